@@ -67,6 +67,7 @@ lint: vet
 	  if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	go run $(STATICCHECK) ./...
 	@.ci/types
+	@.ci/openapi
 	@.ci/words
 	go test -run 'TestFilesAreOneNoun|TestPackagesAreNouns|TestImportsPointOneWay|TestAThirdPartyModuleHasOneOwner' .
 

@@ -69,6 +69,9 @@ func (r *reply) conforms(method, path string) {
 	if operation == nil {
 		return
 	}
+	if code, _ := r.body["code"].(string); slices.Contains(listedCodes, code) && !lists(operation, code) {
+		r.t.Errorf("%s %s answers %s, which its x-errors do not list: %s", method, path, code, r.raw)
+	}
 	answer := operation.Responses.Status(r.status)
 	if answer == nil {
 		answer = operation.Responses.Default()
@@ -85,6 +88,14 @@ func (r *reply) conforms(method, path string) {
 	if err := content.Schema.Value.VisitJSON(r.body); err != nil {
 		r.t.Errorf("%s %s answers %d otherwise than described: %v\n%s", method, path, r.status, err, r.raw)
 	}
+}
+
+// listedCodes are the error codes that an operation lists in x-errors if it can return them. The others follow from its form.
+var listedCodes = []string{"not_owner", "no_slots", "slot_taken", "slot_held", "not_bookable", "operation_state", "hold_expired", "quota_exceeded", "cooldown_active"}
+
+func lists(operation *openapi3.Operation, code string) bool {
+	codes, _ := operation.Extensions["x-errors"].([]any)
+	return slices.Contains(codes, any(code))
 }
 
 // findOperation prefers the path without parameters.

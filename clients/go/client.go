@@ -9552,6 +9552,8 @@ type ClientInterface interface {
 
 	// ReadFHIRAppointment FHIR R4: one appointment with its patient
 	//
+	// An unknown id answers an OperationOutcome. For owners and admin keys.
+	//
 	// Corresponds with GET /fhir/Appointment/{id} (the `ReadFHIRAppointment` operationId).
 	ReadFHIRAppointment(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -9563,6 +9565,8 @@ type ClientInterface interface {
 	SearchSchedules(ctx context.Context, params *SearchSchedulesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReadSchedule FHIR R4: one Schedule
+	//
+	// `GET /fhir/Schedule` lists them. An unknown id answers an OperationOutcome.
 	//
 	// Corresponds with GET /fhir/Schedule/{id} (the `ReadSchedule` operationId).
 	ReadSchedule(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9583,10 +9587,14 @@ type ClientInterface interface {
 
 	// FhirMetadata FHIR R4: what is here (CapabilityStatement)
 	//
+	// The interactions and search parameters that the server supports.
+	//
 	// Corresponds with GET /fhir/metadata (the `FhirMetadata` operationId).
 	FhirMetadata(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// Livez The process answers
+	//
+	// It checks no database. Use it to decide whether to restart the process.
 	//
 	// Corresponds with GET /livez (the `Livez` operationId).
 	Livez(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9611,6 +9619,8 @@ type ClientInterface interface {
 
 	// Metrics Prometheus metrics, for an admin, the front desk or a scraper on this machine
 	//
+	// Prometheus text format 0.0.4. An API key with the scope `metrics` can read nothing else.
+	//
 	// Corresponds with GET /metrics (the `Metrics` operationId).
 	Metrics(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -9629,6 +9639,8 @@ type ClientInterface interface {
 	Openapi(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// Readyz Requests can be served now
+	//
+	// It checks the database and the live state. Use it to decide whether a load balancer sends requests here.
 	//
 	// Corresponds with GET /readyz (the `Readyz` operationId).
 	Readyz(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9652,6 +9664,8 @@ type ClientInterface interface {
 	AgentBook(ctx context.Context, params *AgentBookParams, body AgentBookJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// AgentOperation How far a queued booking is
+	//
+	// Poll it after a booking was answered as queued, until the state is final. For agent keys and admin keys.
 	//
 	// Corresponds with GET /v1/agent/operations/{id} (the `AgentOperation` operationId).
 	AgentOperation(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9694,10 +9708,14 @@ type ClientInterface interface {
 
 	// ListAPIKeys The API keys, the revoked ones included; never their secrets
 	//
+	// Each line has the name, scope, creation and last use of a key. For owners and admin keys.
+	//
 	// Corresponds with GET /v1/api-keys (the `ListAPIKeys` operationId).
 	ListAPIKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateAPIKeyWithBody Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted
+	//
+	// The scope of a key limits what it can do: admin, agent, presence or metrics. Store the secret at once. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -9706,6 +9724,8 @@ type ClientInterface interface {
 
 	// CreateAPIKey Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted
 	//
+	// The scope of a key limits what it can do: admin, agent, presence or metrics. Store the secret at once. For owners and admin keys.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/api-keys (the `CreateAPIKey` operationId).
@@ -9713,15 +9733,21 @@ type ClientInterface interface {
 
 	// RevokeAPIKey Make a key useless from now on; idempotent
 	//
+	// The next request with the key answers 401, and streams that it opened end. For owners and admin keys.
+	//
 	// Corresponds with DELETE /v1/api-keys/{id} (the `RevokeAPIKey` operationId).
 	RevokeAPIKey(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAppointmentTypes What can be booked; the desk also sees what is switched off
 	//
+	// Staff and admin keys also get types that are not active.
+	//
 	// Corresponds with GET /v1/appointment-types (the `ListAppointmentTypes` operationId).
 	ListAppointmentTypes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateAppointmentTypeWithBody Add an appointment type
+	//
+	// Fields that you leave out get their defaults. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -9729,6 +9755,8 @@ type ClientInterface interface {
 	CreateAppointmentTypeWithBody(ctx context.Context, params *CreateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateAppointmentType Add an appointment type
+	//
+	// Fields that you leave out get their defaults. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9755,15 +9783,21 @@ type ClientInterface interface {
 
 	// ArchiveAppointmentType Take it out of every listing; its appointments stay
 	//
+	// The type can no longer be booked. For owners and admin keys.
+	//
 	// Corresponds with DELETE /v1/appointment-types/{id} (the `ArchiveAppointmentType` operationId).
 	ArchiveAppointmentType(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAppointmentType One appointment type
 	//
+	// An unknown id answers 404 `not_found`.
+	//
 	// Corresponds with GET /v1/appointment-types/{id} (the `GetAppointmentType` operationId).
 	GetAppointmentType(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateAppointmentTypeWithBody Change it; what is left out stays as it is
+	//
+	// The change applies to new bookings. Booked appointments keep their times. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -9771,6 +9805,8 @@ type ClientInterface interface {
 	UpdateAppointmentTypeWithBody(ctx context.Context, id IdParameter, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateAppointmentType Change it; what is left out stays as it is
+	//
+	// The change applies to new bookings. Booked appointments keep their times. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9813,6 +9849,8 @@ type ClientInterface interface {
 
 	// Explain Why a start can or cannot be booked, for each specialist
 	//
+	// Use it to find out why a time is missing from a listing. The answer names no patient.
+	//
 	// Corresponds with GET /v1/appointment-types/{id}/explain (the `Explain` operationId).
 	Explain(ctx context.Context, id IdParameter, params *ExplainParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -9837,6 +9875,8 @@ type ClientInterface interface {
 	FindTimes(ctx context.Context, id IdParameter, body FindTimesJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// NextAvailable The first free slot, or 404 no_slots
+	//
+	// The search ends at the horizon of the appointment type. With `specialistId` or `place`, it covers only their slots.
 	//
 	// Corresponds with GET /v1/appointment-types/{id}/next-available (the `NextAvailable` operationId).
 	NextAvailable(ctx context.Context, id IdParameter, params *NextAvailableParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9891,10 +9931,14 @@ type ClientInterface interface {
 
 	// ListAppointments Appointments by start, a page at a time
 	//
+	// Follow `nextCursor` to get the next page. The answer contains personal data, so it is never compressed. For all staff, and admin keys.
+	//
 	// Corresponds with GET /v1/appointments (the `ListAppointments` operationId).
 	ListAppointments(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateAppointmentWithBody Book at the desk
+	//
+	// `ignoreHours`, `overbook` and `displace` let the desk book times that the public cannot. For all staff, and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -9903,12 +9947,16 @@ type ClientInterface interface {
 
 	// CreateAppointment Book at the desk
 	//
+	// `ignoreHours`, `overbook` and `displace` let the desk book times that the public cannot. For all staff, and admin keys.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/appointments (the `CreateAppointment` operationId).
 	CreateAppointment(ctx context.Context, params *CreateAppointmentParams, body CreateAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SearchAppointmentsWithBody The same list, asked for without a name or an address in the URL
+	//
+	// Use it to search by name, email or phone: a URL is logged by proxies, a body is not.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -9917,12 +9965,16 @@ type ClientInterface interface {
 
 	// SearchAppointments The same list, asked for without a name or an address in the URL
 	//
+	// Use it to search by name, email or phone: a URL is logged by proxies, a body is not.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/appointments/search (the `SearchAppointments` operationId).
 	SearchAppointments(ctx context.Context, body SearchAppointmentsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetAppointment One appointment
+	//
+	// Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For all staff, admin keys, and the manage link of the appointment.
 	//
 	// Corresponds with GET /v1/appointments/{id} (the `GetAppointment` operationId).
 	GetAppointment(ctx context.Context, id AppointmentId, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -9947,12 +9999,16 @@ type ClientInterface interface {
 
 	// SetAttendanceWithBody What happened at the desk; free in any direction
 	//
+	// The times of the appointment do not change. For all staff, and admin keys.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/appointments/{id}/attendance (the `SetAttendance` operationId).
 	SetAttendanceWithBody(ctx context.Context, id IdParameter, params *SetAttendanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SetAttendance What happened at the desk; free in any direction
+	//
+	// The times of the appointment do not change. For all staff, and admin keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -9976,6 +10032,8 @@ type ClientInterface interface {
 
 	// CancelAppointmentWithBody Cancel; the time is free at once
 	//
+	// A patient must respect the cut-off time of the appointment type. Later, the answer is 403 with the reason `cut_off`. For all staff, admin keys, and the manage link of the appointment.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/appointments/{id}/cancel (the `CancelAppointment` operationId).
@@ -9983,12 +10041,16 @@ type ClientInterface interface {
 
 	// CancelAppointment Cancel; the time is free at once
 	//
+	// A patient must respect the cut-off time of the appointment type. Later, the answer is 403 with the reason `cut_off`. For all staff, admin keys, and the manage link of the appointment.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/appointments/{id}/cancel (the `CancelAppointment` operationId).
 	CancelAppointment(ctx context.Context, id AppointmentId, params *CancelAppointmentParams, body CancelAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListDeliveries What became of the notices about an appointment
+	//
+	// Use it to find out whether an email or a webhook was delivered. For all staff, and admin keys.
 	//
 	// Corresponds with GET /v1/appointments/{id}/deliveries (the `ListDeliveries` operationId).
 	ListDeliveries(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10002,6 +10064,8 @@ type ClientInterface interface {
 	GetHistory(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetICS The appointment for a calendar (RFC 5545)
+	//
+	// A calendar file with one event. Later versions of the appointment have the same UID and a higher sequence. For all staff, admin keys, and the manage link of the appointment.
 	//
 	// Corresponds with GET /v1/appointments/{id}/ics (the `GetICS` operationId).
 	GetICS(ctx context.Context, id AppointmentId, params *GetICSParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10203,12 +10267,16 @@ type ClientInterface interface {
 
 	// WaitForSoonerWithBody Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before
 	//
+	// The server offers an earlier time by email when one becomes free. The appointment stays until the patient accepts. For all staff, admin keys, and the manage link of the appointment.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/appointments/{id}/waitlist (the `WaitForSooner` operationId).
 	WaitForSoonerWithBody(ctx context.Context, id AppointmentId, params *WaitForSoonerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WaitForSooner Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before
+	//
+	// The server offers an earlier time by email when one becomes free. The appointment stays until the patient accepts. For all staff, admin keys, and the manage link of the appointment.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -10217,10 +10285,14 @@ type ClientInterface interface {
 
 	// ListAudit Who did what to what, newest first
 	//
+	// The entries form a chain of hashes, so a change of an old entry is found. For owners and admin keys.
+	//
 	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
 	ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMe Who is signed in
+	//
+	// A page calls it to learn whether its session is still valid.
 	//
 	// Corresponds with GET /v1/auth/me (the `GetMe` operationId).
 	GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10234,10 +10306,14 @@ type ClientInterface interface {
 
 	// FinishOpenID Where the identity provider sends browsers back to
 	//
+	// Browsers call it, programs do not. It checks the state and the signature, and sets the session cookie.
+	//
 	// Corresponds with GET /v1/auth/openid/callback (the `FinishOpenID` operationId).
 	FinishOpenID(ctx context.Context, params *FinishOpenIDParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CodeOpenIDWithBody The one-time code of somebody whom the identity provider has vouched for
+	//
+	// Needed only for an account that has two-factor authentication.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -10246,12 +10322,16 @@ type ClientInterface interface {
 
 	// CodeOpenID The one-time code of somebody whom the identity provider has vouched for
 	//
+	// Needed only for an account that has two-factor authentication.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/auth/openid/code (the `CodeOpenID` operationId).
 	CodeOpenID(ctx context.Context, body CodeOpenIDJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ChangePasswordWithBody Change one's own password; all other sessions end
+	//
+	// The request needs the current password. The session that sends it stays signed in. For all staff, and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -10260,12 +10340,16 @@ type ClientInterface interface {
 
 	// ChangePassword Change one's own password; all other sessions end
 	//
+	// The request needs the current password. The session that sends it stays signed in. For all staff, and admin keys.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/auth/password (the `ChangePassword` operationId).
 	ChangePassword(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SignInWithBody Sign in; the cookie is the session
+	//
+	// With two-factor authentication, the first answer asks for the code with the reason `code_needed`. Failed attempts are limited.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -10274,6 +10358,8 @@ type ClientInterface interface {
 
 	// SignIn Sign in; the cookie is the session
 	//
+	// With two-factor authentication, the first answer asks for the code with the reason `code_needed`. Failed attempts are limited.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/auth/sign-in (the `SignIn` operationId).
@@ -10281,20 +10367,28 @@ type ClientInterface interface {
 
 	// DeleteSignIns Sign all one's other browsers out
 	//
+	// The current session stays signed in. For all staff, and admin keys.
+	//
 	// Corresponds with DELETE /v1/auth/sign-ins (the `DeleteSignIns` operationId).
 	DeleteSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListSignIns One's own signed-in browsers
+	//
+	// The session that asks is one of them. For all staff, and admin keys.
 	//
 	// Corresponds with GET /v1/auth/sign-ins (the `ListSignIns` operationId).
 	ListSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteSignIn Sign one of them out
 	//
+	// That browser is signed out with its next request, and its streams end. For all staff, and admin keys.
+	//
 	// Corresponds with DELETE /v1/auth/sign-ins/{id} (the `DeleteSignIn` operationId).
 	DeleteSignIn(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SignOut End the session
+	//
+	// The server revokes the session and clears the cookie.
 	//
 	// Corresponds with POST /v1/auth/sign-out (the `SignOut` operationId).
 	SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10319,6 +10413,8 @@ type ClientInterface interface {
 
 	// BeginTOTP A new secret for an authenticator app (RFC 6238); nothing changes yet
 	//
+	// Show the secret as a QR code, then confirm it with a code. Until then, sign-in works as before. For all staff, and admin keys.
+	//
 	// Corresponds with POST /v1/auth/totp (the `BeginTOTP` operationId).
 	BeginTOTP(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -10341,6 +10437,8 @@ type ClientInterface interface {
 	EnableTOTP(ctx context.Context, body EnableTOTPJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteBlockSet Remove all blocks that were made with one form
+	//
+	// The times can be booked again. Blocks that were created in other ways stay. For all staff, and admin keys.
 	//
 	// Corresponds with DELETE /v1/block-sets/{id} (the `DeleteBlockSet` operationId).
 	DeleteBlockSet(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10407,6 +10505,8 @@ type ClientInterface interface {
 
 	// DeleteBlock Remove one block; others of the day stay
 	//
+	// The time can be booked again. For all staff, and admin keys.
+	//
 	// Corresponds with DELETE /v1/blocks/{id} (the `DeleteBlock` operationId).
 	DeleteBlock(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -10426,15 +10526,21 @@ type ClientInterface interface {
 
 	// ReadCalendar A specialist's calendar, or one appointment of a patient, for calendar programs
 	//
+	// An iCalendar file (RFC 5545). The address is the secret: anyone who has it can read the calendar. Programs revalidate with the ETag.
+	//
 	// Corresponds with GET /v1/calendars/{id} (the `ReadCalendar` operationId).
 	ReadCalendar(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetClinic The clinic
 	//
+	// Name, address, phone, time zone and locale of the clinic, as the booking page shows them.
+	//
 	// Corresponds with GET /v1/clinic (the `GetClinic` operationId).
 	GetClinic(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutClinicWithBody Change the clinic; what is left out stays as it is
+	//
+	// Answers with the whole clinic after the change. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -10443,6 +10549,8 @@ type ClientInterface interface {
 
 	// PutClinic Change the clinic; what is left out stays as it is
 	//
+	// Answers with the whole clinic after the change. For owners and admin keys.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with PUT /v1/clinic (the `PutClinic` operationId).
@@ -10450,10 +10558,14 @@ type ClientInterface interface {
 
 	// GetLocks Every live hold, its client as a short hash
 	//
+	// Use it to find out why a time cannot be booked. The hash does not reveal the client id. For owners, the reception and admin keys.
+	//
 	// Corresponds with GET /v1/debug/locks (the `GetLocks` operationId).
 	GetLocks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetStorage What stands behind the live state
+	//
+	// The backend of holds and presence, and whether it is reachable. For owners, the reception and admin keys.
 	//
 	// Corresponds with GET /v1/debug/storage (the `GetStorage` operationId).
 	GetStorage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10490,6 +10602,8 @@ type ClientInterface interface {
 
 	// ExportClinic The whole clinic as the file that an import reads back
 	//
+	// The file has the clinic, its appointment types and its specialists with their hours. It has no appointments, patients or users. For owners and admin keys.
+	//
 	// Corresponds with GET /v1/export (the `ExportClinic` operationId).
 	ExportClinic(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -10502,12 +10616,16 @@ type ClientInterface interface {
 
 	// DeleteHoldWithBody Give a hold back; idempotent
 	//
+	// The time is free at once for other clients. Releasing an expired hold is not an error.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with DELETE /v1/holds (the `DeleteHold` operationId).
 	DeleteHoldWithBody(ctx context.Context, params *DeleteHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteHold Give a hold back; idempotent
+	//
+	// The time is free at once for other clients. Releasing an expired hold is not an error.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -10516,10 +10634,14 @@ type ClientInterface interface {
 
 	// ListHolds The live holds of a client; without a client, for the desk, those of everybody
 	//
+	// Send your client id in `Holdfast-Client`. Expired holds are not listed.
+	//
 	// Corresponds with GET /v1/holds (the `ListHolds` operationId).
 	ListHolds(ctx context.Context, params *ListHoldsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ExtendHoldWithBody Keep a hold alive, never past the type's maxHoldSeconds
+	//
+	// Call it while the patient fills in the form. The answer has the new instant of expiry.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -10527,6 +10649,8 @@ type ClientInterface interface {
 	ExtendHoldWithBody(ctx context.Context, params *ExtendHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ExtendHold Keep a hold alive, never past the type's maxHoldSeconds
+	//
+	// Call it while the patient fills in the form. The answer has the new instant of expiry.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -10557,6 +10681,8 @@ type ClientInterface interface {
 
 	// ReleaseHoldWithBody The same for navigator.sendBeacon, which may say text/plain
 	//
+	// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/holds/release (the `ReleaseHold` operationId).
@@ -10564,12 +10690,16 @@ type ClientInterface interface {
 
 	// ReleaseHold The same for navigator.sendBeacon, which may say text/plain
 	//
+	// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/holds/release (the `ReleaseHold` operationId).
 	ReleaseHold(ctx context.Context, params *ReleaseHoldParams, body ReleaseHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReleaseHoldWithTextBody The same for navigator.sendBeacon, which may say text/plain
+	//
+	// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
 	//
 	// Takes a body of the `text/plain` content type.
 	//
@@ -10691,6 +10821,8 @@ type ClientInterface interface {
 
 	// DeleteOverride Give a date its weekly hours back
 	//
+	// Slots follow the weekly hours again. Booked appointments stay. For all staff, and admin keys.
+	//
 	// Corresponds with DELETE /v1/overrides/{id} (the `DeleteOverride` operationId).
 	DeleteOverride(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -10758,35 +10890,49 @@ type ClientInterface interface {
 
 	// UnlinkPeople Take a link between two people back
 	//
+	// The two people are shown as separate cards again. Their appointments stay. For owners, the reception and admin keys.
+	//
 	// Corresponds with DELETE /v1/person-links/{id} (the `UnlinkPeople` operationId).
 	UnlinkPeople(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteNote Remove a note about a person
+	//
+	// The appointments of the person do not change. For owners, the reception and admin keys.
 	//
 	// Corresponds with DELETE /v1/person-notes/{id} (the `DeleteNote` operationId).
 	DeleteNote(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAvailable Who can take a session now, the least loaded first
 	//
+	// A specialist at capacity or offline is not in the list. For staff, presence keys and admin keys.
+	//
 	// Corresponds with GET /v1/presence/available (the `ListAvailable` operationId).
 	ListAvailable(ctx context.Context, params *ListAvailableParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListOnline Who is online
+	//
+	// A specialist at capacity is in this list, too. For staff, presence keys and admin keys.
 	//
 	// Corresponds with GET /v1/presence/online (the `ListOnline` operationId).
 	ListOnline(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetBeacon Whether anybody can take a session now, at most 10 seconds old
 	//
+	// A page can poll it to show or hide the button for a consultation.
+	//
 	// Corresponds with GET /v1/presence/snapshot (the `GetBeacon` operationId).
 	GetBeacon(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PresenceStream Who comes and goes and what becomes of requests, live
 	//
+	// Server-sent events about presence and sessions. For staff, presence keys and admin keys.
+	//
 	// Corresponds with GET /v1/presence/stream (the `PresenceStream` operationId).
 	PresenceStream(ctx context.Context, params *PresenceStreamParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RetryFailed Try all failed operations again, but for those that a person has to decide about
+	//
+	// Operations whose outcome is unknown wait for a review. For owners, the reception and admin keys.
 	//
 	// Corresponds with POST /v1/queue-retry (the `RetryFailed` operationId).
 	RetryFailed(ctx context.Context, params *RetryFailedParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10800,15 +10946,21 @@ type ClientInterface interface {
 
 	// GiveUpOperation Give an operation up; its appointment stays
 	//
+	// The server does not send the operation again. Enter the appointment in the external system by hand. For owners, the reception and admin keys.
+	//
 	// Corresponds with DELETE /v1/queue/{id} (the `GiveUpOperation` operationId).
 	GiveUpOperation(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RetryOperation Try a failed operation again, or a waiting one now
 	//
+	// An operation in another state answers 409 `operation_state`. For owners, the reception and admin keys.
+	//
 	// Corresponds with POST /v1/queue/{id}/retry (the `RetryOperation` operationId).
 	RetryOperation(ctx context.Context, id IdParameter, params *RetryOperationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ReviewOperationWithBody Say what became of an operation that nobody knows of
+	//
+	// Look in the external system first. The answer decides whether the operation is done or sent again. For owners, the reception and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -10817,6 +10969,8 @@ type ClientInterface interface {
 
 	// ReviewOperation Say what became of an operation that nobody knows of
 	//
+	// Look in the external system first. The answer decides whether the operation is done or sent again. For owners, the reception and admin keys.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/queue/{id}/review (the `ReviewOperation` operationId).
@@ -10824,10 +10978,14 @@ type ClientInterface interface {
 
 	// ListRequests The bookings of the public that wait to be confirmed, by start
 	//
+	// The server holds the time of each request until the request is decided or expires. For all staff, and admin keys.
+	//
 	// Corresponds with GET /v1/requests (the `ListRequests` operationId).
 	ListRequests(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetRequest One booking request, for the desk or with the link of its mail; 404 or 401 once it is an appointment
+	//
+	// The email to the patient has the link. For all staff, admin keys, and the link of the request.
 	//
 	// Corresponds with GET /v1/requests/{id} (the `GetRequest` operationId).
 	GetRequest(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10840,6 +10998,8 @@ type ClientInterface interface {
 	ConfirmRequest(ctx context.Context, id AppointmentId, params *ConfirmRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeclineRequest Give the time back; the patient is told by mail where the desk does it
+	//
+	// The server releases the held time. A patient can decline with the link of the mail, too. For all staff, admin keys, and the link of the request.
 	//
 	// Corresponds with POST /v1/requests/{id}/decline (the `DeclineRequest` operationId).
 	DeclineRequest(ctx context.Context, id AppointmentId, params *DeclineRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10876,10 +11036,14 @@ type ClientInterface interface {
 
 	// ListSessions Sessions by request, oldest first
 	//
+	// Filter by state or specialist with the parameters. For staff, presence keys and admin keys.
+	//
 	// Corresponds with GET /v1/sessions (the `ListSessions` operationId).
 	ListSessions(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RequestSessionWithBody Ask for a consultation now; the first specialist to accept has it
+	//
+	// The request expires if no specialist accepts it in time. Watch the session to learn the outcome.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -10888,12 +11052,16 @@ type ClientInterface interface {
 
 	// RequestSession Ask for a consultation now; the first specialist to accept has it
 	//
+	// The request expires if no specialist accepts it in time. Watch the session to learn the outcome.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/sessions (the `RequestSession` operationId).
 	RequestSession(ctx context.Context, params *RequestSessionParams, body RequestSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSession One session, for its client and for who takes sessions; there is no person in it, and what it came to is for staff
+	//
+	// Send the client id that requested the session, or a credential.
 	//
 	// Corresponds with GET /v1/sessions/{id} (the `GetSession` operationId).
 	GetSession(ctx context.Context, id IdParameter, params *GetSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -10918,12 +11086,16 @@ type ClientInterface interface {
 
 	// CancelSessionWithBody Withdraw a request, by its client
 	//
+	// Only the client that made the request can withdraw it. Other clients get 403 `not_owner`.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/sessions/{id}/cancel (the `CancelSession` operationId).
 	CancelSessionWithBody(ctx context.Context, id IdParameter, params *CancelSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelSession Withdraw a request, by its client
+	//
+	// Only the client that made the request can withdraw it. Other clients get 403 `not_owner`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -10932,12 +11104,16 @@ type ClientInterface interface {
 
 	// EndSessionWithBody End a session
 	//
+	// Call it when the consultation is over. For staff, presence keys and admin keys.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/sessions/{id}/end (the `EndSession` operationId).
 	EndSessionWithBody(ctx context.Context, id IdParameter, params *EndSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// EndSession End a session
+	//
+	// Call it when the consultation is over. For staff, presence keys and admin keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -10946,12 +11122,16 @@ type ClientInterface interface {
 
 	// SetSessionPaymentWithBody Whether a session waits for its payment; it keeps its specialist's load meanwhile
 	//
+	// A payment system calls it when a payment begins and when it is done. For staff, presence keys and admin keys.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/sessions/{id}/payment (the `SetSessionPayment` operationId).
 	SetSessionPaymentWithBody(ctx context.Context, id IdParameter, params *SetSessionPaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SetSessionPayment Whether a session waits for its payment; it keeps its specialist's load meanwhile
+	//
+	// A payment system calls it when a payment begins and when it is done. For staff, presence keys and admin keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -10960,6 +11140,8 @@ type ClientInterface interface {
 
 	// RerouteSessionWithBody Hand a session to another specialist
 	//
+	// The new specialist must be online and below capacity. For staff, presence keys and admin keys.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/sessions/{id}/reroute (the `RerouteSession` operationId).
@@ -10967,12 +11149,16 @@ type ClientInterface interface {
 
 	// RerouteSession Hand a session to another specialist
 	//
+	// The new specialist must be online and below capacity. For staff, presence keys and admin keys.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/sessions/{id}/reroute (the `RerouteSession` operationId).
 	RerouteSession(ctx context.Context, id IdParameter, params *RerouteSessionParams, body RerouteSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSettings What the owner has chosen
+	//
+	// Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For owners and admin keys.
 	//
 	// Corresponds with GET /v1/settings (the `GetSettings` operationId).
 	GetSettings(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11041,10 +11227,14 @@ type ClientInterface interface {
 
 	// DeleteMailServer Take the choice of a mail server back
 	//
+	// Emails then use the mail server given at start. Without one, they are written to files. For owners and admin keys.
+	//
 	// Corresponds with DELETE /v1/settings/mail-server (the `DeleteMailServer` operationId).
 	DeleteMailServer(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetMailServer How mail leaves the clinic, without the password
+	//
+	// `given` was set when the server was started, and takes precedence over `chosen`. For owners and admin keys.
 	//
 	// Corresponds with GET /v1/settings/mail-server (the `GetMailServer` operationId).
 	GetMailServer(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11087,15 +11277,21 @@ type ClientInterface interface {
 
 	// TestMail Send one mail to the owner who asks, and say what became of it
 	//
+	// The answer waits for the mail server and reports its reply. For owners and admin keys.
+	//
 	// Corresponds with POST /v1/settings/mail-test (the `TestMail` operationId).
 	TestMail(ctx context.Context, params *TestMailParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteOpenID Take the choice of an identity provider back
 	//
+	// Staff then sign in with their passwords. For owners and admin keys.
+	//
 	// Corresponds with DELETE /v1/settings/openid (the `DeleteOpenID` operationId).
 	DeleteOpenID(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetOpenID The identity provider that the staff can sign in with, without the secret
+	//
+	// Register the address in `redirect` with the provider. For owners and admin keys.
 	//
 	// Corresponds with GET /v1/settings/openid (the `GetOpenID` operationId).
 	GetOpenID(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11138,12 +11334,16 @@ type ClientInterface interface {
 
 	// SetupWithBody Name the clinic and make the first owner, with the one-time setup link
 	//
+	// The setup link is printed at the first start and works once. The answer signs the new owner in.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/setup (the `Setup` operationId).
 	SetupWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// Setup Name the clinic and make the first owner, with the one-time setup link
+	//
+	// The setup link is printed at the first start and works once. The answer signs the new owner in.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11152,12 +11352,16 @@ type ClientInterface interface {
 
 	// CheckSetupWithBody Whether a setup link still works; 410 setup_done once the clinic is set up
 	//
+	// It changes nothing, so a page can call it before it shows the form.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/setup/check (the `CheckSetup` operationId).
 	CheckSetupWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CheckSetup Whether a setup link still works; 410 setup_done once the clinic is set up
+	//
+	// It changes nothing, so a page can call it before it shows the form.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11166,12 +11370,16 @@ type ClientInterface interface {
 
 	// DeselectSlotWithBody End a selection, and release the lock it took
 	//
+	// Repeating the request changes nothing.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/slots/deselect (the `DeselectSlot` operationId).
 	DeselectSlotWithBody(ctx context.Context, params *DeselectSlotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeselectSlot End a selection, and release the lock it took
+	//
+	// Repeating the request changes nothing.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11187,12 +11395,16 @@ type ClientInterface interface {
 
 	// SelectSlotWithBody Say that a client is looking at a slot, or lock it with a hold of 600 seconds
 	//
+	// A selection blocks no other client. A lock does.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/slots/select (the `SelectSlot` operationId).
 	SelectSlotWithBody(ctx context.Context, params *SelectSlotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// SelectSlot Say that a client is looking at a slot, or lock it with a hold of 600 seconds
+	//
+	// A selection blocks no other client. A lock does.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11201,10 +11413,14 @@ type ClientInterface interface {
 
 	// ListSpecialists Who works here; the public sees id and name of those who are active
 	//
+	// A staff session or an admin key also sees the other fields, and specialists who are deactivated.
+	//
 	// Corresponds with GET /v1/specialists (the `ListSpecialists` operationId).
 	ListSpecialists(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateSpecialistWithBody Add a specialist
+	//
+	// Set the weekly hours with `PUT /v1/specialists/{id}/weekly-hours`. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -11213,6 +11429,8 @@ type ClientInterface interface {
 
 	// CreateSpecialist Add a specialist
 	//
+	// Set the weekly hours with `PUT /v1/specialists/{id}/weekly-hours`. For owners and admin keys.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/specialists (the `CreateSpecialist` operationId).
@@ -11220,15 +11438,21 @@ type ClientInterface interface {
 
 	// ArchiveSpecialist Take a specialist out of every listing and assignment; the appointments stay
 	//
+	// Move or cancel the booked appointments separately. For owners and admin keys.
+	//
 	// Corresponds with DELETE /v1/specialists/{id} (the `ArchiveSpecialist` operationId).
 	ArchiveSpecialist(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetSpecialist One specialist
 	//
+	// An unknown id answers 404 `not_found`.
+	//
 	// Corresponds with GET /v1/specialists/{id} (the `GetSpecialist` operationId).
 	GetSpecialist(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateSpecialistWithBody Change a specialist; what is left out stays as it is
+	//
+	// If `active` becomes false, the specialist goes offline and gets no new appointments. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -11236,6 +11460,8 @@ type ClientInterface interface {
 	UpdateSpecialistWithBody(ctx context.Context, id IdParameter, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateSpecialist Change a specialist; what is left out stays as it is
+	//
+	// If `active` becomes false, the specialist goes offline and gets no new appointments. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11270,6 +11496,8 @@ type ClientInterface interface {
 	CreateBlock(ctx context.Context, id IdParameter, params *CreateBlockParams, body CreateBlockJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteBusyCalendar End the reading of a specialist's calendar, and open the time that it kept
+	//
+	// The busy times from that calendar can be booked again. For all staff, and admin keys.
 	//
 	// Corresponds with DELETE /v1/specialists/{id}/busy-calendar (the `DeleteBusyCalendar` operationId).
 	DeleteBusyCalendar(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11312,6 +11540,8 @@ type ClientInterface interface {
 
 	// EndCalendarFeed End the address of a specialist's calendar
 	//
+	// The old address stops working. Create a new one to subscribe again. For all staff, and admin keys.
+	//
 	// Corresponds with DELETE /v1/specialists/{id}/calendar-feed (the `EndCalendarFeed` operationId).
 	EndCalendarFeed(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -11346,15 +11576,21 @@ type ClientInterface interface {
 
 	// Heartbeat Stay online; 403 for a specialist who is deactivated
 	//
+	// Send one every few seconds while online. It costs no database operation. For staff, presence keys and admin keys.
+	//
 	// Corresponds with POST /v1/specialists/{id}/heartbeat (the `Heartbeat` operationId).
 	Heartbeat(ctx context.Context, id IdParameter, params *HeartbeatParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GoOffline Take no more sessions
 	//
+	// New requests go to the other specialists who are online. For staff, presence keys and admin keys.
+	//
 	// Corresponds with POST /v1/specialists/{id}/offline (the `GoOffline` operationId).
 	GoOffline(ctx context.Context, id IdParameter, params *GoOfflineParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GoOnline Take sessions from now on
+	//
+	// If the settings require heartbeats, send them, or the server sets the specialist offline. For staff, presence keys and admin keys.
 	//
 	// Corresponds with POST /v1/specialists/{id}/online (the `GoOnline` operationId).
 	GoOnline(ctx context.Context, id IdParameter, params *GoOnlineParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11368,6 +11604,8 @@ type ClientInterface interface {
 
 	// CreateOverrideWithBody Close a date or give it other hours, in place of an override it may have
 	//
+	// An override replaces the weekly hours on one date. For all staff, and admin keys.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /v1/specialists/{id}/overrides (the `CreateOverride` operationId).
@@ -11375,12 +11613,16 @@ type ClientInterface interface {
 
 	// CreateOverride Close a date or give it other hours, in place of an override it may have
 	//
+	// An override replaces the weekly hours on one date. For all staff, and admin keys.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/specialists/{id}/overrides (the `CreateOverride` operationId).
 	CreateOverride(ctx context.Context, id IdParameter, params *CreateOverrideParams, body CreateOverrideJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeletePicture Take the picture away
+	//
+	// The specialist is then listed without a picture. For owners and admin keys.
 	//
 	// Corresponds with DELETE /v1/specialists/{id}/picture (the `DeletePicture` operationId).
 	DeletePicture(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11394,12 +11636,16 @@ type ClientInterface interface {
 
 	// PutPictureWithBody Give a specialist a picture
 	//
+	// `content` is the picture in base64. The address of the picture changes with its content. For owners and admin keys.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PUT /v1/specialists/{id}/picture (the `PutPicture` operationId).
 	PutPictureWithBody(ctx context.Context, id IdParameter, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PutPicture Give a specialist a picture
+	//
+	// `content` is the picture in base64. The address of the picture changes with its content. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11408,15 +11654,21 @@ type ClientInterface interface {
 
 	// GetPresence Whether a specialist can take a session now
 	//
+	// The answer has the state, the load and the maximum number of sessions. For staff, presence keys and admin keys.
+	//
 	// Corresponds with GET /v1/specialists/{id}/presence (the `GetPresence` operationId).
 	GetPresence(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetPresenceLog When a specialist was online, line by line and per local day; a specialist reads the own log alone
 	//
+	// Without `from` and `to`, the log covers the last 7 local days including today. For staff, presence keys and admin keys.
+	//
 	// Corresponds with GET /v1/specialists/{id}/presence-log (the `GetPresenceLog` operationId).
 	GetPresenceLog(ctx context.Context, id IdParameter, params *GetPresenceLogParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetWeeklyHours The hours that return every week, in the specialist's own zone
+	//
+	// `PUT` on the same path replaces them. For all staff, and admin keys.
 	//
 	// Corresponds with GET /v1/specialists/{id}/weekly-hours (the `GetWeeklyHours` operationId).
 	GetWeeklyHours(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11443,20 +11695,28 @@ type ClientInterface interface {
 
 	// StaffStream The same over all specialists, with appointment events; no personal data
 	//
+	// Fetch an appointment by its id to learn more than the event has. For all staff, and admin keys.
+	//
 	// Corresponds with GET /v1/staff/stream (the `StaffStream` operationId).
 	StaffStream(ctx context.Context, params *StaffStreamParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpstreamStatus How old the practice system's openings are, and what it refused
+	//
+	// Check it when bookings reach the practice-management system late or not at all. For all staff, and admin keys.
 	//
 	// Corresponds with GET /v1/upstream-status (the `UpstreamStatus` operationId).
 	UpstreamStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListUsers Who can sign in
 	//
+	// Passwords and other secrets are never returned. For owners and admin keys.
+	//
 	// Corresponds with GET /v1/users (the `ListUsers` operationId).
 	ListUsers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateUserWithBody Add a member of staff
+	//
+	// The email address is the sign-in name and must be unique. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -11465,6 +11725,8 @@ type ClientInterface interface {
 
 	// CreateUser Add a member of staff
 	//
+	// The email address is the sign-in name and must be unique. For owners and admin keys.
+	//
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /v1/users (the `CreateUser` operationId).
@@ -11472,12 +11734,16 @@ type ClientInterface interface {
 
 	// UpdateUserWithBody Change a member of staff; a new password or active false ends every session
 	//
+	// The server refuses a change that leaves the clinic without an owner who has a password. For owners and admin keys.
+	//
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with PATCH /v1/users/{id} (the `UpdateUser` operationId).
 	UpdateUserWithBody(ctx context.Context, id IdParameter, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// UpdateUser Change a member of staff; a new password or active false ends every session
+	//
+	// The server refuses a change that leaves the clinic without an owner who has a password. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11530,10 +11796,14 @@ type ClientInterface interface {
 
 	// ListWaiting Who waits, in their order, and who did in the last 30 days
 	//
+	// The order is that in which the server offers free times. For owners, the reception and admin keys.
+	//
 	// Corresponds with GET /v1/waitlist (the `ListWaiting` operationId).
 	ListWaiting(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetWaiting One entry, for the front desk or with a link from its mails
+	//
+	// An unknown id answers 404 `not_found`. For owners, the reception, admin keys, and the link of the entry.
 	//
 	// Corresponds with GET /v1/waitlist/{id} (the `GetWaiting` operationId).
 	GetWaiting(ctx context.Context, id WaitlistId, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -11547,6 +11817,8 @@ type ClientInterface interface {
 
 	// ConfirmWaiting Confirm an entry that a visitor made, from its mail; one that waits stays
 	//
+	// The email to the visitor has the link. For owners, the reception, admin keys, and the link of the entry.
+	//
 	// Corresponds with POST /v1/waitlist/{id}/confirm (the `ConfirmWaiting` operationId).
 	ConfirmWaiting(ctx context.Context, id WaitlistId, params *ConfirmWaitingParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
@@ -11559,10 +11831,14 @@ type ClientInterface interface {
 
 	// LeaveWaitlist Take an entry off the list, with what is offered to it; one that has ended stays
 	//
+	// A time that is offered to the entry becomes free. For owners, the reception, admin keys, and the link of the entry.
+	//
 	// Corresponds with POST /v1/waitlist/{id}/leave (the `LeaveWaitlist` operationId).
 	LeaveWaitlist(ctx context.Context, id WaitlistId, params *LeaveWaitlistParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// OfferByHandWithBody Keep a free time for somebody who waits and offer it, whatever their place in line
+	//
+	// The server holds the time for the entry until the offer expires. For owners, the reception and admin keys.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -11570,6 +11846,8 @@ type ClientInterface interface {
 	OfferByHandWithBody(ctx context.Context, id WaitlistId, params *OfferByHandParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// OfferByHand Keep a free time for somebody who waits and offer it, whatever their place in line
+	//
+	// The server holds the time for the entry until the offer expires. For owners, the reception and admin keys.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -11749,6 +12027,8 @@ func (c *API) SearchFHIRAppointments(ctx context.Context, params *SearchFHIRAppo
 
 // ReadFHIRAppointment FHIR R4: one appointment with its patient
 //
+// An unknown id answers an OperationOutcome. For owners and admin keys.
+//
 // Corresponds with GET /fhir/Appointment/{id} (the `ReadFHIRAppointment` operationId).
 func (c *API) ReadFHIRAppointment(ctx context.Context, id Id, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadFHIRAppointmentRequest(c.Server, id)
@@ -11780,6 +12060,8 @@ func (c *API) SearchSchedules(ctx context.Context, params *SearchSchedulesParams
 }
 
 // ReadSchedule FHIR R4: one Schedule
+//
+// `GET /fhir/Schedule` lists them. An unknown id answers an OperationOutcome.
 //
 // Corresponds with GET /fhir/Schedule/{id} (the `ReadSchedule` operationId).
 func (c *API) ReadSchedule(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11830,6 +12112,8 @@ func (c *API) ReadSlot(ctx context.Context, id string, reqEditors ...RequestEdit
 
 // FhirMetadata FHIR R4: what is here (CapabilityStatement)
 //
+// The interactions and search parameters that the server supports.
+//
 // Corresponds with GET /fhir/metadata (the `FhirMetadata` operationId).
 func (c *API) FhirMetadata(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFhirMetadataRequest(c.Server)
@@ -11844,6 +12128,8 @@ func (c *API) FhirMetadata(ctx context.Context, reqEditors ...RequestEditorFn) (
 }
 
 // Livez The process answers
+//
+// It checks no database. Use it to decide whether to restart the process.
 //
 // Corresponds with GET /livez (the `Livez` operationId).
 func (c *API) Livez(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11898,6 +12184,8 @@ func (c *API) Mcp(ctx context.Context, body McpJSONRequestBody, reqEditors ...Re
 
 // Metrics Prometheus metrics, for an admin, the front desk or a scraper on this machine
 //
+// Prometheus text format 0.0.4. An API key with the scope `metrics` can read nothing else.
+//
 // Corresponds with GET /metrics (the `Metrics` operationId).
 func (c *API) Metrics(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewMetricsRequest(c.Server)
@@ -11946,6 +12234,8 @@ func (c *API) Openapi(ctx context.Context, reqEditors ...RequestEditorFn) (*http
 }
 
 // Readyz Requests can be served now
+//
+// It checks the database and the live state. Use it to decide whether a load balancer sends requests here.
 //
 // Corresponds with GET /readyz (the `Readyz` operationId).
 func (c *API) Readyz(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -11999,6 +12289,8 @@ func (c *API) AgentBook(ctx context.Context, params *AgentBookParams, body Agent
 }
 
 // AgentOperation How far a queued booking is
+//
+// Poll it after a booking was answered as queued, until the state is final. For agent keys and admin keys.
 //
 // Corresponds with GET /v1/agent/operations/{id} (the `AgentOperation` operationId).
 func (c *API) AgentOperation(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12091,6 +12383,8 @@ func (c *API) AgentSlots(ctx context.Context, params *AgentSlotsParams, body Age
 
 // ListAPIKeys The API keys, the revoked ones included; never their secrets
 //
+// Each line has the name, scope, creation and last use of a key. For owners and admin keys.
+//
 // Corresponds with GET /v1/api-keys (the `ListAPIKeys` operationId).
 func (c *API) ListAPIKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAPIKeysRequest(c.Server)
@@ -12105,6 +12399,8 @@ func (c *API) ListAPIKeys(ctx context.Context, reqEditors ...RequestEditorFn) (*
 }
 
 // CreateAPIKeyWithBody Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted
+//
+// The scope of a key limits what it can do: admin, agent, presence or metrics. Store the secret at once. For owners and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -12123,6 +12419,8 @@ func (c *API) CreateAPIKeyWithBody(ctx context.Context, params *CreateAPIKeyPara
 
 // CreateAPIKey Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted
 //
+// The scope of a key limits what it can do: admin, agent, presence or metrics. Store the secret at once. For owners and admin keys.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/api-keys (the `CreateAPIKey` operationId).
@@ -12140,6 +12438,8 @@ func (c *API) CreateAPIKey(ctx context.Context, params *CreateAPIKeyParams, body
 
 // RevokeAPIKey Make a key useless from now on; idempotent
 //
+// The next request with the key answers 401, and streams that it opened end. For owners and admin keys.
+//
 // Corresponds with DELETE /v1/api-keys/{id} (the `RevokeAPIKey` operationId).
 func (c *API) RevokeAPIKey(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRevokeAPIKeyRequest(c.Server, id)
@@ -12155,6 +12455,8 @@ func (c *API) RevokeAPIKey(ctx context.Context, id IdParameter, reqEditors ...Re
 
 // ListAppointmentTypes What can be booked; the desk also sees what is switched off
 //
+// Staff and admin keys also get types that are not active.
+//
 // Corresponds with GET /v1/appointment-types (the `ListAppointmentTypes` operationId).
 func (c *API) ListAppointmentTypes(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAppointmentTypesRequest(c.Server)
@@ -12169,6 +12471,8 @@ func (c *API) ListAppointmentTypes(ctx context.Context, reqEditors ...RequestEdi
 }
 
 // CreateAppointmentTypeWithBody Add an appointment type
+//
+// Fields that you leave out get their defaults. For owners and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -12186,6 +12490,8 @@ func (c *API) CreateAppointmentTypeWithBody(ctx context.Context, params *CreateA
 }
 
 // CreateAppointmentType Add an appointment type
+//
+// Fields that you leave out get their defaults. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12242,6 +12548,8 @@ func (c *API) OrderAppointmentTypes(ctx context.Context, body OrderAppointmentTy
 
 // ArchiveAppointmentType Take it out of every listing; its appointments stay
 //
+// The type can no longer be booked. For owners and admin keys.
+//
 // Corresponds with DELETE /v1/appointment-types/{id} (the `ArchiveAppointmentType` operationId).
 func (c *API) ArchiveAppointmentType(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewArchiveAppointmentTypeRequest(c.Server, id)
@@ -12257,6 +12565,8 @@ func (c *API) ArchiveAppointmentType(ctx context.Context, id IdParameter, reqEdi
 
 // GetAppointmentType One appointment type
 //
+// An unknown id answers 404 `not_found`.
+//
 // Corresponds with GET /v1/appointment-types/{id} (the `GetAppointmentType` operationId).
 func (c *API) GetAppointmentType(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetAppointmentTypeRequest(c.Server, id)
@@ -12271,6 +12581,8 @@ func (c *API) GetAppointmentType(ctx context.Context, id IdParameter, reqEditors
 }
 
 // UpdateAppointmentTypeWithBody Change it; what is left out stays as it is
+//
+// The change applies to new bookings. Booked appointments keep their times. For owners and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -12288,6 +12600,8 @@ func (c *API) UpdateAppointmentTypeWithBody(ctx context.Context, id IdParameter,
 }
 
 // UpdateAppointmentType Change it; what is left out stays as it is
+//
+// The change applies to new bookings. Booked appointments keep their times. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12360,6 +12674,8 @@ func (c *API) Book(ctx context.Context, id IdParameter, params *BookParams, body
 
 // Explain Why a start can or cannot be booked, for each specialist
 //
+// Use it to find out why a time is missing from a listing. The answer names no patient.
+//
 // Corresponds with GET /v1/appointment-types/{id}/explain (the `Explain` operationId).
 func (c *API) Explain(ctx context.Context, id IdParameter, params *ExplainParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewExplainRequest(c.Server, id, params)
@@ -12414,6 +12730,8 @@ func (c *API) FindTimes(ctx context.Context, id IdParameter, body FindTimesJSONR
 }
 
 // NextAvailable The first free slot, or 404 no_slots
+//
+// The search ends at the horizon of the appointment type. With `specialistId` or `place`, it covers only their slots.
 //
 // Corresponds with GET /v1/appointment-types/{id}/next-available (the `NextAvailable` operationId).
 func (c *API) NextAvailable(ctx context.Context, id IdParameter, params *NextAvailableParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12528,6 +12846,8 @@ func (c *API) JoinWaitlist(ctx context.Context, id IdParameter, params *JoinWait
 
 // ListAppointments Appointments by start, a page at a time
 //
+// Follow `nextCursor` to get the next page. The answer contains personal data, so it is never compressed. For all staff, and admin keys.
+//
 // Corresponds with GET /v1/appointments (the `ListAppointments` operationId).
 func (c *API) ListAppointments(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAppointmentsRequest(c.Server, params)
@@ -12542,6 +12862,8 @@ func (c *API) ListAppointments(ctx context.Context, params *ListAppointmentsPara
 }
 
 // CreateAppointmentWithBody Book at the desk
+//
+// `ignoreHours`, `overbook` and `displace` let the desk book times that the public cannot. For all staff, and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -12560,6 +12882,8 @@ func (c *API) CreateAppointmentWithBody(ctx context.Context, params *CreateAppoi
 
 // CreateAppointment Book at the desk
 //
+// `ignoreHours`, `overbook` and `displace` let the desk book times that the public cannot. For all staff, and admin keys.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/appointments (the `CreateAppointment` operationId).
@@ -12576,6 +12900,8 @@ func (c *API) CreateAppointment(ctx context.Context, params *CreateAppointmentPa
 }
 
 // SearchAppointmentsWithBody The same list, asked for without a name or an address in the URL
+//
+// Use it to search by name, email or phone: a URL is logged by proxies, a body is not.
 //
 // Takes any type of body and a specified content type.
 //
@@ -12594,6 +12920,8 @@ func (c *API) SearchAppointmentsWithBody(ctx context.Context, contentType string
 
 // SearchAppointments The same list, asked for without a name or an address in the URL
 //
+// Use it to search by name, email or phone: a URL is logged by proxies, a body is not.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/appointments/search (the `SearchAppointments` operationId).
@@ -12610,6 +12938,8 @@ func (c *API) SearchAppointments(ctx context.Context, body SearchAppointmentsJSO
 }
 
 // GetAppointment One appointment
+//
+// Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For all staff, admin keys, and the manage link of the appointment.
 //
 // Corresponds with GET /v1/appointments/{id} (the `GetAppointment` operationId).
 func (c *API) GetAppointment(ctx context.Context, id AppointmentId, params *GetAppointmentParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12664,6 +12994,8 @@ func (c *API) ChangePatient(ctx context.Context, id AppointmentId, params *Chang
 
 // SetAttendanceWithBody What happened at the desk; free in any direction
 //
+// The times of the appointment do not change. For all staff, and admin keys.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/appointments/{id}/attendance (the `SetAttendance` operationId).
@@ -12680,6 +13012,8 @@ func (c *API) SetAttendanceWithBody(ctx context.Context, id IdParameter, params 
 }
 
 // SetAttendance What happened at the desk; free in any direction
+//
+// The times of the appointment do not change. For all staff, and admin keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -12733,6 +13067,8 @@ func (c *API) GetAppointmentCalendar(ctx context.Context, id AppointmentId, reqE
 
 // CancelAppointmentWithBody Cancel; the time is free at once
 //
+// A patient must respect the cut-off time of the appointment type. Later, the answer is 403 with the reason `cut_off`. For all staff, admin keys, and the manage link of the appointment.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/appointments/{id}/cancel (the `CancelAppointment` operationId).
@@ -12750,6 +13086,8 @@ func (c *API) CancelAppointmentWithBody(ctx context.Context, id AppointmentId, p
 
 // CancelAppointment Cancel; the time is free at once
 //
+// A patient must respect the cut-off time of the appointment type. Later, the answer is 403 with the reason `cut_off`. For all staff, admin keys, and the manage link of the appointment.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/appointments/{id}/cancel (the `CancelAppointment` operationId).
@@ -12766,6 +13104,8 @@ func (c *API) CancelAppointment(ctx context.Context, id AppointmentId, params *C
 }
 
 // ListDeliveries What became of the notices about an appointment
+//
+// Use it to find out whether an email or a webhook was delivered. For all staff, and admin keys.
 //
 // Corresponds with GET /v1/appointments/{id}/deliveries (the `ListDeliveries` operationId).
 func (c *API) ListDeliveries(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -12799,6 +13139,8 @@ func (c *API) GetHistory(ctx context.Context, id IdParameter, reqEditors ...Requ
 }
 
 // GetICS The appointment for a calendar (RFC 5545)
+//
+// A calendar file with one event. Later versions of the appointment have the same UID and a higher sequence. For all staff, admin keys, and the manage link of the appointment.
 //
 // Corresponds with GET /v1/appointments/{id}/ics (the `GetICS` operationId).
 func (c *API) GetICS(ctx context.Context, id AppointmentId, params *GetICSParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13220,6 +13562,8 @@ func (c *API) MoveVisit(ctx context.Context, id IdParameter, params *MoveVisitPa
 
 // WaitForSoonerWithBody Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before
 //
+// The server offers an earlier time by email when one becomes free. The appointment stays until the patient accepts. For all staff, admin keys, and the manage link of the appointment.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/appointments/{id}/waitlist (the `WaitForSooner` operationId).
@@ -13236,6 +13580,8 @@ func (c *API) WaitForSoonerWithBody(ctx context.Context, id AppointmentId, param
 }
 
 // WaitForSooner Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before
+//
+// The server offers an earlier time by email when one becomes free. The appointment stays until the patient accepts. For all staff, admin keys, and the manage link of the appointment.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13254,6 +13600,8 @@ func (c *API) WaitForSooner(ctx context.Context, id AppointmentId, params *WaitF
 
 // ListAudit Who did what to what, newest first
 //
+// The entries form a chain of hashes, so a change of an old entry is found. For owners and admin keys.
+//
 // Corresponds with GET /v1/audit (the `ListAudit` operationId).
 func (c *API) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAuditRequest(c.Server, params)
@@ -13268,6 +13616,8 @@ func (c *API) ListAudit(ctx context.Context, params *ListAuditParams, reqEditors
 }
 
 // GetMe Who is signed in
+//
+// A page calls it to learn whether its session is still valid.
 //
 // Corresponds with GET /v1/auth/me (the `GetMe` operationId).
 func (c *API) GetMe(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13301,6 +13651,8 @@ func (c *API) BeginOpenID(ctx context.Context, reqEditors ...RequestEditorFn) (*
 
 // FinishOpenID Where the identity provider sends browsers back to
 //
+// Browsers call it, programs do not. It checks the state and the signature, and sets the session cookie.
+//
 // Corresponds with GET /v1/auth/openid/callback (the `FinishOpenID` operationId).
 func (c *API) FinishOpenID(ctx context.Context, params *FinishOpenIDParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewFinishOpenIDRequest(c.Server, params)
@@ -13315,6 +13667,8 @@ func (c *API) FinishOpenID(ctx context.Context, params *FinishOpenIDParams, reqE
 }
 
 // CodeOpenIDWithBody The one-time code of somebody whom the identity provider has vouched for
+//
+// Needed only for an account that has two-factor authentication.
 //
 // Takes any type of body and a specified content type.
 //
@@ -13333,6 +13687,8 @@ func (c *API) CodeOpenIDWithBody(ctx context.Context, contentType string, body i
 
 // CodeOpenID The one-time code of somebody whom the identity provider has vouched for
 //
+// Needed only for an account that has two-factor authentication.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/auth/openid/code (the `CodeOpenID` operationId).
@@ -13349,6 +13705,8 @@ func (c *API) CodeOpenID(ctx context.Context, body CodeOpenIDJSONRequestBody, re
 }
 
 // ChangePasswordWithBody Change one's own password; all other sessions end
+//
+// The request needs the current password. The session that sends it stays signed in. For all staff, and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -13367,6 +13725,8 @@ func (c *API) ChangePasswordWithBody(ctx context.Context, contentType string, bo
 
 // ChangePassword Change one's own password; all other sessions end
 //
+// The request needs the current password. The session that sends it stays signed in. For all staff, and admin keys.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/auth/password (the `ChangePassword` operationId).
@@ -13383,6 +13743,8 @@ func (c *API) ChangePassword(ctx context.Context, body ChangePasswordJSONRequest
 }
 
 // SignInWithBody Sign in; the cookie is the session
+//
+// With two-factor authentication, the first answer asks for the code with the reason `code_needed`. Failed attempts are limited.
 //
 // Takes any type of body and a specified content type.
 //
@@ -13401,6 +13763,8 @@ func (c *API) SignInWithBody(ctx context.Context, contentType string, body io.Re
 
 // SignIn Sign in; the cookie is the session
 //
+// With two-factor authentication, the first answer asks for the code with the reason `code_needed`. Failed attempts are limited.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/auth/sign-in (the `SignIn` operationId).
@@ -13418,6 +13782,8 @@ func (c *API) SignIn(ctx context.Context, body SignInJSONRequestBody, reqEditors
 
 // DeleteSignIns Sign all one's other browsers out
 //
+// The current session stays signed in. For all staff, and admin keys.
+//
 // Corresponds with DELETE /v1/auth/sign-ins (the `DeleteSignIns` operationId).
 func (c *API) DeleteSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteSignInsRequest(c.Server)
@@ -13432,6 +13798,8 @@ func (c *API) DeleteSignIns(ctx context.Context, reqEditors ...RequestEditorFn) 
 }
 
 // ListSignIns One's own signed-in browsers
+//
+// The session that asks is one of them. For all staff, and admin keys.
 //
 // Corresponds with GET /v1/auth/sign-ins (the `ListSignIns` operationId).
 func (c *API) ListSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13448,6 +13816,8 @@ func (c *API) ListSignIns(ctx context.Context, reqEditors ...RequestEditorFn) (*
 
 // DeleteSignIn Sign one of them out
 //
+// That browser is signed out with its next request, and its streams end. For all staff, and admin keys.
+//
 // Corresponds with DELETE /v1/auth/sign-ins/{id} (the `DeleteSignIn` operationId).
 func (c *API) DeleteSignIn(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteSignInRequest(c.Server, id)
@@ -13462,6 +13832,8 @@ func (c *API) DeleteSignIn(ctx context.Context, id IdParameter, reqEditors ...Re
 }
 
 // SignOut End the session
+//
+// The server revokes the session and clears the cookie.
 //
 // Corresponds with POST /v1/auth/sign-out (the `SignOut` operationId).
 func (c *API) SignOut(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13516,6 +13888,8 @@ func (c *API) DisableTOTP(ctx context.Context, body DisableTOTPJSONRequestBody, 
 
 // BeginTOTP A new secret for an authenticator app (RFC 6238); nothing changes yet
 //
+// Show the secret as a QR code, then confirm it with a code. Until then, sign-in works as before. For all staff, and admin keys.
+//
 // Corresponds with POST /v1/auth/totp (the `BeginTOTP` operationId).
 func (c *API) BeginTOTP(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewBeginTOTPRequest(c.Server)
@@ -13568,6 +13942,8 @@ func (c *API) EnableTOTP(ctx context.Context, body EnableTOTPJSONRequestBody, re
 }
 
 // DeleteBlockSet Remove all blocks that were made with one form
+//
+// The times can be booked again. Blocks that were created in other ways stay. For all staff, and admin keys.
 //
 // Corresponds with DELETE /v1/block-sets/{id} (the `DeleteBlockSet` operationId).
 func (c *API) DeleteBlockSet(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13704,6 +14080,8 @@ func (c *API) PlanBlocks(ctx context.Context, body PlanBlocksJSONRequestBody, re
 
 // DeleteBlock Remove one block; others of the day stay
 //
+// The time can be booked again. For all staff, and admin keys.
+//
 // Corresponds with DELETE /v1/blocks/{id} (the `DeleteBlock` operationId).
 func (c *API) DeleteBlock(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteBlockRequest(c.Server, id)
@@ -13753,6 +14131,8 @@ func (c *API) BookedOnline(ctx context.Context, params *BookedOnlineParams, reqE
 
 // ReadCalendar A specialist's calendar, or one appointment of a patient, for calendar programs
 //
+// An iCalendar file (RFC 5545). The address is the secret: anyone who has it can read the calendar. Programs revalidate with the ETag.
+//
 // Corresponds with GET /v1/calendars/{id} (the `ReadCalendar` operationId).
 func (c *API) ReadCalendar(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewReadCalendarRequest(c.Server, id)
@@ -13768,6 +14148,8 @@ func (c *API) ReadCalendar(ctx context.Context, id string, reqEditors ...Request
 
 // GetClinic The clinic
 //
+// Name, address, phone, time zone and locale of the clinic, as the booking page shows them.
+//
 // Corresponds with GET /v1/clinic (the `GetClinic` operationId).
 func (c *API) GetClinic(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetClinicRequest(c.Server)
@@ -13782,6 +14164,8 @@ func (c *API) GetClinic(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 }
 
 // PutClinicWithBody Change the clinic; what is left out stays as it is
+//
+// Answers with the whole clinic after the change. For owners and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -13800,6 +14184,8 @@ func (c *API) PutClinicWithBody(ctx context.Context, contentType string, body io
 
 // PutClinic Change the clinic; what is left out stays as it is
 //
+// Answers with the whole clinic after the change. For owners and admin keys.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with PUT /v1/clinic (the `PutClinic` operationId).
@@ -13817,6 +14203,8 @@ func (c *API) PutClinic(ctx context.Context, body PutClinicJSONRequestBody, reqE
 
 // GetLocks Every live hold, its client as a short hash
 //
+// Use it to find out why a time cannot be booked. The hash does not reveal the client id. For owners, the reception and admin keys.
+//
 // Corresponds with GET /v1/debug/locks (the `GetLocks` operationId).
 func (c *API) GetLocks(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetLocksRequest(c.Server)
@@ -13831,6 +14219,8 @@ func (c *API) GetLocks(ctx context.Context, reqEditors ...RequestEditorFn) (*htt
 }
 
 // GetStorage What stands behind the live state
+//
+// The backend of holds and presence, and whether it is reachable. For owners, the reception and admin keys.
 //
 // Corresponds with GET /v1/debug/storage (the `GetStorage` operationId).
 func (c *API) GetStorage(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13907,6 +14297,8 @@ func (c *API) CheckByHand(ctx context.Context, body CheckByHandJSONRequestBody, 
 
 // ExportClinic The whole clinic as the file that an import reads back
 //
+// The file has the clinic, its appointment types and its specialists with their hours. It has no appointments, patients or users. For owners and admin keys.
+//
 // Corresponds with GET /v1/export (the `ExportClinic` operationId).
 func (c *API) ExportClinic(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewExportClinicRequest(c.Server)
@@ -13939,6 +14331,8 @@ func (c *API) ExportSheet(ctx context.Context, params *ExportSheetParams, reqEdi
 
 // DeleteHoldWithBody Give a hold back; idempotent
 //
+// The time is free at once for other clients. Releasing an expired hold is not an error.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with DELETE /v1/holds (the `DeleteHold` operationId).
@@ -13955,6 +14349,8 @@ func (c *API) DeleteHoldWithBody(ctx context.Context, params *DeleteHoldParams, 
 }
 
 // DeleteHold Give a hold back; idempotent
+//
+// The time is free at once for other clients. Releasing an expired hold is not an error.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13973,6 +14369,8 @@ func (c *API) DeleteHold(ctx context.Context, params *DeleteHoldParams, body Del
 
 // ListHolds The live holds of a client; without a client, for the desk, those of everybody
 //
+// Send your client id in `Holdfast-Client`. Expired holds are not listed.
+//
 // Corresponds with GET /v1/holds (the `ListHolds` operationId).
 func (c *API) ListHolds(ctx context.Context, params *ListHoldsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListHoldsRequest(c.Server, params)
@@ -13987,6 +14385,8 @@ func (c *API) ListHolds(ctx context.Context, params *ListHoldsParams, reqEditors
 }
 
 // ExtendHoldWithBody Keep a hold alive, never past the type's maxHoldSeconds
+//
+// Call it while the patient fills in the form. The answer has the new instant of expiry.
 //
 // Takes any type of body and a specified content type.
 //
@@ -14004,6 +14404,8 @@ func (c *API) ExtendHoldWithBody(ctx context.Context, params *ExtendHoldParams, 
 }
 
 // ExtendHold Keep a hold alive, never past the type's maxHoldSeconds
+//
+// Call it while the patient fills in the form. The answer has the new instant of expiry.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -14064,6 +14466,8 @@ func (c *API) CreateHold(ctx context.Context, params *CreateHoldParams, body Cre
 
 // ReleaseHoldWithBody The same for navigator.sendBeacon, which may say text/plain
 //
+// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/holds/release (the `ReleaseHold` operationId).
@@ -14081,6 +14485,8 @@ func (c *API) ReleaseHoldWithBody(ctx context.Context, params *ReleaseHoldParams
 
 // ReleaseHold The same for navigator.sendBeacon, which may say text/plain
 //
+// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/holds/release (the `ReleaseHold` operationId).
@@ -14097,6 +14503,8 @@ func (c *API) ReleaseHold(ctx context.Context, params *ReleaseHoldParams, body R
 }
 
 // ReleaseHoldWithTextBody The same for navigator.sendBeacon, which may say text/plain
+//
+// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
 //
 // Takes a body of the `text/plain` content type.
 //
@@ -14338,6 +14746,8 @@ func (c *API) PlanImport(ctx context.Context, body PlanImportJSONRequestBody, re
 
 // DeleteOverride Give a date its weekly hours back
 //
+// Slots follow the weekly hours again. Booked appointments stay. For all staff, and admin keys.
+//
 // Corresponds with DELETE /v1/overrides/{id} (the `DeleteOverride` operationId).
 func (c *API) DeleteOverride(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteOverrideRequest(c.Server, id)
@@ -14475,6 +14885,8 @@ func (c *API) FindPeople(ctx context.Context, body FindPeopleJSONRequestBody, re
 
 // UnlinkPeople Take a link between two people back
 //
+// The two people are shown as separate cards again. Their appointments stay. For owners, the reception and admin keys.
+//
 // Corresponds with DELETE /v1/person-links/{id} (the `UnlinkPeople` operationId).
 func (c *API) UnlinkPeople(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUnlinkPeopleRequest(c.Server, id)
@@ -14489,6 +14901,8 @@ func (c *API) UnlinkPeople(ctx context.Context, id IdParameter, reqEditors ...Re
 }
 
 // DeleteNote Remove a note about a person
+//
+// The appointments of the person do not change. For owners, the reception and admin keys.
 //
 // Corresponds with DELETE /v1/person-notes/{id} (the `DeleteNote` operationId).
 func (c *API) DeleteNote(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -14505,6 +14919,8 @@ func (c *API) DeleteNote(ctx context.Context, id IdParameter, reqEditors ...Requ
 
 // ListAvailable Who can take a session now, the least loaded first
 //
+// A specialist at capacity or offline is not in the list. For staff, presence keys and admin keys.
+//
 // Corresponds with GET /v1/presence/available (the `ListAvailable` operationId).
 func (c *API) ListAvailable(ctx context.Context, params *ListAvailableParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListAvailableRequest(c.Server, params)
@@ -14519,6 +14935,8 @@ func (c *API) ListAvailable(ctx context.Context, params *ListAvailableParams, re
 }
 
 // ListOnline Who is online
+//
+// A specialist at capacity is in this list, too. For staff, presence keys and admin keys.
 //
 // Corresponds with GET /v1/presence/online (the `ListOnline` operationId).
 func (c *API) ListOnline(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -14535,6 +14953,8 @@ func (c *API) ListOnline(ctx context.Context, reqEditors ...RequestEditorFn) (*h
 
 // GetBeacon Whether anybody can take a session now, at most 10 seconds old
 //
+// A page can poll it to show or hide the button for a consultation.
+//
 // Corresponds with GET /v1/presence/snapshot (the `GetBeacon` operationId).
 func (c *API) GetBeacon(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetBeaconRequest(c.Server)
@@ -14550,6 +14970,8 @@ func (c *API) GetBeacon(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 
 // PresenceStream Who comes and goes and what becomes of requests, live
 //
+// Server-sent events about presence and sessions. For staff, presence keys and admin keys.
+//
 // Corresponds with GET /v1/presence/stream (the `PresenceStream` operationId).
 func (c *API) PresenceStream(ctx context.Context, params *PresenceStreamParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewPresenceStreamRequest(c.Server, params)
@@ -14564,6 +14986,8 @@ func (c *API) PresenceStream(ctx context.Context, params *PresenceStreamParams, 
 }
 
 // RetryFailed Try all failed operations again, but for those that a person has to decide about
+//
+// Operations whose outcome is unknown wait for a review. For owners, the reception and admin keys.
 //
 // Corresponds with POST /v1/queue-retry (the `RetryFailed` operationId).
 func (c *API) RetryFailed(ctx context.Context, params *RetryFailedParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -14597,6 +15021,8 @@ func (c *API) QueueStatus(ctx context.Context, params *QueueStatusParams, reqEdi
 
 // GiveUpOperation Give an operation up; its appointment stays
 //
+// The server does not send the operation again. Enter the appointment in the external system by hand. For owners, the reception and admin keys.
+//
 // Corresponds with DELETE /v1/queue/{id} (the `GiveUpOperation` operationId).
 func (c *API) GiveUpOperation(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGiveUpOperationRequest(c.Server, id)
@@ -14612,6 +15038,8 @@ func (c *API) GiveUpOperation(ctx context.Context, id IdParameter, reqEditors ..
 
 // RetryOperation Try a failed operation again, or a waiting one now
 //
+// An operation in another state answers 409 `operation_state`. For owners, the reception and admin keys.
+//
 // Corresponds with POST /v1/queue/{id}/retry (the `RetryOperation` operationId).
 func (c *API) RetryOperation(ctx context.Context, id IdParameter, params *RetryOperationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRetryOperationRequest(c.Server, id, params)
@@ -14626,6 +15054,8 @@ func (c *API) RetryOperation(ctx context.Context, id IdParameter, params *RetryO
 }
 
 // ReviewOperationWithBody Say what became of an operation that nobody knows of
+//
+// Look in the external system first. The answer decides whether the operation is done or sent again. For owners, the reception and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -14644,6 +15074,8 @@ func (c *API) ReviewOperationWithBody(ctx context.Context, id IdParameter, param
 
 // ReviewOperation Say what became of an operation that nobody knows of
 //
+// Look in the external system first. The answer decides whether the operation is done or sent again. For owners, the reception and admin keys.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/queue/{id}/review (the `ReviewOperation` operationId).
@@ -14661,6 +15093,8 @@ func (c *API) ReviewOperation(ctx context.Context, id IdParameter, params *Revie
 
 // ListRequests The bookings of the public that wait to be confirmed, by start
 //
+// The server holds the time of each request until the request is decided or expires. For all staff, and admin keys.
+//
 // Corresponds with GET /v1/requests (the `ListRequests` operationId).
 func (c *API) ListRequests(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListRequestsRequest(c.Server)
@@ -14675,6 +15109,8 @@ func (c *API) ListRequests(ctx context.Context, reqEditors ...RequestEditorFn) (
 }
 
 // GetRequest One booking request, for the desk or with the link of its mail; 404 or 401 once it is an appointment
+//
+// The email to the patient has the link. For all staff, admin keys, and the link of the request.
 //
 // Corresponds with GET /v1/requests/{id} (the `GetRequest` operationId).
 func (c *API) GetRequest(ctx context.Context, id AppointmentId, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -14707,6 +15143,8 @@ func (c *API) ConfirmRequest(ctx context.Context, id AppointmentId, params *Conf
 }
 
 // DeclineRequest Give the time back; the patient is told by mail where the desk does it
+//
+// The server releases the held time. A patient can decline with the link of the mail, too. For all staff, admin keys, and the link of the request.
 //
 // Corresponds with POST /v1/requests/{id}/decline (the `DeclineRequest` operationId).
 func (c *API) DeclineRequest(ctx context.Context, id AppointmentId, params *DeclineRequestParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -14783,6 +15221,8 @@ func (c *API) CreateSeries(ctx context.Context, params *CreateSeriesParams, body
 
 // ListSessions Sessions by request, oldest first
 //
+// Filter by state or specialist with the parameters. For staff, presence keys and admin keys.
+//
 // Corresponds with GET /v1/sessions (the `ListSessions` operationId).
 func (c *API) ListSessions(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListSessionsRequest(c.Server, params)
@@ -14797,6 +15237,8 @@ func (c *API) ListSessions(ctx context.Context, params *ListSessionsParams, reqE
 }
 
 // RequestSessionWithBody Ask for a consultation now; the first specialist to accept has it
+//
+// The request expires if no specialist accepts it in time. Watch the session to learn the outcome.
 //
 // Takes any type of body and a specified content type.
 //
@@ -14815,6 +15257,8 @@ func (c *API) RequestSessionWithBody(ctx context.Context, params *RequestSession
 
 // RequestSession Ask for a consultation now; the first specialist to accept has it
 //
+// The request expires if no specialist accepts it in time. Watch the session to learn the outcome.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/sessions (the `RequestSession` operationId).
@@ -14831,6 +15275,8 @@ func (c *API) RequestSession(ctx context.Context, params *RequestSessionParams, 
 }
 
 // GetSession One session, for its client and for who takes sessions; there is no person in it, and what it came to is for staff
+//
+// Send the client id that requested the session, or a credential.
 //
 // Corresponds with GET /v1/sessions/{id} (the `GetSession` operationId).
 func (c *API) GetSession(ctx context.Context, id IdParameter, params *GetSessionParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -14885,6 +15331,8 @@ func (c *API) AcceptSession(ctx context.Context, id IdParameter, params *AcceptS
 
 // CancelSessionWithBody Withdraw a request, by its client
 //
+// Only the client that made the request can withdraw it. Other clients get 403 `not_owner`.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/sessions/{id}/cancel (the `CancelSession` operationId).
@@ -14901,6 +15349,8 @@ func (c *API) CancelSessionWithBody(ctx context.Context, id IdParameter, params 
 }
 
 // CancelSession Withdraw a request, by its client
+//
+// Only the client that made the request can withdraw it. Other clients get 403 `not_owner`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -14919,6 +15369,8 @@ func (c *API) CancelSession(ctx context.Context, id IdParameter, params *CancelS
 
 // EndSessionWithBody End a session
 //
+// Call it when the consultation is over. For staff, presence keys and admin keys.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/sessions/{id}/end (the `EndSession` operationId).
@@ -14935,6 +15387,8 @@ func (c *API) EndSessionWithBody(ctx context.Context, id IdParameter, params *En
 }
 
 // EndSession End a session
+//
+// Call it when the consultation is over. For staff, presence keys and admin keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -14953,6 +15407,8 @@ func (c *API) EndSession(ctx context.Context, id IdParameter, params *EndSession
 
 // SetSessionPaymentWithBody Whether a session waits for its payment; it keeps its specialist's load meanwhile
 //
+// A payment system calls it when a payment begins and when it is done. For staff, presence keys and admin keys.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/sessions/{id}/payment (the `SetSessionPayment` operationId).
@@ -14969,6 +15425,8 @@ func (c *API) SetSessionPaymentWithBody(ctx context.Context, id IdParameter, par
 }
 
 // SetSessionPayment Whether a session waits for its payment; it keeps its specialist's load meanwhile
+//
+// A payment system calls it when a payment begins and when it is done. For staff, presence keys and admin keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -14987,6 +15445,8 @@ func (c *API) SetSessionPayment(ctx context.Context, id IdParameter, params *Set
 
 // RerouteSessionWithBody Hand a session to another specialist
 //
+// The new specialist must be online and below capacity. For staff, presence keys and admin keys.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/sessions/{id}/reroute (the `RerouteSession` operationId).
@@ -15004,6 +15464,8 @@ func (c *API) RerouteSessionWithBody(ctx context.Context, id IdParameter, params
 
 // RerouteSession Hand a session to another specialist
 //
+// The new specialist must be online and below capacity. For staff, presence keys and admin keys.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/sessions/{id}/reroute (the `RerouteSession` operationId).
@@ -15020,6 +15482,8 @@ func (c *API) RerouteSession(ctx context.Context, id IdParameter, params *Rerout
 }
 
 // GetSettings What the owner has chosen
+//
+// Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For owners and admin keys.
 //
 // Corresponds with GET /v1/settings (the `GetSettings` operationId).
 func (c *API) GetSettings(ctx context.Context, params *GetSettingsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15158,6 +15622,8 @@ func (c *API) PreviewMail(ctx context.Context, body PreviewMailJSONRequestBody, 
 
 // DeleteMailServer Take the choice of a mail server back
 //
+// Emails then use the mail server given at start. Without one, they are written to files. For owners and admin keys.
+//
 // Corresponds with DELETE /v1/settings/mail-server (the `DeleteMailServer` operationId).
 func (c *API) DeleteMailServer(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteMailServerRequest(c.Server)
@@ -15172,6 +15638,8 @@ func (c *API) DeleteMailServer(ctx context.Context, reqEditors ...RequestEditorF
 }
 
 // GetMailServer How mail leaves the clinic, without the password
+//
+// `given` was set when the server was started, and takes precedence over `chosen`. For owners and admin keys.
 //
 // Corresponds with GET /v1/settings/mail-server (the `GetMailServer` operationId).
 func (c *API) GetMailServer(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15264,6 +15732,8 @@ func (c *API) TryMailServer(ctx context.Context, body TryMailServerJSONRequestBo
 
 // TestMail Send one mail to the owner who asks, and say what became of it
 //
+// The answer waits for the mail server and reports its reply. For owners and admin keys.
+//
 // Corresponds with POST /v1/settings/mail-test (the `TestMail` operationId).
 func (c *API) TestMail(ctx context.Context, params *TestMailParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewTestMailRequest(c.Server, params)
@@ -15279,6 +15749,8 @@ func (c *API) TestMail(ctx context.Context, params *TestMailParams, reqEditors .
 
 // DeleteOpenID Take the choice of an identity provider back
 //
+// Staff then sign in with their passwords. For owners and admin keys.
+//
 // Corresponds with DELETE /v1/settings/openid (the `DeleteOpenID` operationId).
 func (c *API) DeleteOpenID(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewDeleteOpenIDRequest(c.Server)
@@ -15293,6 +15765,8 @@ func (c *API) DeleteOpenID(ctx context.Context, reqEditors ...RequestEditorFn) (
 }
 
 // GetOpenID The identity provider that the staff can sign in with, without the secret
+//
+// Register the address in `redirect` with the provider. For owners and admin keys.
 //
 // Corresponds with GET /v1/settings/openid (the `GetOpenID` operationId).
 func (c *API) GetOpenID(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15385,6 +15859,8 @@ func (c *API) TestWebhook(ctx context.Context, body TestWebhookJSONRequestBody, 
 
 // SetupWithBody Name the clinic and make the first owner, with the one-time setup link
 //
+// The setup link is printed at the first start and works once. The answer signs the new owner in.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/setup (the `Setup` operationId).
@@ -15401,6 +15877,8 @@ func (c *API) SetupWithBody(ctx context.Context, contentType string, body io.Rea
 }
 
 // Setup Name the clinic and make the first owner, with the one-time setup link
+//
+// The setup link is printed at the first start and works once. The answer signs the new owner in.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15419,6 +15897,8 @@ func (c *API) Setup(ctx context.Context, body SetupJSONRequestBody, reqEditors .
 
 // CheckSetupWithBody Whether a setup link still works; 410 setup_done once the clinic is set up
 //
+// It changes nothing, so a page can call it before it shows the form.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/setup/check (the `CheckSetup` operationId).
@@ -15435,6 +15915,8 @@ func (c *API) CheckSetupWithBody(ctx context.Context, contentType string, body i
 }
 
 // CheckSetup Whether a setup link still works; 410 setup_done once the clinic is set up
+//
+// It changes nothing, so a page can call it before it shows the form.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15453,6 +15935,8 @@ func (c *API) CheckSetup(ctx context.Context, body CheckSetupJSONRequestBody, re
 
 // DeselectSlotWithBody End a selection, and release the lock it took
 //
+// Repeating the request changes nothing.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/slots/deselect (the `DeselectSlot` operationId).
@@ -15469,6 +15953,8 @@ func (c *API) DeselectSlotWithBody(ctx context.Context, params *DeselectSlotPara
 }
 
 // DeselectSlot End a selection, and release the lock it took
+//
+// Repeating the request changes nothing.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15504,6 +15990,8 @@ func (c *API) PollSlots(ctx context.Context, params *PollSlotsParams, reqEditors
 
 // SelectSlotWithBody Say that a client is looking at a slot, or lock it with a hold of 600 seconds
 //
+// A selection blocks no other client. A lock does.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/slots/select (the `SelectSlot` operationId).
@@ -15520,6 +16008,8 @@ func (c *API) SelectSlotWithBody(ctx context.Context, params *SelectSlotParams, 
 }
 
 // SelectSlot Say that a client is looking at a slot, or lock it with a hold of 600 seconds
+//
+// A selection blocks no other client. A lock does.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15538,6 +16028,8 @@ func (c *API) SelectSlot(ctx context.Context, params *SelectSlotParams, body Sel
 
 // ListSpecialists Who works here; the public sees id and name of those who are active
 //
+// A staff session or an admin key also sees the other fields, and specialists who are deactivated.
+//
 // Corresponds with GET /v1/specialists (the `ListSpecialists` operationId).
 func (c *API) ListSpecialists(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListSpecialistsRequest(c.Server)
@@ -15552,6 +16044,8 @@ func (c *API) ListSpecialists(ctx context.Context, reqEditors ...RequestEditorFn
 }
 
 // CreateSpecialistWithBody Add a specialist
+//
+// Set the weekly hours with `PUT /v1/specialists/{id}/weekly-hours`. For owners and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -15570,6 +16064,8 @@ func (c *API) CreateSpecialistWithBody(ctx context.Context, params *CreateSpecia
 
 // CreateSpecialist Add a specialist
 //
+// Set the weekly hours with `PUT /v1/specialists/{id}/weekly-hours`. For owners and admin keys.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/specialists (the `CreateSpecialist` operationId).
@@ -15587,6 +16083,8 @@ func (c *API) CreateSpecialist(ctx context.Context, params *CreateSpecialistPara
 
 // ArchiveSpecialist Take a specialist out of every listing and assignment; the appointments stay
 //
+// Move or cancel the booked appointments separately. For owners and admin keys.
+//
 // Corresponds with DELETE /v1/specialists/{id} (the `ArchiveSpecialist` operationId).
 func (c *API) ArchiveSpecialist(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewArchiveSpecialistRequest(c.Server, id)
@@ -15602,6 +16100,8 @@ func (c *API) ArchiveSpecialist(ctx context.Context, id IdParameter, reqEditors 
 
 // GetSpecialist One specialist
 //
+// An unknown id answers 404 `not_found`.
+//
 // Corresponds with GET /v1/specialists/{id} (the `GetSpecialist` operationId).
 func (c *API) GetSpecialist(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetSpecialistRequest(c.Server, id)
@@ -15616,6 +16116,8 @@ func (c *API) GetSpecialist(ctx context.Context, id IdParameter, reqEditors ...R
 }
 
 // UpdateSpecialistWithBody Change a specialist; what is left out stays as it is
+//
+// If `active` becomes false, the specialist goes offline and gets no new appointments. For owners and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -15633,6 +16135,8 @@ func (c *API) UpdateSpecialistWithBody(ctx context.Context, id IdParameter, cont
 }
 
 // UpdateSpecialist Change a specialist; what is left out stays as it is
+//
+// If `active` becomes false, the specialist goes offline and gets no new appointments. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -15707,6 +16211,8 @@ func (c *API) CreateBlock(ctx context.Context, id IdParameter, params *CreateBlo
 }
 
 // DeleteBusyCalendar End the reading of a specialist's calendar, and open the time that it kept
+//
+// The busy times from that calendar can be booked again. For all staff, and admin keys.
 //
 // Corresponds with DELETE /v1/specialists/{id}/busy-calendar (the `DeleteBusyCalendar` operationId).
 func (c *API) DeleteBusyCalendar(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15799,6 +16305,8 @@ func (c *API) ReadBusyCalendar(ctx context.Context, id IdParameter, reqEditors .
 
 // EndCalendarFeed End the address of a specialist's calendar
 //
+// The old address stops working. Create a new one to subscribe again. For all staff, and admin keys.
+//
 // Corresponds with DELETE /v1/specialists/{id}/calendar-feed (the `EndCalendarFeed` operationId).
 func (c *API) EndCalendarFeed(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewEndCalendarFeedRequest(c.Server, id)
@@ -15873,6 +16381,8 @@ func (c *API) MakeCalendarFeed(ctx context.Context, id IdParameter, body MakeCal
 
 // Heartbeat Stay online; 403 for a specialist who is deactivated
 //
+// Send one every few seconds while online. It costs no database operation. For staff, presence keys and admin keys.
+//
 // Corresponds with POST /v1/specialists/{id}/heartbeat (the `Heartbeat` operationId).
 func (c *API) Heartbeat(ctx context.Context, id IdParameter, params *HeartbeatParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewHeartbeatRequest(c.Server, id, params)
@@ -15888,6 +16398,8 @@ func (c *API) Heartbeat(ctx context.Context, id IdParameter, params *HeartbeatPa
 
 // GoOffline Take no more sessions
 //
+// New requests go to the other specialists who are online. For staff, presence keys and admin keys.
+//
 // Corresponds with POST /v1/specialists/{id}/offline (the `GoOffline` operationId).
 func (c *API) GoOffline(ctx context.Context, id IdParameter, params *GoOfflineParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGoOfflineRequest(c.Server, id, params)
@@ -15902,6 +16414,8 @@ func (c *API) GoOffline(ctx context.Context, id IdParameter, params *GoOfflinePa
 }
 
 // GoOnline Take sessions from now on
+//
+// If the settings require heartbeats, send them, or the server sets the specialist offline. For staff, presence keys and admin keys.
 //
 // Corresponds with POST /v1/specialists/{id}/online (the `GoOnline` operationId).
 func (c *API) GoOnline(ctx context.Context, id IdParameter, params *GoOnlineParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -15935,6 +16449,8 @@ func (c *API) ListOverrides(ctx context.Context, id IdParameter, reqEditors ...R
 
 // CreateOverrideWithBody Close a date or give it other hours, in place of an override it may have
 //
+// An override replaces the weekly hours on one date. For all staff, and admin keys.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /v1/specialists/{id}/overrides (the `CreateOverride` operationId).
@@ -15952,6 +16468,8 @@ func (c *API) CreateOverrideWithBody(ctx context.Context, id IdParameter, params
 
 // CreateOverride Close a date or give it other hours, in place of an override it may have
 //
+// An override replaces the weekly hours on one date. For all staff, and admin keys.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/specialists/{id}/overrides (the `CreateOverride` operationId).
@@ -15968,6 +16486,8 @@ func (c *API) CreateOverride(ctx context.Context, id IdParameter, params *Create
 }
 
 // DeletePicture Take the picture away
+//
+// The specialist is then listed without a picture. For owners and admin keys.
 //
 // Corresponds with DELETE /v1/specialists/{id}/picture (the `DeletePicture` operationId).
 func (c *API) DeletePicture(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -16001,6 +16521,8 @@ func (c *API) GetPicture(ctx context.Context, id IdParameter, params *GetPicture
 
 // PutPictureWithBody Give a specialist a picture
 //
+// `content` is the picture in base64. The address of the picture changes with its content. For owners and admin keys.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PUT /v1/specialists/{id}/picture (the `PutPicture` operationId).
@@ -16017,6 +16539,8 @@ func (c *API) PutPictureWithBody(ctx context.Context, id IdParameter, contentTyp
 }
 
 // PutPicture Give a specialist a picture
+//
+// `content` is the picture in base64. The address of the picture changes with its content. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -16035,6 +16559,8 @@ func (c *API) PutPicture(ctx context.Context, id IdParameter, body PutPictureJSO
 
 // GetPresence Whether a specialist can take a session now
 //
+// The answer has the state, the load and the maximum number of sessions. For staff, presence keys and admin keys.
+//
 // Corresponds with GET /v1/specialists/{id}/presence (the `GetPresence` operationId).
 func (c *API) GetPresence(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetPresenceRequest(c.Server, id)
@@ -16050,6 +16576,8 @@ func (c *API) GetPresence(ctx context.Context, id IdParameter, reqEditors ...Req
 
 // GetPresenceLog When a specialist was online, line by line and per local day; a specialist reads the own log alone
 //
+// Without `from` and `to`, the log covers the last 7 local days including today. For staff, presence keys and admin keys.
+//
 // Corresponds with GET /v1/specialists/{id}/presence-log (the `GetPresenceLog` operationId).
 func (c *API) GetPresenceLog(ctx context.Context, id IdParameter, params *GetPresenceLogParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetPresenceLogRequest(c.Server, id, params)
@@ -16064,6 +16592,8 @@ func (c *API) GetPresenceLog(ctx context.Context, id IdParameter, params *GetPre
 }
 
 // GetWeeklyHours The hours that return every week, in the specialist's own zone
+//
+// `PUT` on the same path replaces them. For all staff, and admin keys.
 //
 // Corresponds with GET /v1/specialists/{id}/weekly-hours (the `GetWeeklyHours` operationId).
 func (c *API) GetWeeklyHours(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -16120,6 +16650,8 @@ func (c *API) PutWeeklyHours(ctx context.Context, id IdParameter, params *PutWee
 
 // StaffStream The same over all specialists, with appointment events; no personal data
 //
+// Fetch an appointment by its id to learn more than the event has. For all staff, and admin keys.
+//
 // Corresponds with GET /v1/staff/stream (the `StaffStream` operationId).
 func (c *API) StaffStream(ctx context.Context, params *StaffStreamParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStaffStreamRequest(c.Server, params)
@@ -16134,6 +16666,8 @@ func (c *API) StaffStream(ctx context.Context, params *StaffStreamParams, reqEdi
 }
 
 // UpstreamStatus How old the practice system's openings are, and what it refused
+//
+// Check it when bookings reach the practice-management system late or not at all. For all staff, and admin keys.
 //
 // Corresponds with GET /v1/upstream-status (the `UpstreamStatus` operationId).
 func (c *API) UpstreamStatus(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -16150,6 +16684,8 @@ func (c *API) UpstreamStatus(ctx context.Context, reqEditors ...RequestEditorFn)
 
 // ListUsers Who can sign in
 //
+// Passwords and other secrets are never returned. For owners and admin keys.
+//
 // Corresponds with GET /v1/users (the `ListUsers` operationId).
 func (c *API) ListUsers(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListUsersRequest(c.Server)
@@ -16164,6 +16700,8 @@ func (c *API) ListUsers(ctx context.Context, reqEditors ...RequestEditorFn) (*ht
 }
 
 // CreateUserWithBody Add a member of staff
+//
+// The email address is the sign-in name and must be unique. For owners and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -16182,6 +16720,8 @@ func (c *API) CreateUserWithBody(ctx context.Context, params *CreateUserParams, 
 
 // CreateUser Add a member of staff
 //
+// The email address is the sign-in name and must be unique. For owners and admin keys.
+//
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /v1/users (the `CreateUser` operationId).
@@ -16199,6 +16739,8 @@ func (c *API) CreateUser(ctx context.Context, params *CreateUserParams, body Cre
 
 // UpdateUserWithBody Change a member of staff; a new password or active false ends every session
 //
+// The server refuses a change that leaves the clinic without an owner who has a password. For owners and admin keys.
+//
 // Takes any type of body and a specified content type.
 //
 // Corresponds with PATCH /v1/users/{id} (the `UpdateUser` operationId).
@@ -16215,6 +16757,8 @@ func (c *API) UpdateUserWithBody(ctx context.Context, id IdParameter, contentTyp
 }
 
 // UpdateUser Change a member of staff; a new password or active false ends every session
+//
+// The server refuses a change that leaves the clinic without an owner who has a password. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -16317,6 +16861,8 @@ func (c *API) HoldVisit(ctx context.Context, params *HoldVisitParams, body HoldV
 
 // ListWaiting Who waits, in their order, and who did in the last 30 days
 //
+// The order is that in which the server offers free times. For owners, the reception and admin keys.
+//
 // Corresponds with GET /v1/waitlist (the `ListWaiting` operationId).
 func (c *API) ListWaiting(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListWaitingRequest(c.Server)
@@ -16331,6 +16877,8 @@ func (c *API) ListWaiting(ctx context.Context, reqEditors ...RequestEditorFn) (*
 }
 
 // GetWaiting One entry, for the front desk or with a link from its mails
+//
+// An unknown id answers 404 `not_found`. For owners, the reception, admin keys, and the link of the entry.
 //
 // Corresponds with GET /v1/waitlist/{id} (the `GetWaiting` operationId).
 func (c *API) GetWaiting(ctx context.Context, id WaitlistId, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -16364,6 +16912,8 @@ func (c *API) AcceptOffer(ctx context.Context, id WaitlistId, params *AcceptOffe
 
 // ConfirmWaiting Confirm an entry that a visitor made, from its mail; one that waits stays
 //
+// The email to the visitor has the link. For owners, the reception, admin keys, and the link of the entry.
+//
 // Corresponds with POST /v1/waitlist/{id}/confirm (the `ConfirmWaiting` operationId).
 func (c *API) ConfirmWaiting(ctx context.Context, id WaitlistId, params *ConfirmWaitingParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewConfirmWaitingRequest(c.Server, id, params)
@@ -16396,6 +16946,8 @@ func (c *API) DeclineOffer(ctx context.Context, id WaitlistId, params *DeclineOf
 
 // LeaveWaitlist Take an entry off the list, with what is offered to it; one that has ended stays
 //
+// A time that is offered to the entry becomes free. For owners, the reception, admin keys, and the link of the entry.
+//
 // Corresponds with POST /v1/waitlist/{id}/leave (the `LeaveWaitlist` operationId).
 func (c *API) LeaveWaitlist(ctx context.Context, id WaitlistId, params *LeaveWaitlistParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewLeaveWaitlistRequest(c.Server, id, params)
@@ -16410,6 +16962,8 @@ func (c *API) LeaveWaitlist(ctx context.Context, id WaitlistId, params *LeaveWai
 }
 
 // OfferByHandWithBody Keep a free time for somebody who waits and offer it, whatever their place in line
+//
+// The server holds the time for the entry until the offer expires. For owners, the reception and admin keys.
 //
 // Takes any type of body and a specified content type.
 //
@@ -16427,6 +16981,8 @@ func (c *API) OfferByHandWithBody(ctx context.Context, id WaitlistId, params *Of
 }
 
 // OfferByHand Keep a free time for somebody who waits and offer it, whatever their place in line
+//
+// The server holds the time for the entry until the offer expires. For owners, the reception and admin keys.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -26295,6 +26851,8 @@ type ClientWithResponsesInterface interface {
 
 	// ReadFHIRAppointmentWithResponse FHIR R4: one appointment with its patient
 	//
+	// An unknown id answers an OperationOutcome. For owners and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /fhir/Appointment/{id} (the `ReadFHIRAppointment` operationId).
@@ -26310,6 +26868,8 @@ type ClientWithResponsesInterface interface {
 	SearchSchedulesWithResponse(ctx context.Context, params *SearchSchedulesParams, reqEditors ...RequestEditorFn) (*SearchSchedulesResponse, error)
 
 	// ReadScheduleWithResponse FHIR R4: one Schedule
+	//
+	// `GET /fhir/Schedule` lists them. An unknown id answers an OperationOutcome.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26336,12 +26896,16 @@ type ClientWithResponsesInterface interface {
 
 	// FhirMetadataWithResponse FHIR R4: what is here (CapabilityStatement)
 	//
+	// The interactions and search parameters that the server supports.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /fhir/metadata (the `FhirMetadata` operationId).
 	FhirMetadataWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*FhirMetadataResponse, error)
 
 	// LivezWithResponse The process answers
+	//
+	// It checks no database. Use it to decide whether to restart the process.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26368,6 +26932,8 @@ type ClientWithResponsesInterface interface {
 
 	// MetricsWithResponse Prometheus metrics, for an admin, the front desk or a scraper on this machine
 	//
+	// Prometheus text format 0.0.4. An API key with the scope `metrics` can read nothing else.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /metrics (the `Metrics` operationId).
@@ -26393,6 +26959,8 @@ type ClientWithResponsesInterface interface {
 
 	// ReadyzWithResponse Requests can be served now
 	//
+	// It checks the database and the live state. Use it to decide whether a load balancer sends requests here.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /readyz (the `Readyz` operationId).
@@ -26417,6 +26985,8 @@ type ClientWithResponsesInterface interface {
 	AgentBookWithResponse(ctx context.Context, params *AgentBookParams, body AgentBookJSONRequestBody, reqEditors ...RequestEditorFn) (*AgentBookResponse, error)
 
 	// AgentOperationWithResponse How far a queued booking is
+	//
+	// Poll it after a booking was answered as queued, until the state is final. For agent keys and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26461,12 +27031,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListAPIKeysWithResponse The API keys, the revoked ones included; never their secrets
 	//
+	// Each line has the name, scope, creation and last use of a key. For owners and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/api-keys (the `ListAPIKeys` operationId).
 	ListAPIKeysWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListAPIKeysResponse, error)
 
 	// CreateAPIKeyWithBodyWithResponse Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted
+	//
+	// The scope of a key limits what it can do: admin, agent, presence or metrics. Store the secret at once. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26475,12 +27049,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAPIKeyWithResponse Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted
 	//
+	// The scope of a key limits what it can do: admin, agent, presence or metrics. Store the secret at once. For owners and admin keys.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/api-keys (the `CreateAPIKey` operationId).
 	CreateAPIKeyWithResponse(ctx context.Context, params *CreateAPIKeyParams, body CreateAPIKeyJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAPIKeyResponse, error)
 
 	// RevokeAPIKeyWithResponse Make a key useless from now on; idempotent
+	//
+	// The next request with the key answers 401, and streams that it opened end. For owners and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26489,6 +27067,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListAppointmentTypesWithResponse What can be booked; the desk also sees what is switched off
 	//
+	// Staff and admin keys also get types that are not active.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/appointment-types (the `ListAppointmentTypes` operationId).
@@ -26496,12 +27076,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAppointmentTypeWithBodyWithResponse Add an appointment type
 	//
+	// Fields that you leave out get their defaults. For owners and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/appointment-types (the `CreateAppointmentType` operationId).
 	CreateAppointmentTypeWithBodyWithResponse(ctx context.Context, params *CreateAppointmentTypeParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAppointmentTypeResponse, error)
 
 	// CreateAppointmentTypeWithResponse Add an appointment type
+	//
+	// Fields that you leave out get their defaults. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26528,12 +27112,16 @@ type ClientWithResponsesInterface interface {
 
 	// ArchiveAppointmentTypeWithResponse Take it out of every listing; its appointments stay
 	//
+	// The type can no longer be booked. For owners and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/appointment-types/{id} (the `ArchiveAppointmentType` operationId).
 	ArchiveAppointmentTypeWithResponse(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*ArchiveAppointmentTypeResponse, error)
 
 	// GetAppointmentTypeWithResponse One appointment type
+	//
+	// An unknown id answers 404 `not_found`.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26542,12 +27130,16 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateAppointmentTypeWithBodyWithResponse Change it; what is left out stays as it is
 	//
+	// The change applies to new bookings. Booked appointments keep their times. For owners and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/appointment-types/{id} (the `UpdateAppointmentType` operationId).
 	UpdateAppointmentTypeWithBodyWithResponse(ctx context.Context, id IdParameter, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAppointmentTypeResponse, error)
 
 	// UpdateAppointmentTypeWithResponse Change it; what is left out stays as it is
+	//
+	// The change applies to new bookings. Booked appointments keep their times. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26590,6 +27182,8 @@ type ClientWithResponsesInterface interface {
 
 	// ExplainWithResponse Why a start can or cannot be booked, for each specialist
 	//
+	// Use it to find out why a time is missing from a listing. The answer names no patient.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/appointment-types/{id}/explain (the `Explain` operationId).
@@ -26616,6 +27210,8 @@ type ClientWithResponsesInterface interface {
 	FindTimesWithResponse(ctx context.Context, id IdParameter, body FindTimesJSONRequestBody, reqEditors ...RequestEditorFn) (*FindTimesResponse, error)
 
 	// NextAvailableWithResponse The first free slot, or 404 no_slots
+	//
+	// The search ends at the horizon of the appointment type. With `specialistId` or `place`, it covers only their slots.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26674,12 +27270,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListAppointmentsWithResponse Appointments by start, a page at a time
 	//
+	// Follow `nextCursor` to get the next page. The answer contains personal data, so it is never compressed. For all staff, and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/appointments (the `ListAppointments` operationId).
 	ListAppointmentsWithResponse(ctx context.Context, params *ListAppointmentsParams, reqEditors ...RequestEditorFn) (*ListAppointmentsResponse, error)
 
 	// CreateAppointmentWithBodyWithResponse Book at the desk
+	//
+	// `ignoreHours`, `overbook` and `displace` let the desk book times that the public cannot. For all staff, and admin keys.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26688,12 +27288,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateAppointmentWithResponse Book at the desk
 	//
+	// `ignoreHours`, `overbook` and `displace` let the desk book times that the public cannot. For all staff, and admin keys.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/appointments (the `CreateAppointment` operationId).
 	CreateAppointmentWithResponse(ctx context.Context, params *CreateAppointmentParams, body CreateAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAppointmentResponse, error)
 
 	// SearchAppointmentsWithBodyWithResponse The same list, asked for without a name or an address in the URL
+	//
+	// Use it to search by name, email or phone: a URL is logged by proxies, a body is not.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26702,12 +27306,16 @@ type ClientWithResponsesInterface interface {
 
 	// SearchAppointmentsWithResponse The same list, asked for without a name or an address in the URL
 	//
+	// Use it to search by name, email or phone: a URL is logged by proxies, a body is not.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/appointments/search (the `SearchAppointments` operationId).
 	SearchAppointmentsWithResponse(ctx context.Context, body SearchAppointmentsJSONRequestBody, reqEditors ...RequestEditorFn) (*SearchAppointmentsResponse, error)
 
 	// GetAppointmentWithResponse One appointment
+	//
+	// Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For all staff, admin keys, and the manage link of the appointment.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26734,12 +27342,16 @@ type ClientWithResponsesInterface interface {
 
 	// SetAttendanceWithBodyWithResponse What happened at the desk; free in any direction
 	//
+	// The times of the appointment do not change. For all staff, and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/appointments/{id}/attendance (the `SetAttendance` operationId).
 	SetAttendanceWithBodyWithResponse(ctx context.Context, id IdParameter, params *SetAttendanceParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetAttendanceResponse, error)
 
 	// SetAttendanceWithResponse What happened at the desk; free in any direction
+	//
+	// The times of the appointment do not change. For all staff, and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -26767,6 +27379,8 @@ type ClientWithResponsesInterface interface {
 
 	// CancelAppointmentWithBodyWithResponse Cancel; the time is free at once
 	//
+	// A patient must respect the cut-off time of the appointment type. Later, the answer is 403 with the reason `cut_off`. For all staff, admin keys, and the manage link of the appointment.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/appointments/{id}/cancel (the `CancelAppointment` operationId).
@@ -26774,12 +27388,16 @@ type ClientWithResponsesInterface interface {
 
 	// CancelAppointmentWithResponse Cancel; the time is free at once
 	//
+	// A patient must respect the cut-off time of the appointment type. Later, the answer is 403 with the reason `cut_off`. For all staff, admin keys, and the manage link of the appointment.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/appointments/{id}/cancel (the `CancelAppointment` operationId).
 	CancelAppointmentWithResponse(ctx context.Context, id AppointmentId, params *CancelAppointmentParams, body CancelAppointmentJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelAppointmentResponse, error)
 
 	// ListDeliveriesWithResponse What became of the notices about an appointment
+	//
+	// Use it to find out whether an email or a webhook was delivered. For all staff, and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -26797,6 +27415,8 @@ type ClientWithResponsesInterface interface {
 	GetHistoryWithResponse(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*GetHistoryResponse, error)
 
 	// GetICSWithResponse The appointment for a calendar (RFC 5545)
+	//
+	// A calendar file with one event. Later versions of the appointment have the same UID and a higher sequence. For all staff, admin keys, and the manage link of the appointment.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27010,12 +27630,16 @@ type ClientWithResponsesInterface interface {
 
 	// WaitForSoonerWithBodyWithResponse Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before
 	//
+	// The server offers an earlier time by email when one becomes free. The appointment stays until the patient accepts. For all staff, admin keys, and the manage link of the appointment.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/appointments/{id}/waitlist (the `WaitForSooner` operationId).
 	WaitForSoonerWithBodyWithResponse(ctx context.Context, id AppointmentId, params *WaitForSoonerParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*WaitForSoonerResponse, error)
 
 	// WaitForSoonerWithResponse Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before
+	//
+	// The server offers an earlier time by email when one becomes free. The appointment stays until the patient accepts. For all staff, admin keys, and the manage link of the appointment.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27024,12 +27648,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListAuditWithResponse Who did what to what, newest first
 	//
+	// The entries form a chain of hashes, so a change of an old entry is found. For owners and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/audit (the `ListAudit` operationId).
 	ListAuditWithResponse(ctx context.Context, params *ListAuditParams, reqEditors ...RequestEditorFn) (*ListAuditResponse, error)
 
 	// GetMeWithResponse Who is signed in
+	//
+	// A page calls it to learn whether its session is still valid.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27047,12 +27675,16 @@ type ClientWithResponsesInterface interface {
 
 	// FinishOpenIDWithResponse Where the identity provider sends browsers back to
 	//
+	// Browsers call it, programs do not. It checks the state and the signature, and sets the session cookie.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/auth/openid/callback (the `FinishOpenID` operationId).
 	FinishOpenIDWithResponse(ctx context.Context, params *FinishOpenIDParams, reqEditors ...RequestEditorFn) (*FinishOpenIDResponse, error)
 
 	// CodeOpenIDWithBodyWithResponse The one-time code of somebody whom the identity provider has vouched for
+	//
+	// Needed only for an account that has two-factor authentication.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27061,12 +27693,16 @@ type ClientWithResponsesInterface interface {
 
 	// CodeOpenIDWithResponse The one-time code of somebody whom the identity provider has vouched for
 	//
+	// Needed only for an account that has two-factor authentication.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/auth/openid/code (the `CodeOpenID` operationId).
 	CodeOpenIDWithResponse(ctx context.Context, body CodeOpenIDJSONRequestBody, reqEditors ...RequestEditorFn) (*CodeOpenIDResponse, error)
 
 	// ChangePasswordWithBodyWithResponse Change one's own password; all other sessions end
+	//
+	// The request needs the current password. The session that sends it stays signed in. For all staff, and admin keys.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27075,12 +27711,16 @@ type ClientWithResponsesInterface interface {
 
 	// ChangePasswordWithResponse Change one's own password; all other sessions end
 	//
+	// The request needs the current password. The session that sends it stays signed in. For all staff, and admin keys.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/auth/password (the `ChangePassword` operationId).
 	ChangePasswordWithResponse(ctx context.Context, body ChangePasswordJSONRequestBody, reqEditors ...RequestEditorFn) (*ChangePasswordResponse, error)
 
 	// SignInWithBodyWithResponse Sign in; the cookie is the session
+	//
+	// With two-factor authentication, the first answer asks for the code with the reason `code_needed`. Failed attempts are limited.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27089,12 +27729,16 @@ type ClientWithResponsesInterface interface {
 
 	// SignInWithResponse Sign in; the cookie is the session
 	//
+	// With two-factor authentication, the first answer asks for the code with the reason `code_needed`. Failed attempts are limited.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/auth/sign-in (the `SignIn` operationId).
 	SignInWithResponse(ctx context.Context, body SignInJSONRequestBody, reqEditors ...RequestEditorFn) (*SignInResponse, error)
 
 	// DeleteSignInsWithResponse Sign all one's other browsers out
+	//
+	// The current session stays signed in. For all staff, and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27103,6 +27747,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListSignInsWithResponse One's own signed-in browsers
 	//
+	// The session that asks is one of them. For all staff, and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/auth/sign-ins (the `ListSignIns` operationId).
@@ -27110,12 +27756,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteSignInWithResponse Sign one of them out
 	//
+	// That browser is signed out with its next request, and its streams end. For all staff, and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/auth/sign-ins/{id} (the `DeleteSignIn` operationId).
 	DeleteSignInWithResponse(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*DeleteSignInResponse, error)
 
 	// SignOutWithResponse End the session
+	//
+	// The server revokes the session and clears the cookie.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27142,6 +27792,8 @@ type ClientWithResponsesInterface interface {
 
 	// BeginTOTPWithResponse A new secret for an authenticator app (RFC 6238); nothing changes yet
 	//
+	// Show the secret as a QR code, then confirm it with a code. Until then, sign-in works as before. For all staff, and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/auth/totp (the `BeginTOTP` operationId).
@@ -27166,6 +27818,8 @@ type ClientWithResponsesInterface interface {
 	EnableTOTPWithResponse(ctx context.Context, body EnableTOTPJSONRequestBody, reqEditors ...RequestEditorFn) (*EnableTOTPResponse, error)
 
 	// DeleteBlockSetWithResponse Remove all blocks that were made with one form
+	//
+	// The times can be booked again. Blocks that were created in other ways stay. For all staff, and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27234,6 +27888,8 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteBlockWithResponse Remove one block; others of the day stay
 	//
+	// The time can be booked again. For all staff, and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/blocks/{id} (the `DeleteBlock` operationId).
@@ -27259,12 +27915,16 @@ type ClientWithResponsesInterface interface {
 
 	// ReadCalendarWithResponse A specialist's calendar, or one appointment of a patient, for calendar programs
 	//
+	// An iCalendar file (RFC 5545). The address is the secret: anyone who has it can read the calendar. Programs revalidate with the ETag.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/calendars/{id} (the `ReadCalendar` operationId).
 	ReadCalendarWithResponse(ctx context.Context, id string, reqEditors ...RequestEditorFn) (*ReadCalendarResponse, error)
 
 	// GetClinicWithResponse The clinic
+	//
+	// Name, address, phone, time zone and locale of the clinic, as the booking page shows them.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27273,12 +27933,16 @@ type ClientWithResponsesInterface interface {
 
 	// PutClinicWithBodyWithResponse Change the clinic; what is left out stays as it is
 	//
+	// Answers with the whole clinic after the change. For owners and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/clinic (the `PutClinic` operationId).
 	PutClinicWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutClinicResponse, error)
 
 	// PutClinicWithResponse Change the clinic; what is left out stays as it is
+	//
+	// Answers with the whole clinic after the change. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27287,12 +27951,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetLocksWithResponse Every live hold, its client as a short hash
 	//
+	// Use it to find out why a time cannot be booked. The hash does not reveal the client id. For owners, the reception and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/debug/locks (the `GetLocks` operationId).
 	GetLocksWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetLocksResponse, error)
 
 	// GetStorageWithResponse What stands behind the live state
+	//
+	// The backend of holds and presence, and whether it is reachable. For owners, the reception and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27333,6 +28001,8 @@ type ClientWithResponsesInterface interface {
 
 	// ExportClinicWithResponse The whole clinic as the file that an import reads back
 	//
+	// The file has the clinic, its appointment types and its specialists with their hours. It has no appointments, patients or users. For owners and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/export (the `ExportClinic` operationId).
@@ -27349,12 +28019,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteHoldWithBodyWithResponse Give a hold back; idempotent
 	//
+	// The time is free at once for other clients. Releasing an expired hold is not an error.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/holds (the `DeleteHold` operationId).
 	DeleteHoldWithBodyWithResponse(ctx context.Context, params *DeleteHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeleteHoldResponse, error)
 
 	// DeleteHoldWithResponse Give a hold back; idempotent
+	//
+	// The time is free at once for other clients. Releasing an expired hold is not an error.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27363,6 +28037,8 @@ type ClientWithResponsesInterface interface {
 
 	// ListHoldsWithResponse The live holds of a client; without a client, for the desk, those of everybody
 	//
+	// Send your client id in `Holdfast-Client`. Expired holds are not listed.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/holds (the `ListHolds` operationId).
@@ -27370,12 +28046,16 @@ type ClientWithResponsesInterface interface {
 
 	// ExtendHoldWithBodyWithResponse Keep a hold alive, never past the type's maxHoldSeconds
 	//
+	// Call it while the patient fills in the form. The answer has the new instant of expiry.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/holds (the `ExtendHold` operationId).
 	ExtendHoldWithBodyWithResponse(ctx context.Context, params *ExtendHoldParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ExtendHoldResponse, error)
 
 	// ExtendHoldWithResponse Keep a hold alive, never past the type's maxHoldSeconds
+	//
+	// Call it while the patient fills in the form. The answer has the new instant of expiry.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27406,6 +28086,8 @@ type ClientWithResponsesInterface interface {
 
 	// ReleaseHoldWithBodyWithResponse The same for navigator.sendBeacon, which may say text/plain
 	//
+	// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/holds/release (the `ReleaseHold` operationId).
@@ -27413,12 +28095,16 @@ type ClientWithResponsesInterface interface {
 
 	// ReleaseHoldWithResponse The same for navigator.sendBeacon, which may say text/plain
 	//
+	// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/holds/release (the `ReleaseHold` operationId).
 	ReleaseHoldWithResponse(ctx context.Context, params *ReleaseHoldParams, body ReleaseHoldJSONRequestBody, reqEditors ...RequestEditorFn) (*ReleaseHoldResponse, error)
 
 	// ReleaseHoldWithTextBodyWithResponse The same for navigator.sendBeacon, which may say text/plain
+	//
+	// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
 	//
 	// Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27542,6 +28228,8 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteOverrideWithResponse Give a date its weekly hours back
 	//
+	// Slots follow the weekly hours again. Booked appointments stay. For all staff, and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/overrides/{id} (the `DeleteOverride` operationId).
@@ -27611,12 +28299,16 @@ type ClientWithResponsesInterface interface {
 
 	// UnlinkPeopleWithResponse Take a link between two people back
 	//
+	// The two people are shown as separate cards again. Their appointments stay. For owners, the reception and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/person-links/{id} (the `UnlinkPeople` operationId).
 	UnlinkPeopleWithResponse(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*UnlinkPeopleResponse, error)
 
 	// DeleteNoteWithResponse Remove a note about a person
+	//
+	// The appointments of the person do not change. For owners, the reception and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27625,12 +28317,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListAvailableWithResponse Who can take a session now, the least loaded first
 	//
+	// A specialist at capacity or offline is not in the list. For staff, presence keys and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/presence/available (the `ListAvailable` operationId).
 	ListAvailableWithResponse(ctx context.Context, params *ListAvailableParams, reqEditors ...RequestEditorFn) (*ListAvailableResponse, error)
 
 	// ListOnlineWithResponse Who is online
+	//
+	// A specialist at capacity is in this list, too. For staff, presence keys and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27639,6 +28335,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetBeaconWithResponse Whether anybody can take a session now, at most 10 seconds old
 	//
+	// A page can poll it to show or hide the button for a consultation.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/presence/snapshot (the `GetBeacon` operationId).
@@ -27646,12 +28344,16 @@ type ClientWithResponsesInterface interface {
 
 	// PresenceStreamWithResponse Who comes and goes and what becomes of requests, live
 	//
+	// Server-sent events about presence and sessions. For staff, presence keys and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/presence/stream (the `PresenceStream` operationId).
 	PresenceStreamWithResponse(ctx context.Context, params *PresenceStreamParams, reqEditors ...RequestEditorFn) (*PresenceStreamResponse, error)
 
 	// RetryFailedWithResponse Try all failed operations again, but for those that a person has to decide about
+	//
+	// Operations whose outcome is unknown wait for a review. For owners, the reception and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27669,12 +28371,16 @@ type ClientWithResponsesInterface interface {
 
 	// GiveUpOperationWithResponse Give an operation up; its appointment stays
 	//
+	// The server does not send the operation again. Enter the appointment in the external system by hand. For owners, the reception and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/queue/{id} (the `GiveUpOperation` operationId).
 	GiveUpOperationWithResponse(ctx context.Context, id IdParameter, reqEditors ...RequestEditorFn) (*GiveUpOperationResponse, error)
 
 	// RetryOperationWithResponse Try a failed operation again, or a waiting one now
+	//
+	// An operation in another state answers 409 `operation_state`. For owners, the reception and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27683,12 +28389,16 @@ type ClientWithResponsesInterface interface {
 
 	// ReviewOperationWithBodyWithResponse Say what became of an operation that nobody knows of
 	//
+	// Look in the external system first. The answer decides whether the operation is done or sent again. For owners, the reception and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/queue/{id}/review (the `ReviewOperation` operationId).
 	ReviewOperationWithBodyWithResponse(ctx context.Context, id IdParameter, params *ReviewOperationParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ReviewOperationResponse, error)
 
 	// ReviewOperationWithResponse Say what became of an operation that nobody knows of
+	//
+	// Look in the external system first. The answer decides whether the operation is done or sent again. For owners, the reception and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27697,12 +28407,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListRequestsWithResponse The bookings of the public that wait to be confirmed, by start
 	//
+	// The server holds the time of each request until the request is decided or expires. For all staff, and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/requests (the `ListRequests` operationId).
 	ListRequestsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListRequestsResponse, error)
 
 	// GetRequestWithResponse One booking request, for the desk or with the link of its mail; 404 or 401 once it is an appointment
+	//
+	// The email to the patient has the link. For all staff, admin keys, and the link of the request.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27719,6 +28433,8 @@ type ClientWithResponsesInterface interface {
 	ConfirmRequestWithResponse(ctx context.Context, id AppointmentId, params *ConfirmRequestParams, reqEditors ...RequestEditorFn) (*ConfirmRequestResponse, error)
 
 	// DeclineRequestWithResponse Give the time back; the patient is told by mail where the desk does it
+	//
+	// The server releases the held time. A patient can decline with the link of the mail, too. For all staff, admin keys, and the link of the request.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27759,12 +28475,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListSessionsWithResponse Sessions by request, oldest first
 	//
+	// Filter by state or specialist with the parameters. For staff, presence keys and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/sessions (the `ListSessions` operationId).
 	ListSessionsWithResponse(ctx context.Context, params *ListSessionsParams, reqEditors ...RequestEditorFn) (*ListSessionsResponse, error)
 
 	// RequestSessionWithBodyWithResponse Ask for a consultation now; the first specialist to accept has it
+	//
+	// The request expires if no specialist accepts it in time. Watch the session to learn the outcome.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27773,12 +28493,16 @@ type ClientWithResponsesInterface interface {
 
 	// RequestSessionWithResponse Ask for a consultation now; the first specialist to accept has it
 	//
+	// The request expires if no specialist accepts it in time. Watch the session to learn the outcome.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/sessions (the `RequestSession` operationId).
 	RequestSessionWithResponse(ctx context.Context, params *RequestSessionParams, body RequestSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*RequestSessionResponse, error)
 
 	// GetSessionWithResponse One session, for its client and for who takes sessions; there is no person in it, and what it came to is for staff
+	//
+	// Send the client id that requested the session, or a credential.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27805,12 +28529,16 @@ type ClientWithResponsesInterface interface {
 
 	// CancelSessionWithBodyWithResponse Withdraw a request, by its client
 	//
+	// Only the client that made the request can withdraw it. Other clients get 403 `not_owner`.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/sessions/{id}/cancel (the `CancelSession` operationId).
 	CancelSessionWithBodyWithResponse(ctx context.Context, id IdParameter, params *CancelSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelSessionResponse, error)
 
 	// CancelSessionWithResponse Withdraw a request, by its client
+	//
+	// Only the client that made the request can withdraw it. Other clients get 403 `not_owner`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27819,12 +28547,16 @@ type ClientWithResponsesInterface interface {
 
 	// EndSessionWithBodyWithResponse End a session
 	//
+	// Call it when the consultation is over. For staff, presence keys and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/sessions/{id}/end (the `EndSession` operationId).
 	EndSessionWithBodyWithResponse(ctx context.Context, id IdParameter, params *EndSessionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EndSessionResponse, error)
 
 	// EndSessionWithResponse End a session
+	//
+	// Call it when the consultation is over. For staff, presence keys and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27833,12 +28565,16 @@ type ClientWithResponsesInterface interface {
 
 	// SetSessionPaymentWithBodyWithResponse Whether a session waits for its payment; it keeps its specialist's load meanwhile
 	//
+	// A payment system calls it when a payment begins and when it is done. For staff, presence keys and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/sessions/{id}/payment (the `SetSessionPayment` operationId).
 	SetSessionPaymentWithBodyWithResponse(ctx context.Context, id IdParameter, params *SetSessionPaymentParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetSessionPaymentResponse, error)
 
 	// SetSessionPaymentWithResponse Whether a session waits for its payment; it keeps its specialist's load meanwhile
+	//
+	// A payment system calls it when a payment begins and when it is done. For staff, presence keys and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -27847,6 +28583,8 @@ type ClientWithResponsesInterface interface {
 
 	// RerouteSessionWithBodyWithResponse Hand a session to another specialist
 	//
+	// The new specialist must be online and below capacity. For staff, presence keys and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/sessions/{id}/reroute (the `RerouteSession` operationId).
@@ -27854,12 +28592,16 @@ type ClientWithResponsesInterface interface {
 
 	// RerouteSessionWithResponse Hand a session to another specialist
 	//
+	// The new specialist must be online and below capacity. For staff, presence keys and admin keys.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/sessions/{id}/reroute (the `RerouteSession` operationId).
 	RerouteSessionWithResponse(ctx context.Context, id IdParameter, params *RerouteSessionParams, body RerouteSessionJSONRequestBody, reqEditors ...RequestEditorFn) (*RerouteSessionResponse, error)
 
 	// GetSettingsWithResponse What the owner has chosen
+	//
+	// Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For owners and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27930,12 +28672,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteMailServerWithResponse Take the choice of a mail server back
 	//
+	// Emails then use the mail server given at start. Without one, they are written to files. For owners and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/settings/mail-server (the `DeleteMailServer` operationId).
 	DeleteMailServerWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*DeleteMailServerResponse, error)
 
 	// GetMailServerWithResponse How mail leaves the clinic, without the password
+	//
+	// `given` was set when the server was started, and takes precedence over `chosen`. For owners and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -27980,6 +28726,8 @@ type ClientWithResponsesInterface interface {
 
 	// TestMailWithResponse Send one mail to the owner who asks, and say what became of it
 	//
+	// The answer waits for the mail server and reports its reply. For owners and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/settings/mail-test (the `TestMail` operationId).
@@ -27987,12 +28735,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteOpenIDWithResponse Take the choice of an identity provider back
 	//
+	// Staff then sign in with their passwords. For owners and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/settings/openid (the `DeleteOpenID` operationId).
 	DeleteOpenIDWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*DeleteOpenIDResponse, error)
 
 	// GetOpenIDWithResponse The identity provider that the staff can sign in with, without the secret
+	//
+	// Register the address in `redirect` with the provider. For owners and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28037,12 +28789,16 @@ type ClientWithResponsesInterface interface {
 
 	// SetupWithBodyWithResponse Name the clinic and make the first owner, with the one-time setup link
 	//
+	// The setup link is printed at the first start and works once. The answer signs the new owner in.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/setup (the `Setup` operationId).
 	SetupWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SetupResponse, error)
 
 	// SetupWithResponse Name the clinic and make the first owner, with the one-time setup link
+	//
+	// The setup link is printed at the first start and works once. The answer signs the new owner in.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28051,12 +28807,16 @@ type ClientWithResponsesInterface interface {
 
 	// CheckSetupWithBodyWithResponse Whether a setup link still works; 410 setup_done once the clinic is set up
 	//
+	// It changes nothing, so a page can call it before it shows the form.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/setup/check (the `CheckSetup` operationId).
 	CheckSetupWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CheckSetupResponse, error)
 
 	// CheckSetupWithResponse Whether a setup link still works; 410 setup_done once the clinic is set up
+	//
+	// It changes nothing, so a page can call it before it shows the form.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28065,12 +28825,16 @@ type ClientWithResponsesInterface interface {
 
 	// DeselectSlotWithBodyWithResponse End a selection, and release the lock it took
 	//
+	// Repeating the request changes nothing.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/slots/deselect (the `DeselectSlot` operationId).
 	DeselectSlotWithBodyWithResponse(ctx context.Context, params *DeselectSlotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*DeselectSlotResponse, error)
 
 	// DeselectSlotWithResponse End a selection, and release the lock it took
+	//
+	// Repeating the request changes nothing.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28088,12 +28852,16 @@ type ClientWithResponsesInterface interface {
 
 	// SelectSlotWithBodyWithResponse Say that a client is looking at a slot, or lock it with a hold of 600 seconds
 	//
+	// A selection blocks no other client. A lock does.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/slots/select (the `SelectSlot` operationId).
 	SelectSlotWithBodyWithResponse(ctx context.Context, params *SelectSlotParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SelectSlotResponse, error)
 
 	// SelectSlotWithResponse Say that a client is looking at a slot, or lock it with a hold of 600 seconds
+	//
+	// A selection blocks no other client. A lock does.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28102,12 +28870,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListSpecialistsWithResponse Who works here; the public sees id and name of those who are active
 	//
+	// A staff session or an admin key also sees the other fields, and specialists who are deactivated.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/specialists (the `ListSpecialists` operationId).
 	ListSpecialistsWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListSpecialistsResponse, error)
 
 	// CreateSpecialistWithBodyWithResponse Add a specialist
+	//
+	// Set the weekly hours with `PUT /v1/specialists/{id}/weekly-hours`. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28116,12 +28888,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateSpecialistWithResponse Add a specialist
 	//
+	// Set the weekly hours with `PUT /v1/specialists/{id}/weekly-hours`. For owners and admin keys.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/specialists (the `CreateSpecialist` operationId).
 	CreateSpecialistWithResponse(ctx context.Context, params *CreateSpecialistParams, body CreateSpecialistJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateSpecialistResponse, error)
 
 	// ArchiveSpecialistWithResponse Take a specialist out of every listing and assignment; the appointments stay
+	//
+	// Move or cancel the booked appointments separately. For owners and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28130,6 +28906,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetSpecialistWithResponse One specialist
 	//
+	// An unknown id answers 404 `not_found`.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/specialists/{id} (the `GetSpecialist` operationId).
@@ -28137,12 +28915,16 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateSpecialistWithBodyWithResponse Change a specialist; what is left out stays as it is
 	//
+	// If `active` becomes false, the specialist goes offline and gets no new appointments. For owners and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/specialists/{id} (the `UpdateSpecialist` operationId).
 	UpdateSpecialistWithBodyWithResponse(ctx context.Context, id IdParameter, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateSpecialistResponse, error)
 
 	// UpdateSpecialistWithResponse Change a specialist; what is left out stays as it is
+	//
+	// If `active` becomes false, the specialist goes offline and gets no new appointments. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28179,6 +28961,8 @@ type ClientWithResponsesInterface interface {
 	CreateBlockWithResponse(ctx context.Context, id IdParameter, params *CreateBlockParams, body CreateBlockJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateBlockResponse, error)
 
 	// DeleteBusyCalendarWithResponse End the reading of a specialist's calendar, and open the time that it kept
+	//
+	// The busy times from that calendar can be booked again. For all staff, and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28227,6 +29011,8 @@ type ClientWithResponsesInterface interface {
 
 	// EndCalendarFeedWithResponse End the address of a specialist's calendar
 	//
+	// The old address stops working. Create a new one to subscribe again. For all staff, and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with DELETE /v1/specialists/{id}/calendar-feed (the `EndCalendarFeed` operationId).
@@ -28265,6 +29051,8 @@ type ClientWithResponsesInterface interface {
 
 	// HeartbeatWithResponse Stay online; 403 for a specialist who is deactivated
 	//
+	// Send one every few seconds while online. It costs no database operation. For staff, presence keys and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/specialists/{id}/heartbeat (the `Heartbeat` operationId).
@@ -28272,12 +29060,16 @@ type ClientWithResponsesInterface interface {
 
 	// GoOfflineWithResponse Take no more sessions
 	//
+	// New requests go to the other specialists who are online. For staff, presence keys and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/specialists/{id}/offline (the `GoOffline` operationId).
 	GoOfflineWithResponse(ctx context.Context, id IdParameter, params *GoOfflineParams, reqEditors ...RequestEditorFn) (*GoOfflineResponse, error)
 
 	// GoOnlineWithResponse Take sessions from now on
+	//
+	// If the settings require heartbeats, send them, or the server sets the specialist offline. For staff, presence keys and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28295,6 +29087,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateOverrideWithBodyWithResponse Close a date or give it other hours, in place of an override it may have
 	//
+	// An override replaces the weekly hours on one date. For all staff, and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/specialists/{id}/overrides (the `CreateOverride` operationId).
@@ -28302,12 +29096,16 @@ type ClientWithResponsesInterface interface {
 
 	// CreateOverrideWithResponse Close a date or give it other hours, in place of an override it may have
 	//
+	// An override replaces the weekly hours on one date. For all staff, and admin keys.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/specialists/{id}/overrides (the `CreateOverride` operationId).
 	CreateOverrideWithResponse(ctx context.Context, id IdParameter, params *CreateOverrideParams, body CreateOverrideJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateOverrideResponse, error)
 
 	// DeletePictureWithResponse Take the picture away
+	//
+	// The specialist is then listed without a picture. For owners and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28325,12 +29123,16 @@ type ClientWithResponsesInterface interface {
 
 	// PutPictureWithBodyWithResponse Give a specialist a picture
 	//
+	// `content` is the picture in base64. The address of the picture changes with its content. For owners and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PUT /v1/specialists/{id}/picture (the `PutPicture` operationId).
 	PutPictureWithBodyWithResponse(ctx context.Context, id IdParameter, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PutPictureResponse, error)
 
 	// PutPictureWithResponse Give a specialist a picture
+	//
+	// `content` is the picture in base64. The address of the picture changes with its content. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28339,6 +29141,8 @@ type ClientWithResponsesInterface interface {
 
 	// GetPresenceWithResponse Whether a specialist can take a session now
 	//
+	// The answer has the state, the load and the maximum number of sessions. For staff, presence keys and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/specialists/{id}/presence (the `GetPresence` operationId).
@@ -28346,12 +29150,16 @@ type ClientWithResponsesInterface interface {
 
 	// GetPresenceLogWithResponse When a specialist was online, line by line and per local day; a specialist reads the own log alone
 	//
+	// Without `from` and `to`, the log covers the last 7 local days including today. For staff, presence keys and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/specialists/{id}/presence-log (the `GetPresenceLog` operationId).
 	GetPresenceLogWithResponse(ctx context.Context, id IdParameter, params *GetPresenceLogParams, reqEditors ...RequestEditorFn) (*GetPresenceLogResponse, error)
 
 	// GetWeeklyHoursWithResponse The hours that return every week, in the specialist's own zone
+	//
+	// `PUT` on the same path replaces them. For all staff, and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28380,12 +29188,16 @@ type ClientWithResponsesInterface interface {
 
 	// StaffStreamWithResponse The same over all specialists, with appointment events; no personal data
 	//
+	// Fetch an appointment by its id to learn more than the event has. For all staff, and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/staff/stream (the `StaffStream` operationId).
 	StaffStreamWithResponse(ctx context.Context, params *StaffStreamParams, reqEditors ...RequestEditorFn) (*StaffStreamResponse, error)
 
 	// UpstreamStatusWithResponse How old the practice system's openings are, and what it refused
+	//
+	// Check it when bookings reach the practice-management system late or not at all. For all staff, and admin keys.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28394,12 +29206,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListUsersWithResponse Who can sign in
 	//
+	// Passwords and other secrets are never returned. For owners and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/users (the `ListUsers` operationId).
 	ListUsersWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListUsersResponse, error)
 
 	// CreateUserWithBodyWithResponse Add a member of staff
+	//
+	// The email address is the sign-in name and must be unique. For owners and admin keys.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28408,6 +29224,8 @@ type ClientWithResponsesInterface interface {
 
 	// CreateUserWithResponse Add a member of staff
 	//
+	// The email address is the sign-in name and must be unique. For owners and admin keys.
+	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/users (the `CreateUser` operationId).
@@ -28415,12 +29233,16 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateUserWithBodyWithResponse Change a member of staff; a new password or active false ends every session
 	//
+	// The server refuses a change that leaves the clinic without an owner who has a password. For owners and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with PATCH /v1/users/{id} (the `UpdateUser` operationId).
 	UpdateUserWithBodyWithResponse(ctx context.Context, id IdParameter, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateUserResponse, error)
 
 	// UpdateUserWithResponse Change a member of staff; a new password or active false ends every session
+	//
+	// The server refuses a change that leaves the clinic without an owner who has a password. For owners and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -28473,12 +29295,16 @@ type ClientWithResponsesInterface interface {
 
 	// ListWaitingWithResponse Who waits, in their order, and who did in the last 30 days
 	//
+	// The order is that in which the server offers free times. For owners, the reception and admin keys.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /v1/waitlist (the `ListWaiting` operationId).
 	ListWaitingWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ListWaitingResponse, error)
 
 	// GetWaitingWithResponse One entry, for the front desk or with a link from its mails
+	//
+	// An unknown id answers 404 `not_found`. For owners, the reception, admin keys, and the link of the entry.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -28496,6 +29322,8 @@ type ClientWithResponsesInterface interface {
 
 	// ConfirmWaitingWithResponse Confirm an entry that a visitor made, from its mail; one that waits stays
 	//
+	// The email to the visitor has the link. For owners, the reception, admin keys, and the link of the entry.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/waitlist/{id}/confirm (the `ConfirmWaiting` operationId).
@@ -28512,6 +29340,8 @@ type ClientWithResponsesInterface interface {
 
 	// LeaveWaitlistWithResponse Take an entry off the list, with what is offered to it; one that has ended stays
 	//
+	// A time that is offered to the entry becomes free. For owners, the reception, admin keys, and the link of the entry.
+	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/waitlist/{id}/leave (the `LeaveWaitlist` operationId).
@@ -28519,12 +29349,16 @@ type ClientWithResponsesInterface interface {
 
 	// OfferByHandWithBodyWithResponse Keep a free time for somebody who waits and offer it, whatever their place in line
 	//
+	// The server holds the time for the entry until the offer expires. For owners, the reception and admin keys.
+	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /v1/waitlist/{id}/offer (the `OfferByHand` operationId).
 	OfferByHandWithBodyWithResponse(ctx context.Context, id WaitlistId, params *OfferByHandParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*OfferByHandResponse, error)
 
 	// OfferByHandWithResponse Keep a free time for somebody who waits and offer it, whatever their place in line
+	//
+	// The server holds the time for the entry until the offer expires. For owners, the reception and admin keys.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -40732,6 +41566,8 @@ func (c *ClientWithResponses) SearchFHIRAppointmentsWithResponse(ctx context.Con
 
 // ReadFHIRAppointmentWithResponse FHIR R4: one appointment with its patient
 //
+// An unknown id answers an OperationOutcome. For owners and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /fhir/Appointment/{id} (the `ReadFHIRAppointment` operationId).
@@ -40759,6 +41595,8 @@ func (c *ClientWithResponses) SearchSchedulesWithResponse(ctx context.Context, p
 }
 
 // ReadScheduleWithResponse FHIR R4: one Schedule
+//
+// `GET /fhir/Schedule` lists them. An unknown id answers an OperationOutcome.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40803,6 +41641,8 @@ func (c *ClientWithResponses) ReadSlotWithResponse(ctx context.Context, id strin
 
 // FhirMetadataWithResponse FHIR R4: what is here (CapabilityStatement)
 //
+// The interactions and search parameters that the server supports.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /fhir/metadata (the `FhirMetadata` operationId).
@@ -40815,6 +41655,8 @@ func (c *ClientWithResponses) FhirMetadataWithResponse(ctx context.Context, reqE
 }
 
 // LivezWithResponse The process answers
+//
+// It checks no database. Use it to decide whether to restart the process.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -40859,6 +41701,8 @@ func (c *ClientWithResponses) McpWithResponse(ctx context.Context, body McpJSONR
 
 // MetricsWithResponse Prometheus metrics, for an admin, the front desk or a scraper on this machine
 //
+// Prometheus text format 0.0.4. An API key with the scope `metrics` can read nothing else.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /metrics (the `Metrics` operationId).
@@ -40902,6 +41746,8 @@ func (c *ClientWithResponses) OpenapiWithResponse(ctx context.Context, reqEditor
 
 // ReadyzWithResponse Requests can be served now
 //
+// It checks the database and the live state. Use it to decide whether a load balancer sends requests here.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /readyz (the `Readyz` operationId).
@@ -40944,6 +41790,8 @@ func (c *ClientWithResponses) AgentBookWithResponse(ctx context.Context, params 
 }
 
 // AgentOperationWithResponse How far a queued booking is
+//
+// Poll it after a booking was answered as queued, until the state is final. For agent keys and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41018,6 +41866,8 @@ func (c *ClientWithResponses) AgentSlotsWithResponse(ctx context.Context, params
 
 // ListAPIKeysWithResponse The API keys, the revoked ones included; never their secrets
 //
+// Each line has the name, scope, creation and last use of a key. For owners and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/api-keys (the `ListAPIKeys` operationId).
@@ -41030,6 +41880,8 @@ func (c *ClientWithResponses) ListAPIKeysWithResponse(ctx context.Context, reqEd
 }
 
 // CreateAPIKeyWithBodyWithResponse Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted
+//
+// The scope of a key limits what it can do: admin, agent, presence or metrics. Store the secret at once. For owners and admin keys.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41044,6 +41896,8 @@ func (c *ClientWithResponses) CreateAPIKeyWithBodyWithResponse(ctx context.Conte
 
 // CreateAPIKeyWithResponse Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted
 //
+// The scope of a key limits what it can do: admin, agent, presence or metrics. Store the secret at once. For owners and admin keys.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/api-keys (the `CreateAPIKey` operationId).
@@ -41056,6 +41910,8 @@ func (c *ClientWithResponses) CreateAPIKeyWithResponse(ctx context.Context, para
 }
 
 // RevokeAPIKeyWithResponse Make a key useless from now on; idempotent
+//
+// The next request with the key answers 401, and streams that it opened end. For owners and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41070,6 +41926,8 @@ func (c *ClientWithResponses) RevokeAPIKeyWithResponse(ctx context.Context, id I
 
 // ListAppointmentTypesWithResponse What can be booked; the desk also sees what is switched off
 //
+// Staff and admin keys also get types that are not active.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/appointment-types (the `ListAppointmentTypes` operationId).
@@ -41083,6 +41941,8 @@ func (c *ClientWithResponses) ListAppointmentTypesWithResponse(ctx context.Conte
 
 // CreateAppointmentTypeWithBodyWithResponse Add an appointment type
 //
+// Fields that you leave out get their defaults. For owners and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/appointment-types (the `CreateAppointmentType` operationId).
@@ -41095,6 +41955,8 @@ func (c *ClientWithResponses) CreateAppointmentTypeWithBodyWithResponse(ctx cont
 }
 
 // CreateAppointmentTypeWithResponse Add an appointment type
+//
+// Fields that you leave out get their defaults. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41139,6 +42001,8 @@ func (c *ClientWithResponses) OrderAppointmentTypesWithResponse(ctx context.Cont
 
 // ArchiveAppointmentTypeWithResponse Take it out of every listing; its appointments stay
 //
+// The type can no longer be booked. For owners and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/appointment-types/{id} (the `ArchiveAppointmentType` operationId).
@@ -41151,6 +42015,8 @@ func (c *ClientWithResponses) ArchiveAppointmentTypeWithResponse(ctx context.Con
 }
 
 // GetAppointmentTypeWithResponse One appointment type
+//
+// An unknown id answers 404 `not_found`.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41165,6 +42031,8 @@ func (c *ClientWithResponses) GetAppointmentTypeWithResponse(ctx context.Context
 
 // UpdateAppointmentTypeWithBodyWithResponse Change it; what is left out stays as it is
 //
+// The change applies to new bookings. Booked appointments keep their times. For owners and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/appointment-types/{id} (the `UpdateAppointmentType` operationId).
@@ -41177,6 +42045,8 @@ func (c *ClientWithResponses) UpdateAppointmentTypeWithBodyWithResponse(ctx cont
 }
 
 // UpdateAppointmentTypeWithResponse Change it; what is left out stays as it is
+//
+// The change applies to new bookings. Booked appointments keep their times. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41237,6 +42107,8 @@ func (c *ClientWithResponses) BookWithResponse(ctx context.Context, id IdParamet
 
 // ExplainWithResponse Why a start can or cannot be booked, for each specialist
 //
+// Use it to find out why a time is missing from a listing. The answer names no patient.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/appointment-types/{id}/explain (the `Explain` operationId).
@@ -41281,6 +42153,8 @@ func (c *ClientWithResponses) FindTimesWithResponse(ctx context.Context, id IdPa
 }
 
 // NextAvailableWithResponse The first free slot, or 404 no_slots
+//
+// The search ends at the horizon of the appointment type. With `specialistId` or `place`, it covers only their slots.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41375,6 +42249,8 @@ func (c *ClientWithResponses) JoinWaitlistWithResponse(ctx context.Context, id I
 
 // ListAppointmentsWithResponse Appointments by start, a page at a time
 //
+// Follow `nextCursor` to get the next page. The answer contains personal data, so it is never compressed. For all staff, and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/appointments (the `ListAppointments` operationId).
@@ -41387,6 +42263,8 @@ func (c *ClientWithResponses) ListAppointmentsWithResponse(ctx context.Context, 
 }
 
 // CreateAppointmentWithBodyWithResponse Book at the desk
+//
+// `ignoreHours`, `overbook` and `displace` let the desk book times that the public cannot. For all staff, and admin keys.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41401,6 +42279,8 @@ func (c *ClientWithResponses) CreateAppointmentWithBodyWithResponse(ctx context.
 
 // CreateAppointmentWithResponse Book at the desk
 //
+// `ignoreHours`, `overbook` and `displace` let the desk book times that the public cannot. For all staff, and admin keys.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/appointments (the `CreateAppointment` operationId).
@@ -41413,6 +42293,8 @@ func (c *ClientWithResponses) CreateAppointmentWithResponse(ctx context.Context,
 }
 
 // SearchAppointmentsWithBodyWithResponse The same list, asked for without a name or an address in the URL
+//
+// Use it to search by name, email or phone: a URL is logged by proxies, a body is not.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41427,6 +42309,8 @@ func (c *ClientWithResponses) SearchAppointmentsWithBodyWithResponse(ctx context
 
 // SearchAppointmentsWithResponse The same list, asked for without a name or an address in the URL
 //
+// Use it to search by name, email or phone: a URL is logged by proxies, a body is not.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/appointments/search (the `SearchAppointments` operationId).
@@ -41439,6 +42323,8 @@ func (c *ClientWithResponses) SearchAppointmentsWithResponse(ctx context.Context
 }
 
 // GetAppointmentWithResponse One appointment
+//
+// Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For all staff, admin keys, and the manage link of the appointment.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41483,6 +42369,8 @@ func (c *ClientWithResponses) ChangePatientWithResponse(ctx context.Context, id 
 
 // SetAttendanceWithBodyWithResponse What happened at the desk; free in any direction
 //
+// The times of the appointment do not change. For all staff, and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/appointments/{id}/attendance (the `SetAttendance` operationId).
@@ -41495,6 +42383,8 @@ func (c *ClientWithResponses) SetAttendanceWithBodyWithResponse(ctx context.Cont
 }
 
 // SetAttendanceWithResponse What happened at the desk; free in any direction
+//
+// The times of the appointment do not change. For all staff, and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41540,6 +42430,8 @@ func (c *ClientWithResponses) GetAppointmentCalendarWithResponse(ctx context.Con
 
 // CancelAppointmentWithBodyWithResponse Cancel; the time is free at once
 //
+// A patient must respect the cut-off time of the appointment type. Later, the answer is 403 with the reason `cut_off`. For all staff, admin keys, and the manage link of the appointment.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/appointments/{id}/cancel (the `CancelAppointment` operationId).
@@ -41553,6 +42445,8 @@ func (c *ClientWithResponses) CancelAppointmentWithBodyWithResponse(ctx context.
 
 // CancelAppointmentWithResponse Cancel; the time is free at once
 //
+// A patient must respect the cut-off time of the appointment type. Later, the answer is 403 with the reason `cut_off`. For all staff, admin keys, and the manage link of the appointment.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/appointments/{id}/cancel (the `CancelAppointment` operationId).
@@ -41565,6 +42459,8 @@ func (c *ClientWithResponses) CancelAppointmentWithResponse(ctx context.Context,
 }
 
 // ListDeliveriesWithResponse What became of the notices about an appointment
+//
+// Use it to find out whether an email or a webhook was delivered. For all staff, and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41594,6 +42490,8 @@ func (c *ClientWithResponses) GetHistoryWithResponse(ctx context.Context, id IdP
 }
 
 // GetICSWithResponse The appointment for a calendar (RFC 5545)
+//
+// A calendar file with one event. Later versions of the appointment have the same UID and a higher sequence. For all staff, admin keys, and the manage link of the appointment.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -41939,6 +42837,8 @@ func (c *ClientWithResponses) MoveVisitWithResponse(ctx context.Context, id IdPa
 
 // WaitForSoonerWithBodyWithResponse Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before
 //
+// The server offers an earlier time by email when one becomes free. The appointment stays until the patient accepts. For all staff, admin keys, and the manage link of the appointment.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/appointments/{id}/waitlist (the `WaitForSooner` operationId).
@@ -41951,6 +42851,8 @@ func (c *ClientWithResponses) WaitForSoonerWithBodyWithResponse(ctx context.Cont
 }
 
 // WaitForSoonerWithResponse Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before
+//
+// The server offers an earlier time by email when one becomes free. The appointment stays until the patient accepts. For all staff, admin keys, and the manage link of the appointment.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -41965,6 +42867,8 @@ func (c *ClientWithResponses) WaitForSoonerWithResponse(ctx context.Context, id 
 
 // ListAuditWithResponse Who did what to what, newest first
 //
+// The entries form a chain of hashes, so a change of an old entry is found. For owners and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/audit (the `ListAudit` operationId).
@@ -41977,6 +42881,8 @@ func (c *ClientWithResponses) ListAuditWithResponse(ctx context.Context, params 
 }
 
 // GetMeWithResponse Who is signed in
+//
+// A page calls it to learn whether its session is still valid.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42006,6 +42912,8 @@ func (c *ClientWithResponses) BeginOpenIDWithResponse(ctx context.Context, reqEd
 
 // FinishOpenIDWithResponse Where the identity provider sends browsers back to
 //
+// Browsers call it, programs do not. It checks the state and the signature, and sets the session cookie.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/auth/openid/callback (the `FinishOpenID` operationId).
@@ -42018,6 +42926,8 @@ func (c *ClientWithResponses) FinishOpenIDWithResponse(ctx context.Context, para
 }
 
 // CodeOpenIDWithBodyWithResponse The one-time code of somebody whom the identity provider has vouched for
+//
+// Needed only for an account that has two-factor authentication.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42032,6 +42942,8 @@ func (c *ClientWithResponses) CodeOpenIDWithBodyWithResponse(ctx context.Context
 
 // CodeOpenIDWithResponse The one-time code of somebody whom the identity provider has vouched for
 //
+// Needed only for an account that has two-factor authentication.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/auth/openid/code (the `CodeOpenID` operationId).
@@ -42044,6 +42956,8 @@ func (c *ClientWithResponses) CodeOpenIDWithResponse(ctx context.Context, body C
 }
 
 // ChangePasswordWithBodyWithResponse Change one's own password; all other sessions end
+//
+// The request needs the current password. The session that sends it stays signed in. For all staff, and admin keys.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42058,6 +42972,8 @@ func (c *ClientWithResponses) ChangePasswordWithBodyWithResponse(ctx context.Con
 
 // ChangePasswordWithResponse Change one's own password; all other sessions end
 //
+// The request needs the current password. The session that sends it stays signed in. For all staff, and admin keys.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/auth/password (the `ChangePassword` operationId).
@@ -42070,6 +42986,8 @@ func (c *ClientWithResponses) ChangePasswordWithResponse(ctx context.Context, bo
 }
 
 // SignInWithBodyWithResponse Sign in; the cookie is the session
+//
+// With two-factor authentication, the first answer asks for the code with the reason `code_needed`. Failed attempts are limited.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42084,6 +43002,8 @@ func (c *ClientWithResponses) SignInWithBodyWithResponse(ctx context.Context, co
 
 // SignInWithResponse Sign in; the cookie is the session
 //
+// With two-factor authentication, the first answer asks for the code with the reason `code_needed`. Failed attempts are limited.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/auth/sign-in (the `SignIn` operationId).
@@ -42096,6 +43016,8 @@ func (c *ClientWithResponses) SignInWithResponse(ctx context.Context, body SignI
 }
 
 // DeleteSignInsWithResponse Sign all one's other browsers out
+//
+// The current session stays signed in. For all staff, and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42110,6 +43032,8 @@ func (c *ClientWithResponses) DeleteSignInsWithResponse(ctx context.Context, req
 
 // ListSignInsWithResponse One's own signed-in browsers
 //
+// The session that asks is one of them. For all staff, and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/auth/sign-ins (the `ListSignIns` operationId).
@@ -42123,6 +43047,8 @@ func (c *ClientWithResponses) ListSignInsWithResponse(ctx context.Context, reqEd
 
 // DeleteSignInWithResponse Sign one of them out
 //
+// That browser is signed out with its next request, and its streams end. For all staff, and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/auth/sign-ins/{id} (the `DeleteSignIn` operationId).
@@ -42135,6 +43061,8 @@ func (c *ClientWithResponses) DeleteSignInWithResponse(ctx context.Context, id I
 }
 
 // SignOutWithResponse End the session
+//
+// The server revokes the session and clears the cookie.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42179,6 +43107,8 @@ func (c *ClientWithResponses) DisableTOTPWithResponse(ctx context.Context, body 
 
 // BeginTOTPWithResponse A new secret for an authenticator app (RFC 6238); nothing changes yet
 //
+// Show the secret as a QR code, then confirm it with a code. Until then, sign-in works as before. For all staff, and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/auth/totp (the `BeginTOTP` operationId).
@@ -42221,6 +43151,8 @@ func (c *ClientWithResponses) EnableTOTPWithResponse(ctx context.Context, body E
 }
 
 // DeleteBlockSetWithResponse Remove all blocks that were made with one form
+//
+// The times can be booked again. Blocks that were created in other ways stay. For all staff, and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42331,6 +43263,8 @@ func (c *ClientWithResponses) PlanBlocksWithResponse(ctx context.Context, body P
 
 // DeleteBlockWithResponse Remove one block; others of the day stay
 //
+// The time can be booked again. For all staff, and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/blocks/{id} (the `DeleteBlock` operationId).
@@ -42374,6 +43308,8 @@ func (c *ClientWithResponses) BookedOnlineWithResponse(ctx context.Context, para
 
 // ReadCalendarWithResponse A specialist's calendar, or one appointment of a patient, for calendar programs
 //
+// An iCalendar file (RFC 5545). The address is the secret: anyone who has it can read the calendar. Programs revalidate with the ETag.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/calendars/{id} (the `ReadCalendar` operationId).
@@ -42386,6 +43322,8 @@ func (c *ClientWithResponses) ReadCalendarWithResponse(ctx context.Context, id s
 }
 
 // GetClinicWithResponse The clinic
+//
+// Name, address, phone, time zone and locale of the clinic, as the booking page shows them.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42400,6 +43338,8 @@ func (c *ClientWithResponses) GetClinicWithResponse(ctx context.Context, reqEdit
 
 // PutClinicWithBodyWithResponse Change the clinic; what is left out stays as it is
 //
+// Answers with the whole clinic after the change. For owners and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/clinic (the `PutClinic` operationId).
@@ -42412,6 +43352,8 @@ func (c *ClientWithResponses) PutClinicWithBodyWithResponse(ctx context.Context,
 }
 
 // PutClinicWithResponse Change the clinic; what is left out stays as it is
+//
+// Answers with the whole clinic after the change. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42426,6 +43368,8 @@ func (c *ClientWithResponses) PutClinicWithResponse(ctx context.Context, body Pu
 
 // GetLocksWithResponse Every live hold, its client as a short hash
 //
+// Use it to find out why a time cannot be booked. The hash does not reveal the client id. For owners, the reception and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/debug/locks (the `GetLocks` operationId).
@@ -42438,6 +43382,8 @@ func (c *ClientWithResponses) GetLocksWithResponse(ctx context.Context, reqEdito
 }
 
 // GetStorageWithResponse What stands behind the live state
+//
+// The backend of holds and presence, and whether it is reachable. For owners, the reception and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42502,6 +43448,8 @@ func (c *ClientWithResponses) CheckByHandWithResponse(ctx context.Context, body 
 
 // ExportClinicWithResponse The whole clinic as the file that an import reads back
 //
+// The file has the clinic, its appointment types and its specialists with their hours. It has no appointments, patients or users. For owners and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/export (the `ExportClinic` operationId).
@@ -42530,6 +43478,8 @@ func (c *ClientWithResponses) ExportSheetWithResponse(ctx context.Context, param
 
 // DeleteHoldWithBodyWithResponse Give a hold back; idempotent
 //
+// The time is free at once for other clients. Releasing an expired hold is not an error.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/holds (the `DeleteHold` operationId).
@@ -42542,6 +43492,8 @@ func (c *ClientWithResponses) DeleteHoldWithBodyWithResponse(ctx context.Context
 }
 
 // DeleteHoldWithResponse Give a hold back; idempotent
+//
+// The time is free at once for other clients. Releasing an expired hold is not an error.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42556,6 +43508,8 @@ func (c *ClientWithResponses) DeleteHoldWithResponse(ctx context.Context, params
 
 // ListHoldsWithResponse The live holds of a client; without a client, for the desk, those of everybody
 //
+// Send your client id in `Holdfast-Client`. Expired holds are not listed.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/holds (the `ListHolds` operationId).
@@ -42569,6 +43523,8 @@ func (c *ClientWithResponses) ListHoldsWithResponse(ctx context.Context, params 
 
 // ExtendHoldWithBodyWithResponse Keep a hold alive, never past the type's maxHoldSeconds
 //
+// Call it while the patient fills in the form. The answer has the new instant of expiry.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/holds (the `ExtendHold` operationId).
@@ -42581,6 +43537,8 @@ func (c *ClientWithResponses) ExtendHoldWithBodyWithResponse(ctx context.Context
 }
 
 // ExtendHoldWithResponse Keep a hold alive, never past the type's maxHoldSeconds
+//
+// Call it while the patient fills in the form. The answer has the new instant of expiry.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42629,6 +43587,8 @@ func (c *ClientWithResponses) CreateHoldWithResponse(ctx context.Context, params
 
 // ReleaseHoldWithBodyWithResponse The same for navigator.sendBeacon, which may say text/plain
 //
+// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/holds/release (the `ReleaseHold` operationId).
@@ -42642,6 +43602,8 @@ func (c *ClientWithResponses) ReleaseHoldWithBodyWithResponse(ctx context.Contex
 
 // ReleaseHoldWithResponse The same for navigator.sendBeacon, which may say text/plain
 //
+// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/holds/release (the `ReleaseHold` operationId).
@@ -42654,6 +43616,8 @@ func (c *ClientWithResponses) ReleaseHoldWithResponse(ctx context.Context, param
 }
 
 // ReleaseHoldWithTextBodyWithResponse The same for navigator.sendBeacon, which may say text/plain
+//
+// A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
 //
 // Takes a body of the `text/plain` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -42849,6 +43813,8 @@ func (c *ClientWithResponses) PlanImportWithResponse(ctx context.Context, body P
 
 // DeleteOverrideWithResponse Give a date its weekly hours back
 //
+// Slots follow the weekly hours again. Booked appointments stay. For all staff, and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/overrides/{id} (the `DeleteOverride` operationId).
@@ -42960,6 +43926,8 @@ func (c *ClientWithResponses) FindPeopleWithResponse(ctx context.Context, body F
 
 // UnlinkPeopleWithResponse Take a link between two people back
 //
+// The two people are shown as separate cards again. Their appointments stay. For owners, the reception and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/person-links/{id} (the `UnlinkPeople` operationId).
@@ -42972,6 +43940,8 @@ func (c *ClientWithResponses) UnlinkPeopleWithResponse(ctx context.Context, id I
 }
 
 // DeleteNoteWithResponse Remove a note about a person
+//
+// The appointments of the person do not change. For owners, the reception and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -42986,6 +43956,8 @@ func (c *ClientWithResponses) DeleteNoteWithResponse(ctx context.Context, id IdP
 
 // ListAvailableWithResponse Who can take a session now, the least loaded first
 //
+// A specialist at capacity or offline is not in the list. For staff, presence keys and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/presence/available (the `ListAvailable` operationId).
@@ -42998,6 +43970,8 @@ func (c *ClientWithResponses) ListAvailableWithResponse(ctx context.Context, par
 }
 
 // ListOnlineWithResponse Who is online
+//
+// A specialist at capacity is in this list, too. For staff, presence keys and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43012,6 +43986,8 @@ func (c *ClientWithResponses) ListOnlineWithResponse(ctx context.Context, reqEdi
 
 // GetBeaconWithResponse Whether anybody can take a session now, at most 10 seconds old
 //
+// A page can poll it to show or hide the button for a consultation.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/presence/snapshot (the `GetBeacon` operationId).
@@ -43025,6 +44001,8 @@ func (c *ClientWithResponses) GetBeaconWithResponse(ctx context.Context, reqEdit
 
 // PresenceStreamWithResponse Who comes and goes and what becomes of requests, live
 //
+// Server-sent events about presence and sessions. For staff, presence keys and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/presence/stream (the `PresenceStream` operationId).
@@ -43037,6 +44015,8 @@ func (c *ClientWithResponses) PresenceStreamWithResponse(ctx context.Context, pa
 }
 
 // RetryFailedWithResponse Try all failed operations again, but for those that a person has to decide about
+//
+// Operations whose outcome is unknown wait for a review. For owners, the reception and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43066,6 +44046,8 @@ func (c *ClientWithResponses) QueueStatusWithResponse(ctx context.Context, param
 
 // GiveUpOperationWithResponse Give an operation up; its appointment stays
 //
+// The server does not send the operation again. Enter the appointment in the external system by hand. For owners, the reception and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/queue/{id} (the `GiveUpOperation` operationId).
@@ -43078,6 +44060,8 @@ func (c *ClientWithResponses) GiveUpOperationWithResponse(ctx context.Context, i
 }
 
 // RetryOperationWithResponse Try a failed operation again, or a waiting one now
+//
+// An operation in another state answers 409 `operation_state`. For owners, the reception and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43092,6 +44076,8 @@ func (c *ClientWithResponses) RetryOperationWithResponse(ctx context.Context, id
 
 // ReviewOperationWithBodyWithResponse Say what became of an operation that nobody knows of
 //
+// Look in the external system first. The answer decides whether the operation is done or sent again. For owners, the reception and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/queue/{id}/review (the `ReviewOperation` operationId).
@@ -43104,6 +44090,8 @@ func (c *ClientWithResponses) ReviewOperationWithBodyWithResponse(ctx context.Co
 }
 
 // ReviewOperationWithResponse Say what became of an operation that nobody knows of
+//
+// Look in the external system first. The answer decides whether the operation is done or sent again. For owners, the reception and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43118,6 +44106,8 @@ func (c *ClientWithResponses) ReviewOperationWithResponse(ctx context.Context, i
 
 // ListRequestsWithResponse The bookings of the public that wait to be confirmed, by start
 //
+// The server holds the time of each request until the request is decided or expires. For all staff, and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/requests (the `ListRequests` operationId).
@@ -43130,6 +44120,8 @@ func (c *ClientWithResponses) ListRequestsWithResponse(ctx context.Context, reqE
 }
 
 // GetRequestWithResponse One booking request, for the desk or with the link of its mail; 404 or 401 once it is an appointment
+//
+// The email to the patient has the link. For all staff, admin keys, and the link of the request.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43158,6 +44150,8 @@ func (c *ClientWithResponses) ConfirmRequestWithResponse(ctx context.Context, id
 }
 
 // DeclineRequestWithResponse Give the time back; the patient is told by mail where the desk does it
+//
+// The server releases the held time. A patient can decline with the link of the mail, too. For all staff, admin keys, and the link of the request.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43222,6 +44216,8 @@ func (c *ClientWithResponses) CreateSeriesWithResponse(ctx context.Context, para
 
 // ListSessionsWithResponse Sessions by request, oldest first
 //
+// Filter by state or specialist with the parameters. For staff, presence keys and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/sessions (the `ListSessions` operationId).
@@ -43234,6 +44230,8 @@ func (c *ClientWithResponses) ListSessionsWithResponse(ctx context.Context, para
 }
 
 // RequestSessionWithBodyWithResponse Ask for a consultation now; the first specialist to accept has it
+//
+// The request expires if no specialist accepts it in time. Watch the session to learn the outcome.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43248,6 +44246,8 @@ func (c *ClientWithResponses) RequestSessionWithBodyWithResponse(ctx context.Con
 
 // RequestSessionWithResponse Ask for a consultation now; the first specialist to accept has it
 //
+// The request expires if no specialist accepts it in time. Watch the session to learn the outcome.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/sessions (the `RequestSession` operationId).
@@ -43260,6 +44260,8 @@ func (c *ClientWithResponses) RequestSessionWithResponse(ctx context.Context, pa
 }
 
 // GetSessionWithResponse One session, for its client and for who takes sessions; there is no person in it, and what it came to is for staff
+//
+// Send the client id that requested the session, or a credential.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43304,6 +44306,8 @@ func (c *ClientWithResponses) AcceptSessionWithResponse(ctx context.Context, id 
 
 // CancelSessionWithBodyWithResponse Withdraw a request, by its client
 //
+// Only the client that made the request can withdraw it. Other clients get 403 `not_owner`.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/sessions/{id}/cancel (the `CancelSession` operationId).
@@ -43316,6 +44320,8 @@ func (c *ClientWithResponses) CancelSessionWithBodyWithResponse(ctx context.Cont
 }
 
 // CancelSessionWithResponse Withdraw a request, by its client
+//
+// Only the client that made the request can withdraw it. Other clients get 403 `not_owner`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43330,6 +44336,8 @@ func (c *ClientWithResponses) CancelSessionWithResponse(ctx context.Context, id 
 
 // EndSessionWithBodyWithResponse End a session
 //
+// Call it when the consultation is over. For staff, presence keys and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/sessions/{id}/end (the `EndSession` operationId).
@@ -43342,6 +44350,8 @@ func (c *ClientWithResponses) EndSessionWithBodyWithResponse(ctx context.Context
 }
 
 // EndSessionWithResponse End a session
+//
+// Call it when the consultation is over. For staff, presence keys and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43356,6 +44366,8 @@ func (c *ClientWithResponses) EndSessionWithResponse(ctx context.Context, id IdP
 
 // SetSessionPaymentWithBodyWithResponse Whether a session waits for its payment; it keeps its specialist's load meanwhile
 //
+// A payment system calls it when a payment begins and when it is done. For staff, presence keys and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/sessions/{id}/payment (the `SetSessionPayment` operationId).
@@ -43368,6 +44380,8 @@ func (c *ClientWithResponses) SetSessionPaymentWithBodyWithResponse(ctx context.
 }
 
 // SetSessionPaymentWithResponse Whether a session waits for its payment; it keeps its specialist's load meanwhile
+//
+// A payment system calls it when a payment begins and when it is done. For staff, presence keys and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43382,6 +44396,8 @@ func (c *ClientWithResponses) SetSessionPaymentWithResponse(ctx context.Context,
 
 // RerouteSessionWithBodyWithResponse Hand a session to another specialist
 //
+// The new specialist must be online and below capacity. For staff, presence keys and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/sessions/{id}/reroute (the `RerouteSession` operationId).
@@ -43395,6 +44411,8 @@ func (c *ClientWithResponses) RerouteSessionWithBodyWithResponse(ctx context.Con
 
 // RerouteSessionWithResponse Hand a session to another specialist
 //
+// The new specialist must be online and below capacity. For staff, presence keys and admin keys.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/sessions/{id}/reroute (the `RerouteSession` operationId).
@@ -43407,6 +44425,8 @@ func (c *ClientWithResponses) RerouteSessionWithResponse(ctx context.Context, id
 }
 
 // GetSettingsWithResponse What the owner has chosen
+//
+// Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For owners and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43519,6 +44539,8 @@ func (c *ClientWithResponses) PreviewMailWithResponse(ctx context.Context, body 
 
 // DeleteMailServerWithResponse Take the choice of a mail server back
 //
+// Emails then use the mail server given at start. Without one, they are written to files. For owners and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/settings/mail-server (the `DeleteMailServer` operationId).
@@ -43531,6 +44553,8 @@ func (c *ClientWithResponses) DeleteMailServerWithResponse(ctx context.Context, 
 }
 
 // GetMailServerWithResponse How mail leaves the clinic, without the password
+//
+// `given` was set when the server was started, and takes precedence over `chosen`. For owners and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43605,6 +44629,8 @@ func (c *ClientWithResponses) TryMailServerWithResponse(ctx context.Context, bod
 
 // TestMailWithResponse Send one mail to the owner who asks, and say what became of it
 //
+// The answer waits for the mail server and reports its reply. For owners and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/settings/mail-test (the `TestMail` operationId).
@@ -43618,6 +44644,8 @@ func (c *ClientWithResponses) TestMailWithResponse(ctx context.Context, params *
 
 // DeleteOpenIDWithResponse Take the choice of an identity provider back
 //
+// Staff then sign in with their passwords. For owners and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/settings/openid (the `DeleteOpenID` operationId).
@@ -43630,6 +44658,8 @@ func (c *ClientWithResponses) DeleteOpenIDWithResponse(ctx context.Context, reqE
 }
 
 // GetOpenIDWithResponse The identity provider that the staff can sign in with, without the secret
+//
+// Register the address in `redirect` with the provider. For owners and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43704,6 +44734,8 @@ func (c *ClientWithResponses) TestWebhookWithResponse(ctx context.Context, body 
 
 // SetupWithBodyWithResponse Name the clinic and make the first owner, with the one-time setup link
 //
+// The setup link is printed at the first start and works once. The answer signs the new owner in.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/setup (the `Setup` operationId).
@@ -43716,6 +44748,8 @@ func (c *ClientWithResponses) SetupWithBodyWithResponse(ctx context.Context, con
 }
 
 // SetupWithResponse Name the clinic and make the first owner, with the one-time setup link
+//
+// The setup link is printed at the first start and works once. The answer signs the new owner in.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43730,6 +44764,8 @@ func (c *ClientWithResponses) SetupWithResponse(ctx context.Context, body SetupJ
 
 // CheckSetupWithBodyWithResponse Whether a setup link still works; 410 setup_done once the clinic is set up
 //
+// It changes nothing, so a page can call it before it shows the form.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/setup/check (the `CheckSetup` operationId).
@@ -43742,6 +44778,8 @@ func (c *ClientWithResponses) CheckSetupWithBodyWithResponse(ctx context.Context
 }
 
 // CheckSetupWithResponse Whether a setup link still works; 410 setup_done once the clinic is set up
+//
+// It changes nothing, so a page can call it before it shows the form.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43756,6 +44794,8 @@ func (c *ClientWithResponses) CheckSetupWithResponse(ctx context.Context, body C
 
 // DeselectSlotWithBodyWithResponse End a selection, and release the lock it took
 //
+// Repeating the request changes nothing.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/slots/deselect (the `DeselectSlot` operationId).
@@ -43768,6 +44808,8 @@ func (c *ClientWithResponses) DeselectSlotWithBodyWithResponse(ctx context.Conte
 }
 
 // DeselectSlotWithResponse End a selection, and release the lock it took
+//
+// Repeating the request changes nothing.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43797,6 +44839,8 @@ func (c *ClientWithResponses) PollSlotsWithResponse(ctx context.Context, params 
 
 // SelectSlotWithBodyWithResponse Say that a client is looking at a slot, or lock it with a hold of 600 seconds
 //
+// A selection blocks no other client. A lock does.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/slots/select (the `SelectSlot` operationId).
@@ -43809,6 +44853,8 @@ func (c *ClientWithResponses) SelectSlotWithBodyWithResponse(ctx context.Context
 }
 
 // SelectSlotWithResponse Say that a client is looking at a slot, or lock it with a hold of 600 seconds
+//
+// A selection blocks no other client. A lock does.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43823,6 +44869,8 @@ func (c *ClientWithResponses) SelectSlotWithResponse(ctx context.Context, params
 
 // ListSpecialistsWithResponse Who works here; the public sees id and name of those who are active
 //
+// A staff session or an admin key also sees the other fields, and specialists who are deactivated.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/specialists (the `ListSpecialists` operationId).
@@ -43835,6 +44883,8 @@ func (c *ClientWithResponses) ListSpecialistsWithResponse(ctx context.Context, r
 }
 
 // CreateSpecialistWithBodyWithResponse Add a specialist
+//
+// Set the weekly hours with `PUT /v1/specialists/{id}/weekly-hours`. For owners and admin keys.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43849,6 +44899,8 @@ func (c *ClientWithResponses) CreateSpecialistWithBodyWithResponse(ctx context.C
 
 // CreateSpecialistWithResponse Add a specialist
 //
+// Set the weekly hours with `PUT /v1/specialists/{id}/weekly-hours`. For owners and admin keys.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/specialists (the `CreateSpecialist` operationId).
@@ -43861,6 +44913,8 @@ func (c *ClientWithResponses) CreateSpecialistWithResponse(ctx context.Context, 
 }
 
 // ArchiveSpecialistWithResponse Take a specialist out of every listing and assignment; the appointments stay
+//
+// Move or cancel the booked appointments separately. For owners and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -43875,6 +44929,8 @@ func (c *ClientWithResponses) ArchiveSpecialistWithResponse(ctx context.Context,
 
 // GetSpecialistWithResponse One specialist
 //
+// An unknown id answers 404 `not_found`.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/specialists/{id} (the `GetSpecialist` operationId).
@@ -43888,6 +44944,8 @@ func (c *ClientWithResponses) GetSpecialistWithResponse(ctx context.Context, id 
 
 // UpdateSpecialistWithBodyWithResponse Change a specialist; what is left out stays as it is
 //
+// If `active` becomes false, the specialist goes offline and gets no new appointments. For owners and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/specialists/{id} (the `UpdateSpecialist` operationId).
@@ -43900,6 +44958,8 @@ func (c *ClientWithResponses) UpdateSpecialistWithBodyWithResponse(ctx context.C
 }
 
 // UpdateSpecialistWithResponse Change a specialist; what is left out stays as it is
+//
+// If `active` becomes false, the specialist goes offline and gets no new appointments. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -43960,6 +45020,8 @@ func (c *ClientWithResponses) CreateBlockWithResponse(ctx context.Context, id Id
 }
 
 // DeleteBusyCalendarWithResponse End the reading of a specialist's calendar, and open the time that it kept
+//
+// The busy times from that calendar can be booked again. For all staff, and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44038,6 +45100,8 @@ func (c *ClientWithResponses) ReadBusyCalendarWithResponse(ctx context.Context, 
 
 // EndCalendarFeedWithResponse End the address of a specialist's calendar
 //
+// The old address stops working. Create a new one to subscribe again. For all staff, and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with DELETE /v1/specialists/{id}/calendar-feed (the `EndCalendarFeed` operationId).
@@ -44100,6 +45164,8 @@ func (c *ClientWithResponses) MakeCalendarFeedWithResponse(ctx context.Context, 
 
 // HeartbeatWithResponse Stay online; 403 for a specialist who is deactivated
 //
+// Send one every few seconds while online. It costs no database operation. For staff, presence keys and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/specialists/{id}/heartbeat (the `Heartbeat` operationId).
@@ -44113,6 +45179,8 @@ func (c *ClientWithResponses) HeartbeatWithResponse(ctx context.Context, id IdPa
 
 // GoOfflineWithResponse Take no more sessions
 //
+// New requests go to the other specialists who are online. For staff, presence keys and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/specialists/{id}/offline (the `GoOffline` operationId).
@@ -44125,6 +45193,8 @@ func (c *ClientWithResponses) GoOfflineWithResponse(ctx context.Context, id IdPa
 }
 
 // GoOnlineWithResponse Take sessions from now on
+//
+// If the settings require heartbeats, send them, or the server sets the specialist offline. For staff, presence keys and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44154,6 +45224,8 @@ func (c *ClientWithResponses) ListOverridesWithResponse(ctx context.Context, id 
 
 // CreateOverrideWithBodyWithResponse Close a date or give it other hours, in place of an override it may have
 //
+// An override replaces the weekly hours on one date. For all staff, and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/specialists/{id}/overrides (the `CreateOverride` operationId).
@@ -44167,6 +45239,8 @@ func (c *ClientWithResponses) CreateOverrideWithBodyWithResponse(ctx context.Con
 
 // CreateOverrideWithResponse Close a date or give it other hours, in place of an override it may have
 //
+// An override replaces the weekly hours on one date. For all staff, and admin keys.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/specialists/{id}/overrides (the `CreateOverride` operationId).
@@ -44179,6 +45253,8 @@ func (c *ClientWithResponses) CreateOverrideWithResponse(ctx context.Context, id
 }
 
 // DeletePictureWithResponse Take the picture away
+//
+// The specialist is then listed without a picture. For owners and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44208,6 +45284,8 @@ func (c *ClientWithResponses) GetPictureWithResponse(ctx context.Context, id IdP
 
 // PutPictureWithBodyWithResponse Give a specialist a picture
 //
+// `content` is the picture in base64. The address of the picture changes with its content. For owners and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PUT /v1/specialists/{id}/picture (the `PutPicture` operationId).
@@ -44220,6 +45298,8 @@ func (c *ClientWithResponses) PutPictureWithBodyWithResponse(ctx context.Context
 }
 
 // PutPictureWithResponse Give a specialist a picture
+//
+// `content` is the picture in base64. The address of the picture changes with its content. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -44234,6 +45314,8 @@ func (c *ClientWithResponses) PutPictureWithResponse(ctx context.Context, id IdP
 
 // GetPresenceWithResponse Whether a specialist can take a session now
 //
+// The answer has the state, the load and the maximum number of sessions. For staff, presence keys and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/specialists/{id}/presence (the `GetPresence` operationId).
@@ -44247,6 +45329,8 @@ func (c *ClientWithResponses) GetPresenceWithResponse(ctx context.Context, id Id
 
 // GetPresenceLogWithResponse When a specialist was online, line by line and per local day; a specialist reads the own log alone
 //
+// Without `from` and `to`, the log covers the last 7 local days including today. For staff, presence keys and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/specialists/{id}/presence-log (the `GetPresenceLog` operationId).
@@ -44259,6 +45343,8 @@ func (c *ClientWithResponses) GetPresenceLogWithResponse(ctx context.Context, id
 }
 
 // GetWeeklyHoursWithResponse The hours that return every week, in the specialist's own zone
+//
+// `PUT` on the same path replaces them. For all staff, and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44305,6 +45391,8 @@ func (c *ClientWithResponses) PutWeeklyHoursWithResponse(ctx context.Context, id
 
 // StaffStreamWithResponse The same over all specialists, with appointment events; no personal data
 //
+// Fetch an appointment by its id to learn more than the event has. For all staff, and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/staff/stream (the `StaffStream` operationId).
@@ -44317,6 +45405,8 @@ func (c *ClientWithResponses) StaffStreamWithResponse(ctx context.Context, param
 }
 
 // UpstreamStatusWithResponse How old the practice system's openings are, and what it refused
+//
+// Check it when bookings reach the practice-management system late or not at all. For all staff, and admin keys.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44331,6 +45421,8 @@ func (c *ClientWithResponses) UpstreamStatusWithResponse(ctx context.Context, re
 
 // ListUsersWithResponse Who can sign in
 //
+// Passwords and other secrets are never returned. For owners and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/users (the `ListUsers` operationId).
@@ -44343,6 +45435,8 @@ func (c *ClientWithResponses) ListUsersWithResponse(ctx context.Context, reqEdit
 }
 
 // CreateUserWithBodyWithResponse Add a member of staff
+//
+// The email address is the sign-in name and must be unique. For owners and admin keys.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -44357,6 +45451,8 @@ func (c *ClientWithResponses) CreateUserWithBodyWithResponse(ctx context.Context
 
 // CreateUserWithResponse Add a member of staff
 //
+// The email address is the sign-in name and must be unique. For owners and admin keys.
+//
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/users (the `CreateUser` operationId).
@@ -44370,6 +45466,8 @@ func (c *ClientWithResponses) CreateUserWithResponse(ctx context.Context, params
 
 // UpdateUserWithBodyWithResponse Change a member of staff; a new password or active false ends every session
 //
+// The server refuses a change that leaves the clinic without an owner who has a password. For owners and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with PATCH /v1/users/{id} (the `UpdateUser` operationId).
@@ -44382,6 +45480,8 @@ func (c *ClientWithResponses) UpdateUserWithBodyWithResponse(ctx context.Context
 }
 
 // UpdateUserWithResponse Change a member of staff; a new password or active false ends every session
+//
+// The server refuses a change that leaves the clinic without an owner who has a password. For owners and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -44464,6 +45564,8 @@ func (c *ClientWithResponses) HoldVisitWithResponse(ctx context.Context, params 
 
 // ListWaitingWithResponse Who waits, in their order, and who did in the last 30 days
 //
+// The order is that in which the server offers free times. For owners, the reception and admin keys.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with GET /v1/waitlist (the `ListWaiting` operationId).
@@ -44476,6 +45578,8 @@ func (c *ClientWithResponses) ListWaitingWithResponse(ctx context.Context, reqEd
 }
 
 // GetWaitingWithResponse One entry, for the front desk or with a link from its mails
+//
+// An unknown id answers 404 `not_found`. For owners, the reception, admin keys, and the link of the entry.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -44505,6 +45609,8 @@ func (c *ClientWithResponses) AcceptOfferWithResponse(ctx context.Context, id Wa
 
 // ConfirmWaitingWithResponse Confirm an entry that a visitor made, from its mail; one that waits stays
 //
+// The email to the visitor has the link. For owners, the reception, admin keys, and the link of the entry.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/waitlist/{id}/confirm (the `ConfirmWaiting` operationId).
@@ -44533,6 +45639,8 @@ func (c *ClientWithResponses) DeclineOfferWithResponse(ctx context.Context, id W
 
 // LeaveWaitlistWithResponse Take an entry off the list, with what is offered to it; one that has ended stays
 //
+// A time that is offered to the entry becomes free. For owners, the reception, admin keys, and the link of the entry.
+//
 // Returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/waitlist/{id}/leave (the `LeaveWaitlist` operationId).
@@ -44546,6 +45654,8 @@ func (c *ClientWithResponses) LeaveWaitlistWithResponse(ctx context.Context, id 
 
 // OfferByHandWithBodyWithResponse Keep a free time for somebody who waits and offer it, whatever their place in line
 //
+// The server holds the time for the entry until the offer expires. For owners, the reception and admin keys.
+//
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /v1/waitlist/{id}/offer (the `OfferByHand` operationId).
@@ -44558,6 +45668,8 @@ func (c *ClientWithResponses) OfferByHandWithBodyWithResponse(ctx context.Contex
 }
 
 // OfferByHandWithResponse Keep a free time for somebody who waits and offer it, whatever their place in line
+//
+// The server holds the time for the entry until the offer expires. For owners, the reception and admin keys.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

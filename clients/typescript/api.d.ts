@@ -11,9 +11,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The clinic */
+        /**
+         * The clinic
+         * @description Name, address, phone, time zone and locale of the clinic, as the booking page shows them.
+         */
         get: operations["getClinic"];
-        /** Change the clinic; what is left out stays as it is */
+        /**
+         * Change the clinic; what is left out stays as it is
+         * @description Answers with the whole clinic after the change. For owners and admin keys.
+         */
         put: operations["putClinic"];
         post?: never;
         delete?: never;
@@ -179,7 +185,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The whole clinic as the file that an import reads back */
+        /**
+         * The whole clinic as the file that an import reads back
+         * @description The file has the clinic, its appointment types and its specialists with their hours. It has no appointments, patients or users. For owners and admin keys.
+         */
         get: operations["exportClinic"];
         put?: never;
         post?: never;
@@ -196,10 +205,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What can be booked; the desk also sees what is switched off */
+        /**
+         * What can be booked; the desk also sees what is switched off
+         * @description Staff and admin keys also get types that are not active.
+         */
         get: operations["listAppointmentTypes"];
         put?: never;
-        /** Add an appointment type */
+        /**
+         * Add an appointment type
+         * @description Fields that you leave out get their defaults. For owners and admin keys.
+         */
         post: operations["createAppointmentType"];
         delete?: never;
         options?: never;
@@ -236,15 +251,24 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One appointment type */
+        /**
+         * One appointment type
+         * @description An unknown id answers 404 `not_found`.
+         */
         get: operations["getAppointmentType"];
         put?: never;
         post?: never;
-        /** Take it out of every listing; its appointments stay */
+        /**
+         * Take it out of every listing; its appointments stay
+         * @description The type can no longer be booked. For owners and admin keys.
+         */
         delete: operations["archiveAppointmentType"];
         options?: never;
         head?: never;
-        /** Change it; what is left out stays as it is */
+        /**
+         * Change it; what is left out stays as it is
+         * @description The change applies to new bookings. Booked appointments keep their times. For owners and admin keys.
+         */
         patch: operations["updateAppointmentType"];
         trace?: never;
     };
@@ -255,10 +279,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who works here; the public sees id and name of those who are active */
+        /**
+         * Who works here; the public sees id and name of those who are active
+         * @description A staff session or an admin key also sees the other fields, and specialists who are deactivated.
+         */
         get: operations["listSpecialists"];
         put?: never;
-        /** Add a specialist */
+        /**
+         * Add a specialist
+         * @description Set the weekly hours with `PUT /v1/specialists/{id}/weekly-hours`. For owners and admin keys.
+         */
         post: operations["createSpecialist"];
         delete?: never;
         options?: never;
@@ -275,15 +305,24 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One specialist */
+        /**
+         * One specialist
+         * @description An unknown id answers 404 `not_found`.
+         */
         get: operations["getSpecialist"];
         put?: never;
         post?: never;
-        /** Take a specialist out of every listing and assignment; the appointments stay */
+        /**
+         * Take a specialist out of every listing and assignment; the appointments stay
+         * @description Move or cancel the booked appointments separately. For owners and admin keys.
+         */
         delete: operations["archiveSpecialist"];
         options?: never;
         head?: never;
-        /** Change a specialist; what is left out stays as it is */
+        /**
+         * Change a specialist; what is left out stays as it is
+         * @description If `active` becomes false, the specialist goes offline and gets no new appointments. For owners and admin keys.
+         */
         patch: operations["updateSpecialist"];
         trace?: never;
     };
@@ -301,10 +340,16 @@ export interface paths {
          * @description The path that a specialist's picture names has the content's digest in it (v), and is kept by browsers for good.
          */
         get: operations["getPicture"];
-        /** Give a specialist a picture */
+        /**
+         * Give a specialist a picture
+         * @description `content` is the picture in base64. The address of the picture changes with its content. For owners and admin keys.
+         */
         put: operations["putPicture"];
         post?: never;
-        /** Take the picture away */
+        /**
+         * Take the picture away
+         * @description The specialist is then listed without a picture. For owners and admin keys.
+         */
         delete: operations["deletePicture"];
         options?: never;
         head?: never;
@@ -333,7 +378,10 @@ export interface paths {
          *     a second address, and the first ends.
          */
         post: operations["makeCalendarFeed"];
-        /** End the address of a specialist's calendar */
+        /**
+         * End the address of a specialist's calendar
+         * @description The old address stops working. Create a new one to subscribe again. For all staff, and admin keys.
+         */
         delete: operations["endCalendarFeed"];
         options?: never;
         head?: never;
@@ -347,7 +395,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** A specialist's calendar, or one appointment of a patient, for calendar programs */
+        /**
+         * A specialist's calendar, or one appointment of a patient, for calendar programs
+         * @description An iCalendar file (RFC 5545). The address is the secret: anyone who has it can read the calendar. Programs revalidate with the ETag.
+         */
         get: operations["readCalendar"];
         put?: never;
         post?: never;
@@ -379,7 +430,10 @@ export interface paths {
          */
         put: operations["putBusyCalendar"];
         post?: never;
-        /** End the reading of a specialist's calendar, and open the time that it kept */
+        /**
+         * End the reading of a specialist's calendar, and open the time that it kept
+         * @description The busy times from that calendar can be booked again. For all staff, and admin keys.
+         */
         delete: operations["deleteBusyCalendar"];
         options?: never;
         head?: never;
@@ -417,7 +471,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The hours that return every week, in the specialist's own zone */
+        /**
+         * The hours that return every week, in the specialist's own zone
+         * @description `PUT` on the same path replaces them. For all staff, and admin keys.
+         */
         get: operations["getWeeklyHours"];
         /**
          * Replace all weekly hours, or try them out
@@ -447,7 +504,10 @@ export interface paths {
          */
         get: operations["listOverrides"];
         put?: never;
-        /** Close a date or give it other hours, in place of an override it may have */
+        /**
+         * Close a date or give it other hours, in place of an override it may have
+         * @description An override replaces the weekly hours on one date. For all staff, and admin keys.
+         */
         post: operations["createOverride"];
         delete?: never;
         options?: never;
@@ -467,7 +527,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Give a date its weekly hours back */
+        /**
+         * Give a date its weekly hours back
+         * @description Slots follow the weekly hours again. Booked appointments stay. For all staff, and admin keys.
+         */
         delete: operations["deleteOverride"];
         options?: never;
         head?: never;
@@ -598,7 +661,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove all blocks that were made with one form */
+        /**
+         * Remove all blocks that were made with one form
+         * @description The times can be booked again. Blocks that were created in other ways stay. For all staff, and admin keys.
+         */
         delete: operations["deleteBlockSet"];
         options?: never;
         head?: never;
@@ -617,7 +683,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove one block; others of the day stay */
+        /**
+         * Remove one block; others of the day stay
+         * @description The time can be booked again. For all staff, and admin keys.
+         */
         delete: operations["deleteBlock"];
         options?: never;
         head?: never;
@@ -677,7 +746,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The first free slot, or 404 no_slots */
+        /**
+         * The first free slot, or 404 no_slots
+         * @description The search ends at the horizon of the appointment type. With `specialistId` or `place`, it covers only their slots.
+         */
         get: operations["nextAvailable"];
         put?: never;
         post?: never;
@@ -696,7 +768,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Why a start can or cannot be booked, for each specialist */
+        /**
+         * Why a start can or cannot be booked, for each specialist
+         * @description Use it to find out why a time is missing from a listing. The answer names no patient.
+         */
         get: operations["explain"];
         put?: never;
         post?: never;
@@ -760,7 +835,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The live holds of a client; without a client, for the desk, those of everybody */
+        /**
+         * The live holds of a client; without a client, for the desk, those of everybody
+         * @description Send your client id in `Holdfast-Client`. Expired holds are not listed.
+         */
         get: operations["listHolds"];
         put?: never;
         /**
@@ -770,11 +848,17 @@ export interface paths {
          *     time is free to it, and the type's cooldown does not apply.
          */
         post: operations["createHold"];
-        /** Give a hold back; idempotent */
+        /**
+         * Give a hold back; idempotent
+         * @description The time is free at once for other clients. Releasing an expired hold is not an error.
+         */
         delete: operations["deleteHold"];
         options?: never;
         head?: never;
-        /** Keep a hold alive, never past the type's maxHoldSeconds */
+        /**
+         * Keep a hold alive, never past the type's maxHoldSeconds
+         * @description Call it while the patient fills in the form. The answer has the new instant of expiry.
+         */
         patch: operations["extendHold"];
         trace?: never;
     };
@@ -787,7 +871,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The same for navigator.sendBeacon, which may say text/plain */
+        /**
+         * The same for navigator.sendBeacon, which may say text/plain
+         * @description A page can call it while the browser closes it. It accepts the body of `DELETE /v1/holds`.
+         */
         post: operations["releaseHold"];
         delete?: never;
         options?: never;
@@ -846,7 +933,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The same over all specialists, with appointment events; no personal data */
+        /**
+         * The same over all specialists, with appointment events; no personal data
+         * @description Fetch an appointment by its id to learn more than the event has. For all staff, and admin keys.
+         */
         get: operations["staffStream"];
         put?: never;
         post?: never;
@@ -1163,7 +1253,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The bookings of the public that wait to be confirmed, by start */
+        /**
+         * The bookings of the public that wait to be confirmed, by start
+         * @description The server holds the time of each request until the request is decided or expires. For all staff, and admin keys.
+         */
         get: operations["listRequests"];
         put?: never;
         post?: never;
@@ -1183,7 +1276,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One booking request, for the desk or with the link of its mail; 404 or 401 once it is an appointment */
+        /**
+         * One booking request, for the desk or with the link of its mail; 404 or 401 once it is an appointment
+         * @description The email to the patient has the link. For all staff, admin keys, and the link of the request.
+         */
         get: operations["getRequest"];
         put?: never;
         post?: never;
@@ -1228,7 +1324,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give the time back; the patient is told by mail where the desk does it */
+        /**
+         * Give the time back; the patient is told by mail where the desk does it
+         * @description The server releases the held time. A patient can decline with the link of the mail, too. For all staff, admin keys, and the link of the request.
+         */
         post: operations["declineRequest"];
         delete?: never;
         options?: never;
@@ -1243,10 +1342,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Appointments by start, a page at a time */
+        /**
+         * Appointments by start, a page at a time
+         * @description Follow `nextCursor` to get the next page. The answer contains personal data, so it is never compressed. For all staff, and admin keys.
+         */
         get: operations["listAppointments"];
         put?: never;
-        /** Book at the desk */
+        /**
+         * Book at the desk
+         * @description `ignoreHours`, `overbook` and `displace` let the desk book times that the public cannot. For all staff, and admin keys.
+         */
         post: operations["createAppointment"];
         delete?: never;
         options?: never;
@@ -1263,7 +1368,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The same list, asked for without a name or an address in the URL */
+        /**
+         * The same list, asked for without a name or an address in the URL
+         * @description Use it to search by name, email or phone: a URL is logged by proxies, a body is not.
+         */
         post: operations["searchAppointments"];
         delete?: never;
         options?: never;
@@ -1281,7 +1389,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One appointment */
+        /**
+         * One appointment
+         * @description Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For all staff, admin keys, and the manage link of the appointment.
+         */
         get: operations["getAppointment"];
         put?: never;
         post?: never;
@@ -1307,7 +1418,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel; the time is free at once */
+        /**
+         * Cancel; the time is free at once
+         * @description A patient must respect the cut-off time of the appointment type. Later, the answer is 403 with the reason `cut_off`. For all staff, admin keys, and the manage link of the appointment.
+         */
         post: operations["cancelAppointment"];
         delete?: never;
         options?: never;
@@ -1374,7 +1488,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What happened at the desk; free in any direction */
+        /**
+         * What happened at the desk; free in any direction
+         * @description The times of the appointment do not change. For all staff, and admin keys.
+         */
         post: operations["setAttendance"];
         delete?: never;
         options?: never;
@@ -1392,7 +1509,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The appointment for a calendar (RFC 5545) */
+        /**
+         * The appointment for a calendar (RFC 5545)
+         * @description A calendar file with one event. Later versions of the appointment have the same UID and a higher sequence. For all staff, admin keys, and the manage link of the appointment.
+         */
         get: operations["getICS"];
         put?: never;
         post?: never;
@@ -1464,7 +1584,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before */
+        /**
+         * Wait for an earlier time of an appointment, which is moved there; said anew, it takes the place of what was said before
+         * @description The server offers an earlier time by email when one becomes free. The appointment stays until the patient accepts. For all staff, admin keys, and the manage link of the appointment.
+         */
         post: operations["waitForSooner"];
         delete?: never;
         options?: never;
@@ -1479,7 +1602,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who waits, in their order, and who did in the last 30 days */
+        /**
+         * Who waits, in their order, and who did in the last 30 days
+         * @description The order is that in which the server offers free times. For owners, the reception and admin keys.
+         */
         get: operations["listWaiting"];
         put?: never;
         post?: never;
@@ -1499,7 +1625,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One entry, for the front desk or with a link from its mails */
+        /**
+         * One entry, for the front desk or with a link from its mails
+         * @description An unknown id answers 404 `not_found`. For owners, the reception, admin keys, and the link of the entry.
+         */
         get: operations["getWaiting"];
         put?: never;
         post?: never;
@@ -1521,7 +1650,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Confirm an entry that a visitor made, from its mail; one that waits stays */
+        /**
+         * Confirm an entry that a visitor made, from its mail; one that waits stays
+         * @description The email to the visitor has the link. For owners, the reception, admin keys, and the link of the entry.
+         */
         post: operations["confirmWaiting"];
         delete?: never;
         options?: never;
@@ -1541,7 +1673,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take an entry off the list, with what is offered to it; one that has ended stays */
+        /**
+         * Take an entry off the list, with what is offered to it; one that has ended stays
+         * @description A time that is offered to the entry becomes free. For owners, the reception, admin keys, and the link of the entry.
+         */
         post: operations["leaveWaitlist"];
         delete?: never;
         options?: never;
@@ -1561,7 +1696,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keep a free time for somebody who waits and offer it, whatever their place in line */
+        /**
+         * Keep a free time for somebody who waits and offer it, whatever their place in line
+         * @description The server holds the time for the entry until the offer expires. For owners, the reception and admin keys.
+         */
         post: operations["offerByHand"];
         delete?: never;
         options?: never;
@@ -1671,7 +1809,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Remove a note about a person */
+        /**
+         * Remove a note about a person
+         * @description The appointments of the person do not change. For owners, the reception and admin keys.
+         */
         delete: operations["deleteNote"];
         options?: never;
         head?: never;
@@ -1712,7 +1853,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Take a link between two people back */
+        /**
+         * Take a link between two people back
+         * @description The two people are shown as separate cards again. Their appointments stay. For owners, the reception and admin keys.
+         */
         delete: operations["unlinkPeople"];
         options?: never;
         head?: never;
@@ -1816,7 +1960,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** What became of the notices about an appointment */
+        /**
+         * What became of the notices about an appointment
+         * @description Use it to find out whether an email or a webhook was delivered. For all staff, and admin keys.
+         */
         get: operations["listDeliveries"];
         put?: never;
         post?: never;
@@ -1835,7 +1982,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Name the clinic and make the first owner, with the one-time setup link */
+        /**
+         * Name the clinic and make the first owner, with the one-time setup link
+         * @description The setup link is printed at the first start and works once. The answer signs the new owner in.
+         */
         post: operations["setup"];
         delete?: never;
         options?: never;
@@ -1852,7 +2002,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Whether a setup link still works; 410 setup_done once the clinic is set up */
+        /**
+         * Whether a setup link still works; 410 setup_done once the clinic is set up
+         * @description It changes nothing, so a page can call it before it shows the form.
+         */
         post: operations["checkSetup"];
         delete?: never;
         options?: never;
@@ -1869,7 +2022,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in; the cookie is the session */
+        /**
+         * Sign in; the cookie is the session
+         * @description With two-factor authentication, the first answer asks for the code with the reason `code_needed`. Failed attempts are limited.
+         */
         post: operations["signIn"];
         delete?: never;
         options?: never;
@@ -1904,7 +2060,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where the identity provider sends browsers back to */
+        /**
+         * Where the identity provider sends browsers back to
+         * @description Browsers call it, programs do not. It checks the state and the signature, and sets the session cookie.
+         */
         get: operations["finishOpenID"];
         put?: never;
         post?: never;
@@ -1923,7 +2082,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** The one-time code of somebody whom the identity provider has vouched for */
+        /**
+         * The one-time code of somebody whom the identity provider has vouched for
+         * @description Needed only for an account that has two-factor authentication.
+         */
         post: operations["codeOpenID"];
         delete?: never;
         options?: never;
@@ -1940,7 +2102,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End the session */
+        /**
+         * End the session
+         * @description The server revokes the session and clears the cookie.
+         */
         post: operations["signOut"];
         delete?: never;
         options?: never;
@@ -1955,7 +2120,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is signed in */
+        /**
+         * Who is signed in
+         * @description A page calls it to learn whether its session is still valid.
+         */
         get: operations["getMe"];
         put?: never;
         post?: never;
@@ -1974,7 +2142,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Change one's own password; all other sessions end */
+        /**
+         * Change one's own password; all other sessions end
+         * @description The request needs the current password. The session that sends it stays signed in. For all staff, and admin keys.
+         */
         post: operations["changePassword"];
         delete?: never;
         options?: never;
@@ -1995,7 +2166,10 @@ export interface paths {
          * @description Takes the password and, where codes are on, one of the present app. The other sign-ins end.
          */
         put: operations["enableTOTP"];
-        /** A new secret for an authenticator app (RFC 6238); nothing changes yet */
+        /**
+         * A new secret for an authenticator app (RFC 6238); nothing changes yet
+         * @description Show the secret as a QR code, then confirm it with a code. Until then, sign-in works as before. For all staff, and admin keys.
+         */
         post: operations["beginTOTP"];
         /**
          * Ask for codes no more
@@ -2014,11 +2188,17 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One's own signed-in browsers */
+        /**
+         * One's own signed-in browsers
+         * @description The session that asks is one of them. For all staff, and admin keys.
+         */
         get: operations["listSignIns"];
         put?: never;
         post?: never;
-        /** Sign all one's other browsers out */
+        /**
+         * Sign all one's other browsers out
+         * @description The current session stays signed in. For all staff, and admin keys.
+         */
         delete: operations["deleteSignIns"];
         options?: never;
         head?: never;
@@ -2037,7 +2217,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Sign one of them out */
+        /**
+         * Sign one of them out
+         * @description That browser is signed out with its next request, and its streams end. For all staff, and admin keys.
+         */
         delete: operations["deleteSignIn"];
         options?: never;
         head?: never;
@@ -2051,10 +2234,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who can sign in */
+        /**
+         * Who can sign in
+         * @description Passwords and other secrets are never returned. For owners and admin keys.
+         */
         get: operations["listUsers"];
         put?: never;
-        /** Add a member of staff */
+        /**
+         * Add a member of staff
+         * @description The email address is the sign-in name and must be unique. For owners and admin keys.
+         */
         post: operations["createUser"];
         delete?: never;
         options?: never;
@@ -2077,7 +2266,10 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        /** Change a member of staff; a new password or active false ends every session */
+        /**
+         * Change a member of staff; a new password or active false ends every session
+         * @description The server refuses a change that leaves the clinic without an owner who has a password. For owners and admin keys.
+         */
         patch: operations["updateUser"];
         trace?: never;
     };
@@ -2088,10 +2280,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The API keys, the revoked ones included; never their secrets */
+        /**
+         * The API keys, the revoked ones included; never their secrets
+         * @description Each line has the name, scope, creation and last use of a key. For owners and admin keys.
+         */
         get: operations["listAPIKeys"];
         put?: never;
-        /** Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted */
+        /**
+         * Make a key; its secret is shown this once. A repeat under its Idempotency-Key makes no other, and has no secret once the server was restarted
+         * @description The scope of a key limits what it can do: admin, agent, presence or metrics. Store the secret at once. For owners and admin keys.
+         */
         post: operations["createAPIKey"];
         delete?: never;
         options?: never;
@@ -2111,7 +2309,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Make a key useless from now on; idempotent */
+        /**
+         * Make a key useless from now on; idempotent
+         * @description The next request with the key answers 401, and streams that it opened end. For owners and admin keys.
+         */
         delete: operations["revokeAPIKey"];
         options?: never;
         head?: never;
@@ -2125,7 +2326,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who did what to what, newest first */
+        /**
+         * Who did what to what, newest first
+         * @description The entries form a chain of hashes, so a change of an old entry is found. For owners and admin keys.
+         */
         get: operations["listAudit"];
         put?: never;
         post?: never;
@@ -2142,7 +2346,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What the owner has chosen */
+        /**
+         * What the owner has chosen
+         * @description Send the ETag as `If-Match` with a change, and the server refuses the change if another one came first. For owners and admin keys.
+         */
         get: operations["getSettings"];
         /**
          * Replace all settings
@@ -2193,7 +2400,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send one mail to the owner who asks, and say what became of it */
+        /**
+         * Send one mail to the owner who asks, and say what became of it
+         * @description The answer waits for the mail server and reports its reply. For owners and admin keys.
+         */
         post: operations["testMail"];
         delete?: never;
         options?: never;
@@ -2228,7 +2438,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How mail leaves the clinic, without the password */
+        /**
+         * How mail leaves the clinic, without the password
+         * @description `given` was set when the server was started, and takes precedence over `chosen`. For owners and admin keys.
+         */
         get: operations["getMailServer"];
         /**
          * Choose the mail server
@@ -2236,7 +2449,10 @@ export interface paths {
          */
         put: operations["putMailServer"];
         post?: never;
-        /** Take the choice of a mail server back */
+        /**
+         * Take the choice of a mail server back
+         * @description Emails then use the mail server given at start. Without one, they are written to files. For owners and admin keys.
+         */
         delete: operations["deleteMailServer"];
         options?: never;
         head?: never;
@@ -2270,7 +2486,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The identity provider that the staff can sign in with, without the secret */
+        /**
+         * The identity provider that the staff can sign in with, without the secret
+         * @description Register the address in `redirect` with the provider. For owners and admin keys.
+         */
         get: operations["getOpenID"];
         /**
          * Choose the identity provider
@@ -2278,7 +2497,10 @@ export interface paths {
          */
         put: operations["putOpenID"];
         post?: never;
-        /** Take the choice of an identity provider back */
+        /**
+         * Take the choice of an identity provider back
+         * @description Staff then sign in with their passwords. For owners and admin keys.
+         */
         delete: operations["deleteOpenID"];
         options?: never;
         head?: never;
@@ -2294,7 +2516,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say that a client is looking at a slot, or lock it with a hold of 600 seconds */
+        /**
+         * Say that a client is looking at a slot, or lock it with a hold of 600 seconds
+         * @description A selection blocks no other client. A lock does.
+         */
         post: operations["selectSlot"];
         delete?: never;
         options?: never;
@@ -2311,7 +2536,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a selection, and release the lock it took */
+        /**
+         * End a selection, and release the lock it took
+         * @description Repeating the request changes nothing.
+         */
         post: operations["deselectSlot"];
         delete?: never;
         options?: never;
@@ -2350,7 +2578,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take sessions from now on */
+        /**
+         * Take sessions from now on
+         * @description If the settings require heartbeats, send them, or the server sets the specialist offline. For staff, presence keys and admin keys.
+         */
         post: operations["goOnline"];
         delete?: never;
         options?: never;
@@ -2369,7 +2600,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take no more sessions */
+        /**
+         * Take no more sessions
+         * @description New requests go to the other specialists who are online. For staff, presence keys and admin keys.
+         */
         post: operations["goOffline"];
         delete?: never;
         options?: never;
@@ -2388,7 +2622,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stay online; 403 for a specialist who is deactivated */
+        /**
+         * Stay online; 403 for a specialist who is deactivated
+         * @description Send one every few seconds while online. It costs no database operation. For staff, presence keys and admin keys.
+         */
         post: operations["heartbeat"];
         delete?: never;
         options?: never;
@@ -2405,7 +2642,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Whether a specialist can take a session now */
+        /**
+         * Whether a specialist can take a session now
+         * @description The answer has the state, the load and the maximum number of sessions. For staff, presence keys and admin keys.
+         */
         get: operations["getPresence"];
         put?: never;
         post?: never;
@@ -2424,7 +2664,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** When a specialist was online, line by line and per local day; a specialist reads the own log alone */
+        /**
+         * When a specialist was online, line by line and per local day; a specialist reads the own log alone
+         * @description Without `from` and `to`, the log covers the last 7 local days including today. For staff, presence keys and admin keys.
+         */
         get: operations["getPresenceLog"];
         put?: never;
         post?: never;
@@ -2441,7 +2684,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether anybody can take a session now, at most 10 seconds old */
+        /**
+         * Whether anybody can take a session now, at most 10 seconds old
+         * @description A page can poll it to show or hide the button for a consultation.
+         */
         get: operations["getBeacon"];
         put?: never;
         post?: never;
@@ -2458,7 +2704,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who can take a session now, the least loaded first */
+        /**
+         * Who can take a session now, the least loaded first
+         * @description A specialist at capacity or offline is not in the list. For staff, presence keys and admin keys.
+         */
         get: operations["listAvailable"];
         put?: never;
         post?: never;
@@ -2475,7 +2724,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who is online */
+        /**
+         * Who is online
+         * @description A specialist at capacity is in this list, too. For staff, presence keys and admin keys.
+         */
         get: operations["listOnline"];
         put?: never;
         post?: never;
@@ -2492,7 +2744,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Who comes and goes and what becomes of requests, live */
+        /**
+         * Who comes and goes and what becomes of requests, live
+         * @description Server-sent events about presence and sessions. For staff, presence keys and admin keys.
+         */
         get: operations["presenceStream"];
         put?: never;
         post?: never;
@@ -2509,10 +2764,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Sessions by request, oldest first */
+        /**
+         * Sessions by request, oldest first
+         * @description Filter by state or specialist with the parameters. For staff, presence keys and admin keys.
+         */
         get: operations["listSessions"];
         put?: never;
-        /** Ask for a consultation now; the first specialist to accept has it */
+        /**
+         * Ask for a consultation now; the first specialist to accept has it
+         * @description The request expires if no specialist accepts it in time. Watch the session to learn the outcome.
+         */
         post: operations["requestSession"];
         delete?: never;
         options?: never;
@@ -2529,7 +2790,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One session, for its client and for who takes sessions; there is no person in it, and what it came to is for staff */
+        /**
+         * One session, for its client and for who takes sessions; there is no person in it, and what it came to is for staff
+         * @description Send the client id that requested the session, or a credential.
+         */
         get: operations["getSession"];
         put?: never;
         post?: never;
@@ -2550,7 +2814,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Withdraw a request, by its client */
+        /**
+         * Withdraw a request, by its client
+         * @description Only the client that made the request can withdraw it. Other clients get 403 `not_owner`.
+         */
         post: operations["cancelSession"];
         delete?: never;
         options?: never;
@@ -2591,7 +2858,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End a session */
+        /**
+         * End a session
+         * @description Call it when the consultation is over. For staff, presence keys and admin keys.
+         */
         post: operations["endSession"];
         delete?: never;
         options?: never;
@@ -2610,7 +2880,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Hand a session to another specialist */
+        /**
+         * Hand a session to another specialist
+         * @description The new specialist must be online and below capacity. For staff, presence keys and admin keys.
+         */
         post: operations["rerouteSession"];
         delete?: never;
         options?: never;
@@ -2629,7 +2902,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Whether a session waits for its payment; it keeps its specialist's load meanwhile */
+        /**
+         * Whether a session waits for its payment; it keeps its specialist's load meanwhile
+         * @description A payment system calls it when a payment begins and when it is done. For staff, presence keys and admin keys.
+         */
         post: operations["setSessionPayment"];
         delete?: never;
         options?: never;
@@ -2644,7 +2920,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What stands behind the live state */
+        /**
+         * What stands behind the live state
+         * @description The backend of holds and presence, and whether it is reachable. For owners, the reception and admin keys.
+         */
         get: operations["getStorage"];
         put?: never;
         post?: never;
@@ -2661,7 +2940,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Every live hold, its client as a short hash */
+        /**
+         * Every live hold, its client as a short hash
+         * @description Use it to find out why a time cannot be booked. The hash does not reveal the client id. For owners, the reception and admin keys.
+         */
         get: operations["getLocks"];
         put?: never;
         post?: never;
@@ -2740,7 +3022,10 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** How far a queued booking is */
+        /**
+         * How far a queued booking is
+         * @description Poll it after a booking was answered as queued, until the state is final. For agent keys and admin keys.
+         */
         get: operations["agentOperation"];
         put?: never;
         post?: never;
@@ -2777,7 +3062,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** How old the practice system's openings are, and what it refused */
+        /**
+         * How old the practice system's openings are, and what it refused
+         * @description Check it when bookings reach the practice-management system late or not at all. For all staff, and admin keys.
+         */
         get: operations["upstreamStatus"];
         put?: never;
         post?: never;
@@ -2796,7 +3084,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try all failed operations again, but for those that a person has to decide about */
+        /**
+         * Try all failed operations again, but for those that a person has to decide about
+         * @description Operations whose outcome is unknown wait for a review. For owners, the reception and admin keys.
+         */
         post: operations["retryFailed"];
         delete?: never;
         options?: never;
@@ -2815,7 +3106,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a failed operation again, or a waiting one now */
+        /**
+         * Try a failed operation again, or a waiting one now
+         * @description An operation in another state answers 409 `operation_state`. For owners, the reception and admin keys.
+         */
         post: operations["retryOperation"];
         delete?: never;
         options?: never;
@@ -2834,7 +3128,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say what became of an operation that nobody knows of */
+        /**
+         * Say what became of an operation that nobody knows of
+         * @description Look in the external system first. The answer decides whether the operation is done or sent again. For owners, the reception and admin keys.
+         */
         post: operations["reviewOperation"];
         delete?: never;
         options?: never;
@@ -2854,7 +3151,10 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Give an operation up; its appointment stays */
+        /**
+         * Give an operation up; its appointment stays
+         * @description The server does not send the operation again. Enter the appointment in the external system by hand. For owners, the reception and admin keys.
+         */
         delete: operations["giveUpOperation"];
         options?: never;
         head?: never;
@@ -2888,7 +3188,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The process answers */
+        /**
+         * The process answers
+         * @description It checks no database. Use it to decide whether to restart the process.
+         */
         get: operations["livez"];
         put?: never;
         post?: never;
@@ -2905,7 +3208,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Requests can be served now */
+        /**
+         * Requests can be served now
+         * @description It checks the database and the live state. Use it to decide whether a load balancer sends requests here.
+         */
         get: operations["readyz"];
         put?: never;
         post?: never;
@@ -2922,7 +3228,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Prometheus metrics, for an admin, the front desk or a scraper on this machine */
+        /**
+         * Prometheus metrics, for an admin, the front desk or a scraper on this machine
+         * @description Prometheus text format 0.0.4. An API key with the scope `metrics` can read nothing else.
+         */
         get: operations["metrics"];
         put?: never;
         post?: never;
@@ -3079,7 +3388,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** FHIR R4: what is here (CapabilityStatement) */
+        /**
+         * FHIR R4: what is here (CapabilityStatement)
+         * @description The interactions and search parameters that the server supports.
+         */
         get: operations["fhirMetadata"];
         put?: never;
         post?: never;
@@ -3116,7 +3428,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** FHIR R4: one Schedule */
+        /**
+         * FHIR R4: one Schedule
+         * @description `GET /fhir/Schedule` lists them. An unknown id answers an OperationOutcome.
+         */
         get: operations["readSchedule"];
         put?: never;
         post?: never;
@@ -3193,7 +3508,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** FHIR R4: one appointment with its patient */
+        /**
+         * FHIR R4: one appointment with its patient
+         * @description An unknown id answers an OperationOutcome. For owners and admin keys.
+         */
         get: operations["readFHIRAppointment"];
         put?: never;
         post?: never;

@@ -96,6 +96,9 @@ func TestReferenceDescribesEveryOperation(t *testing.T) {
 	for _, all := range r.operations {
 		count += len(all)
 		for _, o := range all {
+			if o.Description == "" || o.Security == nil {
+				t.Errorf("%s %s has no description, or no security", o.method, o.path)
+			}
 			article := r.article(o)
 			for _, part := range []string{"Credential: ", "<h3>Answers</h3>", "<h3>Errors</h3>", "<h3>Example</h3>", `data-try="`} {
 				if !strings.Contains(article, part) {
