@@ -26,6 +26,9 @@ func (s *Server) readyz(c *call) error {
 		return errStorageUnavailable
 	}
 	answer := map[string]string{"status": "ready", "storageMode": s.options.StorageMode()}
+	if s.hub.IsInterrupted() {
+		answer["liveStreams"] = "interrupted"
+	}
 	if c.caller.may(operator) || s.onThisMachine(c.r) {
 		answer["version"] = s.options.Version
 	}

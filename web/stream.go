@@ -138,6 +138,8 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 	switch err := s.hub.Open(&c.rw, c.r, q); {
 	case errors.Is(err, stream.ErrStopping):
 		return errOverloaded.with("The server is stopping. Open the stream again in a moment.")
+	case errors.Is(err, stream.ErrInterrupted):
+		return errOverloaded.with("Live updates are interrupted. Ask /timeslots meanwhile and open the stream again in a few seconds.")
 	case errors.Is(err, stream.ErrFull):
 		return errOverloaded.with("Too many live streams are open. Ask /timeslots meanwhile and open the stream again in a minute.")
 	case errors.Is(err, stream.ErrAddressFull):

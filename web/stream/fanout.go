@@ -3,31 +3,45 @@ package stream
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 
 	"holdfast/holds"
 )
 
-// follow appends events to the rings and sweeps their subscribers, until ctx ends. If it falls behind the events itself, it
-// watches anew first and then ends every stream that may have missed one. When there are no events to follow any more, the hub
-// stops: a page that is told so asks for its times instead of waiting.
+// follow appends events to the rings and sweeps their subscribers, until ctx ends. After an interruption it watches again first and then
+// ends every stream that may have missed an event. While there are no events it ends the streams, so that pages poll, and tries
+// again until ctx ends.
 func (h *Hub) follow(ctx context.Context) {
-	reason := endUnknown
-	for first := true; ctx.Err() == nil; first = false {
+	reason, pause := endUnknown, retryLeast
+	for first := true; ctx.Err() == nil; {
 		watch, err := h.source.Watch(ctx)
-		if err != nil {
+		switch {
+		case errors.Is(err, holds.ErrClosed):
 			h.stopWithoutEvents(ctx, err)
 			return
-		}
-		if first {
+		case err != nil:
+			h.interrupt(ctx, err)
+			pause = h.wait(ctx, pause)
+			continue
+		case first:
+			first = false
 			close(h.ready)
-		} else {
+		default:
 			h.endAll(reason)
 		}
+		if h.interrupted.Swap(false) {
+			h.log.Info("events received again; live streams open")
+		}
+		began := time.Now()
 		err = h.relay(ctx, watch)
 		watch.Close()
+		if time.Since(began) > retryMost {
+			pause = retryLeast
+		}
 		switch {
 		case errors.Is(err, holds.ErrClosed):
 			h.stopWithoutEvents(ctx, err)
@@ -42,7 +56,35 @@ func (h *Hub) follow(ctx context.Context) {
 	}
 }
 
-// stopWithoutEvents ends every stream, unless ctx has ended: then shutdown does, and gives the reason.
+const (
+	retryLeast = 100 * time.Millisecond // before events are watched again
+	retryMost  = 2 * time.Second
+)
+
+// interrupt ends every stream and refuses new ones, until events are received again.
+func (h *Hub) interrupt(ctx context.Context, err error) {
+	if ctx.Err() != nil || h.interrupted.Swap(true) {
+		return
+	}
+	h.log.Error("no events; live streams refused until they return", "error", err)
+	h.endAll(endUnknown)
+}
+
+// wait pauses, between half of the pause and all of it, and returns the next pause.
+func (h *Hub) wait(ctx context.Context, pause time.Duration) time.Duration {
+	timer := time.NewTimer(pause/2 + rand.N(pause/2))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return min(2*pause, retryMost)
+}
+
+// IsInterrupted reports whether streams are refused because no events are received.
+func (h *Hub) IsInterrupted() bool { return h.interrupted.Load() }
+
+// stopWithoutEvents ends every stream for good, unless ctx has ended: then shutdown does, and gives the reason.
 func (h *Hub) stopWithoutEvents(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		h.log.Error("events ended; no live streams", "error", err)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"holdfast/holds"
 )
@@ -39,7 +41,7 @@ func TestInterruptedEventsEndStreams(t *testing.T) {
 	}{
 		{"the hub was too slow", holds.ErrSlow, nil, endSendFailed, nil},
 		{"nobody knows why", lost, nil, endUnknown, nil},
-		{"and they do not come back", lost, lost, endUnknown, ErrStopping},
+		{"and they do not come back", lost, lost, endUnknown, ErrInterrupted},
 		{"the live state was closed", holds.ErrClosed, nil, endUnknown, ErrStopping},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,4 +83,45 @@ func TestInterruptedEventsEndStreams(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStreamsReturnWithTheirEvents has watching fail for a minute: new streams are refused meanwhile and served afterwards.
+func TestStreamsReturnWithTheirEvents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		until, interrupt := context.WithCancelCause(context.Background())
+		defer interrupt(nil)
+		var away atomic.Bool
+		s := newStreams(t, Options{}, func(source *Source) {
+			watch := source.Watch
+			source.Watch = func(ctx context.Context) (holds.Watch, error) {
+				if away.Load() {
+					return nil, holds.ErrUnavailable
+				}
+				w, err := watch(ctx)
+				return interrupted{w, until}, err
+			}
+		})
+		r := s.listen("checkup", "", 0)
+		r.upTo("connected")
+		away.Store(true)
+		interrupt(holds.ErrSlow)
+		r.upTo("end")
+		until = context.Background() // of the watches to come
+		for range 60 {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			err := s.hub.Open(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), Request{Topic: "checkup"})
+			if !errors.Is(err, ErrInterrupted) || !s.hub.IsInterrupted() {
+				t.Fatalf("without events: got %v, interrupted %v; want ErrInterrupted", err, s.hub.IsInterrupted())
+			}
+		}
+		away.Store(false)
+		time.Sleep(retryMost)
+		synctest.Wait()
+		again := s.listen("checkup", "", 0)
+		again.upTo("connected")
+		if h := s.claim("checkup", "ada", 0, otherClient); again.upTo("hold").HoldID != h.ID || s.hub.IsInterrupted() {
+			t.Error("a new stream receives no events")
+		}
+	})
 }

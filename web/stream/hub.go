@@ -30,6 +30,8 @@ type Hub struct {
 	stopping  bool
 	ended     map[endReason]uint64 // streams, by why
 
+	interrupted atomic.Bool // no events are received
+
 	recheck chan struct{}  // asks for all guards to be asked
 	ready   chan struct{}  // closed once events are followed
 	writers sync.WaitGroup // goroutines that finish a blocked write, and streams about to begin

@@ -35,6 +35,7 @@ const ContentType = "text/event-stream; charset=utf-8"
 // What Open refuses with.
 var (
 	ErrStopping    = errors.New("the live streams are stopping")
+	ErrInterrupted = errors.New("no events are received")
 	ErrFull        = errors.New("as many live streams are open as may be")
 	ErrAddressFull = errors.New("as many live streams of one address are open as may be")
 )
@@ -61,6 +62,8 @@ func (h *Hub) admit(address netip.Addr) error {
 	switch {
 	case h.stopping:
 		return ErrStopping
+	case h.interrupted.Load():
+		return ErrInterrupted
 	case h.admitted >= h.options.Streams:
 		return ErrFull
 	case h.byAddress[address] >= h.options.PerAddress:
@@ -90,7 +93,7 @@ const takenHead = "HTTP/1.1 200 OK\r\n" +
 	"Connection: close\r\n\r\n"
 
 // Open answers a request with a live stream. If it can take the connection over it returns at once, and the hub writes the
-// stream; otherwise, as with HTTP/2, it returns when the stream has ended. ErrStopping, ErrFull, ErrAddressFull, or the error of
+// stream; otherwise, as with HTTP/2, it returns when the stream has ended. ErrStopping, ErrInterrupted, ErrFull, ErrAddressFull, or the error of
 // the request's context while the hub is not running yet. An error means that nothing was written.
 func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	if err := h.admit(q.Address); err != nil {
