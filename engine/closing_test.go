@@ -137,6 +137,19 @@ func TestAPatientIsToldToMove(t *testing.T) {
 		if !strings.Contains(text, "cannot take place at this time") || !strings.Contains(text, "manage#"+c.Booking.ManageToken(&a)) {
 			t.Errorf("the mail is %q", text)
 		}
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ChangeCutoffHours = 24 * 60 }); err != nil {
+			t.Fatal(err)
+		}
+		r = bookingOf(3, "checkup")
+		r.SlotStart = c.start.Add(2 * time.Hour)
+		late := c.mustBook(r)
+		if err := c.Message.AskToMove(t.Context(), late.ID, "user:jo", nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(3 * time.Second)
+		if text := c.mails(folder, late.ID)["must_move"]; !strings.Contains(text, "We will call you to find another one") || strings.Contains(text, "manage#") {
+			t.Errorf("where the link cannot change it, the mail is %q", text)
+		}
 		if told, err := c.Message.Told(t.Context(), []store.Appointment{a, b}); err != nil || !told[a.ID] || told[b.ID] {
 			t.Errorf("told are %v, %v", told, err)
 		}

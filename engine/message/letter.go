@@ -67,6 +67,7 @@ var LettersIn = map[string]*letters{
 			"visit_confirmation": "these appointments are booked, one after the other. The link below shows the last one. To change or cancel them, call us.",
 			"visit_reschedule":   "these appointments have new times, one after the other. The link below shows the last one. To change or cancel them, call us.",
 			MailMustMove:         "we are sorry: your appointment cannot take place at this time. We will call you, or you can choose another time with the link below.",
+			mailMustCall:         "we are sorry: your appointment cannot take place at this time. We will call you to find another one.",
 		},
 		details: "What: {what}\nWhen: {when}\nWith: {who}\nWhere: {where}\nVideo call: {video}\n",
 		seen:    "To see it or give it back: {link}\n",
@@ -110,6 +111,7 @@ var LettersIn = map[string]*letters{
 			"visit_confirmation": "diese Termine sind gebucht, einer nach dem anderen. Der Link darunter zeigt den letzten. Zum Ändern oder Absagen rufen Sie uns bitte an.",
 			"visit_reschedule":   "diese Termine haben neue Zeiten, einer nach dem anderen. Der Link darunter zeigt den letzten. Zum Ändern oder Absagen rufen Sie uns bitte an.",
 			MailMustMove:         "es tut uns leid: Ihr Termin kann zu dieser Zeit nicht stattfinden. Wir rufen Sie an, oder Sie wählen mit dem Link unten selbst eine andere Zeit.",
+			mailMustCall:         "es tut uns leid: Ihr Termin kann zu dieser Zeit nicht stattfinden. Wir rufen Sie an, um eine andere Zeit zu finden.",
 		},
 		details: "Was: {what}\nWann: {when}\nBei: {who}\nWo: {where}\nVideosprechstunde: {video}\n",
 		seen:    "Ansehen oder zurückziehen: {link}\n",
@@ -153,6 +155,7 @@ var LettersIn = map[string]*letters{
 			"visit_confirmation": "estas citas están reservadas, una detrás de otra. El enlace de abajo muestra la última. Para cambiarlas o cancelarlas, llámenos.",
 			"visit_reschedule":   "estas citas tienen nuevas horas, una detrás de otra. El enlace de abajo muestra la última. Para cambiarlas o cancelarlas, llámenos.",
 			MailMustMove:         "lo sentimos: su cita no puede tener lugar a esta hora. Le llamaremos, o puede elegir otra hora con el enlace de abajo.",
+			mailMustCall:         "lo sentimos: su cita no puede tener lugar a esta hora. Le llamaremos para encontrar otra.",
 		},
 		details: "Qué: {what}\nCuándo: {when}\nCon: {who}\nDónde: {where}\nVideollamada: {video}\n",
 		seen:    "Para verla o retirarla: {link}\n",
@@ -207,13 +210,17 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 			cancelling += "\n\n"
 		}
 	}
+	opening := words.opening[name]
+	if name == MailMustMove && !ms.changesOnline(a) {
+		opening, values["link"] = words.opening[mailMustCall], ""
+	}
 	values["day"] = day
 	m.Subject = filled(cmp.Or(own.Subject, words.subject[name]), values)
 	greeting := ""
 	if m.ToName != "" && !toStaff(name) {
 		greeting = m.ToName + ",\n\n"
 	}
-	m.Text = greeting + filled(cmp.Or(own.Text, words.opening[name]), values) + "\n\n" + fill(words.details, values) + "\n" + fill(invitation, values) + cancelling + fill(words.closing, values)
+	m.Text = greeting + filled(cmp.Or(own.Text, opening), values) + "\n\n" + fill(words.details, values) + "\n" + fill(invitation, values) + cancelling + fill(words.closing, values)
 	m.HTML = asHTML(m.Language, m.Subject, m.Text, values["link"], values["video"])
 }
 

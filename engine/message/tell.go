@@ -14,6 +14,17 @@ import (
 // MailMustMove tells a patient that the appointment cannot be at its time and has to be moved.
 const MailMustMove = "must_move"
 
+// mailMustCall is the opening of MailMustMove for an appointment that its link cannot change.
+const mailMustCall = "must_call"
+
+// changesOnline reports whether the link of an appointment can change its time now: not one whose type the desk approves, not a part of a
+// visit, and not within the clinic's limit before its start.
+func (ms *Messages) changesOnline(a *store.Appointment) bool {
+	t := ms.clinic.Current().TypeOf(a.AppointmentTypeID)
+	limit := time.Duration(ms.clinic.Settings().ChangeCutoffHours) * time.Hour
+	return (t == nil || !t.Page.Approval) && a.VisitID == "" && time.Until(a.SlotStart) >= limit
+}
+
 // ErrNoMail: the patient has no mail address, or this server sends no mail.
 var ErrNoMail = errors.New("the patient cannot be told by mail")
 

@@ -3,6 +3,8 @@ export default {
   'cancel': 'Abbrechen',
   'minutes.short': '{n} Min.',
   'tell': 'Patient benachrichtigen',
+  'tell.nomail': 'Dieser Server sendet keine E-Mails.',
+  'tell.noaddress': 'Keine E-Mail-Adresse.',
   'start.failed': '**Die Konsole konnte nicht starten.** Der Server antwortet nicht wie erwartet.',
   'start.again': 'Noch einmal versuchen',
   'replaced': 'Diese Seite ist in einem anderen Tab geöffnet.',

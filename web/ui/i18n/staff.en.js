@@ -3,6 +3,8 @@ export default {
   'cancel': 'Cancel',
   'minutes.short': '{n} min',
   'tell': 'Tell the patient',
+  'tell.nomail': 'This server sends no email.',
+  'tell.noaddress': 'No email address.',
   'start.failed': '**The console could not start.** The server does not answer as it should.',
   'start.again': 'Try again',
   'replaced': 'This page is open in another tab.',

@@ -3,6 +3,8 @@ export default {
   'cancel': 'Cerrar',
   'minutes.short': '{n} min',
   'tell': 'Avisar al paciente',
+  'tell.nomail': 'Este servidor no envía correo.',
+  'tell.noaddress': 'Sin dirección de correo.',
   'start.failed': '**La consola no ha podido arrancar.** El servidor no responde como debería.',
   'start.again': 'Probar otra vez',
   'replaced': 'Esta página está abierta en otra pestaña.',

@@ -10,6 +10,7 @@ import { newKey, passing } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
+import { Tell } from './move.js'
 import { createDeskHold } from './deskhold.js'
 import { Asks, missing, said } from './asks.js'
 import { fit, several } from './fit.js'
@@ -172,7 +173,7 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
       <footer class="actions">
         <button type="submit" class="btn primary" aria-disabled=${busy || (many ? series.times.length < 2 : why && !insisted) ? 'true' : undefined}>${t(busy ? 'book.doing' : unknown ? 'unknown.do' : many ? 'series.do' : family ? 'visit.do' : why === 'taken' && insists.taken ? 'overbook.do' : 'book.do', { n: family ? visit.others.length + 1 : series.times.length })}</button>
         <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
-        <label class="check"><input type="checkbox" checked=${notify} onChange=${e => setNotify(e.currentTarget.checked)} /><span>${t('tell')}</span></label>
+        <${Tell} email=${draft.email} value=${notify} set=${setNotify} />
       </footer>
     </form>
   </${Dialog}>`

@@ -66,7 +66,7 @@ export function Correct({ desk, id, focus = 'name', close }) {
       <footer class="actions">
         <button type="submit" class="btn primary" aria-disabled=${change.busy ? 'true' : undefined}>${t(change.busy ? 'correct.doing' : 'correct.do')}</button>
         <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
-        <${Tell} value=${notify} set=${setNotify} />
+        <${Tell} email=${draft.email} value=${notify} set=${setNotify} />
       </footer>
     </form>
   </${Dialog}>`

@@ -1,5 +1,6 @@
 // Moving and cancelling. A drag that was dropped and the key M come to the same dialog, so both give
 // the same result; the old time is kept until the new one is certain.
+import { boot } from '../lib/boot.js'
 import { html, useMemo, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -17,7 +18,12 @@ import { Whole, useVisitOf } from './visit.js'
 import { failKey, specialistName, typeIn, typeName, who } from './words.js'
 import { Obstacle, WhenFields, slotOf, useObstacle, way } from './when.js'
 
-export const Tell = ({ value, set }) => html`<label class="check"><input type="checkbox" checked=${value} onChange=${e => set(e.currentTarget.checked)} /><span>${t('tell')}</span></label>`
+// Tell asks whether the patient gets an email. Without an address or a mail server it says why there is none.
+export function Tell({ email, value, set }) {
+  const no = !boot.mail ? 'tell.nomail' : !email?.trim() ? 'tell.noaddress' : ''
+  return html`<label class="check"><input type="checkbox" checked=${value && !no} disabled=${Boolean(no)} onChange=${e => set(e.currentTarget.checked)} />
+    <span>${t('tell')}${no && html` <small class="muted">${t(no)}</small>`}</span></label>`
+}
 
 // Failed says what the server refused, the way on where somebody else was quicker included.
 export function Failed({ desk, problem, a, close }) {
@@ -108,7 +114,7 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
       <footer class="actions">
         <button type="submit" class="btn primary" autofocus=${Boolean(asked)} aria-disabled=${!can || change.busy ? 'true' : undefined}>${t(change.busy ? 'move.doing' : together || (rest && moving.plan) ? 'series.move' : 'move.do', { n: together ? visit.length : (moving.plan?.length || 0) - moving.keep.length })}</button>
         <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
-        <${Tell} value=${notify} set=${setNotify} />
+        <${Tell} email=${a.patient?.email} value=${notify} set=${setNotify} />
       </footer>
     </form>
   </${Dialog}>`
@@ -147,7 +153,7 @@ export function Cancel({ desk, id, close }) {
       <footer class="actions">
         <button type="submit" class="btn danger solid" aria-disabled=${!visit || change.busy ? 'true' : undefined}>${t(change.busy ? 'cancel.doing' : rest || together ? 'series.cancel' : 'cancel.do')}</button>
         <button type="button" class="btn" onClick=${() => close()}>${t('cancel.keep')}</button>
-        <${Tell} value=${notify} set=${setNotify} />
+        <${Tell} email=${a.patient?.email} value=${notify} set=${setNotify} />
       </footer>
     </form>
   </${Dialog}>`
