@@ -250,4 +250,10 @@ func TestTheDayOnPaper(t *testing.T) {
 	if raw := p.text(".sheet"); strings.Contains(raw, "Lena") || strings.Contains(raw, "030 111") || !strings.Contains(raw, "L. V.") {
 		t.Errorf("names are hidden, and the sheet says %s", raw)
 	}
+	p.run(`dispatchEvent(new Event('afterprint')); location.hash = 'week/' + (/\d{4}-\d\d-\d\d/.exec(location.hash) || [''])[0]`)
+	p.there(".week .calendar, .week .board")
+	p.until(`(dispatchEvent(new Event('beforeprint')), document.querySelector('.sheet tbody tr'))`)
+	if raw := p.text(".sheet"); !strings.Contains(raw, "Check-up") || !strings.Contains(raw, "Dr Ada Brandt-Löwenherz") {
+		t.Errorf("the week on paper says %q", raw)
+	}
 }

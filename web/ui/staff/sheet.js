@@ -1,4 +1,4 @@
-// The day on paper: a table per specialist, each on a page of its own, with a box to tick. It is made
+// A day on paper, or a week: a table for each column, each on a page of its own, with a box to tick. It is made
 // when the browser is about to print, and by no other moment.
 import { html, useEffect, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
@@ -20,9 +20,9 @@ export function PrintSheet({ desk, date, columns }) {
   if (!printing) return null
   const s = desk.store.get(), { names } = desk.prefs.get()
   return html`<div class="sheet">${columns.map(c => {
-    const list = each(columnIn(s, date, c.specialistId).items).filter(i => i.kind === 'card').map(i => i.of)
+    const day = c.date || date, list = each(columnIn(s, day, c.specialistId).items).filter(i => i.kind === 'card').map(i => i.of)
     return list.length > 0 && html`<section key=${c.id}>
-      <header><h2><bdi>${c.name}</bdi></h2><p>${write('fullDay', date)}</p></header>
+      <header><h2><bdi>${c.name}</bdi></h2><p>${write('fullDay', day)}</p></header>
       <table><thead><tr><th></th>${['time', 'patient', 'born', 'type', 'phone', 'notes'].map(x => html`<th key=${x}>${t('list.' + x + '.head')}</th>`)}</tr></thead>
         <tbody>${list.map(a => html`<tr key=${a.id}><td><i class="tick"></i></td><td>${time(a.start)}</td><td><b><bdi>${who(desk, a)}</bdi></b></td><td>${names && a.patient?.birthDate ? write('numeric', a.patient.birthDate) : ''}</td>
           <td>${typeName(s, a.appointmentTypeId)}${a.overbook ? ' (' + t('card.overbook') + ')' : ''}</td><td>${names && a.patient?.phone}</td><td>${names && a.patient?.notes}</td></tr>`)}</tbody></table>

@@ -9,6 +9,7 @@ import { isLoaded } from './store.js'
 import { Head } from './board.js'
 import { DayBar, Trouble, go, today } from './daybar.js'
 import { Grid, useGrid } from './grid.js'
+import { PrintSheet } from './sheet.js'
 
 const span = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', timeZone: 'UTC' })
 
@@ -36,6 +37,7 @@ export function Page({ desk, rest }) {
     ${known && person && html`<div class=${'busywrap' + (ready ? '' : ' loading')} aria-busy=${ready ? undefined : 'true'}>
       <${Grid} grid=${grid} columns=${columns} label=${t('week.label', { who: person.name, date: write('longDay', monday) })}
         heads=${columns.map(c => html`<${Head} key=${'h' + c.id} desk=${desk} column=${c}><a href=${'#day/' + c.date} class=${c.date === today() ? 'today' : ''}>${write('shortDay', c.date)}</a></${Head}>`)} /></div>`}
+    ${ready && html`<${PrintSheet} desk=${desk} date=${monday} columns=${columns.map(c => ({ ...c, name: person.name }))} />`}
     ${!known && html`<div class="board-wait" aria-hidden="true"></div>`}
   </div>`
 }
