@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine/account"
+	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
@@ -42,6 +43,9 @@ func TestSetupHappensOnce(t *testing.T) {
 		}
 		if got := c.Clinic.Schedule().Clinic.Name; got != "Set up" {
 			t.Errorf("the clinic is called %q", got)
+		}
+		if got := c.Clinic.Settings().ReminderHours; got != clinic.SetupReminderHours {
+			t.Errorf("reminders after the setup: got %d hours before, want %d, as the setup says", got, clinic.SetupReminderHours)
 		}
 		if _, err := c.Account.Setup(ctx, token, owner(), name); !errors.Is(err, account.ErrSetupDone) {
 			t.Errorf("a second use: got %v, want ErrSetupDone", err)

@@ -104,6 +104,9 @@ func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit 
 		if err := m.Err(); err != nil {
 			return err
 		}
+		if err := clinic.RemindFromSetup(&c); err != nil {
+			return err
+		}
 		if err := tx.PutUser(ctx, u); err != nil {
 			return err
 		}

@@ -13,7 +13,22 @@ import (
 	"holdfast/engine/notice"
 	"holdfast/engine/openid"
 	"holdfast/engine/record"
+	"holdfast/store"
 )
+
+// SetupReminderHours is how long before the start patients are reminded once a clinic is set up, as its setup says.
+const SetupReminderHours = 24
+
+// RemindFromSetup notes reminders in the settings of a clinic that is set up, unless it has chosen.
+func RemindFromSetup(c *store.Clinic) error {
+	settings, err := readSettings(c.Settings)
+	if err != nil || settings.ReminderHours != 0 {
+		return err
+	}
+	settings.ReminderHours = SetupReminderHours
+	c.Settings, err = settings.stored()
+	return err
+}
 
 // Settings are what the owner of a clinic chooses. The zero value is a clinic that has chosen nothing.
 type Settings struct {
