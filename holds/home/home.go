@@ -69,6 +69,10 @@ type Options struct {
 	// Probe is how long the primary has to answer when it is asked whether it is there; 0 means 100 ms.
 	Probe time.Duration
 
+	// Lease is how long this node may acknowledge what the primary did without a renewal; 0 means 800 ms. All nodes need the same. A
+	// call waits a quarter longer than that for a change of home.
+	Lease time.Duration
+
 	// Rest is how long the primary is left alone after a departure; 0 means 1.25 s. It doubles, up to 48 times as long, with each
 	// departure that follows within five minutes.
 	Rest time.Duration
@@ -78,12 +82,9 @@ type Options struct {
 }
 
 const (
-	renewEvery = 300 * time.Millisecond
 	leaseTime  = 800 * time.Millisecond // after the renewal was sent
-	deadAfter  = 950 * time.Millisecond // without a renewal; longer than a lease
-	renewTime  = 500 * time.Millisecond // for the answer to a renewal
-
-	waitTime   = time.Second             // of a call, for a change of home
+	leaseMore  = 150 * time.Millisecond // past a lease: a node that has not renewed it is dead
+	renewEvery = 300 * time.Millisecond
 	probeEvery = time.Second             // while the primary is home
 	awayEvery  = 250 * time.Millisecond  // while it is not
 	probeTime  = 100 * time.Millisecond  // for the answer
@@ -102,6 +103,7 @@ type Backend struct {
 	local     holds.Busy
 	booked    func(holds.Hold) bool
 	probe     time.Duration
+	leaseTime time.Duration
 	leastRest time.Duration
 	logger    *slog.Logger
 	log       *broadcast.Log
@@ -163,17 +165,20 @@ func New(ctx context.Context, o Options) *Backend {
 	if o.Probe <= 0 {
 		o.Probe = probeTime
 	}
+	if o.Lease <= 0 {
+		o.Lease = leaseTime
+	}
 	if o.Rest <= 0 {
 		o.Rest = restLeast
 	}
 	b := &Backend{
 		primary: o.Primary, database: o.Database, local: o.Local, booked: o.Booked, probe: o.Probe, logger: o.Logger,
 		log: broadcast.New(o.WatchQueue), name: node.NewID(time.Now()), behind: make(chan func(context.Context) error, behindMost),
-		changed: make(chan struct{}), renew: make(chan struct{}, 1), leastRest: o.Rest, rest: o.Rest,
+		changed: make(chan struct{}), renew: make(chan struct{}, 1), leaseTime: o.Lease, leastRest: o.Rest, rest: o.Rest,
 	}
 	b.ledger.open(b)
 	b.done, b.stop = context.WithCancel(context.Background())
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, max(2*time.Second, b.waitTime()))
 	defer cancel()
 	b.reaches.Store(b.primary.Ping(ctx) == nil)
 	if err := b.lease(ctx); err != nil {
@@ -185,6 +190,15 @@ func New(ctx context.Context, o Options) *Backend {
 	b.awaitHome(ctx)
 	return b
 }
+
+// deadAfter is how long a node renews no lease before the others go on without it. It is measured on one node's clock.
+func (b *Backend) deadAfter() time.Duration { return b.leaseTime + leaseMore }
+
+// waitTime is how long a call waits for a change of home.
+func (b *Backend) waitTime() time.Duration { return b.leaseTime * 5 / 4 }
+
+// renewTime is for the answer to a renewal, or to a decision.
+func (b *Backend) renewTime() time.Duration { return b.leaseTime * 3 / 4 }
 
 // awaitHome waits until this node serves and hears events, of the primary if it can be reached.
 func (b *Backend) awaitHome(ctx context.Context) {
@@ -246,7 +260,7 @@ func (b *Backend) Close() error {
 	}
 	b.log.Close()
 	b.stop()
-	ctx, cancel := context.WithTimeout(context.Background(), renewTime)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	b.leave(ctx)
 	err := errors.Join(b.primary.Close(), b.database.Close())

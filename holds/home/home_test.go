@@ -40,22 +40,24 @@ func database(t testing.TB) string {
 // openNode opens one node with this Redis and this database.
 func openNode(t testing.TB, redisURL, url string, booked func(holds.Hold) bool) *Backend {
 	t.Helper()
-	return openWith(t, redisURL, url, booked, redis.Options{Timeout: patience}, patience)
+	return openWith(t, redisURL, url, redis.Options{Booked: booked, Timeout: patience}, Options{Probe: patience, Lease: patience})
 }
 
-func openWith(t testing.TB, redisURL, url string, booked func(holds.Hold) bool, o redis.Options, probe time.Duration) *Backend {
+// openWith opens a node with the times of a test.
+func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *Backend {
 	t.Helper()
-	o.URL, o.Booked = redisURL, booked
-	primary, err := redis.Open(o)
+	r.URL = redisURL
+	primary, err := redis.Open(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	database, err := postgres.Open(t.Context(), postgres.Options{URL: url, Booked: booked, WatchQueue: 4096, Timeout: patience})
+	database, err := postgres.Open(t.Context(), postgres.Options{URL: url, Booked: r.Booked, WatchQueue: 4096, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
-	local := memory.New(memory.Options{Booked: booked, WatchQueue: 4096})
-	return New(t.Context(), Options{Primary: primary, Database: database, Local: local, Booked: booked, WatchQueue: 1024, Probe: probe})
+	o.Primary, o.Database, o.Booked, o.WatchQueue = primary, database, r.Booked, 1024
+	o.Local = memory.New(memory.Options{Booked: r.Booked, WatchQueue: 4096})
+	return New(t.Context(), o)
 }
 
 // nowhere is the address of a Redis that is not there.

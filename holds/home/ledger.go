@@ -20,7 +20,7 @@ type ledger struct {
 	epoch   uint64            // of the snapshot that was settled last
 	holds   map[string]*entry // what is live, by id
 	looks   map[holds.Owner]holds.Selection
-	ahead   time.Duration         // of the clock of the home
+	ahead   time.Duration         // how far the clock of the home is ahead of this process's, at least
 	ends    map[string]ending     // what calls ended here, before the event is heard
 	over    map[string]ending     // what ended lately, by its event: the answer of a call may still be on its way
 	overIDs []string              // the same, the oldest first
@@ -123,7 +123,8 @@ func own(e *entry) bool { return e.own }
 func (m *ledger) snapshot(of func(e *entry) bool) holds.Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := holds.Snapshot{At: time.Now().Add(m.ahead)}
+	now := time.Now()
+	s := holds.Snapshot{At: now.Add(m.ahead), Asked: now}
 	for _, e := range m.holds {
 		if of(e) && s.At.Before(e.ExpiresAt) {
 			s.Holds = append(s.Holds, e.Remains)
@@ -170,10 +171,9 @@ func (b *Backend) relay(ctx context.Context, t *term, w holds.Watch) {
 				continue
 			}
 		}
-		asked := time.Now()
 		s, err := t.home.Snapshot(ctx)
 		if err == nil {
-			b.ledger.settle(t.epoch, s, asked)
+			b.ledger.settle(t.epoch, s)
 			b.wake()
 		}
 		for err == nil {
@@ -208,7 +208,7 @@ func (m *ledger) takes(e *holds.Event) bool {
 	if e.HoldID == "" {
 		return m.takesLook(e)
 	}
-	m.ahead = time.Until(e.At)
+	m.ahead = max(m.ahead, time.Until(e.At)) // the event that was under way for the least time tells best
 	_, told := m.told[e.HoldID]
 	known := m.holds[e.HoldID]
 	switch e.Kind {
@@ -271,9 +271,9 @@ func (m *ledger) isSettled(epoch uint64) bool {
 	return m.epoch == epoch
 }
 
-// settle takes up what was live in an epoch after asked, and tells the watchers what they were not told: first what ended, in the order
+// settle takes up what was live in an epoch, and tells the watchers what they were not told: first what ended, in the order
 // of the deadlines, then what began.
-func (m *ledger) settle(epoch uint64, s holds.Snapshot, asked time.Time) {
+func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if epoch < m.epoch {
@@ -290,7 +290,7 @@ func (m *ledger) settle(epoch uint64, s holds.Snapshot, asked time.Time) {
 		m.holds[r.ID] = &entry{Remains: r, own: before[r.ID] != nil && before[r.ID].own}
 	}
 	for id, e := range before {
-		if e.own && e.at.After(asked) {
+		if e.own && e.at.After(s.Asked) {
 			m.holds[id] = e // the snapshot may be older; should the hold have ended, its event comes
 		}
 	}

@@ -1,7 +1,6 @@
 package home
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -19,7 +18,7 @@ func TestSentinelPromotionIsFollowed(t *testing.T) {
 	s := redistest.StartWatched(t, redistest.Programs(t)[0])
 	var nodes []*Backend
 	for range 2 {
-		b := openWith(t, s.URL(), url, nil, redis.Options{}, 0)
+		b := openWith(t, s.URL(), url, redis.Options{}, Options{})
 		t.Cleanup(func() {
 			if err := b.Close(); err != nil {
 				t.Error(err)
@@ -29,7 +28,6 @@ func TestSentinelPromotionIsFollowed(t *testing.T) {
 		awaitMode(t, b, "redis")
 	}
 	a, b := nodes[0], nodes[1]
-	ctx := t.Context()
 	w := watch(t, b)
 	made := []holds.Hold{claim(t, a, wish("ada", amal)), claim(t, b, wish("bob", bela))}
 	for range made {
@@ -47,9 +45,7 @@ func TestSentinelPromotionIsFollowed(t *testing.T) {
 	if e := w.next(holds.EventHold); e.HoldID != during.ID {
 		t.Errorf("got %+v on the other node, want the hold %s", e, during.ID)
 	}
-	if ok, err := b.Release(ctx, made[1].ID, bela, holds.ReasonReleased); !ok || err != nil {
-		t.Errorf("got %v, %v, want it released", ok, err)
-	}
+	release(t, b, made[1])
 	<-promoted
 	t.Logf("promoted after %v", time.Since(began))
 	awaitMode(t, a, "redis")
@@ -57,15 +53,12 @@ func TestSentinelPromotionIsFollowed(t *testing.T) {
 	t.Logf("both nodes are there after %v", time.Since(began))
 	for n, node := range nodes {
 		for _, want := range []holds.Hold{made[0], during} {
-			if got, err := node.Claim(ctx, wish(want.SpecialistID, amal)); err != nil || got.ID != want.ID {
-				t.Errorf("node %d: its own client got %s, %v, want %s", n, got.ID, err, want.ID)
+			if got := claim(t, node, wish(want.SpecialistID, amal)); got.ID != want.ID {
+				t.Errorf("node %d: its own client got %s, want %s", n, got.ID, want.ID)
 			}
-			var held *holds.HeldError
-			if _, err := node.Claim(ctx, wish(want.SpecialistID, bela)); !errors.As(err, &held) {
-				t.Errorf("node %d: another client got %v, want %s held", n, err, want.SpecialistID)
-			}
+			refused(t, node, wish(want.SpecialistID, bela))
 		}
-		if list, err := node.List(ctx); err != nil || len(list) != 2 {
+		if list, err := answered(t, func() ([]holds.Hold, error) { return node.List(t.Context()) }); err != nil || len(list) != 2 {
 			t.Errorf("node %d: got %s, %v, want two holds", n, fmt.Sprint(list), err)
 		}
 	}

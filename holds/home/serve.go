@@ -15,7 +15,7 @@ func monotonic() int64 { return int64(time.Since(began)) }
 
 // do has the present home do something. What the home before was asked for in vain is asked again.
 func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) error {
-	limit := time.Now().Add(2 * waitTime)
+	limit := time.Now().Add(2 * b.waitTime())
 	for {
 		t, err := b.begin(ctx)
 		if err != nil {
@@ -60,7 +60,7 @@ func (b *Backend) begin(ctx context.Context) (*term, error) {
 		}
 		b.mu.Unlock()
 		if timer == nil {
-			limit := time.NewTimer(waitTime)
+			limit := time.NewTimer(b.waitTime())
 			defer limit.Stop()
 			timer = limit.C
 			b.ask()

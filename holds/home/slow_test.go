@@ -23,7 +23,7 @@ func slowPair(t *testing.T) (nodes []*Backend, lines []*redistest.Proxy, direct 
 	s := redistest.Start(t, redistest.Programs(t)[0])
 	for range 2 {
 		line := s.Proxy(t)
-		b := openWith(t, line.URL(), url, nil, redis.Options{Timeout: 150 * time.Millisecond}, 0)
+		b := openWith(t, line.URL(), url, redis.Options{Timeout: 150 * time.Millisecond}, Options{})
 		t.Cleanup(func() {
 			if err := b.Close(); err != nil {
 				t.Error(err)

@@ -96,6 +96,7 @@ func (b *Backend) Whole(ctx context.Context, epoch uint64) (whole bool, err erro
 
 // Snapshot implements holds.Homely.
 func (b *Backend) Snapshot(ctx context.Context) (s holds.Snapshot, err error) {
+	s.Asked = time.Now()
 	var at int64
 	var live, looks []string
 	var deadlines []int64
@@ -137,7 +138,7 @@ func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot, from
 			return nil, err
 		}
 	}
-	s = s.On(time.Now())
+	s = s.Local()
 	restored, err := b.restoreAll(ctx, s.Holds, epoch, how)
 	if err != nil {
 		return nil, err

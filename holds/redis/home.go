@@ -48,6 +48,7 @@ func (b *Backend) Seal(ctx context.Context, before, epoch uint64) (whole bool, e
 
 // Snapshot implements holds.Homely.
 func (b *Backend) Snapshot(ctx context.Context) (s holds.Snapshot, err error) {
+	s.Asked = time.Now()
 	reply, err := b.run(ctx, snapshotScript, nil)
 	if err != nil {
 		return s, err
@@ -95,7 +96,7 @@ func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot, _ ho
 			return nil, holds.ErrMoved
 		}
 	}
-	s = s.On(time.Now())
+	s = s.Local()
 	under := strconv.FormatUint(epoch, 10) + ":" + who
 	restored := make([]holds.Restored, len(s.Holds))
 	err := atOnce(len(s.Holds), func(i int) error {
