@@ -2009,6 +2009,21 @@ func (e FhirMetadatadefaultApplicationFhirPlusJSONResponseBodyResourceType) Vali
 	}
 }
 
+// Defines values for Readyz200JSONResponseBodyLiveStreams.
+const (
+	Interrupted Readyz200JSONResponseBodyLiveStreams = "interrupted"
+)
+
+// Valid indicates whether the value is a known member of the Readyz200JSONResponseBodyLiveStreams enum.
+func (e Readyz200JSONResponseBodyLiveStreams) Valid() bool {
+	switch e {
+	case Interrupted:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for Readyz200JSONResponseBodyStatus.
 const (
 	Ready Readyz200JSONResponseBodyStatus = "ready"
@@ -6486,6 +6501,9 @@ type FhirMetadatadefaultApplicationFhirPlusJSONResponseBodyResourceType string
 
 // McpJSONBody defines parameters for Mcp.
 type McpJSONBody = map[string]interface{}
+
+// Readyz200JSONResponseBodyLiveStreams defines parameters for Readyz.
+type Readyz200JSONResponseBodyLiveStreams string
 
 // Readyz200JSONResponseBodyStatus defines parameters for Readyz.
 type Readyz200JSONResponseBodyStatus string
@@ -30381,8 +30399,10 @@ type ReadyzResponse struct {
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
 	JSON200 *struct {
-		Status      Readyz200JSONResponseBodyStatus      `json:"status"`
-		StorageMode Readyz200JSONResponseBodyStorageMode `json:"storageMode"`
+		// LiveStreams Present while live streams are refused because no events are received
+		LiveStreams *Readyz200JSONResponseBodyLiveStreams `json:"liveStreams,omitempty"`
+		Status      Readyz200JSONResponseBodyStatus       `json:"status"`
+		StorageMode Readyz200JSONResponseBodyStorageMode  `json:"storageMode"`
 
 		// Version For an admin key, one of the scope metrics, and on this machine
 		Version *string `json:"version,omitempty"`
@@ -30395,8 +30415,10 @@ type ReadyzResponse struct {
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
 func (r ReadyzResponse) GetJSON200() *struct {
-	Status      Readyz200JSONResponseBodyStatus      `json:"status"`
-	StorageMode Readyz200JSONResponseBodyStorageMode `json:"storageMode"`
+	// LiveStreams Present while live streams are refused because no events are received
+	LiveStreams *Readyz200JSONResponseBodyLiveStreams `json:"liveStreams,omitempty"`
+	Status      Readyz200JSONResponseBodyStatus       `json:"status"`
+	StorageMode Readyz200JSONResponseBodyStorageMode  `json:"storageMode"`
 
 	// Version For an admin key, one of the scope metrics, and on this machine
 	Version *string `json:"version,omitempty"`
@@ -46452,8 +46474,10 @@ func ParseReadyzResponse(rsp *http.Response) (*ReadyzResponse, error) {
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
 		var dest struct {
-			Status      Readyz200JSONResponseBodyStatus      `json:"status"`
-			StorageMode Readyz200JSONResponseBodyStorageMode `json:"storageMode"`
+			// LiveStreams Present while live streams are refused because no events are received
+			LiveStreams *Readyz200JSONResponseBodyLiveStreams `json:"liveStreams,omitempty"`
+			Status      Readyz200JSONResponseBodyStatus       `json:"status"`
+			StorageMode Readyz200JSONResponseBodyStorageMode  `json:"storageMode"`
 
 			// Version For an admin key, one of the scope metrics, and on this machine
 			Version *string `json:"version,omitempty"`

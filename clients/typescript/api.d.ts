@@ -10335,6 +10335,11 @@ export interface operations {
                         status: "ready";
                         /** @enum {string} */
                         storageMode: "memory" | "redis" | "postgres" | "fallback";
+                        /**
+                         * @description Present while live streams are refused because no events are received
+                         * @enum {string}
+                         */
+                        liveStreams?: "interrupted";
                         /** @description For an admin key, one of the scope metrics, and on this machine */
                         version?: string;
                     };
