@@ -35,8 +35,9 @@ type Decisions interface {
 	Lease(ctx context.Context, m Member) (d Decision, fresh bool, err error)
 
 	// Move decides on a new home, closed until its state is there, unless from is not the present epoch any more. What has been
-	// the home in PostgreSQL refuses every change once Move has returned. It returns the decision that applies now.
-	Move(ctx context.Context, from uint64, home string) (Decision, error)
+	// the home in PostgreSQL refuses every change once Move has returned. The new epoch is later than from and above. It returns the
+	// decision that applies now.
+	Move(ctx context.Context, from, above uint64, home string) (Decision, error)
 
 	// Open opens a home whose state is there. An epoch that is not the present one stays as it is.
 	Open(ctx context.Context, epoch uint64) (Decision, error)
@@ -115,6 +116,10 @@ type Homely interface {
 // Sealer is a home outside the database that decides.
 type Sealer interface {
 	Homely
+
+	// LatestEpoch returns the latest epoch that this home knows, 0 for none, and whether it accepts changes under it. It is later than
+	// the decision of a database that was restored from a backup.
+	LatestEpoch(ctx context.Context) (epoch uint64, open bool, err error)
 
 	// Seal has the home refuse every change, of all processes, under the epochs before this one. It reports whether all is there
 	// that was there under the epoch before. ErrMoved: the epoch is over.

@@ -33,7 +33,7 @@ func (b *Backend) help(d holds.Decision) {
 			err = b.toDatabase(d)
 		}
 		if err == nil || errors.Is(err, holds.ErrMoved) {
-			b.ask()
+			b.overtake(d)
 			b.pause(helpEvery)
 			continue
 		}
@@ -42,6 +42,19 @@ func (b *Backend) help(d holds.Decision) {
 			b.move(b.done, d.Epoch, b.database.Mode(), err)
 		}
 		b.pause(retryFill)
+	}
+}
+
+// overtake decides again, on a later epoch, where the primary knows a later one than the database: that was restored from a backup.
+func (b *Backend) overtake(d holds.Decision) {
+	ctx, cancel := context.WithTimeout(b.done, b.renewTime())
+	defer cancel()
+	if err := b.lease(ctx); err != nil || !b.pends(d) {
+		return
+	}
+	latest, open, err := b.primary.LatestEpoch(ctx)
+	if err == nil && (latest > d.Epoch || latest == d.Epoch && open && d.Home == b.database.Mode()) {
+		b.moveAbove(ctx, d.Epoch, latest, d.Home, errors.New("the database was restored"))
 	}
 }
 
@@ -94,7 +107,13 @@ func (b *Backend) toPrimary(d holds.Decision) error {
 	if err != nil {
 		return err
 	}
-	if _, err := b.primary.Fill(ctx, d.Epoch, s, holds.Sealed); err != nil {
+	_, err = b.primary.Fill(ctx, d.Epoch, s, holds.Sealed)
+	if errors.Is(err, holds.ErrMoved) {
+		if whole, look := b.primary.Whole(ctx, d.Epoch); look == nil && whole {
+			err = nil // another node has filled it, and may have died before it said so
+		}
+	}
+	if err != nil {
 		return err
 	}
 	return b.open(ctx, d)

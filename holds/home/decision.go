@@ -156,17 +156,22 @@ func (b *Backend) enter(d holds.Decision, sent int64) {
 
 // move decides on a new home, unless the epoch is over.
 func (b *Backend) move(ctx context.Context, from uint64, home string, why error) {
+	b.moveAbove(ctx, from, 0, home, why)
+}
+
+// moveAbove is move to an epoch that is later than another one as well.
+func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string, why error) {
 	ctx, cancel := context.WithTimeout(ctx, b.renewTime())
 	defer cancel()
 	sent := monotonic()
-	d, err := b.database.Move(ctx, from, home)
+	d, err := b.database.Move(ctx, from, above, home)
 	if err != nil {
 		b.logger.Debug("home of live state not changed", "error", err)
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if d.Epoch == from+1 && d.Epoch > b.decision.Epoch {
+	if d.Epoch == max(from, above)+1 && d.Epoch > b.decision.Epoch {
 		if home == b.primary.Mode() {
 			b.logger.Info("all nodes reach Redis; live state returns", "epoch", d.Epoch)
 		} else {

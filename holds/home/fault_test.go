@@ -136,6 +136,21 @@ func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	}
 }
 
+// TestRestoredDatabaseOvertakesRedis has Redis know a later epoch than the database, as after a restore or the promotion of a standby
+// that lacks the last decisions.
+func TestRestoredDatabaseOvertakesRedis(t *testing.T) {
+	t.Parallel()
+	x := start(t, 2)
+	before := claim(t, x.of[0], wish("ada", amal))
+	x.redis.Set("holdfast:epoch", "900")
+	refused(t, x.of[1], wish("ada", bela))
+	x.all(t, "fallback")
+	during := claim(t, x.of[1], wish("bob", amal))
+	x.redis.Set("holdfast:epoch", "2000") // and once more on the way back
+	x.all(t, "redis")
+	x.holds(t, before, during)
+}
+
 // TestNodeThatLeftKeepsNobodyWaiting closes a node while Redis is gone: the others do not wait for its lease.
 func TestNodeThatLeftKeepsNobodyWaiting(t *testing.T) {
 	t.Parallel()

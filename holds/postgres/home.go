@@ -49,8 +49,8 @@ func (b *Backend) Lease(ctx context.Context, m holds.Member) (d holds.Decision, 
 }
 
 // Move implements holds.Decisions.
-func (b *Backend) Move(ctx context.Context, from uint64, home string) (holds.Decision, error) {
-	return b.decide(ctx, `SELECT epoch, home, open, before, source FROM holds_move($1, $2)`, int64(from), home)
+func (b *Backend) Move(ctx context.Context, from, above uint64, home string) (holds.Decision, error) {
+	return b.decide(ctx, `SELECT epoch, home, open, before, source FROM holds_move($1, $2, $3)`, int64(from), int64(above), home)
 }
 
 // Open implements holds.Decisions.

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"holdfast/holds"
 	"holdfast/holds/node"
@@ -35,6 +38,19 @@ func (b *Backend) under() string {
 func (b *Backend) Whole(ctx context.Context, epoch uint64) (bool, error) {
 	reply, err := b.run(ctx, sameScript, []string{epochKey, serverKey}, epoch)
 	return number(reply, 0) == 1, err
+}
+
+// LatestEpoch implements holds.Sealer.
+func (b *Backend) LatestEpoch(ctx context.Context) (epoch uint64, open bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, b.timeout)
+	defer cancel()
+	known, err := b.client.Get(ctx, epochKey).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return 0, false, b.translate(err)
+	}
+	digits, _, closed := strings.Cut(known, ":")
+	epoch, _ = strconv.ParseUint(digits, 10, 64) // what is not a number is no epoch
+	return epoch, !closed, nil
 }
 
 // Seal implements holds.Sealer.

@@ -56,7 +56,7 @@ BEGIN
 END $$;
 
 -- holds_move decides on a new home. State that never left PostgreSQL is opened there again at once.
-CREATE OR REPLACE FUNCTION holds_move(from_ bigint, to_ text,
+CREATE OR REPLACE FUNCTION holds_move(from_ bigint, above bigint, to_ text,
     OUT epoch bigint, OUT home text, OUT open boolean, OUT before bigint, OUT source text)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -76,11 +76,11 @@ BEGIN
             DELETE FROM holds_presence;
             DELETE FROM holds_doubts;
         END IF;
-        UPDATE holds_home SET epoch = was.epoch + 1, home = to_, before = was.before, source = was.source, sealed = false, open = false;
+        UPDATE holds_home h SET epoch = GREATEST(was.epoch, above) + 1, home = to_, before = was.before, source = was.source, sealed = false, open = false;
         IF to_ = 'postgres' AND NOT was.open AND was.source = 'postgres'
             AND EXISTS (SELECT 1 FROM holds_whole w WHERE w.epoch = was.before) THEN
             UPDATE holds_home SET open = true;
-            UPDATE holds_whole w SET epoch = was.epoch + 1;
+            UPDATE holds_whole w SET epoch = GREATEST(was.epoch, above) + 1;
         END IF;
         PERFORM pg_notify('holdfast_home', '');
     END IF;

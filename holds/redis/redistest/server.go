@@ -112,6 +112,14 @@ func (s *Server) ask(command string) string {
 	return line
 }
 
+// Set sets a key to a value without spaces.
+func (s *Server) Set(key, value string) {
+	s.t.Helper()
+	if got := s.ask("SET " + key + " " + value); got != "+OK\r\n" {
+		s.t.Fatalf("SET %s: got %q", key, got)
+	}
+}
+
 // Flush empties the server, whose connections stay.
 func (s *Server) Flush() {
 	s.t.Helper()
