@@ -55,10 +55,13 @@ const (
 
 // hear listens to all events until Close. What came while nobody listened is lost, and every watcher is told.
 func (b *Backend) hear() {
-	for b.done.Err() == nil {
-		err := b.listen()
+	for quiet := false; b.done.Err() == nil; {
+		heard, err := b.listen()
 		if b.done.Err() == nil {
-			b.logger.Warn("events of PostgreSQL interrupted; watchers restart", "error", b.translate(err))
+			if heard || !quiet { // once for each outage
+				b.logger.Warn("events of PostgreSQL interrupted; watchers restart", "error", b.translate(err))
+			}
+			quiet = true
 			select {
 			case <-time.After(earRetry):
 			case <-b.done.Done():
@@ -67,19 +70,19 @@ func (b *Backend) hear() {
 	}
 }
 
-// listen relays events until the connection breaks.
-func (b *Backend) listen() error {
+// listen relays events until the connection breaks, and reports whether any were heard before.
+func (b *Backend) listen() (heard bool, err error) {
 	ctx, cancel := context.WithTimeout(b.done, b.timeout)
 	defer cancel()
 	at := b.server.Copy()
 	if err := makeTables(ctx, at); err != nil {
-		return err
+		return false, err
 	}
 	var told []*pgconn.Notification
 	at.OnNotification = func(_ *pgconn.PgConn, n *pgconn.Notification) { told = append(told, n) }
 	c, err := pgconn.ConnectConfig(ctx, at)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -87,7 +90,7 @@ func (b *Backend) listen() error {
 		_ = c.Close(ctx)
 	}()
 	if _, err := c.Exec(ctx, `LISTEN `+eventsChannel+`; LISTEN `+homeChannel).ReadAll(); err != nil {
-		return err
+		return false, err
 	}
 	b.ear.Set(true)
 	b.hasDecided() // perhaps while nothing was heard
@@ -98,7 +101,7 @@ func (b *Backend) listen() error {
 	}()
 	for {
 		if err := b.relay(c, &told); err != nil {
-			return err
+			return true, err
 		}
 	}
 }

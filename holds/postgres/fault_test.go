@@ -228,3 +228,22 @@ func TestASilentServerIsNotWaitedForLong(t *testing.T) {
 		t.Errorf("when it answers again: got %v", err)
 	}
 }
+
+// TestOutageIsOneLineInTheLog: every attempt to hear events again fails, and the first one is logged.
+func TestOutageIsOneLineInTheLog(t *testing.T) {
+	behind, proxy := through(t, migrated(t))
+	var log nodetest.Log
+	open(t, behind, Options{Logger: log.Logger()})
+	log.Await(t, "events of PostgreSQL received", 1)
+	for outages := 1; outages <= 2; outages++ {
+		proxy.Away(true)
+		log.Await(t, "events of PostgreSQL interrupted", outages)
+		attempts := time.NewTimer(5 * earRetry)
+		<-attempts.C
+		proxy.Away(false)
+		log.Await(t, "events of PostgreSQL received", outages+1)
+		if n := log.Count("events of PostgreSQL interrupted"); n != outages {
+			t.Errorf("after %d outages: got %d lines, want one for each", outages, n)
+		}
+	}
+}

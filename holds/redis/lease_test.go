@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/holds"
+	"holdfast/holds/node/nodetest"
 	"holdfast/holds/redis/redistest"
 )
 
@@ -69,6 +70,26 @@ func TestClinicsOnOneRedisHearOnlyThemselves(t *testing.T) {
 			events, err := watches[i].Next(t.Context(), nil)
 			if err != nil || len(events) != 1 || events[0].HoldID != want {
 				t.Errorf("clinic %d: got %+v, %v, want only the hold %s", i, events, err, want)
+			}
+		}
+	})
+}
+
+// TestOutageIsOneLineInTheLog: every attempt to hear events again fails, and the first one is logged.
+func TestOutageIsOneLineInTheLog(t *testing.T) {
+	each(t, func(t *testing.T, s *redistest.Server) {
+		var log nodetest.Log
+		open(t, s, Options{Logger: log.Logger()})
+		log.Await(t, "events of Redis received", 1)
+		for outages := 1; outages <= 2; outages++ {
+			s.Kill()
+			log.Await(t, "events of Redis interrupted", outages)
+			attempts := time.NewTimer(5 * earRetry)
+			<-attempts.C
+			s.Restart()
+			log.Await(t, "events of Redis received", outages+1)
+			if n := log.Count("events of Redis interrupted"); n != outages {
+				t.Errorf("after %d outages: got %d lines, want one for each", outages, n)
 			}
 		}
 	})

@@ -1,0 +1,47 @@
+package nodetest
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Log keeps what a backend logs. It is safe for concurrent use.
+type Log struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (l *Log) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+// Logger returns a logger that writes here.
+func (l *Log) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
+
+// Count is how often a message was logged.
+func (l *Log) Count(message string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), `msg="`+message)
+}
+
+// Await waits until a message was logged so often, a minute at most.
+func (l *Log) Await(t testing.TB, message string, times int) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(time.Minute); l.Count(message) < times; {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%q was logged %d times, want %d", message, l.Count(message), times)
+		}
+	}
+}
