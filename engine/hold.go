@@ -11,8 +11,8 @@ import (
 // followAgain is how long followHolds waits after the events of the live state broke off.
 const followAgain = time.Second
 
-// followHolds has this node know what the holds of other nodes were for, so that whoever's hold has just lapsed can book with it
-// here as well. It hears of each as of its own, and asks for those that there are when it begins. It ends with ctx.
+// followHolds has this node know what the holds of other nodes were for, so that a client whose hold has just expired can book with it
+// here as well, and count again who is online when another node changed that. It asks for the live holds when it begins. It ends with ctx.
 func (e *Engine) followHolds(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := e.hearOfHolds(ctx)
@@ -48,8 +48,11 @@ func (e *Engine) hearOfHolds(ctx context.Context) error {
 			return err
 		}
 		for i := range events {
-			if x := &events[i]; x.Kind == holds.EventHold || x.Kind == holds.EventHeartbeat {
+			switch x := &events[i]; x.Kind {
+			case holds.EventHold, holds.EventHeartbeat:
 				e.Booking.KnowHold(x.HoldID, &x.Span, x.Owner)
+			case holds.EventPresence:
+				e.Presence.Recount()
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/presence"
 	"holdfast/holds"
+	"holdfast/store"
 )
 
 // TestSweepsOfManyNodesAreOne: who is not heard of goes offline once, whoever looks, and who is heard of at one node stays at all.
@@ -75,4 +76,30 @@ func TestSweepsOfManyNodesAreOne(t *testing.T) {
 	if told != 1 {
 		t.Errorf("it was told %d times that ada went offline, want once", told)
 	}
+}
+
+// TestOfflineAtOneNodeIsOfflineAtAll: the public count of one node is remembered, until another node takes a specialist offline.
+func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada")
+	first, second := c.all[0], c.all[1]
+	if _, err := first.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.MaxSessions = 4 }); err != nil {
+		t.Fatal(err)
+	}
+	c.agree()
+	if _, err := second.Presence.GoOnline(t.Context(), "ada"); err != nil {
+		t.Fatal(err)
+	}
+	count := func() int {
+		n, err := first.Presence.Beacon(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	c.until(9*time.Second, "ada is counted at the other node", func() bool { return count() == 1 })
+	if _, err := second.Presence.GoOffline(t.Context(), "ada"); err != nil {
+		t.Fatal(err)
+	}
+	c.until(9*time.Second, "ada is not counted any more, before the count is old", func() bool { return count() == 0 })
 }

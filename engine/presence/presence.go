@@ -268,8 +268,11 @@ func (b *beacon) drop() {
 	b.at, b.dropped = time.Time{}, b.dropped+1
 }
 
-// Beacon is the public answer to "is anybody there": how many can take a session, at most beaconTTL old. Whoever goes offline,
-// is deactivated or gets another maximum is counted anew at once.
+// Recount has the next Beacon count again, because another node has changed who is online.
+func (pr *Presence) Recount() { pr.presence.beacon.drop() }
+
+// Beacon is the public answer to "can a specialist take a session now": how many can, at most beaconTTL old. A specialist who goes
+// online or offline, is deactivated or gets another maximum is counted again at once.
 func (pr *Presence) Beacon(ctx context.Context) (int, error) {
 	now := time.Now()
 	pr.presence.beacon.mu.Lock()
