@@ -59,7 +59,7 @@ func TestAMemberOfStaffKeepsTheirOwnAccount(t *testing.T) {
 	p.fill("#me-code", account.TOTPCode(secret, time.Now().Unix()/account.TotpStep))
 	p.fill("#me-proof", next)
 	p.press("Switch on")
-	p.says("Two-factor authentication")
+	p.says("Two-factor authentication is on.")
 	if got := h.must(401, "POST", "/v1/auth/sign-in", signIn); !strings.Contains(got.raw, "code_needed") {
 		t.Errorf("a password alone: %s", got.raw)
 	}
