@@ -78,6 +78,7 @@ func (b *Backend) begin(ctx context.Context) (*term, error) {
 // refused finds out why a home refused a change. If the nodes have decided nothing new, the home has lost what it had.
 func (b *Backend) refused(ctx context.Context, t *term) {
 	if err := b.lease(ctx); err != nil {
+		b.pause(helpEvery)
 		return
 	}
 	b.mu.Lock()
