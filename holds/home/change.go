@@ -23,6 +23,9 @@ func (b *Backend) help(d holds.Decision) {
 		before.calls.Wait() // what they did is remembered
 	}
 	b.listenEarly(d)
+	if d.Home == b.primary.Mode() {
+		b.awaitTurn(d)
+	}
 	failures := 0
 	for b.pends(d) {
 		var err error
@@ -55,6 +58,17 @@ func (b *Backend) overtake(d holds.Decision) {
 	latest, open, err := b.primary.LatestEpoch(ctx)
 	if err == nil && (latest > d.Epoch || latest == d.Epoch && open && d.Home == b.database.Mode()) {
 		b.moveAbove(ctx, d.Epoch, latest, d.Home, errors.New("the database was restored"))
+	}
+}
+
+// awaitTurn leaves the copying to the node that decided, for a while: one copy is enough, and a late one would fill a Redis that was emptied
+// since with what is old.
+func (b *Backend) awaitTurn(d holds.Decision) {
+	b.mu.Lock()
+	mine := b.decided == d.Epoch
+	b.mu.Unlock()
+	for began := time.Now(); !mine && b.pends(d) && time.Since(began) < turnTime; {
+		b.pause(helpEvery)
 	}
 }
 

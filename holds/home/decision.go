@@ -172,6 +172,7 @@ func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if d.Epoch == max(from, above)+1 && d.Epoch > b.decision.Epoch {
+		b.decided = d.Epoch
 		if home == b.primary.Mode() {
 			b.logger.Info("all nodes reach Redis; live state returns", "epoch", d.Epoch)
 		} else {

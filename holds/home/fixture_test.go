@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/holds"
+	"holdfast/holds/node/nodetest"
 	"holdfast/holds/redis"
 	"holdfast/holds/redis/redistest"
 )
@@ -127,10 +128,13 @@ type nodes struct {
 func start(t *testing.T, n int) *nodes {
 	t.Helper()
 	x := &nodes{url: database(t), redis: redistest.Start(t, redistest.Programs(t)[0])}
-	for range n {
-		link := x.redis.Proxy(t)
-		b := openWith(t, link.URL(), x.url, redis.Options{Timeout: time.Second}, Options{Probe: time.Second})
+	for i := range n {
+		link, log := x.redis.Proxy(t), new(nodetest.Log)
+		b := openWith(t, link.URL(), x.url, redis.Options{Timeout: time.Second}, Options{Probe: time.Second, Logger: log.Logger()})
 		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("node %d:\n%s", i, log)
+			}
 			if err := b.Close(); err != nil {
 				t.Error(err)
 			}

@@ -116,6 +116,7 @@ type Backend struct {
 	term     *term         // the epoch that this node has entered, or has left last
 	early    early         // the events of the home to come
 	changed  chan struct{} // closed at the next change of decision or term
+	decided  uint64        // the last epoch that this node decided on
 	left     uint64        // this node makes no change under an epoch before this one
 	since    time.Time     // when its lease was new
 	departed time.Time     // when the nodes left the primary last, as far as this node knows

@@ -56,6 +56,9 @@ func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *B
 		t.Fatal(err)
 	}
 	o.Primary, o.Database, o.Booked, o.WatchQueue = primary, database, r.Booked, 1024
+	if o.Rest == 0 {
+		o.Rest = 100 * time.Millisecond // which doubles: a busy machine may leave Redis more often than the test asks for
+	}
 	o.Local = memory.New(memory.Options{Booked: r.Booked, WatchQueue: 4096})
 	return New(t.Context(), o)
 }

@@ -25,6 +25,13 @@ func (l *Log) Write(b []byte) (int, error) {
 // Logger returns a logger that writes here.
 func (l *Log) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
+// String is all that was logged.
+func (l *Log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
 // Count is how often a message was logged.
 func (l *Log) Count(message string) int {
 	l.mu.Lock()
