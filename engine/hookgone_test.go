@@ -23,7 +23,9 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 	c, folder := noticeClinic(t)
 	ctx := context.Background()
 	var calls atomic.Int32
+	booked := make(chan struct{}) // or the webhook is disabled before all three are promised
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		<-booked
 		calls.Add(1)
 		w.WriteHeader(http.StatusGone)
 	}))
@@ -49,6 +51,7 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 		r.SlotStart = c.start.Add(time.Duration(i) * time.Hour)
 		c.mustBook(r)
 	}
+	close(booked)
 	eventually(t, "three webhooks completed, none failed", func() bool {
 		n, err := c.Outbound.Status(ctx, outbound.QueueFilter{Kinds: []store.OperationKind{store.Webhook}})
 		return err == nil && n.Completed == 3 && n.Failed == 0
