@@ -256,12 +256,12 @@ func (n *node) settled(t testing.TB) bool {
 	return len(left) == 0
 }
 
-// TestOperationsOfOneAppointmentKeepTheirOrder: whatever the clocks of the nodes show, later operations of an appointment sort later. A
-// clock that was ahead on one node does not change the ids of another.
-func TestOperationsOfOneAppointmentKeepTheirOrder(t *testing.T) {
+// TestOperationOrderIgnoresClocks: a node whose clock is an hour ahead books, and another node cancels. The cancellation stands behind
+// the booking on both nodes, and no clock changes the ids of the other node.
+func TestOperationOrderIgnoresClocks(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(func(upstreamtest.Call) upstreamtest.Step { return upstreamtest.Step{Outcome: upstreamtest.RateLimited} }))
 	c.clinic("ada")
-	c.all[0].Outbound.Outbox.Ids.Next(time.Now().Add(time.Hour)) // its clock was ahead
+	c.all[0].Outbound.Outbox.Ids.Ahead = time.Hour
 	for n := range 5 {
 		a := c.all[0].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute))
 		c.agree()
@@ -270,8 +270,17 @@ func TestOperationsOfOneAppointmentKeepTheirOrder(t *testing.T) {
 		}
 		list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
 		if err != nil || len(list) != 2 || list[0].Notice != "book" || list[1].Notice != "cancel" {
-			t.Errorf("by their ids: got %+v, %v; want the booking and then its end", list, err)
+			t.Fatalf("got %+v, %v; want the booking and then its end", list, err)
 		}
+		book, cancel := list[0].OperationID, list[1].OperationID
+		if cancel > book {
+			t.Fatalf("the ids %s and %s are in the order of the operations: the test shows nothing", book, cancel)
+		}
+		blocked := store.Operation{ID: cancel, Kind: store.UpstreamCancel, AppointmentID: a.ID}
+		c.until(10*time.Second, "the cancellation waits for the booking", func() bool {
+			waits, pending, err := c.all[1].Outbound.Earlier(t.Context(), &blocked, func(*store.Operation) bool { return true })
+			return err == nil && !pending && len(waits) == 1 && waits[0].ID == book
+		})
 	}
 	if id, limit := c.all[1].Outbound.Outbox.Ids.Next(time.Now()), "op-"+strconv.FormatInt(time.Now().Add(time.Minute).UnixMilli(), 10); id > limit {
 		t.Errorf("the second node follows the clock of the first: got %s, want an id before %s", id, limit)
@@ -294,7 +303,7 @@ func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.agree()
-	c.all[0].Outbound.Outbox.Ids.Next(time.Now().Add(2 * time.Second)) // its clock was ahead
+	c.all[0].Outbound.Outbox.Ids.Ahead = 2 * time.Second
 	var want []string
 	for n := range 3 {
 		a := c.all[0].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute))
@@ -304,7 +313,7 @@ func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 		}
 		list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
 		if err != nil || len(list) != 2 || list[0].Notice != "appointment.created" || list[1].Notice != "appointment.cancelled" {
-			t.Errorf("by their ids: got %+v, %v; want the booking and then its end", list, err)
+			t.Errorf("got %+v, %v; want the booking and then its end", list, err)
 		}
 		want = append(want, "appointment.created", "appointment.cancelled")
 		c.until(30*time.Second, "both webhooks arrive", func() bool { return len(told()) >= len(want) })

@@ -18,7 +18,8 @@ type Delivery struct {
 
 // DeliveryReader asks for deliveries.
 type DeliveryReader interface {
-	// Deliveries lists those of one appointment, oldest operation first.
+	// Deliveries lists those of one appointment in the order in which they were first put. The database keeps that order: neither
+	// the ids of the operations nor the clocks of the nodes matter.
 	Deliveries(ctx context.Context, appointmentID string) ([]Delivery, error)
 }
 

@@ -202,7 +202,7 @@ func (ag *Agent) bookingOperation(ctx context.Context, id string) (store.Operati
 		if op, promised, err = ag.outbound.FindPromise(ctx, id); err == nil && !promised {
 			err = store.ErrNotFound
 		}
-		if this, _ := ag.outbound.Outbox.Claimed(id, ""); this {
+		if ag.outbound.Outbox.Claimed(id) {
 			op.Status = store.OperationProcessing
 		}
 	}

@@ -33,7 +33,7 @@ func (f *fence) Mark(c *booking.Change) {
 	if c.After.UpstreamState == store.UpstreamPending {
 		f.operationID = f.outbox.Ids.Next(c.At)
 		c.Fence, c.Direct = true, f.operationID
-		f.outbox.Claim(f.operationID, c.After.ID)
+		f.outbox.Claim(f.operationID)
 	}
 }
 

@@ -99,11 +99,8 @@ func New(o Options) (*Booking, error) {
 type nowhere struct{}
 
 func (nowhere) MarkUpstream(_, _ *store.Appointment, _ string) {}
-func (nowhere) InOrder(context.Context, store.Tx, []Promise) error {
-	return nil
-}
-func (nowhere) Promised(*Change) []Promise { return nil }
-func (nowhere) HandOver(...Promise)        {}
+func (nowhere) Promised(*Change) []Promise                     { return nil }
+func (nowhere) HandOver(...Promise)                            {}
 func (nowhere) Withdraw(context.Context, store.Tx, string, time.Time, bool) (bool, error) {
 	return true, nil
 }

@@ -51,8 +51,6 @@ const (
 type Outside interface {
 	// MarkUpstream notes on after whether the practice-management system is to hear of the change.
 	MarkUpstream(before, after *store.Appointment, kind string)
-	// InOrder changes the ids of calls so that each sorts after every earlier operation of its appointment.
-	InOrder(ctx context.Context, tx store.Tx, calls []Promise) error
 	// Promised lists the operations that the change promises.
 	Promised(c *Change) []Promise
 	// Withdraw takes back, in a transaction, what the change of an appointment at an instant promised, and reports whether
@@ -87,11 +85,6 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 		return err
 	}
 	c.Calls = bk.Outside.Promised(c)
-	if c.Before != nil {
-		if err := bk.Outside.InOrder(ctx, tx, c.Calls); err != nil {
-			return err
-		}
-	}
 	for i := range c.Calls {
 		if op := &c.Calls[i].Operation; c.Undoable && op.NextAttemptAt.Before(c.At.Add(untold)) {
 			op.NextAttemptAt = c.At.Add(untold)

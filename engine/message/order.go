@@ -98,19 +98,17 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 		return time.Time{}, false
 	}
 	now, to := ms.outbound.Now(), receiverOf(op)
-	list, err := ms.outbound.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
-	if err != nil {
+	list, pending, err := ms.outbound.Earlier(ctx, op, func(o *store.Operation) bool {
+		return !o.Status.Final() && o.Kind == op.Kind && receiverOf(o) == to
+	})
+	switch {
+	case err != nil:
 		return now.Add(10 * time.Second), true
-	}
-	first := func(o *store.Operation) bool { return o.ID < op.ID && o.Kind == op.Kind && receiverOf(o) == to }
-	if found, err := ms.outbound.Unqueued(ctx, op, list, first); found || err != nil {
+	case pending:
 		return now.Add(time.Second), true
 	}
 	for i := range list {
 		o := &list[i]
-		if o.Status.Final() || !first(o) {
-			continue
-		}
 		at := now.Add(time.Second)
 		if o.Status == store.OperationPending && o.NextAttemptAt.After(now) {
 			at = o.NextAttemptAt.Add(time.Second)

@@ -52,9 +52,6 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 		op.Deadline = a.SlotStart
 		op.Payload, _ = json.Marshal(mailPayload{Notice: MailMustMove}) // a string cannot fail
 		calls = []booking.Promise{{Operation: op, Notice: MailMustMove}}
-		if err := ms.booking.Outside.InOrder(ctx, tx, calls); err != nil {
-			return err
-		}
 		if err := booking.WritePromises(ctx, tx, now, calls...); err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 	before := out.Now().Add(-by)
 	return out.eachPending(ctx, func(op store.Operation) error {
 		due := !op.NextAttemptAt.After(before)
-		if this, _ := out.Outbox.Claimed(op.ID, ""); this || by > 0 && due || out.onTheDay(&op) {
+		if out.Outbox.Claimed(op.ID) || by > 0 && due || out.onTheDay(&op) {
 			return nil
 		}
 		op.NextAttemptAt = op.NextAttemptAt.Add(by)

@@ -142,7 +142,7 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 	if out.resumed(ctx, &op) {
 		return nil
 	}
-	if this, _ := out.Outbox.Claimed(op.ID, ""); this {
+	if out.Outbox.Claimed(op.ID) {
 		out.settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(time.Second)})
 		return nil
 	}

@@ -37,8 +37,7 @@ type Outbox struct {
 	// instead.
 	waiting []store.Operation
 	missed  bool
-	// claimed are operations that somebody is working on outside the queue, with their appointments.
-	claimed map[string]string
+	claimed map[string]bool // ids of operations that somebody is working on outside the queue
 }
 
 const (
@@ -91,26 +90,19 @@ func (o *Outbox) putBack(ops []store.Operation, missed bool) {
 }
 
 // Claim claims an operation: neither the relay nor a lane touches it until Release.
-func (o *Outbox) Claim(id, appointmentID string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.claimed == nil {
-		o.claimed = make(map[string]string)
-	}
-	o.claimed[id] = appointmentID
-}
+func (o *Outbox) Claim(id string) { o.claimAlone(id) }
 
 // claimAlone is Claim for one who must be the only one. It reports false if somebody has claimed the operation.
 func (o *Outbox) claimAlone(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, held := o.claimed[id]; held {
+	if o.claimed[id] {
 		return false
 	}
 	if o.claimed == nil {
-		o.claimed = make(map[string]string)
+		o.claimed = make(map[string]bool)
 	}
-	o.claimed[id] = ""
+	o.claimed[id] = true
 	return true
 }
 
@@ -120,15 +112,11 @@ func (o *Outbox) Release(id string) {
 	delete(o.claimed, id)
 }
 
-// Claimed reports whether somebody has claimed this operation, or an earlier one of the same appointment.
-func (o *Outbox) Claimed(id, appointmentID string) (this, earlier bool) {
+// Claimed reports whether somebody has claimed the operation.
+func (o *Outbox) Claimed(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	_, this = o.claimed[id]
-	for other, of := range o.claimed {
-		earlier = earlier || appointmentID != "" && of == appointmentID && other < id
-	}
-	return this, earlier
+	return o.claimed[id]
 }
 
 // relayOperations brings the queue and the outbox together at the start, and then keeps handing over what was promised,
@@ -207,7 +195,7 @@ func (out *Outbound) reconcile(ctx context.Context, after string, before time.Ti
 		var add []store.Operation
 		for _, op := range list {
 			after = op.ID
-			if this, _ := out.Outbox.Claimed(op.ID, ""); this || out.unsaved.get(op.ID) != nil || !op.CreatedAt.Before(before) {
+			if out.Outbox.Claimed(op.ID) || out.unsaved.get(op.ID) != nil || !op.CreatedAt.Before(before) {
 				continue
 			}
 			if lost {
@@ -291,9 +279,11 @@ func (out *Outbound) FindPromise(ctx context.Context, id string) (store.Operatio
 	return store.Operation{}, false, err
 }
 
-// operationIDs makes ids like op-1769335200000-k3f9zq: Unix milliseconds and six of a-z0-9. Within one process later
-// ids sort later, so that the order of ids is the order of decisions.
+// operationIDs makes ids like op-1769335200000-k3f9zq: Unix milliseconds and six of a-z0-9. Of those that one process makes in one
+// millisecond, later ones sort later. Two processes make equal ids in a millisecond once in a billion times.
 type operationIDs struct {
+	Ahead time.Duration // added to the clock; a test sets it for a node whose clock is ahead
+
 	mu   sync.Mutex
 	ms   int64
 	tail uint32
@@ -310,14 +300,10 @@ func (o *operationIDs) Next(now time.Time) string {
 	random := binary.BigEndian.Uint32(b[:])
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch ms := now.UnixMilli(); {
-	case ms > o.ms:
+	if ms := now.Add(o.Ahead).UnixMilli(); ms != o.ms {
 		o.ms, o.tail = ms, random%(idTails/2)
-	default: // the same millisecond, or the clock was set back
-		o.tail += 1 + random%1024
-		if o.tail >= idTails {
-			o.ms, o.tail = o.ms+1, random%(idTails/2)
-		}
+	} else {
+		o.tail += 1 + random%1024 // half a million times before it is used up
 	}
 	tail := o.tail
 	var s [6]byte

@@ -50,14 +50,14 @@ func (out *Outbound) deliverCancel(ctx context.Context, op *store.Operation) Out
 
 // putAwayFailed closes the failed operations of an appointment that is cancelled: nothing is left to be decided.
 func (out *Outbound) putAwayFailed(ctx context.Context, cancel *store.Operation) {
-	list, err := out.Queue.Operations(ctx, store.OperationFilter{AppointmentID: cancel.AppointmentID, Limit: 500})
+	list, _, err := out.Earlier(ctx, cancel, func(o *store.Operation) bool {
+		return o.Status == store.OperationFailed && !o.NeedsReview && booking.ChannelOf(o.Kind) == "upstream"
+	})
 	if err != nil {
 		return // they are still in the list for a person to close
 	}
 	for _, op := range list {
-		if op.Status == store.OperationFailed && !op.NeedsReview && op.ID < cancel.ID && booking.ChannelOf(op.Kind) == "upstream" {
-			out.settle(ctx, op, Outcome{End: NotNeeded, Detail: "the appointment was cancelled"})
-		}
+		out.settle(ctx, op, Outcome{End: NotNeeded, Detail: "the appointment was cancelled"})
 	}
 }
 

@@ -256,22 +256,17 @@ func newPatientOf(p *store.Patient) upstream.NewPatient {
 // happens first.
 func (out *Outbound) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	now := out.Now()
-	if _, earlier := out.Outbox.Claimed(op.ID, op.AppointmentID); earlier {
-		return now.Add(time.Second), true
-	}
-	list, err := out.Queue.Operations(ctx, store.OperationFilter{AppointmentID: op.AppointmentID, Limit: 500})
-	if err != nil {
+	list, pending, err := out.Earlier(ctx, op, func(o *store.Operation) bool { // a comment blocks nothing
+		return booking.ChannelOf(o.Kind) == "upstream" && o.Kind != store.UpstreamComment
+	})
+	switch {
+	case err != nil:
 		return now.Add(10 * time.Second), true
-	}
-	first := func(o *store.Operation) bool { // a comment is in nobody's way
-		return o.ID < op.ID && booking.ChannelOf(o.Kind) == "upstream" && o.Kind != store.UpstreamComment
-	}
-	if found, err := out.Unqueued(ctx, op, list, first); found || err != nil {
-		return now.Add(5 * time.Second), true
+	case pending:
+		return now.Add(time.Second), true
 	}
 	for _, o := range list {
 		switch {
-		case !first(&o):
 		case o.NeedsReview:
 			return now.Add(5 * time.Minute), true
 		case !o.Status.Final():

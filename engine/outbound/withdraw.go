@@ -2,7 +2,8 @@ package outbound
 
 import (
 	"context"
-	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"holdfast/engine/booking"
@@ -16,15 +17,15 @@ func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID st
 	if out.Queue == nil {
 		return true, nil
 	}
-	since := fmt.Sprintf("op-%d-", at.UnixMilli())
 	told, err := tx.Deliveries(ctx, appointmentID)
 	if err != nil {
 		return false, err
 	}
-	for _, d := range told {
-		if d.OperationID < since {
-			continue
-		}
+	first := slices.IndexFunc(told, func(d store.Delivery) bool { return strings.HasPrefix(d.OperationID, idsFrom(at)+"-") })
+	if first < 0 {
+		first = len(told) // the change promised nothing
+	}
+	for _, d := range told[first:] {
 		if d.State != booking.DeliveryQueued || !d.UpdatedAt.Equal(at) {
 			return false, nil
 		}

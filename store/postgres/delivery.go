@@ -13,9 +13,10 @@ func (r reads) Deliveries(ctx context.Context, appointmentID string) ([]store.De
 		return store.Delivery{OperationID: r.text(), AppointmentID: r.text(), Channel: r.text(), Notice: r.text(),
 			State: r.text(), Detail: r.text(), UpdatedAt: r.time()}
 	}, `SELECT operation_id, appointment_id, channel, notice, state, detail, updated_at FROM deliveries
-		WHERE appointment_id = $1 ORDER BY operation_id`, appointmentID)
+		WHERE appointment_id = $1 ORDER BY sequence, operation_id`, appointmentID)
 }
 
+// PutDelivery leaves the sequence of a new row to the database's trigger.
 func (t *tx) PutDelivery(_ context.Context, d store.Delivery) error {
 	return t.later(`
 		INSERT INTO deliveries (operation_id, appointment_id, channel, notice, state, detail, updated_at)

@@ -13,13 +13,13 @@ func (r reads) Deliveries(ctx context.Context, appointmentID string) ([]store.De
 		return store.Delivery{OperationID: r.text(), AppointmentID: r.text(), Channel: r.text(), Notice: r.text(),
 			State: r.text(), Detail: r.text(), UpdatedAt: r.time()}
 	}, `SELECT operation_id, appointment_id, channel, notice, state, detail, updated_at FROM deliveries
-		WHERE appointment_id = ? ORDER BY operation_id`, appointmentID)
+		WHERE appointment_id = ? ORDER BY sequence, operation_id`, appointmentID)
 }
 
 func (t *tx) PutDelivery(_ context.Context, d store.Delivery) error {
 	return t.run(`
-		INSERT INTO deliveries (operation_id, appointment_id, channel, notice, state, detail, updated_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?)
+		INSERT INTO deliveries (operation_id, appointment_id, channel, notice, state, detail, updated_at, sequence)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, (SELECT coalesce(max(sequence), 0) + 1 FROM deliveries WHERE appointment_id = ?2))
 		ON CONFLICT (operation_id) DO UPDATE SET appointment_id = excluded.appointment_id, channel = excluded.channel,
 			notice = excluded.notice, state = excluded.state, detail = excluded.detail, updated_at = excluded.updated_at`,
 		d.OperationID, d.AppointmentID, d.Channel, d.Notice, d.State, d.Detail, d.UpdatedAt)

@@ -15,13 +15,18 @@ func testDelivery(t *testing.T, h Harness) {
 	second := store.Delivery{OperationID: "op-2", AppointmentID: "a1", Channel: "webhook", Notice: "appointment.created", State: "queued", UpdatedAt: monday}
 	others := store.Delivery{OperationID: "op-0", AppointmentID: "a2", Channel: "upstream", State: "queued", UpdatedAt: monday}
 	put := func(d store.Delivery) { write(t, s, func(tx store.Tx) error { return tx.PutDelivery(ctx, d) }) }
-	for _, d := range []store.Delivery{second, others, first} {
+	for _, d := range []store.Delivery{second, others, first} { // the ids say another order
 		put(d)
 	}
 	first.State, first.Detail, first.UpdatedAt = "failed", "the mail server said no", monday.Add(time.Hour)
 	put(first)
-	if got, err := s.Deliveries(ctx, "a1"); err != nil || !reflect.DeepEqual(got, []store.Delivery{first, second}) {
-		t.Errorf("got %+v, %v; want %+v", got, err, []store.Delivery{first, second})
+	third := store.Delivery{OperationID: "op-0-late", AppointmentID: "a1", Channel: "email", State: "queued", UpdatedAt: monday}
+	put(third)
+	second.State = "delivered"
+	put(second)
+	want := []store.Delivery{second, first, third}
+	if got, err := s.Deliveries(ctx, "a1"); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v; want the order in which they were first put: %+v", got, err, want)
 	}
 	if got, err := s.Deliveries(ctx, "unknown"); err != nil || len(got) != 0 {
 		t.Errorf("of an unknown appointment: got %+v, %v", got, err)
