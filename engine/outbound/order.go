@@ -34,7 +34,7 @@ func (o order) before(a, b string) bool {
 }
 
 // Earlier lists the operations in the queue that were promised before op, for the same appointment, and that stand in its way, as blocks
-// says. If others are on their way to the queue, or somebody attempts one outside the queue, it reports pending: ask again in a second.
+// decides. If others are on their way to the queue, or an agent's call attempts one outside the queue, it reports pending: ask again in a second.
 // What was promised and never queued, because a process ended in between, is added to the queue.
 func (out *Outbound) Earlier(ctx context.Context, op *store.Operation, blocks func(*store.Operation) bool) (list []store.Operation, pending bool, err error) {
 	deliveries, err := out.store.Deliveries(ctx, op.AppointmentID)

@@ -37,7 +37,7 @@ type Outbox struct {
 	// instead.
 	waiting []store.Operation
 	missed  bool
-	claimed map[string]bool // ids of operations that somebody is working on outside the queue
+	claimed map[string]bool // ids of operations that an agent's call or a person works on outside the queue
 }
 
 const (
@@ -112,7 +112,7 @@ func (o *Outbox) Release(id string) {
 	delete(o.claimed, id)
 }
 
-// Claimed reports whether somebody has claimed the operation.
+// Claimed reports whether the operation is claimed.
 func (o *Outbox) Claimed(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
