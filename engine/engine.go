@@ -224,7 +224,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	}
 	e.work = append(e.work, e.Waitlist.Run, e.forgetRecords, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Request.NotifyExpired, e.MailServer.Run, e.BusyTime.Run)
 	if o.Shared {
-		e.work = append(e.work, e.followHolds)
+		e.work = append(e.work, e.followHolds, e.Booking.ConfirmFromFeed)
 	}
 	e.work = append(e.work, e.Outbound.Work()...)
 	e.work = append(e.work, e.Opening.Work()...)

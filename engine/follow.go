@@ -49,6 +49,9 @@ func (e *Engine) follow(changes []store.Change) {
 		switch c := &changes[i]; c.Noun {
 		case store.NounAppointment:
 			e.Booking.FollowAppointment(ctx, c)
+			if e.options.Shared {
+				e.Booking.FollowBooking(c)
+			}
 		case store.NounSession:
 			e.Clinic.Publish(ctx, holds.Event{
 				Kind: holds.EventSession, SessionID: c.ID, Span: holds.Span{SpecialistID: c.Assigned}, ExpiresAt: c.Session.ExpiresAt,

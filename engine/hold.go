@@ -12,7 +12,7 @@ import (
 const followAgain = time.Second
 
 // followHolds has this node know what the holds of other nodes were for, so that a client whose hold has just expired can book with it
-// here as well, and count again who is online when another node changed that. It asks for the live holds when it begins. It ends with ctx.
+// here as well, which bookings the pages have received, and count again who is online when another node changed that. It asks for the live holds when it begins. It ends with ctx.
 func (e *Engine) followHolds(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := e.hearOfHolds(ctx)
@@ -51,6 +51,8 @@ func (e *Engine) hearOfHolds(ctx context.Context) error {
 			switch x := &events[i]; x.Kind {
 			case holds.EventHold, holds.EventHeartbeat:
 				e.Booking.KnowHold(x.HoldID, &x.Span, x.Owner)
+			case holds.EventConfirm:
+				e.Booking.Confirmed(&x.Span)
 			case holds.EventPresence:
 				e.Presence.Recount()
 			}

@@ -54,6 +54,55 @@ func TestAHoldIsHeldAtEveryNode(t *testing.T) {
 	}
 }
 
+// TestEveryNodePublishesEveryBooking: the pages of both nodes receive a booking once. If the event of its hold is lost, because the node
+// that booked stopped before it ended the hold, the booking comes from the change feed.
+func TestEveryNodePublishesEveryBooking(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada")
+	var watches []holds.Watch
+	for _, n := range c.all {
+		watch, err := n.Watch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer watch.Close()
+		watches = append(watches, watch)
+	}
+	booked := c.all[0].mustBook(t, 1, c.start)
+	lost := booked
+	lost.ID, lost.Owner = record.NewID(), client(2).Owner().String()
+	lost.SlotStart, lost.SlotEnd = booked.SlotStart.Add(2*time.Hour), booked.SlotEnd.Add(2*time.Hour)
+	lost.BusyStart, lost.BusyEnd = lost.SlotStart, lost.SlotEnd
+	if err := c.all[0].store.Write(t.Context(), func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), lost) }); err != nil {
+		t.Fatal(err)
+	}
+	for n, watch := range watches {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		times := make(map[time.Time]int)
+		for times[lost.SlotStart] == 0 {
+			events, err := watch.Next(ctx, nil)
+			if err != nil {
+				t.Fatalf("node %d: %v; got %v, want both bookings", n, err, times)
+			}
+			for _, e := range events {
+				switch e.Kind {
+				case holds.EventBooked:
+					if e.SlotStart != lost.SlotStart || e.SpecialistID != "ada" || !e.Owner.Is(client(2).Owner()) {
+						t.Errorf("node %d: got %+v from the feed, want the booking without an event", n, e)
+					}
+					times[e.SlotStart]++
+				case holds.EventConfirm:
+					times[e.SlotStart]++
+				}
+			}
+		}
+		if times[booked.SlotStart] != 1 || times[lost.SlotStart] != 1 {
+			t.Errorf("node %d: got %v, want each booking once", n, times)
+		}
+	}
+}
+
 // TestABookingIsOffTheListOfEveryNode that knows of it, and an own change of the schedule is on it.
 func TestABookingIsOffTheListOfEveryNode(t *testing.T) {
 	c := newNodes(t, 2, nil)

@@ -10,6 +10,7 @@ const (
 	EventHeartbeat    EventKind = "heartbeat" // a hold was extended; for its owner only
 	EventRelease      EventKind = "release"
 	EventConfirm      EventKind = "confirm"
+	EventBooked       EventKind = "booked" // a booking of the feed whose EventConfirm did not come; the wire's type is "confirm"
 	EventCancel       EventKind = "cancel"
 	EventSelect       EventKind = "select"
 	EventDeselect     EventKind = "deselect"
@@ -24,7 +25,7 @@ const (
 // such an event concerns the watchers of the process that publishes it and nobody else.
 func (k EventKind) FromFeed() bool {
 	switch k {
-	case EventCancel, EventAvailability, EventSession, EventAppointment:
+	case EventBooked, EventCancel, EventAvailability, EventSession, EventAppointment:
 		return true
 	}
 	return false

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine/outbound"
 	"holdfast/engine/record"
+	"holdfast/engine/timed"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -201,7 +201,7 @@ func (ag *Agent) setPatientNow(ctx context.Context, deadline time.Time, n upstre
 	defer cancel()
 	guid, err := ag.outbound.Options.Upstream.SetPatient(ctx, n)
 	if upstream.ClassOf(err) == upstream.RateLimited {
-		outbound.Sleep(ctx, min(ag.outbound.Options.Limits.RetryDelay, ag.outbound.Options.AgentBound/2), nil)
+		timed.Sleep(ctx, min(ag.outbound.Options.Limits.RetryDelay, ag.outbound.Options.AgentBound/2), nil)
 		guid, err = ag.outbound.Options.Upstream.SetPatient(ctx, n)
 	}
 	return guid, err

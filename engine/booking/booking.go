@@ -51,12 +51,13 @@ type Booking struct {
 	log    *slog.Logger
 	clinic *clinic.Clinic
 
-	keyring atomic.Pointer[token.Keyring]
-	answers *answers
-	recent  *timed.Map[string, recentHold] // by the hold's id
-	live    liveDays
-	pulse   pulse
-	counts  counts
+	keyring  atomic.Pointer[token.Keyring]
+	answers  *answers
+	recent   *timed.Map[string, recentHold] // by the hold's id
+	confirms *confirms
+	live     liveDays
+	pulse    pulse
+	counts   counts
 
 	// Outside is told what a change promises. It is set before the first change.
 	Outside Outside
@@ -85,7 +86,7 @@ func New(o Options) (*Booking, error) {
 	bk := &Booking{
 		Time:  occupancy.New(o.Store, live, o.Logger, o.Clinic, o.OpeningsMaxAge),
 		store: o.Store, holds: live, log: o.Logger, clinic: o.Clinic, Outside: nowhere{},
-		recent: timed.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds),
+		confirms: newConfirms(), recent: timed.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds),
 	}
 	bk.keyring.Store(o.Keyring)
 	var err error

@@ -17,6 +17,7 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/occupancy"
 	"holdfast/engine/outbound"
+	"holdfast/engine/timed"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -78,7 +79,7 @@ func (op *Openings) fetchOpenings(ctx context.Context) {
 		} else {
 			wait = min(store.Backoff(op.outbound.Options.Limits.Backoff, inVain), maxOpeningRest)
 		}
-		outbound.Sleep(ctx, max(wait, asks.Spacing()), nil)
+		timed.Sleep(ctx, max(wait, asks.Spacing()), nil)
 	}
 }
 
@@ -143,7 +144,7 @@ func (op *Openings) fetchSome(ctx context.Context, asks *upstream.Pacer, appoint
 		if op.outbound.Options.Pacer.Waiting() == 0 {
 			break
 		}
-		outbound.Sleep(ctx, op.outbound.Options.Pacer.Spacing(), nil)
+		timed.Sleep(ctx, op.outbound.Options.Pacer.Spacing(), nil)
 	}
 	if err := asks.Wait(ctx, upstream.NoBound); err != nil {
 		return err

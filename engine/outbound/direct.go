@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/timed"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -194,7 +195,7 @@ func (out *Outbound) sendDirect(ctx context.Context, d *direct, op *store.Operat
 		op.AttemptedAt = out.Now()
 		created, err := out.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, out.clinic.Zone()))
 		if upstream.ClassOf(err) == upstream.RateLimited && r.Attempts == 1 && time.Until(d.deadline) > out.Options.Limits.RetryDelay+CallReserve {
-			Sleep(ctx, out.Options.Limits.RetryDelay, nil)
+			timed.Sleep(ctx, out.Options.Limits.RetryDelay, nil)
 			if out.Options.Pacer.Again(ctx, turn) {
 				continue
 			}

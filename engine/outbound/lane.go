@@ -118,12 +118,12 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 			}
 		}
 		if wait != 0 {
-			Sleep(ctx, wait, woken)
+			timed.Sleep(ctx, wait, woken)
 			continue
 		}
 		if err := out.workOne(ctx, l); err != nil && ctx.Err() == nil {
 			out.queueFailed("operation not started; retrying", err)
-			Sleep(ctx, relayRetry, nil)
+			timed.Sleep(ctx, relayRetry, nil)
 		}
 	}
 }

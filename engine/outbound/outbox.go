@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/timed"
 	"holdfast/store"
 )
 
@@ -127,7 +128,7 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 			return
 		}
 		out.queueFailed("queue not synchronized with the outbox; retrying", err)
-		Sleep(ctx, relayRetry, nil)
+		timed.Sleep(ctx, relayRetry, nil)
 	}
 	close(out.queueReady)
 	tick := time.NewTicker(reconcileEvery)
@@ -144,7 +145,7 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			out.Outbox.putBack(ops, missed)
 			out.queueFailed("operations not moved from the outbox to the queue; retrying", err)
-			Sleep(ctx, relayRetry, nil)
+			timed.Sleep(ctx, relayRetry, nil)
 			continue
 		}
 		select {
@@ -335,23 +336,5 @@ func (b *wakeUps) wake() {
 	if b.c != nil {
 		close(b.c)
 		b.c = nil
-	}
-}
-
-// Sleep waits for a time, a wake-up, or the end of ctx, whichever is first. A negative time is for ever.
-func Sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) {
-	if d == 0 {
-		return
-	}
-	var after <-chan time.Time
-	if d > 0 {
-		timer := time.NewTimer(d)
-		defer timer.Stop()
-		after = timer.C
-	}
-	select {
-	case <-ctx.Done():
-	case <-woken:
-	case <-after:
 	}
 }

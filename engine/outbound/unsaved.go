@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"holdfast/engine/timed"
 	"holdfast/store"
 )
 
@@ -105,10 +106,10 @@ func (out *Outbound) saveOutcomes(ctx context.Context) {
 		failed := out.unsaved.wakeUps.listen()
 		list := out.unsaved.all()
 		if len(list) == 0 {
-			Sleep(ctx, -1, failed)
+			timed.Sleep(ctx, -1, failed)
 			continue
 		}
-		Sleep(ctx, relayRetry, nil)
+		timed.Sleep(ctx, relayRetry, nil)
 		saved := 0
 		for _, u := range list {
 			if ctx.Err() == nil && out.saveOutcome(ctx, u) == nil {

@@ -1,5 +1,5 @@
-// Package timed holds the two parts that depend on passing time: Every, a loop that runs at an interval, and Map, which drops its oldest
-// entries. Each of them exists once.
+// Package timed holds the parts that depend on passing time: Every, a loop that runs at an interval, Sleep, a wait that can be ended, and
+// Map, which drops its oldest entries. Each of them exists once.
 package timed
 
 import (

@@ -334,13 +334,13 @@ func (n *nodes) present() {
 func (n *nodes) fed() {
 	a, b := n.open(nil), n.open(nil)
 	here, there := n.hear(a), n.hear(b)
-	all := []holds.EventKind{holds.EventAppointment, holds.EventCancel, holds.EventConfirm}
+	all := []holds.EventKind{holds.EventAppointment, holds.EventCancel, holds.EventBooked, holds.EventConfirm}
 	for _, kind := range all {
 		if err := a.Publish(n.Context(), holds.Event{Kind: kind}); err != nil {
 			n.Fatal(err)
 		}
 	}
-	for _, kind := range all[:2] {
+	for _, kind := range all[:3] {
 		if e := here.next(); e.Kind != kind {
 			n.Errorf("got %s, want %s", e.Kind, kind)
 		}

@@ -101,8 +101,12 @@ func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) 
 
 // appendData adds the data line of an event and the empty line that ends its frame.
 func appendData(b []byte, ev *holds.Event, owner holds.ClientID) []byte {
+	kind := ev.Kind
+	if kind == holds.EventBooked {
+		kind = holds.EventConfirm
+	}
 	b = append(b, "data: {\"type\":\""...)
-	b = append(b, ev.Kind...)
+	b = append(b, kind...)
 	b = append(b, '"')
 	switch ev.Kind {
 	case holds.EventAvailability:

@@ -1,0 +1,116 @@
+package booking
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/record"
+	"holdfast/engine/timed"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// # Every page receives every booking
+//
+// The live state publishes EventConfirm when the hold of a booking ends. That event can be lost: the node that booked may stop before
+// it ends the hold, and during a change of home no live state accepts it. The change feed has every booking. So a node waits for the
+// event of each booking that the feed brings, and publishes EventBooked to its own pages if the event does not come.
+
+// confirmWait is how long a booking may be in the feed before its EventConfirm arrives. A change of home takes less.
+const confirmWait = time.Second
+
+// confirms are the bookings of the feed whose EventConfirm this node waits for.
+type confirms struct {
+	mu      sync.Mutex
+	waiting map[string]expected // by appointment id
+	woken   chan struct{}       // has room for one
+	seen    *timed.Map[confirmKey, struct{}]
+}
+
+type expected struct {
+	taken store.Taken
+	owner holds.Owner
+	due   time.Time
+}
+
+// confirmKey names a booking as its event does.
+type confirmKey struct {
+	specialistID string
+	slotStart    int64
+	seat         int
+}
+
+func newConfirms() *confirms {
+	return &confirms{waiting: make(map[string]expected), woken: make(chan struct{}, 1), seen: timed.NewMap[confirmKey, struct{}](time.Minute, 1<<12)}
+}
+
+// FollowBooking takes in a change of the feed: a booking or a move is expected to be confirmed, an end of one no longer is.
+func (bk *Booking) FollowBooking(c *store.Change) {
+	if !c.Moved() {
+		return
+	}
+	f := bk.confirms
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.waiting, c.ID)
+	if c.After == nil {
+		return
+	}
+	key := confirmKey{c.After.SpecialistID, c.After.SlotStart.UnixMilli(), c.After.Seat}
+	if _, seen := f.seen.Get(key); seen { // the event was faster than the feed
+		return
+	}
+	f.waiting[c.ID] = expected{taken: *c.After, owner: record.SpelledOwner(c.Owner), due: time.Now().Add(confirmWait)}
+	select {
+	case f.woken <- struct{}{}:
+	default:
+	}
+}
+
+// Confirmed takes in that this node's pages received EventConfirm for a span. The span of a visit covers several appointments.
+func (bk *Booking) Confirmed(s *holds.Span) {
+	f := bk.confirms
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen.Put(confirmKey{s.SpecialistID, s.SlotStart.UnixMilli(), s.Seat}, struct{}{}, time.Now())
+	for id, x := range f.waiting {
+		if x.taken.SpecialistID == s.SpecialistID && x.taken.Seat == s.Seat &&
+			!x.taken.SlotStart.Before(s.SlotStart) && !x.taken.SlotEnd.After(s.SlotEnd) {
+			delete(f.waiting, id)
+		}
+	}
+}
+
+// overdue removes and returns the bookings whose event did not come, and how long the next one may still take.
+func (f *confirms) overdue(now time.Time) (list []expected, wait time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	wait = -1
+	for id, x := range f.waiting {
+		left := x.due.Sub(now)
+		switch {
+		case left <= 0:
+			list = append(list, x)
+			delete(f.waiting, id)
+		case wait < 0 || left < wait:
+			wait = left
+		}
+	}
+	return list, wait
+}
+
+// ConfirmFromFeed publishes EventBooked for bookings whose EventConfirm did not come, until ctx ends.
+func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
+	for ctx.Err() == nil {
+		list, wait := bk.confirms.overdue(time.Now())
+		for i := range list {
+			x := &list[i]
+			bk.clinic.Publish(ctx, holds.Event{
+				Kind: holds.EventBooked, Span: availability.TakenSpan(&x.taken), Resources: holds.IDs(x.taken.Resources), Owner: x.owner,
+			})
+		}
+		timed.Sleep(ctx, wait, bk.confirms.woken)
+	}
+}

@@ -1,0 +1,24 @@
+package timed
+
+import (
+	"context"
+	"time"
+)
+
+// Sleep waits for a time, a wake-up, or the end of ctx, whichever is first. A negative time is for ever.
+func Sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) {
+	if d == 0 {
+		return
+	}
+	var after <-chan time.Time
+	if d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		after = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-woken:
+	case <-after:
+	}
+}
