@@ -23,14 +23,19 @@ func TestConfirmsWaitForTheEvent(t *testing.T) {
 		happens func(*Booking)
 		overdue int
 	}{
-		"no event":                {func(bk *Booking) { bk.FollowBooking(booked) }, 1},
-		"event after the feed":    {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon, 30, 1) }, 0},
-		"event before the feed":   {func(bk *Booking) { event(bk, noon, 30, 1); bk.FollowBooking(booked) }, 0},
-		"event of another seat":   {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon, 30, 0) }, 1},
-		"event of another start":  {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon.Add(time.Hour), 30, 1) }, 1},
-		"event of a whole visit":  {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon.Add(-time.Hour), 120, 1) }, 0},
-		"cancelled in the second": {func(bk *Booking) { bk.FollowBooking(booked); bk.FollowBooking(&store.Change{ID: "a1", Before: booked.After}) }, 0},
-		"attendance":              {func(bk *Booking) { bk.FollowBooking(&store.Change{ID: "a1", Before: taken(noon, 1), After: taken(noon, 1)}) }, 0},
+		"no event":               {func(bk *Booking) { bk.FollowBooking(booked) }, 1},
+		"event after the feed":   {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon, 30, 1) }, 0},
+		"event before the feed":  {func(bk *Booking) { event(bk, noon, 30, 1); bk.FollowBooking(booked) }, 0},
+		"event of another seat":  {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon, 30, 0) }, 1},
+		"event of another start": {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon.Add(time.Hour), 30, 1) }, 1},
+		"event of a whole visit": {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon.Add(-time.Hour), 120, 1) }, 0},
+		"cancelled in the second": {func(bk *Booking) {
+			bk.FollowBooking(booked)
+			bk.FollowBooking(&store.Change{ID: "a1", Before: booked.After})
+		}, 0},
+		"attendance": {func(bk *Booking) {
+			bk.FollowBooking(&store.Change{ID: "a1", Before: taken(noon, 1), After: taken(noon, 1)})
+		}, 0},
 		"moved in the second": {func(bk *Booking) {
 			bk.FollowBooking(booked)
 			bk.FollowBooking(&store.Change{ID: "a1", Before: booked.After, After: taken(noon.Add(time.Hour), 1)})
