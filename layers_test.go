@@ -43,7 +43,7 @@ var layers = map[string][]string{
 	"engine/message":      {"engine/ical", "engine/token", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
 	"engine/waitlist":     {"engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
 	"engine/outbound":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "engine/upstream", "store", "holds"},
-	"engine/opening":      {"engine/outbound", "engine/occupancy", "engine/clinic", "engine/availability", "engine/upstream", "store"},
+	"engine/opening":      {"engine/outbound", "engine/occupancy", "engine/clinic", "engine/availability", "engine/timed", "engine/upstream", "store"},
 	"engine/person":       {"engine/record", "store"},
 	"engine/series":       {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/visit":        {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},

@@ -48,7 +48,7 @@ var fullClinic = map[string][]map[string]any{
 	"audit_entries":    {{"id": "e1", "at": int64(7), "before": nil, "after": awkward, "row_number": int64(40)}, {"id": "e0", "at": int64(7), "before": "{}", "after": nil, "row_number": int64(30)}},
 	"audit_erasures":   {{"position": int64(3), "entry": int64(1), "hash": []byte{1}}},
 	"audit_head":       {{"id": int64(1), "position": int64(3), "hash": []byte{0xfe, 0}}},
-	"deliveries":       {{"operation_id": "op-1", "detail": awkward}},
+	"deliveries":       {{"operation_id": "op-1", "detail": awkward, "sequence": int64(0)}, {"operation_id": "op-2", "sequence": int64(2)}},
 	"nonce_uses":       {{"nonce": "n"}},
 	"agent_sessions":   {{"name": "n", "open": int64(1)}},
 	"booking_requests": {{"id": "r", "appointment_type_id": "yoga", "specialist_id": "ada", "status": "declined", "slot_start": int64(10), "slot_end": int64(20), "locale": "de", "intake": awkward, "approval": int64(1)}},

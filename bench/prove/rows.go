@@ -65,10 +65,10 @@ var rows = []row{
 		},
 	},
 	{
-		name: "order of one appointment under clocks that differ", unit: "passes", pkg: "./engine", run: "^TestOperationsOfOneAppointmentKeepTheirOrder$", asked: 200,
+		name: "order of one appointment under clocks that differ", unit: "passes", pkg: "./engine", run: "^TestOperationOrderIgnoresClocks$", asked: 200,
 		bug: &bug{
-			file: "engine/outbound/node.go", says: `by their ids: got`,
-			lines: []change{{"		if op.ID <= before {", "		if op.ID == before {"}},
+			file: "engine/outbound/order.go", says: `the cancellation waits for the booking`,
+			lines: []change{{"	return o[a] < o[b]", "	return a < b"}},
 		},
 	},
 	{
