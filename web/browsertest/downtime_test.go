@@ -30,9 +30,15 @@ func (p *tab) changeKept(script string) {
 // takePlan takes a plan by hand, and waits until the page that opens it is kept as well.
 func (p *tab) takePlan() {
 	p.t.Helper()
+	const sealed = kept + `.then(all => all.map(x => new Uint8Array(x.plan?.sealed || 0).slice(0, 64).join()).join('; '))`
 	p.run(`location.hash = '#plan'`)
+	before := ""
+	if ask[bool](p, `indexedDB.databases().then(all => all.some(x => x.name === 'holdfast-plan'))`) {
+		before = ask[string](p, sealed)
+	}
 	p.press("Store a new plan now")
 	p.says("This browser has a plan")
+	p.until(sealed + `.then(now => now && now !== ` + quoted(before) + `)`)
 	p.until(`navigator.serviceWorker.ready.then(x => x.active?.state === 'activated')`)
 }
 

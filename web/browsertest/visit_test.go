@@ -108,7 +108,7 @@ func TestADialogOfAVisitWaitsForWhoComes(t *testing.T) {
 	p := h.desk(t, store.RoleReception)
 	p.run(`(() => {
 		const real = window.fetch
-		window.fetch = (to, o) => String(to).endsWith('/visit') ? new Promise(done => { window.say = answer => done(answer || real(to, o)) }) : real(to, o)
+		window.fetch = (to, o) => String(to).endsWith('/visit') ? new Promise(done => { window.say = answer => { window.say = null; done(answer || real(to, o)) } }) : real(to, o)
 	})()`)
 	for key, words := range map[string]string{kb.Delete: "Cancel 3", "m": "Move 3"} {
 		p.downTo("09:00 Lena Vogt")
@@ -119,15 +119,18 @@ func TestADialogOfAVisitWaitsForWhoComes(t *testing.T) {
 		}
 		p.run(`document.querySelector('dialog form').requestSubmit()`)
 		p.there("dialog [type=submit][aria-disabled=true]")
+		p.until(`window.say`)
 		p.run(`window.say(new Response(JSON.stringify({ code: 'internal', status: 418 }), { status: 418 }))`)
 		p.there("dialog .notice.danger")
 		p.run(`document.querySelector('dialog form').requestSubmit()`)
 		p.there("dialog [type=submit][aria-disabled=true]")
+		p.run(`window.say = null`)
 		p.key(kb.Escape)
 		p.closed()
 		p.cursor("09:00 Lena Vogt")
 		p.key(key)
 		p.there("dialog [type=submit][aria-disabled=true]")
+		p.until(`window.say`)
 		p.run(`window.say()`)
 		p.there("dialog [name=scope]")
 		if key == "m" {
