@@ -2,7 +2,9 @@ package web_test
 
 import (
 	"encoding/base64"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -114,6 +116,37 @@ func TestATypeForTheDeskIsNotOffered(t *testing.T) {
 	_, token, _ := strings.Cut(made.text("appointment", "manageUrl"), "#")
 	h.do("GET", "/v1/appointment-types/checkup/timeslots", nil, header{"Holdfast-Manage": token}).want(200)
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(60), "clientId": client(2)}, header{"Holdfast-Manage": token}).want(201)
+}
+
+// TestNewEntriesComeLast: what is added by hand or by an import stands behind what is there, which keeps its position. The ids would
+// sort in front.
+func TestNewEntriesComeLast(t *testing.T) {
+	h := newHouse(t)
+	ids := func(kind string) (ids []string) {
+		exported := h.do("GET", "/v1/export", nil, asAdmin).want(200)
+		for _, x := range exported.body[kind].([]any) {
+			ids = append(ids, x.(map[string]any)["id"].(string))
+		}
+		return ids
+	}
+	types, people := ids("appointmentTypes"), ids("specialists")
+	brief := map[string]any{"durationMinutes": 15, "specialists": []any{map[string]any{"specialistId": people[0]}}}
+	entry := func(id string, more map[string]any) map[string]any {
+		x := map[string]any{"id": id, "name": id}
+		maps.Copy(x, more)
+		return x
+	}
+	h.do("POST", "/v1/appointment-types", entry("a-by-hand", brief), asAdmin).want(201)
+	h.do("POST", "/v1/specialists", entry("a-by-hand", nil), asAdmin).want(201)
+	h.do("POST", "/v1/import", map[string]any{
+		"appointmentTypes": []any{entry("a-imported", brief), entry(types[len(types)-1], brief)},
+		"specialists":      []any{entry("a-imported", nil), entry(people[len(people)-1], nil)},
+	}, asAdmin).want(200)
+	for kind, was := range map[string][]string{"appointmentTypes": types, "specialists": people} {
+		if got, want := ids(kind), append(was, "a-by-hand", "a-imported"); !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", kind, got, want)
+		}
+	}
 }
 
 func TestAppointmentTypesAreOrdered(t *testing.T) {

@@ -87,6 +87,7 @@ func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, ac
 		if t, err = edit(before); err != nil {
 			return err
 		}
+		t.Position = newPositions(&s).ofType(id)
 		var m record.Mistakes
 		checkAppointmentType(&m, "", &t, func(id string) bool { return specialistIn(&s, id) != nil }, groupsOf(&s))
 		checkNeeds(&m, "", &t, kinds(&s))
@@ -110,6 +111,39 @@ func typeIn(s *store.Schedule, id string) *store.AppointmentType {
 		}
 	}
 	return nil
+}
+
+// positions are those of types and specialists in the lists that people see. An existing one keeps its position, and with it the colour
+// that a type has by its position; a new one is added at the end.
+type positions struct {
+	types, specialists       map[string]int
+	nextType, nextSpecialist int
+}
+
+func newPositions(s *store.Schedule) *positions {
+	p := &positions{types: make(map[string]int), specialists: make(map[string]int)}
+	for i := range s.AppointmentTypes {
+		t := &s.AppointmentTypes[i]
+		p.types[t.ID], p.nextType = t.Position, max(p.nextType, t.Position+1)
+	}
+	for i := range s.Specialists {
+		x := &s.Specialists[i]
+		p.specialists[x.ID], p.nextSpecialist = x.Position, max(p.nextSpecialist, x.Position+1)
+	}
+	return p
+}
+
+func (p *positions) ofType(id string) int { return position(p.types, &p.nextType, id) }
+func (p *positions) ofSpecialist(id string) int {
+	return position(p.specialists, &p.nextSpecialist, id)
+}
+
+func position(known map[string]int, next *int, id string) int {
+	if _, ok := known[id]; !ok {
+		known[id] = *next
+		*next++
+	}
+	return known[id]
 }
 
 func assigned(list []store.Assignment) []string {

@@ -98,7 +98,7 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 			groups, r.places = f.Clinic.Settings.TypeGroups, f.Clinic.Settings.Places
 		}
 	}
-	known := kinds(s)
+	known, order := kinds(s), newPositions(s)
 	inFile := make(map[string]bool)
 	for i := range f.Specialists {
 		p, at := &f.Specialists[i], indexed("specialists", i)+"."
@@ -106,12 +106,12 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 			m.Add(at+"id", "%q is in the file twice", clip(p.ID))
 		}
 		known[p.ID], inFile[p.ID] = store.SpecialistKind(p.Kind), true
-		p.rows(&m, at, i, zone, specialistIn(s, p.ID), r)
+		p.rows(&m, at, order.ofSpecialist(p.ID), zone, specialistIn(s, p.ID), r)
 	}
 	inFile = make(map[string]bool)
 	for i := range f.AppointmentTypes {
 		at := indexed("appointmentTypes", i) + "."
-		t := f.AppointmentTypes[i].row(i)
+		t := f.AppointmentTypes[i].row(order.ofType(f.AppointmentTypes[i].ID))
 		if inFile[t.ID] {
 			m.Add(at+"id", "%q is in the file twice", clip(t.ID))
 		}

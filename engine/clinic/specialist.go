@@ -86,6 +86,7 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action,
 		if p, err = edit(before); err != nil {
 			return err
 		}
+		p.Position = newPositions(&s).ofSpecialist(id)
 		if p.Timezone == "" {
 			p.Timezone = s.Clinic.Timezone
 		}
