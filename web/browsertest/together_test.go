@@ -68,3 +68,41 @@ func TestARoomHasAColumn(t *testing.T) {
 		t.Error("a patient is told of the room")
 	}
 }
+
+// TestDeskBooksFromARoomColumn: the dialog opens with an appointment type that needs the room and a specialist for it; a room is not
+// offered as a specialist.
+func TestDeskBooksFromARoomColumn(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, withRoom)
+	h.must(200, "PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": []any{[]any{"room-1"}}}, asAdmin)
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=en#day/" + h.date)
+	p.says("Room One")
+	p.click("[data-col=room-1]")
+	p.there("dialog #when-who")
+	p.until(`document.querySelector('dialog input[name=type]:checked')?.value === 'checkup'`)
+	if got := ask[string](p, `[...document.querySelectorAll('#when-who option')].map(o => o.value).join()`); strings.Contains(got, "room-1") || got == "" {
+		t.Errorf("the specialists are %q, want people only", got)
+	}
+	if said := ask[string](p, `document.querySelector('dialog').innerText`); strings.Contains(said, "{") {
+		t.Errorf("the dialog has an empty place: %s", said)
+	}
+	p.shot("together-book")
+}
+
+// TestWholeDayBlockKeepsItsWord: the reason stays in sight at the end of the day as at its beginning.
+func TestWholeDayBlockKeepsItsWord(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.date, "closed": true, "reason": "Conference"}, asAdmin)
+	p := h.desk(t, store.RoleReception)
+	p.size(1200, 600)
+	p.there("[data-col=ada] .closed span")
+	for _, where := range []string{"0", "board.scrollHeight"} {
+		p.run(`(board => board.scrollTop = ` + where + `)(document.querySelector('.board'))`)
+		p.until(`((word, board, head) => word.top >= head.bottom && word.bottom <= board.bottom && word.height > 8)(` +
+			`[...document.querySelectorAll('[data-col=ada] .closed span')].find(x => x.innerText === 'Conference').getBoundingClientRect(), ` +
+			`document.querySelector('.board').getBoundingClientRect(), document.querySelector('.corner').getBoundingClientRect())`)
+	}
+	p.shot("staff-whole-day")
+}

@@ -212,6 +212,7 @@ export default {
   'insist.held': 'Zeit übernehmen',
   'insist.taken': 'Trotzdem überbuchen',
   'why.serves': '{who} bietet {type} nicht an.',
+  'why.none': '{who} bietet keine Terminart an.',
   'why.inactive': '{type} bei {who} ist abgeschaltet.',
   'why.closed': '{who} ist dann nicht da.',
   'why.break': '{who} hat dann Pause.',

@@ -212,6 +212,7 @@ export default {
   'insist.held': 'Take it',
   'insist.taken': 'Overbook anyway',
   'why.serves': '{who} does not do {type}.',
+  'why.none': '{who} has no appointment types.',
   'why.inactive': '{type} with {who} is deactivated.',
   'why.closed': '{who} is not in then.',
   'why.break': '{who} has a break then.',

@@ -212,6 +212,7 @@ export default {
   'insist.held': 'Tomarla',
   'insist.taken': 'Sobrerreservar igualmente',
   'why.serves': '{who} no ofrece {type}.',
+  'why.none': '{who} no tiene ningún tipo de cita.',
   'why.inactive': '{type} con {who} está desactivado.',
   'why.closed': '{who} no está a esa hora.',
   'why.break': '{who} tiene pausa a esa hora.',

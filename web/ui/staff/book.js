@@ -28,6 +28,13 @@ function choices(desk, slot, mine) {
     .sort((a, b) => Number(Boolean(a.block.why)) - Number(Boolean(b.block.why)))
 }
 
+// In the column of a room: a specialist with an appointment type that needs the room.
+function specialistFor(s, people, id) {
+  if (people.some(x => x.id === id)) return id
+  const at = s.types.filter(x => x.active && x.needs?.some(group => group.includes(id)))
+  return (people.find(x => at.some(type => type.specialists.some(p => p.specialistId === x.id))) || people[0])?.id || ''
+}
+
 function Types({ desk, list, typeId, set }) {
   // What is in the way of all alike is said once, below.
   const says = block => block.why ? sayObstacle(desk, block) : '', chosen = says(list.find(x => x.type.id === typeId)?.block || {})
@@ -40,13 +47,13 @@ function Types({ desk, list, typeId, set }) {
 
 export function Book({ desk, name = '', copy, start, specialistId, typeId: wanted, close }) {
   const s = useStore(desk.store)
-  const people = s.specialists.filter(x => x.active && desk.reaches(x.id))
+  const people = s.specialists.filter(x => x.active && x.kind !== 'resource' && desk.reaches(x.id))
   const hold = useMemo(() => createDeskHold(desk), [])
   const h = useStore(hold.store)
   const [draft, setDraft] = useState(() => copy ? { ...blank, ...known(copy) } : { ...blank, name }), [errors, setErrors] = useState({})
-  const [slot, setSlot] = useState(() => ({ ...(start ? slotOf(start) : slotOf(Math.ceil(serverNow() / 9e5) * 9e5)), specialistId: specialistId || people[0]?.id || '' }))
+  const [slot, setSlot] = useState(() => ({ ...(start ? slotOf(start) : slotOf(Math.ceil(serverNow() / 9e5) * 9e5)), specialistId: specialistFor(s, people, specialistId) }))
   const list = choices(desk, slot, h.holdId)
-  const [typeId, setType] = useState(() => wanted || list[0]?.type.id || '')
+  const [typeId, setType] = useState(() => wanted || list.find(x => x.type.needs?.some(group => group.includes(specialistId)))?.type.id || list[0]?.type.id || '')
   const [notify, setNotify] = useState(true), [busy, setBusy] = useState(false), [failed, setFailed] = useState(null)
   const [insists, setInsists] = useState({}), [reason, setReason] = useState(''), [answers, setAnswers] = useState({}), reminded = useRef('')
   const attempt = useRef(null)

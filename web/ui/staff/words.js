@@ -58,7 +58,7 @@ export function sayStop(desk, column, stop, name, span) {
 // What is in the way of a booking, in a sentence; fit.js finds it.
 export function sayObstacle(desk, { why, by, word, specialistId, typeId, at }) {
   const s = desk.store.get()
-  const key = why === 'closed' && word !== 'closed' ? word === 'break' ? 'break' : 'blocked' : why
+  const key = why === 'closed' && word !== 'closed' ? word === 'break' ? 'break' : 'blocked' : why === 'serves' && !typeId ? 'none' : why
   return t('why.' + key, {
     who: specialistName(s, specialistId), type: typeName(s, typeId), word: word && closedWord(word),
     name: by && who(desk, by), time: by ? time(by.start) : at ? time(at) : '',
