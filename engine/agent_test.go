@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
+	"holdfast/engine/outbound"
 	"holdfast/engine/record"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream/upstreamtest"
@@ -137,6 +138,37 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLateTurnWritesNothing: a node stops in the shared line and goes on long after its caller was told that the booking is queued. It does
+// not write in that turn: by then another node may have taken the booking over, and the queue knows.
+func TestLateTurnWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stopped, turns := 30*time.Second, 0
+		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {
+			o.Pace = outbound.Pace{
+				Reserve: func(_ context.Context, name string, _, _ time.Duration) (time.Duration, int64, error) {
+					if name != "upstream" {
+						return 0, 1, nil
+					}
+					wait := stopped
+					stopped = 0
+					turns++
+					return wait, 1, nil
+				},
+				Again:  func(context.Context, string, time.Duration, int64) (bool, error) { return false, nil },
+				Return: func(context.Context, string, time.Duration, int64) error { return nil },
+			}
+		}})
+		began := time.Now()
+		if a := p.ask(p.wish(20)); a.Outcome != agent.Queued || time.Since(began) > outbound.DefaultAgentBound {
+			t.Fatalf("got %+v after %v, want queued within the bound", a, time.Since(began))
+		}
+		p.until(10*time.Minute, "delivered", p.settled)
+		if asked := p.asked("SetAppointment"); len(asked) != 1 || turns != 2 {
+			t.Errorf("written %d times after %d turns; want once, in the second turn, which the queue took", len(asked), turns)
+		}
+	})
 }
 
 // Without an upstream the booking is complete here, and the appointment's own id is its GUID.

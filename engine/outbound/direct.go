@@ -188,6 +188,9 @@ func (out *Outbound) sendDirect(ctx context.Context, d *direct, op *store.Operat
 		return Outcome{End: Deferred, At: out.Now(), Detail: "others were waiting to be written before it"}
 	case err != nil:
 		return Outcome{End: Deferred, At: out.Now(), Detail: "the server was stopped"}
+	case time.Until(d.deadline) < CallReserve/2:
+		// The process was stopped meanwhile: its caller has left, and another node may have taken the booking over. The queue knows.
+		return Outcome{End: Deferred, At: out.Now(), Detail: "the turn came too late for its caller"}
 	}
 	turn := out.Options.Pacer.Turn()
 	for {

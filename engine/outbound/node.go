@@ -25,10 +25,11 @@ const (
 	lookEvery, lookAge, lookBack = 15 * time.Second, 30 * time.Second, 10 * time.Minute
 )
 
-// Pace takes a turn in a line that all nodes share, and Again repeats the last one; see upstream.Line.
+// Pace takes a turn in a line that all nodes share, Again repeats the last one, and Return gives one back; see upstream.Line.
 type Pace struct {
 	Reserve func(ctx context.Context, name string, spacing, most time.Duration) (wait time.Duration, turn int64, err error)
 	Again   func(ctx context.Context, name string, spacing time.Duration, turn int64) (bool, error)
+	Return  func(ctx context.Context, name string, spacing time.Duration, turn int64) error
 }
 
 // ShareLine has a pacer take its turns from the line of a name, where the nodes share one.
@@ -46,6 +47,11 @@ func (out *Outbound) ShareLine(p *upstream.Pacer, name string) {
 		},
 		Again: func(ctx context.Context, spacing time.Duration, turn int64) (bool, error) {
 			return out.Options.Pace.Again(ctx, name, spacing, turn)
+		},
+		Return: func(ctx context.Context, spacing time.Duration, turn int64) {
+			if err := out.Options.Pace.Return(ctx, name, spacing, turn); err != nil {
+				out.log.Debug("turn not given back; it passes unused", "line", name, "error", err)
+			}
 		},
 	})
 }

@@ -41,6 +41,9 @@ type Pacer struct {
 	line   []*place  // whoever waits, the head first
 	turn   uint64    // how many turns were taken
 	common int64     // what the shared line calls the turn that was taken last
+
+	restarted time.Time // the latest instant of a Restart
+	reserved  int       // callers who wait for a turn that they have in the shared line
 }
 
 // Line is the line that the pacers of several nodes have in common. Each of its turns comes a spacing after the one before,
@@ -51,6 +54,8 @@ type Line struct {
 	Reserve func(ctx context.Context, spacing, most time.Duration) (wait time.Duration, turn int64, err error)
 	// Again puts the next turn a spacing from now if the one given was the last, and reports false if it was not.
 	Again func(ctx context.Context, spacing time.Duration, turn int64) (bool, error)
+	// Return gives a turn back that was not used, if it was the last. If it fails, the turn passes unused.
+	Return func(ctx context.Context, spacing time.Duration, turn int64)
 }
 
 // Share has every turn taken from a line that other nodes take from as well. It is called before the first Wait.
@@ -94,10 +99,13 @@ func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 	case <-ctx.Done():
 		return p.leave(me, ctx.Err())
 	}
+	if p.shared.Reserve != nil {
+		return p.reserve(ctx, me)
+	}
 	for {
 		remaining := p.take(me, time.Now())
 		if remaining <= 0 {
-			return p.reserve(ctx, me)
+			return nil
 		}
 		timer := time.NewTimer(remaining)
 		select {
@@ -112,33 +120,55 @@ func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 	}
 }
 
-// reserve waits for the turn that the shared line gives to one who has the turn here.
+// reserve takes the next turn of the shared line for the head of this node's line, and waits for it. It is taken at once, so that callers at
+// all nodes learn at once how long the line is. A caller who leaves gives the turn back if it is the last.
 func (p *Pacer) reserve(ctx context.Context, me *place) error {
-	if p.shared.Reserve == nil {
-		return nil
-	}
 	most := NoBound
 	if !me.until.IsZero() {
 		most = max(0, time.Until(me.until))
 	}
 	wait, turn, err := p.shared.Reserve(ctx, p.spacing, most)
+	p.mu.Lock()
+	p.remove(me)
+	if err == nil {
+		p.reserved++
+		if next := time.Now().Add(wait + p.spacing); next.After(p.next) {
+			p.next = next
+		}
+	}
+	p.mu.Unlock()
 	if err != nil {
 		return err
 	}
+	for wait >= 0 && err == nil {
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+			wait = p.sinceRestart()
+		case <-ctx.Done():
+			timer.Stop()
+			err = ctx.Err()
+			p.shared.Return(context.WithoutCancel(ctx), p.spacing, turn)
+		}
+	}
 	p.mu.Lock()
-	p.common = turn
-	if next := time.Now().Add(wait + p.spacing); next.After(p.next) {
-		p.next = next
+	defer p.mu.Unlock()
+	p.reserved--
+	if err == nil {
+		p.turn++
+		p.common = turn
 	}
-	p.mu.Unlock()
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	return err
+}
+
+// sinceRestart is what is missing of the spacing since the last Restart, or -1: a write of this node may go out later than its turn.
+func (p *Pacer) sinceRestart() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if missing := p.spacing - time.Since(p.restarted); missing > 0 {
+		return missing
 	}
+	return -1
 }
 
 // Line is how long a caller who came now would wait.
@@ -152,7 +182,7 @@ func (p *Pacer) Line() time.Duration {
 func (p *Pacer) Waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return len(p.line)
+	return len(p.line) + p.reserved
 }
 
 // Restart starts the clock anew at that instant: the next turn comes one spacing
@@ -163,6 +193,12 @@ func (p *Pacer) Restart(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
+	if at.After(now) {
+		at = now
+	}
+	if at.After(p.restarted) {
+		p.restarted = at
+	}
 	// Counted back from now, so that the clock may be set while somebody waits.
 	next := now.Add(p.spacing - max(0, now.Sub(at)))
 	if !next.After(p.next) {
@@ -194,7 +230,7 @@ func (p *Pacer) wait(now time.Time, ahead int) time.Duration {
 func (p *Pacer) enter(now time.Time, bound time.Duration) (*place, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if wait := p.wait(now, len(p.line)); wait > bound {
+	if wait := p.wait(now, len(p.line)); wait > bound && p.shared.Reserve == nil {
 		return nil, &LineError{Wait: wait}
 	}
 	me := &place{head: make(chan struct{}), late: make(chan struct{})}

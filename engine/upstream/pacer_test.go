@@ -276,3 +276,80 @@ func TestAgainIsCounted(t *testing.T) {
 		}
 	})
 }
+
+// sharedLine is the line of several nodes in memory.
+type sharedLine struct {
+	mu   sync.Mutex
+	next time.Time
+}
+
+func (l *sharedLine) line() Line {
+	return Line{
+		Reserve: func(_ context.Context, spacing, most time.Duration) (time.Duration, int64, error) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			wait := max(0, time.Until(l.next))
+			if wait > most {
+				return wait, 0, &LineError{Wait: wait}
+			}
+			l.next = time.Now().Add(wait + spacing)
+			return wait, l.next.UnixMilli(), nil
+		},
+		Return: func(_ context.Context, spacing time.Duration, turn int64) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			if l.next.UnixMilli() == turn {
+				l.next = l.next.Add(-spacing)
+			}
+		},
+	}
+}
+
+// TestSharedLineRefusesAtOnce: a caller who cannot have a turn in time learns it at once, whichever node has the turns before it. A turn
+// that a caller leaves is the next caller's.
+func TestSharedLineRefusesAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shared sharedLine
+		nodes := []*Pacer{NewPacer(10 * time.Second), NewPacer(10 * time.Second)}
+		for _, p := range nodes {
+			p.Share(shared.line())
+		}
+		began := time.Now()
+		type end struct {
+			after time.Duration
+			err   error
+		}
+		ends := make([]chan end, 6)
+		wait := func(caller, node int, ctx context.Context) {
+			ends[caller] = make(chan end, 1)
+			go func() {
+				err := nodes[node].Wait(ctx, 11*time.Second)
+				ends[caller] <- end{time.Since(began), err}
+			}()
+			synctest.Wait()
+		}
+		left, leave := context.WithCancel(t.Context())
+		wait(0, 0, t.Context())
+		wait(1, 1, left) // has the second turn, at 10 s
+		wait(2, 0, t.Context())
+		wait(3, 1, t.Context())
+		for _, caller := range []int{0, 2, 3} {
+			got := <-ends[caller]
+			var line *LineError
+			if refused := errors.As(got.err, &line); refused != (caller > 0) || got.after != 0 {
+				t.Errorf("caller %d: got %v after %v; want the first turn, and the others refused at once", caller, got.err, got.after)
+			}
+		}
+		if n := nodes[1].Waiting(); n != 1 {
+			t.Errorf("%d wait at the second node, want the one with the second turn", n)
+		}
+		leave()
+		if got := <-ends[1]; !errors.Is(got.err, context.Canceled) {
+			t.Errorf("the caller who left got %v", got.err)
+		}
+		wait(4, 0, t.Context())
+		if got := <-ends[4]; got.err != nil || got.after != 10*time.Second {
+			t.Errorf("got %v after %v, want the turn that was given back, after 10s", got.err, got.after)
+		}
+	})
+}

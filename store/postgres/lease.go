@@ -146,6 +146,12 @@ func (q *Queue) Pace(ctx context.Context, name string, spacing, most time.Durati
 	return time.Duration(ms) * time.Millisecond, turn, nil
 }
 
+// PaceReturn gives back the turn given if it was the last one that anybody reserved: it was not used.
+func (q *Queue) PaceReturn(ctx context.Context, name string, spacing time.Duration, turn int64) error {
+	return q.write(ctx, stmt(`UPDATE pacers SET next_at = next_at - $2::bigint WHERE name = $1 AND next_at = $3::bigint`,
+		name, spacing.Milliseconds(), turn))
+}
+
 // PaceAgain reserves the instant of now if the turn given was the last one that anybody reserved, and reports false if not.
 func (q *Queue) PaceAgain(ctx context.Context, name string, spacing time.Duration, turn int64) (reserved bool, err error) {
 	err = q.write(ctx, asks(func(*row) { reserved = true },
