@@ -140,7 +140,7 @@ func TestTheAnswersToAnAgent(t *testing.T) {
 	}
 }
 
-// TestLateTurnWritesNothing: a node stops in the shared line and goes on long after its caller was told that the booking is queued. It does
+// TestLateTurnWritesNothing: a node stops in the shared line and goes on long after its caller got the answer "queued". It does
 // not write in that turn: by then another node may have taken the booking over, and the queue knows.
 func TestLateTurnWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
