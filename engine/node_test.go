@@ -353,12 +353,13 @@ func TestAPromiseThatWasNeverQueuedIsKept(t *testing.T) {
 func TestNodesShareThePace(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(nil))
 	c.clinic("ada", "bob")
+	began := time.Now()
 	for i := range 8 {
 		c.all[i%2].mustBook(t, i, c.start.Add(time.Duration(i)*30*time.Minute))
 	}
-	c.until(20*time.Second, "all are written", func() bool { return c.upstream.Score().Appointments == 8 })
-	// The turns are 200 ms apart; what a turn is used for may be a moment late on a busy machine.
-	if s := c.upstream.Score(); s.MinSpacing < 100*time.Millisecond || s.Writes != 8 {
-		t.Errorf("got %+v; want 8 writes, 200 ms apart", s)
+	c.until(time.Minute, "all are written", func() bool { return c.upstream.Score().Appointments == 8 })
+	// The turns are 200 ms apart. A node may use its turn late on a busy machine, so two writes may be closer, but never the eight.
+	if s, took := c.upstream.Score(), time.Since(began); took < 7*200*time.Millisecond || s.Writes != 8 {
+		t.Errorf("got %+v in %v; want 8 writes in 1.4 s or more", s, took)
 	}
 }
