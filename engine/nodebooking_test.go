@@ -54,6 +54,45 @@ func TestAHoldIsHeldAtEveryNode(t *testing.T) {
 	}
 }
 
+// TestRepeatFindsItsOwnHold: a request without a client is at work at one node, where it has its hold, and its repeat reaches the other
+// node. It is not refused for the hold of the first. Another request is.
+func TestRepeatFindsItsOwnHold(t *testing.T) {
+	c := newNodes(t, 2, nil)
+	c.clinic("ada")
+	first, second := c.all[0], c.all[1]
+	once := func(key string) *record.Once {
+		return &record.Once{Scope: "a key on a route", Key: key, Answer: func(any) (int, []byte) { return 201, []byte("{}") }}
+	}
+	held, err := first.Booking.Live().Claim(t.Context(), holds.Claim{
+		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start, SlotEnd: c.start.Add(30 * time.Minute),
+			BusyStart: c.start, BusyEnd: c.start.Add(30 * time.Minute)},
+		Seats: []int{0}, Owner: once("first").Owner(), TTL: booking.BookingTTL, MaxLife: booking.BookingTTL,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	book := func(n *node, key string) (store.Appointment, error) {
+		r := bookingOf(1, "checkup")
+		r.Client, r.Source, r.SlotStart, r.Once = "", store.SourceStaff, c.start, once(key)
+		return n.Booking.Book(t.Context(), r)
+	}
+	var other *holds.HeldError
+	if _, err := book(second, "second"); !errors.As(err, &other) {
+		t.Errorf("another request: got %v, want a HeldError", err)
+	}
+	a, err := book(second, "first")
+	if err != nil || a.SpecialistID != held.SpecialistID {
+		t.Fatalf("the repeat: got %+v, %v; want the booking", a, err)
+	}
+	c.agree()
+	if _, err := book(first, "first"); !errors.Is(err, store.ErrSlotTaken) && !errors.Is(err, store.ErrDuplicate) {
+		t.Errorf("the first request: got %v, want that it was booked already", err)
+	}
+	if answer, err := first.Record.Recall(t.Context(), once("first")); err != nil || answer == nil || answer.Status != 201 {
+		t.Errorf("the answer at the first node: got %+v, %v", answer, err)
+	}
+}
+
 // TestEveryNodePublishesEveryBooking: the pages of both nodes receive a booking. If the event of its hold is lost, because the node
 // that booked stopped before it ended the hold, the booking comes from the change feed.
 func TestEveryNodePublishesEveryBooking(t *testing.T) {

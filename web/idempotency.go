@@ -78,7 +78,7 @@ func (c *call) atMostOnce(raw []byte, allOrNothing bool, do func() error) error 
 	c.once = once
 	err := do()
 	switch {
-	case errors.Is(err, store.ErrDuplicate), err != nil && allOrNothing:
+	case errors.Is(err, store.ErrDuplicate), errors.Is(err, store.ErrSlotTaken), err != nil && allOrNothing:
 		if replayed, again := c.replay(once, c.engine.Record.Recall); replayed || again != nil {
 			return again
 		}

@@ -248,7 +248,7 @@ func (bk *Booking) bookClaiming(ctx context.Context, s *clinic.Schedule, t *stor
 	}
 	owner := r.Owner
 	if owner.IsZero() {
-		owner = record.NewOwner() // of the hold alone; the appointment is nobody's
+		owner = r.Once.Owner() // of the hold alone; the appointment has no client
 	}
 	for {
 		h, err := bk.claimPinned(ctx, t, r.SlotStart, found, owner, r.Displace)

@@ -154,7 +154,7 @@ func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *
 	rules := CandidateRules{IgnoreHours: r.IgnoreHours, moving: a.ID}
 	owner := r.owner()
 	if owner.IsZero() {
-		owner = record.NewOwner()
+		owner = r.Once.Owner()
 	}
 	if r.SpecialistID == "" { // the same specialist first, if it can be had
 		h, err := bk.claimFor(ctx, s, t, r, a.SpecialistID, owner, now, rules)

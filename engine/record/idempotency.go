@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/timed"
+	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -17,6 +18,16 @@ type Once struct {
 	// Answer renders the reply to a result (an appointment, a session …), so that it can be remembered in the same
 	// transaction as the write it answers. It must be pure.
 	Answer func(result any) (status int, body []byte)
+}
+
+// Owner returns the owner of the holds that a request without a client takes. It is the same at every node for one Idempotency-Key: a
+// repeat that reaches another node while the first request runs finds its own hold, and not that of another client. Without a key the
+// owner is new.
+func (o *Once) Owner() holds.Owner {
+	if o == nil {
+		return NewOwner()
+	}
+	return holds.ClientID("once\x00" + o.Scope + "\x00" + o.Key).Owner()
 }
 
 type onceKey struct{}

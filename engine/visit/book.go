@@ -199,7 +199,7 @@ func (v *Visits) Book(ctx context.Context, r Request) ([]store.Appointment, erro
 	if err != nil {
 		return nil, err
 	}
-	owner := ownerOf(r.Client)
+	owner := ownerOf(r.Client, r.Once)
 	for {
 		h, err := v.claimPinned(ctx, k, &found, r.SlotStart, owner, r.Displace)
 		if err != nil {

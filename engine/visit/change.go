@@ -147,7 +147,7 @@ func (v *Visits) Move(ctx context.Context, r Move) ([]store.Appointment, error) 
 	if err != nil {
 		return nil, err
 	}
-	h, err := v.claimPinned(ctx, k, &found, r.SlotStart, record.NewOwner(), r.Displace)
+	h, err := v.claimPinned(ctx, k, &found, r.SlotStart, r.Once.Owner(), r.Displace)
 	if err != nil {
 		return nil, err
 	}

@@ -123,10 +123,10 @@ func (v *Visits) letGo(ctx context.Context, h *holds.Hold, given bool, err error
 	}
 }
 
-// ownerOf is the owner of a client's holds, or one of this call alone.
-func ownerOf(c holds.ClientID) holds.Owner {
+// ownerOf is the owner of a client's holds, or of those of this request alone.
+func ownerOf(c holds.ClientID, once *record.Once) holds.Owner {
 	if c == "" {
-		return record.NewOwner()
+		return once.Owner()
 	}
 	return c.Owner()
 }
