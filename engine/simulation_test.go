@@ -101,7 +101,7 @@ type simulation struct {
 	starts []string
 
 	mu       sync.Mutex
-	accepted map[string]bool  // by patient, chair and start: what a caller was told is booked or received
+	accepted map[string]bool  // by patient, chair and start: each call that was answered as booked or received
 	from     map[string]place // by id: where an appointment was before it was moved
 	moved    int
 	ended    int
@@ -172,7 +172,7 @@ func (s *simulation) check() {
 		}
 		switch {
 		case a.UpstreamState == store.UpstreamReview:
-			review++ // if it was moved since, nobody knows whether the first booking is there
+			review++ // after a move, its first booking may be there too
 			delete(there, s.from[a.ID])
 		case n > 1:
 			twice++
