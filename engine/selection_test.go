@@ -1,14 +1,17 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -23,6 +26,55 @@ func (c *testClinic) look(n int, start time.Time, specialist string, lock bool) 
 		c.t.Fatalf("client %d selects %s: %v", n, start.Format(time.TimeOnly), err)
 	}
 	return s
+}
+
+// listHook is a live state that calls once before it answers List, if that is set.
+type listHook struct {
+	holds.Backend
+	once func()
+}
+
+func (h *listHook) List(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
+	if once := h.once; once != nil {
+		h.once = nil
+		once()
+	}
+	return h.Backend.List(ctx, specialistIDs...)
+}
+
+// TestPollSeesAHoldBecomeABooking: a held start is booked after a poll has read the list and before it reads the holds. It is never free.
+func TestPollSeesAHoldBecomeABooking(t *testing.T) {
+	db := enginetest.Database(t)
+	live := &listHook{Backend: enginetest.Holds(t, db)}
+	e, err := engine.New(t.Context(), engine.Options{Store: db, Holds: live})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Clinic.Import(t.Context(), "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
+		t.Fatal(err)
+	}
+	c := &testClinic{Engine: e, t: t, start: enginetest.Noon(time.UTC, 2)}
+	h, err := c.hold(1, "checkup", c.start, "ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantStarts(t, "locked before", c.poll(2, "checkup", "ada", time.Time{}).Locked, c.start)
+	if _, err := c.hold(1, "checkup", c.start.Add(time.Hour), "ada"); err != nil { // or the poll before is shared
+		t.Fatal(err)
+	}
+	live.once = func() {
+		r := bookingOf(1, "checkup")
+		r.HoldID = h.ID
+		if _, err := c.Booking.Book(t.Context(), r); err != nil {
+			t.Error(err)
+		}
+	}
+	p := c.poll(2, "checkup", "ada", time.Time{})
+	if live.once != nil {
+		t.Fatal("the poll did not ask for the holds")
+	}
+	wantStarts(t, "booked", p.Booked, c.start)
+	wantStarts(t, "locked", p.Locked, c.start.Add(time.Hour))
 }
 
 func looking(n int, start time.Time, specialist string, lock bool) booking.SelectRequest {

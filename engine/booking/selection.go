@@ -232,7 +232,21 @@ func unite(a, b []time.Time) []time.Time {
 	return slices.CompactFunc(all, time.Time.Equal)
 }
 
-func (bk *Booking) pollType(ctx context.Context, r PollRequest) (Poll, error) {
+// pollTries is how often a poll is read again because of bookings that came while it was read.
+const pollTries = 3
+
+// pollType polls one type. The list is read before the live state, because it says whose live state matters; a hold that became a booking
+// between the two would be in neither. Such a booking has moved the generation before it ended the hold, so then both are read again.
+func (bk *Booking) pollType(ctx context.Context, r PollRequest) (p Poll, err error) {
+	for range pollTries {
+		if p, err = bk.readPoll(ctx, r); err != nil || p.Generation == bk.clinic.Generation(r.AppointmentTypeID) {
+			break
+		}
+	}
+	return p, err
+}
+
+func (bk *Booking) readPoll(ctx context.Context, r PollRequest) (Poll, error) {
 	generation := bk.clinic.Generation(r.AppointmentTypeID) // before the schedule: what is listed is at least as new
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
