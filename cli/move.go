@@ -67,7 +67,7 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	if m.dry {
 		return errors.Join(m.count(ctx, from), from.Close())
 	}
-	to, err := postgres.OpenCarrier(ctx, url, m.log)
+	to, err := postgres.OpenTarget(ctx, url, m.log)
 	if err != nil {
 		return errors.Join(nodesFirst(err), from.Close())
 	}

@@ -30,6 +30,9 @@ const ownMeta = `('changes_pruned', '` + movedTo + `', '` + signsWith + `', '` +
 // unfinished is the key in meta that names the clinic of which a part is here.
 const unfinished = "carried_from"
 
+// begun is in the place of that name before the clinic is known. It is no id of a database.
+const begun = "begun"
+
 // MovedError says that the clinic in this database was moved elsewhere, and goes on there. It is a store.ErrUnavailable.
 type MovedError struct{ To string }
 
@@ -61,7 +64,18 @@ func refuseUnfinished(ctx context.Context, c *conn) error {
 }
 
 // OpenCarrier connects, takes the database for itself and brings its schema up to date. ErrInUse, a *MovedError.
-func OpenCarrier(ctx context.Context, url string, log *slog.Logger) (_ *Carrier, err error) {
+func OpenCarrier(ctx context.Context, url string, log *slog.Logger) (*Carrier, error) {
+	return openCarrier(ctx, url, log, program)
+}
+
+// OpenTarget is OpenCarrier for the database that a clinic is moved into. If it is empty, no server opens it from now on until Commit.
+func OpenTarget(ctx context.Context, url string, log *slog.Logger) (*Carrier, error) {
+	of := program
+	of.target = true
+	return openCarrier(ctx, url, log, of)
+}
+
+func openCarrier(ctx context.Context, url string, log *slog.Logger, of schema) (_ *Carrier, err error) {
 	o := Options{URL: url, Logger: log}
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -86,7 +100,7 @@ func OpenCarrier(ctx context.Context, url string, log *slog.Logger) (_ *Carrier,
 	if err := (&Store{server: at, alone: true}).takePlace(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, c, program, o.Logger, false); err != nil { // it sets statements free of their deadline
+	if err := migrate(ctx, c, of, o.Logger, false); err != nil { // it sets statements free of their deadline
 		return nil, err
 	}
 	if err := durable(ctx, c, o.Logger); err != nil {

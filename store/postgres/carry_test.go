@@ -3,6 +3,7 @@ package postgres
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,5 +74,45 @@ func TestAQueueThatBeganEmptySaysSo(t *testing.T) {
 	next := mustOpenQueue(t, QueueOptions{URL: url})
 	if !first.Rebuilt() || next.Rebuilt() {
 		t.Errorf("got %v at the first start and %v at the next, want true and false", first.Rebuilt(), next.Rebuilt())
+	}
+}
+
+// TestTargetIsRefusedUntilItIsWhole: a move that is killed after it has made the schema, and before it has written anything, leaves a
+// database that no server opens as a new clinic. The next move goes on there.
+func TestTargetIsRefusedUntilItIsWhole(t *testing.T) {
+	t.Parallel()
+	source, url := database(t), database(t)
+	if err := mustOpen(t, Options{URL: source}).Close(); err != nil {
+		t.Fatal(err)
+	}
+	killed, err := OpenTarget(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := killed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := Open(t.Context(), Options{URL: url}); !errors.Is(err, store.ErrUnavailable) || !strings.Contains(err.Error(), "run holdfast migrate again") {
+		t.Errorf("serving it: got %v, want that the move was interrupted", err)
+		if err == nil {
+			s.Close()
+		}
+	}
+	from, err := OpenCarrier(t.Context(), source, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := OpenTarget(t.Context(), url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Carry(t.Context(), from, to, func(string, int, int) {}); err != nil {
+		t.Errorf("the next move: %v", err)
+	}
+	if err := errors.Join(from.Close(), to.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := mustOpen(t, Options{URL: url}).Close(); err != nil {
+		t.Error(err)
 	}
 }

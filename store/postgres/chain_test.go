@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -52,7 +51,7 @@ func TestMigrationChainsWhatIsThere(t *testing.T) {
 	}
 	const entries = 2345 // more than are linked at once
 	err = onItsOwn(url, func(ctx context.Context, c *conn) error {
-		if err := migrate(ctx, c, schema{fs.FS(files), 0}, slog.New(slog.DiscardHandler), false); err != nil {
+		if err := migrate(ctx, c, schema{files: files}, slog.New(slog.DiscardHandler), false); err != nil {
 			return err
 		}
 		return c.script(ctx, fmt.Sprintf(`INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after)

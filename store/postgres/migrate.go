@@ -42,10 +42,11 @@ func source(known []store.Migration) string {
 type schema struct {
 	files        fs.FS
 	oldestBeside int
+	target       bool // of a move: a schema that is made new is refused by servers until a whole clinic is in it
 }
 
 // program is this program's.
-var program = schema{migrations, oldestBeside}
+var program = schema{files: migrations, oldestBeside: oldestBeside}
 
 // migrate applies what is missing, each migration in one transaction of its own. Nodes that start together take turns. It
 // refuses a database that a newer program has changed, that was changed by a migration other than ours, or whose guarantee
@@ -89,7 +90,7 @@ func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside b
 		}
 	}
 	for _, m := range known[len(applied):] {
-		if err := applyInTurn(ctx, c, m, of.oldestBeside); err != nil {
+		if err := applyInTurn(ctx, c, m, of); err != nil {
 			return fmt.Errorf("migration %s (nothing of it was kept): %w", m.Name, translate(err))
 		}
 		log.Info("migration applied", "migration", m.Name)
@@ -124,9 +125,9 @@ const (
 )
 
 // applyInTurn applies a migration between two batches of the nodes that serve.
-func applyInTurn(ctx context.Context, c *conn, m store.Migration, oldestBeside int) error {
+func applyInTurn(ctx context.Context, c *conn, m store.Migration, of schema) error {
 	for try := 1; ; try++ {
-		err := apply(ctx, c, m, oldestBeside)
+		err := apply(ctx, c, m, of)
 		if !isBusy(err) || try == migrationTries {
 			return err
 		}
@@ -138,7 +139,7 @@ func applyInTurn(ctx context.Context, c *conn, m store.Migration, oldestBeside i
 	}
 }
 
-func apply(ctx context.Context, c *conn, m store.Migration, oldestBeside int) error {
+func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
 	// The order's lock first, as every batch has it: whoever took a table first and waited for the lock would wait for ever.
 	_, err := c.exchange(ctx, stmt(`BEGIN`), stmt(`SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(migrationWait.Milliseconds(), 10)),
 		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)))
@@ -151,8 +152,13 @@ func apply(ctx context.Context, c *conn, m store.Migration, oldestBeside int) er
 	if err == nil {
 		_, err = c.exchange(ctx, stmt(`INSERT INTO schema_versions (version, name, checksum, applied_at) VALUES ($1, $2, $3, $4)`,
 			m.Version, m.Name, m.Checksum, time.Now()),
-			stmt(`INSERT INTO meta (key, value) VALUES ('`+openTo+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, strconv.Itoa(oldestBeside)),
-			stmt(`COMMIT`))
+			stmt(`INSERT INTO meta (key, value) VALUES ('`+openTo+`', $1) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, strconv.Itoa(of.oldestBeside)))
+	}
+	if err == nil && of.target && m.Version == 1 {
+		_, err = c.exchange(ctx, stmt(`INSERT INTO meta (key, value) VALUES ('`+unfinished+`', $1)`, begun))
+	}
+	if err == nil {
+		err = c.script(ctx, `COMMIT`)
 	}
 	if err != nil {
 		return errors.Join(err, c.script(context.WithoutCancel(ctx), `ROLLBACK`))

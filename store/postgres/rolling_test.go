@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"testing"
 	"testing/fstest"
@@ -35,7 +34,7 @@ func upgraded(t *testing.T, o Options, oldestBeside int) error {
 		t.Fatal(err)
 	}
 	return at.with(t.Context(), func(ctx context.Context, c *conn) error {
-		return migrate(ctx, c, schema{fs.FS(files), oldestBeside}, slog.New(slog.DiscardHandler), true)
+		return migrate(ctx, c, schema{files: files, oldestBeside: oldestBeside}, slog.New(slog.DiscardHandler), true)
 	})
 }
 
