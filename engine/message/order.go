@@ -107,10 +107,9 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 	case pending:
 		return now.Add(time.Second), true
 	}
-	for i := range list {
-		o := &list[i]
+	if len(list) > 0 {
 		at := now.Add(time.Second)
-		if o.Status == store.OperationPending && o.NextAttemptAt.After(now) {
+		if o := &list[0]; o.Status == store.OperationPending && o.NextAttemptAt.After(now) {
 			at = o.NextAttemptAt.Add(time.Second)
 		}
 		return at, true
