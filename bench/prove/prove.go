@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"holdfast/bench/planted"
 )
 
 // row is one line of the table.
@@ -32,15 +34,10 @@ type row struct {
 
 // bug is the product as it would be wrong, and what a row that sees says of it.
 type bug struct {
-	file  string
-	lines []change
+	lines []planted.Bug
 	says  string // a regular expression
 	long  bool   // looked for in the long form only: it costs a build of most of the program
-	also  *bug   // what has to be wrong in another file as well; its says is nothing
 }
-
-// change is one line of the product, or some in a row, and how they would be wrong.
-type change struct{ old, wrong string }
 
 // result is what came of a row.
 type result struct {
@@ -283,24 +280,17 @@ func forgetFound(r *row, output string) error {
 	return os.Remove(filepath.Join(r.pkg, found[1]))
 }
 
-// applied are the files of a bug, by name, with the bug in them; each of its lines must be there exactly once.
+// applied returns the files of a bug, by name, with the bug in them.
 func (b *bug) applied(root string) (map[string]string, error) {
-	files := map[string]string{}
-	for ; b != nil; b = b.also {
-		content, err := os.ReadFile(filepath.Join(root, b.file))
+	var places []planted.Place
+	for _, one := range b.lines {
+		place, err := one.Find(root)
 		if err != nil {
 			return nil, err
 		}
-		text := string(content)
-		for _, l := range b.lines {
-			if strings.Count(text, l.old+"\n") != 1 {
-				return nil, fmt.Errorf("%s: the line %q is not there exactly once", b.file, l.old)
-			}
-			text = strings.Replace(text, l.old+"\n", l.wrong+"\n", 1)
-		}
-		files[b.file] = text
+		places = append(places, place)
 	}
-	return files, nil
+	return planted.Apply(root, places...)
 }
 
 // isSeen judges what a row did with its bug built in. Only the sentence that the bug deserves is sight: a program that does not start

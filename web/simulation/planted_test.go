@@ -5,20 +5,25 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
+
+	"holdfast/bench/planted"
 )
 
 var planting = flag.String("planted", "", "plant the bugs whose sentence matches this, each in a build of its own, and say which seed finds it")
 
-// planted is a bug: one line of the product as it would be wrong.
-type planted struct{ what, file, old, wrong string }
+// plantedBug is a bug of the list, and the place where it goes.
+type plantedBug struct {
+	what string
+	in   string // its declaration, as package planted names it
+	planted.Place
+}
 
-// readPlanted reads testdata/planted.txt. The line of each must be in its file exactly once.
-func readPlanted(t *testing.T) (list []planted) {
+// readPlanted reads testdata/planted.txt and finds the place of each bug.
+func readPlanted(t *testing.T) (list []plantedBug) {
+	t.Helper()
 	b, err := os.ReadFile("testdata/planted.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -29,34 +34,25 @@ func readPlanted(t *testing.T) (list []planted) {
 			continue
 		}
 		if len(lines) != 4 || lines[2][:1] != "-" || lines[3][:1] != "+" {
-			t.Fatalf("testdata/planted.txt: %q is no sentence, file, line and wrong line", entry)
+			t.Fatalf("testdata/planted.txt: %q has no sentence, declaration, pattern and wrong text", entry)
 		}
-		list = append(list, planted{lines[0], lines[1], lines[2][1:], lines[3][1:]})
+		place, err := planted.Bug{In: lines[1], Old: lines[2][1:], Wrong: lines[3][1:]}.Find(root)
+		if err != nil {
+			t.Errorf("%s: %v", lines[0], err)
+			continue
+		}
+		list = append(list, plantedBug{lines[0], lines[1], place})
 	}
 	return list
 }
 
-// applied is the file with the bug in it.
-func (p *planted) applied() (string, error) {
-	b, err := os.ReadFile(filepath.Join("../..", p.file))
-	if err != nil {
-		return "", err
-	}
-	lines := strings.Split(string(b), "\n")
-	at := slices.Index(lines, p.old)
-	if at < 0 || slices.Contains(lines[at+1:], p.old) {
-		return "", fmt.Errorf("%s: the line %q is not there exactly once", p.file, p.old)
-	}
-	lines[at] = p.wrong
-	return strings.Join(lines, "\n"), nil
-}
+// root is the root of the module.
+const root = "../.."
 
-// TestPlantedBugsCanBePlanted keeps the list true while the code changes.
-func TestPlantedBugsCanBePlanted(t *testing.T) {
-	for _, p := range readPlanted(t) {
-		if _, err := p.applied(); err != nil {
-			t.Errorf("%s: %v", p.what, err)
-		}
+// TestPlantedBugsHaveTheirPlace keeps the list true while the code changes.
+func TestPlantedBugsHaveTheirPlace(t *testing.T) {
+	if len(readPlanted(t)) == 0 {
+		t.Error("testdata/planted.txt has no bug")
 	}
 }
 
@@ -68,7 +64,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		t.Skip("builds the program with bugs in it: make planted")
 	}
 	chosen := regexp.MustCompile(*planting)
-	var all []planted
+	var all []plantedBug
 	for _, p := range readPlanted(t) {
 		if chosen.MatchString(p.what) {
 			all = append(all, p)
@@ -79,11 +75,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 		t.Run(p.what, func(t *testing.T) {
 			binary := shared
 			if p.switched(n) == "" {
-				wrong, err := p.applied()
-				if err != nil {
-					t.Fatal(err)
-				}
-				binary = buildWith(t, map[string]string{p.file: wrong})
+				binary = buildWith(t, p.Place)
 			}
 			p.liveWith(t, binary, n)
 		})
@@ -93,7 +85,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 var found = regexp.MustCompile(`seed (\d+): action (\d+), "([^"]*)", after ([0-9.]+) virtual days: (.*)`)
 
 // liveWith lives with a bug, seed after seed.
-func (p *planted) liveWith(t *testing.T, binary string, n int) {
+func (p *plantedBug) liveWith(t *testing.T, binary string, n int) {
 	most := "20"
 	if *seeds > 0 {
 		most = fmt.Sprint(*seeds)
@@ -103,10 +95,10 @@ func (p *planted) liveWith(t *testing.T, binary string, n int) {
 	out, err := lived.CombinedOutput()
 	m := found.FindStringSubmatch(string(out))
 	if m == nil {
-		t.Errorf("| %s | `%s` | not found in %s seeds | | |\n%v %s", p.what, p.file, most, err, last(string(out)))
+		t.Errorf("| %s | `%s` | not found in %s seeds | | |\n%v %s", p.what, p.in, most, err, last(string(out)))
 		return
 	}
-	t.Logf("| %s | `%s` | %s | %s | %s |", p.what, p.file, m[1], m[4], m[3])
+	t.Logf("| %s | `%s` | %s | %s | %s |", p.what, p.in, m[1], m[4], m[3])
 	t.Logf("  %s", m[5])
 }
 

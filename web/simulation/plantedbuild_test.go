@@ -3,13 +3,17 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"holdfast/bench/planted"
 )
 
 // switchName names, in the environment of a build with many bugs, the one that is switched on.
@@ -36,8 +40,8 @@ var (
 
 // switched is the line with its bug as a switch; empty where that cannot be said in general: a constant, several fields in one line, a
 // line of SQL. Such a bug needs a build of its own.
-func (p *planted) switched(n int) string {
-	right, wrong := strings.TrimSpace(p.old), strings.TrimSpace(p.wrong)
+func (p *plantedBug) switched(n int) string {
+	right, wrong := strings.TrimSpace(p.Old), strings.TrimSpace(p.Wrong)
 	on := fmt.Sprintf("plantedBug == \"%d\"", n)
 	both := func(prefix, suffix string) (string, string, bool) {
 		r, isRight := strings.CutPrefix(strings.TrimSuffix(right, suffix), prefix)
@@ -85,55 +89,41 @@ func (p *planted) switched(n int) string {
 }
 
 // switchable builds one simulated clinic with all the bugs that can be switched on; none if there are too few for that.
-func switchable(t *testing.T, all []planted) (binary string) {
-	files, count := map[string]string{}, 0
-	for n := range all {
-		p := &all[n]
-		line := p.switched(n)
-		if line == "" {
-			continue
+func switchable(t *testing.T, all []plantedBug) (binary string) {
+	t.Helper()
+	var places []planted.Place
+	for n, p := range all {
+		if line := p.switched(n); line != "" {
+			p.Wrong = line
+			places = append(places, p.Place)
 		}
-		if _, err := p.applied(); err != nil {
-			t.Fatal(err)
-		}
-		text, known := files[p.file]
-		if !known {
-			b, err := os.ReadFile(filepath.Join("../..", p.file))
-			if err != nil {
-				t.Fatal(err)
-			}
-			text = string(b)
-			dir := filepath.Dir(p.file)
-			_, name, _ := strings.Cut(text, "\npackage ")
-			name, _, _ = strings.Cut(name, "\n")
-			if rest, first := strings.CutPrefix(text, "package "); first {
-				name, _, _ = strings.Cut(rest, "\n")
-			}
-			files[filepath.Join(dir, "planted_switch.go")] = "package " + name + "\n" + theSwitch
-		}
-		lines := strings.Split(text, "\n")
-		at := slices.Index(lines, p.old)
-		lines[at] = line
-		files[p.file] = strings.Join(lines, "\n")
-		count++
 	}
-	if count == 0 {
+	if len(places) == 0 {
 		return ""
 	}
-	return buildWith(t, files)
+	return buildWith(t, places...)
 }
 
-// buildWith builds a simulated clinic in which these files are as given.
-func buildWith(t *testing.T, files map[string]string) (binary string) {
+// buildWith builds a simulated clinic with these bugs, and with a switch in each of their packages.
+func buildWith(t *testing.T, places ...planted.Place) (binary string) {
 	t.Helper()
+	files, err := planted.Apply(root, places...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range slices.Collect(maps.Keys(files)) {
+		if path.Ext(name) == ".go" {
+			files[path.Join(path.Dir(name), "planted_switch.go")] = "package " + packageOf(files[name]) + "\n" + theSwitch
+		}
+	}
 	dir := t.TempDir()
 	replace := map[string]string{}
 	for name, content := range files {
-		whole, err := filepath.Abs(filepath.Join("../..", name))
+		whole, err := filepath.Abs(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)
 		}
-		replace[whole] = filepath.Join(dir, fmt.Sprintf("%d.go", len(replace)))
+		replace[whole] = filepath.Join(dir, fmt.Sprintf("%d%s", len(replace), path.Ext(name)))
 		if err := os.WriteFile(replace[whole], []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -150,4 +140,11 @@ func buildWith(t *testing.T, files map[string]string) (binary string) {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return binary
+}
+
+// packageOf returns the name of the package that a Go file belongs to.
+func packageOf(text string) string {
+	_, name, _ := strings.Cut("\n"+text, "\npackage ")
+	name, _, _ = strings.Cut(name, "\n")
+	return name
 }
