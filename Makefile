@@ -16,7 +16,7 @@
 # make cross         compiles for systems that nobody here has
 # make pages         joins and compresses web/ui and the description of the API into what is embedded, and committed; after a
 #                    change of them, and a test says so
-# make clients       the client kits for Go and TypeScript, of the description of the API; committed, and a test says so
+# make clients       generates the clients for Go and TypeScript from the description of the API; make dist packs them
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
@@ -109,6 +109,7 @@ systemd:
 
 dist:
 	rm -rf dist
+	.ci/clients dist
 	go run ./deploy/dist -version '$(VERSION)'
 
 cross:

@@ -1,15 +1,16 @@
-// Package clients_test has both client kits drive a real server. The kits are modules of their own, which nothing of the server imports.
+// Package clients_test generates both clients from the description of the API, installs them into empty projects as a user does, and has
+// each drive a real server. The clients are modules of their own, which nothing of the server imports.
 package clients_test
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine"
 	"holdfast/engine/enginetest"
 	"holdfast/web"
@@ -17,7 +18,7 @@ import (
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
 
-// serve begins a server and returns its address.
+// serve starts a server and returns its address.
 func serve(t *testing.T) string {
 	t.Helper()
 	db := enginetest.Database(t)
@@ -38,61 +39,58 @@ func serve(t *testing.T) string {
 	return listening.URL
 }
 
-// drives runs a kit's example against a server, and holds it to what it should hear.
+// run runs a program in a folder and returns what it printed.
+func run(t *testing.T, folder string, env []string, program string, arguments ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program, arguments...)
+	c.Dir, c.Env = folder, append(os.Environ(), env...)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", program, strings.Join(arguments, " "), err, out)
+	}
+	return string(out)
+}
+
+// drives runs a client's example against a server and checks what it prints.
 func drives(t *testing.T, folder, program string, arguments ...string) {
 	t.Helper()
-	run := exec.CommandContext(t.Context(), program, arguments...)
-	run.Dir = folder
-	run.Env = append(os.Environ(), "HOLDFAST_URL="+serve(t), "HOLDFAST_KEY="+adminKey)
-	said, err := run.CombinedOutput()
+	out := run(t, folder, []string{"HOLDFAST_URL=" + serve(t), "HOLDFAST_KEY=" + adminKey}, program, arguments...)
 	for _, want := range []string{"heard hold\n", "booked ", "heard confirm\n", "heard cancel\n"} {
-		if err != nil || !strings.Contains(string(said), want) {
-			t.Fatalf("%v; it should say %q and says\n%s", err, want, said)
+		if !strings.Contains(out, want) {
+			t.Errorf("the example printed\n%s\nwant %q in it", out, want)
 		}
 	}
 }
 
-func TestTheGoClientHoldsBooksAndCancels(t *testing.T) {
-	t.Parallel()
-	if said, err := exec.CommandContext(t.Context(), "go", "-C", "go", "mod", "download").CombinedOutput(); err != nil {
-		t.Skipf("SKIPPED: the modules of the Go client cannot be fetched: %s", said)
+// TestClientsInstallIntoEmptyProjects packs both clients and books with each.
+func TestClientsInstallIntoEmptyProjects(t *testing.T) {
+	clitest.Long(t, "generates 60,000 lines and compiles them")
+	if _, err := exec.LookPath("npm"); err != nil {
+		t.Skip("SKIPPED: the TypeScript client needs npm")
 	}
-	drives(t, "go", "go", "run", "./example", "checkup")
-}
-
-func TestTheTypeScriptClientHoldsBooksAndCancels(t *testing.T) {
-	t.Parallel()
-	if _, err := os.Stat("typescript/node_modules/.bin/tsc"); err != nil {
-		t.Skip("SKIPPED: the TypeScript client needs Node and its packages: npm ci in clients/typescript, which make clients does")
-	}
-	check := exec.CommandContext(t.Context(), "node_modules/.bin/tsc", "-p", ".")
-	check.Dir = "typescript"
-	if said, err := check.CombinedOutput(); err != nil {
-		t.Fatalf("its types do not fit: %s", said)
-	}
-	drives(t, "typescript", "node", "built/example.js", "checkup")
-}
-
-// generated are what make clients makes, with what it makes them of.
-var generated = []string{"../docs/api/openapi.yaml", "go/client.go", "typescript/api.d.ts"}
-
-// TestTheClientsAreMadeOfTheDescription: neither has changed without the other.
-func TestTheClientsAreMadeOfTheDescription(t *testing.T) {
-	t.Parallel()
-	var sums strings.Builder
-	for _, file := range generated {
-		body, err := os.ReadFile(file)
+	packed := t.TempDir()
+	run(t, "..", nil, ".ci/clients", packed)
+	t.Run("Go", func(t *testing.T) {
+		project := t.TempDir()
+		run(t, project, nil, "tar", "-xzf", filepath.Join(packed, "holdfast-client-go.tar.gz"))
+		drives(t, filepath.Join(project, "holdfast-client-go"), "go", "run", "./example", "checkup")
+	})
+	t.Run("TypeScript", func(t *testing.T) {
+		archives, err := filepath.Glob(filepath.Join(packed, "holdfast-client-*.tgz"))
+		if err != nil || len(archives) != 1 {
+			t.Fatalf("got the archives %v, %v; want one", archives, err)
+		}
+		example, err := os.ReadFile("typescript/built/example.js")
 		if err != nil {
 			t.Fatal(err)
 		}
-		sum := sha256.Sum256(body)
-		sums.WriteString(hex.EncodeToString(sum[:]) + "  " + file + "\n")
-	}
-	noted, err := os.ReadFile("SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(noted) != sums.String() {
-		t.Errorf("the clients are not those of the description: run make clients, and commit what it makes\ngot\n%swant\n%s", noted, sums.String())
-	}
+		project := t.TempDir()
+		own := strings.Replace(string(example), "./index.js", "holdfast-client", 1)
+		if err := os.WriteFile(filepath.Join(project, "example.mjs"), []byte(own), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		run(t, project, nil, "npm", "init", "--yes")
+		run(t, project, nil, "npm", "install", "--silent", "--no-audit", "--no-fund", archives[0])
+		drives(t, project, "node", "example.mjs", "checkup")
+	})
 }

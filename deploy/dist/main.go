@@ -91,18 +91,31 @@ func release(ctx context.Context, o options) error {
 		return err
 	}
 	var sums strings.Builder
-	for _, t := range o.targets {
-		made, err := o.make(ctx, t)
-		if err != nil {
-			return fmt.Errorf("%s: %w", t, err)
-		}
-		for _, path := range made {
+	sum := func(files []string) error {
+		for _, path := range files {
 			b, err := os.ReadFile(path)
 			if err != nil {
 				return err
 			}
 			fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(b), filepath.Base(path))
 			log.Printf("%s: %d bytes", filepath.Base(path), len(b))
+		}
+		return nil
+	}
+	clients, err := filepath.Glob(filepath.Join(o.into, "holdfast-client*")) // .ci/clients packed them
+	if err != nil {
+		return err
+	}
+	if err := sum(clients); err != nil {
+		return err
+	}
+	for _, t := range o.targets {
+		made, err := o.make(ctx, t)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t, err)
+		}
+		if err := sum(made); err != nil {
+			return err
 		}
 	}
 	return os.WriteFile(filepath.Join(o.into, "SHA256SUMS"), []byte(sums.String()), 0o644)
