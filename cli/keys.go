@@ -46,7 +46,7 @@ func keysCommand(p process) *cobra.Command {
 func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.rotating.Lock()
 	defer h.rotating.Unlock()
-	if err := h.engine.MailServer.Seal(r.Context()); err != nil {
+	if err := h.engine.Message.Server.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError, fmt.Errorf("the password of the mail server could not be sealed: %w. Nothing was changed", err))
 		return
 	}
@@ -54,7 +54,7 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusInternalServerError, fmt.Errorf("the addresses of specialists' calendars could not be sealed: %w. Nothing was changed", err))
 		return
 	}
-	if err := h.engine.Identity.Seal(r.Context()); err != nil {
+	if err := h.engine.Account.Identity.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError, fmt.Errorf("the secret of the identity provider could not be sealed: %w. Nothing was changed", err))
 		return
 	}
@@ -67,7 +67,7 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.dir.keys = keys
-	h.engine.Booking.UseKeys(keys)
+	h.engine.Keys.Replace(keys)
 	if s, ok := h.store.(*postgres.Store); ok {
 		if err := h.agreeOnKeys(r.Context(), s); err != nil { // the key it replaced is known too, so it is the same next time
 			h.log.Warn("current signing key not stored in the database", "error", err)

@@ -178,7 +178,7 @@ func TestWhoIsBusyElsewhereIsNotBooked(t *testing.T) {
 	if err := e.BusyTime.Seal(ctx); err != nil {
 		t.Fatal(err)
 	}
-	e.Booking.UseKeys(keys)
+	e.Keys.Replace(keys)
 	if s := read(); s.Failure != busytime.FailedSealed || s.Blocks != 1 {
 		t.Errorf("without the key: %+v", s)
 	}

@@ -290,7 +290,7 @@ func TestWhatIsPromisedFirstIsToldFirst(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		c.Outbound.HandOver(booking.Promise{Operation: ops[1]}) // the other is on its way
+		c.Outbound.Enqueue(booking.Promise{Operation: ops[1]}) // the other is on its way
 		time.Sleep(10 * time.Second)
 		if got, want := told(), []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled"}; !slices.Equal(got, want) {
 			t.Errorf("the receiver was told %v, want %v", got, want)

@@ -77,27 +77,26 @@ import (
 // Engine holds one value of each package below it, by name: a caller writes e.Booking.Cancel, so that a reader sees which package answers.
 // It is safe for concurrent use.
 type Engine struct {
-	Record     *record.Records     // the audit log, the answers to repeated requests
-	Clinic     *clinic.Clinic      // the schedule and its settings
-	Account    *account.Account    // staff, sign-in, API keys
-	Presence   *presence.Presence  // specialists who are online, on-demand sessions
-	Booking    *booking.Booking    // hold, book, cancel, move, list
-	Person     *person.People      // patients as people, with the desk's notes
-	Series     *series.Series      // several appointments of one patient
-	Visit      *visit.Visits       // appointments of several patients, one after the other
-	Sheet      *sheet.Sheets       // appointments as a spreadsheet
-	Downtime   *downtime.Kits      // the downtime plan and paper bookings
-	Outbound   *outbound.Outbound  // the queue of outbound calls
-	Message    *message.Messages   // emails and webhooks
-	MailServer *message.MailServer // the mail server that an owner sets up in the browser
-	Feed       *feed.Feeds         // calendar subscriptions
-	Identity   *account.Identities // sign-in with an identity provider
-	Opening    *opening.Openings   // openings of the practice-management system
-	Request    *request.Requests   // public bookings that need a confirmation
-	Waitlist   *waitlist.Waitlist  // the waiting list and its offers
-	Search     *booking.Search     // questions about free time
-	Agent      *agent.Agent        // voice and chat agents
-	BusyTime   *busytime.Calendars // specialists' external calendars
+	Keys     *token.Keys         // the keys that sign and seal; a rotation replaces them
+	Record   *record.Records     // the audit log, the answers to repeated requests
+	Clinic   *clinic.Clinic      // the schedule and its settings
+	Account  *account.Account    // staff, sign-in, the identity provider, API keys
+	Presence *presence.Presence  // specialists who are online, on-demand sessions
+	Booking  *booking.Booking    // hold, book, cancel, move, list
+	Person   *person.People      // patients as people, with the desk's notes
+	Series   *series.Series      // several appointments of one patient
+	Visit    *visit.Visits       // appointments of several patients, one after the other
+	Sheet    *sheet.Sheets       // appointments as a spreadsheet
+	Downtime *downtime.Kits      // the downtime plan and paper bookings
+	Outbound *outbound.Outbound  // the queue of outbound calls
+	Message  *message.Messages   // emails and webhooks
+	Feed     *feed.Feeds         // calendar subscriptions
+	Opening  *opening.Openings   // openings of the practice-management system
+	Request  *request.Requests   // public bookings that need a confirmation
+	Waitlist *waitlist.Waitlist  // the waiting list and its offers
+	Search   *booking.Search     // questions about free time
+	Agent    *agent.Agent        // voice and chat agents
+	BusyTime *busytime.Calendars // specialists' external calendars
 
 	store   store.Store
 	holds   holds.Backend
@@ -148,7 +147,7 @@ type Options struct {
 	DebugReplies bool
 	// Notices are how people and programs are told of changes.
 	Notices message.Transport
-	// OpenID asks identity providers. Default: one that trusts whom the machine trusts.
+	// OpenID calls identity providers. Default: a client that trusts the machine's certificate authorities.
 	OpenID *openid.Client
 	// Fetcher reads specialists' calendars elsewhere. Default: one that goes to public addresses only.
 	Fetcher *notice.Fetcher
@@ -222,7 +221,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.Waitlist.HoldAll(ctx); err != nil {
 		return nil, err
 	}
-	e.work = append(e.work, e.Waitlist.Run, e.forgetRecords, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Request.NotifyExpired, e.MailServer.Run, e.BusyTime.Run)
+	e.work = append(e.work, e.Waitlist.Run, e.forgetRecords, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Request.NotifyExpired, e.Message.Server.Run, e.BusyTime.Run)
 	if o.Shared {
 		e.work = append(e.work, e.followHolds, e.Booking.ConfirmFromFeed)
 	}
@@ -231,25 +230,45 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// arrange constructs the packages; each gets only those before it here.
+// arrange constructs the packages, each after those that it imports. The hooks call packages that are constructed later, so no package may
+// call a hook before arrange returns.
 func arrange(o Options) (*Engine, error) {
-	e := &Engine{store: o.Store, holds: o.Holds, log: o.Logger, options: o, Record: record.New(o.Store),
-		usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets)}
-	e.Clinic = clinic.New(o.Store, o.Holds, o.Logger)
-	given, err := clinic.ParseBaseURL(o.BaseURL)
+	e := &Engine{
+		Keys: token.NewKeys(o.Keyring), Record: record.New(o.Store), store: o.Store, holds: o.Holds, log: o.Logger, options: o,
+		usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets),
+	}
+	events := publisher{o.Holds, o.Logger}
+	var err error
+	e.Clinic, err = clinic.New(clinic.Options{Store: o.Store, Logger: o.Logger, Events: events, BaseURL: o.BaseURL, Hooks: clinic.Hooks{
+		SpecialistChanged: func(ctx context.Context, p store.Specialist) { e.Presence.FollowActive(ctx, p) },
+	}})
 	if err != nil {
 		return nil, fmt.Errorf("engine: BaseURL: %w", err)
 	}
-	e.Clinic.GiveBaseURL(given)
-	e.Account, err = account.New(o.Store, o.Logger, e.Clinic, o.AdminKey, func(text string) string { return e.Booking.Keys().Name(text) }, o.Shared)
+	e.Account, err = account.New(account.Options{
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Keys: e.Keys, AdminKey: o.AdminKey, OpenID: o.OpenID, Shared: o.Shared,
+		Hooks: account.Hooks{
+			UserChanged: func(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (func(), error) {
+				return e.Message.AccountChanged(ctx, tx, before, after, at)
+			},
+		},
+	})
 	if err != nil {
 		return nil, err
 	}
-	e.Presence = presence.New(o.Store, o.Holds, o.Logger, e.Clinic, o.Presence)
-	e.Clinic.SpecialistChanged = e.Presence.FollowActive
+	e.Presence = presence.New(o.Store, o.Holds, o.Logger, e.Clinic, events, o.Presence)
 	e.Booking, err = booking.New(booking.Options{
-		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Keyring: o.Keyring,
+		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Keys: e.Keys, Events: events,
 		CacheTTL: o.TimeslotsCacheTTL, CacheBytes: o.TimeslotsCacheBytes, OpeningsMaxAge: o.Outbound.OpeningsMaxAge,
+		Hooks: booking.Hooks{
+			MarkUpstream: func(before, after *store.Appointment, kind string) { e.Outbound.MarkUpstream(before, after, kind) },
+			Operations:   func(c *booking.Change) []booking.Promise { return e.Outbound.Operations(c) },
+			Withdraw: func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error) {
+				return e.Outbound.Withdraw(ctx, tx, appointmentID, at, untold)
+			},
+			Enqueue:    func(calls ...booking.Promise) { e.Outbound.Enqueue(calls...) },
+			BeforeUndo: func(ctx context.Context, times ...holds.Span) func() { return e.Waitlist.BeforeUndo(ctx, times...) },
+		},
 	})
 	if err != nil {
 		return nil, err
@@ -267,20 +286,10 @@ func arrange(o Options) (*Engine, error) {
 	})
 	e.Opening = opening.New(e.Outbound, e.Booking.Time, e.Clinic, o.Logger)
 	e.Message = message.New(message.Options{
-		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices,
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices, Keys: e.Keys,
 	})
-	e.Account.Changed = e.Message.AccountChanged
-	e.MailServer = message.NewMailServer(message.MailServerOptions{
-		Clinic: e.Clinic, Messages: e.Message, Outbound: e.Outbound, Logger: o.Logger, Mailer: o.Notices.Mailer, Keys: func() *token.Keyring { return e.Booking.Keys() },
-	})
-	e.Identity = account.NewIdentities(account.IdentityOptions{
-		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Account: e.Account, Client: o.OpenID, Keys: func() *token.Keyring { return e.Booking.Keys() },
-	})
-	e.Account.TakesIdentities = func() bool { return e.Identity.SignInWith() != "" }
 	e.Feed = feed.New(o.Store, e.Clinic, e.Booking, e.Message)
-	e.BusyTime = busytime.New(busytime.Options{
-		Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: func() *token.Keyring { return e.Booking.Keys() },
-	})
+	e.BusyTime = busytime.New(busytime.Options{Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: e.Keys})
 	e.Request = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Message)
 	e.Waitlist = waitlist.New(waitlist.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Messages: e.Message, Requests: e.Request, ToFiles: o.OffersToFiles,

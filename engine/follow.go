@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
+	"time"
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
@@ -22,7 +24,7 @@ func (e *Engine) beginToFollow(ctx context.Context) error {
 		return err
 	}
 	e.Clinic.MoveGenerations()
-	e.MailServer.Follow()
+	e.Message.Server.Follow()
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.stopFollowing = stop
 	if err := e.store.Changes(following, seen, e.follow); err != nil {
@@ -42,7 +44,7 @@ func (e *Engine) follow(changes []store.Change) {
 	ctx := context.Background()
 	if slices.ContainsFunc(changes, clinic.OfSchedule) {
 		e.Clinic.FollowSchedule(ctx, changes)
-		e.MailServer.Follow()
+		e.Message.Server.Follow()
 	}
 	var closed []string // specialists
 	for i := range changes {
@@ -53,7 +55,7 @@ func (e *Engine) follow(changes []store.Change) {
 				e.Booking.FollowBooking(c)
 			}
 		case store.NounSession:
-			e.Clinic.Publish(ctx, holds.Event{
+			publisher{e.holds, e.log}.Publish(ctx, holds.Event{
 				Kind: holds.EventSession, SessionID: c.ID, Span: holds.Span{SpecialistID: c.Assigned}, ExpiresAt: c.Session.ExpiresAt,
 				Owner: record.SpelledOwner(c.Owner), Reason: holds.Reason(c.Session.Status),
 			})
@@ -78,4 +80,18 @@ func (e *Engine) follow(changes []store.Change) {
 
 func ofCredential(c store.Change) bool {
 	return c.Noun == store.NounAPIKey || c.Noun == store.NounSignIn || c.Noun == store.NounUser
+}
+
+// publisher is the record.Publisher of all packages.
+type publisher struct {
+	holds holds.Backend
+	log   *slog.Logger
+}
+
+// Publish implements record.Publisher.
+func (p publisher) Publish(ctx context.Context, ev holds.Event) {
+	ev.At = time.Now().UTC()
+	if err := p.holds.Publish(ctx, ev); err != nil {
+		p.log.Warn("event not published; pages catch up at their next request", "kind", ev.Kind, "error", err)
+	}
 }

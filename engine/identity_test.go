@@ -29,7 +29,7 @@ func identityClinic(t *testing.T, change ...func(*engine.Options)) (*testClinic,
 	t.Helper()
 	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canary secret", Redirect: returnURL, Who: person("olga")}).Serve(t)
 	c, _ := noticeClinic(t, append(change, func(o *engine.Options) { o.OpenID = openid.NewClient(p.Roots) })...)
-	if err := c.Identity.Put(t.Context(), "user:owner", wishFor(p)); err != nil {
+	if err := c.Account.Identity.Put(t.Context(), "user:owner", wishFor(p)); err != nil {
 		t.Fatal(err)
 	}
 	u, err := c.Account.CreateUser(t.Context(), "system", account.NewUser{Email: "olga@clinic.example", Name: "Olga", Role: store.RoleOwner, Password: goodPassword})
@@ -50,7 +50,7 @@ func person(name string) map[string]any {
 // begin begins a sign-in and follows it through the provider: the browser's cookie, and what it comes back with.
 func (c *testClinic) begin(p *openidtest.Provider) account.Return {
 	c.t.Helper()
-	address, cookie, err := c.Identity.Begin(c.t.Context())
+	address, cookie, err := c.Account.Identity.Begin(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func returned(cookie string, back *url.URL) account.Return {
 }
 
 func (c *testClinic) finish(r account.Return) (account.Staff, error) {
-	secret, staff, _, err := c.Identity.Finish(c.t.Context(), r)
+	secret, staff, _, err := c.Account.Identity.Finish(c.t.Context(), r)
 	if err == nil {
 		if _, err := c.Account.SignedIn(c.t.Context(), secret); err != nil {
 			c.t.Errorf("the secret of the sign-in opens nothing: %v", err)
@@ -286,7 +286,7 @@ func TestTheClinicDecidesWhoComesInByIdentity(t *testing.T) {
 	// Somebody new becomes reception where the owner wants it, without a password; whoever has none cannot be the last owner.
 	w := wishFor(p)
 	w.Secret, w.NewRole, w.OwnersOnly = "", "reception", true
-	if err := c.Identity.Put(ctx, "user:olga", w); err != nil {
+	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {
 		t.Fatal(err)
 	}
 	if err := signIn("nina"); err != nil {
@@ -328,7 +328,7 @@ func TestTheSecondFactorOfAnIdentity(t *testing.T) {
 	ctx := t.Context()
 	c, p, olga := identityClinic(t)
 	_, code := c.withCode(&olga)
-	_, _, cookie, err := c.Identity.Finish(ctx, c.begin(p))
+	_, _, cookie, err := c.Account.Identity.Finish(ctx, c.begin(p))
 	if !errors.Is(err, account.ErrCodeNeeded) || cookie == "" {
 		t.Fatalf("without a code: got %v", err)
 	}
@@ -345,7 +345,7 @@ func TestTheSecondFactorOfAnIdentity(t *testing.T) {
 		{"both", cookie, code(0), nil},
 		{"the code again", cookie, code(0), account.ErrWrongCode},
 	} {
-		if _, _, err := c.Identity.FinishCode(ctx, x.cookie, x.code, "192.0.2.7", ""); !errors.Is(err, x.want) {
+		if _, _, err := c.Account.Identity.FinishCode(ctx, x.cookie, x.code, "192.0.2.7", ""); !errors.Is(err, x.want) {
 			t.Errorf("%s: got %v, want %v", x.name, err, x.want)
 		}
 	}
@@ -359,7 +359,7 @@ func TestTheSecondFactorOfAnIdentity(t *testing.T) {
 func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 	ctx := t.Context()
 	c, p, _ := identityClinic(t)
-	kept := c.Identity.Setup()
+	kept := c.Account.Identity.Setup()
 	for _, x := range []struct {
 		name   string
 		change func(*openidtest.Provider)
@@ -393,11 +393,11 @@ func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 			x.wish(&w)
 		}
 		var found *account.FoundError
-		if err := c.Identity.Put(ctx, "user:olga", w); !errors.As(err, &found) || found.Finding != x.want && (x.want != openid.FoundNoHost || found.Finding != openid.FoundUnreachable) {
+		if err := c.Account.Identity.Put(ctx, "user:olga", w); !errors.As(err, &found) || found.Finding != x.want && (x.want != openid.FoundNoHost || found.Finding != openid.FoundUnreachable) {
 			t.Errorf("%s: got %v, want %s", x.name, err, x.want)
 		}
 	}
-	if now := c.Identity.Setup(); now.Chosen.ClientID != kept.Chosen.ClientID || now.Chosen.Issuer != kept.Chosen.Issuer {
+	if now := c.Account.Identity.Setup(); now.Chosen.ClientID != kept.Chosen.ClientID || now.Chosen.Issuer != kept.Chosen.Issuer {
 		t.Errorf("what was refused is kept: %+v", now.Chosen)
 	}
 	for field, change := range map[string]func(*account.ProviderWish){
@@ -410,7 +410,7 @@ func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 	} {
 		w := wishFor(p)
 		change(&w)
-		if err := c.Identity.Put(ctx, "user:olga", w); err == nil || !strings.Contains(err.Error(), field+": ") {
+		if err := c.Account.Identity.Put(ctx, "user:olga", w); err == nil || !strings.Contains(err.Error(), field+": ") {
 			t.Errorf("a wrong %s: got %v", field, err)
 		}
 	}
@@ -418,10 +418,10 @@ func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
 	p.Do(func(p *openidtest.Provider) { p.Down, p.Metadata = true, nil })
 	w := wishFor(p)
 	w.Secret, w.Domains = "", []string{"@Clinic.example", "other.example"}
-	if err := c.Identity.Put(ctx, "user:olga", w); err != nil {
+	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {
 		t.Errorf("another domain while the provider is away: %v", err)
 	}
-	if s := c.Identity.Setup(); !s.IsSet || !s.IsReadable || s.Redirect != returnURL || !slices.Equal(s.Chosen.Domains, []string{"clinic.example", "other.example"}) {
+	if s := c.Account.Identity.Setup(); !s.IsSet || !s.IsReadable || s.Redirect != returnURL || !slices.Equal(s.Chosen.Domains, []string{"clinic.example", "other.example"}) {
 		t.Errorf("it is shown as %+v", s)
 	}
 }

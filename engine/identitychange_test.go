@@ -18,7 +18,7 @@ func TestAnotherClientOfTheIdentityProvider(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Do(func(p *openidtest.Provider) { p.ClientID, p.Who["sub"] = "holdfast 2", "pairwise-olga" })
-	if err := c.Identity.Put(t.Context(), "user:olga", wishFor(p)); err != nil {
+	if err := c.Account.Identity.Put(t.Context(), "user:olga", wishFor(p)); err != nil {
 		t.Fatal(err)
 	}
 	staff, err := c.finish(c.begin(p))
@@ -41,7 +41,7 @@ func TestPasswordsCountWhereTheProviderCannotBeUsed(t *testing.T) {
 	}
 	w := wishFor(p)
 	w.OwnersOnly = true
-	if err := c.Identity.Put(ctx, "user:olga", w); err != nil {
+	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {
 		t.Fatal(err)
 	}
 	signIn := func() error {

@@ -72,12 +72,12 @@ func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
 	mailer := p.mailer(t)
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer = mailer })
 	ctx := t.Context()
-	trial, err := c.MailServer.Try(ctx, tester, p.wish)
+	trial, err := c.Message.Server.Try(ctx, tester, p.wish)
 	if err != nil || trial.Finding != notice.FoundNothing || c.Message.SendsMail() {
 		t.Fatalf("the trial: %+v, %v; want that it is taken and nothing is chosen", trial, err)
 	}
 	p.wants(t, "the trial", "jo@example.org", `"Harbour" <post@clinic.example>`)
-	if err := c.MailServer.Put(ctx, "user:olga", p.wish); err != nil {
+	if err := c.Message.Server.Put(ctx, "user:olga", p.wish); err != nil {
 		t.Fatal(err)
 	}
 	if delivery, why := c.Message.TestMail(ctx, tester); delivery != message.MailSent {
@@ -92,7 +92,7 @@ func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
 	if _, err := c.Clinic.Import(ctx, "user:olga", c.Clinic.Export()); err != nil {
 		t.Fatal(err)
 	}
-	setup := c.MailServer.Current()
+	setup := c.Message.Server.Current()
 	if setup.Chosen == nil || setup.Chosen.Host != p.wish.Host || !setup.IsSet || !setup.IsReadable || setup.SenderFrom != "choice" {
 		t.Fatalf("after other changes the choice is %+v", setup)
 	}
@@ -121,7 +121,7 @@ func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
 	}
 
 	// It is taken back, and mail is files again.
-	if err := c.MailServer.Remove(ctx, "user:olga"); err != nil || c.Message.SendsMail() {
+	if err := c.Message.Server.Remove(ctx, "user:olga"); err != nil || c.Message.SendsMail() {
 		t.Errorf("taken back: %v, and mail is sent: %t", err, c.Message.SendsMail())
 	}
 }
@@ -131,7 +131,7 @@ func TestAKeptPasswordGoesNowhereElse(t *testing.T) {
 	p := newProvider(t)
 	mailer := p.mailer(t)
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer = mailer })
-	if err := c.MailServer.Put(t.Context(), "user:olga", p.wish); err != nil {
+	if err := c.Message.Server.Put(t.Context(), "user:olga", p.wish); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct {
@@ -156,8 +156,8 @@ func TestAKeptPasswordGoesNowhereElse(t *testing.T) {
 		w := p.wish
 		w.Password = ""
 		x.change(&w)
-		_, tried := c.MailServer.Try(t.Context(), tester, w)
-		put := c.MailServer.Put(t.Context(), "user:olga", w)
+		_, tried := c.Message.Server.Try(t.Context(), tester, w)
+		put := c.Message.Server.Put(t.Context(), "user:olga", w)
 		for _, err := range []error{tried, put} {
 			var invalid *record.ValidationError
 			switch isInvalid := errors.As(err, &invalid); {
@@ -176,37 +176,37 @@ func TestAPasswordOutlivesItsKeys(t *testing.T) {
 	mailer, now := p.mailer(t), time.Now()
 	keys := token.Generate(now)
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer, o.Keyring = mailer, keys })
-	if err := c.MailServer.Put(t.Context(), "user:olga", p.wish); err != nil {
+	if err := c.Message.Server.Put(t.Context(), "user:olga", p.wish); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 4 { // each time the keys are dropped that were replaced long ago
-		if err := c.MailServer.Seal(t.Context()); err != nil {
+		if err := c.Message.Server.Seal(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		keys = keys.Rotate(now.Add(time.Duration(n) * 2 * token.MaxManageTTL))
-		c.Booking.UseKeys(keys)
+		c.Keys.Replace(keys)
 	}
-	if len(keys.Keys()) > 2 || !c.MailServer.Current().IsReadable {
-		t.Fatalf("after rotations of %d keys the password can be read: %t", len(keys.Keys()), c.MailServer.Current().IsReadable)
+	if len(keys.Keys()) > 2 || !c.Message.Server.Current().IsReadable {
+		t.Fatalf("after rotations of %d keys the password can be read: %t", len(keys.Keys()), c.Message.Server.Current().IsReadable)
 	}
 	if delivery, why := c.Message.TestMail(t.Context(), tester); delivery != message.MailSent {
 		t.Errorf("after rotations a mail is %q (%s)", delivery, why)
 	}
 	p.wants(t, "after rotations")
 
-	c.Booking.UseKeys(token.Generate(now))
-	if setup := c.MailServer.Current(); setup.IsReadable || !setup.IsSet {
+	c.Keys.Replace(token.Generate(now))
+	if setup := c.Message.Server.Current(); setup.IsReadable || !setup.IsSet {
 		t.Errorf("without its key the choice is %+v", setup)
 	}
-	if err := c.MailServer.Seal(t.Context()); err != nil {
+	if err := c.Message.Server.Seal(t.Context()); err != nil {
 		t.Errorf("sealing what cannot be read: %v, want it left as it is", err)
 	}
 	w := p.wish
 	w.Password = ""
-	if err := c.MailServer.Put(t.Context(), "user:olga", w); err == nil || !strings.Contains(err.Error(), "password: has to be typed again") {
+	if err := c.Message.Server.Put(t.Context(), "user:olga", w); err == nil || !strings.Contains(err.Error(), "password: has to be typed again") {
 		t.Errorf("without its key: got %v", err)
 	}
-	if err := c.MailServer.Put(t.Context(), "user:olga", p.wish); err != nil || !c.MailServer.Current().IsReadable {
+	if err := c.Message.Server.Put(t.Context(), "user:olga", p.wish); err != nil || !c.Message.Server.Current().IsReadable {
 		t.Errorf("typed again: %v", err)
 	}
 }
@@ -218,7 +218,7 @@ func TestTheChoiceCountsOnEveryNode(t *testing.T) {
 		c.options = func(o *engine.Options) { o.Notices = message.Transport{Mailer: p.mailer(t)} }
 	})
 	c.clinic("ada")
-	if err := c.all[0].MailServer.Put(t.Context(), "user:olga", p.wish); err != nil {
+	if err := c.all[0].Message.Server.Put(t.Context(), "user:olga", p.wish); err != nil {
 		t.Fatal(err)
 	}
 	c.agree()

@@ -226,7 +226,7 @@ func TestAStartLeavesOtherNodesTheirOperations(t *testing.T) {
 	if err := second.store.Write(t.Context(), func(tx store.Tx) error { return tx.Promise(t.Context(), pending) }); err != nil {
 		t.Fatal(err)
 	}
-	second.Outbound.HandOver(booking.Promise{Operation: pending})
+	second.Outbound.Enqueue(booking.Promise{Operation: pending})
 	c.until(10*time.Second, "the second node's queue is recovered", func() bool {
 		_, err := second.queue.Operation(t.Context(), pending.ID)
 		return err == nil

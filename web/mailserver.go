@@ -46,7 +46,7 @@ type chosenMailServerJSON struct {
 }
 
 func (s *Server) mailServer() map[string]mailServerAnswer {
-	setup := s.engine.MailServer.Current()
+	setup := s.engine.Message.Server.Current()
 	answer := mailServerAnswer{Sender: setup.Sender, SenderFrom: setup.SenderFrom}
 	if g := setup.Given; g != nil {
 		answer.Given = &givenMailServerJSON{g.Host, g.Port}
@@ -68,14 +68,14 @@ func (s *Server) putMailServer(c *call, b *mailServerBody) error {
 	if s.options.Demo {
 		return errDemoMail
 	}
-	if err := s.engine.MailServer.Put(c.ctx(), c.caller.actor, b.wish()); err != nil {
+	if err := s.engine.Message.Server.Put(c.ctx(), c.caller.actor, b.wish()); err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, s.mailServer())
 }
 
 func (s *Server) deleteMailServer(c *call) error {
-	if err := s.engine.MailServer.Remove(c.ctx(), c.caller.actor); err != nil {
+	if err := s.engine.Message.Server.Remove(c.ctx(), c.caller.actor); err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, s.mailServer())
@@ -98,7 +98,7 @@ func (s *Server) tryMailServer(c *call, b *mailServerBody) error {
 	if err != nil {
 		return err
 	}
-	trial, err := s.engine.MailServer.Try(c.ctx(), mail.Address{Name: who.Name, Address: who.Email}, b.wish())
+	trial, err := s.engine.Message.Server.Try(c.ctx(), mail.Address{Name: who.Name, Address: who.Email}, b.wish())
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (s *Server) beginOpenID(c *call) error {
 	if origin := c.r.Header.Get("Origin"); origin != "" && origin != c.base() {
 		return errOpenIDElsewhere
 	}
-	address, cookie, err := s.engine.Identity.Begin(c.ctx())
+	address, cookie, err := s.engine.Account.Identity.Begin(c.ctx())
 	if err != nil {
 		return openIDProblem(err)
 	}
@@ -67,7 +67,7 @@ func (s *Server) finishOpenID(c *call) error {
 	if q.err() != nil {
 		return c.toStaff("begin")
 	}
-	secret, staff, cookie, err := s.engine.Identity.Finish(c.ctx(), back)
+	secret, staff, cookie, err := s.engine.Account.Identity.Finish(c.ctx(), back)
 	if !errors.Is(err, account.ErrBegin) || back.Cookie == "" { // an answer that is not this browser's leaves the sign-in it has begun
 		c.setCookie(openIDCookie, cookie, openIDLife)
 	}
@@ -116,7 +116,7 @@ type openIDCodeBody struct {
 // codeOpenID is the second step of somebody whom the provider has vouched for and who has one-time codes here.
 func (s *Server) codeOpenID(c *call, b *openIDCodeBody) error {
 	c.once = nil
-	secret, staff, err := s.engine.Identity.FinishCode(c.ctx(), c.newCookie(openIDCookie), strings.ReplaceAll(b.Code, " ", ""), s.address(c.r).String(), c.r.UserAgent())
+	secret, staff, err := s.engine.Account.Identity.FinishCode(c.ctx(), c.newCookie(openIDCookie), strings.ReplaceAll(b.Code, " ", ""), s.address(c.r).String(), c.r.UserAgent())
 	if err != nil {
 		return signInProblem(openIDProblem(err))
 	}

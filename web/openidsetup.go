@@ -37,7 +37,7 @@ type chosenOpenIDJSON struct {
 }
 
 func (s *Server) openID() map[string]openIDAnswer {
-	setup := s.engine.Identity.Setup()
+	setup := s.engine.Account.Identity.Setup()
 	answer := openIDAnswer{Redirect: setup.Redirect}
 	if p := setup.Chosen; p != nil {
 		answer.Chosen = &chosenOpenIDJSON{p.Name, p.Issuer, p.ClientID, setup.IsSet, setup.IsReadable, p.Domains, p.NewRole, p.OwnersOnly}
@@ -50,7 +50,7 @@ func (s *Server) getOpenID(c *call) error { return c.json(http.StatusOK, s.openI
 // putOpenID makes another choice, if the provider would sign somebody in. The request is not kept for a repeat: a secret is in it.
 func (s *Server) putOpenID(c *call, b *openIDBody) error {
 	c.once = nil
-	err := s.engine.Identity.Put(c.ctx(), c.caller.actor, account.ProviderWish{
+	err := s.engine.Account.Identity.Put(c.ctx(), c.caller.actor, account.ProviderWish{
 		Name: b.Name, Issuer: b.Issuer, ClientID: b.ClientID, Secret: b.Secret, IsPublic: b.Public, Domains: b.Domains, NewRole: b.NewRole, OwnersOnly: b.OwnersOnly,
 	})
 	var found *account.FoundError
@@ -64,7 +64,7 @@ func (s *Server) putOpenID(c *call, b *openIDBody) error {
 }
 
 func (s *Server) deleteOpenID(c *call) error {
-	if err := s.engine.Identity.Remove(c.ctx(), c.caller.actor); err != nil {
+	if err := s.engine.Account.Identity.Remove(c.ctx(), c.caller.actor); err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, s.openID())

@@ -129,7 +129,7 @@ func (s *Server) document(c *call, name, file string) error {
 	}
 	known := s.boot(c)
 	if name == "/staff" {
-		known.SignInWith = s.engine.Identity.SignInWith()
+		known.SignInWith = s.engine.Account.Identity.SignInWith()
 	}
 	boot, err := json.Marshal(known)
 	if err != nil {

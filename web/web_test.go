@@ -56,13 +56,19 @@ func (b *lockedBuffer) String() string {
 // 60 with buffers, "class" of 60 with 3 seats, "cooling" of 30 with a cooldown of a day.
 func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	t.Helper()
+	return newHouseOf(t, engine.Options{}, change...)
+}
+
+func newHouseOf(t testing.TB, decides engine.Options, change ...func(*web.Options)) *house {
+	t.Helper()
 	ctx := context.Background()
 	db := enginetest.Database(t)
 	live := enginetest.Holds(t, db)
 	h := &house{t: t, log: new(lockedBuffer), written: &writtenAnswers{Store: db}, start: enginetest.Noon(time.UTC, 2)}
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
-	if h.engine, err = engine.New(ctx, engine.Options{Store: h.written, Holds: live, AdminKey: adminKey, Logger: logger}); err != nil {
+	decides.Store, decides.Holds, decides.AdminKey, decides.Logger = h.written, live, adminKey, logger
+	if h.engine, err = engine.New(ctx, decides); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.engine.Clinic.Import(ctx, "system", clinicFile()); err != nil {
@@ -84,12 +90,10 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 // clinicFile is the clinic of the tests: ada comes before bea.
 func clinicFile() clinic.File { return enginetest.ClinicFile(map[string]int{"ada": 10, "bea": 5}) }
 
-// newHouseAt is a house that was told at its start where people find its pages.
+// newHouseAt returns a house whose server was started with the address of its pages.
 func newHouseAt(t testing.TB, baseURL string) *house {
 	t.Helper()
-	h := newHouse(t)
-	h.engine.Clinic.GiveBaseURL(baseURL)
-	return h
+	return newHouseOf(t, engine.Options{BaseURL: baseURL})
 }
 
 // client is the secret of the nth client.

@@ -22,47 +22,67 @@ import (
 	"time"
 
 	"holdfast/engine/clinic"
+	"holdfast/engine/openid"
+	"holdfast/engine/token"
 	"holdfast/store"
 )
 
 // Account signs people and programs in. It is safe for concurrent use.
 type Account struct {
-	TakesIdentities func() bool // whether the staff can sign in with an identity provider now; set before anybody signs in
-
-	// Changed promises what a member of staff is told of a change of their account, in its transaction, and returns what is to be done
-	// after the commit; set before anybody signs in.
-	Changed func(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (committed func(), err error)
+	Identity *Identities // sign-in with an identity provider
 
 	store  store.Store
 	log    *slog.Logger
 	clinic *clinic.Clinic
+	keys   *token.Keys
+	hooks  Hooks
 
 	knownKeys knownKeys
 	revoked   revoked
 	guesses   guesses
 	failed    failedSignIns
-	shared    bool                // other nodes use the same store
-	names     func(string) string // a keyed hash of a text, as token.Keyring.Name makes it
+	shared    bool // other nodes use the same store
 	passwords passwords
 	adminKey  []byte // SHA-256 of the bootstrap admin key; nil if there is none
 }
 
-// New returns an Account. adminKey is a key with every scope, of at least MinAdminKey characters, or empty;
-// names makes keyed hashes, and outlives the process; shared says that other nodes use the same store.
-func New(s store.Store, log *slog.Logger, c *clinic.Clinic, adminKey string, names func(string) string, shared bool) (*Account, error) {
-	e := &Account{store: s, log: log, clinic: c, passwords: newPasswords(), names: names, shared: shared, TakesIdentities: func() bool { return false }}
-	e.Changed = func(context.Context, store.Tx, *store.User, *store.User, time.Time) (func(), error) {
-		return func() {}, nil
-	}
-	if adminKey != "" {
-		if len(adminKey) < MinAdminKey {
-			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(adminKey), MinAdminKey)
-		}
-		sum := sha256.Sum256([]byte(adminKey))
-		e.adminKey = sum[:]
-	}
-	return e, nil
+// Hooks are the functions of packages above this one that a change of an account calls. All of them are required.
+type Hooks struct {
+	// UserChanged runs in the transaction that creates or changes a member of staff, and writes the emails that notify them. The caller
+	// calls committed after the commit.
+	UserChanged func(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (committed func(), err error)
 }
 
-// ForgetKeys is called when an API key was revoked: none is known to be good any more.
+// Options configure an Account.
+type Options struct {
+	Store    store.Store
+	Logger   *slog.Logger
+	Clinic   *clinic.Clinic
+	Keys     *token.Keys    // seal the secret of the identity provider, and hash names for the limits of sign-ins
+	AdminKey string         // a key with every scope, of at least MinAdminKey characters; empty: none
+	OpenID   *openid.Client // nil: one that trusts the machine's certificate authorities
+	Shared   bool           // other nodes use the same store
+	Hooks    Hooks
+}
+
+// New returns an Account. The error says that the admin key is too short.
+func New(o Options) (*Account, error) {
+	ac := &Account{store: o.Store, log: o.Logger, clinic: o.Clinic, keys: o.Keys, hooks: o.Hooks, shared: o.Shared, passwords: newPasswords()}
+	if o.AdminKey != "" {
+		if len(o.AdminKey) < MinAdminKey {
+			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(o.AdminKey), MinAdminKey)
+		}
+		sum := sha256.Sum256([]byte(o.AdminKey))
+		ac.adminKey = sum[:]
+	}
+	if o.OpenID == nil {
+		o.OpenID = openid.NewClient(nil)
+	}
+	ac.Identity = &Identities{
+		store: o.Store, log: o.Logger, clinic: o.Clinic, account: ac, client: o.OpenID, keys: o.Keys, calling: make(chan struct{}, 8),
+	}
+	return ac, nil
+}
+
+// ForgetKeys makes the next use of each API key read it from the store again. The follower calls it after a key was revoked.
 func (ac *Account) ForgetKeys() { ac.knownKeys.forget() }

@@ -26,5 +26,5 @@ func (ac *Account) device(email, token string) string {
 }
 
 func (ac *Account) deviceMAC(email, nonce string) string {
-	return ac.names("device\n" + normalEmail(email) + "\n" + nonce)
+	return ac.keys.Current().Name("device\n" + normalEmail(email) + "\n" + nonce)
 }

@@ -43,7 +43,7 @@ func (id *Identity) key() string { return id.of() + id.Subject }
 // a clinic by somebody else's server, and so does everybody while there is no other way in here: after a restore with other keys, say.
 func (ac *Account) mayUsePassword(u *store.User) bool {
 	p := ac.clinic.Settings().OpenID
-	return p == nil || !p.OwnersOnly || u.Role == store.RoleOwner || !ac.TakesIdentities()
+	return p == nil || !p.OwnersOnly || u.Role == store.RoleOwner || ac.Identity.SignInWith() == ""
 }
 
 // BeginReturn counts a browser that returns from the identity provider as a failed guess of its network, by the limit of failed passwords.
@@ -93,7 +93,7 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 			err = useCode(&u, id.Code, now)
 		}
 		if err == nil {
-			committed, err = ac.Changed(ctx, tx, &before, &u, now)
+			committed, err = ac.hooks.UserChanged(ctx, tx, &before, &u, now)
 		}
 		return u, err
 	})

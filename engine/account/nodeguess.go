@@ -69,5 +69,5 @@ func (ac *Account) waitForAll(ctx context.Context, now time.Time, x guess) (unti
 
 // tallyOf is the key under which failures are counted in the database.
 func (ac *Account) tallyOf(c counted) string {
-	return "guess/" + ac.names("guess "+hex.EncodeToString(c.key[:]))
+	return "guess/" + ac.keys.Current().Name("guess "+hex.EncodeToString(c.key[:]))
 }

@@ -52,26 +52,8 @@ type Identities struct {
 	clinic  *clinic.Clinic
 	account *Account
 	client  *openid.Client
-	keys    func() *token.Keyring // as they are now
-	calling chan struct{}         // room for so many at a time who wait for the issuer
-}
-
-// IdentityOptions are what Identities are made of.
-type IdentityOptions struct {
-	Store   store.Store
-	Logger  *slog.Logger
-	Clinic  *clinic.Clinic
-	Account *Account
-	Client  *openid.Client // nil: one that trusts whom the machine trusts
-	Keys    func() *token.Keyring
-}
-
-// NewIdentities returns Identities.
-func NewIdentities(o IdentityOptions) *Identities {
-	if o.Client == nil {
-		o.Client = openid.NewClient(nil)
-	}
-	return &Identities{store: o.Store, log: o.Logger, clinic: o.Clinic, account: o.Account, client: o.Client, keys: o.Keys, calling: make(chan struct{}, 8)}
+	keys    *token.Keys
+	calling chan struct{} // limits the concurrent calls of the issuer
 }
 
 // SignInWith is the name of the identity provider that the staff can sign in with now; empty: none.
@@ -133,11 +115,11 @@ func (x *Identities) seal(v any, about string) string {
 	if err != nil {
 		panic(err) // strings and numbers can be JSON
 	}
-	return x.keys().Seal(string(b), about)
+	return x.keys.Current().Seal(string(b), about)
 }
 
 func (x *Identities) open(cookie, about string, v any) bool {
-	text, ok := x.keys().Open(cookie, about)
+	text, ok := x.keys.Current().Open(cookie, about)
 	return ok && json.Unmarshal([]byte(text), v) == nil
 }
 

@@ -60,7 +60,7 @@ func (x *Identities) secret(p *openid.Provider) (secret string, isReadable bool)
 	if p.Sealed == "" {
 		return "", true
 	}
-	return x.keys().Open(p.Sealed, use(p))
+	return x.keys.Current().Open(p.Sealed, use(p))
 }
 
 // use is what a secret is sealed for.
@@ -82,7 +82,7 @@ func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish
 		}
 	}
 	if secret != "" {
-		p.Sealed = x.keys().Seal(secret, use(p))
+		p.Sealed = x.keys.Current().Seal(secret, use(p))
 	}
 	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) { return p, nil })
 }
@@ -106,7 +106,7 @@ func (x *Identities) Seal(ctx context.Context) error {
 			return before, nil
 		}
 		after := *before
-		after.Sealed = x.keys().Seal(secret, use(before))
+		after.Sealed = x.keys.Current().Seal(secret, use(before))
 		return &after, nil
 	})
 }

@@ -158,7 +158,7 @@ func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action, i
 		if err := record.Audit(ctx, tx, record.Now(), actor, action, "user:"+id, "", auditedUser(&before), auditedUser(&after)); err != nil {
 			return err
 		}
-		if committed, err = ac.Changed(ctx, tx, &before, &after, record.Now()); err != nil {
+		if committed, err = ac.hooks.UserChanged(ctx, tx, &before, &after, record.Now()); err != nil {
 			return err
 		}
 		return record.OnceOf(ctx).Remember(ctx, tx, after, record.Now())

@@ -69,7 +69,5 @@ func (bk *Booking) TokenID(manageToken string) (string, error) {
 	return m.AppointmentID, nil
 }
 
-func (bk *Booking) Keys() *token.Keyring { return bk.keyring.Load() }
-
-// UseKeys replaces the signing keys of a running engine, after a rotation.
-func (bk *Booking) UseKeys(k *token.Keyring) { bk.keyring.Store(k) }
+// Keys returns the keyring that signs now.
+func (bk *Booking) Keys() *token.Keyring { return bk.keys.Current() }

@@ -308,7 +308,7 @@ func (bk *Booking) overbook(ctx context.Context, s *clinic.Schedule, t *store.Ap
 	if err := bk.WriteBooking(ctx, t, &r, &a); err != nil {
 		return store.Appointment{}, err
 	}
-	bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: spanOf(&a), Owner: r.Owner})
+	bk.events.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: spanOf(&a), Owner: r.Owner})
 	return a, nil
 }
 
@@ -336,7 +336,7 @@ func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appo
 func (bk *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r *Request, a *store.Appointment) error {
 	c := Change{Kind: ChangeCreated, After: a, Actor: r.Actor, Reason: r.OverbookReason, Silent: r.Silent, At: a.CreatedAt, once: r.Once}
 	a.Place = bk.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart)
-	bk.Outside.MarkUpstream(nil, a, c.Kind)
+	bk.hooks.MarkUpstream(nil, a, c.Kind)
 	if r.Fence != nil {
 		r.Fence.Mark(&c)
 	}
@@ -364,7 +364,7 @@ func (bk *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r
 	bk.CountWrite(a.Source, err)
 	if r.Fence == nil {
 		if err == nil {
-			bk.Outside.HandOver(c.Calls...)
+			bk.hooks.Enqueue(c.Calls...)
 		}
 		return err
 	}
@@ -372,7 +372,7 @@ func (bk *Booking) WriteBooking(ctx context.Context, t *store.AppointmentType, r
 		r.Fence.Drop()
 		return err
 	}
-	bk.Outside.HandOver(r.Fence.Takes(&c)...)
+	bk.hooks.Enqueue(r.Fence.Takes(&c)...)
 	return nil
 }
 
@@ -384,7 +384,7 @@ func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointmen
 	if err != nil {
 		bk.log.Warn("hold of a booked slot not ended; it expires on its own", "appointment", a.ID, "error", err)
 	} else if !there {
-		bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Resources: h.Resources, Owner: h.Owner})
+		bk.events.Publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Resources: h.Resources, Owner: h.Owner})
 	}
 }
 

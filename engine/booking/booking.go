@@ -21,21 +21,21 @@
 // What is taken of each specialist's time is in memory (package occupancy). Lists computed from it are cached under a generation
 // (cache.go); notice, horizon and holds are laid over the cached list when it is read.
 //
-// # Outside
+// # Hooks
 //
-// What a change means beyond this house (the practice-management system, mail, webhooks) is promised in its transaction and
-// handed over after it. This package knows that only as Outside.
+// A change can require outbound operations: writes to the practice-management system, emails and webhooks. Record writes them in the
+// change's transaction, and Enqueue gives them to the queue after the commit. The packages that decide which operations a change
+// requires import this one, so New receives their functions in Hooks.
 package booking
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/occupancy"
+	"holdfast/engine/record"
 	"holdfast/engine/timed"
 	"holdfast/engine/token"
 	"holdfast/holds"
@@ -51,28 +51,27 @@ type Booking struct {
 	log    *slog.Logger
 	clinic *clinic.Clinic
 
-	keyring  atomic.Pointer[token.Keyring]
+	events record.Publisher
+	hooks  Hooks
+
+	keys     *token.Keys
 	answers  *answers
 	recent   *timed.Map[string, recentHold] // by the hold's id
 	confirms *confirms
 	live     liveDays
 	pulse    pulse
 	counts   counts
-
-	// Outside is told what a change promises. It is set before the first change.
-	Outside Outside
-	// GiveWay is told of times, of specialists and of rooms, that are about to be taken back: what is kept of it and was told to nobody yet is let go, and nothing is
-	// kept anew until the function that it returns is called. Nil: nothing is.
-	GiveWay func(ctx context.Context, times ...holds.Span) (done func())
 }
 
 // Options are what a Booking is made of.
 type Options struct {
-	Store   store.Store
-	Holds   holds.Backend
-	Logger  *slog.Logger
-	Clinic  *clinic.Clinic
-	Keyring *token.Keyring // signs manage links
+	Store  store.Store
+	Holds  holds.Backend
+	Logger *slog.Logger
+	Clinic *clinic.Clinic
+	Keys   *token.Keys // sign manage links
+	Events record.Publisher
+	Hooks  Hooks
 
 	CacheTTL   time.Duration // of a computed list; negative switches the cache off
 	CacheBytes int64
@@ -84,24 +83,13 @@ type Options struct {
 func New(o Options) (*Booking, error) {
 	live := &countedHolds{Backend: o.Holds}
 	bk := &Booking{
-		Time:  occupancy.New(o.Store, live, o.Logger, o.Clinic, o.OpeningsMaxAge),
-		store: o.Store, holds: live, log: o.Logger, clinic: o.Clinic, Outside: nowhere{},
+		Time:  occupancy.New(o.Store, live, o.Logger, o.Clinic, o.Events, o.OpeningsMaxAge),
+		store: o.Store, holds: live, log: o.Logger, clinic: o.Clinic, keys: o.Keys, events: o.Events, hooks: o.Hooks,
 		confirms: newConfirms(), recent: timed.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds),
 	}
-	bk.keyring.Store(o.Keyring)
 	var err error
 	if bk.answers, err = newAnswers(o.CacheBytes, o.CacheTTL); err != nil {
 		return nil, fmt.Errorf("slot cache: %w", err)
 	}
 	return bk, nil
-}
-
-// nowhere is the Outside of a clinic that tells nobody.
-type nowhere struct{}
-
-func (nowhere) MarkUpstream(_, _ *store.Appointment, _ string) {}
-func (nowhere) Promised(*Change) []Promise                     { return nil }
-func (nowhere) HandOver(...Promise)                            {}
-func (nowhere) Withdraw(context.Context, store.Tx, string, time.Time, bool) (bool, error) {
-	return true, nil
 }

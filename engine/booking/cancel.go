@@ -104,7 +104,7 @@ func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int
 		if after.SpecialistID != before.SpecialistID || !after.SlotStart.Equal(before.SlotStart) {
 			after.Place = bk.clinic.Current().PlaceAt(after.SpecialistID, after.SlotStart)
 		}
-		bk.Outside.MarkUpstream(&before, &after, c.Kind)
+		bk.hooks.MarkUpstream(&before, &after, c.Kind)
 		if err := tx.UpdateAppointment(ctx, after); err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int
 		return store.Appointment{}, err
 	}
 	if changed {
-		bk.Outside.HandOver(c.Calls...)
+		bk.hooks.Enqueue(c.Calls...)
 	}
 	return after, nil
 }

@@ -47,20 +47,6 @@ const (
 	ChangeUpstreamRefused = "upstream.refused" // while an agent's caller waited: it is cancelled and never was
 )
 
-// Outside is what a change of an appointment means beyond this house; package outbound is it.
-type Outside interface {
-	// MarkUpstream notes on after whether the practice-management system is to hear of the change.
-	MarkUpstream(before, after *store.Appointment, kind string)
-	// Promised lists the operations that the change promises.
-	Promised(c *Change) []Promise
-	// Withdraw takes back, in a transaction, what the change of an appointment at an instant promised, and reports whether
-	// that could be done: whether none of it has gone out, and, if the practice system was still to be told of the
-	// appointment before that change, whether it still is.
-	Withdraw(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error)
-	// HandOver gives promised operations to the queue, once they are committed.
-	HandOver(calls ...Promise)
-}
-
 // Fence is what an agent's booking adds to a booking: its time is kept before anything is written upstream.
 type Fence interface {
 	// Mark prepares the change before its transaction.
@@ -84,7 +70,7 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	if err != nil {
 		return err
 	}
-	c.Calls = bk.Outside.Promised(c)
+	c.Calls = bk.hooks.Operations(c)
 	for i := range c.Calls {
 		if op := &c.Calls[i].Operation; c.Undoable && op.NextAttemptAt.Before(c.At.Add(untold)) {
 			op.NextAttemptAt = c.At.Add(untold)

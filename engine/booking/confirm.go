@@ -107,10 +107,15 @@ func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
 		list, wait := bk.confirms.overdue(time.Now())
 		for i := range list {
 			x := &list[i]
-			bk.clinic.Publish(ctx, holds.Event{
+			bk.events.Publish(ctx, holds.Event{
 				Kind: holds.EventBooked, Span: availability.TakenSpan(&x.taken), Resources: holds.IDs(x.taken.Resources), Owner: x.owner,
 			})
 		}
 		timed.Sleep(ctx, wait, bk.confirms.woken)
 	}
+}
+
+// AnnounceConfirm publishes that a time was booked without a hold.
+func (bk *Booking) AnnounceConfirm(ctx context.Context, span holds.Span) {
+	bk.events.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: span})
 }

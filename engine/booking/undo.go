@@ -85,7 +85,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	case err == nil && h != nil:
 		bk.Confirm(ctx, *h, back)
 	case err == nil:
-		bk.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: span})
+		bk.AnnounceConfirm(ctx, span)
 	case h != nil && errors.Is(err, store.ErrSlotTaken):
 		bk.counts.conflicts.Add(1)
 		bk.Release(ctx, *h, holds.ReasonConflict)
@@ -109,7 +109,7 @@ func (bk *Booking) TakeBack(ctx context.Context, tx store.Tx, a *store.Appointme
 	if now.Sub(was.At) > UndoTime+undoSlack {
 		return ErrUndoLate
 	}
-	ok, err := bk.Outside.Withdraw(ctx, tx, a.ID, was.At, was.UpstreamState == string(store.UpstreamPending))
+	ok, err := bk.hooks.Withdraw(ctx, tx, a.ID, was.At, was.UpstreamState == string(store.UpstreamPending))
 	if err != nil {
 		return err
 	}
@@ -208,9 +208,7 @@ func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, was *Un
 	if err != nil {
 		return holds.Span{}, nil, err
 	}
-	if bk.GiveWay != nil {
-		defer bk.GiveWay(ctx, was.Times(availability.SpanOf(t, was.SpecialistID, was.SlotStartDate))...)()
-	}
+	defer bk.hooks.BeforeUndo(ctx, was.Times(availability.SpanOf(t, was.SpecialistID, was.SlotStartDate))...)()
 	owner := record.NewOwner()
 	h, err := bk.claimPinned(ctx, t, was.SlotStartDate, found, owner, false)
 	if err != nil {

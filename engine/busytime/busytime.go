@@ -65,7 +65,7 @@ type Options struct {
 	Clinic  *clinic.Clinic
 	Logger  *slog.Logger
 	Fetcher *notice.Fetcher // default: one that goes to public addresses
-	Keys    func() *token.Keyring
+	Keys    *token.Keys
 }
 
 // Calendars reads specialists' calendars elsewhere. It is safe for concurrent use.
@@ -160,7 +160,7 @@ func find(ctx context.Context, r store.BusyCalendarReader, specialistID string) 
 func about(specialistID string) string { return "busy calendar of " + specialistID }
 
 func (ca *Calendars) open(b *store.BusyCalendar) (address string, ok bool) {
-	return ca.Keys().Open(b.Address, about(b.SpecialistID))
+	return ca.Keys.Current().Open(b.Address, about(b.SpecialistID))
 }
 
 // Set has the calendar at an address read from now on, in place of another. What was read of that counts until this one
@@ -177,7 +177,7 @@ func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, 
 	case u.Scheme == "http" && !ca.Fetcher.AllowsPrivate():
 		return record.Invalid("url", "must begin with https:// or webcal://: whoever has this address reads the calendar, so nobody on the way may")
 	}
-	b := store.BusyCalendar{SpecialistID: specialistID, Address: ca.Keys().Seal(address, about(specialistID)), SetAt: record.Now()}
+	b := store.BusyCalendar{SpecialistID: specialistID, Address: ca.Keys.Current().Seal(address, about(specialistID)), SetAt: record.Now()}
 	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: "specialist.busy_calendar_set", Subject: "specialist:" + specialistID},
 		func(tx store.Tx) error { return tx.PutBusyCalendar(ctx, b) })
 }
@@ -205,7 +205,7 @@ func (ca *Calendars) Seal(ctx context.Context) error {
 			if !ok { // it is to be typed again
 				continue
 			}
-			b.Address = ca.Keys().Seal(address, about(b.SpecialistID))
+			b.Address = ca.Keys.Current().Seal(address, about(b.SpecialistID))
 			if err := tx.PutBusyCalendar(ctx, b); err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}

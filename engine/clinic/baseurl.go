@@ -9,21 +9,20 @@ import (
 	"holdfast/store"
 )
 
-// # Where people find the pages
+// # The address of the pages
 //
-// The address that links begin with is said by whoever starts the server (--base-url), or else by the owner, in the setup or in
-// the settings. While nobody has said it, an answer goes by what its request was addressed to. A mail has no request to go by, and
-// what some request was addressed to is a stranger's to choose: it uses the address of this machine where that is the only one
-// that is listened on, and carries no link otherwise, since one that leads nowhere is worse than none.
+// Links begin with the address of the pages. --base-url sets it, or else the owner does, in the setup or in the settings. While no address
+// is set, an answer uses the address of its request. An email has no request, and any client can choose the address of one. So an email
+// uses the address of this machine if the server listens on no other one, and contains no link otherwise.
 
-// URLSource is who has said where people find the pages.
+// URLSource says what set the address of the pages.
 type URLSource string
 
-// Who can say it, the first before the others.
+// The sources, in their order of precedence.
 const (
 	URLFromStart    URLSource = "start"    // the server was started with it
 	URLFromSettings URLSource = "settings" // the owner
-	URLGuessed      URLSource = "guess"    // nobody
+	URLGuessed      URLSource = "guess"    // it is not set
 )
 
 // defaultPorts are those that browsers leave out of an origin.
@@ -49,10 +48,7 @@ func ParseBaseURL(s string) (string, error) {
 	return "", fmt.Errorf("%q should be a scheme and a host and nothing more, such as https://book.example.org", s)
 }
 
-// GiveBaseURL says where people find the pages, over what the settings say. It is called before the first request.
-func (cl *Clinic) GiveBaseURL(origin string) { cl.givenURL = origin }
-
-// GuessBaseURL says where this machine finds the pages, for links of mails while nobody has said more.
+// GuessBaseURL sets the address under which this machine reaches the pages. Links in emails use it while no other address is set.
 func (cl *Clinic) GuessBaseURL(origin string) { cl.guessedURL.Store(&origin) }
 
 // BaseURL is where people find the pages, without a slash at the end, and who has said so; empty while nobody has.

@@ -28,29 +28,45 @@ import (
 	"time"
 
 	"holdfast/engine/record"
-	"holdfast/holds"
 	"holdfast/store"
 )
 
-// Clinic is the schedule and whoever changes it. It is safe for concurrent use.
+// Clinic reads and changes the schedule. It is safe for concurrent use.
 type Clinic struct {
 	store    store.Store
-	holds    holds.Backend
 	log      *slog.Logger
+	events   record.Publisher
+	hooks    Hooks
 	schedule scheduleCache
 
-	givenURL   string                 // see GiveBaseURL
+	givenURL   string                 // Options.BaseURL
 	guessedURL atomic.Pointer[string] // see GuessBaseURL
+}
 
-	// SpecialistChanged is told after a specialist was stored or archived. It is set before the first change.
+// Hooks are the functions of packages above this one that a change of the schedule calls. All of them are required.
+type Hooks struct {
+	// SpecialistChanged runs after the commit that stored or archived a specialist. The calls are in the order of the commits of this node.
 	SpecialistChanged func(context.Context, store.Specialist)
 }
 
-// New returns a Clinic that has read nothing yet: ReadSchedule comes first.
-func New(s store.Store, h holds.Backend, log *slog.Logger) *Clinic {
-	e := &Clinic{store: s, holds: h, log: log, SpecialistChanged: func(context.Context, store.Specialist) {}}
-	e.schedule.clock.Store(uint64(time.Now().UnixMilli()))
-	return e
+// Options configure a Clinic.
+type Options struct {
+	Store   store.Store
+	Logger  *slog.Logger
+	Events  record.Publisher
+	BaseURL string // the address of the pages; see ParseBaseURL. Empty: the settings decide
+	Hooks   Hooks
+}
+
+// New returns a Clinic without a schedule. Call ReadSchedule before its other methods. The error names a wrong BaseURL.
+func New(o Options) (*Clinic, error) {
+	given, err := ParseBaseURL(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	cl := &Clinic{store: o.Store, log: o.Logger, events: o.Events, hooks: o.Hooks, givenURL: given}
+	cl.schedule.clock.Store(uint64(time.Now().UnixMilli()))
+	return cl, nil
 }
 
 // UpdateClinic lets edit change the clinic itself. *ValidationError.

@@ -69,7 +69,7 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 		return Imported{}, err
 	}
 	for _, p := range rows.specialists {
-		cl.SpecialistChanged(context.WithoutCancel(ctx), p)
+		cl.hooks.SpecialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return n, nil
 }

@@ -44,7 +44,7 @@ func (s *Schedule) HasInactive(resources []string) bool {
 type scheduleCache struct {
 	current atomic.Pointer[Schedule]
 	clock   atomic.Uint64 // the last generation given out; starts at the wall clock in ms so that restarts differ
-	change  sync.Mutex    // one change at a time, so that SpecialistChanged hears of changes in their order
+	change  sync.Mutex    // one change at a time, so that SpecialistChanged is called in the order of the commits
 
 	mu          sync.RWMutex
 	generations map[string]uint64 // by appointment type; a type that is missing is at base
@@ -234,14 +234,6 @@ func union(a, b []string) []string {
 	return slices.Compact(all)
 }
 
-// Publish tells the watchers. A failure costs them a live update and nothing else, so it is logged and not returned.
-func (cl *Clinic) Publish(ctx context.Context, ev holds.Event) {
-	ev.At = time.Now().UTC()
-	if err := cl.holds.Publish(ctx, ev); err != nil {
-		cl.log.Warn("event not published; pages catch up at their next request", "kind", ev.Kind, "error", err)
-	}
-}
-
 func OfSchedule(c store.Change) bool {
 	return c.Noun == store.NounClinic || c.Noun == store.NounAppointmentType || c.Noun == store.NounSpecialist
 }
@@ -275,7 +267,7 @@ func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	}
 	generation := cl.MoveGenerations(types...)
 	for _, id := range union(specialists, nil) {
-		cl.Publish(ctx, holds.Event{
+		cl.events.Publish(ctx, holds.Event{
 			Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation,
 			AppointmentTypeIDs: union(before.TypesOf(id), after.TypesOf(id)), // a type that was just taken away is told as well
 		})

@@ -65,7 +65,7 @@ func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id 
 	})
 	if err == nil {
 		p.Active = false
-		cl.SpecialistChanged(context.WithoutCancel(ctx), p)
+		cl.hooks.SpecialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return err
 }
@@ -106,7 +106,7 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action,
 		return endSignInsOf(ctx, tx, p.ID)
 	})
 	if err == nil {
-		cl.SpecialistChanged(context.WithoutCancel(ctx), p)
+		cl.hooks.SpecialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return p, err
 }

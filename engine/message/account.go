@@ -85,7 +85,7 @@ func (ms *Messages) AccountChanged(ctx context.Context, tx store.Tx, before, aft
 			add(mailAddress)
 		}
 	}
-	return func() { ms.outbound.HandOver(calls...) }, booking.WritePromises(ctx, tx, at, calls...)
+	return func() { ms.outbound.Enqueue(calls...) }, booking.WritePromises(ctx, tx, at, calls...)
 }
 
 // deliverAccountMail writes one mail to a member of staff, in the clinic's language, and sends it.

@@ -29,32 +29,22 @@ type MailServer struct {
 	messages *Messages
 	outbound *outbound.Outbound
 	log      *slog.Logger
-	mailer   *notice.Mailer        // nil: no mail is sent, whatever is chosen
-	trials   *notice.Mailer        // for them alone
-	keys     func() *token.Keyring // as they are now
-	trying   chan struct{}         // room for so many trials at a time
-	changed  chan struct{}         // room for one signal
+	mailer   *notice.Mailer // nil: no mail is sent, whatever is chosen
+	trials   *notice.Mailer // for them alone
+	keys     *token.Keys
+	trying   chan struct{} // limits the concurrent trials
+	changed  chan struct{} // room for one signal
 	used     atomic.Pointer[notice.Server]
 }
 
-// MailServerOptions are what a MailServer is made of.
-type MailServerOptions struct {
-	Clinic   *clinic.Clinic
-	Messages *Messages
-	Outbound *outbound.Outbound
-	Logger   *slog.Logger
-	Mailer   *notice.Mailer
-	Keys     func() *token.Keyring
-}
-
-// NewMailServer returns a MailServer that has not read what was chosen: Follow does.
-func NewMailServer(o MailServerOptions) *MailServer {
-	trials := o.Mailer
+// newMailServer returns a MailServer that sends by mailer until Follow reads the choice. Without a mailer no email is sent.
+func newMailServer(ms *Messages, mailer *notice.Mailer, keys *token.Keys) *MailServer {
+	trials := mailer
 	if trials == nil {
-		trials, _ = notice.NewMailer(notice.MailOptions{}) // which refuses wrong addresses, and is given none
+		trials, _ = notice.NewMailer(notice.MailOptions{}) // it returns an error for wrong addresses only, and gets none
 	}
 	return &MailServer{
-		clinic: o.Clinic, messages: o.Messages, outbound: o.Outbound, log: o.Logger, mailer: o.Mailer, trials: trials, keys: o.Keys,
+		clinic: ms.clinic, messages: ms, outbound: ms.outbound, log: ms.log, mailer: mailer, trials: trials, keys: keys,
 		trying: make(chan struct{}, 2), changed: make(chan struct{}, 1),
 	}
 }
@@ -90,7 +80,7 @@ func (ch *MailServer) password(s *notice.Server) (password string, isReadable bo
 	if s.Sealed == "" {
 		return "", true
 	}
-	return ch.keys().Open(s.Sealed, use(s))
+	return ch.keys.Current().Open(s.Sealed, use(s))
 }
 
 // use is what a password is sealed for.
@@ -140,7 +130,7 @@ func (ch *MailServer) Put(ctx context.Context, actor record.Actor, w MailServerW
 	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(before *notice.Server) (*notice.Server, error) {
 		s, password, err := ch.complete(w, before)
 		if err == nil && password != "" {
-			s.Sealed = ch.keys().Seal(password, use(s))
+			s.Sealed = ch.keys.Current().Seal(password, use(s))
 		}
 		return s, err
 	})
@@ -167,7 +157,7 @@ func (ch *MailServer) Seal(ctx context.Context) error {
 			return before, nil
 		}
 		after := *before
-		after.Sealed = ch.keys().Seal(password, use(before))
+		after.Sealed = ch.keys.Current().Seal(password, use(before))
 		return &after, nil
 	})
 }

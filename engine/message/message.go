@@ -31,11 +31,14 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
+	"holdfast/engine/token"
 	"holdfast/store"
 )
 
-// Messages tells people and programs. It is safe for concurrent use.
+// Messages notifies people and programs. It is safe for concurrent use.
 type Messages struct {
+	Server *MailServer // the mail server that an owner chooses
+
 	store     store.Store
 	log       *slog.Logger
 	clinic    *clinic.Clinic
@@ -54,7 +57,7 @@ type Transport struct {
 	From   string         // sender address; default: the clinic's own
 }
 
-// Options are what a Messages is made of.
+// Options configure a Messages.
 type Options struct {
 	Store     store.Store
 	Logger    *slog.Logger
@@ -62,11 +65,13 @@ type Options struct {
 	Booking   *booking.Booking
 	Outbound  *outbound.Outbound
 	Transport Transport
+	Keys      *token.Keys // seal the password of the mail server
 }
 
 // New returns a Messages, and makes it what outbound delivers mail and webhooks by. Without a queue nobody is told.
 func New(o Options) *Messages {
 	ms := &Messages{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, transport: o.Transport}
+	ms.Server = newMailServer(ms, o.Transport.Mailer, o.Keys)
 	if !o.Outbound.HasQueue() {
 		ms.transport.Mailer, ms.transport.Hooks = nil, nil
 	}

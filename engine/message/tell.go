@@ -61,7 +61,7 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 		return once.Remember(ctx, tx, a, now)
 	})
 	if err == nil {
-		ms.outbound.HandOver(calls...)
+		ms.outbound.Enqueue(calls...)
 	}
 	return err
 }

@@ -133,7 +133,7 @@ func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) 
 	}
 	if disabled {
 		ms.log.Warn("webhook disabled: its receiver answered 410", "webhook", w.ID)
-		ms.outbound.HandOver(calls...)
+		ms.outbound.Enqueue(calls...)
 	}
 	return outbound.Outcome{End: outbound.NotNeeded, Detail: notice.ErrGone.Error() + "; the webhook was disabled"}
 }

@@ -145,7 +145,7 @@ func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
 	}
 	for _, id := range specialistIDs {
 		generation := tm.clinic.MoveGenerations(tm.clinic.Serves(id)...)
-		tm.clinic.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation})
+		tm.events.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation})
 	}
 }
 

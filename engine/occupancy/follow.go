@@ -29,10 +29,10 @@ func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 		}
 		tm.markBusy(ctx, s, c.After)
 		if c.Before != nil {
-			tm.clinic.Publish(ctx, holds.Event{Kind: holds.EventCancel, Span: availability.TakenSpan(c.Before), Resources: holds.IDs(c.Before.Resources), Owner: record.SpelledOwner(c.Owner)})
+			tm.events.Publish(ctx, holds.Event{Kind: holds.EventCancel, Span: availability.TakenSpan(c.Before), Resources: holds.IDs(c.Before.Resources), Owner: record.SpelledOwner(c.Owner)})
 		}
 	}
-	tm.clinic.Publish(ctx, holds.Event{
+	tm.events.Publish(ctx, holds.Event{
 		Kind: holds.EventAppointment, Span: availability.TakenSpan(&c.Stands), Resources: holds.IDs(c.Stands.Resources), AppointmentID: c.ID, Version: c.Version, Reason: holds.Reason(c.What),
 	})
 }

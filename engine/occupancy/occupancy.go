@@ -32,6 +32,7 @@ import (
 	"time"
 
 	"holdfast/engine/clinic"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -42,6 +43,7 @@ type Time struct {
 	holds  holds.Backend // its busy bits
 	log    *slog.Logger
 	clinic *clinic.Clinic
+	events record.Publisher
 
 	appointments appointments
 	closed       closures
@@ -50,8 +52,8 @@ type Time struct {
 
 // New returns a Time that knows nothing yet: it reads what it is asked for, and follows what it is told. openingsMaxAge is how old
 // the practice system's openings may be and still be believed.
-func New(s store.Store, live holds.Backend, log *slog.Logger, c *clinic.Clinic, openingsMaxAge time.Duration) *Time {
-	tm := &Time{store: s, holds: live, log: log, clinic: c}
+func New(s store.Store, live holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher, openingsMaxAge time.Duration) *Time {
+	tm := &Time{store: s, holds: live, log: log, clinic: c, events: events}
 	tm.appointments.filled, tm.appointments.freed = tm.fillBusy, tm.clearBusy
 	tm.closed.changed = make(chan struct{}, 1)
 	tm.open.maxAge = openingsMaxAge

@@ -148,7 +148,7 @@ func (tm *Time) tellOpenings(ctx context.Context, appointmentTypeID string) {
 	generation := tm.clinic.MoveGenerations(appointmentTypeID)
 	if t := tm.clinic.Current().Types[appointmentTypeID]; t != nil {
 		for _, a := range t.Specialists {
-			tm.clinic.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: a.SpecialistID}, Generation: generation})
+			tm.events.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: a.SpecialistID}, Generation: generation})
 		}
 	}
 }

@@ -162,7 +162,7 @@ func (out *Outbound) tryDirect(ctx context.Context, d *direct) Attempted {
 	op, c, _ := out.conclude(ctx, op, o, nil)
 	if op.Status == store.OperationCompleted && c != nil {
 		out.noteNow(ctx, d, c, &r)
-		out.HandOver(c.Calls...)
+		out.Enqueue(c.Calls...)
 	}
 	return r
 }

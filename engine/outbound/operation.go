@@ -163,7 +163,7 @@ func deliveryState(op *store.Operation) string {
 // settle makes an outcome durable and hands over what follows from it.
 func (out *Outbound) settle(ctx context.Context, op store.Operation, o Outcome) {
 	if _, c, _ := out.conclude(ctx, op, o, nil); c != nil { // without a step there is no error
-		out.HandOver(c.Calls...)
+		out.Enqueue(c.Calls...)
 	}
 }
 

@@ -79,12 +79,11 @@ type Options struct {
 	Wall         func() time.Time // the wall clock; nil: time.Now
 }
 
-// New returns an Outbound, and makes it what bookings tell the outside by. Work is to be run for anything to be delivered.
+// New returns an Outbound. The functions of Work deliver its operations.
 func New(o Options) *Outbound {
 	e := &Outbound{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, Options: o}
 	e.started = e.Now()
 	e.prepareOutbound()
-	o.Booking.Outside = e
 	return e
 }
 

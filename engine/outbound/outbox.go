@@ -52,8 +52,8 @@ const (
 	relayRetry = 2 * time.Second
 )
 
-// HandOver gives committed promises to the relay. It never blocks.
-func (out *Outbound) HandOver(calls ...booking.Promise) {
+// Enqueue gives committed operations to the relay. It never blocks.
+func (out *Outbound) Enqueue(calls ...booking.Promise) {
 	if out.Queue == nil || len(calls) == 0 {
 		return
 	}

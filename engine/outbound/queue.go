@@ -216,7 +216,7 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 			return record.Audit(ctx, tx, out.Now(), actor, "operation.exists", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
 		})
 		if c != nil {
-			out.HandOver(c.Calls...)
+			out.Enqueue(c.Calls...)
 		}
 		return err
 	})
@@ -277,7 +277,7 @@ func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Op
 			return err
 		}
 		if c != nil {
-			out.HandOver(c.Calls...)
+			out.Enqueue(c.Calls...)
 		}
 	}
 	return out.Queue.Remove(context.WithoutCancel(ctx), op.ID)
@@ -317,7 +317,7 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 		return err
 	}
 	if c != nil {
-		out.HandOver(c.Calls...)
+		out.Enqueue(c.Calls...)
 	}
 	out.WakeFor(op.Kind)
 	out.keep(ctx, op, "retried", op.LastError)

@@ -114,8 +114,8 @@ func (out *Outbound) MarkUpstream(before, a *store.Appointment, kind string) {
 	}
 }
 
-// Promised lists the operations that a change promises: upstream, by mail and to webhooks. Without a queue there are none.
-func (out *Outbound) Promised(c *booking.Change) []booking.Promise {
+// Operations returns the operations that a change requires: upstream writes, emails and webhooks. Without a queue there are none.
+func (out *Outbound) Operations(c *booking.Change) []booking.Promise {
 	if out.Queue == nil {
 		return nil
 	}

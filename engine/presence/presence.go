@@ -36,13 +36,14 @@ type Presence struct {
 	holds     holds.Backend
 	log       *slog.Logger
 	clinic    *clinic.Clinic
+	events    record.Publisher
 	presence  presenceState
 	requested chan struct{} // a session was asked for
 }
 
-// New returns a Presence with these times. Seed is to be called before anybody asks.
-func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, o Options) *Presence {
-	return &Presence{store: s, holds: h, log: log, clinic: c, presence: presenceState{options: o.withDefaults()}, requested: make(chan struct{}, 1)}
+// New returns a Presence with these times. Call Seed before the first request.
+func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher, o Options) *Presence {
+	return &Presence{store: s, holds: h, log: log, clinic: c, events: events, presence: presenceState{options: o.withDefaults()}, requested: make(chan struct{}, 1)}
 }
 
 // Options are the times of presence; the zero value of each is its default. RequirePing and StaleAfter can be
@@ -325,7 +326,7 @@ func mirrorOf(all []store.PresenceMirror, specialistID string) store.PresenceMir
 }
 
 func (pr *Presence) publishPresence(ctx context.Context, specialistID, change string) {
-	pr.clinic.Publish(ctx, holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: specialistID}, Reason: holds.Reason(change)})
+	pr.events.Publish(ctx, holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: specialistID}, Reason: holds.Reason(change)})
 }
 
 // FollowActive keeps presence in step when a specialist is switched off or on, or archived: who is switched off is no longer

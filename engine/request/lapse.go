@@ -63,7 +63,7 @@ func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 		})
 		switch {
 		case err == nil:
-			rq.outbound.HandOver(mail...)
+			rq.outbound.Enqueue(mail...)
 		case !errors.Is(err, store.ErrNotFound): // else it was decided about, or told of, meanwhile
 			return err
 		}

@@ -165,7 +165,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 	if err != nil {
 		return Booked{}, err
 	}
-	rq.outbound.HandOver(mail...)
+	rq.outbound.Enqueue(mail...)
 	return Booked{Request: &asked}, nil
 }
 
@@ -324,7 +324,7 @@ func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, 
 		return r, err
 	}
 	if told {
-		rq.outbound.HandOver(mail...)
+		rq.outbound.Enqueue(mail...)
 	}
 	rq.letGo(ctx, &r)
 	return r, nil

@@ -61,7 +61,7 @@ func (se *Series) Book(ctx context.Context, r Request) ([]store.Appointment, err
 		made[i] = booking.NewAppointment(&booking.Request{Patient: r.Patient, Intake: intake, Locale: r.Locale, Source: r.Source}, h.Span, h.Resources.List()...)
 		made[i].SeriesID, ids[i] = id, made[i].ID
 		made[i].Place = s.PlaceAt(made[i].SpecialistID, made[i].SlotStart)
-		se.booking.Outside.MarkUpstream(nil, &made[i], booking.ChangeCreated)
+		se.booking.MarkUpstream(nil, &made[i], booking.ChangeCreated)
 	}
 	var calls []booking.Promise
 	place := -1
@@ -88,7 +88,7 @@ func (se *Series) Book(ctx context.Context, r Request) ([]store.Appointment, err
 		}
 		return nil, err
 	}
-	se.booking.Outside.HandOver(calls...)
+	se.booking.Enqueue(calls...)
 	for i, h := range held {
 		se.booking.Confirm(ctx, h.Hold, made[i])
 	}

@@ -65,7 +65,7 @@ func (se *Series) commit(ctx context.Context, tx store.Tx, f *From, kind, reason
 		*place = i
 		before, after := &all[i].before, &all[i].after
 		after.UpdatedAt = now
-		se.booking.Outside.MarkUpstream(before, after, kind)
+		se.booking.MarkUpstream(before, after, kind)
 		if err := tx.UpdateAppointment(ctx, *after); err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func (se *Series) CancelFrom(ctx context.Context, f From, reason string) ([]stor
 	if err != nil {
 		return nil, err
 	}
-	se.booking.Outside.HandOver(calls...)
+	se.booking.Enqueue(calls...)
 	return done, nil
 }
 
@@ -285,7 +285,7 @@ func (se *Series) MoveFrom(ctx context.Context, r Move) ([]store.Appointment, er
 		}
 		return nil, err
 	}
-	se.booking.Outside.HandOver(calls...)
+	se.booking.Enqueue(calls...)
 	done := make([]store.Appointment, len(all))
 	for at, i := range order {
 		done[i] = all[at].after

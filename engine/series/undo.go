@@ -32,13 +32,11 @@ func (se *Series) Undo(ctx context.Context, f From) ([]store.Appointment, error)
 	if err != nil {
 		return nil, err
 	}
-	if giveWay := se.booking.GiveWay; giveWay != nil {
-		var times []holds.Span
-		for i := range all {
-			times = append(times, all[i].was.Times(all[i].span)...)
-		}
-		defer giveWay(ctx, times...)()
+	var times []holds.Span
+	for i := range all {
+		times = append(times, all[i].was.Times(all[i].span)...)
 	}
+	defer se.booking.BeforeUndo(ctx, times...)()
 	if err := se.claimAgain(ctx, all); err != nil {
 		se.releaseUndone(ctx, all, holds.ReasonReleased)
 		return nil, err
@@ -87,13 +85,13 @@ func (se *Series) Undo(ctx context.Context, f From) ([]store.Appointment, error)
 		se.releaseUndone(ctx, all, reason)
 		return nil, err
 	}
-	se.booking.Outside.HandOver(calls...)
+	se.booking.Enqueue(calls...)
 	back := make([]store.Appointment, len(all))
 	for at, i := range order {
 		if back[i] = done[at].after; all[i].hold != nil {
 			se.booking.Confirm(ctx, *all[i].hold, back[i])
 		} else {
-			se.clinic.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: all[i].span})
+			se.booking.AnnounceConfirm(ctx, all[i].span)
 		}
 	}
 	return back, nil

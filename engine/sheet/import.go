@@ -84,7 +84,7 @@ func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor 
 	if err != nil {
 		return nil, err
 	}
-	sh.booking.Outside.HandOver(calls...)
+	sh.booking.Enqueue(calls...)
 	return f, nil
 }
 

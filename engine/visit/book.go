@@ -336,7 +336,7 @@ func (v *Visits) write(ctx context.Context, s *clinic.Schedule, w *slot, r *Requ
 		made[i].VisitID, ids[i] = id, made[i].ID
 		made[i].CreatedAt, made[i].UpdatedAt = made[0].CreatedAt, made[0].CreatedAt
 		made[i].Place = s.PlaceAt(made[i].SpecialistID, made[i].SlotStart)
-		v.booking.Outside.MarkUpstream(nil, &made[i], booking.ChangeCreated)
+		v.booking.MarkUpstream(nil, &made[i], booking.ChangeCreated)
 	}
 	var calls []booking.Promise
 	err := v.store.Write(ctx, func(tx store.Tx) error {
@@ -360,7 +360,7 @@ func (v *Visits) write(ctx context.Context, s *clinic.Schedule, w *slot, r *Requ
 	for range made {
 		v.booking.CountWrite(r.Source, nil)
 	}
-	v.booking.Outside.HandOver(calls...)
+	v.booking.Enqueue(calls...)
 	v.booking.Confirm(ctx, *h, made[0])
 	return made, nil
 }

@@ -96,7 +96,7 @@ func (v *Visits) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, err
 	if err != nil {
 		return nil, err
 	}
-	v.booking.Outside.HandOver(calls...)
+	v.booking.Enqueue(calls...)
 	return done, nil
 }
 
@@ -196,7 +196,7 @@ func (v *Visits) writeMove(ctx context.Context, r *Move, w *slot, h *holds.Hold,
 		return r.Once.Remember(ctx, tx, done, at)
 	})
 	if err == nil {
-		v.booking.Outside.HandOver(calls...)
+		v.booking.Enqueue(calls...)
 	}
 	return done, stays, err
 }

@@ -118,13 +118,11 @@ func (v *Visits) claimAgain(ctx context.Context, list []undoing) (holds.Hold, er
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	if v.booking.GiveWay != nil {
-		var times []holds.Span
-		for i := range list {
-			was := &list[i].was
-			times = append(times, was.Times(availability.SpanOf(w.types[i], was.SpecialistID, was.SlotStartDate))...)
-		}
-		defer v.booking.GiveWay(ctx, times...)()
+	var times []holds.Span
+	for i := range list {
+		was := &list[i].was
+		times = append(times, was.Times(availability.SpanOf(w.types[i], was.SpecialistID, was.SlotStartDate))...)
 	}
+	defer v.booking.BeforeUndo(ctx, times...)()
 	return v.claimPinned(ctx, k, &found, first.SlotStartDate, record.NewOwner(), false)
 }

@@ -88,7 +88,7 @@ func (v *Visits) commit(ctx context.Context, tx store.Tx, change booking.Change,
 		before, after := &all[i].before, &all[i].after
 		after.UpdatedAt = change.At
 		after.Place = v.clinic.Current().PlaceAt(after.SpecialistID, after.SlotStart)
-		v.booking.Outside.MarkUpstream(before, after, change.Kind)
+		v.booking.MarkUpstream(before, after, change.Kind)
 		if err := tx.UpdateAppointment(ctx, *after); err != nil {
 			return nil, nil, err
 		}

@@ -104,7 +104,7 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 	for _, o := range replaced {
 		w.end(o)
 	}
-	w.Outbound.HandOver(mail...)
+	w.Outbound.Enqueue(mail...)
 	return e, nil
 }
 

@@ -213,7 +213,7 @@ func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bo
 	if err != nil {
 		return err
 	}
-	w.Outbound.HandOver(mail...)
+	w.Outbound.Enqueue(mail...)
 	w.letGo(ctx, o)
 	return nil
 }
@@ -247,10 +247,10 @@ func (w *Waitlist) ReleaseErased(ctx context.Context, open []store.WaitlistOffer
 	}
 }
 
-// giveWay withdraws what was offered of some times a moment ago, so that the change that has made them free can be taken back: also an
-// offer of another specialist's time that keeps a room of them. Until done is called nothing is offered here: it would be offered
-// again before it is taken back.
-func (w *Waitlist) giveWay(ctx context.Context, times ...holds.Span) (done func()) {
+// BeforeUndo withdraws the offers of some times that have not been emailed yet, so that the change that freed the times can be undone.
+// It includes offers of other specialists' times that hold a room of them. Until the caller calls done, this node makes no offers: it
+// would offer the times again before they are claimed.
+func (w *Waitlist) BeforeUndo(ctx context.Context, times ...holds.Span) (done func()) {
 	select {
 	case w.turn <- struct{}{}:
 		done = func() { <-w.turn }

@@ -50,7 +50,7 @@ func (w *Waitlist) offer(ctx context.Context, e *store.WaitlistEntry, h holds.Ho
 	if err != nil {
 		return o, err
 	}
-	w.Outbound.HandOver(mail...)
+	w.Outbound.Enqueue(mail...)
 	return o, nil
 }
 

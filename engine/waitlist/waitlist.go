@@ -60,11 +60,9 @@ type Options struct {
 	ToFiles  bool // what becomes free is offered although mail only becomes files
 }
 
-// New returns a Waitlist. An undo takes back what it has kept a moment ago.
+// New returns a Waitlist.
 func New(o Options) *Waitlist {
-	w := &Waitlist{Options: o, woken: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
-	o.Booking.GiveWay = w.giveWay
-	return w
+	return &Waitlist{Options: o, woken: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 }
 
 // KeepEnded is how long an entry is kept after its end, for whoever asks who was offered what.

@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"holdfast/engine"
+	"holdfast/engine/clinic"
 	"holdfast/engine/openid"
 	"holdfast/engine/openid/openidtest"
 	"holdfast/store"
@@ -19,7 +20,9 @@ func TestAnOwnerSignsInWithTheIdentityProvider(t *testing.T) {
 	t.Parallel()
 	provider := (&openidtest.Provider{ClientID: "holdfast", Secret: "right"}).Serve(t)
 	h := newHouseWith(t, engine.Options{OpenID: openid.NewClient(provider.Roots)}, web.Options{})
-	h.engine.Clinic.GiveBaseURL(h.url)
+	if _, err := h.engine.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.BaseURL = h.url }); err != nil {
+		t.Fatal(err)
+	}
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#settings")
 	p.there("#openid-issuer")
