@@ -5,7 +5,7 @@ COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
 ARG VERSION=dev
-RUN CGO_ENABLED=0 go build $(cat deploy/dist/build.flags) -ldflags "-s -w -funcalign=16 -X main.version=${VERSION}" -o /out/holdfast . \
+RUN CGO_ENABLED=0 go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/holdfast . \
  && mkdir -p /out/etc/ssl/certs && cp /etc/ssl/certs/ca-certificates.crt /out/etc/ssl/certs/ \
  && mkdir -p /owned && mkdir -m 0700 /owned/data && mkdir -m 0700 /owned/tmp
 

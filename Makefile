@@ -20,9 +20,7 @@
 
 VERSION     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
-# Functions begin at multiples of 16 bytes, not of 32, and what runs now and then is not inlined (docs/decisions/0071).
-LDFLAGS     := -s -w -funcalign=16 -X main.version=$(VERSION)
-BUILDFLAGS  := $(shell cat deploy/dist/build.flags)
+LDFLAGS     := -s -w -X main.version=$(VERSION)
 # 32 MB, stripped. A larger program has lost the linker's pruning, or gained a dependency.
 MAX_BINARY  := 32000000
 
@@ -99,7 +97,7 @@ prove:
 
 # What is embedded is committed: after a change of web/ui, `make pages` comes first.
 build:
-	go build $(BUILDFLAGS) -ldflags '$(LDFLAGS)' -o holdfast .
+	go build -trimpath -ldflags '$(LDFLAGS)' -o holdfast .
 	@size=$$(stat -c %s holdfast 2>/dev/null || stat -f %z holdfast); echo "holdfast: $$size bytes"; \
 	  if [ $$size -gt $(MAX_BINARY) ]; then echo "the binary is larger than $(MAX_BINARY) bytes"; exit 1; fi
 	@$(MAKE) --no-print-directory pruned

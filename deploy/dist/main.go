@@ -9,7 +9,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
-	_ "embed"
 	"errors"
 	"flag"
 	"fmt"
@@ -31,11 +30,6 @@ var targets = []target{
 }
 
 func (t target) String() string { return t.system + "/" + t.machine }
-
-// buildFlags are those of go build wherever the program is built to be used: here, in the Makefile and in the Dockerfile.
-//
-//go:embed build.flags
-var buildFlags string
 
 // options are what a release is made of.
 type options struct {
@@ -132,8 +126,8 @@ func (o *options) make(ctx context.Context, t target) (made []string, err error)
 	if t.system == "windows" {
 		program += ".exe"
 	}
-	args := append([]string{"build", "-buildvcs=false"}, strings.Fields(buildFlags)...)
-	build := exec.CommandContext(ctx, "go", append(args, "-ldflags", "-s -w -funcalign=16 -buildid= -X main.version="+o.version, "-o", program, ".")...)
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w -buildid= -X main.version="+o.version,
+		"-o", program, ".")
 	build.Env = append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.machine, "GOARM=6", "GOAMD64=v1", "CGO_ENABLED=0", "GOFLAGS=")
 	build.Env = append(build.Env, o.env...)
 	if out, err := build.CombinedOutput(); err != nil {
