@@ -48,6 +48,16 @@ func backupSettings() []setting {
 			more: "See [copies of every minute](backup.md#copies-of-every-minute).",
 			set:  func(c *config, v string) (err error) { c.backups.every, err = parseBackupEvery(v); return err },
 		},
+		{
+			name: "after-rollback", fallback: "false", yes: true, audience: forServing,
+			group: "Backups", value: "true|false", help: "start after a snapshot of the data directory was put back",
+			more: "For one start. Every earlier booking is looked up in the practice-management system before it is written, and copies at " +
+				"`--backup-to` may be newer. See [after a rollback](backup.md#after-a-rollback-of-the-machine).",
+			set: func(c *config, v string) error {
+				c.afterRollback = v == "true"
+				return oneOf(v, "true", "false")
+			},
+		},
 	}, s3Settings()...)
 }
 

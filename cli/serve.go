@@ -56,6 +56,9 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := h.refuseRolledBack(c.Context(), cfg); err != nil {
+				return errors.Join(err, h.close())
+			}
 			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" { // one that an owner chose waits for a sender
 				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
 			}
@@ -168,6 +171,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
 		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Retention: cfg.keep,
 		Copies: h.dir.copies, LastBackup: func() (time.Time, error) { return h.lastGoodBackup(cfg.backups) }, LastCopy: h.lastCopy, BaseURL: cfg.baseURL,
+		AfterRollback: cfg.afterRollback,
 	}
 	if cfg.database == "" {
 		options.OnFatal = h.fail // a file that could not be written to stays so; a server on the network comes back

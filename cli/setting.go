@@ -42,9 +42,11 @@ type config struct {
 	outbound outbound.Limits
 	limits   web.Limits
 	keep     engine.Retention
-	backups  backupPlan
-	https    httpsConfig
-	upstream upstreamConfig
+
+	afterRollback bool // the data directory is older than what was copied and written upstream
+	backups       backupPlan
+	https         httpsConfig
+	upstream      upstreamConfig
 
 	smtpURL             string // empty: messages become files
 	mailFrom            string

@@ -81,6 +81,9 @@ func (k *trailKeeper) read(ctx context.Context, t *trail, recipient *age.X25519R
 
 // send puts a step into its place.
 func (k *trailKeeper) send(ctx context.Context, t *trail, made *madeStep) error {
+	if err := k.dir.noteCopied(k.second.String(), t.set, made.file); err != nil {
+		return err
+	}
 	if err := k.second.putStep(ctx, made.spool, t.set, made.file, made.sum, made.at); err != nil {
 		return fmt.Errorf("%s was not written: %w", filepath.Join(t.path, made.file), err)
 	}

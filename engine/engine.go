@@ -132,6 +132,8 @@ type Options struct {
 	Pace   outbound.Pace
 	// QueueRebuilt says that the queue began empty although there may be promises: what was attempted is not known.
 	QueueRebuilt bool
+	// AfterRollback says that the data may be older than what was written to the practice-management system.
+	AfterRollback bool
 	// Outbound are the times and limits of outbound calls.
 	Outbound outbound.Limits
 	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none, appointments are only here.
@@ -281,7 +283,7 @@ func arrange(o Options) (*Engine, error) {
 	e.Search = booking.NewSearch(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
-		Shared: o.Shared, Pace: o.Pace, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
+		Shared: o.Shared, Pace: o.Pace, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, AfterRollback: o.AfterRollback, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
 		Pacer: o.Pacer, AgentBound: o.AgentBound, OnFatal: o.OnFatal, Wall: o.wall,
 	})
 	e.Opening = opening.New(e.Outbound, e.Booking.Time, e.Clinic, o.Logger)

@@ -67,19 +67,30 @@ func (out *Outbound) lookUp(ctx context.Context, op *store.Operation, p *upstrea
 	}
 	switch {
 	case err == nil && len(list) == 1:
+		if !p.Doubt && !op.Unknown {
+			out.suspectRollback(op)
+		}
 		return Outcome{End: Delivered, Result: list[0].GUID}, true
 	case err == nil && len(list) > 1:
 		return Outcome{End: undecided, Detail: "the practice system has the appointment more than once; cancel those that are too many there"}, true
 	case err == nil, upstream.ReasonOf(err) == upstream.PatientUnknown:
 		return Outcome{}, false
-	case op.Unknown && tooLate(op, out.Now()):
-		return Outcome{End: undecided, Detail: upstream.Words(err)}, true
-	case class == upstream.NotSent:
-		return Outcome{End: Unreachable, Detail: upstream.Words(err)}, true
-	case class == upstream.RateLimited, upstream.IsSilent(err):
-		return out.putOff(op, p, err), true
 	}
-	return Outcome{End: lookupFailed, Detail: upstream.Words(err)}, true
+	return out.unanswered(op, p, err), true
+}
+
+// unanswered returns the outcome of a look-up that failed with err.
+func (out *Outbound) unanswered(op *store.Operation, p *upstreamPayload, err error) Outcome {
+	class := upstream.ClassOf(err)
+	switch {
+	case op.Unknown && tooLate(op, out.Now()):
+		return Outcome{End: undecided, Detail: upstream.Words(err)}
+	case class == upstream.NotSent:
+		return Outcome{End: Unreachable, Detail: upstream.Words(err)}
+	case class == upstream.RateLimited, upstream.IsSilent(err):
+		return out.putOff(op, p, err)
+	}
+	return Outcome{End: lookupFailed, Detail: upstream.Words(err)}
 }
 
 // putOff tries an operation again later, each time later than before: nobody answered, or asked to be left alone.

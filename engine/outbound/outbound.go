@@ -20,6 +20,7 @@
 //	outbox.go     promises, and the relay into the queue        lane.go          workers, one lane for each kind of far side
 //	operation.go  how an outcome changes an operation           direct.go        an attempt while an agent waits
 //	upstream*.go  the practice-management system                lookup.go        is it there?
+//	rollback.go   writes that only a later state of the data knows of
 //	rest.go       how long what is not there is left alone      ends.go          how many ended, and how
 //	unsaved.go    outcomes that the queue has not stored
 //	queue.go      what people see, decide and (retry.go) repeat clock.go         waits, when the clock is set
@@ -55,6 +56,7 @@ type Outbound struct {
 	directs    chan *direct                              // bookings to be tried while an agent waits
 	doubt      atomic.Int32                              // since the practice system answered well: how many writes nobody knows of
 	asks       *upstream.Pacer                           // spaces look-ups as Pacer spaces writes
+	rollback   rollback
 	clock      queueClock
 	ends       ends
 }
@@ -66,23 +68,25 @@ type Options struct {
 	Clinic  *clinic.Clinic
 	Booking *booking.Booking
 
-	Queue        store.Queue   // nil: nothing is ever called
-	Shared       bool          // other nodes use the same Store and Queue
-	Pace         Pace          // spaces calls of the practice system over all nodes; nil: this process is the only one that makes any
-	QueueRebuilt bool          // it began empty although there may be promises: what was attempted is not known
-	Keep         time.Duration // how long a finished operation stays in the queue
-	Limits       Limits
-	Upstream     Upstream // nil: appointments are only here
-	Pacer        *upstream.Pacer
-	AgentBound   time.Duration    // how long an agent waits for the answer to a booking
-	OnFatal      func(error)      // told when nothing can be written to the queue any more
-	Wall         func() time.Time // the wall clock; nil: time.Now
+	Queue         store.Queue   // nil: nothing is ever called
+	Shared        bool          // other nodes use the same Store and Queue
+	Pace          Pace          // spaces calls of the practice system over all nodes; nil: this process is the only one that makes any
+	QueueRebuilt  bool          // it began empty although there may be promises: what was attempted is not known
+	AfterRollback bool          // the data may be older than what was written upstream: find earlier writes there first
+	Keep          time.Duration // how long a finished operation stays in the queue
+	Limits        Limits
+	Upstream      Upstream // nil: appointments are only here
+	Pacer         *upstream.Pacer
+	AgentBound    time.Duration    // how long an agent waits for the answer to a booking
+	OnFatal       func(error)      // told when nothing can be written to the queue any more
+	Wall          func() time.Time // the wall clock; nil: time.Now
 }
 
 // New returns an Outbound. The functions of Work deliver its operations.
 func New(o Options) *Outbound {
 	e := &Outbound{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, Options: o}
 	e.started = e.Now()
+	e.rollback.known.Store(o.AfterRollback)
 	e.prepareOutbound()
 	return e
 }

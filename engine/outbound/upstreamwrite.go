@@ -60,6 +60,11 @@ func (out *Outbound) deliverWrite(ctx context.Context, op *store.Operation) Outc
 	if !wanted(&a, &p) {
 		return Outcome{End: NotNeeded}
 	}
+	if patient == "" && !op.Unknown && out.mayBeWritten(op, &p) {
+		if o, ends := out.findRolledBack(ctx, op, &p, &a); ends {
+			return o
+		}
+	}
 	if tooLate(op, out.Now()) {
 		return Outcome{End: Refused, Detail: tooLateDetail}
 	}
@@ -205,19 +210,26 @@ func (out *Outbound) addPatient(ctx context.Context, op *store.Operation, p *ups
 		}
 	}
 	op.Payload = p.json()
+	if out.recordPatient(ctx, a, p.Patient) != nil {
+		return out.soon("the patient was added and could not be recorded yet"), false
+	}
+	return Outcome{}, true
+}
+
+// recordPatient stores the upstream's GUID of the patient with an appointment that has none.
+func (out *Outbound) recordPatient(ctx context.Context, a *store.Appointment, guid string) error {
 	err := out.store.Write(ctx, func(tx store.Tx) error {
 		now, err := tx.Appointment(ctx, a.ID)
 		if err != nil || now.UpstreamPatientID != "" {
 			return err
 		}
-		now.UpstreamPatientID, now.UpdatedAt = p.Patient, out.Now()
+		now.UpstreamPatientID, now.UpdatedAt = guid, out.Now()
 		return tx.UpdateAppointment(ctx, now)
 	})
-	if err != nil {
-		return out.soon("the patient was added and could not be recorded yet"), false
+	if err == nil {
+		a.UpstreamPatientID = guid
 	}
-	a.UpstreamPatientID = p.Patient
-	return Outcome{}, true
+	return err
 }
 
 // knownPatient is the GUID that the same person was given for another appointment, or nothing.
