@@ -35,12 +35,12 @@ var layers = map[string][]string{
 	"docs/site":                {}, // a program of its own, run when the manual changes
 
 	// The packages of the engine: each imports only those after it, and record.
-	"engine":              {"engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
-	"engine/agent":        {"engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
+	"engine":              {"engine/words", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
+	"engine/agent":        {"engine/words", "engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
 	"engine/feed":         {"engine/message", "engine/booking", "engine/clinic", "engine/record", "store"},
 	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store"},
 	"engine/request":      {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
-	"engine/message":      {"engine/ical", "engine/token", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
+	"engine/message":      {"engine/words", "engine/ical", "engine/token", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
 	"engine/waitlist":     {"engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
 	"engine/outbound":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "engine/upstream", "store", "holds"},
 	"engine/opening":      {"engine/outbound", "engine/occupancy", "engine/clinic", "engine/availability", "engine/timed", "engine/upstream", "store"},
@@ -53,10 +53,12 @@ var layers = map[string][]string{
 	"engine/occupancy":    {"engine/clinic", "engine/availability", "engine/record", "engine/upstream", "store", "holds"},
 	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
 	"engine/account":      {"engine/openid", "engine/token", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
-	"engine/clinic":       {"engine/availability", "engine/record", "engine/notice", "engine/openid", "store", "holds"},
+	"engine/clinic":       {"engine/words", "engine/availability", "engine/record", "engine/notice", "engine/openid", "store", "holds"},
 	"engine/availability": {"store", "holds"},
 	"engine/ical":         {"store"}, // a date
 	"engine/record":       {"engine/timed", "store", "holds"},
+	"engine/words":        {}, // embeds the texts for people
+	"engine/words/...":    {"engine/words"},
 	"engine/upstream":     {}, "engine/notice": {}, "engine/openid": {}, "engine/token": {}, "engine/timed": {}, // the loop and the forgetting map of all
 	"engine/enginetest":   {"engine/booking", "engine/clinic", "store", "store/...", "holds", "holds/..."},
 	"engine/upstream/...": {"engine/upstream"},
@@ -76,7 +78,7 @@ var layers = map[string][]string{
 }
 
 // testsOnly are the directories that no program imports.
-var testsOnly = []string{"cli/clitest", "store/storetest", "store/postgres/postgrestest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
+var testsOnly = []string{"engine/words/wordstest", "cli/clitest", "store/storetest", "store/postgres/postgrestest", "store/bucket/buckettest", "holds/holdstest", "holds/node/nodetest", "holds/redis/redistest", "engine/enginetest", "engine/notice/noticetest", "engine/openid/openidtest", "web/certificate/acmetest", "web/pipetest", "web/simulation", "web/simulation/referee"}
 
 // standardLibraryOnly are the directories that import no third-party module, in tests neither.
 var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/upstream"}

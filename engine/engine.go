@@ -70,6 +70,7 @@ import (
 	"holdfast/engine/upstream"
 	"holdfast/engine/visit"
 	"holdfast/engine/waitlist"
+	"holdfast/engine/words"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -122,6 +123,9 @@ type Options struct {
 
 	// BaseURL is where people find the pages, such as https://book.example.org. Default: what the settings say.
 	BaseURL string
+
+	// Words are the texts for people in all languages. Default: those of the program.
+	Words *words.Catalog
 
 	Presence presence.Options
 
@@ -241,7 +245,7 @@ func arrange(o Options) (*Engine, error) {
 	}
 	events := publisher{o.Holds, o.Logger}
 	var err error
-	e.Clinic, err = clinic.New(clinic.Options{Store: o.Store, Logger: o.Logger, Events: events, BaseURL: o.BaseURL, Hooks: clinic.Hooks{
+	e.Clinic, err = clinic.New(clinic.Options{Store: o.Store, Logger: o.Logger, Events: events, BaseURL: o.BaseURL, Words: o.Words, Hooks: clinic.Hooks{
 		SpecialistChanged: func(ctx context.Context, p store.Specialist) { e.Presence.FollowActive(ctx, p) },
 	}})
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/downtime"
-	"holdfast/engine/message"
 	"holdfast/engine/record"
 	"holdfast/engine/sheet"
+	"holdfast/engine/words"
 	"holdfast/store"
 )
 
@@ -65,8 +65,7 @@ func (s *Server) getDowntimeKit(c *call) error {
 	if err != nil {
 		return err
 	}
-	language := s.language(c.r)
-	w := kitWriter{words: kitWords[language], language: language, kit: kit, zone: s.engine.Clinic.Zone()}
+	w := kitWriter{words: s.engine.Clinic.Words().Find(s.language(c.r)), kit: kit, zone: s.engine.Clinic.Zone()}
 	h := c.rw.Header()
 	name := func(ending string) []string {
 		return []string{`attachment; filename="plan-` + kit.From.String() + ending + `"`}
@@ -74,7 +73,7 @@ func (s *Server) getDowntimeKit(c *call) error {
 	switch format {
 	case "csv":
 		h["Content-Type"], h["Content-Disposition"] = []string{"text/csv; charset=utf-8"}, name(".csv")
-		text := "\ufeff" + csvLine(w.words.columns[:])
+		text := "\ufeff" + w.csvHead()
 		for i := range kit.Sheets {
 			text += w.csv(&kit.Sheets[i])
 		}
@@ -88,7 +87,7 @@ func (s *Server) getDowntimeKit(c *call) error {
 		c.status, c.out = http.StatusOK, w.page(style)
 		return nil
 	}
-	j := kitJSON{MadeAt: httpTime(kit.MadeAt), Clinic: kit.Clinic, From: kit.From.String(), To: kit.To.String(), CSVHead: csvLine(w.words.columns[:]), Sheets: make([]kitSheetJSON, len(kit.Sheets))}
+	j := kitJSON{MadeAt: httpTime(kit.MadeAt), Clinic: kit.Clinic, From: kit.From.String(), To: kit.To.String(), CSVHead: w.csvHead(), Sheets: make([]kitSheetJSON, len(kit.Sheets))}
 	for i := range kit.Sheets {
 		x := &kit.Sheets[i]
 		j.Sheets[i] = kitSheetJSON{x.Date.String(), x.SpecialistID, x.Specialist, appointmentsOn(x), w.sheet(x), w.csv(x)}
@@ -107,10 +106,27 @@ func appointmentsOn(x *downtime.Sheet) (n int) {
 
 // kitWriter writes the sheets of a kit in one language.
 type kitWriter struct {
-	words    *kitTexts
-	language string
-	kit      *downtime.Kit
-	zone     *time.Location // of the clinic
+	words *words.Language
+	kit   *downtime.Kit
+	zone  *time.Location // of the clinic
+}
+
+// The columns of a kit as a spreadsheet, and those of a sheet on paper.
+var (
+	kitColumns = []string{"date", "start", "end", "specialist", "kind", "name", "birthDate", "phone", "appointmentType", "room", "place", "notes"}
+	kitHeads   = []string{"time", "patient", "phone", "what", "room", "notes"}
+)
+
+// text returns a text of the plan.
+func (w *kitWriter) text(key string) string { return w.words.Text("plan." + key) }
+
+// csvHead returns the first line of a spreadsheet.
+func (w *kitWriter) csvHead() string {
+	cells := make([]string, len(kitColumns))
+	for i, column := range kitColumns {
+		cells[i] = w.text("column." + column)
+	}
+	return csvLine(cells)
 }
 
 // blankLines is how many empty lines are below a sheet, for those who come without an appointment.
@@ -130,7 +146,7 @@ func (w *kitWriter) csv(x *downtime.Sheet) string {
 	var b strings.Builder
 	for i := range x.Rows {
 		r := &x.Rows[i]
-		cells := []string{x.Date.String(), r.Start.In(x.Zone).Format("15:04"), r.End.In(x.Zone).Format("15:04"), x.Specialist, w.words.kinds[r.Kind], "", "", "", "", r.Rooms, r.Place, r.Reason}
+		cells := []string{x.Date.String(), r.Start.In(x.Zone).Format("15:04"), r.End.In(x.Zone).Format("15:04"), x.Specialist, w.text("kind." + string(r.Kind)), "", "", "", "", r.Rooms, r.Place, r.Reason}
 		if a := r.Appointment; a != nil {
 			cells[5], cells[6], cells[7], cells[8], cells[11] = a.Patient.Name, a.Patient.BirthDate, a.Patient.Phone, r.Type, w.notes(a)
 		}
@@ -146,10 +162,10 @@ func (w *kitWriter) csv(x *downtime.Sheet) string {
 func (w *kitWriter) notes(a *store.Appointment) string {
 	var said []string
 	if a.Overbook {
-		said = append(said, w.words.overbooked)
+		said = append(said, w.text("overbooked"))
 	}
 	if a.Intake.NewPatient {
-		said = append(said, w.words.newPatient)
+		said = append(said, w.text("newPatient"))
 	}
 	if a.Patient.Notes != "" {
 		said = append(said, a.Patient.Notes)
@@ -168,9 +184,9 @@ func (w *kitWriter) sheet(x *downtime.Sheet) string {
 		hours[i] = h.Start.String() + "–" + h.End.String()
 	}
 	date := time.Date(x.Date.Year, x.Date.Month, x.Date.Day, 0, 0, 0, 0, time.UTC)
-	b.WriteString(`<section class="plan-sheet"><header><h2>` + bdi(x.Specialist) + `</h2><p>` + esc(message.LongDay(w.language, date)) + `</p><p>` + esc(strings.Join(hours, ", ")) + `</p></header><table><thead><tr><td></td>`)
-	for _, head := range w.words.heads {
-		b.WriteString(`<th scope="col">` + esc(head) + `</th>`)
+	b.WriteString(`<section class="plan-sheet"><header><h2>` + bdi(x.Specialist) + `</h2><p>` + esc(w.words.Day(date)) + `</p><p>` + esc(strings.Join(hours, ", ")) + `</p></header><table><thead><tr><td></td>`)
+	for _, head := range kitHeads {
+		b.WriteString(`<th scope="col">` + esc(w.text("head."+head)) + `</th>`)
 	}
 	b.WriteString(`</tr></thead><tbody>`)
 	for i := range x.Rows {
@@ -181,7 +197,7 @@ func (w *kitWriter) sheet(x *downtime.Sheet) string {
 	}
 	made := w.kit.MadeAt.In(w.zone)
 	b.WriteString(`</tbody></table><footer><span>` + bdi(w.kit.Clinic) + `, ` + esc(x.Zone.String()) + `</span><span>` +
-		esc(strings.NewReplacer("{n}", strconv.Itoa(appointmentsOn(x)), "{day}", message.LongDay(w.language, made), "{time}", made.Format("15:04")).Replace(w.words.asOf)) + `</span></footer></section>`)
+		esc(w.words.Fill("plan.asOf", "n", strconv.Itoa(appointmentsOn(x)), "day", w.words.Day(made), "time", made.Format("15:04"))) + `</span></footer></section>`)
 	return b.String()
 }
 
@@ -189,7 +205,7 @@ func (w *kitWriter) row(b *strings.Builder, x *downtime.Sheet, r *downtime.Row) 
 	when := clinic.Clock(r.Start.In(x.Zone)) + "–" + clinic.Clock(r.End.In(x.Zone))
 	a := r.Appointment
 	if a == nil {
-		b.WriteString(`<tr class="` + string(r.Kind) + `"><td></td><td>` + when + `</td><td colspan="5">` + esc(w.words.kinds[r.Kind]))
+		b.WriteString(`<tr class="` + string(r.Kind) + `"><td></td><td>` + when + `</td><td colspan="5">` + esc(w.text("kind."+string(r.Kind))))
 		for _, more := range []string{r.Place, r.Reason} {
 			if more != "" {
 				b.WriteString(`: ` + bdi(more))
@@ -200,7 +216,7 @@ func (w *kitWriter) row(b *strings.Builder, x *downtime.Sheet, r *downtime.Row) 
 	}
 	born := ""
 	if date, err := store.ParseDate(a.Patient.BirthDate); err == nil {
-		born = ` <small>` + esc(w.words.born) + ` ` + time.Date(date.Year, date.Month, date.Day, 0, 0, 0, 0, time.UTC).Format(w.words.date) + `</small>`
+		born = ` <small>` + esc(w.text("born")) + ` ` + w.words.BirthDate(time.Date(date.Year, date.Month, date.Day, 0, 0, 0, 0, time.UTC)) + `</small>`
 	}
 	where := r.Rooms
 	if r.Place != "" {
@@ -212,10 +228,10 @@ func (w *kitWriter) row(b *strings.Builder, x *downtime.Sheet, r *downtime.Row) 
 // page is all sheets as a page that needs nothing else: it can be saved, and opened where there is no network.
 func (w *kitWriter) page(style []byte) []byte {
 	var b strings.Builder
-	title := esc(w.words.title + " – " + w.kit.Clinic)
-	b.WriteString(`<!doctype html><html lang="` + w.language + `"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>` + title + `</title><style>` + string(style) + `</style></head><body class="plan-alone"><main><h1>` + title + `</h1>`)
+	title := esc(w.text("title") + " – " + w.kit.Clinic)
+	b.WriteString(`<!doctype html><html lang="` + w.words.Tag + `"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>` + title + `</title><style>` + string(style) + `</style></head><body class="plan-alone"><main><h1>` + title + `</h1>`)
 	if len(w.kit.Sheets) == 0 {
-		b.WriteString(`<p>` + esc(w.words.none) + `</p>`)
+		b.WriteString(`<p>` + esc(w.text("none")) + `</p>`)
 	}
 	for i := range w.kit.Sheets {
 		b.WriteString(w.sheet(&w.kit.Sheets[i]))

@@ -83,12 +83,12 @@ var oddities = []string{
 	`"0000-00-00T00:00:00Z"`, `"9999-12-31T23:59:59+23:59"`, `"2026-11-23T09:00:00"`, `"../../etc/passwd"`, `"' OR 1=1 --"`, `"<script>"`, `"🦷"`, "\"\xff\xfe\"",
 }
 
-// words are the same for headers, queries and paths.
-var words = []string{"", " ", "\x00", "\xff", "%", "%zz", "%00", "-1", "1e9", "null", "..", "a/b", "🦷", "' OR 1=1 --", `"`, ",", ";q=", "Bearer", "W/\"\"", "managed", "\r\nX: y"}
+// oddValues are the same for headers, queries and paths.
+var oddValues = []string{"", " ", "\x00", "\xff", "%", "%zz", "%00", "-1", "1e9", "null", "..", "a/b", "🦷", "' OR 1=1 --", `"`, ",", ";q=", "Bearer", "W/\"\"", "managed", "\r\nX: y"}
 
 // bend does one wrong thing to the request.
 func (m *malformed) bend(r *rand.Rand) {
-	word := words[r.IntN(len(words))]
+	word := oddValues[r.IntN(len(oddValues))]
 	if r.IntN(8) == 0 {
 		word = strings.Repeat("A", 1<<r.IntN(14))
 	}

@@ -8,7 +8,6 @@ import (
 	"html"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 
 	"holdfast/engine/clinic"
@@ -151,20 +150,14 @@ func (s *Server) document(c *call, name, file string) error {
 	return nil
 }
 
-// language is the one that the page is declared to be in: asked for, preferred by the browser, or the clinic's.
+// language returns the tag of the language of a page: the one asked for, preferred by the browser, or the clinic's.
 func (s *Server) language(r *http.Request) string {
 	asked := []string{r.URL.Query().Get("lang")}
 	for item := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {
 		tag, _, _ := strings.Cut(item, ";")
 		asked = append(asked, strings.TrimSpace(tag))
 	}
-	for _, tag := range append(asked, s.engine.Clinic.Schedule().Clinic.Locale) {
-		language, _, _ := strings.Cut(strings.ToLower(tag), "-")
-		if slices.Contains(s.files.Languages, language) {
-			return language
-		}
-	}
-	return "en"
+	return s.engine.Clinic.Words().Find(append(asked, s.engine.Clinic.Schedule().Clinic.Locale)...).Tag
 }
 
 // bootJSON is what a page knows without asking.

@@ -7,15 +7,6 @@ import (
 	"strings"
 )
 
-// unknownPageTexts are the words of the page at an address that does not exist.
-type unknownPageTexts struct{ title, sentence, button string }
-
-var unknownPageWords = map[string]unknownPageTexts{
-	"en": {"Page not found", "There is no page at this address.", "Book an appointment"},
-	"de": {"Seite nicht gefunden", "Unter dieser Adresse gibt es keine Seite.", "Termin buchen"},
-	"es": {"Página no encontrada", "No hay ninguna página en esta dirección.", "Reservar una cita"},
-}
-
 // wantsPage reports whether a request is a browser's for a page: it names text/html, which programs and the pages' own requests do not.
 func wantsPage(r *http.Request) bool {
 	return safe(r.Method) && strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html")
@@ -27,11 +18,8 @@ func (s *Server) unknownPage(c *call) error {
 	if !wantsPage(c.r) {
 		return errNotFound
 	}
-	language := s.language(c.r)
-	words, ok := unknownPageWords[language]
-	if !ok {
-		language, words = "en", unknownPageWords["en"]
-	}
+	words := s.engine.Clinic.Words().Find(s.language(c.r))
+	language, title := words.Tag, words.Text("notfound.title")
 	settings, name := s.engine.Clinic.Settings(), cmp.Or(s.engine.Clinic.Schedule().Clinic.Name, "Holdfast")
 	mark := `<span class="mark" aria-hidden="true">` + html.EscapeString(string([]rune(name)[:1])) + `</span>`
 	if settings.Logo != "" {
@@ -46,10 +34,10 @@ func (s *Server) unknownPage(c *call) error {
 	h["Content-Security-Policy"] = []string{"default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"}
 	c.status, c.out = http.StatusNotFound, []byte(`<!doctype html><html lang="`+language+`"`+accent+`><head><meta charset="utf-8">`+
 		`<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">`+
-		`<title>`+words.title+` – `+html.EscapeString(name)+`</title><link rel="icon" href="`+s.files.Base+`/favicon.svg" type="image/svg+xml">`+
+		`<title>`+title+` – `+html.EscapeString(name)+`</title><link rel="icon" href="`+s.files.Base+`/favicon.svg" type="image/svg+xml">`+
 		`<link rel="stylesheet" href="`+s.files.Base+`/holdfast.css"></head><body><div id="app">`+
 		`<header class="top"><div><div class="brand">`+mark+`<bdi>`+html.EscapeString(name)+`</bdi></div></div></header>`+
-		`<div class="page"><main><h1>`+words.title+`</h1><p class="lead">`+words.sentence+`</p>`+
-		`<p><a class="btn primary" href="/?lang=`+language+`">`+words.button+`</a></p></main></div></div></body></html>`)
+		`<div class="page"><main><h1>`+title+`</h1><p class="lead">`+words.Text("notfound.sentence")+`</p>`+
+		`<p><a class="btn primary" href="/?lang=`+language+`">`+words.Text("notfound.button")+`</a></p></main></div></div></body></html>`)
 	return nil
 }

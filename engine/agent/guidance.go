@@ -1,10 +1,6 @@
 package agent
 
-import (
-	"fmt"
-	"strings"
-	"time"
-)
+import "time"
 
 // Guidance tells a voice or chat agent what to do next. It is constant text: nothing that callers typed is ever in it.
 // Filled in are a date, spoken so that it cannot be mistaken, and what the clinic chose in its settings (AgentTexts).
@@ -20,22 +16,18 @@ type Guidance struct {
 	RecoverySteps []string `json:"recovery_steps,omitempty"`
 }
 
-// theDate stands in the table below for the spoken date of the appointment.
-const theDate = "{date}"
-
 // The last steps of a call, in this order.
 const (
 	askMore    = "Ask whether the caller needs anything else."
 	sayGoodbye = "If not, thank the caller, say goodbye and end the call."
 )
 
-// guidances has one entry for each thing that can be said to an agent.
+// guidances returns the instructions to the model after one outcome. The sentence to say aloud is in package words.
 func guidances(of string) Guidance {
 	switch of {
 	case sayPatient:
 		return Guidance{
 			CurrentState: "PATIENT_IDENTIFIED", NextState: "SLOT_SELECTION", Action: "offer_slots",
-			VoiceResponse: "Thank you, I have your details. Let me see which times are free.",
 			Chain: []string{
 				"Ask for slots of the appointment type the caller wants.",
 				"Keep patientGUID and bookingAuthToken exactly as they are and send both with the booking.",
@@ -45,7 +37,6 @@ func guidances(of string) Guidance {
 	case saySlots:
 		return Guidance{
 			CurrentState: "SLOT_SELECTION", NextState: "BOOKING", Action: "let_caller_choose_slot",
-			VoiceResponse: "I have found some free times. Let me read them to you.",
 			Chain: []string{
 				"Read the spoken dates aloud, two or three at a time.",
 				"When the caller has chosen, send the bookingToken of that slot unchanged.",
@@ -55,14 +46,12 @@ func guidances(of string) Guidance {
 	case sayNoSlots:
 		return Guidance{
 			CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION", Action: "ask_for_other_days",
-			VoiceResponse: "I am sorry, nothing is free on those days. Would other days suit you?",
-			Chain:         []string{"Ask for slots again from a later date, or without a part of the day."},
-			NeverDo:       []string{"Never offer a time that is not in the list."},
+			Chain:   []string{"Ask for slots again from a later date, or without a part of the day."},
+			NeverDo: []string{"Never offer a time that is not in the list."},
 		}
 	case sayConfirmed:
 		return Guidance{
 			CurrentState: "CONFIRMATION", Action: "confirm_booking_to_caller",
-			VoiceResponse: "You are booked for " + theDate + ".",
 			Chain: []string{
 				"Tell the caller the date and time.",
 				"Ask whether another member of the family needs an appointment; the same patientGUID books for each of them.",
@@ -73,7 +62,6 @@ func guidances(of string) Guidance {
 	case sayQueued:
 		return Guidance{
 			CurrentState: "BOOKING_QUEUED", NextState: "CONFIRMATION_PENDING", Action: "inform_caller_queued",
-			VoiceResponse: "I have received your booking for " + theDate + ". It is not yet confirmed. The time is kept for you, and the clinic will tell you if anything changes.",
 			Chain: []string{
 				"Tell the caller that the booking was received and is not yet confirmed.",
 				"Tell the caller that the time is kept and nothing more needs to be done.",
@@ -92,9 +80,8 @@ func guidances(of string) Guidance {
 		}
 	case sayRejected:
 		return Guidance{
-			ErrorType:     "booking_auth_failed",
-			VoiceResponse: "One moment, I have to look up your details once more.",
-			Critical:      "First call POST /v1/agent/patients again. Nothing was booked, so do not tell the caller that it was.",
+			ErrorType: "booking_auth_failed",
+			Critical:  "First call POST /v1/agent/patients again. Nothing was booked, so do not tell the caller that it was.",
 			RecoverySteps: []string{
 				"Call POST /v1/agent/patients again to get a new patientGUID and bookingAuthToken.",
 				"Send the booking again with both of them, taken from the same answer, unchanged.",
@@ -104,7 +91,6 @@ func guidances(of string) Guidance {
 	case sayTaken:
 		return Guidance{
 			ErrorType: "slot_unavailable", CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION", Action: "offer_alternatives",
-			VoiceResponse: "I am sorry, " + theDate + " is no longer free. Let me see what else there is.",
 			Chain: []string{
 				"Offer the alternatives in the answer; if there are none, ask for slots again.",
 				"Send the bookingToken of the one that the caller chooses.",
@@ -114,7 +100,6 @@ func guidances(of string) Guidance {
 	case sayNoPatient:
 		return Guidance{
 			ErrorType: "patient_not_found", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: "identify_patient_again",
-			VoiceResponse: "I have to look up your details once more before I can book this.",
 			Critical:      "Nothing was booked. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Identify the patient again to get a new patientGUID and bookingAuthToken.", "Send the booking again with them."},
 			NeverDo:       []string{"Never make up a patientGUID."},
@@ -122,7 +107,6 @@ func guidances(of string) Guidance {
 	case sayNotAccepted:
 		return Guidance{
 			ErrorType: "booking_not_accepted", CurrentState: "BOOKING_FAILED", NextState: "HANDOVER", Action: "hand_over_to_person",
-			VoiceResponse: "I am sorry, I cannot book this one for you. Let me connect you with the clinic.",
 			Critical:      "Nothing was booked. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Hand the call over to a person, or take a message."},
 			NeverDo:       []string{"Never send the same booking again."},
@@ -130,7 +114,6 @@ func guidances(of string) Guidance {
 	case sayPatientRefused:
 		return Guidance{
 			ErrorType: "patient_not_accepted", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: "ask_for_details_again",
-			VoiceResponse: "I am sorry, I could not enter these details. May I ask you for them once more?",
 			Critical:      "Nothing was booked. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Ask for name, date of birth and telephone number again and send them once more.", "If it fails again, hand the call over to a person, or take a message."},
 			NeverDo:       []string{"Never make up a detail."},
@@ -138,7 +121,6 @@ func guidances(of string) Guidance {
 	case sayOfferLapsed:
 		return Guidance{
 			ErrorType: "booking_token_refused", CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION", Action: "ask_for_slots_again",
-			VoiceResponse: "One moment, I will look at the free times again.",
 			Critical:      "Nothing was booked. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Ask for slots again.", "Send the bookingToken of the chosen slot unchanged, once, and for the patient who chose it."},
 			NeverDo:       []string{"Never change or shorten a bookingToken.", "Never use the bookingToken of one patient for another."},
@@ -146,27 +128,25 @@ func guidances(of string) Guidance {
 	case sayInvalid:
 		return Guidance{
 			ErrorType: "invalid_request", Action: "correct_request",
-			VoiceResponse: "One moment, please.",
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Correct the fields listed in errors and send the request again.", "If it fails again, hand the call over to a person."},
 		}
 	case sayAskBirthDate:
-		return askGuidance("ask_for_birth_date", "To find your details, may I have your date of birth?", "Ask for the patient's date of birth.")
+		return askGuidance("ask_for_birth_date", "Ask for the patient's date of birth.")
 	case sayAskPhone:
-		return askGuidance("ask_for_phone", "To find your details, may I have your telephone number?", "Ask for the telephone number that the clinic has.")
+		return askGuidance("ask_for_phone", "Ask for the telephone number that the clinic has.")
 	case sayAskEmail:
-		return askGuidance("ask_for_email", "To find your details, may I have your e-mail address?", "Ask for the e-mail address that the clinic has.")
+		return askGuidance("ask_for_email", "Ask for the e-mail address that the clinic has.")
 	case sayNoMatch:
-		return askGuidance("ask_for_name_birth_date_and_phone", "I could not find your details. May I have your full name, your date of birth and your telephone number?",
+		return askGuidance("ask_for_name_birth_date_and_phone",
 			"Ask for full name, date of birth and telephone number, and leave the patientGUID out.")
 	case sayAskPerson:
-		g := askGuidance("hand_over_to_person", "I am sorry, I cannot find your details. Let me connect you with the clinic.", "")
+		g := askGuidance("hand_over_to_person", "")
 		g.NextState, g.RecoverySteps = "HANDOVER", []string{"Hand the call over to a person, or take a message."}
 		return g
 	case sayKey:
 		return Guidance{
 			ErrorType: "not_allowed", NextState: "HANDOVER", Action: "hand_over_to_person",
-			VoiceResponse: "I am sorry, I cannot look into the calendar at the moment. Let me connect you with the clinic.",
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Hand the call over to a person, or take a message.", "Tell whoever runs this agent that its API key was refused."},
 			NeverDo:       []string{"Never send the request again with the same key.", "Never ask the caller for a key or a password."},
@@ -174,7 +154,6 @@ func guidances(of string) Guidance {
 	case sayBusy:
 		return Guidance{
 			ErrorType: "busy", Action: "retry_once_or_hand_over",
-			VoiceResponse: "One moment, please.",
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Wait for as many seconds as retryAfterSeconds says and send the same request once more.", "If it fails again, hand the call over to a person."},
 			NeverDo:       []string{"Never send the request again at once.", "Never tell the caller about limits or system issues."},
@@ -182,7 +161,6 @@ func guidances(of string) Guidance {
 	case sayOpen:
 		return Guidance{
 			ErrorType: "outcome_unknown", Action: "repeat_unchanged_or_hand_over",
-			VoiceResponse: "One moment, please. I am still waiting for an answer.",
 			Critical:      "It is not known whether it was done. Do not say that it is confirmed, and do not say that it failed.",
 			RecoverySteps: []string{"Send the very same request once more after a few seconds: it is not done twice.", "If it fails again, hand the call over to a person and say what was asked for."},
 			NeverDo:       []string{"Never change the request before it was answered.", "Never say that the appointment is confirmed.", "Never say that it failed."},
@@ -190,7 +168,6 @@ func guidances(of string) Guidance {
 	case sayNoOperation:
 		return Guidance{
 			ErrorType: "operation_not_found", Action: "hand_over_to_person",
-			VoiceResponse: "One moment, please. I cannot see how far your booking is. Let me connect you with the clinic.",
 			Critical:      "It is not known what became of the booking. Do not say that it is confirmed, and do not say that it failed.",
 			RecoverySteps: []string{"Check that the operationId is the one of the queued answer, unchanged.", "If it is, the clinic has taken the booking over: hand the call over to a person."},
 			NeverDo:       []string{"Never send the same booking again."},
@@ -198,7 +175,6 @@ func guidances(of string) Guidance {
 	case sayPatientOpen:
 		return Guidance{
 			ErrorType: "patient_outcome_unknown", CurrentState: "PATIENT_IDENTIFICATION", NextState: "HANDOVER", Action: "hand_over_to_person",
-			VoiceResponse: "I am sorry, the clinic's system did not answer. Let me connect you with the clinic.",
 			Critical:      "It is not known whether the patient was added. Nothing was booked.",
 			RecoverySteps: []string{"Hand the call over to a person, or take a message."},
 			NeverDo:       []string{"Never send the patient again: they might be added twice."},
@@ -206,7 +182,6 @@ func guidances(of string) Guidance {
 	case sayUnreachable:
 		return Guidance{
 			ErrorType: "upstream_unavailable", NextState: "HANDOVER", Action: "retry_once_or_hand_over",
-			VoiceResponse: "I am sorry, the clinic's system does not answer at the moment.",
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Try once more after half a minute.", "If it fails again, hand the call over to a person, or take a message."},
 			NeverDo:       []string{"Never make up a time, a patientGUID or a confirmation."},
@@ -214,8 +189,7 @@ func guidances(of string) Guidance {
 	case sayStillQueued:
 		return Guidance{
 			CurrentState: "BOOKING_QUEUED", NextState: "CONFIRMATION_PENDING", Action: "inform_caller_queued",
-			VoiceResponse: "Your booking for " + theDate + " was received and is not yet confirmed. The time is kept for you.",
-			Chain:         []string{"Ask for the operation again later."},
+			Chain: []string{"Ask for the operation again later."},
 			NeverDo: []string{
 				"Never say that the appointment is confirmed.",
 				"Never send the same booking again.",
@@ -226,31 +200,27 @@ func guidances(of string) Guidance {
 	case sayFailed:
 		return Guidance{
 			CurrentState: "BOOKING_FAILED", NextState: "HANDOVER", Action: "hand_over_to_person",
-			VoiceResponse: "I am sorry, your booking for " + theDate + " could not be completed. The clinic has been told and will contact you.",
-			Chain:         []string{"Tell the caller that the booking could not be completed.", "Hand the call over to a person, or offer to look for another time."},
-			NeverDo:       []string{"Never say that the appointment is confirmed."},
+			Chain:   []string{"Tell the caller that the booking could not be completed.", "Hand the call over to a person, or offer to look for another time."},
+			NeverDo: []string{"Never say that the appointment is confirmed."},
 		}
 	case sayReview:
 		return Guidance{
 			CurrentState: "BOOKING_REVIEW", NextState: "CONFIRMATION_PENDING", Action: "hand_over_to_person",
-			VoiceResponse: "Your booking for " + theDate + " is being looked at by the clinic. They will tell you whether it is confirmed.",
-			Chain:         []string{"Tell the caller that a person of the clinic is looking at it."},
-			NeverDo:       []string{"Never say that the appointment is confirmed.", "Never say that it failed.", "Never send the same booking again."},
+			Chain:   []string{"Tell the caller that a person of the clinic is looking at it."},
+			NeverDo: []string{"Never say that the appointment is confirmed.", "Never say that it failed.", "Never send the same booking again."},
 		}
 	}
 	return Guidance{
 		CurrentState: "BOOKING_CANCELLED", Action: "inform_caller_cancelled",
-		VoiceResponse: "The booking for " + theDate + " was cancelled.",
-		Chain:         []string{"Ask whether the caller would like another time."},
-		NeverDo:       []string{"Never say that the appointment is confirmed."},
+		Chain:   []string{"Ask whether the caller would like another time."},
+		NeverDo: []string{"Never say that the appointment is confirmed."},
 	}
 }
 
 // askGuidance asks for what is missing to tell who the patient is. It never says who they might be.
-func askGuidance(action, voice, step string) Guidance {
+func askGuidance(action, step string) Guidance {
 	return Guidance{
 		ErrorType: "patient_ambiguous", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: action,
-		VoiceResponse: voice,
 		Critical:      "Nothing was booked and nobody was added. Do not tell the caller otherwise.",
 		RecoverySteps: []string{step, "Send the patient again with it.", "If it fails again, hand the call over to a person."},
 		NeverDo:       []string{"Never say whether or as whom somebody is known to the clinic.", "Never make up a detail."},
@@ -261,44 +231,40 @@ func askGuidance(action, voice, step string) Guidance {
 const (
 	sayPatient        = "patient"
 	saySlots          = "slots"
-	sayNoSlots        = "no slots"
+	sayNoSlots        = "no_slots"
 	sayConfirmed      = "confirmed"
 	sayQueued         = "queued"
 	sayRejected       = "rejected"
 	sayTaken          = "taken"
-	sayNoPatient      = "no patient"
-	sayNotAccepted    = "not accepted"
-	sayOfferLapsed    = "offer lapsed"
+	sayNoPatient      = "no_patient"
+	sayNotAccepted    = "not_accepted"
+	sayOfferLapsed    = "offer_lapsed"
 	sayInvalid        = "invalid"
-	sayPatientOpen    = "patient open"
+	sayPatientOpen    = "patient_open"
 	sayUnreachable    = "away"
-	sayStillQueued    = "still queued"
+	sayStillQueued    = "still_queued"
 	sayFailed         = "failed"
 	sayReview         = "review"
-	sayNoOperation    = "no operation"
-	sayPatientRefused = "patient refused"
-	sayAskBirthDate   = "ask birth date"
-	sayAskPhone       = "ask phone"
-	sayAskEmail       = "ask email"
-	sayAskPerson      = "ask person"
-	sayNoMatch        = "no match"
+	sayNoOperation    = "no_operation"
+	sayPatientRefused = "patient_refused"
+	sayAskBirthDate   = "ask_birth_date"
+	sayAskPhone       = "ask_phone"
+	sayAskEmail       = "ask_email"
+	sayAskPerson      = "ask_person"
+	sayNoMatch        = "no_match"
 	sayKey            = "key"
 	sayBusy           = "busy"
 	sayOpen           = "open"
 	sayCancelled      = "cancelled"
 )
 
-// guide is the entry of the table with the date filled in.
+// guide returns the entry of the table, and the sentence to say aloud with the date filled in.
 func (ag *Agent) guide(of string, at time.Time) Guidance {
-	g, lang := guidances(of), ag.agentLanguage()
-	if say := Voices[lang][of]; say != "" {
-		g.VoiceResponse = say
-	}
-	date := Voices[lang][voiceThatTime]
+	g, date := guidances(of), ag.say(voiceThatTime)
 	if !at.IsZero() {
-		date = spokenIn(lang, at, ag.clinic.Zone())
+		date = ag.Spoken(at)
 	}
-	g.VoiceResponse = strings.ReplaceAll(g.VoiceResponse, theDate, date)
+	g.VoiceResponse = ag.say(of, "date", date)
 	return g
 }
 
@@ -316,27 +282,3 @@ const (
 
 // ProblemGuidance is what an agent is told of it.
 func (ag *Agent) ProblemGuidance(p Problem) Guidance { return ag.guide(string(p), time.Time{}) }
-
-// spoken says an instant on the clinic's wall clock so that it can be read aloud: "Monday, November 23rd at 10 AM".
-func spoken(at time.Time, zone *time.Location) string {
-	at = at.In(zone)
-	clock := "3 PM"
-	if at.Minute() != 0 {
-		clock = "3:04 PM"
-	}
-	return fmt.Sprintf("%s, %s %s at %s", at.Weekday(), at.Month(), ordinal(at.Day()), at.Format(clock))
-}
-
-func ordinal(n int) string {
-	suffix := "th"
-	switch {
-	case n%100 >= 11 && n%100 <= 13:
-	case n%10 == 1:
-		suffix = "st"
-	case n%10 == 2:
-		suffix = "nd"
-	case n%10 == 3:
-		suffix = "rd"
-	}
-	return fmt.Sprintf("%d%s", n, suffix)
-}

@@ -3,56 +3,34 @@ package agent
 import (
 	"strings"
 	"testing"
-	"time"
+
+	"holdfast/engine/words"
 )
 
-func TestSpoken(t *testing.T) {
-	zone, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for local, want := range map[string]string{
-		"2026-11-23 10:00": "Monday, November 23rd at 10 AM",
-		"2026-11-01 09:30": "Sunday, November 1st at 9:30 AM",
-		"2026-11-02 12:00": "Monday, November 2nd at 12 PM",
-		"2026-11-11 00:05": "Wednesday, November 11th at 12:05 AM",
-		"2026-11-12 23:59": "Thursday, November 12th at 11:59 PM",
-		"2026-11-13 13:00": "Friday, November 13th at 1 PM",
-		"2026-12-21 08:00": "Monday, December 21st at 8 AM",
-		"2026-12-22 08:00": "Tuesday, December 22nd at 8 AM",
-		"2026-12-31 08:00": "Thursday, December 31st at 8 AM",
-	} {
-		at, err := time.ParseInLocation("2006-01-02 15:04", local, zone)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := spoken(at.UTC(), zone); got != want {
-			t.Errorf("%s: got %q, want %q", local, got, want)
-		}
-	}
-}
-
-// Guidance has something to say for every outcome, fills in nothing but the date, and never promises what is not so.
-func TestGuidance(t *testing.T) {
+// TestGuidanceHasSentences checks every outcome in every language: a sentence exists, it fills in nothing but the date, and it does not
+// promise what is not so.
+func TestGuidanceHasSentences(t *testing.T) {
+	all := words.Embedded()
 	for _, of := range []string{
-		sayPatient, saySlots, sayNoSlots, sayConfirmed, sayQueued, sayRejected, sayTaken, sayNoPatient, sayNotAccepted, sayOfferLapsed, sayInvalid,
+		sayPatient, saySlots, sayNoSlots, sayQueued, sayRejected, sayTaken, sayNoPatient, sayNotAccepted, sayOfferLapsed, sayInvalid,
 		sayPatientOpen, sayUnreachable, sayStillQueued, sayFailed, sayReview, sayCancelled, sayNoOperation, sayPatientRefused, sayKey, sayBusy, sayOpen,
 		sayAskBirthDate, sayAskPhone, sayAskEmail, sayAskPerson, sayNoMatch,
 	} {
-		g := guidances(of)
-		for _, lang := range []string{"de", "es"} {
-			if say := Voices[lang][of]; say == "" && of != sayConfirmed || strings.Contains(say, theDate) != strings.Contains(g.VoiceResponse, theDate) && of != sayConfirmed {
-				t.Errorf("%s in %s: %q for %q", of, lang, say, g.VoiceResponse)
+		if g := guidances(of); g.Action == "" && g.Critical == "" {
+			t.Errorf("%s: no instruction", of)
+		}
+		for _, lang := range all.Tags() {
+			say := all.Find(lang).Text("agent." + of)
+			if say == "" {
+				t.Errorf("%s in %s: nothing to say", of, lang)
+			}
+			if strings.Contains(strings.ReplaceAll(say, "{date}", ""), "{") {
+				t.Errorf("%s in %s: something else than the date is filled in: %q", of, lang, say)
 			}
 		}
-		if g.VoiceResponse == "" {
-			t.Errorf("%s: nothing to say", of)
-		}
-		if strings.Contains(strings.ReplaceAll(g.VoiceResponse, theDate, ""), "{") {
-			t.Errorf("%s: something else than the date is filled in: %q", of, g.VoiceResponse)
-		}
-		if says := strings.ToLower(g.VoiceResponse); of != sayConfirmed && strings.Contains(says, "confirmed") && !strings.Contains(says, "not yet confirmed") && !strings.Contains(says, "whether it is confirmed") {
-			t.Errorf("%s: promises a confirmation: %q", of, g.VoiceResponse)
+		says := strings.ToLower(all.Find("en").Text("agent." + of))
+		if strings.Contains(says, "confirmed") && !strings.Contains(says, "not yet confirmed") && !strings.Contains(says, "whether it is confirmed") {
+			t.Errorf("%s: promises a confirmation: %q", of, says)
 		}
 	}
 }

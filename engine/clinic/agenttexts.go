@@ -5,14 +5,12 @@ import (
 	"strings"
 
 	"holdfast/engine/record"
+	"holdfast/engine/words"
 )
 
-// agentLanguages are those that agents can be told to speak.
-var agentLanguages = []string{"en", "de", "es"}
-
-// AgentTexts are what a clinic has its agents say. All of it is one line of plain words; empty is the default.
+// AgentTexts are what a clinic has its agents say. Each is one line of plain words; an empty one is the default.
 type AgentTexts struct {
-	Language   string `json:"language,omitempty"`   // en, de or es; default: the clinic's
+	Language   string `json:"language,omitempty"`   // the tag of a registered language; default: the clinic's
 	Place      string `json:"place,omitempty"`      // as people say it; default: the clinic's name
 	Address    string `json:"address,omitempty"`    // as people say it; default: the clinic's address
 	Directions string `json:"directions,omitempty"` // how to find the place
@@ -25,8 +23,8 @@ const maxAgentText = 300
 
 // checkAgentTexts completes and checks what a clinic has its agents say.
 func checkAgentTexts(m *record.Mistakes, t *AgentTexts) {
-	if t.Language != "" && !slices.Contains(agentLanguages, t.Language) {
-		m.Add("agentTexts.language", "must be en, de or es")
+	if t.Language != "" && !slices.Contains(words.Tags(), t.Language) {
+		m.Add("agentTexts.language", "must be one of %s", strings.Join(words.Tags(), ", "))
 	}
 	for _, f := range []struct {
 		field string

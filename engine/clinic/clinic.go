@@ -28,6 +28,7 @@ import (
 	"time"
 
 	"holdfast/engine/record"
+	"holdfast/engine/words"
 	"holdfast/store"
 )
 
@@ -37,6 +38,7 @@ type Clinic struct {
 	log      *slog.Logger
 	events   record.Publisher
 	hooks    Hooks
+	words    *words.Catalog
 	schedule scheduleCache
 
 	givenURL   string                 // Options.BaseURL
@@ -56,6 +58,7 @@ type Options struct {
 	Events  record.Publisher
 	BaseURL string // the address of the pages; see ParseBaseURL. Empty: the settings decide
 	Hooks   Hooks
+	Words   *words.Catalog // the texts for people; nil: those of the program
 }
 
 // New returns a Clinic without a schedule. Call ReadSchedule before its other methods. The error names a wrong BaseURL.
@@ -64,10 +67,16 @@ func New(o Options) (*Clinic, error) {
 	if err != nil {
 		return nil, err
 	}
-	cl := &Clinic{store: o.Store, log: o.Logger, events: o.Events, hooks: o.Hooks, givenURL: given}
+	cl := &Clinic{store: o.Store, log: o.Logger, events: o.Events, hooks: o.Hooks, words: o.Words, givenURL: given}
+	if cl.words == nil {
+		cl.words = words.Embedded()
+	}
 	cl.schedule.clock.Store(uint64(time.Now().UnixMilli()))
 	return cl, nil
 }
+
+// Words returns the texts for people in all languages.
+func (cl *Clinic) Words() *words.Catalog { return cl.words }
 
 // UpdateClinic lets edit change the clinic itself. *ValidationError.
 func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic, error) {

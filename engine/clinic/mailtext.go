@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"holdfast/engine/record"
+	"holdfast/engine/words"
 )
 
 // MailText is what a mail says in the clinic's own words, in place of those that come with the program. An empty one is as it was.
@@ -24,9 +25,6 @@ var mailNotices = []string{"confirmation", "reschedule", "cancellation", "remind
 // mailPlaceholders are what stands for something of the appointment in a MailText. What patients have typed is not among them.
 var mailPlaceholders = []string{"what", "when", "day", "who", "where", "clinic", "phone"}
 
-// MailLanguages are those that mails are written in. Words in another one would never be sent.
-var MailLanguages = []string{"de", "en", "es"}
-
 const (
 	maxMailSubject = 200
 	maxMailText    = 2000
@@ -40,8 +38,8 @@ func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailTe
 	if !slices.Contains(mailNotices, notice) {
 		m.Add(at+"notice", "must be one of %s", strings.Join(mailNotices, ", "))
 	}
-	if !slices.Contains(MailLanguages, language) {
-		m.Add(at+"language", "must be one of %s: mails are written in no other language", strings.Join(MailLanguages, ", "))
+	if !slices.Contains(words.Tags(), language) { // a text in another language would never be sent
+		m.Add(at+"language", "must be one of %s: emails are written in no other language", strings.Join(words.Tags(), ", "))
 	}
 	record.CheckText(m, at+"subject", text.Subject, maxMailSubject, false)
 	record.CheckText(m, at+"text", text.Text, maxMailText, true)

@@ -76,7 +76,7 @@ func eventOf(a *store.Appointment) ical.Event {
 
 func (ms *Messages) calendarEvent(a *store.Appointment, to Invitation) *ical.Event {
 	about := &ms.clinic.Schedule().Clinic
-	language, _ := lettersFor(a.Locale, about.Locale)
+	language := ms.lettersFor(a.Locale, about.Locale).Tag
 	e := eventOf(a)
 	e.Organizer = &mail.Address{Name: cmp.Or(to.Organizer.Name, about.Name), Address: cmp.Or(to.Organizer.Address, about.Email)}
 	if cmp.Or(to.Method, ical.Publish) != ical.Publish {

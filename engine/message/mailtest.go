@@ -3,7 +3,6 @@ package message
 import (
 	"context"
 	"net/mail"
-	"strings"
 
 	"holdfast/engine/notice"
 	"holdfast/engine/record"
@@ -19,13 +18,6 @@ const (
 	MailFailed MailDelivery = "failed" // the mail server did not take it
 	MailNone   MailDelivery = "none"   // this server sends no mail at all
 )
-
-// testLetters are the subject and the text of a test mail, by language.
-var testLetters = map[string][2]string{
-	"en": {"Test mail of {clinic}", "this is a test. Mail from {clinic} arrives here.\n\nYou asked for it in the settings; nothing else is to be done.\n"},
-	"de": {"Testmail von {clinic}", "das ist ein Test. Mail von {clinic} kommt hier an.\n\nSie haben ihn in den Einstellungen ausgelöst; es ist nichts weiter zu tun.\n"},
-	"es": {"Correo de prueba de {clinic}", "esto es una prueba. El correo de {clinic} llega aquí.\n\nLo pidió usted en los ajustes; no hay que hacer nada más.\n"},
-}
 
 // TestMail sends one message to somebody of the staff at once, past the queue, so that who asked sees what becomes of
 // it. The detail says in words why it failed, and is empty otherwise.
@@ -50,14 +42,9 @@ func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery
 // TestLetter is a test mail to somebody of the staff, from this sender; empty: whoever mail comes from.
 func (ms *Messages) TestLetter(to mail.Address, from string) notice.Mail {
 	clinic := &ms.clinic.Schedule().Clinic
-	language, _ := lettersFor(clinic.Locale)
-	words := testLetters[language]
-	name := strings.NewReplacer("{clinic}", clinic.Name)
-	text := name.Replace(words[1])
-	if to.Name != "" {
-		text = to.Name + ",\n\n" + text
-	}
-	m := ms.letterNow(to, language, name.Replace(words[0]), text)
+	words := ms.lettersFor(clinic.Locale)
+	text := words.letter(to.Name, words.Fill("mail.opening.test", "clinic", clinic.Name)) + "\n"
+	m := ms.letterNow(to, words.Tag, words.Fill("mail.subject.test", "clinic", clinic.Name), text)
 	if from != "" {
 		m.From = ms.senderOr(from)
 	}

@@ -40,6 +40,6 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 	}
 	var m notice.Mail
 	ms.write(&m, name, &a, link, text, a.SlotStart.Add(-20*time.Hour))
-	_, words := lettersFor(language)
-	return Preview{m.Subject, m.Text, clinic.MailText{Subject: words.subject[name], Text: words.opening[name]}}, nil
+	words := ms.lettersFor(language)
+	return Preview{m.Subject, m.Text, clinic.MailText{Subject: words.subject(name), Text: words.opening(name)}}, nil
 }

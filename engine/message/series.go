@@ -93,14 +93,14 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 // writeSeriesMail fills in subject, text and HTML.
 func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Appointment, linkTo func(*store.Appointment) string) {
 	s, first := ms.clinic.Current(), &list[0]
-	var words *letters
-	m.Language, words = lettersFor(first.Locale, s.Clinic.Locale)
+	words := ms.lettersFor(first.Locale, s.Clinic.Locale)
+	m.Language = words.Tag
 	what := s.TypeName(first.AppointmentTypeID, m.Language)
-	opening := words.opening[name]
+	opening := words.opening(name)
 	if first.VisitID != "" {
 		what = "" // each has a type of its own, said beside it
-		if text := words.opening[visitOpenings[name]]; text != "" {
-			opening = text
+		if visit := visitOpenings[name]; visit != "" {
+			opening = words.opening(visit)
 		}
 	}
 	var lines strings.Builder
@@ -113,7 +113,7 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 			who = ", " + who
 		}
 		if i == 0 {
-			day = words.day(a.SlotStart.In(zone))
+			day = words.Day(a.SlotStart.In(zone))
 		}
 		if a.VisitID != "" {
 			lines.WriteString(record.Greetable(a.Patient.Name) + ", " + s.TypeName(a.AppointmentTypeID, m.Language) + "\n")
@@ -135,12 +135,9 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 		lines.WriteString("\n")
 	}
 	values := map[string]string{"what": what, "when": "", "who": "", "where": "", "video": "", "phone": s.Clinic.Phone, "clinic": s.Clinic.Name}
-	m.Subject = strings.NewReplacer("{day}", day, "{n}", strconv.Itoa(len(list))).Replace(words.subject[name])
-	greeting := ""
-	if m.ToName != "" {
-		greeting = m.ToName + ",\n\n"
-	}
-	m.Text = greeting + opening + "\n\n" + lines.String() + fill(words.details, values) + "\n" + fill(words.closing, values)
+	m.Subject = words.Fill("mail.subject."+name, "day", day, "n", strconv.Itoa(len(list)))
+	m.Text = words.letter(m.ToName, opening) + "\n\n" + lines.String() + fill(words.Text("mail.details")+"\n", values) + "\n" +
+		fill(words.Text("mail.closing")+"\n", values)
 	m.HTML = asHTML(m.Language, m.Subject, m.Text, links...)
 }
 

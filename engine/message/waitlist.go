@@ -80,7 +80,7 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 		link = base + "/manage#" + ms.WaitlistToken(&e, o)
 	}
 	m := notice.Mail{ID: op.ID, To: e.Patient.Email, ToName: record.Greetable(e.Patient.Name), ReplyTo: about.Email, From: ms.sender()}
-	language, _ := lettersFor(a.Locale, about.Locale)
+	language := ms.lettersFor(a.Locale, about.Locale).Tag
 	ms.write(&m, name, &a, link, ms.clinic.Settings().MailTexts[name][language], until)
 	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))
 }

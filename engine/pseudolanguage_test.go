@@ -1,0 +1,73 @@
+package engine_test
+
+import (
+	"context"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/words/wordstest"
+	"holdfast/store"
+)
+
+// figures are English ordinal numbers and times, which the format of the invented language takes from the English one.
+var figures = regexp.MustCompile(`\d+(st|nd|rd|th)|\b(AM|PM)\b`)
+
+// TestNewLanguageReachesEveryText adds an invented language, which is one folder and one registration, and reads emails and what agents
+// say: no word of another language is left.
+func TestNewLanguageReachesEveryText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		catalog := wordstest.Catalog(t, os.DirFS("words"))
+		c, folder := noticeClinic(t, func(o *engine.Options) { o.Words = catalog })
+		ctx := context.Background()
+		if _, err := c.Clinic.UpdateClinic(ctx, "system", func(x *store.Clinic) { x.Locale, x.Phone = wordstest.Pseudo, "555" }); err != nil {
+			t.Fatal(err)
+		}
+		r := bookingOf(1, "checkup")
+		r.SlotStart, r.Locale, r.Patient.Name = c.start, wordstest.Pseudo, "Jo Doe"
+		a := c.mustBook(r)
+		time.Sleep(time.Minute)
+		known := []string{"Jo Doe", c.Clinic.Schedule().Clinic.Name, "UTC"}
+		for _, x := range c.Clinic.Current().AppointmentTypes {
+			known = append(known, x.Name)
+		}
+		for _, x := range c.Clinic.Current().Specialists {
+			known = append(known, x.Name)
+		}
+		mails := c.mails(folder, a.ID)
+		if len(mails) == 0 {
+			t.Fatal("no email was written")
+		}
+		for name, raw := range mails {
+			_, text, _ := strings.Cut(strings.ReplaceAll(raw, "\r", ""), "text/plain")
+			_, text, _ = strings.Cut(text, "\n\n")
+			text, _, _ = strings.Cut(text, "\n--")
+			text = regexp.MustCompile(`https?://\S+`).ReplaceAllString(text, "")
+			if !strings.Contains(text, catalog.Find(wordstest.Pseudo).Day(a.SlotStart.UTC())) {
+				t.Errorf("%s has no date of the language:\n%s", name, text)
+			}
+			if found := wordstest.Untranslated(text, known...); len(found) > 0 {
+				t.Errorf("%s has untranslated words %q:\n%s", name, found, text)
+			}
+		}
+		says := []string{c.Agent.StateSentence(&a), c.Agent.MovedSentence(&a), c.Agent.Spoken(a.SlotStart)}
+		for _, state := range []store.UpstreamState{store.UpstreamPending, store.UpstreamFailed, store.UpstreamReview} {
+			x := a
+			x.UpstreamState = state
+			says = append(says, c.Agent.StateSentence(&x))
+		}
+		for _, p := range []agent.Problem{agent.ProblemRequest, agent.ProblemKey, agent.ProblemBusy, agent.ProblemUnreachable, agent.ProblemOpen, agent.ProblemNoOperation} {
+			says = append(says, c.Agent.ProblemGuidance(p).VoiceResponse)
+		}
+		for _, text := range says {
+			if found := wordstest.Untranslated(figures.ReplaceAllString(text, ""), known...); text == "" || len(found) > 0 {
+				t.Errorf("an agent says %q with untranslated words %q", text, found)
+			}
+		}
+	})
+}

@@ -1,0 +1,150 @@
+// Package words contains every text for people, one folder per language.
+//
+// # Folders
+//
+//	en/mail.json      subjects and sentences of emails
+//	en/agent.json     what voice and chat agents say aloud
+//	en/plan.json      the downtime plan
+//	en/date.json      dates, times and spoken dates
+//	en/notfound.json  the page at an unknown address
+//	en/pages/*.json   the texts of the browser pages; web/pages/join builds the pages' scripts from them
+//
+// A file is one flat JSON object: a key and its text. A text of a page may instead be an object with plural forms, such as
+// {"one": "{n} day", "other": "{n} days"}; the page selects the form by n. In a text, {name} is a placeholder. Texts of pages can
+// contain **bold** words. English is the reference: every language must have the same keys with the same placeholders, and Load and
+// LoadPages fail otherwise. Only the formats in date.json choose their placeholders per language.
+//
+// Instructions to the language model of an agent are not in here. They are in package agent, in English only.
+//
+// # A new language
+//
+// Copy the folder en, translate its texts, and add one line to registered. Then run make pages.
+package words
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+)
+
+//go:embed */*.json
+var folders embed.FS
+
+// registered lists the languages. English must be the first: it is the reference, and the language of last resort.
+var registered = []Registration{
+	{Tag: "en", Name: "English", Locale: "en-GB"},
+	{Tag: "de", Name: "Deutsch", Locale: "de-DE"},
+	{Tag: "es", Name: "Español", Locale: "es-ES"},
+}
+
+// Registration describes a language.
+type Registration struct {
+	Tag    string // the BCP 47 tag, and the name of the folder
+	Name   string // the language's name for itself
+	Locale string // the BCP 47 tag by which pages write numbers and dates, unless the clinic's locale has the same language
+}
+
+// Language is the texts of one language. It is immutable.
+type Language struct {
+	Registration
+	texts map[string]string // by the name of the file, a dot, and the key
+}
+
+// Catalog is the texts of all languages. It is immutable.
+type Catalog struct{ languages []*Language }
+
+// Registered returns the languages of the program, English first.
+func Registered() []Registration { return slices.Clone(registered) }
+
+// Tags returns the tags of the registered languages, sorted.
+func Tags() (tags []string) {
+	for _, r := range registered {
+		tags = append(tags, r.Tag)
+	}
+	slices.Sort(tags)
+	return tags
+}
+
+// Embedded returns the texts of the program. It panics if the embedded files are invalid, which a test excludes.
+var Embedded = sync.OnceValue(func() *Catalog {
+	c, err := Load(folders, registered)
+	if err != nil {
+		panic(err)
+	}
+	return c
+})
+
+// Load reads the texts of the server from the folders of languages, of which the first is the reference. It returns an error that names
+// the file and the key if a language lacks a text, has another one too many, or uses other placeholders than the reference.
+func Load(dir fs.FS, languages []Registration) (*Catalog, error) {
+	read, err := readAll(dir, languages, "")
+	if err != nil {
+		return nil, err
+	}
+	c := new(Catalog)
+	for i, r := range languages {
+		l := &Language{Registration: r, texts: make(map[string]string)}
+		for _, f := range read[i] {
+			for _, t := range f.Texts {
+				if t.Forms != nil {
+					return nil, fmt.Errorf("words: %s/%s.json: %q has plural forms, which only texts of pages can have", r.Tag, f.Name, t.Key)
+				}
+				l.texts[f.Name+"."+t.Key] = t.Text
+			}
+		}
+		c.languages = append(c.languages, l)
+	}
+	return c, nil
+}
+
+// LoadPages reads the texts of the browser pages. It returns the files of each language, in the order of languages. Errors: those of Load.
+func LoadPages(dir fs.FS, languages []Registration) ([][]File, error) {
+	return readAll(dir, languages, "pages")
+}
+
+// Tags returns the tags of the catalog's languages, in their order.
+func (c *Catalog) Tags() (tags []string) {
+	for _, l := range c.languages {
+		tags = append(tags, l.Tag)
+	}
+	return tags
+}
+
+// Has reports whether a language with exactly this tag exists.
+func (c *Catalog) Has(tag string) bool {
+	return slices.ContainsFunc(c.languages, func(l *Language) bool { return l.Tag == tag })
+}
+
+// Find returns the first of these languages that exists. A tag with a region, such as de-AT, also finds its language without the region.
+// If none exists, Find returns English.
+func (c *Catalog) Find(tags ...string) *Language {
+	for _, tag := range tags {
+		base, _, _ := strings.Cut(tag, "-")
+		for _, wanted := range []string{tag, base} {
+			for _, l := range c.languages {
+				if strings.EqualFold(l.Tag, wanted) {
+					return l
+				}
+			}
+		}
+	}
+	return c.languages[0]
+}
+
+// Text returns the text with a key, such as mail.subject.reminder; empty if there is none.
+func (l *Language) Text(key string) string { return l.texts[key] }
+
+// Fill returns the text with a key with its placeholders replaced. pairs are placeholders without braces, each followed by its value.
+func (l *Language) Fill(key string, pairs ...string) string { return Fill(l.texts[key], pairs...) }
+
+// Fill replaces the placeholders of a text in one pass: a value may contain braces.
+func Fill(text string, pairs ...string) string {
+	braced := slices.Clone(pairs)
+	for i := 0; i < len(braced); i += 2 {
+		braced[i] = "{" + braced[i] + "}"
+	}
+	return strings.NewReplacer(braced...).Replace(text)
+}
