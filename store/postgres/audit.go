@@ -2,60 +2,15 @@ package postgres
 
 import (
 	"context"
-	"strings"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
-const auditColumns = `id, at, actor, action, subject, reason, before, after`
-
-func scanAudit(r *row) store.AuditEntry {
-	return store.AuditEntry{ID: r.text(), At: r.time(), Actor: r.text(), Action: r.text(), Subject: r.text(),
-		Reason: r.text(), Before: r.json(), After: r.json()}
-}
-
-func (r reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, string, error) {
-	var where conditions
-	if !f.From.IsZero() {
-		where.and("at >= ?", f.From)
-	}
-	if !f.To.IsZero() {
-		where.and("at < ?", f.To)
-	}
-	if f.Actor != "" {
-		where.and("actor = ?", f.Actor)
-	}
-	switch {
-	case strings.HasSuffix(f.Action, "."):
-		where.and("starts_with(action, ?)", f.Action)
-	case f.Action != "":
-		where.and("action = ?", f.Action)
-	}
-	if f.Subject != "" {
-		where.and("subject = ?", f.Subject)
-	}
-	if f.Cursor != "" {
-		at, id, err := store.ParseCursor(f.Cursor)
-		if err != nil {
-			return nil, "", err
-		}
-		where.and("(at, id) < (?, ?)", at, id)
-	}
-	n := limit(f.Limit)
-	text := `SELECT ` + auditColumns + ` FROM audit_entries ` + where.sql() + `
-		ORDER BY at DESC, id DESC LIMIT ` + where.arg(n+1)
-	all, err := list(ctx, r, scanAudit, text, where.args...)
-	if err != nil || len(all) <= n {
-		return all, "", err
-	}
-	last := all[n-1]
-	return all[:n], store.Cursor(last.At, last.ID), nil
-}
-
+// AppendAudit implements store.AuditWriter.
 func (t *tx) AppendAudit(_ context.Context, e store.AuditEntry) error {
 	e = e.Stored()
 	salt := store.NewSalt()
 	digest := store.TextsDigest(salt, &e)
-	return t.later(appendEntry, e.ID, e.At, e.Actor, e.Action, e.Subject, e.Reason, textOrNull(e.Before), textOrNull(e.After),
-		salt, digest, store.EntryLink(&e, digest[:]))
+	return t.Later(appendEntry, append(table.AuditValues(&e), salt, digest, store.EntryLink(&e, digest[:]))...)
 }

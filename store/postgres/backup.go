@@ -18,7 +18,7 @@ import (
 // Backup implements store.Store. The copy is one moment of the database as a script for psql, which makes it anew in an empty
 // database: psql -v ON_ERROR_STOP=1 -1 -f copy postgres://…
 func (s *Store) Backup(ctx context.Context, path string) error {
-	if err := s.pool.open(ctx); err != nil {
+	if err := s.reads.pool.open(ctx); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil {
@@ -76,7 +76,7 @@ func dump(ctx context.Context, c *conn, w io.Writer) error {
 	if err := c.script(ctx, `SET statement_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
 		return err
 	}
-	applied, err := oneOn(ctx, c, (*row).int, `SELECT count(*) FROM schema_versions`)
+	applied, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM schema_versions`)
 	if err == nil && applied > len(known) {
 		err = fmt.Errorf("%w: the schema is a newer program's, so the backup is for a node of that to make", store.ErrUnavailable)
 	}
@@ -92,7 +92,7 @@ func dump(ctx context.Context, c *conn, w io.Writer) error {
 		return err
 	}
 	for _, table := range tables {
-		columns, err := oneOn(ctx, c, (*row).text, `
+		columns, err := oneOn(ctx, c, (*row).Text, `
 			SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) FROM pg_attribute
 			WHERE attrelid = $1::regclass AND attnum > 0 AND NOT attisdropped`, table)
 		if err != nil {

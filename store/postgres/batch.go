@@ -52,7 +52,7 @@ func newBatch(c *conn, at server, last int64) *batch {
 		stmt(`BEGIN ISOLATION LEVEL READ COMMITTED`),
 		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)),
 		// It has a number from here on: the answer of its COMMIT may be lost.
-		asks(func(r *row) { b.xid = r.text() }, `SELECT pg_current_xact_id()::text`),
+		asks(func(r *row) { b.xid = r.Text() }, `SELECT pg_current_xact_id()::text`),
 		asks(func(r *row) { b.missed = append(b.missed, scanChange(r)) }, changesAfter, last),
 		asks(func(*row) { b.behind = true }, prunedAfter, last),
 	}

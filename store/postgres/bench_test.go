@@ -14,6 +14,7 @@ import (
 
 	"holdfast/store"
 	"holdfast/store/postgres/postgrestest"
+	"holdfast/store/table"
 )
 
 const benchSpecialists = 20
@@ -71,7 +72,11 @@ type bare struct {
 	pool *pgxpool.Pool
 }
 
-const bareInsert = `INSERT INTO appointments (` + appointmentColumns + `, patient_search)
+const bareInsert = `INSERT INTO appointments (id, appointment_type_id, specialist_id, client_id, seat, overbook, overbook_reason,
+	status, attendance, slot_start, slot_end, busy_start, busy_end,
+	patient_name, patient_email, patient_phone, patient_birth_date, notes,
+	source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
+	created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at, series_id, place, intake, resources, visit_id, patient_search)
 	VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36)`
 
 func (p bare) book(n int64) error {
@@ -98,7 +103,7 @@ func (p bare) book(n int64) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO outbox (`+operationColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)`,
+		_, err = tx.Exec(ctx, `INSERT INTO outbox (`+table.OperationColumns+`) VALUES ($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18)`,
 			"op-"+a.ID, "email", a.ID, "pending", false, false, 0, 0, 10, ms(monday), ms(monday), nil, nil, nil, ms(a.SlotStart), "", "", string(benchPayload))
 		if err != nil {
 			return err

@@ -47,8 +47,8 @@ func TestACalendarIsReplacedAtOnce(t *testing.T) {
 	var statements, there int
 	if err := s.server.with(ctx, func(ctx context.Context, c *conn) error {
 		_, err := c.exchange(ctx,
-			asks(func(r *row) { statements = r.int() }, `SELECT count(*)::integer FROM told`),
-			asks(func(r *row) { there = r.int() }, `SELECT count(*)::integer FROM blocks WHERE id LIKE 'new%'`))
+			asks(func(r *row) { statements = r.Int() }, `SELECT count(*)::integer FROM told`),
+			asks(func(r *row) { there = r.Int() }, `SELECT count(*)::integer FROM blocks WHERE id LIKE 'new%'`))
 		return err
 	}); err != nil || statements != 2 || there != 20 {
 		t.Errorf("20 for 20 took %d statements and left %d of the new ones, %v", statements, there, err)

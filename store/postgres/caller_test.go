@@ -72,7 +72,7 @@ func (c *callers) end(t *testing.T) {
 	}
 	for _, s := range c.nodes {
 		await(t, s, last)
-		list, err := list(t.Context(), s.reads, (*row).text, `SELECT id FROM appointments`)
+		list, err := list(t.Context(), s.reads, (*row).Text, `SELECT id FROM appointments`)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,7 @@ func (e *MovedError) Unwrap() error { return store.ErrUnavailable }
 
 // refuseMoved is a *MovedError where the clinic is kept elsewhere by now.
 func refuseMoved(ctx context.Context, c *conn) error {
-	where, err := oneOn(ctx, c, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+movedTo+`'), '')`)
+	where, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+movedTo+`'), '')`)
 	if err == nil && where != "" {
 		err = &MovedError{where}
 	}
@@ -55,7 +55,7 @@ func refuseMoved(ctx context.Context, c *conn) error {
 
 // refuseUnfinished is a store.ErrUnavailable where a part of a clinic is.
 func refuseUnfinished(ctx context.Context, c *conn) error {
-	id, err := oneOn(ctx, c, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
+	id, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
 	if err == nil && id != "" {
 		err = fmt.Errorf("%w: the move of a clinic into this database was interrupted; run holdfast migrate again, and it goes on where it stopped",
 			store.ErrUnavailable)
@@ -114,7 +114,7 @@ func openCarrier(ctx context.Context, url string, log *slog.Logger, of schema) (
 
 // Columns implements store.Carrier.
 func (x *Carrier) Columns(ctx context.Context, table string) (all []string, err error) {
-	_, err = x.conn.exchange(ctx, asks(func(r *row) { all = append(all, r.text()) }, `
+	_, err = x.conn.exchange(ctx, asks(func(r *row) { all = append(all, r.Text()) }, `
 		SELECT attname::text FROM pg_attribute WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum`, table))
 	return all, translate(err)
 }
@@ -122,7 +122,7 @@ func (x *Carrier) Columns(ctx context.Context, table string) (all []string, err 
 // kinds are the types of columns.
 func (x *Carrier) kinds(ctx context.Context, table string) (map[string]string, error) {
 	kinds := map[string]string{}
-	_, err := x.conn.exchange(ctx, asks(func(r *row) { kinds[r.text()] = r.text() }, `
+	_, err := x.conn.exchange(ctx, asks(func(r *row) { kinds[r.Text()] = r.Text() }, `
 		SELECT attname::text, format_type(atttypid, NULL) FROM pg_attribute
 		WHERE attrelid = $1::text::regclass AND attnum > 0 AND NOT attisdropped`, table))
 	return kinds, translate(err)
@@ -269,7 +269,7 @@ func (x *Carrier) Raise(ctx context.Context, table, id, column string, to int64)
 
 // LastChange implements store.Carrier.
 func (x *Carrier) LastChange(ctx context.Context) (int64, error) {
-	last, err := oneOn(ctx, x.conn, (*row).int64, `SELECT COALESCE(max(number), 0) FROM changes`)
+	last, err := oneOn(ctx, x.conn, (*row).Int64, `SELECT COALESCE(max(number), 0) FROM changes`)
 	return last, translate(err)
 }
 
@@ -289,7 +289,7 @@ func (x *Carrier) SetLastChange(ctx context.Context, number int64) error {
 
 // ID is the database's own id.
 func (x *Carrier) ID(ctx context.Context) (string, error) {
-	id, err := oneOn(ctx, x.conn, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`)
+	id, err := oneOn(ctx, x.conn, (*row).Text, `SELECT value FROM meta WHERE key = 'database_id'`)
 	return id, translate(err)
 }
 
@@ -306,7 +306,7 @@ func (x *Carrier) Keep(ctx context.Context, id string) error {
 
 // Unfinished implements store.Carrier.
 func (x *Carrier) Unfinished(ctx context.Context) (string, error) {
-	id, err := oneOn(ctx, x.conn, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
+	id, err := oneOn(ctx, x.conn, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
 	return id, translate(err)
 }
 

@@ -16,7 +16,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 	url := database(t)
 	s := mustOpen(t, Options{URL: url})
 	defer s.Close()
-	have, err := list(t.Context(), s.reads, (*row).text, `SELECT relname::text FROM pg_class
+	have, err := list(t.Context(), s.reads, (*row).Text, `SELECT relname::text FROM pg_class
 		WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY relname COLLATE "C"`)
 	if err != nil {
 		t.Fatal(err)

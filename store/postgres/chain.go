@@ -5,19 +5,21 @@ import (
 	"errors"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
 const headOfChain = `SELECT position, hash FROM audit_head`
 
 // appendEntry moves the head of the chain by the link $11 and adds the entry at that place. The database computes the hash from the
-// one before, so that nobody has to wait for the answer to a question.
-const appendEntry = `
+// hash before it, so that no caller waits for the answer to a question.
+var appendEntry = `
 	WITH head AS (UPDATE audit_head SET position = position + 1, hash = sha256(hash || int8send(position + 1) || $11::bytea) RETURNING position, hash)
-	INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after, salt, digest, position, hash)
+	INSERT INTO audit_entries (` + table.AuditColumns + `, salt, digest, position, hash)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (SELECT position FROM head), (SELECT hash FROM head))`
 
-func scanHead(r *row) store.ChainHead { return store.ChainHead{Position: r.int64(), Hash: r.hash()} }
+func scanHead(r *row) store.ChainHead { return store.ChainHead{Position: r.Int64(), Hash: r.Hash()} }
 
+// ChainLink implements store.ChainReader.
 func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, error) {
 	if position == 0 {
 		return one(ctx, r, scanHead, headOfChain)
@@ -27,9 +29,9 @@ func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, 
 		UNION ALL SELECT position, hash FROM audit_erasures WHERE position = $1`, position)
 }
 
-// linkErasure adds the erasure of the entry in a row to the chain, unless it is there.
-func (t *tx) linkErasure(number int64) error {
-	entry, err := one(context.Background(), t.reads, (*row).int64, `SELECT position FROM audit_entries
+// LinkErasure implements table.Writer.
+func (t *tx) LinkErasure(number int64) error {
+	entry, err := one(context.Background(), t.reads, (*row).Int64, `SELECT position FROM audit_entries
 		WHERE row_number = $1 AND NOT EXISTS (SELECT 1 FROM audit_erasures WHERE entry = audit_entries.position)`, number)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -48,11 +50,11 @@ func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) er
 	var heads []store.ChainHead
 	_, err := c.exchange(ctx,
 		asks(func(r *row) {
-			chain.Erasure(store.ChainErasure{Position: r.int64(), Entry: r.int64(), Hash: r.bytes()})
+			chain.Erasure(store.ChainErasure{Position: r.Int64(), Entry: r.Int64(), Hash: r.Bytes()})
 		}, `SELECT position, entry, hash FROM audit_erasures`),
 		asks(func(r *row) {
-			chain.Entry(&store.ChainedEntry{AuditEntry: scanAudit(r), Position: r.int64(), Salt: r.bytes(), Digest: r.bytes(), Hash: r.bytes()})
-		}, `SELECT `+auditColumns+`, position, salt, digest, hash FROM audit_entries ORDER BY position`),
+			chain.Entry(&store.ChainedEntry{AuditEntry: table.ScanAudit(r), Position: r.Int64(), Salt: r.Bytes(), Digest: r.Bytes(), Hash: r.Bytes()})
+		}, `SELECT `+table.AuditColumns+`, position, salt, digest, hash FROM audit_entries ORDER BY position`),
 		asks(func(r *row) { heads = append(heads, scanHead(r)) }, headOfChain))
 	if err != nil {
 		return err
@@ -77,8 +79,8 @@ func chainEntries(ctx context.Context, c *conn) error {
 	head, after := store.ChainHead{}, int64(0)
 	for n := atOnce; n == atOnce; {
 		var part []found
-		_, err := c.exchange(ctx, asks(func(r *row) { part = append(part, found{scanAudit(r), r.int64()}) },
-			`SELECT `+auditColumns+`, row_number FROM audit_entries WHERE row_number > $1 ORDER BY row_number LIMIT $2`, after, atOnce))
+		_, err := c.exchange(ctx, asks(func(r *row) { part = append(part, found{table.ScanAudit(r), r.Int64()}) },
+			`SELECT `+table.AuditColumns+`, row_number FROM audit_entries WHERE row_number > $1 ORDER BY row_number LIMIT $2`, after, atOnce))
 		if err != nil {
 			return err
 		}

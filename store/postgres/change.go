@@ -143,7 +143,7 @@ func (f *feed) confirm(ctx context.Context, c *conn) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		// After an hour it may have gone, but never before a later one has come.
-		if _, err = oneOn(ctx, c, (*row).int64, `SELECT number FROM changes WHERE number > $1 LIMIT 1`, last); err == nil {
+		if _, err = oneOn(ctx, c, (*row).Int64, `SELECT number FROM changes WHERE number > $1 LIMIT 1`, last); err == nil {
 			return nil
 		}
 		if !errors.Is(err, store.ErrNotFound) {

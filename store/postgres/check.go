@@ -11,7 +11,7 @@ import (
 
 // Check implements store.Store. References and the files are PostgreSQL's own to keep.
 func (s *Store) Check(ctx context.Context) error {
-	if err := s.pool.open(ctx); err != nil {
+	if err := s.reads.pool.open(ctx); err != nil {
 		return err
 	}
 	var found []error
@@ -72,7 +72,7 @@ func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)
 func checkOverlaps(ctx context.Context, c *conn, whose, query string, violation func(string, ...any)) error {
 	var open []busy
 	_, err := c.exchange(ctx, asks(func(r *row) {
-		b := busy{r.text(), r.text(), r.text(), r.int(), r.int64(), r.int64(), r.int64(), r.int64()}
+		b := busy{r.Text(), r.Text(), r.Text(), r.Int(), r.Int64(), r.Int64(), r.Int64(), r.Int64()}
 		kept := open[:0]
 		for _, a := range open {
 			if a.specialistID != b.specialistID || a.busyEnd <= b.busyStart {
@@ -119,7 +119,7 @@ func checkRows(ctx context.Context, c *conn, violation func(string, ...any)) err
 		{"archived: specialist %s is archived and still assigned", `
 			SELECT DISTINCT s.id FROM assignments JOIN specialists s ON s.id = specialist_id WHERE s.archived`},
 	} {
-		if _, err := c.exchange(ctx, asks(func(r *row) { violation(q.words, r.text()) }, q.query)); err != nil {
+		if _, err := c.exchange(ctx, asks(func(r *row) { violation(q.words, r.Text()) }, q.query)); err != nil {
 			return err
 		}
 	}
@@ -148,7 +148,7 @@ func checkResources(ctx context.Context, c *conn, violation func(string, ...any)
 			SELECT appointment_id FROM appointment_resources r JOIN specialists s ON s.id = r.resource_id
 			WHERE r.slot_start - r.busy_start > s.reach_before_ms OR r.busy_end - r.slot_start > s.reach_after_ms`},
 	} {
-		if _, err := c.exchange(ctx, asks(func(r *row) { violation(q.words, r.text()) }, q.query)); err != nil {
+		if _, err := c.exchange(ctx, asks(func(r *row) { violation(q.words, r.Text()) }, q.query)); err != nil {
 			return err
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
 // conn is one connection and the statements prepared on it. One goroutine uses it at a time.
@@ -66,11 +67,11 @@ func (c *conn) exchange(ctx context.Context, all ...*statement) (failed int, err
 			continue
 		case added[s.text]:
 		case len(c.prepared)+len(added) >= maxPrepared:
-			p.SendQueryParams(s.text, values, nil, formats, binary)
+			p.SendQueryParams(table.Postgres.Text(s.text), values, nil, formats, binary)
 			continue
 		default:
 			added[s.text] = true
-			p.SendPrepare(statementName(s.text), s.text, nil)
+			p.SendPrepare(statementName(s.text), table.Postgres.Text(s.text), nil)
 		}
 		name = statementName(s.text)
 		p.SendQueryPrepared(name, values, formats, binary)
@@ -157,23 +158,7 @@ func bind(args []any) (values [][]byte, formats []int16, err error) {
 	return values, formats, nil
 }
 
-// orNull keeps "never" out of the numbers: the zero time becomes NULL.
-func orNull(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t
-}
-
-// textOrNull is for references, where an empty string would point at nothing, and for JSON, where it would not be any.
-func textOrNull[T ~string | ~[]byte](s T) any {
-	if len(s) == 0 {
-		return nil
-	}
-	return string(s)
-}
-
-// row is read column by column, in the order of the SELECT. Its values are the connection's until the next row.
+// row is a table.Row. The connection reuses its values for the next row.
 type row struct {
 	values [][]byte
 	column int
@@ -185,9 +170,9 @@ func (r *row) next() []byte {
 	return v
 }
 
-func (r *row) text() string { return string(r.next()) }
+func (r *row) Text() string { return string(r.next()) }
 
-func (r *row) int64() int64 {
+func (r *row) Int64() int64 {
 	n, _ := integer(r.next())
 	return n
 }
@@ -204,15 +189,15 @@ func integer(b []byte) (n int64, ok bool) {
 	return n, true
 }
 
-func (r *row) int() int { return int(r.int64()) }
+func (r *row) Int() int { return int(r.Int64()) }
 
-func (r *row) bool() bool {
+func (r *row) Bool() bool {
 	b := r.next()
 	return len(b) == 1 && b[0] != 0
 }
 
 // bytes is nil for NULL.
-func (r *row) bytes() []byte {
+func (r *row) Bytes() []byte {
 	b := r.next()
 	if b == nil {
 		return nil
@@ -220,13 +205,13 @@ func (r *row) bytes() []byte {
 	return append([]byte{}, b...)
 }
 
-func (r *row) hash() (h [32]byte) {
+func (r *row) Hash() (h [32]byte) {
 	copy(h[:], r.next())
 	return h
 }
 
 // json is nil for NULL.
-func (r *row) json() []byte {
+func (r *row) JSON() []byte {
 	b := r.next()
 	if len(b) == 0 {
 		return nil
@@ -235,7 +220,7 @@ func (r *row) json() []byte {
 }
 
 // time is the zero time for NULL, and UTC otherwise.
-func (r *row) time() time.Time {
+func (r *row) Time() time.Time {
 	if n, ok := integer(r.next()); ok {
 		return time.UnixMilli(n).UTC()
 	}

@@ -66,7 +66,7 @@ func TestAfterACrashATransactionsNumberIsAnothers(t *testing.T) {
 	if err := c.script(t.Context(), `BEGIN`); err != nil {
 		t.Fatal(err)
 	}
-	xid, err := oneOn(t.Context(), c, (*row).text, `SELECT pg_current_xact_id()::text`)
+	xid, err := oneOn(t.Context(), c, (*row).Text, `SELECT pg_current_xact_id()::text`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
 // SQLSTATE codes, https://www.postgresql.org/docs/current/errcodes-appendix.html. The first two characters are the class.
@@ -68,7 +69,7 @@ func translateServers(e *pgconn.PgError) error {
 	case e.Code == codeUnique:
 		return fmt.Errorf("%w: %w", store.ErrDuplicate, said)
 	case e.Code == codeForeignKey:
-		return fmt.Errorf("%w: %w: %w", store.ErrInvalid, errReference, said)
+		return fmt.Errorf("%w: %w: %w", store.ErrInvalid, table.ErrReference, said)
 	case refusal(e):
 		return fmt.Errorf("%w: %w", store.ErrInvalid, said)
 	case e.Code == codeDiskFull:
@@ -82,9 +83,6 @@ func isBusy(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == codeLockTimeout
 }
-
-// errReference: a row points at nothing.
-var errReference = errors.New("a reference to nothing")
 
 // refusal: the schema said no to this one statement. Anything else is the server's trouble, or ours.
 func refusal(err error) bool {

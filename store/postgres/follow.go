@@ -99,7 +99,7 @@ func (s *Store) takePlace(ctx context.Context, c *conn) error {
 	patience, cancel := context.WithTimeout(ctx, s.server.timeout)
 	defer cancel()
 	for {
-		mine, err := oneOn(ctx, c, (*row).bool, take, int64(aloneLock))
+		mine, err := oneOn(ctx, c, (*row).Bool, take, int64(aloneLock))
 		if err == nil && mine {
 			mine, err = s.agree(ctx, c)
 		}
@@ -121,10 +121,10 @@ func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 	if s.alone || s.live == "" {
 		return true, nil
 	}
-	if _, err := oneOn(ctx, c, (*row).bool, takeLive, int64(liveLock), s.live); err != nil {
+	if _, err := oneOn(ctx, c, (*row).Bool, takeLive, int64(liveLock), s.live); err != nil {
 		return false, err
 	}
-	others, err := oneOn(ctx, c, (*row).bool, elsewhere, int64(liveLock), s.live)
+	others, err := oneOn(ctx, c, (*row).Bool, elsewhere, int64(liveLock), s.live)
 	if err != nil || !others {
 		return err == nil, err
 	}

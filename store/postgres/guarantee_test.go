@@ -69,7 +69,7 @@ func TestTheGuaranteeNeedsNoLockOfOurs(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if n, err := one(t.Context(), s.reads, (*row).int, `SELECT count(*) FROM appointments`); err != nil || n < 20 {
+	if n, err := one(t.Context(), s.reads, (*row).Int, `SELECT count(*) FROM appointments`); err != nil || n < 20 {
 		t.Errorf("%d appointments, %v; want a crowd", n, err)
 	}
 	// What is double-booked is found by Check, when the test ends.
@@ -95,7 +95,7 @@ func TestRivalsWaitForEachOther(t *testing.T) {
 			second <- raw(t, s, foreignInsert, "second"+fate, "s0", monday.Add(65*time.Minute), monday.Add(2*time.Hour), int64(0))
 		}()
 		for waits := 0; waits == 0 && len(second) == 0; {
-			waits, err = one(t.Context(), s.reads, (*row).int, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
+			waits, err = one(t.Context(), s.reads, (*row).Int, `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -256,7 +256,7 @@ func TestABackupMakesTheDatabaseAnew(t *testing.T) {
 func TestEveryTableIsInABackup(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
-	all, err := list(t.Context(), s.reads, (*row).text, `SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'`)
+	all, err := list(t.Context(), s.reads, (*row).Text, `SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'`)
 	if err != nil {
 		t.Fatal(err)
 	}

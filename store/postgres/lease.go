@@ -135,9 +135,9 @@ func (q *Queue) Pace(ctx context.Context, name string, spacing, most time.Durati
 	var ms int64
 	err = q.write(ctx,
 		stmt(`INSERT INTO pacers (name, next_at) VALUES ($1, 0) ON CONFLICT DO NOTHING`, name),
-		asks(func(r *row) { ms = r.int64() },
+		asks(func(r *row) { ms = r.Int64() },
 			`SELECT greatest(0, next_at - `+clock+`) FROM pacers WHERE name = $1 FOR UPDATE`, name),
-		asks(func(r *row) { turn = r.int64() }, `
+		asks(func(r *row) { turn = r.Int64() }, `
 			UPDATE pacers SET next_at = greatest(next_at, `+clock+`) + $2::bigint
 			WHERE name = $1 AND next_at - `+clock+` <= $3::bigint RETURNING next_at`, name, spacing.Milliseconds(), most.Milliseconds()))
 	if err != nil {

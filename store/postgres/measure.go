@@ -42,7 +42,7 @@ func (d *databaseSize) refresh(ctx context.Context, r reads) {
 	if !due {
 		return
 	}
-	bytes, err := one(ctx, r, (*row).int64, `SELECT pg_database_size(current_database())`)
+	bytes, err := one(ctx, r, (*row).Int64, `SELECT pg_database_size(current_database())`)
 	if err == nil {
 		d.mu.Lock()
 		d.bytes = bytes

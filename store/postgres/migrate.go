@@ -107,12 +107,12 @@ const versionsTable = `CREATE TABLE IF NOT EXISTS schema_versions (
 
 // appliedMigrations are none where the database is empty.
 func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err error) {
-	made, err := oneOn(ctx, c, (*row).bool, `SELECT to_regclass('schema_versions') IS NOT NULL`)
+	made, err := oneOn(ctx, c, (*row).Bool, `SELECT to_regclass('schema_versions') IS NOT NULL`)
 	if err != nil || !made {
 		return nil, err
 	}
 	_, err = c.exchange(ctx, asks(func(r *row) {
-		all = append(all, store.Migration{Version: r.int(), Name: r.text(), Checksum: r.text()})
+		all = append(all, store.Migration{Version: r.Int(), Name: r.Text(), Checksum: r.Text()})
 	}, `SELECT version, name, checksum FROM schema_versions ORDER BY version`))
 	return all, err
 }

@@ -21,7 +21,7 @@ func (s *Store) Nodes(ctx context.Context) (others, before bool, err error) {
 
 func (s *Store) nodes(ctx context.Context, r reads) (others, before bool, err error) {
 	type seen struct{ others, before bool }
-	found, err := one(ctx, r, func(r *row) seen { return seen{r.bool(), r.bool()} }, `SELECT EXISTS (SELECT 1 `+other+`), EXISTS (SELECT 1 `+other+`
+	found, err := one(ctx, r, func(r *row) seen { return seen{r.Bool(), r.Bool()} }, `SELECT EXISTS (SELECT 1 `+other+`), EXISTS (SELECT 1 `+other+`
 		AND (a.backend_start, a.pid) < (SELECT me.backend_start, me.pid FROM pg_stat_activity me WHERE me.pid = $2::int))`, int64(liveLock), int64(s.pid.Load()))
 	return found.others, found.before, err
 }
@@ -35,7 +35,7 @@ const signsWith = "signs_with"
 func (s *Store) AgreeOnKeys(ctx context.Context, decide func(known string, others bool) (string, error)) error {
 	return s.Write(ctx, func(x store.Tx) error {
 		t := x.(*tx)
-		known, err := one(ctx, t.reads, (*row).text, `SELECT value FROM meta WHERE key = '`+signsWith+`'`)
+		known, err := one(ctx, t.reads, (*row).Text, `SELECT value FROM meta WHERE key = '`+signsWith+`'`)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}

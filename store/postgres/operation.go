@@ -9,22 +9,23 @@ import (
 	"time"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
 // pruneLimit is how many operations one transaction of Prune may take, so that no other write waits long behind it.
 const pruneLimit = 500
 
 // queued reads a row of operations, whose columns are those of the outbox.
-func queued(r *row) store.Operation { return scanOperation(r) }
+func queued(r *row) store.Operation { return table.ScanOperation(r) }
 
 const note = `INSERT INTO operation_activity (operation_id, at, event, detail) `
 
 // addAll inserts what is not there yet in one statement: the operations in the order of their ids, and after them, by the trigger, the
 // counts in their order. With a statement for each, two nodes that add the same operations could wait for each other.
-const addAll = `
+var addAll = `
 	WITH wanted AS (SELECT x FROM json_array_elements($1::json) AS list(x) ORDER BY (x->>0) COLLATE "C"),
 	added AS (
-		INSERT INTO operations (` + operationColumns + `)
+		INSERT INTO operations (` + table.OperationColumns + `)
 		SELECT x->>0, x->>1, x->>2, x->>3, (x->>4)::boolean, (x->>5)::boolean, (x->>6)::bigint, (x->>7)::bigint, (x->>8)::bigint,
 			(x->>9)::bigint, (x->>10)::bigint, (x->>11)::bigint, (x->>12)::bigint, (x->>13)::bigint, (x->>14)::bigint,
 			x->>15, x->>16, x->>17
@@ -61,11 +62,15 @@ func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
 	return q.repeat(ctx, stmt(addAll, string(list), time.Now()))
 }
 
-// fields are the columns of op in the order of operationColumns.
+// fields are the columns of op in the order of table.OperationColumns.
 func fields(op store.Operation) []any {
+	var payload any // NULL if there is none
+	if len(op.Payload) > 0 {
+		payload = string(op.Payload)
+	}
 	return []any{op.ID, string(op.Kind), op.AppointmentID, string(op.Status), op.NeedsReview, op.Unknown, op.Attempts, op.Lookups, op.MaxAttempts,
 		op.CreatedAt, op.NextAttemptAt, op.AttemptedAt, op.FinishedAt, op.Deadline, op.StartTime,
-		op.LastError, op.Result, textOrNull(op.Payload)}
+		op.LastError, op.Result, payload}
 }
 
 // kindList is the argument for kinds; NULL for all.
@@ -95,9 +100,9 @@ func (q *Queue) Take(ctx context.Context, now time.Time, kinds ...store.Operatio
 		taken AS (
 			UPDATE operations SET status = 'processing', attempts = attempts + 1, attempted_at = $1, version = version + 1,
 				owner = $3, lease_until = `+clock+` + $4
-			FROM due WHERE id = due_id RETURNING `+operationColumns+`),
+			FROM due WHERE id = due_id RETURNING `+table.OperationColumns+`),
 		noted AS (`+note+`SELECT id, $1::bigint, 'attempted', '' FROM taken)
-		SELECT `+operationColumns+` FROM taken`, now, list, q.owner, q.lease.Milliseconds()))
+		SELECT `+table.OperationColumns+` FROM taken`, now, list, q.owner, q.lease.Milliseconds()))
 	if err == nil && !found {
 		err = store.ErrNotFound
 	}
@@ -200,14 +205,14 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err er
 	for {
 		var finished, stories int
 		err := q.write(ctx,
-			asks(func(r *row) { finished = r.int() }, `
+			asks(func(r *row) { finished = r.Int() }, `
 				WITH old AS (
 					SELECT id FROM operations WHERE status = 'completed' AND finished_at < $1 ORDER BY finished_at LIMIT $2),
 				locked AS (SELECT id FROM operations WHERE id IN (SELECT id FROM old) ORDER BY id FOR UPDATE),
 				gone AS (DELETE FROM operations WHERE id IN (SELECT id FROM locked) RETURNING id),
 				told AS (DELETE FROM operation_activity WHERE operation_id IN (SELECT id FROM gone))
 				SELECT count(*) FROM gone`, before, pruneLimit),
-			asks(func(r *row) { stories = r.int() }, `
+			asks(func(r *row) { stories = r.Int() }, `
 				WITH old AS (
 					SELECT at, operation_id FROM operation_removals WHERE at < $1 ORDER BY at LIMIT $2),
 				gone AS (
@@ -231,7 +236,7 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err er
 // Operation implements store.Queue.
 func (q *Queue) Operation(ctx context.Context, id string) (op store.Operation, err error) {
 	found := false
-	err = q.read(ctx, asks(func(r *row) { op, found = queued(r), true }, `SELECT `+operationColumns+` FROM operations WHERE id = $1`, id))
+	err = q.read(ctx, asks(func(r *row) { op, found = queued(r), true }, `SELECT `+table.OperationColumns+` FROM operations WHERE id = $1`, id))
 	if err == nil && !found {
 		err = fmt.Errorf("operation %s: %w", id, store.ErrNotFound)
 	}
@@ -240,26 +245,26 @@ func (q *Queue) Operation(ctx context.Context, id string) (op store.Operation, e
 
 // Operations implements store.Queue.
 func (q *Queue) Operations(ctx context.Context, f store.OperationFilter) (list []store.Operation, err error) {
-	var where conditions
-	where.and("id > ?", f.After)
+	var where table.Conditions
+	where.And("id > ?", f.After)
 	if f.Status != "" {
-		where.and("status = ?", string(f.Status))
+		where.And("status = ?", string(f.Status))
 	}
 	if f.AppointmentID != "" {
-		where.and("appointment_id = ? AND appointment_id <> ''", f.AppointmentID)
+		where.And("appointment_id = ? AND appointment_id <> ''", f.AppointmentID)
 	}
 	if len(f.Kinds) > 0 {
 		kinds, err := kindList(f.Kinds)
 		if err != nil {
 			return nil, err
 		}
-		where.and("kind IN (SELECT json_array_elements_text(?::json))", kinds)
+		where.And("kind IN ({each}(?))", kinds)
 	}
 	if !f.Due.IsZero() {
-		where.and("NOT (kind = 'email' AND status = 'pending' AND attempted_at = ? AND next_attempt_at > ?)", time.Time{}, f.Due)
+		where.And("NOT (kind = 'email' AND status = 'pending' AND attempted_at = ? AND next_attempt_at > ?)", time.Time{}, f.Due)
 	}
-	text := `SELECT ` + operationColumns + ` FROM operations ` + where.sql() + ` ORDER BY id LIMIT ` + where.arg(limit(f.Limit))
-	err = q.read(ctx, asks(func(r *row) { list = append(list, queued(r)) }, text, where.args...))
+	text := `SELECT ` + table.OperationColumns + ` FROM operations ` + where.SQL() + ` ORDER BY id LIMIT +?`
+	err = q.read(ctx, asks(func(r *row) { list = append(list, queued(r)) }, text, append(where.Args, table.Limit(f.Limit))...))
 	return list, err
 }
 
@@ -272,8 +277,8 @@ func (q *Queue) Counts(ctx context.Context, kinds ...store.OperationKind) (n sto
 	err = q.read(ctx, asks(func(r *row) {
 		of := map[store.OperationStatus]*int{store.OperationPending: &n.Pending, store.OperationProcessing: &n.Processing,
 			store.OperationCompleted: &n.Completed, store.OperationFailed: &n.Failed}
-		if count := of[store.OperationStatus(r.text())]; count != nil {
-			*count = r.int()
+		if count := of[store.OperationStatus(r.Text())]; count != nil {
+			*count = r.Int()
 		}
 	}, `SELECT status, sum(number)::bigint FROM operation_counts
 		WHERE $1::json IS NULL OR kind IN (SELECT json_array_elements_text($1::json)) GROUP BY status`, list))
@@ -282,7 +287,7 @@ func (q *Queue) Counts(ctx context.Context, kinds ...store.OperationKind) (n sto
 
 // Scheduled implements store.Queue.
 func (q *Queue) Scheduled(ctx context.Context, now time.Time) (n int, err error) {
-	err = q.read(ctx, asks(func(r *row) { n = r.int() }, `
+	err = q.read(ctx, asks(func(r *row) { n = r.Int() }, `
 		SELECT count(*) FROM operations
 		WHERE status = 'pending' AND kind = 'email' AND attempted_at = $1 AND next_attempt_at > $2`, time.Time{}, now))
 	return n, err
@@ -291,7 +296,7 @@ func (q *Queue) Scheduled(ctx context.Context, now time.Time) (n int, err error)
 // NextDue implements store.Queue.
 func (q *Queue) NextDue(ctx context.Context, kinds ...store.OperationKind) (at time.Time, err error) {
 	found := false
-	next := asks(func(r *row) { at, found = r.time(), true },
+	next := asks(func(r *row) { at, found = r.Time(), true },
 		`SELECT next_attempt_at FROM operations WHERE status = 'pending' ORDER BY next_attempt_at, id LIMIT 1`)
 	if len(kinds) > 0 {
 		list, err := kindList(kinds)
@@ -314,7 +319,7 @@ func (q *Queue) NextDue(ctx context.Context, kinds ...store.OperationKind) (at t
 // Activity implements store.Queue.
 func (q *Queue) Activity(ctx context.Context, id string) (list []store.Activity, err error) {
 	err = q.read(ctx, asks(func(r *row) {
-		list = append(list, store.Activity{At: r.time(), OperationID: id, Event: r.text(), Detail: r.text()})
+		list = append(list, store.Activity{At: r.Time(), OperationID: id, Event: r.Text(), Detail: r.Text()})
 	}, `SELECT at, event, detail FROM operation_activity WHERE operation_id = $1 ORDER BY sequence`, id))
 	return list, err
 }

@@ -34,7 +34,7 @@ func TestTheGuaranteeLooksIntoItsIndex(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = c.exchange(ctx, asks(func(r *row) { plan = append(plan, r.text()) }, `EXPLAIN EXECUTE search ('s0', 'x', 't', 0, 1, 2, 1, 2, 0, 0)`))
+			_, err = c.exchange(ctx, asks(func(r *row) { plan = append(plan, r.Text()) }, `EXPLAIN EXECUTE search ('s0', 'x', 't', 0, 1, 2, 1, 2, 0, 0)`))
 			return err
 		})
 		if all := strings.Join(plan, "\n"); err != nil || !strings.Contains(all, "idx_no_double_book") || !strings.Contains(all, "slot_start >") {

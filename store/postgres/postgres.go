@@ -46,6 +46,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
 // Options say where the database is and how long it may take. Only URL is required.
@@ -96,7 +97,8 @@ func (o *Options) fill() error {
 
 // Store is one node's view of the database. See store.Store.
 type Store struct {
-	reads
+	table.Reads
+	reads   reads
 	server  server
 	id      string
 	alone   bool
@@ -146,10 +148,10 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 		if err := errors.Join(refuseMoved(ctx, c), refuseUnfinished(ctx, c)); err != nil {
 			return err
 		}
-		if s.id, err = oneOn(ctx, c, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`); err != nil {
+		if s.id, err = oneOn(ctx, c, (*row).Text, `SELECT value FROM meta WHERE key = 'database_id'`); err != nil {
 			return err
 		}
-		last, err = oneOn(ctx, c, (*row).int64, `SELECT COALESCE(max(number), 0) FROM changes`)
+		last, err = oneOn(ctx, c, (*row).Int64, `SELECT COALESCE(max(number), 0) FROM changes`)
 		return err
 	})
 	if err != nil {
@@ -163,6 +165,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if s.reads.pool, err = newPool(at, o.Readers, nil); err != nil {
 		return nil, err
 	}
+	s.Reads = table.NewReads(s.reads)
 	s.feed = newFeed(last, s.reads, o.OnFatal)
 	s.writer = &writer{server: at, log: o.Logger, feed: s.feed, alone: o.Alone, queue: make(chan *request, o.QueueSize), done: make(chan struct{})}
 	running, stop := context.WithCancel(context.Background())
@@ -187,7 +190,7 @@ func (s *Store) ID() string { return s.id }
 
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
-	_, err := one(ctx, s.reads, (*row).int, `SELECT count(*) FROM clinic`)
+	_, err := one(ctx, s.reads, (*row).Int, `SELECT count(*) FROM clinic`)
 	return err
 }
 
@@ -289,7 +292,7 @@ func (s server) bounded(ctx context.Context) (context.Context, context.CancelFun
 // durable refuses a database in which an acknowledged write can be lost with the server's process, and says so of one in which
 // it can be lost with the machine.
 func durable(ctx context.Context, c *conn, log *slog.Logger) error {
-	commit, err := oneOn(ctx, c, (*row).text, `SELECT current_setting('synchronous_commit')`)
+	commit, err := oneOn(ctx, c, (*row).Text, `SELECT current_setting('synchronous_commit')`)
 	if err != nil {
 		return err
 	}
@@ -297,7 +300,7 @@ func durable(ctx context.Context, c *conn, log *slog.Logger) error {
 		return fmt.Errorf("%w: synchronous_commit is off for this database or user; acknowledged bookings would be lost in a crash: "+
 			"set it to on", store.ErrUnavailable)
 	}
-	sync, err := oneOn(ctx, c, (*row).text, `SELECT current_setting('fsync')`)
+	sync, err := oneOn(ctx, c, (*row).Text, `SELECT current_setting('fsync')`)
 	if err == nil && sync != "on" {
 		log.Warn("PostgreSQL runs with fsync off; a power cut may lose bookings")
 	}

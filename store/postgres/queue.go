@@ -83,7 +83,7 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 		if err := migrate(ctx, c, program, common.Logger, !o.Alone); err != nil {
 			return err
 		}
-		if rebuilt, err = oneOn(ctx, c, (*row).bool, `SELECT NOT EXISTS (SELECT 1 FROM operations)`); err != nil || !o.Alone {
+		if rebuilt, err = oneOn(ctx, c, (*row).Bool, `SELECT NOT EXISTS (SELECT 1 FROM operations)`); err != nil || !o.Alone {
 			return err
 		}
 		_, err = c.exchange(ctx, stmt(letGoAll))

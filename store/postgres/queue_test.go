@@ -162,7 +162,7 @@ func TestAnAttemptThatLastsKeepsItsLease(t *testing.T) {
 	mustAdd(t, all[0], webhook("op-1"))
 	op := waitFor(t, all[0])
 	until := func() (at time.Time) {
-		err := all[1].read(t.Context(), asks(func(r *row) { at = r.time() }, `SELECT lease_until FROM operations`))
+		err := all[1].read(t.Context(), asks(func(r *row) { at = r.Time() }, `SELECT lease_until FROM operations`))
 		if err != nil {
 			t.Fatal(err)
 		}

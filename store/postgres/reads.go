@@ -10,14 +10,17 @@ import (
 
 	"holdfast/store"
 	connpool "holdfast/store/pool"
+	"holdfast/store/table"
 )
 
-// reads answers the whole of store.Reader, once for both of its users: the Store, which borrows a connection of the pool for
-// each question, and a transaction, which asks on its own and so sees its own changes.
+// reads answers questions for its two users: the Store, which borrows a connection of the pool for each question, and a
+// transaction, which asks on its own connection and so sees its own changes. It is a table.Source.
 type reads struct {
 	pool *pool
 	tx   *tx
 }
+
+var _ table.Source = reads{}
 
 var errTxOver = errors.New("postgres: the transaction was used after its function returned")
 
@@ -30,10 +33,24 @@ func (r reads) ask(ctx context.Context, all ...*statement) error {
 	return r.pool.ask(ctx, all)
 }
 
+// Query implements table.Source.
+func (r reads) Query(ctx context.Context, each func(table.Row), text string, args ...any) error {
+	return r.ask(ctx, asks(func(r *row) { each(r) }, text, args...))
+}
+
+// Snapshot implements table.Source.
+func (r reads) Snapshot(ctx context.Context, all ...table.Question) error {
+	questions := make([]*statement, len(all))
+	for i, q := range all {
+		questions[i] = asks(func(r *row) { q.Each(r) }, q.Text, q.Args...)
+	}
+	return r.snapshot(ctx, questions...)
+}
+
 // snapshot is ask with all questions answered from one moment.
 func (r reads) snapshot(ctx context.Context, all ...*statement) error {
 	if r.tx != nil {
-		return r.tx.ask(all...) // nobody else writes meanwhile
+		return r.tx.ask(all...) // no other transaction writes at the same time
 	}
 	moment := append([]*statement{stmt(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`)}, all...)
 	return r.ask(ctx, append(moment, stmt(`COMMIT`))...)
@@ -56,14 +73,6 @@ func list[T any](ctx context.Context, r reads, scan func(*row) T, text string, a
 		return nil, err
 	}
 	return all, nil
-}
-
-// limit reads a filter's Limit: 1..500, and 0 means 100.
-func limit(n int) int {
-	if n <= 0 {
-		return 100
-	}
-	return min(n, 500)
 }
 
 // pool is the connections that read, and those of the queue.

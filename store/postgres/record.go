@@ -69,7 +69,7 @@ func encodeTaken(t *store.Taken) *takenRecord {
 
 // scanChange reads a row of changes. One that cannot be read, because a much newer program wrote it, is a change of nothing.
 func scanChange(r *row) store.Change {
-	c := store.Change{Number: r.int64()}
+	c := store.Change{Number: r.Int64()}
 	var kept record
 	if json.Unmarshal(r.next(), &kept) != nil {
 		return c

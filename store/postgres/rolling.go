@@ -66,7 +66,7 @@ func tellVersion(ctx context.Context, c *conn) error {
 		stmt(`SELECT pg_advisory_lock_shared($1::int, $2::int)`, int64(versionLock), known)); err != nil {
 		return err
 	}
-	applied, err := oneOn(ctx, c, (*row).int, `SELECT count(*) FROM schema_versions`)
+	applied, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM schema_versions`)
 	if err == nil {
 		err = refuseNewer(ctx, c, applied, known)
 	}
@@ -79,7 +79,7 @@ func refuseNewer(ctx context.Context, c *conn, applied, known int) error {
 	if applied <= known {
 		return nil
 	}
-	said, err := oneOn(ctx, c, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+openTo+`'), '')`)
+	said, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+openTo+`'), '')`)
 	if err != nil {
 		return err
 	}

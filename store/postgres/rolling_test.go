@@ -199,7 +199,7 @@ func TestAnUpgradeThatOldNodesCannotBearWaits(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = at.with(t.Context(), func(ctx context.Context, c *conn) error {
-		if n, err := oneOn(ctx, c, (*row).int, `SELECT count(*) FROM schema_versions`); err != nil || n != next-1 {
+		if n, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM schema_versions`); err != nil || n != next-1 {
 			t.Errorf("the schema is at %d, %v; want %d", n, err, next-1)
 		}
 		// The old node is cut off, and before it is back the schema is another one.
@@ -251,7 +251,7 @@ func TestWhatIsDueIsSaidAndNothingChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = at.with(t.Context(), func(ctx context.Context, c *conn) error {
-		n, err := oneOn(ctx, c, (*row).int, `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`)
+		n, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM pg_class WHERE relnamespace = 'public'::regnamespace`)
 		if err == nil && n != 0 {
 			t.Errorf("it left %d things in the database", n)
 		}

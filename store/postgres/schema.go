@@ -36,15 +36,15 @@ func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, e
 	bodies := make(map[string]string)
 	_, err = c.exchange(ctx,
 		asks(func(r *row) {
-			name := r.text() + " " + r.text()
+			name := r.Text() + " " + r.Text()
 			if expected := missing[name]; !expected {
 				wrong = append(wrong, "the "+name+" was added; this program did not make it")
-			} else if !r.bool() {
+			} else if !r.Bool() {
 				wrong = append(wrong, "the "+name+" is switched off or not valid")
 			}
 			delete(missing, name)
 		}, guards),
-		asks(func(r *row) { bodies[r.text()] = r.text() }, `SELECT proname, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace`))
+		asks(func(r *row) { bodies[r.Text()] = r.Text() }, `SELECT proname, prosrc FROM pg_proc WHERE pronamespace = current_schema()::regnamespace`))
 	if err != nil {
 		return nil, err
 	}

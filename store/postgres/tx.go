@@ -1,22 +1,28 @@
 package postgres
 
-import "holdfast/store"
+import (
+	"holdfast/store"
+	"holdfast/store/table"
+)
 
-// tx is one request's view of the open transaction. Its questions are answered by reads, its changes are in the files of their
-// nouns.
+// tx is one request's view of the open transaction: a table.Writer, whose nouns are the table.Tx in it.
 type tx struct {
-	reads
+	table.Tx
+	reads   reads
 	batch   *batch
 	over    bool // its function has returned
 	changes []store.Change
-	read    store.Appointment // the last one that was read, which is nearly always the one that is changed next
 }
 
-var _ store.Tx = (*tx)(nil)
+var (
+	_ store.Tx     = (*tx)(nil)
+	_ table.Writer = (*tx)(nil)
+)
 
 func newTx(b *batch) *tx {
 	t := &tx{batch: b}
 	t.reads.tx = t
+	t.Begin(t.reads, t)
 	return t
 }
 
@@ -27,8 +33,8 @@ func (t *tx) ask(all ...*statement) error {
 	return t.batch.ask(all...)
 }
 
-// exec runs one statement and says how many rows it changed.
-func (t *tx) exec(text string, args ...any) (int64, error) {
+// Exec implements table.Writer.
+func (t *tx) Exec(text string, args ...any) (int64, error) {
 	if t.over {
 		return 0, errTxOver
 	}
@@ -37,29 +43,20 @@ func (t *tx) exec(text string, args ...any) (int64, error) {
 	return s.changed, err
 }
 
-// changed notes what the request changes. Nobody hears of it unless it is committed.
-func (t *tx) changed(c store.Change) { t.changes = append(t.changes, c) }
-
-// mustChange is exec for a statement that names one row: none is ErrNotFound.
-func (t *tx) mustChange(text string, args ...any) error {
-	n, err := t.exec(text, args...)
-	if err == nil && n == 0 {
-		err = store.ErrNotFound
-	}
-	return err
-}
-
-// run is exec for a statement whose count does not matter.
-func (t *tx) run(text string, args ...any) error {
-	_, err := t.exec(text, args...)
-	return err
-}
-
-// later is run for a statement that nobody waits for: it goes out with the next one that is. If it is refused the whole
-// request is, and the error is that of the next call, or of Write.
-func (t *tx) later(text string, args ...any) error {
+// Later implements table.Writer. The statement goes out with the next one that is waited for. If the server refuses it, the whole
+// request fails, and the error is that of the next call, or of Write.
+func (t *tx) Later(text string, args ...any) error {
 	if t.over {
 		return errTxOver
 	}
 	return t.batch.later(stmt(text, args...))
+}
+
+// Changed implements table.Writer.
+func (t *tx) Changed(c store.Change) { t.changes = append(t.changes, c) }
+
+// run executes a statement whose count does not matter.
+func (t *tx) run(text string, args ...any) error {
+	_, err := t.Exec(text, args...)
+	return err
 }

@@ -55,7 +55,7 @@ func (s server) status(ctx context.Context, xid, timeline string) (status string
 		if timelineOf(ctx, c) != timeline {
 			return errOtherHistory
 		}
-		status, err = oneOn(ctx, c, (*row).text, `SELECT COALESCE(pg_xact_status($1::xid8), '')`, xid)
+		status, err = oneOn(ctx, c, (*row).Text, `SELECT COALESCE(pg_xact_status($1::xid8), '')`, xid)
 		if err == nil && status == "in progress" {
 			_, err = c.exchange(ctx, stmt(`
 				SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -73,7 +73,7 @@ var errOtherHistory = errors.New("the server was started anew since, or another 
 // a crash the numbers of transactions that were not written yet are given away again. A crash that the postmaster outlives makes its
 // statistics anew. Empty where the server does not say.
 func timelineOf(ctx context.Context, c *conn) string {
-	text, err := oneOn(ctx, c, (*row).text, `
+	text, err := oneOn(ctx, c, (*row).Text, `
 		SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || ' ' || pg_postmaster_start_time() || ' ' ||
 			COALESCE((SELECT stats_reset::text FROM pg_stat_bgwriter), '')`)
 	if err != nil {

@@ -265,7 +265,7 @@ func (w *writer) finish() error {
 			return err
 		}
 		last = append(last,
-			asks(func(r *row) { numbers = append(numbers, r.int64()) }, appendChanges, text),
+			asks(func(r *row) { numbers = append(numbers, r.Int64()) }, appendChanges, text),
 			stmt(ringBell), stmt(pruneChanges))
 	}
 	began := time.Now()

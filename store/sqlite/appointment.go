@@ -2,105 +2,13 @@ package sqlite
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"holdfast/store"
 )
 
-const appointmentColumns = `id, appointment_type_id, specialist_id, client_id, seat, overbook, overbook_reason,
-	status, attendance, slot_start, slot_end, busy_start, busy_end,
-	patient_name, patient_email, patient_phone, patient_birth_date, notes,
-	source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
-	created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at, series_id, place, intake, resources, visit_id`
-
-func scanAppointment(r *row) store.Appointment {
-	return store.Appointment{
-		ID: r.text(), AppointmentTypeID: r.text(), SpecialistID: r.text(), Owner: r.text(),
-		Seat: r.int(), Overbook: r.bool(), OverbookReason: r.text(),
-		Status: store.Status(r.text()), Attendance: store.Attendance(r.text()),
-		SlotStart: r.time(), SlotEnd: r.time(), BusyStart: r.time(), BusyEnd: r.time(),
-		Patient: store.Patient{Name: r.text(), Email: r.text(), Phone: r.text(), BirthDate: r.text(), Notes: r.text()},
-		Source:  store.Source(r.text()), UpstreamState: store.UpstreamState(r.text()),
-		UpstreamID: r.text(), UpstreamPatientID: r.text(), ManageEpoch: r.int64(),
-		CreatedAt: r.time(), UpdatedAt: r.time(), CancelledAt: r.time(), CancelReason: r.text(), Version: r.int64(),
-		Locale: r.text(), ArrivedAt: r.time(), SeriesID: r.text(), Place: r.text(), Intake: store.Unpacked[store.Intake](r.text()),
-		Resources: store.Unpacked[[]string](r.text()), VisitID: r.text(),
-	}
-}
-
-func (r reads) Appointment(ctx context.Context, id string) (store.Appointment, error) {
-	a, err := one(ctx, r, scanAppointment, `SELECT `+appointmentColumns+` FROM appointments WHERE id = ?`, id)
-	if r.tx != nil {
-		r.tx.read = a
-	}
-	return a, err
-}
-
-func (r reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
-	var where conditions
-	if !f.From.IsZero() {
-		// The first is what is asked; the second lets the index begin where no slot could still reach From.
-		where.and("slot_end > ?", f.From)
-		where.and("slot_start > ? - (SELECT COALESCE(max(reach_after_ms), 0) FROM specialists)", f.From)
-	}
-	if !f.To.IsZero() {
-		where.and("slot_start < ?", f.To)
-	}
-	if f.SpecialistID != "" {
-		where.and("specialist_id = ?", f.SpecialistID)
-	}
-	if f.ResourceID != "" {
-		where.and("id IN (SELECT appointment_id FROM appointment_resources WHERE resource_id = ?)", f.ResourceID)
-	}
-	if f.Owner != "" {
-		where.and("client_id = ? AND client_id <> ''", f.Owner)
-	}
-	if f.Status != "" {
-		where.and("status = ?", string(f.Status))
-	}
-	switch {
-	case f.Upstream == store.UpstreamNone:
-		where.and("upstream_state = 'none'")
-	case f.Upstream != "":
-		where.and("upstream_state = ? AND upstream_state <> 'none'", string(f.Upstream))
-	}
-	if f.SeriesID != "" {
-		where.and("series_id = ? AND series_id <> ''", f.SeriesID)
-	}
-	if f.VisitID != "" {
-		where.and("visit_id = ? AND visit_id <> ''", f.VisitID)
-	}
-	if f.UpstreamPatient != "" {
-		where.and("upstream_patient_id = ? COLLATE NOCASE", f.UpstreamPatient)
-	}
-	switch text, number := store.SearchTerms(f.Query); {
-	case number != "":
-		where.and("(instr(patient_search, ?) > 0 OR instr(patient_search, ?) > 0)", text, number)
-	case text != "":
-		where.and("instr(patient_search, ?) > 0", text)
-	}
-	if f.Cursor != "" {
-		at, id, err := store.ParseCursor(f.Cursor)
-		if err != nil {
-			return nil, "", err
-		}
-		where.and("(slot_start, id) > (?, ?)", at, id)
-	}
-	n := limit(f.Limit)
-	all, err := list(ctx, r, scanAppointment,
-		`SELECT `+appointmentColumns+` FROM appointments `+where.sql()+` ORDER BY slot_start, id LIMIT +?`,
-		append(where.args, n+1)...)
-	if err != nil || len(all) <= n {
-		return all, "", err
-	}
-	last := all[n-1]
-	return all[:n], store.Cursor(last.SlotStart, last.ID), nil
-}
-
-// The three parts are each one range of one index. A slot lies within its busy time, so whatever overlaps either
+// Each of the three parts is one range of one index. A slot lies within its busy time, so an appointment that overlaps either
 // overlaps the busy time.
 const taken = `
 	SELECT id, appointment_type_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
@@ -125,6 +33,7 @@ const taken = `
 	  AND r.busy_start < ?3 AND r.busy_end > ?2
 	ORDER BY slot_start, seat`
 
+// Taken implements store.AppointmentReader.
 func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
 	if from.UnixMilli() >= to.UnixMilli() {
 		return nil, nil
@@ -134,8 +43,8 @@ func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.
 		for _, id := range slices.Compact(slices.Sorted(slices.Values(specialistIDs))) {
 			err := c.query(ctx, func(r *row) {
 				all = append(all, store.Taken{
-					SpecialistID: id, AppointmentID: r.text(), AppointmentTypeID: r.text(), Seat: r.int(), Overbook: r.bool(),
-					SlotStart: r.time(), SlotEnd: r.time(), BusyStart: r.time(), BusyEnd: r.time(),
+					SpecialistID: id, AppointmentID: r.Text(), AppointmentTypeID: r.Text(), Seat: r.Int(), Overbook: r.Bool(),
+					SlotStart: r.Time(), SlotEnd: r.Time(), BusyStart: r.Time(), BusyEnd: r.Time(),
 				})
 			}, taken, id, from, to)
 			if err != nil {
@@ -148,109 +57,4 @@ func (r reads) Taken(ctx context.Context, specialistIDs []string, from, to time.
 		return nil, err
 	}
 	return all, nil
-}
-
-func (r reads) LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (store.WebBooking, error) {
-	return one(ctx, r, func(r *row) store.WebBooking {
-		return store.WebBooking{AppointmentID: r.text(), SlotStart: r.time(), CreatedAt: r.time()}
-	}, `
-		SELECT id, slot_start, created_at FROM appointments
-		WHERE client_id = ? AND client_id <> '' AND appointment_type_id = ? AND status = 'confirmed' AND source = 'web'
-		  AND created_at >= ? ORDER BY created_at DESC, id DESC LIMIT 1`, owner, appointmentTypeID, since)
-}
-
-func (r reads) BookedOnline(ctx context.Context, since time.Time, specialistID string, n int) ([]store.Appointment, error) {
-	return list(ctx, r, scanAppointment, `
-		SELECT `+appointmentColumns+` FROM appointments
-		WHERE id >= ?1 AND created_at >= ?2 AND (source = 'web' OR source = 'agent') AND (?3 = '' OR specialist_id = ?3)
-		ORDER BY created_at DESC, id DESC LIMIT +?4`, store.FirstIDOf(since), since, specialistID, limit(n))
-}
-
-func (t *tx) InsertAppointment(_ context.Context, a store.Appointment) error {
-	if a.Version != 1 {
-		return fmt.Errorf("%w: a new appointment has version 1, not %d", store.ErrInvalid, a.Version)
-	}
-	if err := a.CheckResources(); err != nil {
-		return err
-	}
-	err := t.run(`
-		INSERT INTO appointments (`+appointmentColumns+`, patient_search)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
-		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
-		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
-		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version, a.Locale, orNull(a.ArrivedAt), a.SeriesID, a.Place, a.Intake.Packed(), store.Packed(a.Resources), a.VisitID, store.SearchText(a.Patient))
-	if err == nil {
-		t.changed(store.ChangeOf(nil, truncated(&a)))
-	}
-	return err
-}
-
-// truncated is a as a reader will find it: the database keeps milliseconds.
-func truncated(a *store.Appointment) *store.Appointment {
-	for _, at := range []*time.Time{&a.SlotStart, &a.SlotEnd, &a.BusyStart, &a.BusyEnd} {
-		*at = time.UnixMilli(at.UnixMilli()).UTC()
-	}
-	return a
-}
-
-func (t *tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
-	before := t.read
-	if before.ID != a.ID || before.Version != a.Version {
-		var err error
-		if before, err = t.Appointment(ctx, a.ID); err != nil {
-			return err
-		}
-	}
-	if before.Version != a.Version {
-		return store.ErrVersion
-	}
-	if err := a.CheckResources(); err != nil {
-		return err
-	}
-	n, err := t.exec(`
-		UPDATE appointments SET
-			appointment_type_id = ?, specialist_id = ?, client_id = ?, seat = ?, overbook = ?, overbook_reason = ?,
-			status = ?, attendance = ?, slot_start = ?, slot_end = ?, busy_start = ?, busy_end = ?,
-			patient_name = ?, patient_email = ?, patient_phone = ?, patient_birth_date = ?, notes = ?,
-			source = ?, upstream_state = ?, upstream_id = ?, upstream_patient_id = ?, manage_epoch = ?,
-			created_at = ?, updated_at = ?, cancelled_at = ?, cancel_reason = ?, version = ?, locale = ?, arrived_at = ?, series_id = ?, place = ?,
-			intake = ?, resources = ?, visit_id = ?, patient_search = ?
-		WHERE id = ? AND version = ?`,
-		a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.OverbookReason,
-		string(a.Status), string(a.Attendance), a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd,
-		a.Patient.Name, a.Patient.Email, a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes,
-		string(a.Source), string(a.UpstreamState), a.UpstreamID, a.UpstreamPatientID, a.ManageEpoch,
-		a.CreatedAt, a.UpdatedAt, orNull(a.CancelledAt), a.CancelReason, a.Version+1, a.Locale, orNull(a.ArrivedAt), a.SeriesID, a.Place,
-		a.Intake.Packed(), store.Packed(a.Resources), a.VisitID, store.SearchText(a.Patient),
-		a.ID, a.Version)
-	if err != nil {
-		return err
-	}
-	if n == 0 {
-		return store.ErrVersion
-	}
-	a.Version++
-	t.changed(store.ChangeOf(&before, truncated(&a)))
-	t.read = store.Appointment{}
-	return nil
-}
-
-// conditions are the parts of a WHERE that a filter asks for.
-type conditions struct {
-	parts []string
-	args  []any
-}
-
-func (c *conditions) and(part string, args ...any) {
-	c.parts = append(c.parts, part)
-	c.args = append(c.args, args...)
-}
-
-func (c *conditions) sql() string {
-	if len(c.parts) == 0 {
-		return ""
-	}
-	return "WHERE " + strings.Join(c.parts, " AND ")
 }

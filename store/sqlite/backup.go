@@ -114,7 +114,7 @@ func Verify(ctx context.Context, path string) (Summary, error) {
 	if found.ID, err = databaseID(ctx, c); err != nil {
 		return found, fmt.Errorf("reading %s: %w", path, err)
 	}
-	found.Appointments, err = oneOn(ctx, c, (*row).int, "SELECT count(*) FROM appointments")
+	found.Appointments, err = oneOn(ctx, c, (*row).Int, "SELECT count(*) FROM appointments")
 	if err != nil {
 		return found, fmt.Errorf("reading %s: %w", path, err)
 	}
@@ -122,5 +122,5 @@ func Verify(ctx context.Context, path string) (Summary, error) {
 }
 
 func databaseID(ctx context.Context, c *conn) (string, error) {
-	return oneOn(ctx, c, (*row).text, `SELECT value FROM meta WHERE key = 'database_id'`)
+	return oneOn(ctx, c, (*row).Text, `SELECT value FROM meta WHERE key = 'database_id'`)
 }

@@ -65,7 +65,7 @@ func OpenCarrier(ctx context.Context, path, snapshots string, log *slog.Logger) 
 
 // Columns implements store.Carrier.
 func (x *Carrier) Columns(ctx context.Context, table string) (all []string, err error) {
-	err = x.conn.query(ctx, func(r *row) { all = append(all, r.text()) }, `SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
+	err = x.conn.query(ctx, func(r *row) { all = append(all, r.Text()) }, `SELECT name FROM pragma_table_info(?) ORDER BY cid`, table)
 	if numbered[table] {
 		all = append(all, "row_number")
 	}
@@ -185,7 +185,7 @@ func (x *Carrier) Keep(_ context.Context, id string) error {
 
 // Unfinished implements store.Carrier.
 func (x *Carrier) Unfinished(ctx context.Context) (id string, err error) {
-	err = x.conn.query(ctx, func(r *row) { id = r.text() }, `SELECT value FROM meta WHERE key = '`+unfinished+`'`)
+	err = x.conn.query(ctx, func(r *row) { id = r.Text() }, `SELECT value FROM meta WHERE key = '`+unfinished+`'`)
 	return id, err
 }
 

@@ -20,7 +20,7 @@ func TestEveryTableIsCarried(t *testing.T) {
 	}
 	defer c.Close()
 	have, want := []string(nil), []string{"appointment_resources"} // which is made from the appointments
-	err = c.conn.query(t.Context(), func(r *row) { have = append(have, r.text()) },
+	err = c.conn.query(t.Context(), func(r *row) { have = append(have, r.Text()) },
 		`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite!_%' ESCAPE '!' AND name <> 'schema_versions' ORDER BY name`)
 	if err != nil {
 		t.Fatal(err)

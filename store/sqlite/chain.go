@@ -5,11 +5,12 @@ import (
 	"errors"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
 const headOfChain = `SELECT position, hash FROM audit_head`
 
-func scanHead(r *row) store.ChainHead { return store.ChainHead{Position: r.int64(), Hash: r.hash()} }
+func scanHead(r *row) store.ChainHead { return store.ChainHead{Position: r.Int64(), Hash: r.Hash()} }
 
 func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, error) {
 	if position == 0 {
@@ -68,9 +69,9 @@ func (t *tx) link(link []byte, insert string, args ...any) error {
 	return nil
 }
 
-// linkErasure adds the erasure of the entry in a row to the chain, unless it is there.
-func (t *tx) linkErasure(rowid int64) error {
-	entry, err := one(context.Background(), t.reads, (*row).int64, `SELECT position FROM audit_entries
+// LinkErasure implements table.Writer.
+func (t *tx) LinkErasure(rowid int64) error {
+	entry, err := one(context.Background(), t.reads, (*row).Int64, `SELECT position FROM audit_entries
 		WHERE rowid = ? AND NOT EXISTS (SELECT 1 FROM audit_erasures WHERE entry = audit_entries.position)`, rowid)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
@@ -88,14 +89,14 @@ const chainedSince = 9
 func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) error {
 	var chain store.ChainCheck
 	err := c.query(ctx, func(r *row) {
-		chain.Erasure(store.ChainErasure{Position: r.int64(), Entry: r.int64(), Hash: r.bytes()})
+		chain.Erasure(store.ChainErasure{Position: r.Int64(), Entry: r.Int64(), Hash: r.Bytes()})
 	}, `SELECT position, entry, hash FROM audit_erasures`)
 	if err != nil {
 		return err
 	}
 	err = c.query(ctx, func(r *row) {
-		chain.Entry(&store.ChainedEntry{AuditEntry: scanAudit(r), Position: r.int64(), Salt: r.bytes(), Digest: r.bytes(), Hash: r.bytes()})
-	}, `SELECT `+auditColumns+`, position, salt, digest, hash FROM audit_entries ORDER BY position`)
+		chain.Entry(&store.ChainedEntry{AuditEntry: table.ScanAudit(r), Position: r.Int64(), Salt: r.Bytes(), Digest: r.Bytes(), Hash: r.Bytes()})
+	}, `SELECT `+table.AuditColumns+`, position, salt, digest, hash FROM audit_entries ORDER BY position`)
 	if err != nil {
 		return err
 	}
@@ -123,8 +124,8 @@ func chainEntries(c *conn) error {
 	ctx, head, after := context.Background(), store.ChainHead{}, int64(0)
 	for n := atOnce; n == atOnce; {
 		var part []found
-		err := c.query(ctx, func(r *row) { part = append(part, found{scanAudit(r), r.int64()}) },
-			`SELECT `+auditColumns+`, rowid FROM audit_entries WHERE rowid > ? ORDER BY rowid LIMIT +?`, after, atOnce)
+		err := c.query(ctx, func(r *row) { part = append(part, found{table.ScanAudit(r), r.Int64()}) },
+			`SELECT `+table.AuditColumns+`, rowid FROM audit_entries WHERE rowid > ? ORDER BY rowid LIMIT +?`, after, atOnce)
 		if err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func TestMigrationChainsWhatIsThere(t *testing.T) {
 	err := old.Write(context.Background(), func(x store.Tx) error {
 		for i := range entries {
 			err := x.(*tx).run(`INSERT INTO audit_entries (id, at, actor, action, subject, reason, before, after) VALUES (?, 1, '', '', '', '', NULL, ?)`,
-				fmt.Sprint("e", entries-i), textOrNull(`{"v":1}`[:7*(i%2)]))
+				fmt.Sprint("e", entries-i), string(`{"v":1}`[:7*(i%2)]))
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ const keptChanges = 1024
 const lastChange = "last_change" // the key in meta
 
 func readLastChange(ctx context.Context, c *conn) (int64, error) {
-	text, err := oneOn(ctx, c, (*row).text, `SELECT COALESCE((SELECT value FROM meta WHERE key = ?), '0')`, lastChange)
+	text, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = ?), '0')`, lastChange)
 	if err != nil {
 		return 0, err
 	}

@@ -51,7 +51,7 @@ func check(ctx context.Context, c *conn, known []store.Migration) error {
 
 func checkFile(ctx context.Context, c *conn, violation func(string, ...any)) error {
 	err := c.query(ctx, func(r *row) {
-		if s := r.text(); s != "ok" {
+		if s := r.Text(); s != "ok" {
 			violation("integrity: %s (%w)", s, ErrDamaged)
 		}
 	}, "PRAGMA integrity_check")
@@ -59,7 +59,7 @@ func checkFile(ctx context.Context, c *conn, violation func(string, ...any)) err
 		return err
 	}
 	return c.query(ctx, func(r *row) {
-		violation("reference: a row of %s (rowid %d) points at nothing in %s", r.text(), r.int64(), r.text())
+		violation("reference: a row of %s (rowid %d) points at nothing in %s", r.Text(), r.Int64(), r.Text())
 	}, "PRAGMA foreign_key_check")
 }
 
@@ -97,7 +97,7 @@ func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)
 func checkOverlaps(ctx context.Context, c *conn, whose, query string, violation func(string, ...any)) error {
 	var open []busy
 	return c.query(ctx, func(r *row) {
-		b := busy{r.text(), r.text(), r.text(), r.int(), r.int64(), r.int64(), r.int64(), r.int64()}
+		b := busy{r.Text(), r.Text(), r.Text(), r.Int(), r.Int64(), r.Int64(), r.Int64(), r.Int64()}
 		kept := open[:0]
 		for _, a := range open {
 			if a.specialistID != b.specialistID || a.busyEnd <= b.busyStart {
@@ -143,7 +143,7 @@ func checkRows(ctx context.Context, c *conn, violation func(string, ...any)) err
 		{"archived: specialist %s is archived and still assigned", `
 			SELECT DISTINCT s.id FROM assignments JOIN specialists s ON s.id = specialist_id WHERE s.archived = 1`},
 	} {
-		if err := c.query(ctx, func(r *row) { violation(q.words, r.text()) }, q.query); err != nil {
+		if err := c.query(ctx, func(r *row) { violation(q.words, r.Text()) }, q.query); err != nil {
 			return err
 		}
 	}
@@ -172,7 +172,7 @@ func checkResources(ctx context.Context, c *conn, violation func(string, ...any)
 			SELECT appointment_id FROM appointment_resources r JOIN specialists s ON s.id = r.resource_id
 			WHERE r.slot_start - r.busy_start > s.reach_before_ms OR r.busy_end - r.slot_start > s.reach_after_ms`},
 	} {
-		if err := c.query(ctx, func(r *row) { violation(q.words, r.text()) }, q.query); err != nil {
+		if err := c.query(ctx, func(r *row) { violation(q.words, r.Text()) }, q.query); err != nil {
 			return err
 		}
 	}

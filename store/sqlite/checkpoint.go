@@ -107,6 +107,6 @@ func passive(c *conn) (pages int, err error) {
 	c.fault = nil
 	return oneOn(context.Background(), c, func(r *row) int {
 		r.next() // whether it was kept from finishing
-		return r.int()
+		return r.Int()
 	}, "PRAGMA wal_checkpoint(PASSIVE)")
 }

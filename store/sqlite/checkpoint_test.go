@@ -54,7 +54,7 @@ func TestALargeLogIsCutBack(t *testing.T) {
 	read := make(chan error, 1)
 	go func() {
 		read <- b.reads.snapshot(context.Background(), func(ctx context.Context, c *conn) error {
-			_, err := oneOn(ctx, c, (*row).int, "SELECT count(*) FROM appointments")
+			_, err := oneOn(ctx, c, (*row).Int, "SELECT count(*) FROM appointments")
 			close(reading)
 			<-release
 			return err

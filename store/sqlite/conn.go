@@ -11,6 +11,7 @@ import (
 	"modernc.org/sqlite"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
 // conn is one connection and the statements prepared on it. One goroutine uses it at a time.
@@ -125,7 +126,7 @@ func (c *conn) prepare(query string) (*statement, error) {
 		s.used = c.clock
 		return s, nil
 	}
-	s, err := c.driver.Prepare(query)
+	s, err := c.driver.Prepare(table.SQLite.Text(query))
 	if err != nil {
 		return nil, err
 	}
@@ -175,23 +176,7 @@ func (c *conn) bind(args []any) []driver.NamedValue {
 	return c.args
 }
 
-// orNull keeps "never" out of the numbers: the zero time becomes NULL.
-func orNull(t time.Time) any {
-	if t.IsZero() {
-		return nil
-	}
-	return t
-}
-
-// textOrNull is for references, where an empty string would point at nothing, and for JSON, where it would not be any.
-func textOrNull[T ~string | ~[]byte](s T) any {
-	if len(s) == 0 {
-		return nil
-	}
-	return string(s)
-}
-
-// row is read column by column, in the order of the SELECT.
+// row is a table.Row.
 type row struct {
 	values []driver.Value
 	column int
@@ -203,39 +188,39 @@ func (r *row) next() driver.Value {
 	return v
 }
 
-func (r *row) text() string {
+func (r *row) Text() string {
 	s, _ := r.next().(string)
 	return s
 }
 
-func (r *row) int64() int64 {
+func (r *row) Int64() int64 {
 	n, _ := r.next().(int64)
 	return n
 }
 
-func (r *row) int() int   { return int(r.int64()) }
-func (r *row) bool() bool { return r.int64() != 0 }
+func (r *row) Int() int   { return int(r.Int64()) }
+func (r *row) Bool() bool { return r.Int64() != 0 }
 
-func (r *row) bytes() []byte {
+func (r *row) Bytes() []byte {
 	b, _ := r.next().([]byte)
 	return b
 }
 
-func (r *row) hash() (h [32]byte) {
-	copy(h[:], r.bytes())
+func (r *row) Hash() (h [32]byte) {
+	copy(h[:], r.Bytes())
 	return h
 }
 
 // json is nil for NULL.
-func (r *row) json() []byte {
-	if s := r.text(); s != "" {
+func (r *row) JSON() []byte {
+	if s := r.Text(); s != "" {
 		return []byte(s)
 	}
 	return nil
 }
 
 // time is the zero time for NULL, and UTC otherwise.
-func (r *row) time() time.Time {
+func (r *row) Time() time.Time {
 	if n, ok := r.next().(int64); ok {
 		return time.UnixMilli(n).UTC()
 	}

@@ -18,7 +18,7 @@ func TestConnKeepsABoundedNumberOfStatements(t *testing.T) {
 	defer mustClose(t, b.Store)
 	for range 2 {
 		for n := range maxPrepared + 40 {
-			got, err := one(t.Context(), b.reads, (*row).int, fmt.Sprintf("SELECT %d + ?", n), 1)
+			got, err := one(t.Context(), b.reads, (*row).Int, fmt.Sprintf("SELECT %d + ?", n), 1)
 			if err != nil || got != n+1 {
 				t.Fatalf("question %d: got %d, %v", n, got, err)
 			}

@@ -77,7 +77,7 @@ func writeUntilKilled(path string) {
 
 func count(ctx context.Context, s *Store) (rows, last int64, err error) {
 	err = s.reads.use(ctx, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, func(r *row) { rows, last = r.int64(), r.int64() }, "SELECT count(*), COALESCE(max(rowid), 0) FROM appointments")
+		return c.query(ctx, func(r *row) { rows, last = r.Int64(), r.Int64() }, "SELECT count(*), COALESCE(max(rowid), 0) FROM appointments")
 	})
 	return rows, last * 4, err
 }
@@ -97,7 +97,7 @@ func TestKillLosesNothingAcknowledged(t *testing.T) {
 		}
 		there := map[string]bool{}
 		err = s.reads.use(t.Context(), func(ctx context.Context, c *conn) error {
-			return c.query(ctx, func(r *row) { there[r.text()] = true }, "SELECT id FROM appointments")
+			return c.query(ctx, func(r *row) { there[r.Text()] = true }, "SELECT id FROM appointments")
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -81,7 +81,7 @@ func allThere(t *testing.T, path string, acknowledged []string) map[string]bool 
 	}
 	there := map[string]bool{}
 	err = s.reads.use(t.Context(), func(ctx context.Context, c *conn) error {
-		return c.query(ctx, func(r *row) { there[r.text()] = true }, "SELECT id FROM appointments")
+		return c.query(ctx, func(r *row) { there[r.Text()] = true }, "SELECT id FROM appointments")
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"modernc.org/sqlite"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
 // Result codes of SQLite, https://sqlite.org/rescode.html. The low byte is the primary code.
@@ -67,6 +68,8 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
 	switch {
+	case e.Code() == codeConstraintForeignKey:
+		return fmt.Errorf("%w: %w: %w", store.ErrInvalid, table.ErrReference, err)
 	case refusal(err):
 		return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 	case damaged(e):
@@ -91,11 +94,6 @@ func damaged(e *sqlite.Error) bool {
 func refusal(err error) bool {
 	e := cause(err)
 	return e != nil && e.Code()&0xff == codeConstraint
-}
-
-func isForeignKey(err error) bool {
-	e := cause(err)
-	return e != nil && e.Code() == codeConstraintForeignKey
 }
 
 // fatal: what is on the disk is no longer known, so nothing more may be acknowledged by this process.

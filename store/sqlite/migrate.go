@@ -77,7 +77,7 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 
 func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err error) {
 	err = c.query(ctx, func(r *row) {
-		all = append(all, store.Migration{Version: r.int(), Name: r.text(), Checksum: r.text()})
+		all = append(all, store.Migration{Version: r.Int(), Name: r.Text(), Checksum: r.Text()})
 	}, `SELECT version, name, checksum FROM schema_versions ORDER BY version`)
 	return all, err
 }

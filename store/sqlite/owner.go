@@ -11,7 +11,7 @@ import (
 func hashOwners(c *conn) error {
 	for _, table := range []string{"appointments", "sessions"} {
 		var clients []string
-		err := c.query(context.Background(), func(r *row) { clients = append(clients, r.text()) },
+		err := c.query(context.Background(), func(r *row) { clients = append(clients, r.Text()) },
 			`SELECT DISTINCT client_id FROM `+table+` WHERE client_id <> ''`)
 		if err != nil {
 			return err

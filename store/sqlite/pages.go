@@ -86,7 +86,7 @@ func (p *Pages) Read(ctx context.Context, whole bool, each func(number int, page
 	if _, err := p.conn.exec("BEGIN"); err != nil {
 		return m, err
 	}
-	if m.version, err = oneOn(ctx, p.conn, (*row).int64, "PRAGMA data_version"); err != nil {
+	if m.version, err = oneOn(ctx, p.conn, (*row).Int64, "PRAGMA data_version"); err != nil {
 		return m, err
 	}
 	if m.version == p.known.version && !whole {
@@ -107,7 +107,7 @@ func (p *Pages) compare(ctx context.Context, whole bool, m *Moment, each func(in
 	defer stop()
 	var failed error
 	err := p.conn.query(ctx, func(r *row) {
-		number, page := r.int(), r.bytes()
+		number, page := r.Int(), r.Bytes()
 		m.Count = number
 		if changed := m.sums.Put(number, page); (changed || whole) && failed == nil {
 			m.Changed++

@@ -20,7 +20,7 @@ func plan(t *testing.T, c *conn, query string) string {
 		r.next()
 		r.next()
 		r.next()
-		steps = append(steps, r.text())
+		steps = append(steps, r.Text())
 	}, "EXPLAIN QUERY PLAN "+regexp.MustCompile(`\?\d*`).ReplaceAllString(query, "1"))
 	if err != nil {
 		t.Fatalf("%s: %v", query, err)
@@ -34,7 +34,7 @@ func TestTheGuaranteeSearchesARange(t *testing.T) {
 	defer mustClose(t, b.Store)
 	search := regexp.MustCompile(`(?s)WHERE EXISTS \((.*)\);\s*END`)
 	for _, name := range []string{"appointments_guarantee_insert", "appointments_guarantee_update"} {
-		sql, err := one(t.Context(), b.reads, (*row).text, "SELECT sql FROM sqlite_schema WHERE name = ?", name)
+		sql, err := one(t.Context(), b.reads, (*row).Text, "SELECT sql FROM sqlite_schema WHERE name = ?", name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,19 +7,22 @@ import (
 	"time"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
-// reads answers the whole of store.Reader, once for both of its users: the Store, which borrows a connection of the
-// pool for each question, and a transaction, which asks on its own and so sees its own changes.
+// reads answers questions for its two users: the Store, which borrows a connection of the pool for each question, and a
+// transaction, which asks on its own connection and so sees its own changes. It is a table.Source.
 type reads struct {
 	pool *pool
 	tx   *tx
 }
 
+var _ table.Source = reads{}
+
 var errTxOver = errors.New("sqlite: the transaction was used after its function returned")
 
-// use runs fn with a connection that is fn's alone until it returns. Inside a transaction the context carries values
-// only, because interrupting one statement there would undo the neighbours' as well.
+// use runs fn with a connection that only fn uses until it returns. Inside a transaction the context carries values
+// only, because interrupting one statement would undo the other requests of the batch as well.
 func (r reads) use(ctx context.Context, fn func(context.Context, *conn) error) error {
 	if r.tx != nil {
 		if r.tx.over {
@@ -46,7 +49,7 @@ func (r reads) snapshot(ctx context.Context, fn func(context.Context, *conn) err
 			return err
 		}
 		if err := fn(ctx, c); err != nil {
-			c.fault = err // not to be used again inside this transaction
+			c.fault = err // the connection is still inside this transaction, so no other question may use it
 			return err
 		}
 		_, err := c.exec("ROLLBACK")
@@ -54,7 +57,26 @@ func (r reads) snapshot(ctx context.Context, fn func(context.Context, *conn) err
 	})
 }
 
-// one returns the row the query finds, or ErrNotFound.
+// Query implements table.Source.
+func (r reads) Query(ctx context.Context, each func(table.Row), text string, args ...any) error {
+	return r.use(ctx, func(ctx context.Context, c *conn) error {
+		return c.query(ctx, func(r *row) { each(r) }, text, args...)
+	})
+}
+
+// Snapshot implements table.Source.
+func (r reads) Snapshot(ctx context.Context, all ...table.Question) error {
+	return r.snapshot(ctx, func(ctx context.Context, c *conn) error {
+		for _, q := range all {
+			if err := c.query(ctx, func(r *row) { q.Each(r) }, q.Text, q.Args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// one returns the row that the query finds, or ErrNotFound.
 func one[T any](ctx context.Context, r reads, scan func(*row) T, query string, args ...any) (found T, err error) {
 	err = r.use(ctx, func(ctx context.Context, c *conn) error {
 		found, err = oneOn(ctx, c, scan, query, args...)
@@ -70,26 +92,6 @@ func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, query string,
 		err = store.ErrNotFound
 	}
 	return found, err
-}
-
-// list returns all the rows the query finds, nil if there are none.
-func list[T any](ctx context.Context, r reads, scan func(*row) T, query string, args ...any) (all []T, err error) {
-	err = r.use(ctx, func(ctx context.Context, c *conn) error {
-		return c.query(ctx, func(r *row) { all = append(all, scan(r)) }, query, args...)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return all, nil
-}
-
-// limit reads a filter's Limit: 1..500, and 0 means 100. In a statement it is written `LIMIT +?`: SQLite looks into a bare `LIMIT ?` for its
-// plan, and compiles the statement anew at every execution.
-func limit(n int) int {
-	if n <= 0 {
-		return 100
-	}
-	return min(n, 500)
 }
 
 // pool is the connections that read. Each is opened when it is first needed, and there are never more than agreed.

@@ -35,7 +35,7 @@ type object struct{ kind, name, text string }
 func readSchema(ctx context.Context, c *conn) (all map[string]object, err error) {
 	all = map[string]object{}
 	err = c.query(ctx, func(r *row) {
-		o := object{r.text(), r.text(), r.text()}
+		o := object{r.Text(), r.Text(), r.Text()}
 		all[o.kind+" "+o.name] = o
 	}, `SELECT type, name, sql FROM sqlite_schema
 		WHERE sql IS NOT NULL AND (type IN ('trigger', 'view') OR substr(name, 1, 7) <> 'sqlite_')`)

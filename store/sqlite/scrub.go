@@ -37,7 +37,7 @@ func (t *tx) wantScrub() error {
 }
 
 func needsScrub(ctx context.Context, c *conn) (bool, error) {
-	n, err := oneOn(ctx, c, (*row).int, `SELECT count(*) FROM meta WHERE key = ?`, scrubDue)
+	n, err := oneOn(ctx, c, (*row).Int, `SELECT count(*) FROM meta WHERE key = ?`, scrubDue)
 	return n > 0, err
 }
 
@@ -129,11 +129,11 @@ func (s *Store) keepScrubbing(due bool) {
 // scrub takes what was blanked off the disk.
 func (s *Store) scrub(ctx context.Context) error {
 	var pages, vacuum int
-	err := s.use(ctx, func(ctx context.Context, c *conn) (err error) {
-		if pages, err = oneOn(ctx, c, (*row).int, `SELECT page_count FROM pragma_page_count`); err != nil {
+	err := s.reads.use(ctx, func(ctx context.Context, c *conn) (err error) {
+		if pages, err = oneOn(ctx, c, (*row).Int, `SELECT page_count FROM pragma_page_count`); err != nil {
 			return err
 		}
-		vacuum, err = oneOn(ctx, c, (*row).int, `SELECT auto_vacuum FROM pragma_auto_vacuum`)
+		vacuum, err = oneOn(ctx, c, (*row).Int, `SELECT auto_vacuum FROM pragma_auto_vacuum`)
 		return err
 	})
 	if err != nil {
@@ -177,7 +177,7 @@ func (s *Store) emptyLog(ctx context.Context) error {
 			then: func() error {
 				c.fault = nil
 				return s.checkpoint.alone(func() error {
-					return c.query(context.Background(), func(r *row) { busy = r.bool() }, "PRAGMA wal_checkpoint(TRUNCATE)")
+					return c.query(context.Background(), func(r *row) { busy = r.Bool() }, "PRAGMA wal_checkpoint(TRUNCATE)")
 				})
 			},
 		})

@@ -35,6 +35,7 @@ import (
 	"time"
 
 	"holdfast/store"
+	"holdfast/store/table"
 )
 
 // Options say where the database is and how much it may take. Only Path is required.
@@ -56,7 +57,8 @@ type Options struct {
 
 // Store is the open database. See store.Store.
 type Store struct {
-	reads
+	table.Reads
+	reads      reads
 	dsn        string
 	path       string
 	id         string
@@ -130,6 +132,7 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 		return nil, opening(path, fmt.Errorf("reading the number of the last change: %w", err))
 	}
 	s.reads.pool = newPool(s.dsn+"&_pragma=query_only(1)", o.Readers)
+	s.Reads = table.NewReads(s.reads)
 	s.checkpoint = newCheckpoint(s.dsn, o.checkpointPages, o.Logger)
 	s.writer = &writer{
 		conn: write, log: o.Logger, onFatal: o.OnFatal, checkpoint: s.checkpoint, feed: &s.feed,
@@ -166,11 +169,11 @@ func dsn(path string) string {
 // durable refuses a connection that would lose acknowledged writes in a power cut, as on a file system without shared
 // memory, where SQLite quietly stays out of WAL mode.
 func durable(ctx context.Context, c *conn) error {
-	mode, err := oneOn(ctx, c, (*row).text, "PRAGMA journal_mode")
+	mode, err := oneOn(ctx, c, (*row).Text, "PRAGMA journal_mode")
 	if err != nil {
 		return err
 	}
-	sync, err := oneOn(ctx, c, (*row).int, "PRAGMA synchronous")
+	sync, err := oneOn(ctx, c, (*row).Int, "PRAGMA synchronous")
 	if err != nil {
 		return err
 	}
@@ -208,7 +211,7 @@ func (s *Store) ID() string { return s.id }
 
 // Ping implements store.Store.
 func (s *Store) Ping(ctx context.Context) error {
-	_, err := one(ctx, s.reads, (*row).int, "SELECT count(*) FROM meta")
+	_, err := one(ctx, s.reads, (*row).Int, "SELECT count(*) FROM meta")
 	return err
 }
 

@@ -1,48 +1,48 @@
 package sqlite
 
-import "holdfast/store"
+import (
+	"holdfast/store"
+	"holdfast/store/table"
+)
 
-// tx is one request's view of the open transaction. Its questions are answered by reads, its changes are in the files
-// of their nouns.
+// tx is one request's view of the open transaction: a table.Writer, whose nouns are the table.Tx in it.
 type tx struct {
-	reads
+	table.Tx
+	reads   reads
 	conn    *conn
 	over    bool // its function has returned
 	changes []store.Change
-	end     *chainEnd         // of the audit's chain: the writer's
-	read    store.Appointment // the last one that was read, which is nearly always the one that is changed next
+	end     *chainEnd // of the audit chain; the writer owns it
 }
 
-var _ store.Tx = (*tx)(nil)
+var (
+	_ store.Tx     = (*tx)(nil)
+	_ table.Writer = (*tx)(nil)
+)
 
 func newTx(c *conn, end *chainEnd) *tx {
 	t := &tx{conn: c, end: end}
 	t.reads.tx = t
+	t.Begin(t.reads, t)
 	return t
 }
 
-// exec runs one statement and says how many rows it changed.
-func (t *tx) exec(query string, args ...any) (int64, error) {
+// Exec implements table.Writer.
+func (t *tx) Exec(query string, args ...any) (int64, error) {
 	if t.over {
 		return 0, errTxOver
 	}
 	return t.conn.exec(query, args...)
 }
 
-// changed notes what the request changes. Nobody hears of it unless it is committed.
-func (t *tx) changed(c store.Change) { t.changes = append(t.changes, c) }
+// Later implements table.Writer. A statement costs no round trip here, so it runs at once.
+func (t *tx) Later(query string, args ...any) error { return t.run(query, args...) }
 
-// mustChange is exec for a statement that names one row: none is ErrNotFound.
-func (t *tx) mustChange(query string, args ...any) error {
-	n, err := t.exec(query, args...)
-	if err == nil && n == 0 {
-		err = store.ErrNotFound
-	}
-	return err
-}
+// Changed implements table.Writer.
+func (t *tx) Changed(c store.Change) { t.changes = append(t.changes, c) }
 
-// run is exec for a statement whose count does not matter.
+// run executes a statement whose count does not matter.
 func (t *tx) run(query string, args ...any) error {
-	_, err := t.exec(query, args...)
+	_, err := t.Exec(query, args...)
 	return err
 }

@@ -10,7 +10,7 @@ import (
 func (t *tx) wipe(ctx context.Context, first, last int) error {
 	for n := first; n <= last; n++ {
 		var page []byte
-		err := t.conn.query(ctx, func(r *row) { page = r.bytes() }, `SELECT data FROM sqlite_dbpage WHERE pgno = ?`, n)
+		err := t.conn.query(ctx, func(r *row) { page = r.Bytes() }, `SELECT data FROM sqlite_dbpage WHERE pgno = ?`, n)
 		if err != nil {
 			return err
 		}

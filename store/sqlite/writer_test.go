@@ -139,7 +139,7 @@ func TestWaitingForATurnHonoursTheContext(t *testing.T) {
 func TestAnErrorThatIsNoRefusalEndsTheBatch(t *testing.T) {
 	for name, poison := range map[string]func(tx *tx) error{
 		"a statement fails, and the function hides it": func(tx *tx) error {
-			tx.exec("this is no SQL")
+			tx.Exec("this is no SQL")
 			return nil
 		},
 		"the savepoint is gone": func(tx *tx) error {

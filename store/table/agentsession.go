@@ -1,0 +1,77 @@
+package table
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/store"
+)
+
+// namedAgentSession is a row of agent_sessions: the same session under one of its names.
+type namedAgentSession struct {
+	store.AgentSession
+	name string
+}
+
+var agentSessions = nounOf("agent_sessions", 1, cols(
+	derived("name", func(s *namedAgentSession) any { return s.name }),
+	derived("patient_search", func(s *namedAgentSession) any { return store.SearchText(s.Patient) }),
+	text("patient_id", func(s *namedAgentSession) *string { return &s.PatientID })),
+	patient(func(s *namedAgentSession) *store.Patient { return &s.Patient }), cols(
+		truth("open", func(s *namedAgentSession) *bool { return &s.Open }),
+		instant("at", func(s *namedAgentSession) *time.Time { return &s.At }),
+		instant("expires_at", func(s *namedAgentSession) *time.Time { return &s.ExpiresAt }),
+	))
+
+// AgentSession implements store.AgentSessionReader.
+func (r Reads) AgentSession(ctx context.Context, after time.Time, names ...string) (latest store.AgentSession, err error) {
+	found := false
+	for _, name := range names {
+		s, err := agentSessions.one(ctx, r.source, `WHERE name = ? AND at > ?`, name, after)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return store.AgentSession{}, err
+		}
+		if err == nil && (!found || s.At.After(latest.At)) {
+			latest, found = s.AgentSession, true
+		}
+	}
+	if !found {
+		err = store.ErrNotFound
+	}
+	return latest, err
+}
+
+// PutAgentSession implements store.AgentSessionWriter.
+func (t *Tx) PutAgentSession(_ context.Context, s store.AgentSession, names ...string) error {
+	p := s.Patient
+	s.Patient = store.Patient{Name: p.Name, Email: p.Email, Phone: p.Phone, BirthDate: p.BirthDate}
+	for _, name := range names {
+		if err := t.run(agentSessions.put, agentSessions.values(&namedAgentSession{s, name})...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForgetAgentSessions implements store.AgentSessionWriter.
+func (t *Tx) ForgetAgentSessions(_ context.Context, before time.Time, limit int) (int, error) {
+	return t.count(`DELETE FROM agent_sessions WHERE name IN (SELECT name FROM agent_sessions WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
+}
+
+// eraseAgentSessions removes the sessions of a person. The table is small, so it reads the whole table. blankAppointments removes
+// the sessions that are found by an appointment. handles are further addresses and numbers of the person.
+func (t *Tx) eraseAgentSessions(p store.Person, handles []store.Person) (err error) {
+	for _, handle := range handles {
+		if err := t.eraseAgentSessions(handle, nil); err != nil {
+			return err
+		}
+	}
+	switch {
+	case store.Fold(p.Email) != "":
+		err = t.run(`DELETE FROM agent_sessions WHERE `+hasEmail, emailLine(p))
+	case store.Digits(p.Phone) != "":
+		err = t.run(`DELETE FROM agent_sessions WHERE `+hasPhone, phoneLine(p)...)
+	}
+	return err
+}

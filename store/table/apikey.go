@@ -1,0 +1,46 @@
+package table
+
+import (
+	"context"
+	"time"
+
+	"holdfast/store"
+)
+
+var apiKeys = nounOf("api_keys", 1, cols(
+	text("id", func(k *store.APIKey) *string { return &k.ID }),
+	text("name", func(k *store.APIKey) *string { return &k.Name }),
+	text("scope", func(k *store.APIKey) *store.Scope { return &k.Scope }),
+	hash("hash", func(k *store.APIKey) *[32]byte { return &k.Hash }),
+	text("prefix", func(k *store.APIKey) *string { return &k.Prefix }),
+	instant("created_at", func(k *store.APIKey) *time.Time { return &k.CreatedAt }),
+	maybe("last_used_at", func(k *store.APIKey) *time.Time { return &k.LastUsedAt }),
+	maybe("revoked_at", func(k *store.APIKey) *time.Time { return &k.RevokedAt }),
+	text("specialist_id", func(k *store.APIKey) *string { return &k.SpecialistID }),
+))
+
+// APIKeys implements store.APIKeyReader.
+func (r Reads) APIKeys(ctx context.Context) ([]store.APIKey, error) {
+	return apiKeys.list(ctx, r.source, `ORDER BY created_at, id`)
+}
+
+// APIKeyByHash implements store.APIKeyReader.
+func (r Reads) APIKeyByHash(ctx context.Context, hash [32]byte) (store.APIKey, error) {
+	return apiKeys.one(ctx, r.source, `WHERE hash = ?`, hash)
+}
+
+// InsertAPIKey implements store.APIKeyWriter.
+func (t *Tx) InsertAPIKey(_ context.Context, k store.APIKey) error {
+	return t.run(apiKeys.insert, apiKeys.values(&k)...)
+}
+
+// RevokeAPIKey implements store.APIKeyWriter.
+func (t *Tx) RevokeAPIKey(_ context.Context, id string, at time.Time) error {
+	t.to.Changed(store.Change{Noun: store.NounAPIKey, ID: id})
+	return t.mustChange(`UPDATE api_keys SET revoked_at = COALESCE(revoked_at, ?) WHERE id = ?`, at, id)
+}
+
+// TouchAPIKey implements store.APIKeyWriter.
+func (t *Tx) TouchAPIKey(_ context.Context, id string, at time.Time) error {
+	return t.run(`UPDATE api_keys SET last_used_at = ? WHERE id = ?`, at, id)
+}

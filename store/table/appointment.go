@@ -1,0 +1,189 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/store"
+)
+
+// appointments has one row for each field of an appointment. Its insert is the hottest statement of the server: a plain prepared
+// INSERT without RETURNING.
+var appointments = nounOf("appointments", 1, cols(
+	text("id", func(a *store.Appointment) *string { return &a.ID }),
+	text("appointment_type_id", func(a *store.Appointment) *string { return &a.AppointmentTypeID }),
+	text("specialist_id", func(a *store.Appointment) *string { return &a.SpecialistID }),
+	text("client_id", func(a *store.Appointment) *string { return &a.Owner }),
+	integer("seat", func(a *store.Appointment) *int { return &a.Seat }),
+	truth("overbook", func(a *store.Appointment) *bool { return &a.Overbook }),
+	text("overbook_reason", func(a *store.Appointment) *string { return &a.OverbookReason }),
+	text("status", func(a *store.Appointment) *store.Status { return &a.Status }),
+	text("attendance", func(a *store.Appointment) *store.Attendance { return &a.Attendance }),
+	instant("slot_start", func(a *store.Appointment) *time.Time { return &a.SlotStart }),
+	instant("slot_end", func(a *store.Appointment) *time.Time { return &a.SlotEnd }),
+	instant("busy_start", func(a *store.Appointment) *time.Time { return &a.BusyStart }),
+	instant("busy_end", func(a *store.Appointment) *time.Time { return &a.BusyEnd })),
+	patient(func(a *store.Appointment) *store.Patient { return &a.Patient }), cols(
+		text("notes", func(a *store.Appointment) *string { return &a.Patient.Notes }),
+		text("source", func(a *store.Appointment) *store.Source { return &a.Source }),
+		text("upstream_state", func(a *store.Appointment) *store.UpstreamState { return &a.UpstreamState }),
+		text("upstream_id", func(a *store.Appointment) *string { return &a.UpstreamID }),
+		text("upstream_patient_id", func(a *store.Appointment) *string { return &a.UpstreamPatientID }),
+		long("manage_epoch", func(a *store.Appointment) *int64 { return &a.ManageEpoch }),
+		instant("created_at", func(a *store.Appointment) *time.Time { return &a.CreatedAt }),
+		instant("updated_at", func(a *store.Appointment) *time.Time { return &a.UpdatedAt }),
+		maybe("cancelled_at", func(a *store.Appointment) *time.Time { return &a.CancelledAt }),
+		text("cancel_reason", func(a *store.Appointment) *string { return &a.CancelReason }),
+		long("version", func(a *store.Appointment) *int64 { return &a.Version }),
+		text("locale", func(a *store.Appointment) *string { return &a.Locale }),
+		maybe("arrived_at", func(a *store.Appointment) *time.Time { return &a.ArrivedAt }),
+		text("series_id", func(a *store.Appointment) *string { return &a.SeriesID }),
+		text("place", func(a *store.Appointment) *string { return &a.Place }),
+		intake(func(a *store.Appointment) *store.Intake { return &a.Intake }),
+		packed("resources", func(a *store.Appointment) *[]string { return &a.Resources }),
+		text("visit_id", func(a *store.Appointment) *string { return &a.VisitID }),
+		derived("patient_search", func(a *store.Appointment) any { return store.SearchText(a.Patient) }),
+	))
+
+// Appointment implements store.AppointmentReader.
+func (r Reads) Appointment(ctx context.Context, id string) (store.Appointment, error) {
+	a, err := appointments.one(ctx, r.source, `WHERE id = ?`, id)
+	if r.tx != nil {
+		r.tx.read = a
+	}
+	return a, err
+}
+
+// Appointments implements store.AppointmentReader.
+func (r Reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
+	var where Conditions
+	if !f.From.IsZero() {
+		// The first is the question. The second lets the index begin at the first slot that can reach From.
+		where.And("slot_end > ?", f.From)
+		where.And("slot_start > CAST(? AS BIGINT) - (SELECT COALESCE(max(reach_after_ms), 0) FROM specialists)", f.From)
+	}
+	if !f.To.IsZero() {
+		where.And("slot_start < ?", f.To)
+	}
+	if f.SpecialistID != "" {
+		where.And("specialist_id = ?", f.SpecialistID)
+	}
+	if f.ResourceID != "" {
+		where.And("id IN (SELECT appointment_id FROM appointment_resources WHERE resource_id = ?)", f.ResourceID)
+	}
+	if f.Owner != "" {
+		where.And("client_id = ? AND client_id <> ''", f.Owner)
+	}
+	if f.Status != "" {
+		where.And("status = ?", string(f.Status))
+	}
+	switch {
+	case f.Upstream == store.UpstreamNone:
+		where.And("upstream_state = 'none'")
+	case f.Upstream != "":
+		where.And("upstream_state = ? AND upstream_state <> 'none'", string(f.Upstream))
+	}
+	if f.SeriesID != "" {
+		where.And("series_id = ? AND series_id <> ''", f.SeriesID)
+	}
+	if f.VisitID != "" {
+		where.And("visit_id = ? AND visit_id <> ''", f.VisitID)
+	}
+	if f.UpstreamPatient != "" {
+		where.And("lower(upstream_patient_id{ascii}) = lower(?{ascii})", f.UpstreamPatient)
+	}
+	switch text, number := store.SearchTerms(f.Query); {
+	case number != "":
+		where.And("({instr}(patient_search, ?) > 0 OR {instr}(patient_search, ?) > 0)", text, number)
+	case text != "":
+		where.And("{instr}(patient_search, ?) > 0", text)
+	}
+	if f.Cursor != "" {
+		at, id, err := store.ParseCursor(f.Cursor)
+		if err != nil {
+			return nil, "", err
+		}
+		where.And("(slot_start, id) > (?, ?)", at, id)
+	}
+	n := Limit(f.Limit)
+	all, err := appointments.list(ctx, r.source, where.SQL()+` ORDER BY slot_start, id LIMIT +?`, append(where.Args, n+1)...)
+	if err != nil || len(all) <= n {
+		return all, "", err
+	}
+	last := all[n-1]
+	return all[:n], store.Cursor(last.SlotStart, last.ID), nil
+}
+
+// Taken implements store.AppointmentReader.
+func (r Reads) Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	return r.source.Taken(ctx, specialistIDs, from, to)
+}
+
+// LatestWebBooking implements store.AppointmentReader.
+func (r Reads) LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (store.WebBooking, error) {
+	return one(ctx, r.source, func(r Row) store.WebBooking {
+		return store.WebBooking{AppointmentID: r.Text(), SlotStart: r.Time(), CreatedAt: r.Time()}
+	}, `
+		SELECT id, slot_start, created_at FROM appointments
+		WHERE client_id = ? AND client_id <> '' AND appointment_type_id = ? AND status = 'confirmed' AND source = 'web'
+		  AND created_at >= ? ORDER BY created_at DESC, id DESC LIMIT 1`, owner, appointmentTypeID, since)
+}
+
+// BookedOnline implements store.AppointmentReader.
+func (r Reads) BookedOnline(ctx context.Context, since time.Time, specialistID string, n int) ([]store.Appointment, error) {
+	return appointments.list(ctx, r.source, `
+		WHERE id >= ?1 AND created_at >= ?2 AND (source = 'web' OR source = 'agent') AND (CAST(?3 AS TEXT) = '' OR specialist_id = ?3)
+		ORDER BY created_at DESC, id DESC LIMIT +?4`, store.FirstIDOf(since), since, specialistID, Limit(n))
+}
+
+// InsertAppointment implements store.AppointmentWriter.
+func (t *Tx) InsertAppointment(_ context.Context, a store.Appointment) error {
+	if a.Version != 1 {
+		return fmt.Errorf("%w: a new appointment has version 1, not %d", store.ErrInvalid, a.Version)
+	}
+	if err := a.CheckResources(); err != nil {
+		return err
+	}
+	err := t.run(appointments.insert, appointments.values(&a)...)
+	if err == nil {
+		t.to.Changed(store.ChangeOf(nil, truncated(&a)))
+	}
+	return err
+}
+
+// truncated is a as a reader will find it: the database stores milliseconds.
+func truncated(a *store.Appointment) *store.Appointment {
+	for _, at := range []*time.Time{&a.SlotStart, &a.SlotEnd, &a.BusyStart, &a.BusyEnd} {
+		*at = time.UnixMilli(at.UnixMilli()).UTC()
+	}
+	return a
+}
+
+// UpdateAppointment implements store.AppointmentWriter.
+func (t *Tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
+	before := t.read
+	if before.ID != a.ID || before.Version != a.Version {
+		var err error
+		if before, err = t.Appointment(ctx, a.ID); err != nil {
+			return err
+		}
+	}
+	if before.Version != a.Version {
+		return store.ErrVersion
+	}
+	if err := a.CheckResources(); err != nil {
+		return err
+	}
+	a.Version++
+	n, err := t.count(appointments.update, append(appointments.values(&a)[1:], a.ID, before.Version)...)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return store.ErrVersion
+	}
+	t.to.Changed(store.ChangeOf(&before, truncated(&a)))
+	t.read = store.Appointment{}
+	return nil
+}

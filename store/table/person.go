@@ -1,0 +1,184 @@
+package table
+
+import (
+	"context"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"holdfast/store"
+)
+
+// The column patient_search of several tables is store.SearchText: one line for each part of a patient.
+const (
+	hasEmail = `{instr}(patient_search, ?) > 0`
+	hasPhone = `substr(patient_search, length(patient_search) - ? + 1) = ?`
+	hasName  = `substr(patient_search, 1, ?) = ?`
+)
+
+// emailLine is the argument of hasEmail.
+func emailLine(p store.Person) string { return "\n" + store.Fold(p.Email) + "\n" }
+
+// phoneLine is the arguments of hasPhone: the number is the last line.
+func phoneLine(p store.Person) []any {
+	line := "\n" + store.Digits(p.Phone)
+	return []any{len(line), line}
+}
+
+// nameLine is the arguments of hasName: the name is the first line.
+func nameLine(name string) []any {
+	line := store.Fold(name) + "\n"
+	return []any{utf8.RuneCountInString(line), line}
+}
+
+// identityColumns are the columns of the tables that have a patient.
+const identityColumns = `patient_name, patient_email, patient_phone, patient_birth_date`
+
+func scanIdentity(r Row) store.Identity {
+	return store.Identity{Name: r.Text(), Email: r.Text(), Phone: r.Text(), BirthDate: r.Text()}
+}
+
+// personal is one appointment of a person: its id, the client that booked it, and the patient.
+type personal struct {
+	appointmentID, clientID string
+	identity                store.Identity
+}
+
+// appointmentsOf finds the appointments of a person whose rows were inserted after the row with the given number.
+func appointmentsOf(ctx context.Context, s Source, p store.Person, after int64) ([]personal, error) {
+	find := func(where string, args ...any) ([]personal, error) {
+		return list(ctx, s, func(r Row) personal { return personal{r.Text(), r.Text(), scanIdentity(r)} },
+			`SELECT id, client_id, `+identityColumns+` FROM appointments WHERE {row} > ? AND `+where, append([]any{after}, args...)...)
+	}
+	switch {
+	case len(p.Of) > 0:
+		var all []personal
+		for _, name := range p.Names() {
+			namesakes, err := find(hasName, nameLine(name)...)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, slices.DeleteFunc(namesakes, func(f personal) bool { return !f.identity.IsOneOf(p, nil) })...)
+		}
+		return all, nil
+	case p.Owner != "":
+		return find(`client_id = ? AND client_id <> ''`, p.Owner)
+	case p.Email != "":
+		return find(hasEmail, emailLine(p))
+	}
+	return find(hasPhone, phoneLine(p)...)
+}
+
+// rowsOf returns the ids of a person's rows in a table of requests or waiting-list entries. The table is small, so it reads the
+// whole table.
+func (t *Tx) rowsOf(ctx context.Context, table string, p store.Person, known []store.Identity) (ids []string, err error) {
+	find := func(where string, args ...any) ([]string, error) {
+		return list(ctx, t.source, Row.Text, `SELECT id FROM `+table+` WHERE `+where, args...)
+	}
+	switch {
+	case len(p.Of) > 0:
+		err = t.source.Query(ctx, func(r Row) {
+			id, of := r.Text(), scanIdentity(r)
+			if of.IsOneOf(p, known) {
+				ids = append(ids, id)
+			}
+		}, `SELECT id, `+identityColumns+` FROM `+table)
+		return ids, err
+	case p.Owner != "":
+		return find(`client_id = ? AND client_id <> ''`, p.Owner)
+	case p.Email != "":
+		return find(hasEmail, emailLine(p))
+	}
+	return find(hasPhone, phoneLine(p)...)
+}
+
+// Patients implements store.PersonReader.
+func (r Reads) Patients(ctx context.Context, specialistID string, each func(store.PatientAt)) error {
+	return r.source.Query(ctx, func(r Row) {
+		each(store.PatientAt{AppointmentID: r.Text(), SlotStart: r.Time(), Identity: scanIdentity(r)})
+	}, `SELECT id, slot_start, `+identityColumns+` FROM appointments
+		WHERE patient_search <> '' AND (CAST(?1 AS TEXT) = '' OR specialist_id = ?1)`, specialistID)
+}
+
+var notes = nounOf("person_notes", 1, cols(
+	text("id", func(n *store.PersonNote) *string { return &n.ID }),
+	derived("name_key", func(n *store.PersonNote) any { return store.Fold(n.Of.Name) })),
+	identity("", func(n *store.PersonNote) *store.Identity { return &n.Of }), cols(
+		text("note", func(n *store.PersonNote) *string { return &n.Text }),
+		text("author", func(n *store.PersonNote) *string { return &n.Author }),
+		instant("created_at", func(n *store.PersonNote) *time.Time { return &n.CreatedAt }),
+	))
+
+// PersonNotes implements store.PersonReader.
+func (r Reads) PersonNotes(ctx context.Context, name string) ([]store.PersonNote, error) {
+	return notes.list(ctx, r.source, `WHERE name_key = ? ORDER BY created_at, id`, store.Fold(name))
+}
+
+// PersonNote implements store.PersonReader.
+func (r Reads) PersonNote(ctx context.Context, id string) (store.PersonNote, error) {
+	return notes.one(ctx, r.source, `WHERE id = ?`, id)
+}
+
+// InsertPersonNote implements store.PersonWriter.
+func (t *Tx) InsertPersonNote(_ context.Context, n store.PersonNote) error {
+	return t.run(notes.insert, notes.values(&n)...)
+}
+
+// DeletePersonNote implements store.PersonWriter.
+func (t *Tx) DeletePersonNote(_ context.Context, id string) error {
+	return t.mustChange(`DELETE FROM person_notes WHERE id = ?`, id)
+}
+
+var links = nounOf("person_links", 1, cols(
+	text("id", func(l *store.PersonLink) *string { return &l.ID }),
+	derived("a_name_key", func(l *store.PersonLink) any { return store.Fold(l.A.Name) }),
+	derived("b_name_key", func(l *store.PersonLink) any { return store.Fold(l.B.Name) })),
+	identity("a_", func(l *store.PersonLink) *store.Identity { return &l.A }),
+	identity("b_", func(l *store.PersonLink) *store.Identity { return &l.B }), cols(
+		text("author", func(l *store.PersonLink) *string { return &l.Author }),
+		instant("created_at", func(l *store.PersonLink) *time.Time { return &l.CreatedAt }),
+	))
+
+// PersonLinks implements store.PersonReader.
+func (r Reads) PersonLinks(ctx context.Context, name string) ([]store.PersonLink, error) {
+	return links.list(ctx, r.source, `WHERE a_name_key = ?1 OR b_name_key = ?1 ORDER BY created_at, id`, store.Fold(name))
+}
+
+// InsertPersonLink implements store.PersonWriter.
+func (t *Tx) InsertPersonLink(_ context.Context, l store.PersonLink) error {
+	return t.run(links.insert, links.values(&l)...)
+}
+
+// DeletePersonLink implements store.PersonWriter.
+func (t *Tx) DeletePersonLink(_ context.Context, id string) error {
+	return t.mustChange(`DELETE FROM person_links WHERE id = ?`, id)
+}
+
+// eraseNotesAndLinks removes the notes and the links that name a person: by an identity in known with the same name, or by the
+// address or number. Both tables are small, so it reads them whole.
+func (t *Tx) eraseNotesAndLinks(ctx context.Context, p store.Person, known []store.Identity) (removedNotes, removedLinks int, err error) {
+	allNotes, err := notes.list(ctx, t.source, ``)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, n := range allNotes {
+		if !n.Of.IsOneOf(p, known) {
+			continue
+		}
+		if err := t.DeletePersonNote(ctx, n.ID); err != nil {
+			return removedNotes, 0, err
+		}
+		removedNotes++
+	}
+	allLinks, err := links.list(ctx, t.source, ``)
+	for _, l := range allLinks {
+		if !l.A.IsOneOf(p, known) && !l.B.IsOneOf(p, known) {
+			continue
+		}
+		if err := t.DeletePersonLink(ctx, l.ID); err != nil {
+			return removedNotes, removedLinks, err
+		}
+		removedLinks++
+	}
+	return removedNotes, removedLinks, err
+}

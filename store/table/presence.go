@@ -1,0 +1,67 @@
+package table
+
+import (
+	"context"
+	"time"
+
+	"holdfast/store"
+)
+
+var presence = nounOf("presence", 1, cols(
+	text("specialist_id", func(p *store.PresenceMirror) *string { return &p.SpecialistID }),
+	truth("is_online", func(p *store.PresenceMirror) *bool { return &p.Online }),
+	truth("is_deactivated", func(p *store.PresenceMirror) *bool { return &p.Deactivated }),
+	maybe("last_online_at", func(p *store.PresenceMirror) *time.Time { return &p.LastOnlineAt }),
+	maybe("last_offline_at", func(p *store.PresenceMirror) *time.Time { return &p.LastOfflineAt }),
+	maybe("last_heartbeat_at", func(p *store.PresenceMirror) *time.Time { return &p.LastHeartbeatAt }),
+))
+
+var presenceLog = nounOf("presence_log", 0, cols(
+	instant("at", func(c *store.PresenceChange) *time.Time { return &c.At }),
+	text("specialist_id", func(c *store.PresenceChange) *string { return &c.SpecialistID }),
+	text("change", func(c *store.PresenceChange) *string { return &c.Change }),
+))
+
+// PresenceMirrors implements store.PresenceReader.
+func (r Reads) PresenceMirrors(ctx context.Context) ([]store.PresenceMirror, error) {
+	return presence.list(ctx, r.source, `ORDER BY specialist_id`)
+}
+
+// PresenceLog implements store.PresenceReader.
+func (r Reads) PresenceLog(ctx context.Context, specialistID string, limit int) ([]store.PresenceChange, error) {
+	return presenceLog.list(ctx, r.source, `WHERE specialist_id = ? ORDER BY at DESC, seq DESC LIMIT +?`, specialistID, limit)
+}
+
+// PutPresence implements store.PresenceWriter.
+func (t *Tx) PutPresence(_ context.Context, p store.PresenceMirror) error {
+	return t.run(presence.put, presence.values(&p)...)
+}
+
+// MirrorHeartbeats implements store.PresenceWriter.
+func (t *Tx) MirrorHeartbeats(_ context.Context, beats map[string]time.Time) error {
+	if len(beats) == 0 {
+		return nil
+	}
+	instants := make(map[string]int64, len(beats))
+	for id, at := range beats {
+		instants[id] = at.UnixMilli()
+	}
+	list, err := jsonOf(instants)
+	if err != nil {
+		return err
+	}
+	return t.run(`
+		UPDATE presence SET last_heartbeat_at = CAST(beat.value AS BIGINT) FROM {pairs}(?) AS beat
+		WHERE specialist_id = beat.key AND (last_heartbeat_at IS NULL OR last_heartbeat_at < CAST(beat.value AS BIGINT))`, list)
+}
+
+// AppendPresence implements store.PresenceWriter.
+func (t *Tx) AppendPresence(_ context.Context, c store.PresenceChange) error {
+	return t.run(presenceLog.insert, presenceLog.values(&c)...)
+}
+
+// ForgetPresence implements store.PresenceWriter. It reads the earliest lines only: the log is written in the order of time.
+func (t *Tx) ForgetPresence(_ context.Context, before time.Time, limit int) (int, error) {
+	return t.count(`DELETE FROM presence_log
+		WHERE at < ? AND seq IN (SELECT seq FROM presence_log ORDER BY seq LIMIT +?)`, before, limit)
+}

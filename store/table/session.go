@@ -1,0 +1,102 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"holdfast/store"
+)
+
+var sessions = nounOf("sessions", 1, cols(
+	text("id", func(s *store.Session) *string { return &s.ID }),
+	text("client_id", func(s *store.Session) *string { return &s.Owner }),
+	reference("specialist_id", func(s *store.Session) *string { return &s.SpecialistID }),
+	text("status", func(s *store.Session) *store.SessionStatus { return &s.Status }),
+	text("outcome", func(s *store.Session) *string { return &s.Outcome }),
+	instant("requested_at", func(s *store.Session) *time.Time { return &s.RequestedAt }),
+	maybe("accepted_at", func(s *store.Session) *time.Time { return &s.AcceptedAt }),
+	maybe("ended_at", func(s *store.Session) *time.Time { return &s.EndedAt }),
+	maybe("expires_at", func(s *store.Session) *time.Time { return &s.ExpiresAt }),
+	instant("updated_at", func(s *store.Session) *time.Time { return &s.UpdatedAt }),
+	long("version", func(s *store.Session) *int64 { return &s.Version }),
+))
+
+// Session implements store.SessionReader.
+func (r Reads) Session(ctx context.Context, id string) (store.Session, error) {
+	return sessions.one(ctx, r.source, `WHERE id = ?`, id)
+}
+
+// Sessions implements store.SessionReader.
+func (r Reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Session, error) {
+	var where Conditions
+	if len(f.Statuses) > 0 {
+		// One argument, so that the text does not depend on the number of statuses.
+		wanted, err := jsonOf(f.Statuses)
+		if err != nil {
+			return nil, err
+		}
+		where.And("status IN ({each}(?))", wanted)
+	}
+	if f.SpecialistID != "" {
+		where.And("specialist_id = ?", f.SpecialistID)
+	}
+	if f.Owner != "" {
+		where.And("client_id = ? AND client_id <> ''", f.Owner) // the second half permits the partial index
+	}
+	if !f.QuietSince.IsZero() {
+		where.And("updated_at <= ?", f.QuietSince)
+	}
+	return sessions.list(ctx, r.source, where.SQL()+` ORDER BY requested_at, id LIMIT +?`, append(where.Args, Limit(f.Limit))...)
+}
+
+// Loads implements store.SessionReader.
+func (r Reads) Loads(ctx context.Context) (map[string]int, error) {
+	loads := map[string]int{}
+	err := r.source.Query(ctx, func(r Row) { loads[r.Text()] = r.Int() }, `
+		SELECT specialist_id, count(*) FROM sessions
+		WHERE status IN ('active', 'pending_payment') AND specialist_id IS NOT NULL GROUP BY specialist_id`)
+	if err != nil {
+		return nil, err
+	}
+	return loads, nil
+}
+
+// InsertSession implements store.SessionWriter.
+func (t *Tx) InsertSession(_ context.Context, s store.Session) error {
+	if s.Version != 1 {
+		return fmt.Errorf("%w: a new session has version 1, not %d", store.ErrInvalid, s.Version)
+	}
+	err := t.run(sessions.insert, sessions.values(&s)...)
+	if err == nil {
+		t.to.Changed(store.ChangeOfSession(&s))
+	}
+	return err
+}
+
+// UpdateSession implements store.SessionWriter.
+func (t *Tx) UpdateSession(ctx context.Context, s store.Session) error {
+	before := s.Version
+	s.Version++
+	n, err := t.count(sessions.update, append(sessions.values(&s)[1:], s.ID, before)...)
+	if err != nil {
+		return err
+	}
+	if n == 1 {
+		t.to.Changed(store.ChangeOfSession(&s))
+		return nil
+	}
+	if _, err := t.Session(ctx, s.ID); err != nil {
+		return err
+	}
+	return store.ErrVersion
+}
+
+// ForgetSessions implements store.SessionWriter. It reads no session that was requested since before: none of them has been over
+// for long enough.
+func (t *Tx) ForgetSessions(_ context.Context, before time.Time, limit int) (int, error) {
+	return t.count(`DELETE FROM sessions WHERE id IN (
+		SELECT id FROM sessions
+		WHERE requested_at < ?1 AND status IN ('ended', 'expired', 'cancelled') AND COALESCE(ended_at, updated_at) < ?1
+		ORDER BY requested_at LIMIT +?2)`, before, limit)
+}

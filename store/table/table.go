@@ -1,0 +1,162 @@
+// Package table holds the SQL of every noun that both databases store, written once.
+//
+// # How a statement reaches a database
+//
+// A text uses ? for its arguments and a word in braces where the two databases differ, for example {instr}. A connection
+// translates the text with its Dialect when it prepares the statement, and keeps the prepared statement under the original
+// text. So each connection translates a text once, and a repeated call costs nothing more than the look-up.
+//
+// # How a field is stored
+//
+// A noun is a table of columns: one row for each field, with its name in SQL and its place in the struct. The list of columns,
+// the scan, the INSERT, the upsert and the UPDATE all come from these rows. To add a field, add its row here and a migration
+// to each backend. Moving a clinic between databases reads the columns from the databases themselves, and needs no edit.
+//
+// # What stays with a backend
+//
+// A backend implements Source and Writer: connections, transactions, batches, the feed, the chain of the audit log, and the
+// search for taken time, whose indexes differ. It translates its own errors; this package returns them unchanged.
+package table
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"holdfast/store"
+)
+
+// ErrReference is part of the error of a row that refers to a missing row. A backend wraps it together with store.ErrInvalid.
+var ErrReference = errors.New("a reference to a missing row")
+
+// Row reads one row of an answer, column by column, in the order of the SELECT. It is valid until the next row.
+type Row interface {
+	Text() string
+	Int() int
+	Int64() int64
+	Bool() bool
+	Bytes() []byte   // nil for NULL
+	Hash() [32]byte  // of a column with 32 bytes
+	JSON() []byte    // nil for NULL
+	Time() time.Time // UTC; the zero time for NULL
+}
+
+// Question is a SELECT and the function that receives its rows.
+type Question struct {
+	Each func(Row)
+	Text string
+	Args []any
+}
+
+// Source answers questions. A Store answers from committed rows. A transaction also sees its own changes.
+type Source interface {
+	// Query runs a SELECT and calls each for every row.
+	Query(ctx context.Context, each func(Row), text string, args ...any) error
+
+	// Snapshot answers all questions from one moment, in their order.
+	Snapshot(ctx context.Context, all ...Question) error
+
+	// Taken implements store.AppointmentReader: each database has its own search.
+	Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error)
+
+	// ChainLink implements store.ChainReader.
+	ChainLink(ctx context.Context, position int64) (store.ChainHead, error)
+}
+
+// Writer changes rows inside one transaction of a backend.
+type Writer interface {
+	// Exec runs one statement and returns the number of rows that it changed.
+	Exec(text string, args ...any) (int64, error)
+
+	// Later runs one statement of which only the refusal matters. A backend may send it together with the next one. The
+	// refusal is then the error of that call, or of Write.
+	Later(text string, args ...any) error
+
+	// Changed notes a change for the feed. The followers receive it if the transaction commits.
+	Changed(c store.Change)
+
+	// LinkErasure adds the erasure of an audit entry's texts to the audit chain, unless the chain has it. row is the entry's
+	// row number.
+	LinkErasure(row int64) error
+}
+
+// Reads implements store.Reader on a Source.
+type Reads struct {
+	source Source
+	tx     *Tx // nil outside a transaction
+}
+
+var _ store.Reader = Reads{}
+
+// NewReads returns the reads of a store.
+func NewReads(s Source) Reads { return Reads{source: s} }
+
+// Tx implements store.Tx on a Source and a Writer, except AppendAudit, which is the backend's.
+type Tx struct {
+	Reads
+	to   Writer
+	read store.Appointment // the appointment read last, which is nearly always the one that is changed next
+}
+
+// Begin makes t the transaction of a backend. s sees the changes of w.
+func (t *Tx) Begin(s Source, w Writer) { t.Reads, t.to = Reads{s, t}, w }
+
+// own finds the Tx in the transaction of a backend, which embeds it.
+func (t *Tx) own() *Tx { return t }
+
+// run executes a statement whose count does not matter.
+func (t *Tx) run(text string, args ...any) error {
+	_, err := t.to.Exec(text, args...)
+	return err
+}
+
+// count executes a statement and returns the number of rows that it changed.
+func (t *Tx) count(text string, args ...any) (int, error) {
+	n, err := t.to.Exec(text, args...)
+	return int(n), err
+}
+
+// mustChange executes a statement that names one row. ErrNotFound if there is none.
+func (t *Tx) mustChange(text string, args ...any) error {
+	n, err := t.to.Exec(text, args...)
+	if err == nil && n == 0 {
+		err = store.ErrNotFound
+	}
+	return err
+}
+
+// one returns the row that a SELECT finds, or ErrNotFound.
+func one[T any](ctx context.Context, s Source, scan func(Row) T, text string, args ...any) (found T, err error) {
+	rows := 0
+	err = s.Query(ctx, func(r Row) { found, rows = scan(r), rows+1 }, text, args...)
+	if err == nil && rows == 0 {
+		err = store.ErrNotFound
+	}
+	return found, err
+}
+
+// list returns all rows that a SELECT finds, nil if there are none.
+func list[T any](ctx context.Context, s Source, scan func(Row) T, text string, args ...any) (all []T, err error) {
+	err = s.Query(ctx, func(r Row) { all = append(all, scan(r)) }, text, args...)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Limit returns the Limit of a filter: 1..500, and 100 for 0. Texts write it as `LIMIT +?`: SQLite looks into a bare `LIMIT ?`
+// for its plan, and compiles the statement again at every execution.
+func Limit(n int) int {
+	if n <= 0 {
+		return 100
+	}
+	return min(n, 500)
+}
+
+// orNull returns NULL for the zero time, which would otherwise be a date before all others.
+func orNull(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t
+}

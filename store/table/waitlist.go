@@ -1,0 +1,143 @@
+package table
+
+import (
+	"context"
+	"time"
+
+	"holdfast/store"
+)
+
+var waitlistEntries = nounOf("waitlist_entries", 1, cols(
+	text("id", func(e *store.WaitlistEntry) *string { return &e.ID }),
+	text("appointment_type_id", func(e *store.WaitlistEntry) *string { return &e.AppointmentTypeID }),
+	text("client_id", func(e *store.WaitlistEntry) *string { return &e.Owner }),
+	text("appointment_id", func(e *store.WaitlistEntry) *string { return &e.AppointmentID }),
+	packed("wish", func(e *store.WaitlistEntry) *store.WaitlistWish { return &e.Wish }),
+	text("status", func(e *store.WaitlistEntry) *store.WaitlistStatus { return &e.Status })),
+	patient(func(e *store.WaitlistEntry) *store.Patient { return &e.Patient }), cols(
+		text("notes", func(e *store.WaitlistEntry) *string { return &e.Patient.Notes }),
+		intake(func(e *store.WaitlistEntry) *store.Intake { return &e.Intake }),
+		text("locale", func(e *store.WaitlistEntry) *string { return &e.Locale }),
+		instant("created_at", func(e *store.WaitlistEntry) *time.Time { return &e.CreatedAt }),
+		maybe("ended_at", func(e *store.WaitlistEntry) *time.Time { return &e.EndedAt }),
+		derived("patient_search", func(e *store.WaitlistEntry) any { return store.SearchText(e.Patient) }),
+	))
+
+var waitlistOffers = nounOf("waitlist_offers", 1, cols(
+	text("id", func(o *store.WaitlistOffer) *string { return &o.ID }),
+	text("entry_id", func(o *store.WaitlistOffer) *string { return &o.EntryID }),
+	text("appointment_type_id", func(o *store.WaitlistOffer) *string { return &o.AppointmentTypeID }),
+	text("specialist_id", func(o *store.WaitlistOffer) *string { return &o.SpecialistID }),
+	integer("seat", func(o *store.WaitlistOffer) *int { return &o.Seat }),
+	text("hold_owner", func(o *store.WaitlistOffer) *string { return &o.HoldOwner }),
+	text("status", func(o *store.WaitlistOffer) *store.OfferStatus { return &o.Status }),
+	instant("slot_start", func(o *store.WaitlistOffer) *time.Time { return &o.SlotStart }),
+	instant("slot_end", func(o *store.WaitlistOffer) *time.Time { return &o.SlotEnd }),
+	instant("created_at", func(o *store.WaitlistOffer) *time.Time { return &o.CreatedAt }),
+	instant("expires_at", func(o *store.WaitlistOffer) *time.Time { return &o.ExpiresAt }),
+	maybe("ended_at", func(o *store.WaitlistOffer) *time.Time { return &o.EndedAt }),
+))
+
+// WaitlistEntry implements store.WaitlistReader.
+func (r Reads) WaitlistEntry(ctx context.Context, id string) (store.WaitlistEntry, error) {
+	return waitlistEntries.one(ctx, r.source, `WHERE id = ?`, id)
+}
+
+// WaitlistEntries implements store.WaitlistReader.
+func (r Reads) WaitlistEntries(ctx context.Context) ([]store.WaitlistEntry, error) {
+	return waitlistEntries.list(ctx, r.source, `WHERE ended_at IS NULL ORDER BY created_at, id`)
+}
+
+// EndedWaitlistEntries implements store.WaitlistReader.
+func (r Reads) EndedWaitlistEntries(ctx context.Context, limit int) ([]store.WaitlistEntry, error) {
+	return waitlistEntries.list(ctx, r.source, `WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT +?`, limit)
+}
+
+// InsertWaitlistEntry implements store.WaitlistWriter.
+func (t *Tx) InsertWaitlistEntry(_ context.Context, e store.WaitlistEntry) error {
+	t.to.Changed(store.Change{Noun: store.NounWaitlist, ID: e.ID})
+	return t.run(waitlistEntries.insert, waitlistEntries.values(&e)...)
+}
+
+// MoveWaitlistEntry implements store.WaitlistWriter.
+func (t *Tx) MoveWaitlistEntry(_ context.Context, id string, from, to store.WaitlistStatus, at time.Time) error {
+	if to == store.WaitlistWaiting {
+		at = time.Time{}
+	}
+	t.to.Changed(store.Change{Noun: store.NounWaitlist, ID: id})
+	return t.mustChange(`UPDATE waitlist_entries SET status = ?, ended_at = ? WHERE id = ? AND status = ?`, string(to), orNull(at), id, string(from))
+}
+
+// WaitlistOffer implements store.WaitlistReader.
+func (r Reads) WaitlistOffer(ctx context.Context, id string) (store.WaitlistOffer, error) {
+	return waitlistOffers.one(ctx, r.source, `WHERE id = ?`, id)
+}
+
+// OpenWaitlistOffers implements store.WaitlistReader.
+func (r Reads) OpenWaitlistOffers(ctx context.Context) ([]store.WaitlistOffer, error) {
+	return waitlistOffers.list(ctx, r.source, `WHERE status = 'open' ORDER BY expires_at, id`)
+}
+
+// WaitlistOffers implements store.WaitlistReader.
+func (r Reads) WaitlistOffers(ctx context.Context, entryIDs ...string) ([]store.WaitlistOffer, error) {
+	if len(entryIDs) == 0 {
+		return nil, nil
+	}
+	list, err := jsonOf(entryIDs)
+	if err != nil {
+		return nil, err
+	}
+	return waitlistOffers.list(ctx, r.source, `WHERE entry_id IN ({each}(?)) ORDER BY created_at, id`, list)
+}
+
+// InsertWaitlistOffer implements store.WaitlistWriter.
+func (t *Tx) InsertWaitlistOffer(_ context.Context, o store.WaitlistOffer) error {
+	t.to.Changed(store.Change{Noun: store.NounWaitlist, ID: o.EntryID})
+	return t.run(waitlistOffers.insert, waitlistOffers.values(&o)...)
+}
+
+// EndWaitlistOffer implements store.WaitlistWriter.
+func (t *Tx) EndWaitlistOffer(_ context.Context, id string, to store.OfferStatus, at time.Time) error {
+	t.to.Changed(store.Change{Noun: store.NounWaitlist})
+	return t.mustChange(`UPDATE waitlist_offers SET status = ?, ended_at = ? WHERE id = ? AND status = 'open'`, string(to), at, id)
+}
+
+// ForgetWaitlist implements store.WaitlistWriter.
+func (t *Tx) ForgetWaitlist(ctx context.Context, before time.Time, limit int) (int, error) {
+	ids, err := list(ctx, t.source, Row.Text, `SELECT id FROM waitlist_entries WHERE ended_at < ? ORDER BY ended_at, id LIMIT +?`, before, limit)
+	if err != nil {
+		return 0, err
+	}
+	return len(ids), t.deleteWaitlistEntries(ids)
+}
+
+func (t *Tx) deleteWaitlistEntries(ids []string) error {
+	for _, id := range ids {
+		if err := t.run(`DELETE FROM waitlist_offers WHERE entry_id = ?`, id); err != nil {
+			return err
+		}
+		if err := t.run(`DELETE FROM waitlist_entries WHERE id = ?`, id); err != nil {
+			return err
+		}
+		t.to.Changed(store.Change{Noun: store.NounWaitlist, ID: id})
+	}
+	return nil
+}
+
+// eraseWaitlist removes a person's entries and their offers. It returns the number of entries, and the ids of both, which emails
+// name.
+func (t *Tx) eraseWaitlist(ctx context.Context, p store.Person, known []store.Identity) (n int, ids []string, err error) {
+	entries, err := t.rowsOf(ctx, waitlistEntries.name, p, known)
+	if err != nil {
+		return 0, nil, err
+	}
+	offers, err := t.WaitlistOffers(ctx, entries...)
+	if err != nil {
+		return 0, nil, err
+	}
+	ids = append(ids, entries...)
+	for i := range offers {
+		ids = append(ids, offers[i].ID)
+	}
+	return len(entries), ids, t.deleteWaitlistEntries(entries)
+}
