@@ -65,7 +65,10 @@ var layers = map[string][]string{
 	"engine/notice/...":   {}, "engine/openid/...": {},
 
 	"store": {}, "holds": {}, "store/pool": {}, "store/bucket": {"store"}, "store/bucket/...": {"cli/clitest"}, // bucket speaks S3 and knows no backend
-	"store/...":             {"store", "store/pool"},
+	"store/table":           {"store"}, // the SQL that both databases share
+	"store/sqlite":          {"store", "store/table"},
+	"store/postgres":        {"store", "store/pool", "store/table"},
+	"store/...":             {"store"},
 	"holds/redis/redistest": {"holds/node/nodetest"},
 	"holds/...":             {"holds", "holds/broadcast", "holds/busy", "holds/node", "store/pool"}, // one log of events for all, and what several have in common
 

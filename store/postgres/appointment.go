@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// Each of the three parts is one range of one index for each specialist. A slot lies within its busy time, so an appointment that
-// overlaps either overlaps the busy time.
+// Each of the three parts is one range of one index for each specialist. A slot lies within its busy time, so an
+// appointment that overlaps either overlaps the busy time.
 const taken = `
 	SELECT a.specialist_id, a.id, appointment_type_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
 	FROM specialists AS s JOIN appointments AS a ON a.specialist_id = s.id AND a.status = 'confirmed' AND NOT a.overbook

@@ -10,8 +10,8 @@ import (
 
 const headOfChain = `SELECT position, hash FROM audit_head`
 
-// appendEntry moves the head of the chain by the link $11 and adds the entry at that place. The database computes the hash from the
-// hash before it, so that no caller waits for the answer to a question.
+// appendEntry moves the head of the chain by the link $11 and adds the entry at that place. The database computes the
+// hash from the hash before it, so that no caller waits for the answer to a question.
 var appendEntry = `
 	WITH head AS (UPDATE audit_head SET position = position + 1, hash = sha256(hash || int8send(position + 1) || $11::bytea) RETURNING position, hash)
 	INSERT INTO audit_entries (` + table.AuditColumns + `, salt, digest, position, hash)

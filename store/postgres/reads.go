@@ -85,7 +85,8 @@ type pool struct {
 // ownData is under which name a connection of the pool keeps its conn.
 const ownData = "holdfast"
 
-// newPool is a pool of so many connections. What each has to do before it is used is prepare's to say, if it is not nil.
+// newPool is a pool of so many connections. What each has to do before it is used is prepare's to say, if it is not
+// nil.
 func newPool(at server, size int, prepare func(context.Context, *conn) error) (*pool, error) {
 	conns, err := connpool.New(size, func(ctx context.Context) (*pgconn.PgConn, error) {
 		pg, err := pgconn.ConnectConfig(ctx, at.config.Copy()) // which has its own bound
@@ -116,8 +117,8 @@ func (p *pool) open(ctx context.Context) error {
 	}
 }
 
-// ask asks all within the time of one exchange. A server that was started again has cut the connections that nobody used;
-// then it is asked once more on a new one, unless rows were handed over already.
+// ask asks all within the time of one exchange. A server that was started again has cut the connections that nobody
+// used; then it is asked once more on a new one, unless rows were handed over already.
 func (p *pool) ask(asked context.Context, all []*statement) error {
 	if err := p.open(asked); err != nil {
 		return err
@@ -170,8 +171,8 @@ func (p *pool) close() {
 	p.conns.Close()
 }
 
-// write runs statements in one transaction. asked bounds the wait for a connection only. cut: the connection broke, so that
-// nobody knows whether it was committed.
+// write runs statements in one transaction. asked bounds the wait for a connection only. cut: the connection broke, so
+// that nobody knows whether it was committed.
 func (p *pool) write(asked context.Context, all []*statement) (cut bool, err error) {
 	ctx, cancel := p.server.bounded(asked)
 	defer cancel()

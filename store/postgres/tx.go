@@ -43,8 +43,8 @@ func (t *tx) Exec(text string, args ...any) (int64, error) {
 	return s.changed, err
 }
 
-// Later implements table.Writer. The statement goes out with the next one that is waited for. If the server refuses it, the whole
-// request fails, and the error is that of the next call, or of Write.
+// Later implements table.Writer. The statement goes out with the next one that is waited for. If the server refuses it,
+// the whole request fails, and the error is that of the next call, or of Write.
 func (t *tx) Later(text string, args ...any) error {
 	if t.over {
 		return errTxOver

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// Each of the three parts is one range of one index. A slot lies within its busy time, so an appointment that overlaps either
-// overlaps the busy time.
+// Each of the three parts is one range of one index. A slot lies within its busy time, so an appointment that overlaps
+// either overlaps the busy time.
 const taken = `
 	SELECT id, appointment_type_id, seat, overbook, slot_start, slot_end, busy_start, busy_end
 	FROM appointments

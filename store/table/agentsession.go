@@ -59,8 +59,9 @@ func (t *Tx) ForgetAgentSessions(_ context.Context, before time.Time, limit int)
 	return t.count(`DELETE FROM agent_sessions WHERE name IN (SELECT name FROM agent_sessions WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
 }
 
-// eraseAgentSessions removes the sessions of a person. The table is small, so it reads the whole table. blankAppointments removes
-// the sessions that are found by an appointment. handles are further addresses and numbers of the person.
+// eraseAgentSessions removes the sessions of a person. The table is small, so it reads the whole table.
+// blankAppointments removes the sessions that are found by an appointment. handles are further addresses and numbers of
+// the person.
 func (t *Tx) eraseAgentSessions(p store.Person, handles []store.Person) (err error) {
 	for _, handle := range handles {
 		if err := t.eraseAgentSessions(handle, nil); err != nil {

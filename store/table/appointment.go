@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// appointments has one row for each field of an appointment. Its insert is the hottest statement of the server: a plain prepared
-// INSERT without RETURNING.
+// appointments has one row for each field of an appointment. Its insert is the hottest statement of the server: a plain
+// prepared INSERT without RETURNING.
 var appointments = nounOf("appointments", 1, cols(
 	text("id", func(a *store.Appointment) *string { return &a.ID }),
 	text("appointment_type_id", func(a *store.Appointment) *string { return &a.AppointmentTypeID }),

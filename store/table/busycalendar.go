@@ -39,8 +39,8 @@ func (t *Tx) DeleteBusyCalendar(_ context.Context, specialistID string) error {
 	return t.run(`DELETE FROM busy_calendars WHERE specialist_id = ?`, specialistID)
 }
 
-// PutBusyBlocks implements store.BusyCalendarWriter. It sends two statements, however many blocks change, because every other writer
-// waits for them.
+// PutBusyBlocks implements store.BusyCalendarWriter. It sends two statements, however many blocks change, because every
+// other writer waits for them.
 func (t *Tx) PutBusyBlocks(ctx context.Context, specialistID string, wanted []store.Block) (changed bool, err error) {
 	if err := t.specialist(ctx, specialistID); err != nil {
 		return false, err

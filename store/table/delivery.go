@@ -23,7 +23,8 @@ func (r Reads) Deliveries(ctx context.Context, appointmentID string) ([]store.De
 	return deliveries.list(ctx, r.source, `WHERE appointment_id = ? ORDER BY sequence, operation_id`, appointmentID)
 }
 
-// PutDelivery implements store.DeliveryWriter. A new row gets the next number of its appointment; an update keeps the number.
+// PutDelivery implements store.DeliveryWriter. A new row gets the next number of its appointment; an update keeps the
+// number.
 func (t *Tx) PutDelivery(_ context.Context, d store.Delivery) error {
 	return t.to.Later(`
 		INSERT INTO deliveries (operation_id, appointment_id, channel, notice, state, detail, updated_at, sequence)
@@ -33,8 +34,8 @@ func (t *Tx) PutDelivery(_ context.Context, d store.Delivery) error {
 		deliveries.values(&d)...)
 }
 
-// ForgetDeliveries implements store.DeliveryWriter. It searches by the ids of the operations, which begin with the instant in
-// milliseconds.
+// ForgetDeliveries implements store.DeliveryWriter. It searches by the ids of the operations, which begin with the
+// instant in milliseconds.
 func (t *Tx) ForgetDeliveries(_ context.Context, before time.Time, limit int) (int, error) {
 	return t.count(`DELETE FROM deliveries WHERE operation_id IN (
 		SELECT operation_id FROM deliveries WHERE operation_id >= 'op-' AND operation_id < ? AND updated_at < ?

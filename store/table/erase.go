@@ -10,15 +10,15 @@ import (
 	"holdfast/store"
 )
 
-// Erase reads the whole database for traces of one person, which takes seconds in a large one. So it reads outside transactions, a
-// bounded part at a time. The writer changes only the rows that were found, again a bounded part at a time. The last transaction
-// searches the rows that were added since.
+// Erase reads the whole database for traces of one person, which takes seconds in a large one. So it reads outside
+// transactions, a bounded part at a time. The writer changes only the rows that were found, again a bounded part at a
+// time. The last transaction searches the rows that were added since.
 
 const (
 	eraseRead  = 2000 // rows of one question
 	eraseWrite = 200  // rows of one transaction
-	// eraseSlack is how far back the last transaction searches answers and operations, whose rows have no lasting order: their
-	// instants are the clocks of other callers.
+	// eraseSlack is how far back the last transaction searches answers and operations, whose rows have no lasting
+	// order: their instants are the clocks of other callers.
 	eraseSlack = time.Minute
 )
 
@@ -98,8 +98,8 @@ func (e *erasure) know(found []personal) {
 	}
 }
 
-// findHandles adds the addresses, numbers and owners of a person who is named by spellings to the traces, if no other person has
-// them.
+// findHandles adds the addresses, numbers and owners of a person who is named by spellings to the traces, if no other
+// person has them.
 func (e *erasure) findHandles(ctx context.Context, found []personal) error {
 	if len(e.person.Of) == 0 {
 		return nil
@@ -121,7 +121,8 @@ func (e *erasure) findHandles(ctx context.Context, found []personal) error {
 	return nil
 }
 
-// deliveriesOf notes the operations that were fulfilled, as far as the delivery log has them: the queue keeps copies for some time.
+// deliveriesOf notes the operations that were fulfilled, as far as the delivery log has them: the queue keeps copies
+// for some time.
 func (e *erasure) deliveriesOf(ctx context.Context, s Source, found []personal) error {
 	for _, f := range found {
 		delivered, err := list(ctx, s, Row.Text,

@@ -69,8 +69,8 @@ func appointmentsOf(ctx context.Context, s Source, p store.Person, after int64) 
 	return find(hasPhone, phoneLine(p)...)
 }
 
-// rowsOf returns the ids of a person's rows in a table of requests or waiting-list entries. The table is small, so it reads the
-// whole table.
+// rowsOf returns the ids of a person's rows in a table of requests or waiting-list entries. The table is small, so it
+// reads the whole table.
 func (t *Tx) rowsOf(ctx context.Context, table string, p store.Person, known []store.Identity) (ids []string, err error) {
 	find := func(where string, args ...any) ([]string, error) {
 		return list(ctx, t.source, Row.Text, `SELECT id FROM `+table+` WHERE `+where, args...)
@@ -154,8 +154,8 @@ func (t *Tx) DeletePersonLink(_ context.Context, id string) error {
 	return t.mustChange(`DELETE FROM person_links WHERE id = ?`, id)
 }
 
-// eraseNotesAndLinks removes the notes and the links that name a person: by an identity in known with the same name, or by the
-// address or number. Both tables are small, so it reads them whole.
+// eraseNotesAndLinks removes the notes and the links that name a person: by an identity in known with the same name, or
+// by the address or number. Both tables are small, so it reads them whole.
 func (t *Tx) eraseNotesAndLinks(ctx context.Context, p store.Person, known []store.Identity) (removedNotes, removedLinks int, err error) {
 	allNotes, err := notes.list(ctx, t.source, ``)
 	if err != nil {

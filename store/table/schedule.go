@@ -120,7 +120,8 @@ func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {
 	return s, nil
 }
 
-// scanWeeklyWindow reads a weekday as ISO 8601 counts them: Monday is 1 and Sunday is 7, so that rows sort as people read them.
+// scanWeeklyWindow reads a weekday as ISO 8601 counts them: Monday is 1 and Sunday is 7, so that rows sort as people
+// read them.
 func scanWeeklyWindow(r Row) store.WeeklyWindow {
 	return store.WeeklyWindow{Weekday: store.Weekday(r.Int() % 7), Window: scanWindow(r)}
 }

@@ -92,8 +92,8 @@ func (t *Tx) UpdateSession(ctx context.Context, s store.Session) error {
 	return store.ErrVersion
 }
 
-// ForgetSessions implements store.SessionWriter. It reads no session that was requested since before: none of them has been over
-// for long enough.
+// ForgetSessions implements store.SessionWriter. It reads no session that was requested since before: none of them has
+// been over for long enough.
 func (t *Tx) ForgetSessions(_ context.Context, before time.Time, limit int) (int, error) {
 	return t.count(`DELETE FROM sessions WHERE id IN (
 		SELECT id FROM sessions

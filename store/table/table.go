@@ -2,20 +2,22 @@
 //
 // # How a statement reaches a database
 //
-// A text uses ? for its arguments and a word in braces where the two databases differ, for example {instr}. A connection
-// translates the text with its Dialect when it prepares the statement, and keeps the prepared statement under the original
-// text. So each connection translates a text once, and a repeated call costs nothing more than the look-up.
+// A text uses ? for its arguments and a word in braces where the two databases differ, for example {instr}. A
+// connection translates the text with its Dialect when it prepares the statement, and keeps the prepared statement
+// under the original text. So each connection translates a text once, and a repeated call costs nothing more than the
+// look-up.
 //
 // # How a field is stored
 //
-// A noun is a table of columns: one row for each field, with its name in SQL and its place in the struct. The list of columns,
-// the scan, the INSERT, the upsert and the UPDATE all come from these rows. To add a field, add its row here and a migration
-// to each backend. Moving a clinic between databases reads the columns from the databases themselves, and needs no edit.
+// A noun is a table of columns: one row for each field, with its name in SQL and its place in the struct. The list of
+// columns, the scan, the INSERT, the upsert and the UPDATE all come from these rows. To add a field, add its row here
+// and a migration to each backend. Moving a clinic between databases reads the columns from the databases themselves,
+// and needs no edit.
 //
 // # What stays with a backend
 //
-// A backend implements Source and Writer: connections, transactions, batches, the feed, the chain of the audit log, and the
-// search for taken time, whose indexes differ. It translates its own errors; this package returns them unchanged.
+// A backend implements Source and Writer: connections, transactions, batches, the feed, the chain of the audit log, and
+// the search for taken time, whose indexes differ. It translates its own errors; this package returns them unchanged.
 package table
 
 import (
@@ -26,7 +28,8 @@ import (
 	"holdfast/store"
 )
 
-// ErrReference is part of the error of a row that refers to a missing row. A backend wraps it together with store.ErrInvalid.
+// ErrReference is part of the error of a row that refers to a missing row. A backend wraps it together with
+// store.ErrInvalid.
 var ErrReference = errors.New("a reference to a missing row")
 
 // Row reads one row of an answer, column by column, in the order of the SELECT. It is valid until the next row.
@@ -75,8 +78,8 @@ type Writer interface {
 	// Changed notes a change for the feed. The followers receive it if the transaction commits.
 	Changed(c store.Change)
 
-	// LinkErasure adds the erasure of an audit entry's texts to the audit chain, unless the chain has it. row is the entry's
-	// row number.
+	// LinkErasure adds the erasure of an audit entry's texts to the audit chain, unless the chain has it. row is the
+	// entry's row number.
 	LinkErasure(row int64) error
 }
 
@@ -144,8 +147,8 @@ func list[T any](ctx context.Context, s Source, scan func(Row) T, text string, a
 	return all, nil
 }
 
-// Limit returns the Limit of a filter: 1..500, and 100 for 0. Texts write it as `LIMIT +?`: SQLite looks into a bare `LIMIT ?`
-// for its plan, and compiles the statement again at every execution.
+// Limit returns the Limit of a filter: 1..500, and 100 for 0. Texts write it as `LIMIT +?`: SQLite looks into a bare
+// `LIMIT ?` for its plan, and compiles the statement again at every execution.
 func Limit(n int) int {
 	if n <= 0 {
 		return 100

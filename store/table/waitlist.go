@@ -124,8 +124,8 @@ func (t *Tx) deleteWaitlistEntries(ids []string) error {
 	return nil
 }
 
-// eraseWaitlist removes a person's entries and their offers. It returns the number of entries, and the ids of both, which emails
-// name.
+// eraseWaitlist removes a person's entries and their offers. It returns the number of entries, and the ids of both,
+// which emails name.
 func (t *Tx) eraseWaitlist(ctx context.Context, p store.Person, known []store.Identity) (n int, ids []string, err error) {
 	entries, err := t.rowsOf(ctx, waitlistEntries.name, p, known)
 	if err != nil {
