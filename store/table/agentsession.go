@@ -25,7 +25,8 @@ var agentSessions = nounOf("agent_sessions", 1, cols(
 	))
 
 // AgentSession implements store.AgentSessionReader.
-func (r Reads) AgentSession(ctx context.Context, after time.Time, names ...string) (latest store.AgentSession, err error) {
+func (r Reads) AgentSession(ctx context.Context, after time.Time, names ...string) (store.AgentSession, error) {
+	var latest store.AgentSession
 	found := false
 	for _, name := range names {
 		s, err := agentSessions.one(ctx, r.source, `WHERE name = ? AND at > ?`, name, after)
@@ -37,9 +38,9 @@ func (r Reads) AgentSession(ctx context.Context, after time.Time, names ...strin
 		}
 	}
 	if !found {
-		err = store.ErrNotFound
+		return latest, store.ErrNotFound
 	}
-	return latest, err
+	return latest, nil
 }
 
 // PutAgentSession implements store.AgentSessionWriter.
@@ -56,7 +57,8 @@ func (t *Tx) PutAgentSession(_ context.Context, s store.AgentSession, names ...s
 
 // ForgetAgentSessions implements store.AgentSessionWriter.
 func (t *Tx) ForgetAgentSessions(_ context.Context, before time.Time, limit int) (int, error) {
-	return t.count(`DELETE FROM agent_sessions WHERE name IN (SELECT name FROM agent_sessions WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
+	return t.count(`DELETE FROM agent_sessions WHERE name IN (
+		SELECT name FROM agent_sessions WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
 }
 
 // eraseAgentSessions removes the sessions of a person. The table is small, so it reads the whole table.

@@ -107,7 +107,8 @@ func (r Reads) Appointments(ctx context.Context, f store.AppointmentFilter) ([]s
 		where.And("(slot_start, id) > (?, ?)", at, id)
 	}
 	n := Limit(f.Limit)
-	all, err := appointments.list(ctx, r.source, where.SQL()+` ORDER BY slot_start, id LIMIT +?`, append(where.Args, n+1)...)
+	rest := where.SQL() + ` ORDER BY slot_start, id LIMIT +?`
+	all, err := appointments.list(ctx, r.source, rest, append(where.Args, n+1)...)
 	if err != nil || len(all) <= n {
 		return all, "", err
 	}
@@ -121,19 +122,22 @@ func (r Reads) Taken(ctx context.Context, specialistIDs []string, from, to time.
 }
 
 // LatestWebBooking implements store.AppointmentReader.
-func (r Reads) LatestWebBooking(ctx context.Context, owner, appointmentTypeID string, since time.Time) (store.WebBooking, error) {
+func (r Reads) LatestWebBooking(ctx context.Context, owner, typeID string, since time.Time) (store.WebBooking, error) {
 	return one(ctx, r.source, func(r Row) store.WebBooking {
 		return store.WebBooking{AppointmentID: r.Text(), SlotStart: r.Time(), CreatedAt: r.Time()}
 	}, `
 		SELECT id, slot_start, created_at FROM appointments
 		WHERE client_id = ? AND client_id <> '' AND appointment_type_id = ? AND status = 'confirmed' AND source = 'web'
-		  AND created_at >= ? ORDER BY created_at DESC, id DESC LIMIT 1`, owner, appointmentTypeID, since)
+		  AND created_at >= ? ORDER BY created_at DESC, id DESC LIMIT 1`, owner, typeID, since)
 }
 
 // BookedOnline implements store.AppointmentReader.
-func (r Reads) BookedOnline(ctx context.Context, since time.Time, specialistID string, n int) ([]store.Appointment, error) {
+func (r Reads) BookedOnline(
+	ctx context.Context, since time.Time, specialistID string, n int,
+) ([]store.Appointment, error) {
 	return appointments.list(ctx, r.source, `
-		WHERE id >= ?1 AND created_at >= ?2 AND (source = 'web' OR source = 'agent') AND (CAST(?3 AS TEXT) = '' OR specialist_id = ?3)
+		WHERE id >= ?1 AND created_at >= ?2 AND (source = 'web' OR source = 'agent')
+		  AND (CAST(?3 AS TEXT) = '' OR specialist_id = ?3)
 		ORDER BY created_at DESC, id DESC LIMIT +?4`, store.FirstIDOf(since), since, specialistID, Limit(n))
 }
 

@@ -58,7 +58,8 @@ func (r Reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 		where.And("(at, id) < (?, ?)", at, id)
 	}
 	n := Limit(f.Limit)
-	all, err := auditEntries.list(ctx, r.source, where.SQL()+` ORDER BY at DESC, id DESC LIMIT +?`, append(where.Args, n+1)...)
+	rest := where.SQL() + ` ORDER BY at DESC, id DESC LIMIT +?`
+	all, err := auditEntries.list(ctx, r.source, rest, append(where.Args, n+1)...)
 	if err != nil || len(all) <= n {
 		return all, "", err
 	}

@@ -19,8 +19,8 @@ func (t *Tx) blankAppointments(found []personal, at time.Time) (n int, err error
 		}
 		changed, err := t.count(`
 			UPDATE appointments SET client_id = '', overbook_reason = '', patient_name = '', patient_email = '',
-				patient_phone = '', patient_birth_date = '', notes = '', intake = '', patient_search = '', upstream_patient_id = '',
-				cancel_reason = '', updated_at = ?, version = version + 1
+				patient_phone = '', patient_birth_date = '', notes = '', intake = '', patient_search = '',
+				upstream_patient_id = '', cancel_reason = '', updated_at = ?, version = version + 1
 			WHERE id = ?`, at, f.appointmentID)
 		if err != nil {
 			return n, err
@@ -80,7 +80,9 @@ func (t *Tx) blankAudit(rows []int64) (int, error) {
 		if err := t.to.LinkErasure(row); err != nil {
 			return 0, err
 		}
-		if err := t.run(`UPDATE audit_entries SET reason = '', before = NULL, after = NULL, salt = ? WHERE {row} = ?`, []byte{}, row); err != nil {
+		err := t.run(`UPDATE audit_entries SET reason = '', before = NULL, after = NULL, salt = ? WHERE {row} = ?`,
+			[]byte{}, row)
+		if err != nil {
 			return 0, err
 		}
 	}

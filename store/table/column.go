@@ -18,7 +18,10 @@ type column[T any] struct {
 
 // text is a text that is not NULL.
 func text[T any, S ~string](name string, at func(*T) *S) column[T] {
-	return column[T]{name: name, value: func(v *T) any { return string(*at(v)) }, scan: func(v *T, r Row) { *at(v) = S(r.Text()) }}
+	return column[T]{
+		name: name, value: func(v *T) any { return string(*at(v)) },
+		scan: func(v *T, r Row) { *at(v) = S(r.Text()) },
+	}
 }
 
 // reference is the id of another row. Empty is NULL, because an empty id would refer to nothing.
@@ -43,7 +46,10 @@ func document[T any, S ~[]byte](name string, at func(*T) *S) column[T] {
 
 // packed is a struct or a list in one text (store.Packed). The zero value is the empty text.
 func packed[T, V any](name string, at func(*T) *V) column[T] {
-	return column[T]{name: name, value: func(v *T) any { return store.Packed(*at(v)) }, scan: func(v *T, r Row) { *at(v) = store.Unpacked[V](r.Text()) }}
+	return column[T]{
+		name: name, value: func(v *T) any { return store.Packed(*at(v)) },
+		scan: func(v *T, r Row) { *at(v) = store.Unpacked[V](r.Text()) },
+	}
 }
 
 // intake packs the answers to a type's questions, which have their own zero.
@@ -55,37 +61,58 @@ func intake[T any](at func(*T) *store.Intake) column[T] {
 
 // integer is a whole number.
 func integer[T any, N ~int](name string, at func(*T) *N) column[T] {
-	return column[T]{name: name, value: func(v *T) any { return int(*at(v)) }, scan: func(v *T, r Row) { *at(v) = N(r.Int()) }}
+	return column[T]{
+		name: name, value: func(v *T) any { return int(*at(v)) },
+		scan: func(v *T, r Row) { *at(v) = N(r.Int()) },
+	}
 }
 
 // long is a number of 64 bits.
 func long[T any](name string, at func(*T) *int64) column[T] {
-	return column[T]{name: name, value: func(v *T) any { return *at(v) }, scan: func(v *T, r Row) { *at(v) = r.Int64() }}
+	return column[T]{
+		name: name, value: func(v *T) any { return *at(v) },
+		scan: func(v *T, r Row) { *at(v) = r.Int64() },
+	}
 }
 
 // truth is a boolean.
 func truth[T any](name string, at func(*T) *bool) column[T] {
-	return column[T]{name: name, value: func(v *T) any { return *at(v) }, scan: func(v *T, r Row) { *at(v) = r.Bool() }}
+	return column[T]{
+		name: name, value: func(v *T) any { return *at(v) },
+		scan: func(v *T, r Row) { *at(v) = r.Bool() },
+	}
 }
 
 // blob is bytes. nil is NULL.
 func blob[T any](name string, at func(*T) *[]byte) column[T] {
-	return column[T]{name: name, value: func(v *T) any { return *at(v) }, scan: func(v *T, r Row) { *at(v) = r.Bytes() }}
+	return column[T]{
+		name: name, value: func(v *T) any { return *at(v) },
+		scan: func(v *T, r Row) { *at(v) = r.Bytes() },
+	}
 }
 
 // hash is 32 bytes.
 func hash[T any](name string, at func(*T) *[32]byte) column[T] {
-	return column[T]{name: name, value: func(v *T) any { return *at(v) }, scan: func(v *T, r Row) { *at(v) = r.Hash() }}
+	return column[T]{
+		name: name, value: func(v *T) any { return *at(v) },
+		scan: func(v *T, r Row) { *at(v) = r.Hash() },
+	}
 }
 
 // instant is a time that is not NULL, in milliseconds.
 func instant[T any](name string, at func(*T) *time.Time) column[T] {
-	return column[T]{name: name, value: func(v *T) any { return *at(v) }, scan: func(v *T, r Row) { *at(v) = r.Time() }}
+	return column[T]{
+		name: name, value: func(v *T) any { return *at(v) },
+		scan: func(v *T, r Row) { *at(v) = r.Time() },
+	}
 }
 
 // maybe is an instant whose zero is NULL.
 func maybe[T any](name string, at func(*T) *time.Time) column[T] {
-	return column[T]{name: name, value: func(v *T) any { return orNull(*at(v)) }, scan: func(v *T, r Row) { *at(v) = r.Time() }}
+	return column[T]{
+		name: name, value: func(v *T) any { return orNull(*at(v)) },
+		scan: func(v *T, r Row) { *at(v) = r.Time() },
+	}
 }
 
 // derived is a column that is written from others and not read, such as the text that a search looks into.

@@ -22,11 +22,15 @@ type Dialect struct {
 //	{pairs}(?)      the members of a JSON object, as rows with a key and a value
 //	{ascii}         has lower change A to Z only, in every locale
 var (
-	SQLite = Dialect{words: strings.NewReplacer("{false}", "0", "{true}", "1", "{row}", "rowid", "{instr}", "instr", "{greatest}", "max",
-		"{each}", "SELECT value FROM json_each", "{items}", "json_each", "{pairs}", "json_each", "{ascii}", "")}
-	Postgres = Dialect{numbered: true, words: strings.NewReplacer("{false}", "false", "{true}", "true", "{row}", "row_number", "{instr}", "strpos",
-		"{greatest}", "greatest", "{each}", "SELECT json_array_elements_text", "{items}", "json_array_elements", "{pairs}", "json_each_text",
-		"{ascii}", ` COLLATE "C"`, "LIMIT +?", "LIMIT ?")}
+	SQLite = Dialect{words: strings.NewReplacer(
+		"{false}", "0", "{true}", "1", "{row}", "rowid", "{instr}", "instr", "{greatest}", "max", "{ascii}", "",
+		"{each}", "SELECT value FROM json_each", "{items}", "json_each", "{pairs}", "json_each",
+	)}
+	Postgres = Dialect{numbered: true, words: strings.NewReplacer(
+		"{false}", "false", "{true}", "true", "{row}", "row_number", "{instr}", "strpos", "{greatest}", "greatest",
+		"{ascii}", ` COLLATE "C"`, "{each}", "SELECT json_array_elements_text", "{items}", "json_array_elements",
+		"{pairs}", "json_each_text", "LIMIT +?", "LIMIT ?",
+	)}
 )
 
 // Text returns text as the database reads it. A text without ? and braces is returned unchanged.

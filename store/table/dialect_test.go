@@ -11,7 +11,8 @@ func TestDialectTranslatesWordsAndArguments(t *testing.T) {
 		{"a = 'who?' AND b = ?", "a = 'who?' AND b = ?", "a = 'who?' AND b = $1"},
 		{"a = 'it''s ?' AND b = ?", "a = 'it''s ?' AND b = ?", "a = 'it''s ?' AND b = $1"},
 		{"payload = '{}'", "payload = '{}'", "payload = '{}'"},
-		{"{instr}(a, ?) > 0 AND archived = {false}", "instr(a, ?) > 0 AND archived = 0", "strpos(a, $1) > 0 AND archived = false"},
+		{"{instr}(a, ?) > 0 AND archived = {false}", "instr(a, ?) > 0 AND archived = 0",
+			"strpos(a, $1) > 0 AND archived = false"},
 		{"a IN ({each}(?)) LIMIT +?", "a IN (SELECT value FROM json_each(?)) LIMIT +?",
 			"a IN (SELECT json_array_elements_text($1)) LIMIT $2"},
 	} {
@@ -33,7 +34,9 @@ func TestNounWritesItsStatements(t *testing.T) {
 	n := nounOf("things", 1, cols(
 		text("id", func(v *thing) *string { return &v.id }),
 		long("version", func(v *thing) *int64 { return &v.version }),
-		column[thing]{name: "largest", value: func(v *thing) any { return v.version }, merge: "max(largest, excluded.largest)"},
+		column[thing]{
+			name: "largest", value: func(v *thing) any { return v.version }, merge: "max(largest, excluded.largest)",
+		},
 	))
 	for _, test := range []struct{ got, want string }{
 		{n.from, "SELECT id, version FROM things "},

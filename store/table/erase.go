@@ -46,7 +46,9 @@ type erasure struct {
 }
 
 // Erase does what store.PersonEraser says of the rows. What is left of them in files is the backend's.
-func Erase(ctx context.Context, of Erasure, p store.Person, at time.Time, last func(store.Tx, store.Erased) error) (store.Erased, error) {
+func Erase(
+	ctx context.Context, of Erasure, p store.Person, at time.Time, last func(store.Tx, store.Erased) error,
+) (store.Erased, error) {
 	e := &erasure{Erasure: of, person: p, at: at, operations: map[string]bool{}}
 	found, err := e.find(ctx)
 	if err != nil {
@@ -56,7 +58,9 @@ func Erase(ctx context.Context, of Erasure, p store.Person, at time.Time, last f
 	for _, step := range []func(context.Context) error{
 		e.audit, e.answers, e.outbox,
 		func(ctx context.Context) error {
-			return e.inSteps(ctx, rest, func(t *Tx, from, to int) (int, error) { return t.blankAppointments(found[from:to], at) }, &e.erased.Appointments)
+			return e.inSteps(ctx, rest, &e.erased.Appointments, func(t *Tx, from, to int) (int, error) {
+				return t.blankAppointments(found[from:to], at)
+			})
 		},
 		func(ctx context.Context) error { return e.finish(ctx, found[rest:], last) },
 	} {
@@ -126,7 +130,8 @@ func (e *erasure) findHandles(ctx context.Context, found []personal) error {
 func (e *erasure) deliveriesOf(ctx context.Context, s Source, found []personal) error {
 	for _, f := range found {
 		delivered, err := list(ctx, s, Row.Text,
-			`SELECT operation_id FROM deliveries WHERE appointment_id = ? AND channel <> 'webhook' AND state <> 'queued'`, f.appointmentID)
+			`SELECT operation_id FROM deliveries
+			WHERE appointment_id = ? AND channel <> 'webhook' AND state <> 'queued'`, f.appointmentID)
 		if err != nil {
 			return err
 		}
@@ -148,7 +153,9 @@ func (e *erasure) write(ctx context.Context, fn func(store.Tx, *Tx) error) error
 }
 
 // inSteps changes n rows, a bounded number in each transaction, and adds to count what each step counts.
-func (e *erasure) inSteps(ctx context.Context, n int, change func(t *Tx, from, to int) (int, error), count *int) error {
+func (e *erasure) inSteps(
+	ctx context.Context, n int, count *int, change func(t *Tx, from, to int) (int, error),
+) error {
 	for from := 0; from < n; from += eraseWrite {
 		var changed int
 		err := e.write(ctx, func(_ store.Tx, t *Tx) (err error) {
@@ -167,7 +174,9 @@ func (e *erasure) inSteps(ctx context.Context, n int, change func(t *Tx, from, t
 }
 
 // auditAbout returns the rows of the audit entries that name the person, the number of rows read, and the last of them.
-func (e *erasure) auditAbout(ctx context.Context, s Source, after int64, limit int) (rows []int64, n int, last int64, err error) {
+func (e *erasure) auditAbout(
+	ctx context.Context, s Source, after int64, limit int,
+) (rows []int64, n int, last int64, err error) {
 	last = after
 	err = s.Query(ctx, func(r Row) {
 		n, last = n+1, r.Int64()
@@ -175,7 +184,8 @@ func (e *erasure) auditAbout(ctx context.Context, s Source, after int64, limit i
 		if e.traces.In(r.Text()) || e.traces.In(r.Text()) || e.traces.In(r.Text()) || e.traces.In(r.Text()) {
 			rows = append(rows, last)
 		}
-	}, `SELECT {row}, subject, reason, before, after FROM audit_entries WHERE {row} > ? ORDER BY {row} LIMIT +?`, after, limit)
+	}, `SELECT {row}, subject, reason, before, after FROM audit_entries WHERE {row} > ? ORDER BY {row} LIMIT +?`,
+		after, limit)
 	return rows, n, last, err
 }
 
@@ -186,7 +196,9 @@ func (e *erasure) audit(ctx context.Context) error {
 		if rows, n, e.lastAudit, err = e.auditAbout(ctx, e.Source, e.lastAudit, eraseRead); err != nil {
 			return err
 		}
-		err = e.inSteps(ctx, len(rows), func(t *Tx, from, to int) (int, error) { return t.blankAudit(rows[from:to]) }, &e.erased.AuditEntries)
+		err = e.inSteps(ctx, len(rows), &e.erased.AuditEntries, func(t *Tx, from, to int) (int, error) {
+			return t.blankAudit(rows[from:to])
+		})
 		if err != nil {
 			return err
 		}
@@ -208,7 +220,9 @@ func (e *erasure) answers(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = e.inSteps(ctx, len(rows), func(t *Tx, from, to int) (int, error) { return t.removeAnswers(ctx, rows[from:to], e.traces) }, &e.erased.Answers)
+		err = e.inSteps(ctx, len(rows), &e.erased.Answers, func(t *Tx, from, to int) (int, error) {
+			return t.removeAnswers(ctx, rows[from:to], e.traces)
+		})
 		if err != nil {
 			return err
 		}
@@ -229,7 +243,9 @@ func (e *erasure) outbox(ctx context.Context) error {
 				ids = append(ids, op.ID)
 			}
 		}
-		err = e.inSteps(ctx, len(ids), func(t *Tx, from, to int) (int, error) { return t.blankOperations(ids[from:to]) }, &e.erased.Operations)
+		err = e.inSteps(ctx, len(ids), &e.erased.Operations, func(t *Tx, from, to int) (int, error) {
+			return t.blankOperations(ids[from:to])
+		})
 		if err != nil {
 			return err
 		}
@@ -310,7 +326,8 @@ func (e *erasure) added(ctx context.Context, t *Tx) error {
 	if err := sum(&e.erased.AuditEntries)(t.blankAudit(rows)); err != nil {
 		return err
 	}
-	answers, err := list(ctx, t.source, Row.Int64, `SELECT {row} FROM idempotency_records WHERE created_at >= ?`, e.at.Add(-eraseSlack))
+	answers, err := list(ctx, t.source, Row.Int64,
+		`SELECT {row} FROM idempotency_records WHERE created_at >= ?`, e.at.Add(-eraseSlack))
 	if err != nil {
 		return err
 	}

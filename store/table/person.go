@@ -48,7 +48,8 @@ type personal struct {
 func appointmentsOf(ctx context.Context, s Source, p store.Person, after int64) ([]personal, error) {
 	find := func(where string, args ...any) ([]personal, error) {
 		return list(ctx, s, func(r Row) personal { return personal{r.Text(), r.Text(), scanIdentity(r)} },
-			`SELECT id, client_id, `+identityColumns+` FROM appointments WHERE {row} > ? AND `+where, append([]any{after}, args...)...)
+			`SELECT id, client_id, `+identityColumns+` FROM appointments WHERE {row} > ? AND `+where,
+			append([]any{after}, args...)...)
 	}
 	switch {
 	case len(p.Of) > 0:
@@ -58,7 +59,8 @@ func appointmentsOf(ctx context.Context, s Source, p store.Person, after int64) 
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, slices.DeleteFunc(namesakes, func(f personal) bool { return !f.identity.IsOneOf(p, nil) })...)
+			isOther := func(f personal) bool { return !f.identity.IsOneOf(p, nil) }
+			all = append(all, slices.DeleteFunc(namesakes, isOther)...)
 		}
 		return all, nil
 	case p.Owner != "":
@@ -71,7 +73,9 @@ func appointmentsOf(ctx context.Context, s Source, p store.Person, after int64) 
 
 // rowsOf returns the ids of a person's rows in a table of requests or waiting-list entries. The table is small, so it
 // reads the whole table.
-func (t *Tx) rowsOf(ctx context.Context, table string, p store.Person, known []store.Identity) (ids []string, err error) {
+func (t *Tx) rowsOf(
+	ctx context.Context, table string, p store.Person, known []store.Identity,
+) (ids []string, err error) {
 	find := func(where string, args ...any) ([]string, error) {
 		return list(ctx, t.source, Row.Text, `SELECT id FROM `+table+` WHERE `+where, args...)
 	}
@@ -141,7 +145,8 @@ var links = nounOf("person_links", 1, cols(
 
 // PersonLinks implements store.PersonReader.
 func (r Reads) PersonLinks(ctx context.Context, name string) ([]store.PersonLink, error) {
-	return links.list(ctx, r.source, `WHERE a_name_key = ?1 OR b_name_key = ?1 ORDER BY created_at, id`, store.Fold(name))
+	const either = `WHERE a_name_key = ?1 OR b_name_key = ?1 ORDER BY created_at, id`
+	return links.list(ctx, r.source, either, store.Fold(name))
 }
 
 // InsertPersonLink implements store.PersonWriter.
@@ -156,7 +161,9 @@ func (t *Tx) DeletePersonLink(_ context.Context, id string) error {
 
 // eraseNotesAndLinks removes the notes and the links that name a person: by an identity in known with the same name, or
 // by the address or number. Both tables are small, so it reads them whole.
-func (t *Tx) eraseNotesAndLinks(ctx context.Context, p store.Person, known []store.Identity) (removedNotes, removedLinks int, err error) {
+func (t *Tx) eraseNotesAndLinks(
+	ctx context.Context, p store.Person, known []store.Identity,
+) (removedNotes, removedLinks int, err error) {
 	allNotes, err := notes.list(ctx, t.source, ``)
 	if err != nil {
 		return 0, 0, err

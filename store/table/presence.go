@@ -29,7 +29,8 @@ func (r Reads) PresenceMirrors(ctx context.Context) ([]store.PresenceMirror, err
 
 // PresenceLog implements store.PresenceReader.
 func (r Reads) PresenceLog(ctx context.Context, specialistID string, limit int) ([]store.PresenceChange, error) {
-	return presenceLog.list(ctx, r.source, `WHERE specialist_id = ? ORDER BY at DESC, seq DESC LIMIT +?`, specialistID, limit)
+	const latest = `WHERE specialist_id = ? ORDER BY at DESC, seq DESC LIMIT +?`
+	return presenceLog.list(ctx, r.source, latest, specialistID, limit)
 }
 
 // PutPresence implements store.PresenceWriter.
@@ -52,7 +53,8 @@ func (t *Tx) MirrorHeartbeats(_ context.Context, beats map[string]time.Time) err
 	}
 	return t.run(`
 		UPDATE presence SET last_heartbeat_at = CAST(beat.value AS BIGINT) FROM {pairs}(?) AS beat
-		WHERE specialist_id = beat.key AND (last_heartbeat_at IS NULL OR last_heartbeat_at < CAST(beat.value AS BIGINT))`, list)
+		WHERE specialist_id = beat.key
+		  AND (last_heartbeat_at IS NULL OR last_heartbeat_at < CAST(beat.value AS BIGINT))`, list)
 }
 
 // AppendPresence implements store.PresenceWriter.

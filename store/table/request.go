@@ -54,7 +54,8 @@ func (t *Tx) DeleteBookingRequest(_ context.Context, id string) error {
 // ForgetBookingRequests implements store.RequestWriter.
 func (t *Tx) ForgetBookingRequests(_ context.Context, approval bool, before time.Time, limit int) (int, error) {
 	return t.count(`DELETE FROM booking_requests WHERE id IN (
-		SELECT id FROM booking_requests WHERE expires_at < ? AND approval = ? ORDER BY expires_at LIMIT +?)`, before, approval, limit)
+		SELECT id FROM booking_requests WHERE expires_at < ? AND approval = ? ORDER BY expires_at LIMIT +?)`,
+		before, approval, limit)
 }
 
 // eraseRequests removes the requests of a person and returns their ids.
@@ -80,10 +81,13 @@ func (r Reads) Tally(ctx context.Context, key string, after time.Time) (n int, f
 
 // AddTally implements store.TallyWriter.
 func (t *Tx) AddTally(_ context.Context, key string, at time.Time) error {
-	return t.run(`INSERT INTO tallies (key, at, n) VALUES (?, ?, 1) ON CONFLICT (key, at) DO UPDATE SET n = tallies.n + 1`, key, at)
+	return t.run(`
+		INSERT INTO tallies (key, at, n) VALUES (?, ?, 1)
+		ON CONFLICT (key, at) DO UPDATE SET n = tallies.n + 1`, key, at)
 }
 
 // ForgetTallies implements store.TallyWriter.
 func (t *Tx) ForgetTallies(_ context.Context, before time.Time, limit int) (int, error) {
-	return t.count(`DELETE FROM tallies WHERE (key, at) IN (SELECT key, at FROM tallies WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
+	return t.count(`DELETE FROM tallies WHERE (key, at) IN (
+		SELECT key, at FROM tallies WHERE at < ? ORDER BY at LIMIT +?)`, before, limit)
 }

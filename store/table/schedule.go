@@ -44,8 +44,10 @@ var appointmentTypes = nounOf("appointment_types", 1, cols(
 	packed("needs", func(a *store.AppointmentType) *[]store.Need { return &a.Needs }),
 	derived("archived", func(*store.AppointmentType) any { return false }),
 	// A seat that was booked before the capacity was lowered stays valid.
-	column[store.AppointmentType]{name: "largest_capacity", value: func(a *store.AppointmentType) any { return a.Capacity },
-		merge: "{greatest}(appointment_types.largest_capacity, excluded.largest_capacity)"},
+	column[store.AppointmentType]{
+		name: "largest_capacity", value: func(a *store.AppointmentType) any { return a.Capacity },
+		merge: "{greatest}(appointment_types.largest_capacity, excluded.largest_capacity)",
+	},
 ))
 
 var specialists = nounOf("specialists", 1, cols(
@@ -65,7 +67,10 @@ var specialists = nounOf("specialists", 1, cols(
 
 // Schedule implements store.ScheduleReader.
 func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {
-	s := store.Schedule{WeeklyHours: map[string][]store.WeeklyWindow{}, Overrides: map[string][]store.Override{}, Blocks: map[string][]store.Block{}}
+	s := store.Schedule{
+		WeeklyHours: map[string][]store.WeeklyWindow{}, Overrides: map[string][]store.Override{},
+		Blocks: map[string][]store.Block{},
+	}
 	assignments := map[string][]store.Assignment{}
 	overrides := map[string]*store.Override{} // by id; complete before their windows are read
 	var ordered []*store.Override
@@ -74,7 +79,8 @@ func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {
 		Question{Each: func(r Row) {
 			id := r.Text()
 			assignments[id] = append(assignments[id], store.Assignment{SpecialistID: r.Text(), Priority: r.Int()})
-		}, Text: `SELECT appointment_type_id, specialist_id, priority FROM assignments ORDER BY appointment_type_id, priority DESC, specialist_id`},
+		}, Text: `SELECT appointment_type_id, specialist_id, priority FROM assignments
+			ORDER BY appointment_type_id, priority DESC, specialist_id`},
 		Question{Each: func(r Row) {
 			t := appointmentTypes.scan(r)
 			t.Specialists = assignments[t.ID]
@@ -84,7 +90,8 @@ func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {
 			x := specialists.scan(r)
 			x.PictureDigest = r.Text()
 			s.Specialists = append(s.Specialists, x)
-		}, Text: `SELECT ` + specialists.names + `, COALESCE((SELECT digest FROM specialist_pictures WHERE specialist_id = specialists.id), '')
+		}, Text: `SELECT ` + specialists.names + `,
+				COALESCE((SELECT digest FROM specialist_pictures WHERE specialist_id = specialists.id), '')
 			FROM specialists WHERE archived = {false} ORDER BY position, id`},
 		Question{Each: func(r Row) { s.ArchivedTypes = append(s.ArchivedTypes, appointmentTypes.scan(r)) },
 			Text: appointmentTypes.from + `WHERE archived = {true} ORDER BY id`},
@@ -106,7 +113,8 @@ func (r Reads) Schedule(ctx context.Context) (store.Schedule, error) {
 			if o := overrides[r.Text()]; o != nil {
 				o.Hours = append(o.Hours, scanWindow(r))
 			}
-		}, Text: `SELECT override_id, start_minute, end_minute, place FROM override_windows ORDER BY override_id, start_minute`},
+		}, Text: `SELECT override_id, start_minute, end_minute, place FROM override_windows
+			ORDER BY override_id, start_minute`},
 		Question{Each: func(r Row) {
 			b := blocks.scan(r)
 			s.Blocks[b.SpecialistID] = append(s.Blocks[b.SpecialistID], b)
@@ -160,10 +168,12 @@ func (t *Tx) PutAppointmentType(ctx context.Context, a store.AppointmentType) er
 			INSERT INTO assignments (appointment_type_id, specialist_id, priority)
 			SELECT ?, id, ? FROM specialists WHERE id = ? AND archived = {false}`, a.ID, s.Priority, s.SpecialistID)
 		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: appointment type %q names the unknown specialist %q", store.ErrInvalid, a.ID, s.SpecialistID)
+			err = fmt.Errorf("%w: appointment type %q names the unknown specialist %q",
+				store.ErrInvalid, a.ID, s.SpecialistID)
 		}
 		if errors.Is(err, store.ErrDuplicate) {
-			err = fmt.Errorf("%w: appointment type %q names specialist %q twice", store.ErrInvalid, a.ID, s.SpecialistID)
+			err = fmt.Errorf("%w: appointment type %q names specialist %q twice",
+				store.ErrInvalid, a.ID, s.SpecialistID)
 		}
 		if err != nil {
 			return err
@@ -187,7 +197,8 @@ func (t *Tx) PutSpecialist(_ context.Context, s store.Specialist) error {
 // ArchiveSpecialist implements store.ScheduleWriter.
 func (t *Tx) ArchiveSpecialist(_ context.Context, id string) error {
 	t.to.Changed(store.Change{Noun: store.NounSpecialist, ID: id})
-	if err := t.mustChange(`UPDATE specialists SET archived = {true} WHERE id = ? AND archived = {false}`, id); err != nil {
+	err := t.mustChange(`UPDATE specialists SET archived = {true} WHERE id = ? AND archived = {false}`, id)
+	if err != nil {
 		return err
 	}
 	return t.run(`DELETE FROM assignments WHERE specialist_id = ?`, id)
@@ -209,7 +220,8 @@ func (t *Tx) PutWeeklyHours(ctx context.Context, specialistID string, hours []st
 		return err
 	}
 	for _, w := range hours {
-		err := t.run(`INSERT INTO weekly_hours (specialist_id, weekday, start_minute, end_minute, place) VALUES (?, ?, ?, ?, ?)`,
+		err := t.run(`
+			INSERT INTO weekly_hours (specialist_id, weekday, start_minute, end_minute, place) VALUES (?, ?, ?, ?, ?)`,
 			specialistID, isoWeekday(w.Weekday), int(w.Start), int(w.End), w.Place)
 		if err != nil {
 			return err
@@ -248,7 +260,8 @@ func (t *Tx) PutOverride(ctx context.Context, o store.Override) error {
 
 // DeleteOverride implements store.ScheduleWriter.
 func (t *Tx) DeleteOverride(ctx context.Context, id string) (store.Override, error) {
-	o, err := one(ctx, t.source, scanOverride, `SELECT id, specialist_id, date, closed, reason FROM overrides WHERE id = ?`, id)
+	o, err := one(ctx, t.source, scanOverride,
+		`SELECT id, specialist_id, date, closed, reason FROM overrides WHERE id = ?`, id)
 	if err != nil {
 		return store.Override{}, err
 	}

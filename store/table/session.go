@@ -47,7 +47,8 @@ func (r Reads) Sessions(ctx context.Context, f store.SessionFilter) ([]store.Ses
 	if !f.QuietSince.IsZero() {
 		where.And("updated_at <= ?", f.QuietSince)
 	}
-	return sessions.list(ctx, r.source, where.SQL()+` ORDER BY requested_at, id LIMIT +?`, append(where.Args, Limit(f.Limit))...)
+	rest := where.SQL() + ` ORDER BY requested_at, id LIMIT +?`
+	return sessions.list(ctx, r.source, rest, append(where.Args, Limit(f.Limit))...)
 }
 
 // Loads implements store.SessionReader.

@@ -66,7 +66,8 @@ func (r Reads) SignInByHash(ctx context.Context, hash [32]byte) (store.SignIn, s
 		user   store.User
 	}
 	found, err := one(ctx, r.source, func(r Row) both { return both{signIns.scan(r), users.scan(r)} },
-		`SELECT `+signIns.qualified+`, `+users.qualified+` FROM sign_ins JOIN users ON users.id = user_id WHERE hash = ?`, hash)
+		`SELECT `+signIns.qualified+`, `+users.qualified+`
+		FROM sign_ins JOIN users ON users.id = user_id WHERE hash = ?`, hash)
 	return found.signIn, found.user, err
 }
 
@@ -114,7 +115,8 @@ func (t *Tx) DeleteSignIns(_ context.Context, userID, except string) (int, error
 
 // ForgetSignIns implements store.UserWriter.
 func (t *Tx) ForgetSignIns(_ context.Context, before time.Time, limit int) (int, error) {
-	return t.count(`DELETE FROM sign_ins WHERE id IN (SELECT id FROM sign_ins WHERE expires_at < ? LIMIT +?)`, before, limit)
+	return t.count(`DELETE FROM sign_ins WHERE id IN (
+		SELECT id FROM sign_ins WHERE expires_at < ? LIMIT +?)`, before, limit)
 }
 
 // PutSetupToken implements store.UserWriter.

@@ -50,7 +50,8 @@ func (r Reads) WaitlistEntries(ctx context.Context) ([]store.WaitlistEntry, erro
 
 // EndedWaitlistEntries implements store.WaitlistReader.
 func (r Reads) EndedWaitlistEntries(ctx context.Context, limit int) ([]store.WaitlistEntry, error) {
-	return waitlistEntries.list(ctx, r.source, `WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT +?`, limit)
+	const latest = `WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT +?`
+	return waitlistEntries.list(ctx, r.source, latest, limit)
 }
 
 // InsertWaitlistEntry implements store.WaitlistWriter.
@@ -65,7 +66,8 @@ func (t *Tx) MoveWaitlistEntry(_ context.Context, id string, from, to store.Wait
 		at = time.Time{}
 	}
 	t.to.Changed(store.Change{Noun: store.NounWaitlist, ID: id})
-	return t.mustChange(`UPDATE waitlist_entries SET status = ?, ended_at = ? WHERE id = ? AND status = ?`, string(to), orNull(at), id, string(from))
+	return t.mustChange(`UPDATE waitlist_entries SET status = ?, ended_at = ? WHERE id = ? AND status = ?`,
+		string(to), orNull(at), id, string(from))
 }
 
 // WaitlistOffer implements store.WaitlistReader.
@@ -99,12 +101,14 @@ func (t *Tx) InsertWaitlistOffer(_ context.Context, o store.WaitlistOffer) error
 // EndWaitlistOffer implements store.WaitlistWriter.
 func (t *Tx) EndWaitlistOffer(_ context.Context, id string, to store.OfferStatus, at time.Time) error {
 	t.to.Changed(store.Change{Noun: store.NounWaitlist})
-	return t.mustChange(`UPDATE waitlist_offers SET status = ?, ended_at = ? WHERE id = ? AND status = 'open'`, string(to), at, id)
+	return t.mustChange(`UPDATE waitlist_offers SET status = ?, ended_at = ? WHERE id = ? AND status = 'open'`,
+		string(to), at, id)
 }
 
 // ForgetWaitlist implements store.WaitlistWriter.
 func (t *Tx) ForgetWaitlist(ctx context.Context, before time.Time, limit int) (int, error) {
-	ids, err := list(ctx, t.source, Row.Text, `SELECT id FROM waitlist_entries WHERE ended_at < ? ORDER BY ended_at, id LIMIT +?`, before, limit)
+	ids, err := list(ctx, t.source, Row.Text,
+		`SELECT id FROM waitlist_entries WHERE ended_at < ? ORDER BY ended_at, id LIMIT +?`, before, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -126,7 +130,9 @@ func (t *Tx) deleteWaitlistEntries(ids []string) error {
 
 // eraseWaitlist removes a person's entries and their offers. It returns the number of entries, and the ids of both,
 // which emails name.
-func (t *Tx) eraseWaitlist(ctx context.Context, p store.Person, known []store.Identity) (n int, ids []string, err error) {
+func (t *Tx) eraseWaitlist(
+	ctx context.Context, p store.Person, known []store.Identity,
+) (n int, ids []string, err error) {
 	entries, err := t.rowsOf(ctx, waitlistEntries.name, p, known)
 	if err != nil {
 		return 0, nil, err
