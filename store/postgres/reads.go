@@ -56,7 +56,7 @@ func (r reads) snapshot(ctx context.Context, all ...*statement) error {
 	return r.ask(ctx, append(moment, stmt(`COMMIT`))...)
 }
 
-// one returns the row the query finds, or ErrNotFound.
+// one returns the row that the query finds, or ErrNotFound.
 func one[T any](ctx context.Context, r reads, scan func(*row) T, text string, args ...any) (found T, err error) {
 	rows := 0
 	err = r.ask(ctx, asks(func(r *row) { found, rows = scan(r), rows+1 }, text, args...))
@@ -66,7 +66,7 @@ func one[T any](ctx context.Context, r reads, scan func(*row) T, text string, ar
 	return found, err
 }
 
-// list returns all the rows the query finds, nil if there are none.
+// list returns all rows that the query finds, nil if there are none.
 func list[T any](ctx context.Context, r reads, scan func(*row) T, text string, args ...any) (all []T, err error) {
 	err = r.ask(ctx, asks(func(r *row) { all = append(all, scan(r)) }, text, args...))
 	if err != nil {
@@ -75,14 +75,14 @@ func list[T any](ctx context.Context, r reads, scan func(*row) T, text string, a
 	return all, nil
 }
 
-// pool is the connections that read, and those of the queue.
+// pool holds the connections that read, and those of the queue.
 type pool struct {
 	conns  *connpool.Pool[*pgconn.PgConn]
 	server server
 	closed chan struct{}
 }
 
-// ownData is under which name a connection of the pool keeps its conn.
+// ownData is the name under which a connection of the pool stores its conn.
 const ownData = "holdfast"
 
 // newPool is a pool of so many connections. What each has to do before it is used is prepare's to say, if it is not
@@ -107,7 +107,7 @@ func newPool(at server, size int, prepare func(context.Context, *conn) error) (*
 	return &pool{conns: conns, server: at, closed: make(chan struct{})}, nil
 }
 
-// open says whether a question may be asked now.
+// open returns an error if the pool is closed or ctx has ended.
 func (p *pool) open(ctx context.Context) error {
 	select {
 	case <-p.closed:
@@ -117,8 +117,8 @@ func (p *pool) open(ctx context.Context) error {
 	}
 }
 
-// ask asks all within the time of one exchange. A server that was started again has cut the connections that nobody
-// used; then it is asked once more on a new one, unless rows were handed over already.
+// ask sends all questions within the time of one exchange. A restart of the server breaks idle connections. After a
+// broken connection, ask repeats the questions on a new one, unless rows were handed over.
 func (p *pool) ask(asked context.Context, all []*statement) error {
 	if err := p.open(asked); err != nil {
 		return err
@@ -141,7 +141,7 @@ func (p *pool) ask(asked context.Context, all []*statement) error {
 	return translate(err)
 }
 
-// askOnce asks on one connection, and says whether it may be tried on another.
+// askOnce asks on one connection, and reports whether the caller may repeat the questions on another.
 func (p *pool) askOnce(ctx context.Context, all []*statement) (again bool, err error) {
 	borrowed, err := p.conns.Acquire(ctx)
 	if err != nil {
@@ -154,7 +154,7 @@ func (p *pool) askOnce(ctx context.Context, all []*statement) (again bool, err e
 	return isCut(err) && c.rows == before, err
 }
 
-// own is the conn of a connection of the pool.
+// own returns the conn of a connection of the pool.
 func own(pg *pgconn.PgConn) *conn {
 	data := pg.CustomData()
 	c, ok := data[ownData].(*conn)
@@ -165,14 +165,14 @@ func own(pg *pgconn.PgConn) *conn {
 	return c
 }
 
-// close waits until every connection was given back.
+// close waits until every connection is back in the pool.
 func (p *pool) close() {
 	close(p.closed)
 	p.conns.Close()
 }
 
-// write runs statements in one transaction. asked bounds the wait for a connection only. cut: the connection broke, so
-// that nobody knows whether it was committed.
+// write runs statements in one transaction. asked bounds the wait for a connection only. cut: the connection broke, and
+// the outcome of the commit is unknown.
 func (p *pool) write(asked context.Context, all []*statement) (cut bool, err error) {
 	ctx, cancel := p.server.bounded(asked)
 	defer cancel()
@@ -188,7 +188,7 @@ func (p *pool) write(asked context.Context, all []*statement) (cut bool, err err
 	defer cancelBegun()
 	_, err = own(borrowed.Conn()).exchange(begun, all...)
 	if isCut(err) {
-		p.conns.Reset() // the others are as old
+		p.conns.Reset() // the other connections are as old
 	}
 	return isCut(err), translate(err)
 }

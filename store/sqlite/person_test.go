@@ -42,7 +42,7 @@ func TestEraseLeavesNothingInTheFile(t *testing.T) {
 	const rows = 600
 	for n := range int64(rows) {
 		a := benchAppointment(n)
-		a.Patient.Name = "somebody else"
+		a.Patient.Name = "another patient"
 		if n%3 == 0 {
 			a.Patient = store.Patient{Name: fmt.Sprintf("canary-name-%d", n), Email: "canary@example.org", Phone: "0170 2719828", Notes: strings.Repeat("canary-note ", int(n)%40)}
 		}
@@ -126,7 +126,7 @@ func TestWritesGoOnDuringAnErasure(t *testing.T) {
 			book(a)
 		}
 		other := benchAppointment(before + 2*steps + 1)
-		other.Patient.Name = "somebody else"
+		other.Patient.Name = "another patient"
 		book(other)
 	}
 	erased, err := b.Erase(ctx, store.Person{Email: "canary@example.org"}, benchDay, func(store.Tx, store.Erased) error { last = true; return nil })
@@ -142,7 +142,7 @@ func TestWritesGoOnDuringAnErasure(t *testing.T) {
 	if found := inFiles(t, path, "canary"); found != 0 {
 		t.Errorf("the person is still %d times in the files", found)
 	}
-	found, err := one(ctx, b.reads, (*row).Int, `SELECT count(*) FROM appointments WHERE patient_name = 'somebody else'`)
+	found, err := one(ctx, b.reads, (*row).Int, `SELECT count(*) FROM appointments WHERE patient_name = 'another patient'`)
 	if err != nil || int64(found) != steps {
 		t.Errorf("%d appointments of others are there, %v; want %d", found, err, steps)
 	}
