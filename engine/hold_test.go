@@ -148,7 +148,7 @@ func TestExplain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]availability.Reason{"ada": availability.ReasonTaken, "bea": booking.ReasonHeld, "cem": ""}
+	want := map[string]availability.Reason{"ada": availability.ReasonTaken, "bea": availability.ReasonHeld, "cem": ""}
 	for _, x := range got {
 		if x.Reason != want[x.SpecialistID] || x.Bookable != (x.Reason == "") {
 			t.Errorf("%s: %+v, want reason %q", x.SpecialistID, x, want[x.SpecialistID])

@@ -74,7 +74,7 @@ func TestAVisitIsHeldAndBookedAsOne(t *testing.T) {
 	alone := bookingOf(1, "checkup")
 	alone.HoldID = h.ID
 	var invalid *record.ValidationError
-	if _, err := c.book(alone); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "several people") {
+	if _, err := c.book(alone); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "group visit") {
 		t.Errorf("one person books with it: %v; want it refused", err)
 	}
 	two := r

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"holdfast/engine/availability"
@@ -10,7 +9,6 @@ import (
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
 	"holdfast/engine/upstream"
-	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -79,12 +77,13 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 		longer.DurationMinutes, longer.SlotStepMinutes = slot.minutes, slot.minutes
 		t = &longer
 	}
-	now := time.Now()
-	if !slot.start.After(now) {
+	if !slot.start.After(time.Now()) {
 		return store.Appointment{}, nil, &availability.NotBookableError{Reason: availability.ReasonTooSoon}
 	}
 	f := &fence{outbox: &ag.outbound.Outbox, patientGUID: upstream.CanonicalGUID(b.PatientGUID), nonce: slot.nonce}
-	found, err := ag.booking.Candidates(ctx, s, t, slot.specialist.ID, slot.start, now, booking.CandidateRules{IgnoreHours: ag.upstreamDecides(slot), IgnoreClosed: ag.upstreamDecides(slot)})
+	decides := ag.upstreamDecides(slot)
+	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: decides}, RoomHours: true, IgnoreClosed: decides}
+	offers, err := ag.booking.Offers(ctx, s, t, slot.specialist.ID, slot.start, rules)
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}
@@ -93,11 +92,8 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 		// The same for the same request sent twice at once, so that neither is refused because of the other.
 		owner = ClientOf(p, "booking\x00"+f.patientGUID+"\x00"+b.Note).Owner()
 	}
-	h, err := ag.booking.Claim(ctx, t, slot.start, found, holds.Claim{Owner: owner, TTL: booking.BookingTTL, MaxLife: booking.BookingTTL})
+	h, err := ag.booking.Secure(ctx, s, offers, rules, owner, false)
 	if err != nil {
-		return store.Appointment{}, nil, err
-	}
-	if h, err = ag.holds.Pin(ctx, h.ID, owner, booking.BookingPin); err != nil {
 		return store.Appointment{}, nil, err
 	}
 	if patient.Name == "" {
@@ -105,16 +101,9 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 	}
 	patient.Notes = b.Note
 	r := booking.Request{Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f}
-	a := booking.NewAppointment(&r, h.Span, h.Resources.List()...)
-	err = ag.booking.WriteBooking(ctx, t, &r, &a)
-	switch {
-	case err == nil:
-		ag.booking.Confirm(ctx, h, a)
-		return a, f, nil
-	case errors.Is(err, store.ErrSlotTaken):
-		ag.booking.Release(ctx, h, holds.ReasonConflict)
-	default:
-		ag.booking.Release(ctx, h, holds.ReasonReleased)
+	a, err := ag.booking.Write(ctx, t, &r, h)
+	if err != nil {
+		return store.Appointment{}, nil, err
 	}
-	return store.Appointment{}, nil, err
+	return a, f, nil
 }

@@ -15,7 +15,6 @@ import (
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
 	"holdfast/engine/upstream"
-	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -177,6 +176,9 @@ func among(t *store.AppointmentType, ids []string) []store.Assignment {
 	return list
 }
 
+// maxOfferMinutes is the longest opening that is offered as one slot.
+const maxOfferMinutes = 24 * 60
+
 // upstreamOffers lists what the upstream offers, less what is booked or held here.
 func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
 	question, columns := opening.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
@@ -194,17 +196,12 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 		ag.booking.OpenListed(ctx, id, openings, asked)
 	}
 	ids := slices.Sorted(maps.Values(columns))
-	first, last := availability.Around(t, question.From.Add(-24*time.Hour), question.To.Add(24*time.Hour))
-	taken, err := ag.booking.TakenTime(ctx, ids, first, last)
-	if err != nil {
-		return nil, err
-	}
-	taken = ag.booking.WithClosed(taken, ids)
-	held, err := ag.holds.List(ctx, slices.Concat(ids, availability.ResourcesOf(t))...)
-	if err != nil {
-		return nil, err
-	}
-	rooms, err := ag.roomsFor(ctx, s, t, listed, first, last)
+	longest := *t
+	longest.DurationMinutes = maxOfferMinutes
+	sn, err := ag.booking.Snapshot(ctx, booking.Question{
+		Schedule: s, Types: []*store.AppointmentType{&longest}, Specialists: ids, From: question.From.Add(-24 * time.Hour), To: question.To.Add(24 * time.Hour),
+		Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}, RoomHours: true},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -212,44 +209,17 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	var found []offer
 	for _, id := range ids {
 		for _, o := range listed[id] {
-			if !o.Start.After(now) || !r.suits(o.Start, s.Zone) || o.Minutes > 1440 {
+			if !o.Start.After(now) || !r.suits(o.Start, s.Zone) || o.Minutes > maxOfferMinutes {
 				continue
 			}
 			longer := *t
 			longer.DurationMinutes = o.Minutes
-			if free(&longer, availability.SpanOf(&longer, id, o.Start), availability.TakenBy(taken, id), held) && rooms[o.Minutes].Left(o.Start, held, holds.Owner{}) > 0 {
+			if _, refusal := sn.Offer(&longer, id, o.Start); refusal.Reason == "" {
 				found = append(found, offer{o.Start, o.Minutes, id})
 			}
 		}
 	}
 	return byAssignment(t, found), nil
-}
-
-// roomsFor is what a type needs besides its specialist, by the minutes of what is listed: the practice system knows of no rooms of ours.
-func (ag *Agent) roomsFor(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, listed map[string][]upstream.Opening, first, last time.Time) (map[int]*availability.Needs, error) {
-	rooms := make(map[int]*availability.Needs)
-	for _, openings := range listed {
-		for _, o := range openings {
-			if _, known := rooms[o.Minutes]; known || len(t.Needs) == 0 {
-				continue
-			}
-			longer := *t
-			longer.DurationMinutes = o.Minutes
-			needs, err := ag.booking.Needs(ctx, s, &longer, first, last, "")
-			if err != nil {
-				return nil, err
-			}
-			rooms[o.Minutes] = needs
-		}
-	}
-	return rooms, nil
-}
-
-// free reports whether a span has a seat that is neither booked nor held.
-func free(t *store.AppointmentType, span holds.Span, taken []store.Taken, held []holds.Hold) bool {
-	seats := len(availability.FreeSeats(t, span, taken))
-	others, _ := booking.HeldSeats(span, seats, held, holds.Owner{})
-	return others < seats
 }
 
 // byAssignment sorts offers by start, and those of one start so that the specialist to be assigned is first.

@@ -21,7 +21,19 @@ const (
 	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit whole into one window of opening time
 	ReasonNotASlotStart  Reason = "not_a_slot_start" // it would fit, but no slot starts at this instant
 	ReasonTaken          Reason = "taken"            // a confirmed appointment is in the way, or every seat is booked
+	ReasonHeld           Reason = "held"             // other clients hold every free seat, or every free room of a group
 )
+
+// closeness orders the reasons from the farthest from bookable to the closest.
+var closeness = [...]Reason{
+	ReasonInactive, ReasonOutsideHours, ReasonOverrideClosed, ReasonNotASlotStart, ReasonTooFar, ReasonTooSoon, ReasonTaken, ReasonHeld,
+}
+
+// IsCloser reports whether r is closer to bookable than other, so that it is the better answer for several specialists together. Every
+// reason is closer than the empty one.
+func (r Reason) IsCloser(other Reason) bool {
+	return slices.Index(closeness[:], r) > slices.Index(closeness[:], other)
+}
 
 // NotBookableError says why no slot starts at the asked instant.
 type NotBookableError struct{ Reason Reason }
@@ -165,24 +177,55 @@ func TakenSpan(a *store.Taken) holds.Span {
 	}
 }
 
-// Bookable says why a slot of t cannot be booked at start, or nothing if it can. It follows the rules that Starts and
-// Open list by, so what they list within BookableRange is bookable and everything else is refused. taken are the
-// specialist's confirmed appointments around start (see Around). Of several reasons the first counts, in the order in
-// which Reason lists them.
+// Rules leave out some of the limits of a slot. The zero value is what a patient can book.
+type Rules struct {
+	IgnoreHours  bool // staff: opening times, overrides, blocks, notice, horizon and the active flags do not matter
+	IgnoreNotice bool // notice and horizon do not matter: the slot was requested in time, or the desk books
+	IgnorePast   bool // with IgnoreNotice: a start before now is fine too
+	IgnoreGrid   bool // the slot has to fit into a window, but can start between the slots of the listing
+}
+
+// Bookable returns the reason why a patient cannot book a slot of t at start; empty if the patient can. It is Seats with the zero Rules.
 func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time) Reason {
-	if !c.active || !t.Active {
+	_, reason := c.Seats(t, start, taken, now, Rules{})
+	return reason
+}
+
+// Seats returns the free seats of a slot of t at start, or the reason why it cannot be booked. It applies the rules by which Starts and
+// Open list. So with the zero Rules, every start that they list within BookableRange has a seat, and every other start is refused. taken
+// are confirmed appointments around start (see Around); those of other specialists are skipped. If several reasons apply, Seats returns
+// the first of them in the order in which Reason declares them.
+func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time, rules Rules) ([]int, Reason) {
+	if reason := c.refuses(t, start, now, rules); reason != "" {
+		return nil, reason
+	}
+	seats := FreeSeats(t, SpanOf(t, c.specialistID, start), taken)
+	if seats == nil {
+		return nil, ReasonTaken
+	}
+	return seats, ""
+}
+
+// refuses is Seats without appointments.
+func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules Rules) Reason {
+	switch {
+	case rules.IgnoreHours:
+		return ""
+	case !c.active || !t.Active:
 		return ReasonInactive
+	case rules.IgnoreNotice && !rules.IgnorePast && start.Before(now):
+		return ReasonTooSoon
 	}
-	if reason := WithinNotice(t, start, now); reason != "" {
-		return reason
+	if !rules.IgnoreNotice {
+		if reason := WithinNotice(t, start, now); reason != "" {
+			return reason
+		}
 	}
-	if reason := c.startsAt(t, start); reason != "" {
-		return reason
+	reason := c.startsAt(t, start)
+	if rules.IgnoreGrid && reason == ReasonNotASlotStart {
+		return ""
 	}
-	if FreeSeats(t, SpanOf(t, c.specialistID, start), taken) == nil {
-		return ReasonTaken
-	}
-	return ""
+	return reason
 }
 
 // Covers reports whether the calendar is open, and has no block, for a slot of t that starts at an instant, whether or not slots of its own

@@ -1,6 +1,7 @@
 package availability
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -34,8 +35,8 @@ type resource struct {
 	taken    []store.Taken
 }
 
-// NeedsOf returns the needs of a type, or nil if it has none. calendars are those of the resources by id; taken is what store.Reader.Taken
-// answers for ResourcesOf around the stretch. The time of the appointment moving, which is being moved, counts as free.
+// NeedsOf returns the needs of a type, or nil if it has none. calendars are those of the resources by id. taken is what store.Reader.Taken
+// answers for at least ResourcesOf around the stretch, ordered by specialist.
 func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken, moving string) *Needs {
 	if len(t.Needs) == 0 {
 		return nil
@@ -95,15 +96,22 @@ func (n *Needs) Most(start time.Time) int { return n.Left(start, nil, holds.Owne
 
 // Left is Most without what others hold. What the asking client holds of this very slot is no obstacle.
 func (n *Needs) Left(start time.Time, held []holds.Hold, asking holds.Owner) int {
-	if n == nil {
-		return int(^uint(0) >> 1)
+	return n.LeftOf(n.Free(start, false), start, held, asking)
+}
+
+// LeftOf is Left for the free resources of each group, as Free returned them.
+func (n *Needs) LeftOf(groups [][]string, start time.Time, held []holds.Hold, asking holds.Owner) int {
+	left := math.MaxInt
+	for _, group := range groups {
+		count := 0
+		for _, id := range group {
+			if !n.isHeld(id, start, held, asking) {
+				count++
+			}
+		}
+		left = min(left, count)
 	}
-	most := int(^uint(0) >> 1)
-	for _, group := range n.Free(start, false) {
-		group = slices.DeleteFunc(group, func(id string) bool { return n.isHeld(id, start, held, asking) })
-		most = min(most, len(group))
-	}
-	return most
+	return left
 }
 
 func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking holds.Owner) bool {

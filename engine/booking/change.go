@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"holdfast/engine/record"
-	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -57,57 +56,6 @@ type Fence interface {
 	Drop()
 	// Takes claims the upstream write of a committed change and returns the other operations.
 	Takes(c *Change) []Promise
-}
-
-// Record writes what must commit together with the change: its audit entry, the remembered answer, and the operations
-// that it promises.
-func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
-	var before any
-	if c.Before != nil {
-		before = auditedAppointment(c.Before)
-	}
-	err := record.Audit(ctx, tx, c.At, c.Actor, "appointment."+c.Kind, "appointment:"+c.After.ID, c.Reason, before, auditedAppointment(c.After))
-	if err != nil {
-		return err
-	}
-	c.Calls = bk.hooks.Operations(c)
-	for i := range c.Calls {
-		if op := &c.Calls[i].Operation; c.Undoable && op.NextAttemptAt.Before(c.At.Add(untold)) {
-			op.NextAttemptAt = c.At.Add(untold)
-		}
-	}
-	if err := WritePromises(ctx, tx, c.At, c.Calls...); err != nil {
-		return err
-	}
-	return c.once.Remember(ctx, tx, *c.After, c.At)
-}
-
-func spanOf(a *store.Appointment) holds.Span {
-	return holds.Span{
-		AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat,
-		SlotStart: a.SlotStart, SlotEnd: a.SlotEnd, BusyStart: a.BusyStart, BusyEnd: a.BusyEnd,
-	}
-}
-
-// appointmentAudit is what the audit log keeps of an appointment: nothing about the person.
-type appointmentAudit struct {
-	AppointmentTypeID string    `json:"appointmentTypeId"`
-	SpecialistID      string    `json:"specialistId"`
-	SlotStartDate     time.Time `json:"slotStartDate"`
-	SlotEndDate       time.Time `json:"slotEndDate"`
-	Status            string    `json:"status"`
-	Attendance        string    `json:"attendance"`
-	Overbook          bool      `json:"overbook,omitempty"`
-	UpstreamState     string    `json:"upstreamState,omitempty"`
-	SeriesID          string    `json:"seriesId,omitempty"`
-	ResourceIDs       []string  `json:"resourceIds,omitempty"`
-	VisitID           string    `json:"visitId,omitempty"`
-}
-
-func auditedAppointment(a *store.Appointment) appointmentAudit {
-	return appointmentAudit{
-		a.AppointmentTypeID, a.SpecialistID, a.SlotStart, a.SlotEnd, string(a.Status), string(a.Attendance), a.Overbook, string(a.UpstreamState), a.SeriesID, a.Resources, a.VisitID,
-	}
 }
 
 // Told reports whether a change is for other people's ears, and as what. An agent's booking is told of once the

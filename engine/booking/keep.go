@@ -3,10 +3,10 @@ package booking
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -39,13 +39,13 @@ func (bk *Booking) Keep(ctx context.Context, w Wanted, owner holds.Owner, until 
 			return holds.Hold{}, err
 		}
 	}
-	now := time.Now()
-	found, err := bk.Candidates(ctx, s, t, w.SpecialistID, w.Start, now, CandidateRules{ignoreNotice: true, Place: w.Place})
+	rules := Rules{Rules: availability.Rules{IgnoreNotice: true, IgnorePast: true}, Place: w.Place}
+	offers, err := bk.Offers(ctx, s, t, w.SpecialistID, w.Start, rules)
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	ttl := max(until.Sub(now), time.Second)
-	return bk.Claim(ctx, t, w.Start, found, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxKept})
+	ttl := max(time.Until(until), time.Second)
+	return bk.Claim(ctx, s, offers, rules, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxKept})
 }
 
 // asAsked is a type as it was when somebody asked for a time of it: as long as that time, and beginning whenever that does. However the
@@ -93,10 +93,10 @@ func (bk *Booking) LetGo(ctx context.Context, specialistID string, owner holds.O
 //
 // Errors: *ValidationError, holds.ErrNotOwner, holds.ErrNotFound.
 func (bk *Booking) Asking(ctx context.Context, r *Request) (t *store.AppointmentType, h holds.Hold, live bool, err error) {
-	if t, err = bk.checkBooking(bk.clinic.Current(), r); err != nil {
-		return nil, h, false, err
+	if t, err = bk.check(r); err != nil || r.HoldID == "" {
+		return t, h, false, err
 	}
-	h, live, err = bk.bookingHold(ctx, r)
+	h, live, err = bk.pinHold(ctx, r)
 	if err == nil && live {
 		r.SlotStart, r.SpecialistID = h.SlotStart, h.SpecialistID
 	}
@@ -110,38 +110,6 @@ func (bk *Booking) HandOver(ctx context.Context, h holds.Hold, to holds.Owner, u
 	if _, err := bk.holds.Transfer(context.WithoutCancel(ctx), h.ID, h.Owner, to, ttl, ttl+maxKept); err != nil {
 		bk.log.Warn("hold not given to its request; claimed again on confirmation", "error", err)
 	}
-}
-
-// Unpin leaves a hold with its client, as it was.
-func (bk *Booking) Unpin(ctx context.Context, h holds.Hold) { bk.unpin(ctx, h) }
-
-// lose takes the seat of a lost hold out of the candidates, and its specialist when no seat is left.
-func lose(found []candidate, h holds.Hold) []candidate {
-	var left []candidate
-	for _, f := range found {
-		if f.SpecialistID == h.SpecialistID {
-			f.seats = slices.DeleteFunc(slices.Clone(f.seats), func(seat int) bool { return seat == h.Seat })
-		}
-		if len(f.seats) > 0 {
-			left = append(left, f)
-		}
-	}
-	return left
-}
-
-// claimPinned claims a hold for a booking and pins it. One that is gone in between, since the backend of holds failed at that moment, is
-// claimed again: whoever books without a hold has none that could have lapsed.
-func (bk *Booking) claimPinned(ctx context.Context, t *store.AppointmentType, start time.Time, found []candidate, owner holds.Owner, displace bool) (holds.Hold, error) {
-	for range 3 {
-		h, err := bk.Claim(ctx, t, start, found, holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: displace})
-		if err != nil {
-			return holds.Hold{}, err
-		}
-		if h, err = bk.holds.Pin(ctx, h.ID, owner, BookingPin); !errors.Is(err, holds.ErrNotFound) {
-			return h, err
-		}
-	}
-	return holds.Hold{}, fmt.Errorf("%w: what is held does not stay", holds.ErrUnavailable)
 }
 
 // ReclaimHold ends a hold that was just given and is more than its client may have.
@@ -170,6 +138,10 @@ type recentHold struct {
 	appointmentTypeID, specialistID string
 	slotStart                       time.Time
 	owner                           holds.Owner
+}
+
+func (x *recentHold) span() holds.Span {
+	return holds.Span{AppointmentTypeID: x.appointmentTypeID, SpecialistID: x.specialistID, SlotStart: x.slotStart}
 }
 
 // KnowHold has a hold be known beyond its lapse, wherever it was given.

@@ -74,7 +74,7 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 	case r.CutOff && bk.asksDesk(&a):
 		return store.Appointment{}, record.ErrAsksDesk
 	}
-	h, err := bk.rescheduleHold(ctx, &r, &a, now)
+	h, err := bk.rescheduleHold(ctx, &r, &a)
 	if err != nil {
 		return store.Appointment{}, err
 	}
@@ -102,16 +102,14 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 			a.ManageEpoch++
 			return true, nil
 		})
-	switch {
-	case err == nil && moved.ManageEpoch != seen:
-		bk.Confirm(ctx, h, moved)
-	case errors.Is(err, store.ErrSlotTaken):
+	isMoved := err == nil && moved.ManageEpoch != seen
+	if errors.Is(err, store.ErrSlotTaken) {
 		bk.counts.conflicts.Add(1)
-		bk.Release(ctx, h, holds.ReasonConflict)
-	case err != nil && r.HoldID != "":
-		bk.unpin(ctx, h)
-	default:
+	}
+	if err == nil && !isMoved {
 		bk.Release(ctx, h, holds.ReasonReleased)
+	} else {
+		bk.settle(ctx, &Request{HoldID: r.HoldID}, h, &moved, err)
 	}
 	return moved, err
 }
@@ -123,56 +121,52 @@ func (r *RescheduleRequest) owner() holds.Owner {
 	return r.Owner
 }
 
-// rescheduleHold returns a pinned hold on the new time: the one that is named, or one claimed now.
-func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *store.Appointment, now time.Time) (holds.Hold, error) {
-	typeID := cmp.Or(r.AppointmentTypeID, a.AppointmentTypeID)
-	named := Request{
-		AppointmentTypeID: typeID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(),
+// rescheduleHold returns a pinned hold on the new time: the hold that is named, or one that is claimed now.
+func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *store.Appointment) (holds.Hold, error) {
+	s := bk.clinic.Current()
+	t, ok := s.Types[cmp.Or(r.AppointmentTypeID, a.AppointmentTypeID)]
+	switch {
+	case !ok && r.AppointmentTypeID != "":
+		return holds.Hold{}, record.Invalid("appointmentTypeId", "no appointment type has this id")
+	case !ok:
+		return holds.Hold{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
-	h, live, err := bk.bookingHold(ctx, &named)
-	if err == nil && live && bk.clinic.Current().HasInactive(h.Resources.List()) {
-		bk.Release(ctx, h, holds.ReasonConflict)
-		err = &availability.NotBookableError{Reason: availability.ReasonInactive}
+	if r.HoldID != "" {
+		named := Request{
+			AppointmentTypeID: t.ID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(), IgnoreHours: r.IgnoreHours,
+		}
+		if h, isLive, err := bk.pinNamed(ctx, t, &named); isLive || err != nil {
+			return h, err
+		}
+		r.SlotStart, r.SpecialistID, r.HoldID = named.SlotStart, named.SpecialistID, ""
 	}
-	if err != nil || live {
-		return h, err
-	}
-	r.SlotStart, r.SpecialistID, r.HoldID = named.SlotStart, named.SpecialistID, ""
 	var m record.Mistakes
 	record.CheckStart(&m, r.SlotStart)
 	if err := m.Err(); err != nil {
 		return holds.Hold{}, err
 	}
-	s := bk.clinic.Current()
-	t, ok := s.Types[typeID]
-	if !ok && r.AppointmentTypeID != "" {
-		return holds.Hold{}, record.Invalid("appointmentTypeId", "no appointment type has this id")
-	}
-	if !ok {
-		return holds.Hold{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
-	}
-	rules := CandidateRules{IgnoreHours: r.IgnoreHours, moving: a.ID}
-	owner := r.owner()
-	if owner.IsZero() {
-		owner = r.Once.Owner()
-	}
-	if r.SpecialistID == "" { // the same specialist first, if it can be had
-		h, err := bk.claimFor(ctx, s, t, r, a.SpecialistID, owner, now, rules)
+	if r.SpecialistID == "" { // the same specialist first, if it is free
+		h, err := bk.claimFor(ctx, s, t, r, a, a.SpecialistID)
 		if err == nil || !isNotFree(err) {
 			return h, err
 		}
 	}
-	return bk.claimFor(ctx, s, t, r, r.SpecialistID, owner, now, rules)
+	return bk.claimFor(ctx, s, t, r, a, r.SpecialistID)
 }
 
 // claimFor returns a pinned hold on the new time with one specialist, or with any if none is named.
-func (bk *Booking) claimFor(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *RescheduleRequest, specialistID string, owner holds.Owner,
-	now time.Time, rules CandidateRules) (holds.Hold, error) {
-	found, err := bk.Candidates(ctx, s, t, specialistID, r.SlotStart, now, rules)
+func (bk *Booking) claimFor(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *RescheduleRequest, a *store.Appointment,
+	specialistID string) (holds.Hold, error) {
+	rules := Rules{Rules: availability.Rules{IgnoreHours: r.IgnoreHours}, Moving: map[string]bool{a.ID: true}}
+	offers, err := bk.Offers(ctx, s, t, specialistID, r.SlotStart, rules)
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	return bk.claimPinned(ctx, t, r.SlotStart, found, owner, r.Displace)
+	owner := r.owner()
+	if owner.IsZero() {
+		owner = r.Once.Owner()
+	}
+	return bk.Secure(ctx, s, offers, rules, owner, r.Displace)
 }
 
 // isNotFree reports whether the error is about this specialist's time, so that another specialist may be free.

@@ -48,16 +48,11 @@ func (bk *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error
 	if !ok {
 		return Selected{}, record.ErrNoAppointmentType
 	}
-	found, err := bk.Candidates(ctx, s, t, r.SpecialistID, r.SlotStart, time.Now(), CandidateRules{})
+	offers, err := bk.Offers(ctx, s, t, r.SpecialistID, r.SlotStart, Rules{})
 	if err != nil {
 		return Selected{}, err
 	}
-	left := make([]store.Assignment, len(found))
-	for i := range found {
-		left[i] = found[i].Assignment
-	}
-	id, _ := availability.Assign(t.ID, r.SlotStart, left)
-	selection, err := bk.holds.Select(ctx, r.Client.Owner(), availability.SpanOf(t, id, r.SlotStart))
+	selection, err := bk.holds.Select(ctx, r.Client.Owner(), offers[pick(offers, "")].Span)
 	return Selected{Selection: selection}, err
 }
 

@@ -210,11 +210,9 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 		return Listing{}, err
 	}
 	answer.list = list
-	rules := t
-	if r.Desk {
-		rules = WithoutNotice(t)
+	if answer.end = list.Len(); !r.Desk {
+		answer.first, answer.end = list.bookable(t, now)
 	}
-	answer.first, answer.end = list.bookable(rules, now)
 	answer.touched = list.touched(answer.first, answer.end, held, r.Client.Owner(), r.MayHold)
 	return answer, nil
 }
@@ -240,20 +238,13 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 	if len(list.specialists) == 0 {
 		return list, nil
 	}
-	first, last := availability.Around(t, from, to)
-	taken, err := bk.TakenTime(ctx, list.specialists, first, last)
+	sn, err := bk.Snapshot(ctx, Question{
+		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: list.specialists, From: from, To: to, Rules: Rules{Place: place}, IgnoreHeld: true,
+	})
 	if err != nil {
 		return nil, err
 	}
-	calendars := make([]*availability.Calendar, len(list.specialists))
-	for i, id := range list.specialists {
-		calendars[i] = s.CalendarAt(id, place)
-	}
-	rooms := availability.PoolRooms(calendars, t, from, to, bk.WithClosed(taken, list.specialists))
-	if list.needs, err = bk.Needs(ctx, s, t, first, last, ""); err != nil {
-		return nil, err
-	}
-	list.Rooms = list.needs.Within(bk.OnlyOpen(s, t, rooms, list.specialists, time.Now()))
+	list.needs, list.Rooms = sn.needs(t), sn.Rooms(t)
 	return list, nil
 }
 
@@ -331,21 +322,22 @@ func (l *slotList) bySpecialist(held []holds.Hold) [][]holds.Hold {
 	return here
 }
 
-// HeldSeats counts how many of one specialist's free seats holds keep from this client, and says whether the client
-// itself holds one.
-func HeldSeats(span holds.Span, seats int, held []holds.Hold, asking holds.Owner) (others int, own bool) {
-	for i := range held {
-		h := &held[i]
-		switch {
-		case !h.SameGroup(&span):
-			if span.Conflicts(&h.Span) { // another session: every seat is in its way
-				return seats, false
-			}
-		case h.Owner.Is(asking):
-			own = true
-		default:
-			others++
+// serving returns the active specialists of a type, or the named one of them, sorted by id.
+func serving(s *clinic.Schedule, t *store.AppointmentType, specialistID string) []string {
+	var ids []string
+	for _, a := range t.Specialists {
+		if specialistID != "" && specialistID != a.SpecialistID {
+			continue
+		}
+		if p := s.SpecialistByID[a.SpecialistID]; p != nil && p.Active {
+			ids = append(ids, p.ID)
 		}
 	}
-	return min(others, seats), own
+	slices.Sort(ids)
+	return ids
+}
+
+// concerned returns the ids whose holds can change a list of the type: its specialists and its resources.
+func concerned(s *clinic.Schedule, t *store.AppointmentType, specialistID string) []string {
+	return slices.Concat(serving(s, t, specialistID), availability.ResourcesOf(t))
 }

@@ -204,13 +204,13 @@ func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, was *Un
 	if was.Overbook {
 		return availability.SpanOf(t, was.SpecialistID, was.SlotStartDate), nil, nil
 	}
-	found, err := bk.Candidates(ctx, s, t, was.SpecialistID, was.SlotStartDate, time.Now(), CandidateRules{IgnoreHours: true, moving: a.ID})
+	rules := Rules{Rules: availability.Rules{IgnoreHours: true}, Moving: map[string]bool{a.ID: true}}
+	offers, err := bk.Offers(ctx, s, t, was.SpecialistID, was.SlotStartDate, rules)
 	if err != nil {
 		return holds.Span{}, nil, err
 	}
 	defer bk.hooks.BeforeUndo(ctx, was.Times(availability.SpanOf(t, was.SpecialistID, was.SlotStartDate))...)()
-	owner := record.NewOwner()
-	h, err := bk.claimPinned(ctx, t, was.SlotStartDate, found, owner, false)
+	h, err := bk.Secure(ctx, s, offers, rules, record.NewOwner(), false)
 	if err != nil {
 		return holds.Span{}, nil, err
 	}

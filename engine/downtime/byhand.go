@@ -2,6 +2,7 @@ package downtime
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -50,15 +51,15 @@ func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 		return nil, record.Invalid("rows", "must be 1 to %d", MaxRows)
 	}
 	s := k.clinic.Current()
-	c := checking{kits: k, schedule: s, above: make(map[string][]above)}
+	c := checking{kits: k, rows: make(map[string]int)}
 	verdicts := make([]Verdict, len(rows))
-	var ids []string
+	q := booking.Question{Schedule: s, Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}}}
 	var first, last time.Time
 	for i, r := range rows {
 		if verdicts[i] = wrong(s, r); verdicts[i].Outcome == IsWrong {
 			continue
 		}
-		ids = append(append(ids, r.SpecialistID), availability.ResourcesOf(s.Types[r.AppointmentTypeID])...)
+		q.Specialists, q.Types = append(q.Specialists, r.SpecialistID), append(q.Types, s.Types[r.AppointmentTypeID])
 		if first.IsZero() || r.Start.Before(first) {
 			first = r.Start
 		}
@@ -66,20 +67,15 @@ func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 			last = r.Start
 		}
 	}
-	if len(ids) == 0 {
+	if len(q.Types) == 0 {
 		return verdicts, nil
 	}
 	if last.Sub(first) > farthest {
 		return nil, record.Invalid("rows", "must be within %d days of each other: what is taken between them is read", farthest/(24*time.Hour))
 	}
-	slices.Sort(ids)
-	ids = slices.Compact(ids)
+	q.From, q.To = first, last
 	var err error
-	if c.taken, err = k.store.Taken(ctx, ids, first.Add(-availability.MaxBuffer), last.Add(2*availability.MaxBuffer)); err != nil {
-		return nil, err
-	}
-	c.taken = k.booking.WithClosed(c.taken, ids)
-	if c.held, err = k.holds.List(ctx, ids...); err != nil {
+	if c.snapshot, err = k.booking.Snapshot(ctx, q); err != nil {
 		return nil, err
 	}
 	for i, r := range rows {
@@ -114,76 +110,55 @@ func wrong(s *clinic.Schedule, r Written) Verdict {
 // checking is one check on its way through the rows.
 type checking struct {
 	kits     *Kits
-	schedule *clinic.Schedule
-	taken    []store.Taken
-	held     []holds.Hold
-	above    map[string][]above // by specialist
-}
-
-// above is the time of a row that was found free.
-type above struct {
-	store.Taken
-	row int
+	snapshot *booking.Snapshot
+	rows     map[string]int // the rows above that were found free, by the id that stands for each in the snapshot
 }
 
 func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, error) {
-	t := c.schedule.Types[r.AppointmentTypeID]
+	t := c.snapshot.Schedule.Types[r.AppointmentTypeID]
+	o, refusal := c.snapshot.Offer(t, r.SpecialistID, r.Start)
 	span := availability.SpanOf(t, r.SpecialistID, r.Start)
-	theirs := availability.TakenBy(c.taken, r.SpecialistID)
-	known := slices.Clone(theirs)
-	for _, a := range c.above[r.SpecialistID] {
-		known = append(known, a.Taken)
+	switch refusal.Reason {
+	case "":
+		span.Seat = o.Seats[0]
+	case availability.ReasonHeld: // its patient was written first, so the rows below cannot have the time
+	case availability.ReasonTaken:
+		return c.inTheWay(ctx, &span)
+	default:
+		return Verdict{Outcome: IsWrong, Reason: string(refusal.Reason)}, nil
 	}
-	seats := availability.FreeSeats(t, span, known)
-	if len(seats) == 0 {
-		return c.inTheWay(ctx, &span, theirs)
-	}
-	needs := availability.NeedsOf(c.schedule.Calendars, t, c.taken, "")
-	for _, free := range needs.Free(r.Start, true) {
-		if len(free) == 0 {
-			return Verdict{Outcome: IsTaken, Reason: "room"}, nil
-		}
-	}
-	span.Seat = seats[0]
-	c.above[r.SpecialistID] = append(c.above[r.SpecialistID], above{store.Taken{
-		AppointmentTypeID: t.ID, SpecialistID: r.SpecialistID, Seat: span.Seat,
+	id := fmt.Sprintf("row %d", number)
+	c.rows[id] = number
+	c.snapshot.Occupy(store.Taken{
+		AppointmentID: id, AppointmentTypeID: t.ID, SpecialistID: r.SpecialistID, Seat: span.Seat,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
-	}, number})
-	if others, _ := booking.HeldSeats(span, len(seats), c.heldOf(r.SpecialistID), holds.Owner{}); others >= len(seats) {
+	})
+	// Whether a slot of the listing starts then does not matter: the appointment began when it began.
+	why := c.snapshot.Hours(t, r.SpecialistID, r.Start)
+	switch {
+	case refusal.Reason == availability.ReasonHeld:
 		return Verdict{Outcome: IsHeld}, nil
-	}
-	// Whether a slot of its own would start then does not matter: what was written by hand began when it began.
-	why := c.schedule.Calendars[r.SpecialistID].Bookable(booking.WithoutNotice(t), r.Start, nil, r.Start.Add(-time.Minute))
-	if why == availability.ReasonOutsideHours || why == availability.ReasonOverrideClosed {
+	case why == availability.ReasonOutsideHours || why == availability.ReasonOverrideClosed:
 		return Verdict{Outcome: IsClosed, Reason: string(why)}, nil
 	}
 	return Verdict{Outcome: IsFree}, nil
 }
 
-func (c *checking) heldOf(specialistID string) (list []holds.Hold) {
-	for i := range c.held {
-		if c.held[i].SpecialistID == specialistID {
-			list = append(list, c.held[i])
-		}
-	}
-	return list
-}
-
-// inTheWay names what a row meets: a row above it, or else what is booked.
-func (c *checking) inTheWay(ctx context.Context, span *holds.Span, theirs []store.Taken) (Verdict, error) {
+// inTheWay names what a row conflicts with: a row above it, and the appointments that are booked. If there is neither, a room is missing.
+func (c *checking) inTheWay(ctx context.Context, span *holds.Span) (Verdict, error) {
 	v := Verdict{Outcome: IsTaken, Reason: "overlap"}
-	for _, a := range c.above[span.SpecialistID] {
-		if o := availability.TakenSpan(&a.Taken); o.SameGroup(span) || o.Conflicts(span) {
-			v.Row = a.row
-			break
-		}
+	list := c.snapshot.InTheWay(span)
+	if len(list) == 0 {
+		return Verdict{Outcome: IsTaken, Reason: "room"}, nil
 	}
-	for i := range theirs {
-		o := availability.TakenSpan(&theirs[i])
-		if !o.SameGroup(span) && !o.Conflicts(span) || theirs[i].AppointmentID == "" {
+	for i := range list {
+		if row, isRow := c.rows[list[i].AppointmentID]; isRow {
+			if v.Row == 0 || row < v.Row {
+				v.Row = row
+			}
 			continue
 		}
-		a, err := c.kits.store.Appointment(ctx, theirs[i].AppointmentID)
+		a, err := c.kits.store.Appointment(ctx, list[i].AppointmentID)
 		if err != nil {
 			return v, err
 		}

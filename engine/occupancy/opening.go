@@ -36,9 +36,17 @@ type openDay struct {
 // Interval is a stretch of time [From, To).
 type Interval struct{ From, To time.Time }
 
-// IsOpen reports whether the practice system lets a slot of the type be offered. own is a stretch that counts as open besides:
-// the time of the appointment that is being moved.
+// IsOpen is IsOpenWith for one stretch.
 func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own Interval, now time.Time) bool {
+	if !own.From.Before(own.To) {
+		return tm.IsOpenWith(s, t, specialistID, start, nil, now)
+	}
+	return tm.IsOpenWith(s, t, specialistID, start, []Interval{own}, now)
+}
+
+// IsOpenWith reports whether the practice-management system has the time of a slot open, or has no openings for it that count. own are
+// stretches that count as open too: the time of appointments that are being moved.
+func (tm *Time) IsOpenWith(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own []Interval, now time.Time) bool {
 	tm.open.mu.RLock()
 	defer tm.open.mu.RUnlock()
 	known := tm.open.types[t.ID]
@@ -53,8 +61,8 @@ func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistI
 		return true
 	}
 	open := day.of[specialistID]
-	if own.From.Before(own.To) {
-		open = merged(append(slices.Clone(open), own))
+	if len(own) > 0 {
+		open = merged(slices.Concat(open, own))
 	}
 	end := start.Add(time.Duration(t.DurationMinutes) * time.Minute)
 	return slices.ContainsFunc(open, func(i Interval) bool { return !start.Before(i.From) && !end.After(i.To) })
@@ -68,7 +76,7 @@ func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *av
 	if known == nil {
 		return rooms
 	}
-	return rooms.Only(func(start time.Time, who int) bool { return tm.IsOpen(s, t, specialists[who], start, Interval{}, now) })
+	return rooms.Only(func(start time.Time, who int) bool { return tm.IsOpenWith(s, t, specialists[who], start, nil, now) })
 }
 
 // LearnOpenings takes in what the practice system, asked at an instant, has open for a type on the days from first to before

@@ -34,7 +34,8 @@ func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f, f.plan(ctx, sh.store, sh.clinic.Current(), at, live, time.Now(), sh.booking.Keys().Name)
+	_, err = sh.plan(ctx, f, sh.store, at, live, time.Now())
+	return f, err
 }
 
 // Import books the rows of a CSV file in one transaction: all of them, or those that are good. What is there already stays as
@@ -57,8 +58,8 @@ func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor 
 		again := *parsed // it may run more than once
 		again.Rows, calls = slices.Clone(parsed.Rows), nil
 		f = &again
-		s := sh.clinic.Current()
-		if err := f.plan(ctx, tx, s, at, live, now, sh.booking.Keys().Name); err != nil {
+		s, err := sh.plan(ctx, f, tx, at, live, now)
+		if err != nil {
 			return err
 		}
 		if !onlyGood && f.Count(Refused) > 0 {
@@ -114,38 +115,35 @@ func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r
 	return c.Calls, err
 }
 
-// plan decides about every row, with what is stored and what the rows above take.
-func (f *File) plan(ctx context.Context, r store.Reader, s *clinic.Schedule, at []int, live []holds.Hold, now time.Time, name func(string) string) error {
-	var ids []string
-	var first, last time.Time
+// plan decides about every row, by what is stored and by the rows above. It returns the schedule that it used.
+func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, live []holds.Hold, now time.Time) (*clinic.Schedule, error) {
+	s := sh.clinic.Current()
+	q := booking.Question{Schedule: s, Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}}, Reader: r, Held: live}
 	for i := range f.Rows {
 		row := &f.Rows[i]
-		row.parse(s, at, now, name)
+		row.parse(s, at, now, sh.booking.Keys().Name)
 		if row.Start.IsZero() {
 			continue
 		}
-		if first.IsZero() || row.Start.Before(first) {
-			first = row.Start
+		if q.From.IsZero() || row.Start.Before(q.From) {
+			q.From = row.Start
 		}
-		if row.Start.After(last) {
-			last = row.Start
+		if row.Start.After(q.To) {
+			q.To = row.Start
 		}
-		if row.SpecialistID != "" && !slices.Contains(ids, row.SpecialistID) {
-			ids = append(ids, row.SpecialistID)
+		if t := s.Types[row.AppointmentTypeID]; t != nil {
+			q.Types = append(q.Types, t)
 		}
-	}
-	taken := make(map[string][]planned)
-	if len(ids) > 0 {
-		slices.Sort(ids)
-		all, err := r.Taken(ctx, ids, first.Add(-availability.MaxBuffer), last.Add(2*availability.MaxBuffer))
-		if err != nil {
-			return err
-		}
-		for _, x := range all {
-			taken[x.SpecialistID] = append(taken[x.SpecialistID], planned{x, 0})
+		if row.SpecialistID != "" {
+			q.Specialists = append(q.Specialists, row.SpecialistID)
 		}
 	}
-	lines := make(map[string]int) // by appointment id
+	sn, err := sh.booking.Snapshot(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	planned := make(map[string]int) // the lines that take time, by appointment id
+	lines := make(map[string]int)   // by appointment id
 	for i := range f.Rows {
 		row := &f.Rows[i]
 		if row.Outcome == Refused && !row.named {
@@ -160,79 +158,68 @@ func (f *File) plan(ctx context.Context, r store.Reader, s *clinic.Schedule, at 
 		case err == nil:
 			row.Outcome, row.Problems = There, nil // whatever the file says of it by now
 		case !errors.Is(err, store.ErrNotFound):
-			return err
+			return nil, err
 		case row.Outcome == Book:
-			row.place(s, taken, live, now)
+			row.place(sn, planned, now)
 		}
 	}
-	return nil
-}
-
-// planned is what takes time: an appointment that is stored, or a line of this file.
-type planned struct {
-	store.Taken
-	line int
+	return s, nil
 }
 
 // place finds a free seat for a row, or says what is in its way.
-func (r *Row) place(s *clinic.Schedule, taken map[string][]planned, live []holds.Hold, now time.Time) {
-	t := s.Types[r.AppointmentTypeID]
-	span := availability.SpanOf(t, r.SpecialistID, r.Start)
-	calendar := s.Calendars[r.SpecialistID]
-	if future := r.Start.After(now); future && (!t.Active || calendar == nil || !s.SpecialistByID[r.SpecialistID].Active) {
+func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time) {
+	t := sn.Schedule.Types[r.AppointmentTypeID]
+	why := sn.Hours(t, r.SpecialistID, r.Start)
+	if future := r.Start.After(now); future && why == availability.ReasonInactive {
 		r.refuse("specialist", "inactive", "", "the appointment type or the specialist is switched off")
 		return
 	} else if future && len(t.Needs) > 0 {
 		r.refuse("appointmentTypeId", "no_room", "", "takes a room or a device, which no spreadsheet names: book it at the desk")
 		return
 	} else if future {
-		if why := calendar.Bookable(booking.WithoutNotice(t), r.Start, nil, now); why == availability.ReasonOutsideHours || why == availability.ReasonOverrideClosed {
+		if why == availability.ReasonOutsideHours || why == availability.ReasonOverrideClosed {
 			r.Warnings = append(r.Warnings, Problem{"start", string(why), "", "is outside the opening hours"})
 		}
 	} else {
 		r.Warnings = append(r.Warnings, Problem{"start", "past", "", "is in the past"})
 	}
-	theirs := taken[r.SpecialistID]
-	all := make([]store.Taken, len(theirs))
-	for i := range theirs {
-		all[i] = theirs[i].Taken
-	}
-	seats := availability.FreeSeats(t, span, all)
-	if len(seats) == 0 {
-		r.obstacle(s, &span, theirs)
+	kind := *t
+	kind.Needs = nil // an appointment of the past is imported without its rooms
+	o, refusal := sn.Offer(&kind, r.SpecialistID, r.Start)
+	switch refusal.Reason {
+	case "":
+	case availability.ReasonHeld:
+		r.refuse("start", "held", "", "another client is booking this time online at the moment")
+		return
+	case availability.ReasonTaken:
+		span := availability.SpanOf(t, r.SpecialistID, r.Start)
+		r.obstacle(sn, &span, planned)
+		return
+	default:
+		r.refuse("specialist", string(refusal.Reason), "", "cannot take this appointment type")
 		return
 	}
-	seats = slices.DeleteFunc(seats, func(seat int) bool {
-		span.Seat = seat
-		return slices.ContainsFunc(live, func(h holds.Hold) bool {
-			return h.SpecialistID == span.SpecialistID && (h.Conflicts(&span) && !h.SameGroup(&span) || h.SameGroup(&span) && h.Seat == seat)
-		})
+	r.seat = o.Seats[0]
+	planned[r.AppointmentID] = r.Line
+	sn.Occupy(store.Taken{
+		AppointmentID: r.AppointmentID, AppointmentTypeID: t.ID, SpecialistID: r.SpecialistID, Seat: r.seat,
+		SlotStart: o.Span.SlotStart, SlotEnd: o.Span.SlotEnd, BusyStart: o.Span.BusyStart, BusyEnd: o.Span.BusyEnd,
 	})
-	if len(seats) == 0 {
-		r.refuse("start", "held", "", "somebody is booking this time online at the moment")
-		return
-	}
-	span.Seat = seats[0]
-	r.seat = span.Seat
-	taken[r.SpecialistID] = append(theirs, planned{store.Taken{
-		AppointmentID: r.AppointmentID, AppointmentTypeID: t.ID, SpecialistID: r.SpecialistID, Seat: span.Seat,
-		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
-	}, r.Line})
 }
 
 // obstacle names what is in the way of a row.
-func (r *Row) obstacle(s *clinic.Schedule, span *holds.Span, theirs []planned) {
-	zone := s.Zone
-	if c := s.Calendars[r.SpecialistID]; c != nil {
+func (r *Row) obstacle(sn *booking.Snapshot, span *holds.Span, planned map[string]int) {
+	zone := sn.Schedule.Zone
+	if c := sn.Schedule.Calendars[r.SpecialistID]; c != nil {
 		zone = c.Zone()
 	}
-	for i := range theirs {
-		o := availability.TakenSpan(&theirs[i].Taken)
-		if span.SameGroup(&o) || !span.Conflicts(&o) {
+	for _, x := range sn.InTheWay(span) {
+		o := availability.TakenSpan(&x)
+		if span.SameGroup(&o) {
 			continue
 		}
 		when := o.SlotStart.In(zone).Format("15:04") + "–" + o.SlotEnd.In(zone).Format("15:04")
-		if line := theirs[i].line; line > 0 {
+		if line := planned[x.AppointmentID]; line > 0 {
 			r.refuse("start", "overlap_line", strconv.Itoa(line), "overlaps line "+strconv.Itoa(line)+", "+when)
 		} else {
 			r.refuse("start", "overlap", when, "overlaps an appointment of this specialist at "+when)

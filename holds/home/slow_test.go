@@ -85,12 +85,8 @@ func TestSlowRedisIsLeft(t *testing.T) {
 				})
 			}
 			take(0)
-			list, err := direct.List(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !slices.ContainsFunc(list, func(h holds.Hold) bool { return h.SpecialistID == "specialist-0" }) {
-				t.Log("node 0 left Redis before its claim: on a busy machine the lost answer of a claim is not part of this run")
+			if list, err := direct.List(ctx); err != nil || !slices.ContainsFunc(list, func(h holds.Hold) bool { return h.SpecialistID == "specialist-0" }) {
+				t.Errorf("got %+v, %v in Redis, want the hold of the claim that was not answered", list, err)
 			}
 			for i := 1; i < len(made); i++ {
 				all.Go(func() { take(i) })
@@ -128,8 +124,8 @@ func TestSlowRedisIsLeft(t *testing.T) {
 			})
 			slices.Sort(waited)
 			t.Logf("the longest waits were %v", waited[len(waited)-6:])
-			if got := waited[len(waited)-6]; got > 3*most { // six found out by themselves; the machine may be busy
-				t.Errorf("six of %d waited for %v and more, want at most %v", len(waited), got, 3*most)
+			if got := waited[len(waited)-6]; got > most {
+				t.Errorf("six of %d waited for %v and more, want at most %v", len(waited), got, most)
 			}
 			for _, line := range lines {
 				strike(line, false)

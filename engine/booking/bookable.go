@@ -1,0 +1,355 @@
+package booking
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// # Can this start be booked, and if not, why?
+//
+// A Snapshot answers that question for every caller. It reads once, for the time around some starts: the appointments, the times that the
+// practice-management system refused, the live holds, and what the rooms have booked. Offer then answers for one specialist and one start,
+// Offers for all specialists, and Rooms for every start of a listing. Only Claim and the database come after it.
+
+// Rules leave out some of the limits of a start. The zero value is what a patient can book.
+type Rules struct {
+	availability.Rules
+	Place        string          // only where the specialist works at this place then; empty: at any place
+	RoomHours    bool            // with IgnoreHours: rooms keep their hours, since the practice-management system has only the specialists'
+	IgnoreClosed bool            // the practice-management system decides: its openings and refusals do not matter
+	Moving       map[string]bool // ids of appointments that move: the time that they have now is free
+	Parts        []Part          // of a visit; nil: the type is booked as one appointment
+}
+
+// Part is one appointment of a visit. The practice-management system opens each of them by itself.
+type Part struct {
+	Type  *store.AppointmentType
+	After time.Duration // from the start of the visit
+}
+
+// Question names the starts that a Snapshot is read for.
+type Question struct {
+	Schedule    *clinic.Schedule
+	Types       []*store.AppointmentType
+	Specialists []string
+	From, To    time.Time // the starts from From to before To, and From itself
+	Rules       Rules
+	Client      holds.Owner // its own holds of the very slot are no obstacle
+
+	// IgnoreHeld does not read the holds: the caller claims, and Claim decides about them.
+	IgnoreHeld bool
+	// Reader is the transaction that reads the appointments, and Held are all holds, read before it began. Nil: both are read from memory.
+	Reader store.Reader
+	Held   []holds.Hold
+}
+
+// Snapshot is the state of the clinic around some starts, read once. It is not safe for concurrent use.
+type Snapshot struct {
+	Question
+	booking *Booking
+	now     time.Time
+	taken   []store.Taken // by specialist or room, then as the store orders them; without those that move
+	held    []holds.Hold
+	own     map[string][]occupancy.Interval // the time of those that move, by specialist
+}
+
+// Offer is a start that one specialist can take.
+type Offer struct {
+	store.Assignment
+	Type  *store.AppointmentType
+	Span  holds.Span
+	Seats []int      // free ones, in the order to try
+	Rooms [][]string // free ones of each group that the type needs, in the order to try
+}
+
+// Refusal is the reason why a start cannot be booked. The zero Refusal refuses nothing.
+type Refusal struct {
+	Reason    availability.Reason
+	HeldUntil time.Time // with ReasonHeld: when the last hold in the way expires
+}
+
+// Err returns the refusal as an error: store.ErrSlotTaken, *holds.HeldError or *availability.NotBookableError; nil for the zero Refusal.
+func (r Refusal) Err() error {
+	switch r.Reason {
+	case "":
+		return nil
+	case availability.ReasonTaken:
+		return store.ErrSlotTaken
+	case availability.ReasonHeld:
+		return &holds.HeldError{Until: r.HeldUntil}
+	}
+	return &availability.NotBookableError{Reason: r.Reason}
+}
+
+// Snapshot reads what decides about the starts of a question.
+func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) {
+	sn := &Snapshot{Question: q, booking: bk, now: time.Now()}
+	ids := slices.Clone(q.Specialists)
+	first, last := q.From, q.To
+	for _, t := range q.Types {
+		ids = append(ids, availability.ResourcesOf(t)...)
+		begin, end := availability.Around(t, q.From, q.To)
+		first, last = availability.Earlier(first, begin), availability.Later(last, end)
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) == 0 || sn.isOutOfReach() {
+		return sn, nil
+	}
+	var err error
+	// The holds are read before the appointments: a hold that becomes an appointment between the two reads is then found as one of both.
+	sn.held = q.Held
+	if q.Reader == nil && !q.IgnoreHeld {
+		if sn.held, err = bk.holds.List(ctx, ids...); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case q.Reader != nil:
+		sn.taken, err = q.Reader.Taken(ctx, ids, first, last)
+	case q.From.Equal(q.To):
+		sn.taken, err = bk.TakenTimeInWeeks(ctx, ids, first, last)
+	default:
+		sn.taken, err = bk.TakenTime(ctx, ids, first, last)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(q.Rules.Moving) > 0 {
+		sn.own = standing(sn.taken, q.Rules.Moving)
+		sn.taken = slices.DeleteFunc(sn.taken, func(x store.Taken) bool { return q.Rules.Moving[x.AppointmentID] })
+	}
+	if !q.Rules.IgnoreClosed {
+		sn.taken = bk.WithClosed(sn.taken, ids)
+	}
+	return sn, nil
+}
+
+// isOutOfReach reports whether notice or horizon refuse the one start, whatever is booked there. Nothing is then read, so that requests for
+// times far away cost the database nothing.
+func (sn *Snapshot) isOutOfReach() bool {
+	return sn.From.Equal(sn.To) && !sn.Rules.IgnoreHours && !sn.Rules.IgnoreNotice &&
+		!slices.ContainsFunc(sn.Types, func(t *store.AppointmentType) bool { return availability.WithinNotice(t, sn.From, sn.now) == "" })
+}
+
+// standing returns the time that moving appointments have now, by specialist. Appointments that follow one another are one stretch,
+// buffers included.
+func standing(taken []store.Taken, moving map[string]bool) map[string][]occupancy.Interval {
+	own, until := make(map[string][]occupancy.Interval), make(map[string]time.Time)
+	for i := range taken {
+		x := &taken[i]
+		if !moving[x.AppointmentID] {
+			continue
+		}
+		id := x.SpecialistID
+		if n := len(own[id]); n > 0 && !x.BusyStart.After(until[id]) {
+			own[id][n-1].To = x.SlotEnd
+		} else {
+			own[id] = append(own[id], occupancy.Interval{From: x.SlotStart, To: x.SlotEnd})
+		}
+		until[id] = x.BusyEnd
+	}
+	return own
+}
+
+// Offer returns what a specialist can take at a start, or why the start cannot be booked. Of several reasons it returns the first of:
+// inactive, notice and horizon, hours and blocks, taken (by an appointment, at the practice-management system, or every room of a group),
+// held.
+func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start time.Time) (Offer, Refusal) {
+	calendar := sn.Schedule.Calendars[specialistID]
+	i := slices.IndexFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
+	if calendar == nil || i < 0 {
+		return Offer{}, Refusal{Reason: availability.ReasonInactive}
+	}
+	rules := &sn.Rules
+	if rules.Place != "" && sn.Schedule.PlaceAt(specialistID, start) != rules.Place {
+		return Offer{}, Refusal{Reason: availability.ReasonOutsideHours}
+	}
+	seats, reason := calendar.Seats(t, start, availability.TakenBy(sn.taken, specialistID), sn.now, rules.Rules)
+	if reason != "" {
+		return Offer{}, Refusal{Reason: reason}
+	}
+	needs := sn.needs(t)
+	o := Offer{t.Specialists[i], t, availability.SpanOf(t, specialistID, start), seats, needs.Free(start, rules.IgnoreHours && !rules.RoomHours)}
+	if !sn.isOpen(t, specialistID, start) || slices.ContainsFunc(o.Rooms, isEmpty) {
+		return Offer{}, Refusal{Reason: availability.ReasonTaken}
+	}
+	if until, isHeld := sn.heldUntil(&o, needs); isHeld {
+		return Offer{}, Refusal{Reason: availability.ReasonHeld, HeldUntil: until}
+	}
+	return o, Refusal{}
+}
+
+func isEmpty(group []string) bool { return len(group) == 0 }
+
+// Offers returns the offers of all specialists of the question at one start. If there is none, it returns the refusal that came closest to
+// an offer.
+func (sn *Snapshot) Offers(t *store.AppointmentType, start time.Time) (offers []Offer, refusal Refusal) {
+	refusal.Reason = availability.ReasonInactive
+	for _, id := range sn.Specialists {
+		o, why := sn.Offer(t, id, start)
+		switch {
+		case why.Reason == "":
+			offers = append(offers, o)
+		case why.Reason.IsCloser(refusal.Reason):
+			refusal = why
+		}
+	}
+	if len(offers) > 0 {
+		return offers, Refusal{}
+	}
+	return nil, refusal
+}
+
+// isOpen reports whether the practice-management system has the time of a slot open.
+func (sn *Snapshot) isOpen(t *store.AppointmentType, specialistID string, start time.Time) bool {
+	if sn.Rules.IgnoreHours || sn.Rules.IgnoreClosed {
+		return true
+	}
+	parts := sn.Rules.Parts
+	if parts == nil {
+		return sn.booking.IsOpenWith(sn.Schedule, t, specialistID, start, sn.own[specialistID], sn.now)
+	}
+	return !slices.ContainsFunc(parts, func(p Part) bool {
+		return !sn.booking.IsOpenWith(sn.Schedule, p.Type, specialistID, start.Add(p.After), sn.own[specialistID], sn.now)
+	})
+}
+
+// needs returns the rooms of a type, with what the snapshot has of their time; nil if it needs none.
+func (sn *Snapshot) needs(t *store.AppointmentType) *availability.Needs {
+	return availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken, "")
+}
+
+// heldUntil reports whether other clients hold every seat of an offer, or every room of a group, and when the last of the holds in the way
+// expires. From the seats of an offer that is left it removes those that others hold.
+func (sn *Snapshot) heldUntil(o *Offer, needs *availability.Needs) (until time.Time, isHeld bool) {
+	if len(sn.held) == 0 {
+		return until, false
+	}
+	others, _ := HeldSeats(o.Span, len(o.Seats), sn.held, sn.Client)
+	if others < len(o.Seats) && needs.LeftOf(o.Rooms, o.Span.SlotStart, sn.held, sn.Client) > 0 {
+		o.Seats = slices.DeleteFunc(o.Seats, func(seat int) bool {
+			return slices.ContainsFunc(sn.held, func(h holds.Hold) bool {
+				return h.SameGroup(&o.Span) && h.Seat == seat && !h.Owner.Is(sn.Client)
+			})
+		})
+		return until, false
+	}
+	for i := range sn.held {
+		if h := &sn.held[i]; (h.SameGroup(&o.Span) || o.excludes(h)) && h.ExpiresAt.After(until) {
+			until = h.ExpiresAt
+		}
+	}
+	return until, true
+}
+
+// excludes reports whether a hold takes the specialist's time of an offer, or that of one of its rooms.
+func (o *Offer) excludes(h *holds.Hold) bool {
+	if o.Span.Conflicts(&h.Span) {
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat(o.Rooms...), func(id string) bool {
+		mine, theirs := o.Span, h.Span
+		mine.SpecialistID, mine.Seat, theirs.SpecialistID, theirs.Seat = id, 0, id, 0
+		return slices.Contains(h.Resources.List(), id) && mine.Conflicts(&theirs)
+	})
+}
+
+// Hours returns the reason why hours, overrides, blocks or the active flags refuse a start, for callers that ignore the hours and report
+// it; empty if they do not.
+func (sn *Snapshot) Hours(t *store.AppointmentType, specialistID string, start time.Time) availability.Reason {
+	calendar := sn.Schedule.Calendars[specialistID]
+	if calendar == nil {
+		return availability.ReasonInactive
+	}
+	_, reason := calendar.Seats(t, start, nil, sn.now, availability.Rules{IgnoreNotice: true, IgnorePast: true, IgnoreGrid: true})
+	return reason
+}
+
+// Occupy adds the time of an appointment that the caller is going to write, for the questions after it.
+func (sn *Snapshot) Occupy(x store.Taken) {
+	at, _ := slices.BinarySearchFunc(sn.taken, x, func(a, b store.Taken) int {
+		return cmp.Or(cmp.Compare(a.SpecialistID, b.SpecialistID), occupancy.Compare(a, b))
+	})
+	sn.taken = slices.Insert(sn.taken, at, x)
+}
+
+// InTheWay returns the appointments, refused times and occupied times of the specialist that conflict with a span.
+func (sn *Snapshot) InTheWay(span *holds.Span) (list []store.Taken) {
+	for _, x := range availability.TakenBy(sn.taken, span.SpecialistID) {
+		if other := availability.TakenSpan(&x); span.Conflicts(&other) || span.SameGroup(&other) {
+			list = append(list, x)
+		}
+	}
+	return list
+}
+
+// Rooms lists every start of the question at which Offer finds a seat, holds, notice and horizon aside, in one pass over the calendars.
+func (sn *Snapshot) Rooms(t *store.AppointmentType) *availability.Rooms {
+	calendars := make([]*availability.Calendar, len(sn.Specialists))
+	for i, id := range sn.Specialists {
+		calendars[i] = sn.Schedule.Calendars[id]
+	}
+	rooms := availability.PoolRooms(calendars, t, sn.From, sn.To, sn.taken)
+	if place := sn.Rules.Place; place != "" {
+		rooms = rooms.Only(func(start time.Time, who int) bool { return sn.Schedule.PlaceAt(sn.Specialists[who], start) == place })
+	}
+	return sn.needs(t).Within(sn.booking.OnlyOpen(sn.Schedule, t, rooms, sn.Specialists, sn.now))
+}
+
+// Offers returns the offers of one start: of the named specialist, or of all specialists of the type. It does not read the holds, because
+// Claim decides about them.
+//
+// Errors: *ValidationError (the named specialist does not serve the type), *NotBookableError, store.ErrSlotTaken, storage errors.
+func (bk *Booking) Offers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, rules Rules) ([]Offer, error) {
+	ids := specialistsOf(t, specialistID)
+	if len(ids) == 0 && specialistID != "" {
+		return nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
+	}
+	sn, err := bk.Snapshot(ctx, Question{
+		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: ids, From: start, To: start, Rules: rules, IgnoreHeld: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	offers, refusal := sn.Offers(t, start)
+	return offers, refusal.Err()
+}
+
+// specialistsOf returns the specialists of a type, or the named one if it serves the type.
+func specialistsOf(t *store.AppointmentType, specialistID string) (ids []string) {
+	for _, a := range t.Specialists {
+		if specialistID == "" || a.SpecialistID == specialistID {
+			ids = append(ids, a.SpecialistID)
+		}
+	}
+	return ids
+}
+
+// HeldSeats counts the seats of one specialist's slot that holds keep from a client, at most the free ones, and reports whether the client
+// holds one of them itself.
+func HeldSeats(span holds.Span, free int, held []holds.Hold, client holds.Owner) (others int, own bool) {
+	for i := range held {
+		h := &held[i]
+		switch {
+		case !h.SameGroup(&span):
+			if span.Conflicts(&h.Span) { // another session: it excludes every seat
+				return free, false
+			}
+		case h.Owner.Is(client):
+			own = true
+		default:
+			others++
+		}
+	}
+	return min(others, free), own
+}
