@@ -35,15 +35,15 @@ var layers = map[string][]string{
 	"docs/site":                {}, // a program of its own, run when the manual changes
 
 	// The packages of the engine: each imports only those after it, and record.
-	"engine":              {"engine/words", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/series", "engine/visit", "engine/opening", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
-	"engine/agent":        {"engine/words", "engine/message", "engine/opening", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
+	"engine":              {"engine/words", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/series", "engine/visit", "engine/practice", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
+	"engine/agent":        {"engine/words", "engine/message", "engine/practice", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
 	"engine/feed":         {"engine/message", "engine/booking", "engine/clinic", "engine/record", "store"},
 	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store"},
 	"engine/request":      {"engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
 	"engine/message":      {"engine/words", "engine/ical", "engine/token", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
 	"engine/waitlist":     {"engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
-	"engine/outbound":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "engine/upstream", "store", "holds"},
-	"engine/opening":      {"engine/outbound", "engine/occupancy", "engine/clinic", "engine/availability", "engine/timed", "engine/upstream", "store"},
+	"engine/outbound":     {"engine/booking", "engine/record", "engine/timed", "store"},
+	"engine/practice":     {"engine/outbound", "engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "engine/upstream", "store"},
 	"engine/person":       {"engine/record", "store"},
 	"engine/series":       {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/visit":        {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},

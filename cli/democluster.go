@@ -148,7 +148,7 @@ func demoNodeCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			cfg.outbound.OpeningsEvery = 0 // see newPractice
+			cfg.practice.OpeningsEvery = 0 // see newPractice
 			log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version, log: log, demo: true, demoCluster: true})
 			if err != nil {

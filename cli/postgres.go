@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/store/postgres"
 )
 
@@ -85,7 +85,7 @@ func (h *house) openPostgresQueue(ctx context.Context, cfg config, about houseOp
 	h.closing = append(h.closing, q.Close)
 	h.queue, o.QueueRebuilt = q, q.Rebuilt()
 	if o.Shared = !about.alone(); o.Shared {
-		o.Pace = outbound.Pace{Reserve: q.Pace, Again: q.PaceAgain, Return: q.PaceReturn}
+		o.Pace = practice.Pace{Reserve: q.Pace, Again: q.PaceAgain, Return: q.PaceReturn}
 	}
 	return nil
 }

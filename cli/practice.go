@@ -26,7 +26,7 @@ const demoWrites = 5
 // newPractice is the demo's practice system, and the settings that lead to it. It knows the chairs and types that the
 // clinic's file gives GUIDs of the upstream.
 func newPractice(cfg *config, clinic clinic.File) *upstreamtest.Server {
-	cfg.outbound.OpeningsEvery = 0 // what it lists is for the demo's agent; its visitors book the clinic's own calendar
+	cfg.practice.OpeningsEvery = 0 // what it lists is for the demo's agent; its visitors book the clinic's own calendar
 	cfg.upstream.url, cfg.upstream.clientID, cfg.upstream.user, cfg.upstream.password = "https://practice.example/GetData.ashx", "demo", "demo", "demo"
 	o := upstreamtest.Options{ClientID: "demo", User: "demo", Password: "demo", WritesPerMinute: demoWrites, RefuseTaken: true}
 	if zone, err := time.LoadLocation(clinic.Clinic.Timezone); err == nil {

@@ -169,7 +169,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
-		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Retention: cfg.keep,
+		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Practice: cfg.practice, Retention: cfg.keep,
 		Copies: h.dir.copies, LastBackup: func() (time.Time, error) { return h.lastGoodBackup(cfg.backups) }, LastCopy: h.lastCopy, BaseURL: cfg.baseURL,
 		AfterRollback: cfg.afterRollback,
 	}

@@ -18,6 +18,7 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/presence"
 	"holdfast/holds/redis"
 	"holdfast/web"
@@ -40,6 +41,7 @@ type config struct {
 
 	presence presence.Options
 	outbound outbound.Limits
+	practice practice.Limits
 	limits   web.Limits
 	keep     engine.Retention
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine"
-	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/upstream"
 )
 
@@ -63,7 +63,7 @@ func upstreamSettings() []setting {
 		}, {
 			name: "upstream-retry-delay", fallback: "5s", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "wait before the one quick retry while an agent's caller waits",
-			set: length(func(c *config) *time.Duration { return &c.outbound.RetryDelay }),
+			set: length(func(c *config) *time.Duration { return &c.practice.RetryDelay }),
 		}, {
 			name: "upstream-timeout", fallback: "15s", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "time limit of one call",
@@ -78,22 +78,22 @@ func upstreamSettings() []setting {
 			group: "Practice system", value: "DURATION", help: "how often the system's openings are fetched; 0 never",
 			more: "The booking page offers nothing else. With `0`, it offers Holdfast's own calendar.",
 			set: func(c *config, v string) (err error) {
-				c.outbound.OpeningsEvery, err = parseDuration(v)
+				c.practice.OpeningsEvery, err = parseDuration(v)
 				return err
 			},
 		}, {
 			name: "upstream-openings-max-age", fallback: "1h", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "age at which fetched openings are no longer used",
 			more: "After that, the booking page offers Holdfast's own calendar.",
-			set:  length(func(c *config) *time.Duration { return &c.outbound.OpeningsMaxAge }),
+			set:  length(func(c *config) *time.Duration { return &c.practice.OpeningsMaxAge }),
 		}, {
 			name: "agent-bound", fallback: "12s", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "how long an agent's caller waits for the answer to a booking: 3s to 25s",
 			more: "Keep it longer than `--upstream-spacing`, so that a second child's booking waits its turn and is confirmed.",
 			set: func(c *config, v string) (err error) {
 				c.upstream.agentBound, err = parsePositive(v)
-				if err == nil && (c.upstream.agentBound < outbound.MinAgentBound || c.upstream.agentBound > outbound.MaxAgentBound) {
-					err = fmt.Errorf("should be %s to %s", outbound.MinAgentBound, outbound.MaxAgentBound)
+				if err == nil && (c.upstream.agentBound < practice.MinAgentBound || c.upstream.agentBound > practice.MaxAgentBound) {
+					err = fmt.Errorf("should be %s to %s", practice.MinAgentBound, practice.MaxAgentBound)
 				}
 				return err
 			},

@@ -11,13 +11,14 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/agent"
 	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 )
 
 // instant is an upstream that takes no time: what is left is ours.
-type instant struct{ outbound.Upstream }
+type instant struct{ practice.Upstream }
 
 func (instant) SetAppointment(context.Context, upstream.NewAppointment) (upstream.Created, error) {
 	return upstream.Created{GUID: patientGUID(1)}, nil

@@ -11,7 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
-	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/record"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream/upstreamtest"
@@ -146,7 +146,7 @@ func TestLateTurnWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped, turns := 30*time.Second, 0
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {
-			o.Pace = outbound.Pace{
+			o.Pace = practice.Pace{
 				Reserve: func(_ context.Context, name string, _, _ time.Duration) (time.Duration, int64, error) {
 					if name != "upstream" {
 						return 0, 1, nil
@@ -161,7 +161,7 @@ func TestLateTurnWritesNothing(t *testing.T) {
 			}
 		}})
 		began := time.Now()
-		if a := p.ask(p.wish(20)); a.Outcome != agent.Queued || time.Since(began) > outbound.DefaultAgentBound {
+		if a := p.ask(p.wish(20)); a.Outcome != agent.Queued || time.Since(began) > practice.DefaultAgentBound {
 			t.Fatalf("got %+v after %v, want queued within the bound", a, time.Since(began))
 		}
 		p.until(10*time.Minute, "delivered", p.settled)

@@ -9,14 +9,14 @@ import (
 	"time"
 
 	"holdfast/engine/agent"
-	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/upstream/upstreamtest"
 )
 
 // The practice system is asked for patients that were never booked for here.
 
 // procedures counts the calls of each procedure.
-func (p *practice) procedures() map[string]int {
+func (p *testPractice) procedures() map[string]int {
 	n := map[string]int{}
 	for _, c := range p.upstream.Calls() {
 		n[c.Procedure]++
@@ -34,7 +34,7 @@ var charts = []upstreamtest.Patient{
 	{GUID: patientGUID(5), FirstName: "Noor", LastName: "Canary-Quiet", BirthDate: "1970-07-07", Phone: "555 010 0555"},
 }
 
-func withCharts(t *testing.T, o upstreamtest.Options) *practice {
+func withCharts(t *testing.T, o upstreamtest.Options) *testPractice {
 	p := newPractice(t, practiceOptions{upstream: &o})
 	for _, c := range charts {
 		p.upstream.AddPatient(c)
@@ -133,7 +133,7 @@ func TestNobodyToAskAddsThePatient(t *testing.T) {
 					if err != nil || !a.Success || p.procedures()["SetPatient"] != n+1 {
 						t.Errorf("%s: got %+v, %v; want a patient of their own", first, a, err)
 					}
-					if took := time.Since(began); took > outbound.DefaultAgentBound {
+					if took := time.Since(began); took > practice.DefaultAgentBound {
 						t.Errorf("%s: it took %v, longer than the bound", first, took)
 					}
 					time.Sleep(time.Minute)

@@ -26,7 +26,7 @@ type listing struct {
 }
 
 // says asks everywhere about a start.
-func (p *practice) says(start time.Time) (l listing) {
+func (p *testPractice) says(start time.Time) (l listing) {
 	p.t.Helper()
 	ctx := p.t.Context()
 	slots, err := p.Agent.Slots(ctx, agent.SlotsRequest{AppointmentTypeID: "cleaning", From: p.date(start), Days: 1, Count: 50})
@@ -53,7 +53,7 @@ func (p *practice) says(start time.Time) (l listing) {
 	return l
 }
 
-func (p *practice) date(at time.Time) store.Date { return store.DateOf(at.In(zoneOfPractice)) }
+func (p *testPractice) date(at time.Time) store.Date { return store.DateOf(at.In(zoneOfPractice)) }
 
 // always is a chair that the practice system lists every day.
 func always() []upstreamtest.Column {

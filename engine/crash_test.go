@@ -11,7 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/booking"
-	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -100,7 +100,7 @@ func (q poweredQueue) Change(ctx context.Context, op store.Operation, event, det
 }
 
 type poweredUpstream struct {
-	outbound.Upstream
+	practice.Upstream
 	*power
 }
 
@@ -135,14 +135,14 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 	ok, limited, lost := upstreamtest.OK, upstreamtest.RateLimited, upstreamtest.LostApplied
 	for name, script := range map[string]struct {
 		outcomes []upstreamtest.Outcome
-		run      func(p *practice)
+		run      func(p *testPractice)
 	}{
-		"an agent, at once":          {nil, func(p *practice) { agentBooks(p) }},
-		"an agent, queued":           {[]upstreamtest.Outcome{limited, limited, ok}, func(p *practice) { agentBooks(p) }},
-		"an agent, and nobody knows": {[]upstreamtest.Outcome{lost}, func(p *practice) { agentBooks(p) }},
-		"an agent, refused":          {[]upstreamtest.Outcome{upstreamtest.SlotTaken}, func(p *practice) { agentBooks(p) }},
-		"a visitor who moves":        {nil, func(p *practice) { move(p, visitorBooks(p)) }},
-		"a visitor who cancels":      {nil, func(p *practice) { a := visitorBooks(p); time.Sleep(time.Minute); cancel(p, a) }},
+		"an agent, at once":                    {nil, func(p *testPractice) { agentBooks(p) }},
+		"an agent, queued":                     {[]upstreamtest.Outcome{limited, limited, ok}, func(p *testPractice) { agentBooks(p) }},
+		"an agent, and the outcome is unknown": {[]upstreamtest.Outcome{lost}, func(p *testPractice) { agentBooks(p) }},
+		"an agent, refused":                    {[]upstreamtest.Outcome{upstreamtest.SlotTaken}, func(p *testPractice) { agentBooks(p) }},
+		"a visitor who moves":                  {nil, func(p *testPractice) { move(p, visitorBooks(p)) }},
+		"a visitor who cancels":                {nil, func(p *testPractice) { a := visitorBooks(p); time.Sleep(time.Minute); cancel(p, a) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it waits for the disk
@@ -172,30 +172,30 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 	}
 }
 
-func agentBooks(p *practice) {
+func agentBooks(p *testPractice) {
 	b := p.wish(20)
 	b.Note = "a note"
 	_, _ = p.Agent.Book(context.Background(), agentKey, b) // whoever asked is cut off as well
 }
 
-func visitorBooks(p *practice) string {
+func visitorBooks(p *testPractice) string {
 	r := bookingOf(1, "cleaning")
 	r.SlotStart = p.slotAt(20)
 	a, _ := p.Booking.Book(context.Background(), r)
 	return a.ID
 }
 
-func move(p *practice, id string) {
+func move(p *testPractice, id string) {
 	_, _ = p.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: p.slotAt(30), Actor: "system"})
 }
 
-func cancel(p *practice, id string) {
+func cancel(p *testPractice, id string) {
 	_, _ = p.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "system"})
 }
 
 // cutAt runs a story with the power cut at one step, starts again, and checks what became of it. It reports whether the
 // story was long enough to be cut, and whether a person has to look.
-func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome, run func(*practice)) (happened, review bool) {
+func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome, run func(*testPractice)) (happened, review bool) {
 	source := &power{}
 	p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {
 		if !source.happened() {

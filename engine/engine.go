@@ -1,6 +1,6 @@
 // Package engine is what Holdfast decides. It arranges packages that decide one subject each. A package imports only those to its right:
 //
-//	agent, waitlist ► request ► message ► outbound ► booking ► occupancy ► clinic ► availability
+//	agent ► practice ► outbound      agent, waitlist ► request ► message ► outbound ► booking ► occupancy ► clinic ► availability
 //	presence ► clinic      account ► clinic
 //
 //	agent         the conversation with a voice or chat agent
@@ -9,8 +9,8 @@
 //	message       emails and webhooks, and the mail server that an owner chooses
 //	feed          calendar subscriptions
 //	busytime      specialists' external calendars
-//	opening       the openings of the practice-management system, fetched ahead
-//	outbound      the queue of outbound calls, delivered once; the practice-management system
+//	practice      the practice-management system: its writes, look-ups and openings
+//	outbound      the queue of outbound calls, each delivered once
 //	person        people, derived from appointments, with the desk's notes and links
 //	series        several appointments of one patient, booked, cancelled and moved together
 //	visit         several people one after the other, booked as one
@@ -57,9 +57,9 @@ import (
 	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/openid"
-	"holdfast/engine/opening"
 	"holdfast/engine/outbound"
 	"holdfast/engine/person"
+	"holdfast/engine/practice"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/request"
@@ -92,7 +92,7 @@ type Engine struct {
 	Outbound *outbound.Outbound  // the queue of outbound calls
 	Message  *message.Messages   // emails and webhooks
 	Feed     *feed.Feeds         // calendar subscriptions
-	Opening  *opening.Openings   // openings of the practice-management system
+	Practice *practice.Practice  // the practice-management system
 	Request  *request.Requests   // public bookings that need a confirmation
 	Waitlist *waitlist.Waitlist  // the waiting list and its offers
 	Search   *booking.Search     // questions about free time
@@ -133,15 +133,17 @@ type Options struct {
 	Queue store.Queue
 	// Shared says that other nodes use the same Store, Queue and Holds. Then Pace spaces the calls of Upstream over all of them.
 	Shared bool
-	Pace   outbound.Pace
+	Pace   practice.Pace
 	// QueueRebuilt says that the queue began empty although there may be promises: what was attempted is not known.
 	QueueRebuilt bool
 	// AfterRollback says that the data may be older than what was written to the practice-management system.
 	AfterRollback bool
 	// Outbound are the times and limits of outbound calls.
 	Outbound outbound.Limits
-	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none, appointments are only here.
-	Upstream outbound.Upstream
+	// Practice are the times of calls of the practice-management system.
+	Practice practice.Limits
+	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none.
+	Upstream practice.Upstream
 	// Pacer spaces the writes of Upstream; it must be the one that Upstream restarts. Default: one of its own.
 	Pacer *upstream.Pacer
 	// AgentAllowLegacy lets agents book with a bare patientGUID, without a token.
@@ -197,20 +199,8 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.Keyring == nil {
 		o.Keyring = token.Generate(time.Now())
 	}
-	o.Outbound = o.Outbound.WithDefaults()
+	o.Outbound, o.Practice = o.Outbound.WithDefaults(), o.Practice.WithDefaults()
 	o.Retention = o.Retention.withDefaults()
-	if o.Upstream != nil && o.Queue == nil {
-		return nil, errors.New("engine: an Upstream needs a Queue")
-	}
-	if o.AgentBound == 0 {
-		o.AgentBound = outbound.DefaultAgentBound
-	}
-	if o.AgentBound < outbound.MinAgentBound || o.AgentBound > outbound.MaxAgentBound {
-		return nil, fmt.Errorf("engine: AgentBound is %s; it must be %s to %s", o.AgentBound, outbound.MinAgentBound, outbound.MaxAgentBound)
-	}
-	if o.Pacer == nil {
-		o.Pacer = upstream.NewPacer(0)
-	}
 	e, err := arrange(o)
 	if err != nil {
 		return nil, err
@@ -232,7 +222,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		e.work = append(e.work, e.followHolds, e.Booking.ConfirmFromFeed)
 	}
 	e.work = append(e.work, e.Outbound.Work()...)
-	e.work = append(e.work, e.Opening.Work()...)
+	e.work = append(e.work, e.Practice.Work()...)
 	return e, nil
 }
 
@@ -265,9 +255,9 @@ func arrange(o Options) (*Engine, error) {
 	e.Presence = presence.New(o.Store, o.Holds, o.Logger, e.Clinic, events, o.Presence)
 	e.Booking, err = booking.New(booking.Options{
 		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Keys: e.Keys, Events: events,
-		CacheTTL: o.TimeslotsCacheTTL, CacheBytes: o.TimeslotsCacheBytes, OpeningsMaxAge: o.Outbound.OpeningsMaxAge,
+		CacheTTL: o.TimeslotsCacheTTL, CacheBytes: o.TimeslotsCacheBytes, OpeningsMaxAge: o.Practice.OpeningsMaxAge,
 		Hooks: booking.Hooks{
-			MarkUpstream: func(before, after *store.Appointment, kind string) { e.Outbound.MarkUpstream(before, after, kind) },
+			MarkUpstream: func(before, after *store.Appointment, kind string) { e.Practice.MarkUpstream(before, after, kind) },
 			Operations:   func(c *booking.Change) []booking.Promise { return e.Outbound.Operations(c) },
 			Withdraw: func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error) {
 				return e.Outbound.Withdraw(ctx, tx, appointmentID, at, untold)
@@ -286,11 +276,28 @@ func arrange(o Options) (*Engine, error) {
 	e.Downtime = downtime.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking, o.Logger)
 	e.Search = booking.NewSearch(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
 	e.Outbound = outbound.New(outbound.Options{
-		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
-		Shared: o.Shared, Pace: o.Pace, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt, AfterRollback: o.AfterRollback, Keep: o.Retention.Operations, Limits: o.Outbound, Upstream: o.Upstream,
-		Pacer: o.Pacer, AgentBound: o.AgentBound, OnFatal: o.OnFatal, Wall: o.wall,
+		Store: o.Store, Logger: o.Logger, Booking: e.Booking, Shared: o.Shared, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt,
+		Keep: o.Retention.Operations, Limits: o.Outbound, OnFatal: o.OnFatal, Wall: o.wall,
+		Hooks: outbound.Hooks{
+			Delivery: func(kind store.OperationKind) outbound.Delivery {
+				if booking.ChannelOf(kind) == "upstream" {
+					return e.Practice.Delivery(kind)
+				}
+				return e.Message.Delivery(kind)
+			},
+			Operations: func(c *booking.Change) []booking.Promise {
+				return append(e.Practice.Operations(c), e.Message.Operations(c)...)
+			},
+			BeforeWork: func(ctx context.Context, now time.Time) error { return e.Practice.RememberLastWrite(ctx, now) },
+		},
 	})
-	e.Opening = opening.New(e.Outbound, e.Booking.Time, e.Clinic, o.Logger)
+	e.Practice, err = practice.New(practice.Options{
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Occupied: e.Booking.Time, Outbound: e.Outbound,
+		Upstream: o.Upstream, Pacer: o.Pacer, Pace: o.Pace, AgentBound: o.AgentBound, Limits: o.Practice, AfterRollback: o.AfterRollback,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
 	e.Message = message.New(message.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices, Keys: e.Keys,
 	})
@@ -301,7 +308,7 @@ func arrange(o Options) (*Engine, error) {
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Messages: e.Message, Requests: e.Request, ToFiles: o.OffersToFiles,
 	})
 	e.Agent = agent.New(agent.Options{
-		Store: o.Store, Holds: e.Booking.Live(), Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Openings: e.Opening,
+		Store: o.Store, Holds: e.Booking.Live(), Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Practice: e.Practice,
 		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,
 	})
 	return e, nil

@@ -16,7 +16,7 @@ import (
 const lookUp = "GetAppointmentListByPatient"
 
 // asked are the instants at which a procedure was called.
-func (p *practice) asked(procedure string) (at []time.Time) {
+func (p *testPractice) asked(procedure string) (at []time.Time) {
 	for _, c := range p.upstream.Calls() {
 		if c.Procedure == procedure {
 			at = append(at, c.At)

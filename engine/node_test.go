@@ -17,7 +17,7 @@ import (
 	"holdfast/engine/enginetest"
 	"holdfast/engine/message"
 	"holdfast/engine/notice"
-	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/presence"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
@@ -127,7 +127,7 @@ func (c *nodes) open() *node {
 	n.holds = home.New(ctx, home.Options{Primary: shared, Database: database, Local: memory.New(memory.Options{Booked: booked}), Booked: booked, Lease: time.Minute})
 	c.t.Cleanup(func() { _ = n.holds.Close() })
 	o := engine.Options{
-		Store: n.store, Holds: n.holds, Queue: n.queue, Keyring: c.keys, Shared: true, Pace: outbound.Pace{Reserve: n.queue.Pace, Again: n.queue.PaceAgain, Return: n.queue.PaceReturn},
+		Store: n.store, Holds: n.holds, Queue: n.queue, Keyring: c.keys, Shared: true, Pace: practice.Pace{Reserve: n.queue.Pace, Again: n.queue.PaceAgain, Return: n.queue.PaceReturn},
 		Presence: presence.Options{Sweep: time.Hour, Mirror: time.Hour, Reconcile: time.Hour},
 	}
 	if c.upstream != nil {

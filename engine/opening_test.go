@@ -17,7 +17,7 @@ import (
 )
 
 // offered are the starts of one local day that the page offers, as half hours after its midnight.
-func (p *practice) offered(day store.Date) (halves []int) {
+func (p *testPractice) offered(day store.Date) (halves []int) {
 	p.t.Helper()
 	list, err := p.Booking.Timeslots(p.t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: day, To: day.AddDays(1)})
 	if err != nil {
@@ -31,11 +31,11 @@ func (p *practice) offered(day store.Date) (halves []int) {
 }
 
 // openPractice is a practice whose system lists its openings, fetched every five minutes and believed for an hour.
-func openPractice(t *testing.T, columns []upstreamtest.Column) *practice {
+func openPractice(t *testing.T, columns []upstreamtest.Column) *testPractice {
 	return newPractice(t, practiceOptions{
 		upstream: &upstreamtest.Options{Columns: columns},
 		change: func(o *engine.Options) {
-			o.Outbound.OpeningsEvery, o.Outbound.OpeningsMaxAge, o.TimeslotsCacheTTL = 5*time.Minute, time.Hour, 24*time.Hour
+			o.Practice.OpeningsEvery, o.Practice.OpeningsMaxAge, o.TimeslotsCacheTTL = 5*time.Minute, time.Hour, 24*time.Hour
 		},
 		file: func(f *clinic.File) { f.AppointmentTypes[0].HorizonDays = 20 },
 	})
@@ -91,7 +91,7 @@ func TestThePageOffersWhatThePracticeSystemHasOpen(t *testing.T) {
 		p.line.set(true, false)
 		time.Sleep(50 * time.Minute)
 		want("50 minutes without an answer", 20, 22, 23)
-		if since, why := p.Opening.Failed(); since.IsZero() || why == "" {
+		if since, why := p.Practice.OpeningsFailed(); since.IsZero() || why == "" {
 			t.Error("nobody is told that it does not answer")
 		}
 		time.Sleep(20 * time.Minute)
@@ -101,7 +101,7 @@ func TestThePageOffersWhatThePracticeSystemHasOpen(t *testing.T) {
 		p.line.set(false, false)
 		time.Sleep(10 * time.Minute)
 		want("when it answers again", 20, 22, 23)
-		if since, _ := p.Opening.Failed(); !since.IsZero() {
+		if since, _ := p.Practice.OpeningsFailed(); !since.IsZero() {
 			t.Error("it answers again, and is still said to be silent")
 		}
 		if n := strings.Count(p.log.String(), "openings not fetched"); n != 1 {
@@ -151,7 +151,7 @@ func TestAMoveOntoItsOwnTimeIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{
 			upstream: &upstreamtest.Options{Columns: always()},
-			change:   func(o *engine.Options) { o.Outbound.OpeningsEvery = 5 * time.Minute },
+			change:   func(o *engine.Options) { o.Practice.OpeningsEvery = 5 * time.Minute },
 			file: func(f *clinic.File) {
 				f.AppointmentTypes[0].HorizonDays, f.AppointmentTypes[0].SlotStepMinutes = 20, 15
 			},

@@ -522,7 +522,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 	})
 }
 
-func (p *practice) audit() ([]store.AuditEntry, error) {
+func (p *testPractice) audit() ([]store.AuditEntry, error) {
 	list, _, err := p.Record.Audit(context.Background(), store.AuditFilter{Limit: 500})
 	return list, err
 }

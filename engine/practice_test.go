@@ -33,7 +33,7 @@ import (
 
 // A practice for the tests of agents and the queue: the real engine over a real database, a real queue file and the real
 // table of holds, in front of the fake upstream. It can be stopped and started again on the same files, as a restart does.
-type practice struct {
+type testPractice struct {
 	*engine.Engine
 	t        testing.TB
 	dir      string
@@ -79,9 +79,9 @@ func mustZone(name string) *time.Location {
 }
 
 // newPractice opens one. With an upstream every chair and the type "cleaning" of 30 minutes are known there.
-func newPractice(t testing.TB, o practiceOptions) *practice {
+func newPractice(t testing.TB, o practiceOptions) *testPractice {
 	t.Helper()
-	p := &practice{t: t, dir: t.TempDir(), keys: token.Generate(time.Now()), change: o.change}
+	p := &testPractice{t: t, dir: t.TempDir(), keys: token.Generate(time.Now()), change: o.change}
 	if o.upstream != nil {
 		if o.upstream.Zone == nil {
 			o.upstream.Zone = zoneOfPractice
@@ -128,7 +128,7 @@ func newPractice(t testing.TB, o practiceOptions) *practice {
 }
 
 // start opens the files and runs the engine.
-func (p *practice) start() {
+func (p *testPractice) start() {
 	p.t.Helper()
 	ctx := context.Background()
 	enginetest.Empty(p.t, filepath.Join(p.dir, "holdfast.db"))
@@ -172,7 +172,7 @@ func (p *practice) start() {
 }
 
 // end stops everything and checks what is left.
-func (p *practice) end() {
+func (p *testPractice) end() {
 	p.t.Helper()
 	p.stop()
 	if err := p.store.Check(context.Background()); err != nil {
@@ -181,7 +181,7 @@ func (p *practice) end() {
 	p.close()
 }
 
-func (p *practice) close() {
+func (p *testPractice) close() {
 	p.t.Helper()
 	if err := errors.Join(p.holds.Close(), p.queue.Close(), p.store.Close()); err != nil {
 		p.t.Error(err)
@@ -189,14 +189,14 @@ func (p *practice) close() {
 }
 
 // restart stops whatever runs, in the middle of it, and starts anew on the same files.
-func (p *practice) restart() {
+func (p *testPractice) restart() {
 	p.t.Helper()
 	p.end()
 	p.start()
 }
 
 // restartOften is restart without reading the whole database each time, for stories that are long.
-func (p *practice) restartOften() {
+func (p *testPractice) restartOften() {
 	p.t.Helper()
 	p.stop()
 	p.close()
@@ -206,15 +206,15 @@ func (p *practice) restartOften() {
 var agentKey = record.Principal{KeyID: "agent-key", Scope: store.ScopeAgent}
 
 // slotAt is a start n half hours after tomorrow's midnight in the practice.
-func (p *practice) slotAt(n int) time.Time {
+func (p *testPractice) slotAt(n int) time.Time {
 	y, m, d := time.Now().In(zoneOfPractice).Date()
 	return time.Date(y, m, d+1, 0, 0, 0, 0, zoneOfPractice).Add(time.Duration(n) * 30 * time.Minute).UTC()
 }
 
 // wish is a booking of slot n in the first chair for patient n, with a token of its own.
-func (p *practice) wish(n int) agent.BookRequest { return p.wishFor(n, 0, p.slotAt(n)) }
+func (p *testPractice) wish(n int) agent.BookRequest { return p.wishFor(n, 0, p.slotAt(n)) }
 
-func (p *practice) wishFor(patient, chair int, start time.Time) agent.BookRequest {
+func (p *testPractice) wishFor(patient, chair int, start time.Time) agent.BookRequest {
 	p.t.Helper()
 	signed, _, err := p.keys.IssueBookingAuth("session", patientGUID(patient), time.Now())
 	if err != nil {
@@ -230,7 +230,7 @@ func (p *practice) wishFor(patient, chair int, start time.Time) agent.BookReques
 	}
 }
 
-func (p *practice) ask(b agent.BookRequest) agent.Answer {
+func (p *testPractice) ask(b agent.BookRequest) agent.Answer {
 	p.t.Helper()
 	a, err := p.Agent.Book(context.Background(), agentKey, b)
 	if err != nil {
@@ -240,7 +240,7 @@ func (p *practice) ask(b agent.BookRequest) agent.Answer {
 }
 
 // bookings are all appointments here.
-func (p *practice) bookings() []store.Appointment {
+func (p *testPractice) bookings() []store.Appointment {
 	p.t.Helper()
 	var all []store.Appointment
 	for cursor := ""; ; {
@@ -256,7 +256,7 @@ func (p *practice) bookings() []store.Appointment {
 }
 
 // booking is the one appointment there is.
-func (p *practice) bookingOf() store.Appointment {
+func (p *testPractice) bookingOf() store.Appointment {
 	p.t.Helper()
 	all := p.bookings()
 	if len(all) != 1 {
@@ -266,7 +266,7 @@ func (p *practice) bookingOf() store.Appointment {
 }
 
 // until waits in virtual time, at most for limit, until ok.
-func (p *practice) until(limit time.Duration, what string, ok func() bool) {
+func (p *testPractice) until(limit time.Duration, what string, ok func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(limit); !ok(); {
 		if time.Now().After(end) {
@@ -281,7 +281,7 @@ func (p *practice) until(limit time.Duration, what string, ok func() bool) {
 }
 
 // settled reports whether nothing is on its way any more.
-func (p *practice) settled() bool {
+func (p *testPractice) settled() bool {
 	n, err := p.queue.Counts(context.Background())
 	if err != nil {
 		p.t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 
 // bookWhileCut books n cleanings of new patients on the booking page while the practice-management system is unreachable, and returns a
 // copy of the data directory from after that, as a machine snapshot has it.
-func (p *practice) bookWhileCut(n int) (snapshot string) {
+func (p *testPractice) bookWhileCut(n int) (snapshot string) {
 	p.t.Helper()
 	p.line.set(true, false)
 	for i := range n {

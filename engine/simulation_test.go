@@ -42,7 +42,7 @@ func TestSimulation(t *testing.T) {
 		p := newPractice(t, practiceOptions{specialists: chairs, upstream: &upstreamtest.Options{
 			WritesPerMinute: 5, Decide: func(c upstreamtest.Call) upstreamtest.Step { return fate(r, c) },
 		}})
-		s := &simulation{practice: p, chairs: chairs, first: p.slotAt(48 * 30), accepted: map[string]bool{}, from: map[string]place{}} // a month ahead: nothing becomes too late
+		s := &simulation{testPractice: p, chairs: chairs, first: p.slotAt(48 * 30), accepted: map[string]bool{}, from: map[string]place{}} // a month ahead: nothing becomes too late
 		// Those who ring up share one chance, apart from the upstream's, which is drawn under its lock.
 		rnd := rand.New(rand.NewPCG(*simulationSeed, 3))
 		for n := range bookings {
@@ -94,7 +94,7 @@ func fate(r *rand.Rand, c upstreamtest.Call) upstreamtest.Step {
 }
 
 type simulation struct {
-	*practice
+	*testPractice
 	chairs int
 	first  time.Time // the first slot that is booked
 	calls  sync.WaitGroup

@@ -15,6 +15,7 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -47,7 +48,7 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 	}
 	o := engine.Options{
 		Store: db, Holds: live, Queue: queue, AdminKey: adminKey, Logger: logger, Upstream: client, Pacer: pacer,
-		Outbound: outbound.Limits{RetryDelay: 10 * time.Millisecond, Backoff: 100 * time.Millisecond, Quarantine: 50 * time.Millisecond, MaxAttempts: 2},
+		Outbound: outbound.Limits{Backoff: 100 * time.Millisecond, Quarantine: 50 * time.Millisecond, MaxAttempts: 2}, Practice: practice.Limits{RetryDelay: 10 * time.Millisecond},
 	}
 	for _, c := range change {
 		c(&o)

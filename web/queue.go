@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/outbound"
+	"holdfast/engine/upstream"
 	"holdfast/store"
 )
 
@@ -22,18 +23,20 @@ type operationJSON struct {
 	CreatedAt     string  `json:"createdAt"`
 	NextRetryAt   *string `json:"nextRetryAt"` // null unless it waits
 	FinishedAt    string  `json:"finishedAt,omitempty"`
-	LastError     *string `json:"lastError"` // null if there was none, or it is done all the same
-	StartTime     string  `json:"startTime,omitempty"`
+	LastError     *string `json:"lastError"`           // null if there was none, or the operation completed anyway
+	StartTime     string  `json:"startTime,omitempty"` // in clinic time, "11/23/2026 10:00 AM"
 	SlotStartDate string  `json:"slotStartDate,omitempty"`
 	AppointmentID string  `json:"appointmentId,omitempty"`
 	ChildName     *string `json:"childName,omitempty"` // for the front desk
 }
 
-func operationOf(o *outbound.QueuedOperation, names bool) operationJSON {
+func operationOf(o *outbound.QueuedOperation, zone *time.Location, names bool) operationJSON {
 	j := operationJSON{
 		ID: o.ID, Kind: string(o.Kind), Status: string(o.Status), NeedsReview: o.NeedsReview, Attempts: o.Attempts, MaxAttempts: o.MaxAttempts,
-		CreatedAt: httpTime(o.CreatedAt), FinishedAt: optionalTime(o.FinishedAt), StartTime: o.StartTime, AppointmentID: o.AppointmentID,
-		SlotStartDate: optionalTime(o.Operation.StartTime),
+		CreatedAt: httpTime(o.CreatedAt), FinishedAt: optionalTime(o.FinishedAt), AppointmentID: o.AppointmentID, SlotStartDate: optionalTime(o.StartTime),
+	}
+	if !o.StartTime.IsZero() {
+		j.StartTime = upstream.FormatTime(o.StartTime, zone)
 	}
 	if !o.NextRetryAt.IsZero() {
 		next := o.NextRetryAt.UTC().Format(time.RFC3339)
@@ -91,7 +94,7 @@ func (s *Server) queueStatus(c *call) error {
 	}
 	list := make([]operationJSON, len(status.Operations))
 	for i := range status.Operations {
-		list[i] = operationOf(&status.Operations[i], f.Names)
+		list[i] = operationOf(&status.Operations[i], s.engine.Clinic.Zone(), f.Names)
 	}
 	n := status.OperationCounts
 	return c.json(http.StatusOK, struct {
@@ -155,5 +158,5 @@ func (c *call) sayOperation() error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]any{"ok": true, "operation": operationOf(&o, c.seesNames())})
+	return c.json(http.StatusOK, map[string]any{"ok": true, "operation": operationOf(&o, c.engine.Clinic.Zone(), c.seesNames())})
 }

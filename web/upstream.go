@@ -39,9 +39,8 @@ type closureJSON struct {
 }
 
 func (s *Server) upstreamStatus(c *call) error {
-	limits := s.engine.Outbound.Options.Limits
-	configured := s.engine.Outbound.Options.Upstream != nil
-	since, why := s.engine.Opening.Failed()
+	limits, configured := s.engine.Practice.Options.Limits, s.engine.Practice.IsConnected()
+	since, why := s.engine.Practice.OpeningsFailed()
 	answer := upstreamStatusJSON{
 		Configured: configured,
 		Openings: openingsJSON{

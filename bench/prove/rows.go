@@ -275,7 +275,7 @@ var rows = []row{
 var unasked = &bug{
 	says: `is there \d times|upstream there are [2-9], want [01]`,
 	lines: []planted.Bug{
-		{In: "outbound.Outbound.deliverWrite", Old: `patient != "" && (op.Unknown || out.mayBeWritten(op, &p))`, Wrong: "false"},
+		{In: "practice.Practice.attemptWrite", Old: `patient != "" && (op.Unknown || pr.mayBeWritten(op, &p))`, Wrong: "false"},
 	},
 }
 

@@ -27,8 +27,8 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
-	"holdfast/engine/opening"
 	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/record"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
@@ -44,7 +44,7 @@ type Agent struct {
 	clinic   *clinic.Clinic
 	booking  *booking.Booking
 	outbound *outbound.Outbound
-	openings *opening.Openings
+	practice *practice.Practice
 	options  Options
 
 	lookups lookups
@@ -58,7 +58,7 @@ type Options struct {
 	Clinic   *clinic.Clinic
 	Booking  *booking.Booking
 	Outbound *outbound.Outbound
-	Openings *opening.Openings
+	Practice *practice.Practice
 
 	AllowLegacy  bool // a bare patientGUID books, without a token
 	DebugReplies bool // answers carry _debug
@@ -68,7 +68,7 @@ type Options struct {
 func New(o Options) *Agent {
 	return &Agent{
 		lookups: lookups{pacer: upstream.NewPacer(lookupSpacing)},
-		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, openings: o.Openings, options: o,
+		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, practice: o.Practice, options: o,
 	}
 }
 
@@ -143,7 +143,7 @@ const (
 // answer.
 func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (Answer, error) {
 	now := time.Now()
-	deadline := now.Add(ag.outbound.Options.AgentBound)
+	deadline := now.Add(ag.practice.Options.AgentBound)
 	received := b.PatientGUID
 	method, session, err := ag.authorizeBooking(ctx, p.KeyID, &b, now)
 	answer := func(a Answer) (Answer, error) {
@@ -173,7 +173,7 @@ func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (A
 	}
 	a, f, err := ag.fenceSlot(ctx, p, &b, slot, session.Patient)
 	if err == nil && f.direct() {
-		return answer(ag.agentAttempted(ctx, slot, a, f, ag.outbound.TryNow(f.call.Operation, deadline)))
+		return answer(ag.agentAttempted(ctx, slot, a, f, ag.practice.TryNow(f.call.Operation, deadline)))
 	}
 	if err == nil {
 		return answer(ag.agentBooked(&a, b.Note != ""))
@@ -254,7 +254,7 @@ func (slot *agentSlot) checkLength(e *Agent) error {
 
 // upstreamDecides reports whether opening hours are the upstream's to know.
 func (ag *Agent) upstreamDecides(slot *agentSlot) bool {
-	return ag.outbound.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" && slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
+	return ag.practice.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" && slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
 }
 
 // offeredSlot is the slot of a bookingToken.

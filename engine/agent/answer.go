@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/record"
 	"holdfast/engine/upstream"
 	"holdfast/store"
@@ -20,7 +21,7 @@ func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 }
 
 // agentAttempted is the answer to a booking that was tried upstream.
-func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence, r outbound.Attempted) Answer {
+func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence, r practice.Attempted) Answer {
 	debug := &Debug{Attempts: r.Attempts, SpacingWait: r.Waited, NoteResult: r.NoteResult, LastError: r.Detail}
 	var answer Answer
 	switch {
@@ -33,7 +34,7 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 			answer.Message = "Appointment successfully created"
 		}
 	case r.End == outbound.Refused && (r.Reason == upstream.SlotTaken || r.Reason == upstream.AlreadyBooked):
-		answer = ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The practice system refused the slot: it is not available.", time.Now().Add(outbound.CallReserve))
+		answer = ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The practice system refused the slot: it is not available.", time.Now().Add(practice.CallReserve))
 	case r.End == outbound.Refused && r.Reason == upstream.PatientUnknown:
 		ag.forgetPatient(ctx, a.UpstreamPatientID)
 		answer = Answer{
@@ -53,7 +54,7 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 // agentQueued is the answer to a booking that the queue delivers.
 func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string) Answer {
 	if errorType == "" {
-		errorType = outbound.ErrorRateLimitedQueued
+		errorType = practice.ErrorRateLimitedQueued
 	}
 	return Answer{
 		Outcome: Queued, ErrorType: errorType, OperationID: operationID,
@@ -131,16 +132,16 @@ func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 			Guidance: ag.guide(sayFailed, a.SlotStart),
 		}
 	}
-	id, errorType := "", outbound.ErrorRateLimitedQueued
+	id, errorType := "", practice.ErrorRateLimitedQueued
 	if list, err := ag.store.Deliveries(ctx, a.ID); err == nil {
 		for _, d := range list {
-			if d.Channel == "upstream" && d.Notice == outbound.NoticeOf(store.UpstreamBook) {
+			if d.Channel == "upstream" && d.Notice == practice.NoticeOf(store.UpstreamBook) {
 				id = d.OperationID
 			}
 		}
 	}
 	if op, err := ag.bookingOperation(ctx, id); err == nil && (op.Unknown || op.NeedsReview) {
-		errorType = outbound.ErrorUnknownQueued
+		errorType = practice.ErrorUnknownQueued
 	}
 	answer := ag.agentQueued(a, id, errorType)
 	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed { // failed: a later move of it
@@ -171,9 +172,9 @@ func (ag *Agent) Operation(ctx context.Context, id string) (Operation, error) {
 	}
 	answer := Operation{Status: op.Status, NeedsReview: op.NeedsReview}
 	say := sayStillQueued
-	answer.ErrorType = outbound.ErrorRateLimitedQueued
+	answer.ErrorType = practice.ErrorRateLimitedQueued
 	if op.Unknown {
-		answer.ErrorType = outbound.ErrorUnknownQueued
+		answer.ErrorType = practice.ErrorUnknownQueued
 	}
 	switch {
 	case a.Status == store.Cancelled:

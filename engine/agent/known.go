@@ -87,7 +87,7 @@ func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits 
 		for i := range list {
 			// A booking that was refused may have been so because nobody knew its patient.
 			a := &list[i]
-			there := ag.outbound.Options.Upstream == nil || a.UpstreamID != "" || a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamPending
+			there := ag.practice.Options.Upstream == nil || a.UpstreamID != "" || a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamPending
 			if !there || a.UpstreamPatientID == "" || !fits(a) {
 				continue
 			}

@@ -37,10 +37,10 @@ func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, dea
 		return "", "", nil
 	}
 	var list []upstream.KnownPatient
-	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.outbound.Options.AgentBound/2))
+	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.practice.Options.AgentBound/2))
 	defer cancel()
 	found := ag.ask(ctx, deadline, func() (err error) {
-		list, err = ag.outbound.Options.Upstream.FindPatients(ctx, r.FirstName, r.LastName)
+		list, err = ag.practice.Options.Upstream.FindPatients(ctx, r.FirstName, r.LastName)
 		return err
 	})
 	if !found {
@@ -69,7 +69,7 @@ func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, dea
 	for i := range list {
 		p := &list[i]
 		found := ag.ask(ctx, deadline, func() (err error) {
-			known, err := ag.outbound.Options.Upstream.PatientInformation(ctx, p.GUID)
+			known, err := ag.practice.Options.Upstream.PatientInformation(ctx, p.GUID)
 			p.Phone, p.Email = known.Phone, known.Email
 			return err
 		})
@@ -101,10 +101,10 @@ func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string)
 
 // knownThereBy is the patient of a GUID and date of birth as the practice system has them.
 func (ag *Agent) knownThereBy(ctx context.Context, guid string, born, deadline time.Time) (known upstream.KnownPatient, found bool) {
-	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.outbound.Options.AgentBound/2))
+	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.practice.Options.AgentBound/2))
 	defer cancel()
 	found = ag.ask(ctx, deadline, func() (err error) {
-		known, err = ag.outbound.Options.Upstream.PatientInformation(ctx, guid)
+		known, err = ag.practice.Options.Upstream.PatientInformation(ctx, guid)
 		return err
 	})
 	return known, found && !known.BirthDate.IsZero() && known.BirthDate.Equal(born)
@@ -113,10 +113,10 @@ func (ag *Agent) knownThereBy(ctx context.Context, guid string, born, deadline t
 // ask puts one question to the practice system, if there is one and its turn comes in time, and reports whether it was
 // answered. A vendor that does not let patients be looked up is left alone for a while.
 func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() error) bool {
-	if ag.outbound.Options.Upstream == nil || time.Now().UnixMilli() < ag.lookups.retired.Load() {
+	if ag.practice.Options.Upstream == nil || time.Now().UnixMilli() < ag.lookups.retired.Load() {
 		return false
 	}
-	if err := ag.lookups.pacer.Wait(ctx, time.Until(deadline.Add(-ag.outbound.Options.AgentBound/2))); err != nil {
+	if err := ag.lookups.pacer.Wait(ctx, time.Until(deadline.Add(-ag.practice.Options.AgentBound/2))); err != nil {
 		return false
 	}
 	err := question()

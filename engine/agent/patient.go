@@ -49,7 +49,7 @@ const (
 // bookingAuthToken for the GUID. The same person said again is the same patient with a new token. *ValidationError.
 func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (PatientAnswer, error) {
 	now := time.Now()
-	deadline := now.Add(ag.outbound.Options.AgentBound)
+	deadline := now.Add(ag.practice.Options.AgentBound)
 	born, err := r.normalize(store.DateOf(now.In(ag.clinic.Zone())))
 	if err != nil {
 		return PatientAnswer{}, err
@@ -102,7 +102,7 @@ func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (P
 // it again who cannot know what became of it: not after this node was killed, nor at another one meanwhile. The answer is not nil
 // if there is no patient.
 func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline time.Time, gone string, names []string) (string, *PatientAnswer, error) {
-	if ag.outbound.Options.Upstream == nil {
+	if ag.practice.Options.Upstream == nil {
 		return newGUID(), nil, nil
 	}
 	there, found, err := ag.begin(ctx, now, gone, names)
@@ -199,10 +199,10 @@ func (ag *Agent) setPatientNow(ctx context.Context, deadline time.Time, n upstre
 	// The request may be given up by its caller; the call may not, or nobody would know what became of it.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
-	guid, err := ag.outbound.Options.Upstream.SetPatient(ctx, n)
+	guid, err := ag.practice.Options.Upstream.SetPatient(ctx, n)
 	if upstream.ClassOf(err) == upstream.RateLimited {
-		timed.Sleep(ctx, min(ag.outbound.Options.Limits.RetryDelay, ag.outbound.Options.AgentBound/2), nil)
-		guid, err = ag.outbound.Options.Upstream.SetPatient(ctx, n)
+		timed.Sleep(ctx, min(ag.practice.Options.Limits.RetryDelay, ag.practice.Options.AgentBound/2), nil)
+		guid, err = ag.practice.Options.Upstream.SetPatient(ctx, n)
 	}
 	return guid, err
 }

@@ -11,8 +11,7 @@ import (
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
-	"holdfast/engine/opening"
-	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/record"
 	"holdfast/engine/upstream"
 	"holdfast/store"
@@ -63,7 +62,7 @@ func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 		return Slots{}, err
 	}
 	var found []offer
-	if ag.outbound.Options.Upstream != nil && t.UpstreamTypeID != "" {
+	if ag.practice.Options.Upstream != nil && t.UpstreamTypeID != "" {
 		found, err = ag.upstreamOffers(ctx, s, t, &r)
 		if noAnswer := new(upstream.Error); errors.As(err, &noAnswer) {
 			return Slots{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: ag.guide(sayUnreachable, time.Time{})}, nil
@@ -181,14 +180,14 @@ const maxOfferMinutes = 24 * 60
 
 // upstreamOffers lists what the upstream offers, less what is booked or held here.
 func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
-	question, columns := opening.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
+	question, columns := practice.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
 	if len(columns) == 0 || !t.Active {
 		return nil, nil
 	}
 	question.Morning, question.Afternoon = r.PartOfDay == "morning", r.PartOfDay == "afternoon"
-	bounded, cancel := context.WithTimeout(ctx, ag.outbound.Options.AgentBound-outbound.CallReserve)
+	bounded, cancel := context.WithTimeout(ctx, ag.practice.Options.AgentBound-practice.CallReserve)
 	defer cancel()
-	listed, asked, err := ag.openings.Ask(bounded, question, columns)
+	listed, asked, err := ag.practice.AskOpenings(bounded, question, columns)
 	if err != nil {
 		return nil, err
 	}

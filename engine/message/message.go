@@ -68,18 +68,34 @@ type Options struct {
 	Keys      *token.Keys // seal the password of the mail server
 }
 
-// New returns a Messages, and makes it what outbound delivers mail and webhooks by. Without a queue nobody is told.
+// New returns a Messages. Without a queue it sends no notices.
 func New(o Options) *Messages {
 	ms := &Messages{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, transport: o.Transport}
 	ms.Server = newMailServer(ms, o.Transport.Mailer, o.Keys)
 	if !o.Outbound.HasQueue() {
 		ms.transport.Mailer, ms.transport.Hooks = nil, nil
 	}
+	return ms
+}
+
+// Delivery returns how package outbound delivers emails and webhooks. It has no Attempt if this clinic sends none of that kind.
+func (ms *Messages) Delivery(kind store.OperationKind) outbound.Delivery {
+	switch {
+	case kind == store.Email && ms.transport.Mailer != nil:
+		return outbound.Delivery{Attempt: ms.deliverMail, OnTheDay: isReminder}
+	case kind == store.Webhook && ms.transport.Hooks != nil:
+		return outbound.Delivery{Attempt: ms.deliverHook, Awake: ms.hookRests.wakeAll}
+	}
+	return outbound.Delivery{}
+}
+
+// Operations returns the emails and webhooks that a change requires.
+func (ms *Messages) Operations(c *booking.Change) (calls []booking.Promise) {
 	if ms.transport.Mailer != nil {
-		o.Outbound.Deliver(store.Email, outbound.Delivery{Attempt: ms.deliverMail, OnTheDay: isReminder}, ms.mailCalls)
+		calls = ms.mailCalls(c)
 	}
 	if ms.transport.Hooks != nil {
-		o.Outbound.Deliver(store.Webhook, outbound.Delivery{Attempt: ms.deliverHook, Awake: ms.hookRests.wakeAll}, ms.hookCalls)
+		calls = append(calls, ms.hookCalls(c)...)
 	}
-	return ms
+	return calls
 }

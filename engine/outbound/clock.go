@@ -77,7 +77,7 @@ func (out *Outbound) heedClock(ctx context.Context) {
 // shiftWaits moves the end of every wait by what the clock was set by.
 func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 	before := out.Now().Add(-by)
-	return out.eachPending(ctx, func(op store.Operation) error {
+	return out.EachPending(ctx, func(op store.Operation) error {
 		due := !op.NextAttemptAt.After(before)
 		if out.Outbox.Claimed(op.ID) || by > 0 && due || out.onTheDay(&op) {
 			return nil
@@ -92,6 +92,6 @@ func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 
 // onTheDay reports whether op waits for an instant of the calendar and not for a while.
 func (out *Outbound) onTheDay(op *store.Operation) bool {
-	asked := out.deliver[op.Kind].OnTheDay
+	asked := out.delivery(op.Kind).OnTheDay
 	return asked != nil && op.AttemptedAt.IsZero() && asked(op)
 }

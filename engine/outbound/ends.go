@@ -14,11 +14,14 @@ type ends [6]struct{ delivered, missed, failed atomic.Uint64 }
 type Ends struct {
 	Kind      store.OperationKind
 	Delivered uint64 // operations that took effect
-	Missed    uint64 // attempts that did not, or of which nobody knows; most are tried again
-	Failed    uint64 // operations that failed for good
+	Missed    uint64 // attempts that did not, or whose outcome is unknown; most are repeated
+	Failed    uint64 // operations that failed permanently
 }
 
-// count takes in how one attempt ended and what it made of its operation.
+// CountEnd counts an attempt that was made and recorded outside a lane.
+func (out *Outbound) CountEnd(op *store.Operation, how Ending) { out.ends.count(op, how) }
+
+// count counts the end of one attempt, and of its operation if that has ended.
 func (e *ends) count(op *store.Operation, how Ending) {
 	i := slices.Index(store.Kinds(), op.Kind)
 	if i < 0 || i >= len(e) {

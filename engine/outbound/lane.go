@@ -5,9 +5,7 @@ import (
 	"errors"
 	"time"
 
-	"holdfast/engine/booking"
 	"holdfast/engine/timed"
-	"holdfast/engine/upstream"
 	"holdfast/store"
 )
 
@@ -31,32 +29,17 @@ func newLanes() []*lane {
 	}
 }
 
-// prepareOutbound says how each kind of operation is delivered.
-func (out *Outbound) prepareOutbound() {
-	out.Queue, out.queueReady, out.directs = out.Options.Queue, make(chan struct{}), make(chan *direct)
-	out.deliver = make(map[store.OperationKind]Delivery)
-	out.asks = upstream.NewPacer(out.Options.Pacer.Spacing())
-	out.ShareLine(out.Options.Pacer, "upstream")
-	out.ShareLine(out.asks, "upstream.lookups")
-	if out.Options.Upstream != nil {
-		write := Delivery{Attempt: out.deliverWrite, Ended: out.upstreamEnded, PromisedOn: true}
-		out.deliver[store.UpstreamBook], out.deliver[store.UpstreamReschedule] = write, write
-		out.deliver[store.UpstreamCancel] = Delivery{Attempt: out.deliverCancel, Ended: out.upstreamEnded, PromisedOn: true}
-		out.deliver[store.UpstreamComment] = Delivery{Attempt: out.deliverComment}
-	}
-}
-
-// Work is what keeps outbound calls going: the relay, a worker for each place in a lane, and direct attempts.
+// Work returns the functions that deliver operations: the relay, and the workers of each lane.
 func (out *Outbound) Work() []func(context.Context) {
 	if out.Queue == nil {
 		return nil
 	}
-	work := []func(context.Context){out.relayOperations, out.saveOutcomes, out.pruneQueue, out.runDirects, out.watchClock}
+	work := []func(context.Context){out.relayOperations, out.saveOutcomes, out.pruneQueue, out.watchClock}
 	if out.Options.Shared {
 		work = append(work, out.watchQueue)
 	}
 	for _, l := range newLanes() {
-		if _, ok := out.deliver[l.kinds[0]]; !ok {
+		if out.delivery(l.kinds[0]).Attempt == nil {
 			continue
 		}
 		out.lanes = append(out.lanes, l)
@@ -85,13 +68,13 @@ func (out *Outbound) laneOf(kind store.OperationKind) *lane {
 	return nil
 }
 
-// WakeFor ends the rest of whatever delivers a kind: a person wants it tried now.
+// WakeFor ends the rest of the lane that delivers a kind, because a person wants an attempt now.
 func (out *Outbound) WakeFor(kind store.OperationKind) {
 	if l := out.laneOf(kind); l != nil {
 		l.rest.End()
 		l.wakeUps.wake()
 	}
-	if awake := out.deliver[kind].Awake; awake != nil {
+	if awake := out.delivery(kind).Awake; awake != nil {
 		awake()
 	}
 }
@@ -143,13 +126,13 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 		return nil
 	}
 	if out.Outbox.Claimed(op.ID) {
-		out.settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(time.Second)})
+		out.Settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(time.Second)})
 		return nil
 	}
 	known, promised, err := out.FindPromise(ctx, op.ID)
 	switch {
 	case err != nil:
-		out.settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(10 * time.Second), Detail: Unread(ctx)})
+		out.Settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(10 * time.Second), Detail: Unread(ctx)})
 		return nil
 	case !promised: // its end was recorded, and the process stopped before the queue was told; or it was given up
 		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.Now(), time.Time{}, false
@@ -161,16 +144,16 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 	}
 	o := out.attempt(ctx, &op)
 	switch {
-	case o.End == Unreachable, o.End == unknown && out.doubt.Load() > 1: // one write more that nobody knows of would be no use
+	case o.End == Unreachable, o.Rest:
 		if l.rest.Begin(time.Now(), out.Options.Limits.Backoff) {
 			out.log.Warn("deliveries suspended; retrying", "kind", op.Kind, "reason", o.Detail)
 		}
-	case o.End != Deferred && o.End != NotNeeded && o.End != lookupFailed && o.End != unknown: // those have not seen the far side at work
+	case o.End != Deferred && o.End != NotNeeded && o.End != LookupFailed && o.End != Unknown: // those say nothing about the remote server
 		if l.rest.End() {
 			out.log.Info("deliveries resumed", "kind", op.Kind)
 		}
 	}
-	out.settle(ctx, op, o)
+	out.Settle(ctx, op, o)
 	if o.End == Unreachable {
 		return out.giveUpLate(ctx, l)
 	}
@@ -178,32 +161,31 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 }
 
 func (out *Outbound) attempt(ctx context.Context, op *store.Operation) Outcome {
+	d := out.delivery(op.Kind)
 	switch {
 	case op.Result != "": // it took effect, and that could not be recorded
 		return Outcome{End: Delivered, Result: op.Result}
-	case expired(op, out.Now()):
-		return Outcome{End: Refused, Detail: tooLateFor(op)}
+	case d.expired(op, out.Now()):
+		return Outcome{End: Refused, Detail: d.tooLateFor(op)}
 	}
-	return out.deliver[op.Kind].Attempt(ctx, op)
+	return d.Attempt(ctx, op)
 }
 
-const tooLateDetail = "too late to deliver: the appointment is about to start"
-
-func tooLate(op *store.Operation, now time.Time) bool {
+// IsTooLate reports whether the deadline of op is over.
+func IsTooLate(op *store.Operation, now time.Time) bool {
 	return !op.Deadline.IsZero() && !now.Before(op.Deadline)
 }
 
-// expired reports whether op is too late and can end without being asked after: an upstream write of unknown outcome
-// cannot, a mail or a webhook always can.
-func expired(op *store.Operation, now time.Time) bool {
-	return tooLate(op, now) && !(op.Unknown && booking.ChannelOf(op.Kind) == "upstream")
+// expired reports whether op is too late and can end without an attempt. An operation of unknown outcome that LooksUp must look it up first.
+func (d Delivery) expired(op *store.Operation, now time.Time) bool {
+	return IsTooLate(op, now) && !(op.Unknown && d.LooksUp)
 }
 
-// tooLateFor says why op is given up, with what stood in its way.
-func tooLateFor(op *store.Operation) string {
+// tooLateFor returns the reason for people why op ends at its deadline, with its last error.
+func (d Delivery) tooLateFor(op *store.Operation) string {
 	switch {
-	case booking.ChannelOf(op.Kind) == "upstream":
-		return tooLateDetail
+	case d.TooLate != "":
+		return d.TooLate
 	case op.LastError == "":
 		return "it could not be delivered in time"
 	}
@@ -212,16 +194,16 @@ func tooLateFor(op *store.Operation) string {
 
 // giveUpLate ends what became too late while its lane rests: a lane that works sees it by itself.
 func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
-	return out.eachPending(ctx, func(op store.Operation) error {
-		if out.laneOf(op.Kind) == l && expired(&op, out.Now()) {
-			out.settle(ctx, op, Outcome{End: Refused, Detail: tooLateFor(&op)})
+	return out.EachPending(ctx, func(op store.Operation) error {
+		if d := out.delivery(op.Kind); out.laneOf(op.Kind) == l && d.expired(&op, out.Now()) {
+			out.Settle(ctx, op, Outcome{End: Refused, Detail: d.tooLateFor(&op)})
 		}
 		return nil
 	})
 }
 
-// eachPending calls do with every operation of the queue that waits, by id, until it fails. do may change the operation.
-func (out *Outbound) eachPending(ctx context.Context, do func(store.Operation) error) error {
+// EachPending calls do with every pending operation of the queue, by id, until do returns an error. do may change the operation.
+func (out *Outbound) EachPending(ctx context.Context, do func(store.Operation) error) error {
 	const page = 500
 	for after := ""; ; {
 		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: page})

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"holdfast/engine/timed"
-	"holdfast/engine/upstream"
 	"holdfast/store"
 )
 
@@ -24,37 +23,6 @@ const (
 	// how old that is at the least, and lookBack at the most: what is older yet is found by reconcile.
 	lookEvery, lookAge, lookBack = 15 * time.Second, 30 * time.Second, 10 * time.Minute
 )
-
-// Pace takes a turn in a line that all nodes share, Again repeats the last one, and Return gives one back; see upstream.Line.
-type Pace struct {
-	Reserve func(ctx context.Context, name string, spacing, most time.Duration) (wait time.Duration, turn int64, err error)
-	Again   func(ctx context.Context, name string, spacing time.Duration, turn int64) (bool, error)
-	Return  func(ctx context.Context, name string, spacing time.Duration, turn int64) error
-}
-
-// ShareLine has a pacer take its turns from the line of a name, where the nodes share one.
-func (out *Outbound) ShareLine(p *upstream.Pacer, name string) {
-	if out.Options.Pace.Reserve == nil {
-		return
-	}
-	p.Share(upstream.Line{
-		Reserve: func(ctx context.Context, spacing, most time.Duration) (time.Duration, int64, error) {
-			wait, turn, err := out.Options.Pace.Reserve(ctx, name, spacing, most)
-			if err == nil && turn == 0 {
-				err = &upstream.LineError{Wait: wait}
-			}
-			return wait, turn, err
-		},
-		Again: func(ctx context.Context, spacing time.Duration, turn int64) (bool, error) {
-			return out.Options.Pace.Again(ctx, name, spacing, turn)
-		},
-		Return: func(ctx context.Context, spacing time.Duration, turn int64) {
-			if err := out.Options.Pace.Return(ctx, name, spacing, turn); err != nil {
-				out.log.Debug("turn not given back; it passes unused", "line", name, "error", err)
-			}
-		},
-	})
-}
 
 // watchQueue has the lanes look for what other nodes have queued, until ctx ends.
 func (out *Outbound) watchQueue(ctx context.Context) {
@@ -83,14 +51,6 @@ func (out *Outbound) tooSlow(ctx context.Context, tx store.Tx, op *store.Operati
 		}
 	}
 	return err == nil, err
-}
-
-// doubted is op with the doubt that an attempt of which nobody knows leaves, such as one of a node that is gone.
-func doubted(op *store.Operation, p *upstreamPayload) {
-	if op.Unknown && p.Step != "" && !p.Doubt {
-		p.Doubt = true
-		op.Payload = p.json()
-	}
 }
 
 // anothers reports whether err says that another node attempts the operation.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -16,22 +17,18 @@ import (
 
 // Limits are the times and limits of outbound calls; the zero value of each is its default.
 type Limits struct {
-	RetryDelay  time.Duration // before the one quick retry while an agent waits; default 5 s
 	Quarantine  time.Duration // how long a write of unknown outcome is left alone before it is looked up; default 90 s
 	Backoff     time.Duration // the base of store.Backoff; default 10 s
 	MaxAttempts int           // default 10
 	NoticeAge   time.Duration // how old a mail or a webhook may become before it is given up; default 24 h
-	Completed   int           // delivered operations that the queue keeps, whatever their age; default 10,000, weeks of a busy clinic
-
-	OpeningsEvery  time.Duration // how often the practice system's openings are fetched ahead; zero: never
-	OpeningsMaxAge time.Duration // how old they may become and still be believed; default 1 h
+	Completed   int           // the most delivered operations that the queue stores; default 10,000, which is weeks of a busy clinic
 }
 
 func (o Limits) WithDefaults() Limits {
 	for _, d := range []struct {
 		to    *time.Duration
 		value time.Duration
-	}{{&o.RetryDelay, 5 * time.Second}, {&o.Quarantine, 90 * time.Second}, {&o.Backoff, 10 * time.Second}, {&o.NoticeAge, 24 * time.Hour}, {&o.OpeningsMaxAge, time.Hour}} {
+	}{{&o.Quarantine, 90 * time.Second}, {&o.Backoff, 10 * time.Second}, {&o.NoticeAge, 24 * time.Hour}} {
 		if *d.to <= 0 {
 			*d.to = d.value
 		}
@@ -53,38 +50,53 @@ const (
 	NotNeeded                  // nothing is left to be done
 	Refused                    // it certainly did not, and the same call never will
 	Retryable                  // it certainly did not, and may another time
-	unknown                    // nobody knows
-	lookupFailed               // it was to be found out what became of an unknown one, and that failed
-	undecided                  // only a person can find it out
-	Unreachable                // the far side is not there: nothing was sent, and the others of the lane need not try
-	Deferred                   // it is not its turn yet; see outcome.at
+	Unknown                    // it is unknown whether it did
+	LookupFailed               // the look-up of an unknown outcome failed
+	Undecided                  // only a person can find out whether it did
+	Unreachable                // the remote server is unreachable: nothing was sent, and the lane rests
+	Deferred                   // it is not its turn yet; see Outcome.At
 )
 
-// maxLookups is how often an unknown outcome is looked up in vain before a person has to.
-const maxLookups = 3
+// MaxLookups is the number of failed look-ups of an unknown outcome after which a person must decide.
+const MaxLookups = 3
 
-// Outcome is what one attempt came to.
+// Outcome is the result of one attempt.
 type Outcome struct {
 	End    Ending
-	Detail string    // in words, for people; never personal data or a secret
-	Result string    // what the far side called it
-	At     time.Time // with later: when to try again
+	Detail string    // for people; it has no personal data and no secret
+	Result string    // the id that the remote server gave it
+	At     time.Time // with Deferred: the time of the next attempt
+	Rest   bool      // with Unknown: the lane rests, as with Unreachable
 }
 
 // Delivery is how one kind of operation is delivered.
 type Delivery struct {
-	// Attempt makes one Attempt at op, which is being processed, and may leave notes in op's payload.
+	// Attempt makes one attempt at op, which is being processed, and may store notes in op's payload. Nil: this clinic does not deliver
+	// operations of this kind.
 	Attempt func(ctx context.Context, op *store.Operation) Outcome
-	// Ended says what the end of op means to its appointment, in the transaction that records it. It may return a
-	// change to be recorded and announced. Nil where it means nothing.
+	// Ended applies the end of op to its appointment, in the transaction that records the end. It may return a change to be recorded and
+	// announced. Nil: nothing.
 	Ended func(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error)
-	// PromisedOn: what failed stays in the outbox until a person decides.
+	// PromisedOn: a failed operation remains in the outbox until a person decides.
 	PromisedOn bool
-	// Awake has what Attempt leaves alone tried again: a person wants it tried now. Nil where nothing is left alone.
+	// Awake ends the waits that Attempt imposes, because a person wants an attempt now. Nil: nothing.
 	Awake func()
-	// OnTheDay reports whether op, which was never attempted, waits for an instant of the calendar and not for a while: it stays
-	// where it is when the clock is set. Nil: none does.
+	// OnTheDay reports whether op, which was never attempted, waits for an instant of the calendar and not for a length of time. Then a
+	// change of the clock does not move it. Nil: none does.
 	OnTheDay func(op *store.Operation) bool
+	// LooksUp: Attempt looks up an unknown outcome, so the operation does not end at its deadline before that.
+	LooksUp bool
+	// TooLate is the reason for people why an operation ends at its deadline. Empty: its last error.
+	TooLate string
+	// Interrupted changes an operation whose attempt ended with its process, and which is due now. Nil: nothing.
+	Interrupted func(op *store.Operation)
+	// Forgotten changes an operation of the outbox whose copy in the queue was lost. Nil: nothing.
+	Forgotten func(op *store.Operation)
+	// Find returns the id that the remote server gave an operation, if a person has seen that it took effect. Nil: there is none.
+	Find func(ctx context.Context, op *store.Operation) string
+	// Reopened applies a person's retry to the appointment of op, in the transaction that reopens op. It may return a change to be
+	// recorded. Nil: nothing.
+	Reopened func(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor, now time.Time) (*booking.Change, error)
 }
 
 // advance is the state machine of an operation: what an outcome makes of one that is being processed, and the line for
@@ -121,19 +133,19 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 			return op, "failed"
 		}
 		pending(now.Add(store.Backoff(rules.Backoff, op.Attempts)))
-	case unknown:
+	case Unknown:
 		op.Unknown = true
 		op.Status, op.NextAttemptAt = store.OperationPending, now.Add(rules.Quarantine)
-	case lookupFailed:
+	case LookupFailed:
 		op.Lookups++
 		op.Attempts = max(0, op.Attempts-1)
-		if op.Lookups >= maxLookups {
+		if op.Lookups >= MaxLookups {
 			final(store.OperationFailed)
 			op.NeedsReview = true
 			return op, "failed"
 		}
 		op.Status, op.NextAttemptAt = store.OperationPending, now.Add(store.Backoff(rules.Backoff, op.Lookups))
-	case undecided:
+	case Undecided:
 		final(store.OperationFailed)
 		op.NeedsReview = true
 		return op, "failed"
@@ -160,11 +172,18 @@ func deliveryState(op *store.Operation) string {
 	return booking.DeliveryQueued
 }
 
-// settle makes an outcome durable and hands over what follows from it.
-func (out *Outbound) settle(ctx context.Context, op store.Operation, o Outcome) {
+// Settle records an outcome and gives the operations that follow from it to the queue.
+func (out *Outbound) Settle(ctx context.Context, op store.Operation, o Outcome) {
 	if _, c, _ := out.conclude(ctx, op, o, nil); c != nil { // without a step there is no error
 		out.Enqueue(c.Calls...)
 	}
+}
+
+// Conclude records an outcome as Settle does. It returns the operation after it, and the change that it made, if any. The caller must
+// enqueue the calls of the change.
+func (out *Outbound) Conclude(ctx context.Context, op store.Operation, o Outcome) (store.Operation, *booking.Change) {
+	op, c, _ := out.conclude(ctx, op, o, nil) // without a step there is no error
+	return op, c
 }
 
 // conclude makes an outcome durable: in the database first, with what it means to the appointment, then in the queue. It
@@ -207,7 +226,7 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 
 // end records the end of an operation in tx.
 func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how Ending, now time.Time) (*booking.Change, error) {
-	kind := out.deliver[op.Kind]
+	kind := out.delivery(op.Kind)
 	if late, err := out.tooSlow(ctx, tx, op, how); late || err != nil {
 		return nil, err
 	}
@@ -223,7 +242,7 @@ func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, 
 	if how == NotNeeded {
 		state = DeliveryNotNeeded
 	}
-	if err := putDelivery(ctx, tx, op, state, now); err != nil {
+	if err := PutDelivery(ctx, tx, op, state, now); err != nil {
 		return nil, err
 	}
 	if kind.Ended == nil {
@@ -237,8 +256,8 @@ func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, 
 	return c, out.booking.Record(ctx, tx, c)
 }
 
-// putDelivery says beside the appointment how far its operation is.
-func putDelivery(ctx context.Context, tx store.Tx, op *store.Operation, state string, now time.Time) error {
+// PutDelivery writes the state of an operation to the delivery log of its appointment.
+func PutDelivery(ctx context.Context, tx store.Tx, op *store.Operation, state string, now time.Time) error {
 	if op.AppointmentID == "" {
 		return nil
 	}
@@ -263,13 +282,13 @@ func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 	op.LastError, op.Result, op.Payload = ended.LastError, ended.Result, ended.Payload
 	op.Status, op.NextAttemptAt = store.OperationPending, now.Add(10*time.Second)
 	if ended.Status == store.OperationCompleted && op.Result == "" {
-		op.Result = doneWithoutName
+		op.Result = DoneWithoutName
 	}
 	return op
 }
 
-// doneWithoutName is the result of what was done and has no name of its own.
-const doneWithoutName = "done"
+// DoneWithoutName is the result of an operation that took effect and got no id from the remote server.
+const DoneWithoutName = "done"
 
 // keep stores an operation in the queue. A finished operation that was never in the queue is not added. The payload of a delivered
 // notice is dropped: no later call needs it, and it is most of the operation's size. If the write fails, it is retried until the
@@ -285,4 +304,21 @@ func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail
 		out.unsaved.wakeUps.wake()
 	}
 	out.ringLanes()
+}
+
+// Postpone stores in the queue that an operation, which its caller attempted outside the queue, has an unknown outcome. The lane takes it after
+// the wait.
+func (out *Outbound) Postpone(op store.Operation, wait time.Duration, detail string) {
+	ctx := context.Background()
+	out.heedClock(ctx)
+	op.Status, op.LastError, op.NextAttemptAt = store.OperationPending, detail, out.Now().Add(wait)
+	out.keep(ctx, op, "added", detail)
+}
+
+// Unread returns the reason for people why an attempt could not begin: its appointment was not read.
+func Unread(ctx context.Context) string {
+	if ctx.Err() != nil {
+		return "the server stopped before it was tried"
+	}
+	return "the database could not be read"
 }

@@ -31,11 +31,11 @@ func TestAdvance(t *testing.T) {
 		"again, the ninth time":          {func(o *store.Operation) { o.Attempts = 9 }, Outcome{End: Retryable}, pending, 9, 300 * time.Second, false, false},
 		"again, the last time":           {func(o *store.Operation) { o.Attempts = 10 }, Outcome{End: Retryable}, failed, 10, 0, false, false},
 		"again, near the deadline":       {func(o *store.Operation) { o.Deadline = now.Add(time.Minute) }, Outcome{End: Retryable}, pending, 3, time.Minute, false, false},
-		"unknown":                        {nil, Outcome{End: unknown}, pending, 3, 90 * time.Second, true, false},
-		"unknown, the last time":         {func(o *store.Operation) { o.Attempts = 10 }, Outcome{End: unknown}, pending, 10, 90 * time.Second, true, false},
-		"unseen once":                    {func(o *store.Operation) { o.Unknown = true }, Outcome{End: lookupFailed}, pending, 2, 20 * time.Second, true, false},
-		"unseen three times":             {func(o *store.Operation) { o.Unknown, o.Lookups = true, 2 }, Outcome{End: lookupFailed}, failed, 2, 0, true, true},
-		"nobody can know":                {nil, Outcome{End: undecided}, failed, 3, 0, false, true},
+		"unknown":                        {nil, Outcome{End: Unknown}, pending, 3, 90 * time.Second, true, false},
+		"unknown, the last time":         {func(o *store.Operation) { o.Attempts = 10 }, Outcome{End: Unknown}, pending, 10, 90 * time.Second, true, false},
+		"unseen once":                    {func(o *store.Operation) { o.Unknown = true }, Outcome{End: LookupFailed}, pending, 2, 20 * time.Second, true, false},
+		"unseen three times":             {func(o *store.Operation) { o.Unknown, o.Lookups = true, 2 }, Outcome{End: LookupFailed}, failed, 2, 0, true, true},
+		"cannot be found out":            {nil, Outcome{End: Undecided}, failed, 3, 0, false, true},
 		"nobody there":                   {nil, Outcome{End: Unreachable}, pending, 2, -time.Minute, false, false},
 		"not its turn":                   {nil, Outcome{End: Deferred, At: now.Add(time.Second)}, pending, 2, time.Second, false, false},
 		"known after all":                {func(o *store.Operation) { o.Unknown, o.NeedsReview = true, true }, Outcome{End: Delivered}, completed, 3, 0, false, false},
@@ -91,16 +91,6 @@ func TestNotesNameTheChild(t *testing.T) {
 	} {
 		if got := ChildOf(note); got != want {
 			t.Errorf("%q is about %q, want %q", note, got, want)
-		}
-	}
-}
-
-// Trying stops a quarter of an hour before the start, or half way to one that is nearer than that.
-func TestDeadline(t *testing.T) {
-	booked := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
-	for ahead, want := range map[time.Duration]time.Duration{24 * time.Hour: 24*time.Hour - 15*time.Minute, time.Hour: 45 * time.Minute, 10 * time.Minute: 5 * time.Minute} {
-		if got := deadlineOf(booked.Add(ahead), booked).Sub(booked); got != want {
-			t.Errorf("booked %s ahead: got %s, want %s", ahead, got, want)
 		}
 	}
 }

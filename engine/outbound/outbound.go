@@ -1,105 +1,118 @@
-// Package outbound is what is promised to the outside and told once. It knows the practice-management system; mail and webhooks
-// are delivered by package message, which says so with Deliver.
+// Package outbound is the queue of outbound calls. Each call is an operation: an upstream write, an email or a webhook. Packages practice and
+// message decide which operations a change requires, and make the attempts (Hooks).
 //
-// # A promise is kept
+// # Each operation is delivered once
 //
-// A promise commits with the change that makes it, as a row of the outbox, which stays until the operation is finished. The
-// relay copies it into the queue; a lane takes it from there, attempts it, and settles the outcome: in the database first,
-// with what it means to the appointment, and then in the queue. So the queue can be rebuilt from the outbox at any time,
-// and a crash anywhere in between loses nothing and tells nothing twice.
+// An operation commits with the change that requires it, as a row of the outbox. The row remains until the operation has ended. The relay
+// copies it into the queue. A lane takes it from there, has it attempted, and records the outcome: first in the database, with its effect
+// on the appointment, and then in the queue. So the queue can be rebuilt from the outbox at any time. A crash between two of these steps
+// loses no operation and delivers none twice.
 //
-// # Unknown is not failed
+// # An unknown outcome is not a failure
 //
-// The practice-management system has no idempotency key. An attempt is recorded before anything is sent. If its outcome is
-// not known (a time-out, a reset, half an answer) the operation waits out a quarantine and then asks whether the appointment
-// is there: adopted if so, written if not, and shown to a person where that cannot be found out. What could not be reached
-// is deferred and is no attempt; what was refused counts.
+// The queue records an attempt before it is made. If its outcome is unknown (a time-out, a reset, half an answer), the operation waits until
+// the quarantine is over. Its Delivery then finds out whether it took effect, or leaves it to a person. If the remote server is unreachable,
+// the operation is deferred, and that counts as no attempt. A refusal counts as one.
 //
 // # Where to read
 //
-//	outbox.go     promises, and the relay into the queue        lane.go          workers, one lane for each kind of far side
-//	operation.go  how an outcome changes an operation           direct.go        an attempt while an agent waits
-//	upstream*.go  the practice-management system                lookup.go        is it there?
-//	rollback.go   writes that only a later state of the data knows of
-//	rest.go       how long what is not there is left alone      ends.go          how many ended, and how
-//	unsaved.go    outcomes that the queue has not stored
-//	queue.go      what people see, decide and (retry.go) repeat clock.go         waits, when the clock is set
+//	outbox.go     the outbox, and the relay into the queue          lane.go     workers: one lane for each kind of remote server
+//	operation.go  how an outcome changes an operation               order.go    the order of the operations of one appointment
+//	rest.go       how long a lane rests if its server is not there  ends.go     counts of outcomes
+//	unsaved.go    outcomes that the queue has not stored            node.go     several nodes with one queue
+//	queue.go      what people see and decide; retry.go repeats      clock.go    waits, if the clock is set
+//	withdraw.go   operations of a change that is undone             compare.go  differences between outbox and queue
 package outbound
 
 import (
+	"context"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"holdfast/engine/booking"
-	"holdfast/engine/clinic"
-	"holdfast/engine/upstream"
 	"holdfast/store"
 )
 
-// Outbound keeps what is promised. It is safe for concurrent use.
+// Outbound delivers operations. It is safe for concurrent use.
 type Outbound struct {
 	store   store.Store
 	log     *slog.Logger
-	clinic  *clinic.Clinic
 	booking *booking.Booking
 	Options Options
 
-	Queue      store.Queue // nil: nothing is ever called
+	Queue      store.Queue // nil: no outbound call is made
 	Outbox     Outbox
 	unsaved    unsavedSet
-	started    time.Time     // what was promised before it was promised by another process
-	queueReady chan struct{} // closed when the queue is right after the start
+	started    time.Time     // operations that are older are from another process
+	queueReady chan struct{} // closed when the queue is complete after the start
 	lanes      []*lane
-	deliver    map[store.OperationKind]Delivery          // how each kind is delivered; complete when New returns
-	notices    []func(*booking.Change) []booking.Promise // what else a change promises; complete when New returns
-	directs    chan *direct                              // bookings to be tried while an agent waits
-	doubt      atomic.Int32                              // since the practice system answered well: how many writes nobody knows of
-	asks       *upstream.Pacer                           // spaces look-ups as Pacer spaces writes
-	rollback   rollback
 	clock      queueClock
 	ends       ends
 }
 
-// Options are what an Outbound is made of.
+// Options configure an Outbound.
 type Options struct {
 	Store   store.Store
 	Logger  *slog.Logger
-	Clinic  *clinic.Clinic
 	Booking *booking.Booking
 
-	Queue         store.Queue   // nil: nothing is ever called
-	Shared        bool          // other nodes use the same Store and Queue
-	Pace          Pace          // spaces calls of the practice system over all nodes; nil: this process is the only one that makes any
-	QueueRebuilt  bool          // it began empty although there may be promises: what was attempted is not known
-	AfterRollback bool          // the data may be older than what was written upstream: find earlier writes there first
-	Keep          time.Duration // how long a finished operation stays in the queue
-	Limits        Limits
-	Upstream      Upstream // nil: appointments are only here
-	Pacer         *upstream.Pacer
-	AgentBound    time.Duration    // how long an agent waits for the answer to a booking
-	OnFatal       func(error)      // told when nothing can be written to the queue any more
-	Wall          func() time.Time // the wall clock; nil: time.Now
+	Queue        store.Queue   // nil: no outbound call is made
+	Shared       bool          // other nodes use the same Store and Queue
+	QueueRebuilt bool          // the queue started empty although the outbox may have operations: which of them were attempted is unknown
+	Keep         time.Duration // how long the queue stores an operation after its end
+	Limits       Limits
+	OnFatal      func(error)      // called when the queue can no longer be written to; nil: not called
+	Wall         func() time.Time // the wall clock; nil: time.Now
+	Hooks        Hooks
+}
+
+// Hooks are the functions of the packages that deliver operations. All of them are required.
+type Hooks struct {
+	// Delivery returns how operations of a kind are delivered.
+	Delivery func(store.OperationKind) Delivery
+	// Operations returns the operations that a change requires.
+	Operations func(*booking.Change) []booking.Promise
+	// BeforeWork runs after a start, before the first attempt, when the queue says what was attempted before.
+	BeforeWork func(ctx context.Context, now time.Time) error
 }
 
 // New returns an Outbound. The functions of Work deliver its operations.
 func New(o Options) *Outbound {
-	e := &Outbound{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, Options: o}
-	e.started = e.Now()
-	e.rollback.known.Store(o.AfterRollback)
-	e.prepareOutbound()
-	return e
+	out := &Outbound{
+		store: o.Store, log: o.Logger, booking: o.Booking, Options: o, Queue: o.Queue, queueReady: make(chan struct{}),
+	}
+	out.started = out.Now()
+	return out
 }
 
-// HasQueue reports whether anything is ever called.
+// HasQueue reports whether outbound calls are made.
 func (out *Outbound) HasQueue() bool { return out.Queue != nil }
 
-// Deliver says how a kind of operation is delivered, and what else a change promises of that kind. It is called before Work.
-func (out *Outbound) Deliver(kind store.OperationKind, by Delivery, promised func(*booking.Change) []booking.Promise) {
-	out.deliver[kind] = by
-	out.notices = append(out.notices, promised)
+// Started returns the start of this process. Operations that are older are from another one.
+func (out *Outbound) Started() time.Time { return out.started }
+
+// Ready returns a channel that is closed when the queue is complete after the start and BeforeWork has run. It is not closed if Work does
+// not run.
+func (out *Outbound) Ready() <-chan struct{} { return out.queueReady }
+
+// delivery returns how operations of a kind are delivered.
+func (out *Outbound) delivery(kind store.OperationKind) Delivery {
+	return out.Options.Hooks.Delivery(kind)
 }
 
-// Ready is closed when the queue is right after the start, and the pacer knows of the last write before it. It is never closed
-// where Work is not run.
-func (out *Outbound) Ready() <-chan struct{} { return out.queueReady }
+// Operations returns the operations that a change requires: its own (Change.Follow), and those of the packages above. Without a queue there
+// are none.
+func (out *Outbound) Operations(c *booking.Change) []booking.Promise {
+	if out.Queue == nil {
+		return nil
+	}
+	return append(c.Follow[:len(c.Follow):len(c.Follow)], out.Options.Hooks.Operations(c)...)
+}
+
+// NewOperation returns an operation about an appointment that is due now and has no payload.
+func (out *Outbound) NewOperation(kind store.OperationKind, a *store.Appointment, at time.Time) store.Operation {
+	return store.Operation{
+		ID: out.Outbox.Ids.Next(at), Kind: kind, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: out.Options.Limits.MaxAttempts,
+		CreatedAt: at, NextAttemptAt: at, StartTime: a.SlotStart,
+	}
+}

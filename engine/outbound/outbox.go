@@ -200,7 +200,9 @@ func (out *Outbound) reconcile(ctx context.Context, after string, before time.Ti
 				continue
 			}
 			if lost {
-				op = forgotten(op)
+				if change := out.delivery(op.Kind).Forgotten; change != nil {
+					change(&op)
+				}
 			} else if err := out.reopened(ctx, op); err != nil {
 				return err
 			}
@@ -232,7 +234,7 @@ func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
 }
 
 // recoverQueue makes the queue right after a start: what was being attempted when the process ended has an unknown
-// outcome, what was promised and never arrived is added, and the pacer remembers the last write.
+// outcome, what was promised and never arrived is added, and BeforeWork runs.
 func (out *Outbound) recoverQueue(ctx context.Context) error {
 	now := out.Now()
 	for after := ""; ; {
@@ -254,10 +256,19 @@ func (out *Outbound) recoverQueue(ctx context.Context) error {
 	if _, err := out.Queue.Recover(ctx, now); err != nil {
 		return err
 	}
-	if err := out.rememberLastWrite(ctx, now); err != nil {
+	if err := out.Options.Hooks.BeforeWork(ctx, now); err != nil {
 		return err
 	}
 	return out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)
+}
+
+// interrupted returns an operation whose attempt ended with its process: its outcome is unknown.
+func (out *Outbound) interrupted(op store.Operation, now time.Time) store.Operation {
+	op.Status, op.Unknown, op.NextAttemptAt = store.OperationPending, true, now
+	if change := out.delivery(op.Kind).Interrupted; change != nil {
+		change(&op)
+	}
+	return op
 }
 
 // queueFailed logs that the queue does not work. One that will never work again in this process is fatal.

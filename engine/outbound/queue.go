@@ -3,6 +3,7 @@ package outbound
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +12,6 @@ import (
 
 	"holdfast/engine/booking"
 	"holdfast/engine/record"
-	"holdfast/engine/upstream"
 	"holdfast/store"
 )
 
@@ -41,7 +41,6 @@ type QueueStatus struct {
 type QueuedOperation struct {
 	store.Operation
 	NextRetryAt time.Time // zero unless it waits
-	StartTime   string    // the appointment's start in clinic time, "11/23/2026 10:00 AM"
 	ChildName   string    // who it is for; empty unless names were asked for
 }
 
@@ -110,7 +109,7 @@ func (out *Outbound) ownQueueStatus(ctx context.Context, f QueueFilter) (s Queue
 			for i := range list {
 				op := &list[i]
 				after = op.ID
-				if payloadOf(op).By != f.By || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, op.Kind) {
+				if decidedBy(op) != f.By || len(f.Kinds) > 0 && !slices.Contains(f.Kinds, op.Kind) {
 					continue
 				}
 				*state.count++
@@ -126,6 +125,15 @@ func (out *Outbound) ownQueueStatus(ctx context.Context, f QueueFilter) (s Queue
 	return s, nil
 }
 
+// decidedBy returns the API key of the caller who decided an operation; empty: it was another caller.
+func decidedBy(op *store.Operation) string {
+	var p struct {
+		By string `json:"by"`
+	}
+	_ = json.Unmarshal(op.Payload, &p) // an unreadable one was blanked
+	return p.By
+}
+
 // queued is one operation as people look at it.
 func (out *Outbound) queued(ctx context.Context, op store.Operation, names bool) QueuedOperation {
 	q := QueuedOperation{Operation: op}
@@ -134,9 +142,6 @@ func (out *Outbound) queued(ctx context.Context, op store.Operation, names bool)
 		if l := out.laneOf(op.Kind); l != nil && l.rest.Until().After(q.NextRetryAt) {
 			q.NextRetryAt = l.rest.Until()
 		}
-	}
-	if !op.StartTime.IsZero() {
-		q.StartTime = upstream.FormatTime(op.StartTime, out.clinic.Zone())
 	}
 	if names && op.AppointmentID != "" {
 		if a, err := out.store.Appointment(ctx, op.AppointmentID); err == nil {
@@ -222,22 +227,12 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 	})
 }
 
-// nameOf asks the upstream under which GUID something is that a person has seen there.
+// nameOf returns the id of an operation that took effect, as a person has seen.
 func (out *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
-	p := payloadOf(op)
-	if op.Kind != store.UpstreamBook && op.Kind != store.UpstreamReschedule || p.blank() {
-		return doneWithoutName
+	if find := out.delivery(op.Kind).Find; find != nil {
+		return find(ctx, op)
 	}
-	ctx, cancel := context.WithTimeout(ctx, probeBound)
-	defer cancel()
-	a, err := out.store.Appointment(ctx, op.AppointmentID)
-	if err != nil || a.UpstreamPatientID == "" {
-		return doneWithoutName
-	}
-	if list, err := out.findUpstream(ctx, &p, &a); err == nil && len(list) == 1 {
-		return list[0].GUID
-	}
-	return doneWithoutName
+	return DoneWithoutName
 }
 
 // GiveUp ends an operation that is not being attempted: what it was to do will not be done. The appointment
@@ -258,16 +253,17 @@ func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Op
 			if err = tx.Fulfil(ctx, op.ID); err != nil {
 				return err
 			}
-			if err = putDelivery(ctx, tx, &op, DeliveryFailed, now); err != nil {
+			if err = PutDelivery(ctx, tx, &op, DeliveryFailed, now); err != nil {
 				return err
 			}
 			if err = record.Audit(ctx, tx, now, actor, "operation.given_up", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)}); err != nil {
 				return err
 			}
-			if c = nil; out.deliver[op.Kind].Ended == nil {
+			ended := out.delivery(op.Kind).Ended
+			if c = nil; ended == nil {
 				return nil
 			}
-			if c, err = out.deliver[op.Kind].Ended(ctx, tx, &op); err != nil || c == nil {
+			if c, err = ended(ctx, tx, &op); err != nil || c == nil {
 				return err
 			}
 			c.At, c.Silent = now, true
@@ -288,29 +284,22 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 	now, c := out.Now(), (*booking.Change)(nil)
 	op.Status, op.NeedsReview, op.Unknown, op.Attempts, op.Lookups = store.OperationPending, false, false, 0, 0
 	op.NextAttemptAt, op.FinishedAt, op.MaxAttempts = now, time.Time{}, out.Options.Limits.MaxAttempts
-	if tooLate(&op, now) {
+	if IsTooLate(&op, now) {
 		op.Deadline = time.Time{} // a person wants it all the same
 	}
 	err := out.store.Write(ctx, func(tx store.Tx) error {
 		c = nil
-		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op), putDelivery(ctx, tx, &op, booking.DeliveryQueued, now)); err != nil {
+		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op), PutDelivery(ctx, tx, &op, booking.DeliveryQueued, now)); err != nil {
 			return err
 		}
 		err := record.Audit(ctx, tx, now, actor, "operation.retried", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
-		if err != nil || booking.ChannelOf(op.Kind) != "upstream" || op.Kind == store.UpstreamComment || op.AppointmentID == "" {
+		reopened := out.delivery(op.Kind).Reopened
+		if err != nil || reopened == nil {
 			return err
 		}
-		a, err := tx.Appointment(ctx, op.AppointmentID)
-		if err != nil {
+		if c, err = reopened(ctx, tx, &op, actor, now); err != nil || c == nil {
 			return err
 		}
-		before := a
-		a.UpstreamState, a.UpdatedAt = store.UpstreamPending, now
-		if err := tx.UpdateAppointment(ctx, a); err != nil {
-			return err
-		}
-		a.Version++
-		c = &booking.Change{Kind: booking.ChangeUpdated, Before: &before, After: &a, Actor: actor, Silent: true, At: now}
 		return out.booking.Record(ctx, tx, c)
 	})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/outbound"
+	"holdfast/engine/practice"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -30,7 +31,7 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 	}
 	h := newHouseWith(t, engine.Options{
 		Queue: enginetest.Queue(t), Upstream: client, Pacer: pacer,
-		Outbound: outbound.Limits{RetryDelay: time.Millisecond, Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
+		Outbound: outbound.Limits{Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10}, Practice: practice.Limits{RetryDelay: time.Millisecond},
 	}, web.Options{}, func(f *clinic.File) {
 		for i := range f.Specialists {
 			f.Specialists[i].MaxSessions = 2

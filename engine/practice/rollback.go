@@ -1,4 +1,4 @@
-package outbound
+package practice
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdfast/engine/outbound"
 	"holdfast/engine/upstream"
 	"holdfast/store"
 )
@@ -25,7 +26,7 @@ import (
 // maxNamesakes is the largest number of patients of one name whose appointments are read.
 const maxNamesakes = 10
 
-// rollback is what an Outbound knows about a rollback of its data.
+// rollback is what a Practice knows about a rollback of its data.
 type rollback struct {
 	known   atomic.Bool // earlier writes are looked up by the patient's name
 	checked atomic.Bool // the first write of this start was looked up and was not there
@@ -33,43 +34,43 @@ type rollback struct {
 
 // suspectRollback makes the server look up all writes of earlier runs, because the practice-management system has op although every
 // recorded attempt of it certainly failed.
-func (out *Outbound) suspectRollback(op *store.Operation) {
-	if !out.rollback.known.Swap(true) {
-		out.log.Error("practice-management system has a booking that this server has not written; earlier bookings are looked up before they are sent",
+func (pr *Practice) suspectRollback(op *store.Operation) {
+	if !pr.rollback.known.Swap(true) {
+		pr.log.Error("practice-management system has a booking that this server has not written; earlier bookings are looked up before they are sent",
 			"operation", op.ID, "appointment", op.AppointmentID)
 	}
 }
 
 // findRolledBack looks for a booking of an earlier run whose patient has no GUID here. It reports true with the outcome if the attempt
 // ends with that, and false if the booking is to be written.
-func (out *Outbound) findRolledBack(ctx context.Context, op *store.Operation, p *upstreamPayload, a *store.Appointment) (Outcome, bool) {
-	known := out.rollback.known.Load()
-	if !known && (out.rollback.checked.Load() || p.Doubt || p.Patient != "") {
-		return Outcome{}, false
+func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
+	known := pr.rollback.known.Load()
+	if !known && (pr.rollback.checked.Load() || p.Doubt || p.Patient != "") {
+		return outbound.Outcome{}, false
 	}
-	patient, found, err := out.findByName(ctx, p, a, known)
+	patient, found, err := pr.findByName(ctx, p, a, known)
 	var answered *upstream.Error
 	switch {
 	case err == nil && found != "":
-		out.suspectRollback(op)
-		if out.recordPatient(ctx, a, patient) != nil {
-			return out.soon("the booking was found and could not be recorded yet"), true
+		pr.suspectRollback(op)
+		if pr.recordPatient(ctx, a, patient) != nil {
+			return pr.soon("the booking was found and could not be recorded yet"), true
 		}
-		return Outcome{End: Delivered, Result: found}, true
+		return outbound.Outcome{End: outbound.Delivered, Result: found}, true
 	case err == nil:
-		out.rollback.checked.Store(true)
-		p.Patient, p.Checked = patient, out.started.UnixMilli()
+		pr.rollback.checked.Store(true)
+		p.Patient, p.Checked = patient, pr.outbound.Started().UnixMilli()
 		op.Payload = p.json()
-		return Outcome{}, false
+		return outbound.Outcome{}, false
 	case !known:
-		return Outcome{}, false
+		return outbound.Outcome{}, false
 	case errors.Is(err, errManyFound), upstream.ClassOf(err) == upstream.Misconfigured:
-		return Outcome{End: undecided, Detail: "it is not known whether the booking was written before the rollback (" + wordsOf(err) +
+		return outbound.Outcome{End: outbound.Undecided, Detail: "it is not known whether the booking was written before the rollback (" + wordsOf(err) +
 			"); see in the practice-management system whether patient and appointment are there"}, true
 	case errors.As(err, &answered):
-		return out.unanswered(op, p, err), true
+		return pr.unanswered(op, p, err), true
 	}
-	return out.soon(Unread(ctx)), true
+	return pr.soon(outbound.Unread(ctx)), true
 }
 
 // errManyFound is the error of a search by name that does not lead to one appointment.
@@ -86,24 +87,24 @@ func wordsOf(err error) string {
 // findByName finds the appointment of a patient without a GUID in the practice-management system, and returns both GUIDs. Without the
 // appointment, it returns empty strings, or with reuse the patient whose name, date of birth and telephone number or email address are the
 // same.
-func (out *Outbound) findByName(ctx context.Context, p *upstreamPayload, a *store.Appointment, reuse bool) (patient, appointment string, err error) {
+func (pr *Practice) findByName(ctx context.Context, p *payload, a *store.Appointment, reuse bool) (patient, appointment string, err error) {
 	namesakes := []string{p.Patient}
 	if p.Patient == "" {
-		namesakes[0] = out.knownPatient(ctx, a)
+		namesakes[0] = pr.knownPatient(ctx, a)
 	}
 	certain := namesakes[0] != ""
 	if !certain {
-		if namesakes, err = out.namesakes(ctx, a); err != nil {
+		if namesakes, err = pr.namesakes(ctx, a); err != nil {
 			return "", "", err
 		}
 	}
 	for _, guid := range namesakes {
-		if err := out.asks.Wait(ctx, upstream.NoBound); err != nil {
+		if err := pr.asks.Wait(ctx, upstream.NoBound); err != nil {
 			return "", "", err
 		}
 		theirs := *a
 		theirs.UpstreamPatientID = guid
-		list, err := out.findUpstream(ctx, p, &theirs)
+		list, err := pr.findUpstream(ctx, p, &theirs)
 		switch {
 		case err != nil && upstream.ReasonOf(err) != upstream.PatientUnknown:
 			return "", "", err
@@ -121,17 +122,17 @@ func (out *Outbound) findByName(ctx context.Context, p *upstreamPayload, a *stor
 	case !reuse:
 		return "", "", nil
 	}
-	patient, err = out.samePatient(ctx, namesakes, a)
+	patient, err = pr.samePatient(ctx, namesakes, a)
 	return patient, "", err
 }
 
 // namesakes returns the patients whom the practice-management system has under the name of an appointment's patient, and no other date of birth.
-func (out *Outbound) namesakes(ctx context.Context, a *store.Appointment) (guids []string, err error) {
-	if err := out.asks.Wait(ctx, upstream.NoBound); err != nil {
+func (pr *Practice) namesakes(ctx context.Context, a *store.Appointment) (guids []string, err error) {
+	if err := pr.asks.Wait(ctx, upstream.NoBound); err != nil {
 		return nil, err
 	}
 	person := newPatientOf(&a.Patient)
-	list, err := out.Options.Upstream.FindPatients(ctx, person.FirstName, person.LastName)
+	list, err := pr.Options.Upstream.FindPatients(ctx, person.FirstName, person.LastName)
 	if err != nil {
 		return nil, err
 	}
@@ -149,16 +150,16 @@ func (out *Outbound) namesakes(ctx context.Context, a *store.Appointment) (guids
 }
 
 // samePatient returns the one patient among guids who is the patient of an appointment for certain, or an empty string.
-func (out *Outbound) samePatient(ctx context.Context, guids []string, a *store.Appointment) (same string, err error) {
+func (pr *Practice) samePatient(ctx context.Context, guids []string, a *store.Appointment) (same string, err error) {
 	born, err := time.Parse(time.DateOnly, a.Patient.BirthDate)
 	if err != nil {
 		return "", nil
 	}
 	for _, guid := range guids {
-		if err := out.asks.Wait(ctx, upstream.NoBound); err != nil {
+		if err := pr.asks.Wait(ctx, upstream.NoBound); err != nil {
 			return "", err
 		}
-		known, err := out.Options.Upstream.PatientInformation(ctx, guid)
+		known, err := pr.Options.Upstream.PatientInformation(ctx, guid)
 		if err != nil {
 			return "", err
 		}

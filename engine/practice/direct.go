@@ -1,0 +1,259 @@
+package practice
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/outbound"
+	"holdfast/engine/timed"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// # Writing while a caller waits
+//
+// An agent's caller gets an answer within Options.AgentBound. In that time the booking is attempted outside the queue. Work makes the
+// attempt, so a call in flight outlives the request that caused it. The outbox says from the beginning that the operation was attempted. If
+// the attempt does not end the operation, the queue gets it.
+
+const (
+	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two bookings in a row, such as those of two siblings, the second
+	// waits for its turn and is confirmed, too.
+	DefaultAgentBound = 12 * time.Second
+	// MinAgentBound and MaxAgentBound leave time for a call, and for an answer before the caller gives up.
+	MinAgentBound, MaxAgentBound = 3 * time.Second, 25 * time.Second
+	// CallReserve is the part of the bound that is reserved for a call: the bound would interrupt a call that begins later.
+	CallReserve = time.Second
+	// probeBound is the time limit for a question to a doubtful upstream while a caller waits.
+	probeBound = 3 * time.Second
+)
+
+// direct is one booking that is attempted while its caller waits.
+type direct struct {
+	op       store.Operation
+	deadline time.Time
+	reply    chan Attempted // holds one
+	queued   chan struct{}  // closed when the queue has the operation of a caller who left
+
+	mu      sync.Mutex
+	decided bool // the attempt has ended, and the caller waits for its result
+	left    bool // the caller got the answer that the booking is queued
+}
+
+// Why an attempt was left to the queue, as the error types of answers to agents.
+const (
+	ErrorRateLimitedQueued   = "RATE_LIMITED_QUEUED"
+	ErrorUnknownQueued       = "OUTCOME_UNKNOWN_QUEUED"
+	errorUnreachableQueued   = "UPSTREAM_UNREACHABLE_QUEUED"
+	errorMisconfiguredQueued = "UPSTREAM_MISCONFIGURED_QUEUED"
+)
+
+// Attempted is the result of an attempt, for the caller.
+type Attempted struct {
+	End        outbound.Ending // Delivered or Refused; with any other value the operation is queued
+	Guid       string
+	Reason     upstream.Reason // with Refused
+	ErrorType  string          // if it is queued
+	Detail     string
+	Attempts   int
+	Waited     time.Duration // for the pacer
+	NoteAdded  bool
+	NoteResult string
+}
+
+// decide claims the result for the attempt. It returns false if the caller has left; then the queue has the operation.
+func (d *direct) decide() bool {
+	d.mu.Lock()
+	d.decided = !d.left
+	d.mu.Unlock()
+	if !d.decided {
+		<-d.queued
+	}
+	return d.decided
+}
+
+// leave stops waiting. It returns false if the result is about to arrive.
+func (d *direct) leave() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.left = !d.decided
+	return d.left
+}
+
+// TryNow has Work attempt a booking that its caller has claimed, and returns the result at the deadline at the latest.
+func (pr *Practice) TryNow(op store.Operation, deadline time.Time) Attempted {
+	d := &direct{op: op, deadline: deadline, reply: make(chan Attempted, 1), queued: make(chan struct{})}
+	timer := time.NewTimer(time.Until(deadline))
+	defer timer.Stop()
+	select {
+	case pr.directs <- d:
+		select {
+		case r := <-d.reply:
+			return r
+		case <-timer.C:
+		}
+		if !d.leave() {
+			return <-d.reply
+		}
+	case <-timer.C: // no function of Work runs
+		pr.outbound.Outbox.Release(op.ID)
+	}
+	const detail = "no answer in time"
+	pr.outbound.Postpone(op, pr.outbound.Options.Limits.Quarantine, detail)
+	close(d.queued)
+	return Attempted{End: outbound.Unknown, ErrorType: ErrorUnknownQueued, Detail: detail, Attempts: 1}
+}
+
+// runDirects makes the attempts that callers wait for. It returns when ctx and all attempts have ended.
+func (pr *Practice) runDirects(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-pr.outbound.Ready(): // the pacer has the last write before the start
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case d := <-pr.directs:
+			all.Go(func() {
+				defer pr.outbound.Outbox.Release(d.op.ID)
+				d.reply <- pr.tryDirect(ctx, d)
+			})
+		}
+	}
+}
+
+// tryDirect makes the attempt and records its outcome.
+func (pr *Practice) tryDirect(ctx context.Context, d *direct) Attempted {
+	op, r, o := d.op, Attempted{}, outbound.Outcome{}
+	p := payloadOf(&op)
+	a, err := pr.store.Appointment(ctx, op.AppointmentID)
+	if err != nil {
+		o, r.ErrorType = outbound.Outcome{End: outbound.Unknown, Detail: "the database could not be read"}, ErrorUnknownQueued
+	} else {
+		o = pr.sendDirect(ctx, d, &op, &p, &a, &r)
+	}
+	waiting := d.decide()
+	r.End, r.Guid, r.Detail = o.End, o.Result, o.Detail
+	switch {
+	case o.End == outbound.Refused && waiting:
+		if pr.cancelFence(ctx, &a, op.ID, o.Detail) {
+			op.Status = store.OperationFailed
+			pr.outbound.CountEnd(&op, outbound.Refused)
+			return r
+		}
+		o.End, r.End = outbound.Retryable, outbound.Retryable
+	case o.End == outbound.Delivered && r.Guid == outbound.DoneWithoutName:
+		r.Guid = ""
+	case o.End == outbound.Deferred && p.Written:
+		r.End = outbound.Delivered // the queue looks its GUID up
+	}
+	if o.End == outbound.Unreachable {
+		op.NextAttemptAt = pr.outbound.Now().Add(pr.outbound.Options.Limits.Backoff)
+	}
+	op, c := pr.outbound.Conclude(ctx, op, o)
+	if op.Status == store.OperationCompleted && c != nil {
+		pr.noteNow(ctx, d, c, &r)
+		pr.outbound.Enqueue(c.Calls...)
+	}
+	return r
+}
+
+// sendDirect asks whether the upstream is there, waits for its turn and writes. If the upstream limits the rate, it writes once more after
+// the retry delay.
+func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *payload, a *store.Appointment, r *Attempted) outbound.Outcome {
+	r.ErrorType = ErrorRateLimitedQueued
+	op.Unknown, op.NextAttemptAt = false, pr.outbound.Now() // nothing has been sent yet
+	bound := min(probeBound, time.Until(d.deadline))
+	probe, cancel := context.WithTimeout(ctx, bound)
+	o, there := pr.isThere(probe, bound)
+	cancel()
+	if !there {
+		r.ErrorType = errorUnreachableQueued
+		return o
+	}
+	began := time.Now()
+	err := pr.Options.Pacer.Wait(ctx, time.Until(d.deadline)-CallReserve)
+	r.Waited = time.Since(began)
+	var line *upstream.LineError
+	switch {
+	case errors.As(err, &line):
+		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "others were waiting to be written before it"}
+	case err != nil:
+		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the server was stopped"}
+	case time.Until(d.deadline) < CallReserve/2:
+		// The process was suspended for a time: its caller has left, and another node may have taken the operation over. The queue has it.
+		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the turn came too late for its caller"}
+	}
+	turn := pr.Options.Pacer.Turn()
+	for {
+		r.Attempts++
+		op.AttemptedAt = pr.outbound.Now()
+		created, err := pr.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, pr.clinic.Zone()))
+		if upstream.ClassOf(err) == upstream.RateLimited && r.Attempts == 1 && time.Until(d.deadline) > pr.Options.Limits.RetryDelay+CallReserve {
+			timed.Sleep(ctx, pr.Options.Limits.RetryDelay, nil)
+			if pr.Options.Pacer.Again(ctx, turn) {
+				continue
+			}
+		}
+		r.Reason = upstream.ReasonOf(err)
+		switch upstream.ClassOf(err) {
+		case upstream.Unknown:
+			r.ErrorType = ErrorUnknownQueued
+		case upstream.NotSent:
+			r.ErrorType = errorUnreachableQueued
+		case upstream.Misconfigured:
+			r.ErrorType = errorMisconfiguredQueued
+		}
+		return pr.written(ctx, op, p, a, created, err)
+	}
+}
+
+// noteNow sends the note of a booking that was just written. If there is too little time, the queue sends it.
+func (pr *Practice) noteNow(ctx context.Context, d *direct, c *booking.Change, r *Attempted) {
+	for i, call := range c.Calls {
+		if call.Kind != store.UpstreamComment {
+			continue
+		}
+		r.NoteResult = "queued"
+		left := time.Until(d.deadline)
+		if left < CallReserve {
+			return
+		}
+		short, cancel := context.WithTimeout(ctx, left)
+		o := pr.deliverComment(short, &call.Operation)
+		cancel()
+		if o.End != outbound.Delivered {
+			return
+		}
+		c.Calls = append(c.Calls[:i:i], c.Calls[i+1:]...)
+		pr.outbound.Settle(ctx, call.Operation, o)
+		r.NoteAdded, r.NoteResult = true, "added"
+		return
+	}
+}
+
+// cancelFence frees the time of a booking that the upstream refused while its caller waited. It returns false if the database could not be
+// written. Then the operation remains in the outbox, and the caller must not get the answer that the booking was refused.
+func (pr *Practice) cancelFence(ctx context.Context, a *store.Appointment, operationID, detail string) bool {
+	ctx = context.WithoutCancel(ctx)
+	_, err := pr.booking.ChangeAppointment(ctx, a.ID, 0, booking.Change{Kind: booking.ChangeUpstreamRefused, Actor: "system", Reason: detail, Fence: true},
+		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
+			if a.Status == store.Cancelled {
+				return false, tx.Fulfil(ctx, operationID)
+			}
+			a.Status, a.CancelledAt, a.CancelReason, a.UpstreamState = store.Cancelled, now, detail, store.UpstreamNone
+			op := store.Operation{ID: operationID, Kind: store.UpstreamBook, AppointmentID: a.ID, Status: store.OperationFailed, LastError: detail}
+			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID), outbound.PutDelivery(ctx, tx, &op, outbound.DeliveryFailed, now))
+		})
+	if err != nil {
+		pr.log.Error("refused booking not cancelled; queued instead", "appointment", a.ID, "error", err)
+	}
+	return err == nil
+}

@@ -1,0 +1,188 @@
+package practice
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/clinic"
+	"holdfast/engine/timed"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// openingDays is the number of days in one question: an answer may have 1 MiB.
+const openingDays = 14
+
+// maxOpeningRest is the longest back-off after questions without an answer.
+const maxOpeningRest = 5 * time.Minute
+
+// OpeningsFailed returns since when the upstream has not answered questions about its openings, and the reason. The time is zero if it answers.
+func (pr *Practice) OpeningsFailed() (since time.Time, reason string) {
+	pr.mu.Lock()
+	defer pr.mu.Unlock()
+	return pr.failed, pr.failedBy
+}
+
+// fetchOpenings asks about all types every OpeningsEvery, until ctx ends.
+func (pr *Practice) fetchOpenings(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-pr.outbound.Ready(): // the pacer has the last write before the start
+	}
+	asks := upstream.NewPacer(pr.Options.Pacer.Spacing())
+	pr.shareLine(asks, "upstream.openings")
+	for inVain := 0; ctx.Err() == nil; {
+		began := time.Now()
+		err := pr.fetchAll(ctx, asks)
+		pr.occupancy.ForgetOpenings(ctx)
+		wait := pr.Options.Limits.OpeningsEvery - time.Since(began)
+		if inVain++; err == nil {
+			inVain = 0
+		} else {
+			wait = min(store.Backoff(pr.outbound.Options.Limits.Backoff, inVain), maxOpeningRest)
+		}
+		timed.Sleep(ctx, max(wait, asks.Spacing()), nil)
+	}
+}
+
+// fetchAll asks about all types once. It stops at the first question without an answer.
+func (pr *Practice) fetchAll(ctx context.Context, asks *upstream.Pacer) error {
+	first, more := store.DateOf(time.Now().In(pr.clinic.Zone())), true
+	for offset := 0; more; offset += openingDays {
+		more = false
+		for _, id := range pr.listedTypes() {
+			days := pr.openingHorizon(id) - offset
+			if days <= 0 {
+				continue
+			}
+			more = true
+			from := first.AddDays(offset)
+			err := pr.fetchSome(ctx, asks, id, from, from.AddDays(min(days, openingDays)))
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			pr.noteOpenings(err)
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// listedTypes returns the ids of the active types that the upstream has, in the order of the page.
+func (pr *Practice) listedTypes() []string {
+	s := pr.clinic.Current()
+	var ids []string
+	for i := range s.AppointmentTypes {
+		if t := &s.AppointmentTypes[i]; t.Active && t.UpstreamTypeID != "" {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
+}
+
+// openingHorizon returns the number of days from today on which a type can be booked. It is 0 if the type was archived.
+func (pr *Practice) openingHorizon(appointmentTypeID string) int {
+	t := pr.clinic.Current().Types[appointmentTypeID]
+	if t == nil {
+		return 0
+	}
+	return t.HorizonDays + 1
+}
+
+// fetchSome asks about the days of one type from from to before end.
+func (pr *Practice) fetchSome(ctx context.Context, asks *upstream.Pacer, appointmentTypeID string, from, end store.Date) error {
+	s := pr.clinic.Current()
+	t := s.Types[appointmentTypeID]
+	if t == nil {
+		return nil
+	}
+	question, columns := QuestionFor(s, t, from, end)
+	if len(columns) == 0 {
+		return nil
+	}
+	for range 6 { // writes go first, for at most six spacings
+		if pr.Options.Pacer.Waiting() == 0 {
+			break
+		}
+		timed.Sleep(ctx, pr.Options.Pacer.Spacing(), nil)
+	}
+	if err := asks.Wait(ctx, upstream.NoBound); err != nil {
+		return err
+	}
+	bySpecialist, asked, err := pr.AskOpenings(ctx, question, columns)
+	if err != nil {
+		return err
+	}
+	pr.occupancy.LearnOpenings(ctx, appointmentTypeID, from, end, bySpecialist, asked)
+	return nil
+}
+
+// noteOpenings stores the result of the last question, and logs a change.
+func (pr *Practice) noteOpenings(err error) {
+	why := ""
+	if err != nil {
+		why = upstream.Words(err)
+	}
+	pr.mu.Lock()
+	before := pr.failed
+	switch {
+	case err == nil:
+		pr.failed, pr.failedBy = time.Time{}, ""
+	case before.IsZero():
+		pr.failed, pr.failedBy = pr.outbound.Now(), why
+	default:
+		pr.failedBy = why
+	}
+	pr.mu.Unlock()
+	switch {
+	case err != nil && before.IsZero():
+		pr.log.Warn("openings not fetched; using the last ones until they are too old", "reason", why, "max_age", pr.Options.Limits.OpeningsMaxAge)
+	case err == nil && !before.IsZero():
+		pr.log.Info("openings fetched again")
+	}
+}
+
+// QuestionFor returns the question about the openings of one type on local days of the clinic, from from to before end. columns has the
+// specialist ids by their columns in the upstream. It is empty if the upstream has none of them.
+func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.Date) (question upstream.Openings, columns map[string]string) {
+	question = upstream.Openings{
+		From: availability.StartOfDay(s.Zone, from), To: availability.StartOfDay(s.Zone, end).Add(-time.Second), Zone: s.Zone, AppointmentTypeGUIDs: []string{t.UpstreamTypeID},
+	}
+	columns = make(map[string]string)
+	for _, a := range t.Specialists {
+		p := s.SpecialistByID[a.SpecialistID]
+		if p == nil || !p.Active || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
+			continue
+		}
+		columns[upstream.CanonicalGUID(p.UpstreamColumnID)] = p.ID
+		if !slices.ContainsFunc(question.ScheduleViewGUIDs, func(v string) bool { return upstream.EqualGUID(v, p.UpstreamScheduleViewID) }) {
+			question.ScheduleViewGUIDs = append(question.ScheduleViewGUIDs, p.UpstreamScheduleViewID)
+		}
+	}
+	return question, columns
+}
+
+// AskOpenings returns the upstream's openings by specialist id, and the instant of the question. It leaves out columns of other specialists.
+// Errors: those of Upstream.GetOnlineReservations.
+func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]upstream.Opening, asked time.Time, err error) {
+	asked = time.Now()
+	list, dropped, err := pr.Options.Upstream.GetOnlineReservations(ctx, question)
+	if err != nil {
+		return nil, asked, err
+	}
+	if dropped > 0 {
+		pr.log.Warn("openings unreadable; not offered", "count", dropped)
+	}
+	bySpecialist = make(map[string][]upstream.Opening)
+	for _, o := range list {
+		if id, ours := columns[upstream.CanonicalGUID(o.ScheduleColumnGUID)]; ours {
+			bySpecialist[id] = append(bySpecialist[id], o)
+		}
+	}
+	return bySpecialist, asked, nil
+}

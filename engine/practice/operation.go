@@ -1,0 +1,252 @@
+package practice
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/outbound"
+	"holdfast/engine/record"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// target is the appointment that an operation writes.
+type target struct {
+	Start   time.Time `json:"start,omitzero"`
+	Minutes int       `json:"minutes,omitempty"`
+	// Specialist is the specialist at the time of the change. A move to another one, or to another time, has an operation of its own.
+	Specialist string `json:"specialist,omitempty"`
+
+	View   string `json:"view,omitempty"` // GUIDs of the upstream
+	Column string `json:"column,omitempty"`
+	Type   string `json:"type,omitempty"`
+}
+
+// payload is the payload of an upstream operation. It has no personal data: the patient and the note are read from the appointment at the
+// attempt.
+type payload struct {
+	target
+	// Step is the write that began last: stepPatient, stepAppointment or stepForgotten. It is empty if none began.
+	Step string `json:"step,omitempty"`
+	// Doubt: an attempt had an unknown outcome, so this operation itself may have taken the slot.
+	Doubt   bool   `json:"doubt,omitempty"`
+	Written bool   `json:"written,omitempty"` // the appointment is there, and the answer had no GUID
+	GUID    string `json:"guid,omitempty"`    // the appointment to cancel; empty: the appointment's own
+	Search  bool   `json:"search,omitempty"`  // the appointment to cancel must be looked up first
+	Patient string `json:"patient,omitempty"` // the GUID of a patient who was added and is not recorded yet
+	Checked int64  `json:"checked,omitempty"` // the start, in Unix ms, of the process that last looked the appointment up and did not find it
+	By      string `json:"by,omitempty"`      // the API key of the caller who decided it; see outbound.QueueFilter
+	Asked   int    `json:"asked,omitempty"`   // look-ups in a row without an answer
+}
+
+const (
+	stepPatient     = "patient"
+	stepAppointment = "appointment"
+	stepForgotten   = "forgotten" // the queue was lost: either of the two writes can have begun
+)
+
+func payloadOf(op *store.Operation) payload {
+	var p payload
+	_ = json.Unmarshal(op.Payload, &p) // an unreadable one was blanked, and is empty
+	return p
+}
+
+func (p *payload) json() json.RawMessage {
+	b, _ := json.Marshal(p) // strings, numbers and a time cannot fail
+	return b
+}
+
+// isBlank reports whether the person was erased, and with them the appointment to write.
+func (p *payload) isBlank() bool { return p.Start.IsZero() }
+
+// write returns the target as the upstream takes it.
+func (t target) write(patientGUID string, zone *time.Location) upstream.NewAppointment {
+	return upstream.NewAppointment{
+		PatientGUID: patientGUID, Start: t.Start, Zone: zone, ScheduleViewGUID: t.View, ScheduleColumnGUID: t.Column,
+		AppointmentTypeGUID: t.Type, Minutes: t.Minutes,
+	}
+}
+
+// targetOf returns an appointment's place in the upstream. It returns false if the appointment does not belong there: no upstream is
+// configured, or the type or the specialist has no GUIDs of it.
+func (pr *Practice) targetOf(a *store.Appointment) (target, bool) {
+	s := pr.clinic.Current()
+	t, p := s.Types[a.AppointmentTypeID], s.SpecialistByID[a.SpecialistID]
+	if !pr.IsConnected() || t == nil || p == nil || t.UpstreamTypeID == "" || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
+		return target{}, false
+	}
+	return target{
+		Start: a.SlotStart, Minutes: int(a.SlotEnd.Sub(a.SlotStart) / time.Minute), Specialist: a.SpecialistID,
+		View: p.UpstreamScheduleViewID, Column: p.UpstreamColumnID, Type: t.UpstreamTypeID,
+	}, true
+}
+
+// isCurrent reports whether an operation still writes the appointment as it is now. A later change has an operation of its own.
+func isCurrent(a *store.Appointment, p *payload) bool {
+	return a.Status == store.Confirmed && a.SlotStart.Equal(p.Start) && a.SpecialistID == p.Specialist
+}
+
+// MarkUpstream sets the upstream state of a changed appointment to pending if the upstream must receive the change. before is nil for a new
+// appointment.
+func (pr *Practice) MarkUpstream(before, a *store.Appointment, kind string) {
+	if !pr.IsConnected() {
+		return
+	}
+	_, goes := pr.targetOf(a)
+	known := before != nil && before.UpstreamState != store.UpstreamNone
+	if kind == booking.ChangeCancelled && known || kind == booking.ChangeRescheduled && (known || goes) || kind == booking.ChangeCreated && goes {
+		a.UpstreamState = store.UpstreamPending
+	}
+}
+
+// Operations returns the upstream write that a change requires, or none.
+func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
+	a := c.After
+	if !pr.IsConnected() || a.UpstreamState != store.UpstreamPending {
+		return nil
+	}
+	var kind store.OperationKind
+	p := payload{By: c.Actor.Key()}
+	var goes bool
+	p.target, goes = pr.targetOf(a)
+	switch {
+	case c.Kind == booking.ChangeCreated && goes:
+		kind = store.UpstreamBook
+	case c.Kind == booking.ChangeRescheduled && goes:
+		kind = store.UpstreamReschedule
+	case c.Kind == booking.ChangeCancelled, c.Kind == booking.ChangeRescheduled:
+		// A move to a specialist who is not in the upstream leaves nothing there.
+		kind = store.UpstreamCancel
+		p.target, _ = pr.targetOf(c.Before)
+		p.Start, p.Minutes = c.Before.SlotStart, int(c.Before.SlotEnd.Sub(c.Before.SlotStart)/time.Minute)
+		p.Search = c.Before.UpstreamState == store.UpstreamConfirmed && c.Before.UpstreamID == ""
+	default:
+		return nil
+	}
+	op := pr.outbound.NewOperation(kind, a, c.At)
+	if kind != store.UpstreamCancel {
+		op.Deadline = deadlineOf(a.SlotStart, c.At)
+	}
+	if c.Actor.AtDesk() {
+		op.NextAttemptAt = c.At.Add(-deskLead)
+	}
+	if c.Direct != "" {
+		// The caller has claimed the operation and is about to attempt it. The outbox records that before anything is sent.
+		op.ID, op.Unknown, p.Step = c.Direct, true, stepAppointment
+		op.NextAttemptAt = c.At.Add(pr.Options.AgentBound + pr.outbound.Options.Limits.Quarantine)
+	}
+	op.Payload = p.json()
+	return []booking.Promise{{Operation: op, Notice: NoticeOf(kind)}}
+}
+
+// deskLead is the longest time by which a write of the desk goes before one of the public: the lane takes the operation that was due first,
+// and at the desk a patient waits for it.
+const deskLead = time.Hour
+
+// NoticeOf returns the name that the delivery log gives an upstream operation.
+func NoticeOf(kind store.OperationKind) string {
+	switch kind {
+	case store.UpstreamCancel:
+		return "cancel"
+	case store.UpstreamReschedule:
+		return "reschedule"
+	case store.UpstreamComment:
+		return "note"
+	}
+	return "book"
+}
+
+// deadlineOf returns the instant after which a write is too late: 15 minutes before the start, so that staff can still act, but not before
+// half of the time between the booking and the start is over.
+func deadlineOf(start, booked time.Time) time.Time {
+	return start.Add(-min(15*time.Minute, start.Sub(booked)/2))
+}
+
+// tooLate is the reason for people why a write ends at its deadline.
+const tooLate = "too late to deliver: the appointment is about to start"
+
+// ended applies the end of an operation to its appointment, in the transaction that records the end.
+func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error) {
+	a, err := tx.Appointment(ctx, op.AppointmentID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	before, p, now := a, payloadOf(op), pr.outbound.Now()
+	c := &booking.Change{Before: &before, After: &a, Actor: "system", Reason: op.LastError}
+	switch {
+	case op.Status == store.OperationFailed:
+		c.Kind = booking.ChangeUpstreamFailed
+		state := store.UpstreamFailed
+		if op.NeedsReview {
+			c.Kind, state = booking.ChangeUpstreamReview, store.UpstreamReview
+		}
+		if op.Kind == store.UpstreamCancel || isCurrent(&a, &p) || a.Status == store.Confirmed && p.isBlank() {
+			a.UpstreamState = state
+		}
+	case op.Kind == store.UpstreamCancel && p.GUID == "":
+		c.Kind = booking.ChangeUpstreamDone
+		a.UpstreamState = store.UpstreamNone
+		if a.Status == store.Cancelled && op.Result != "" {
+			a.UpstreamState = store.UpstreamConfirmed
+		} else if op.Result != "" {
+			a.UpstreamID = ""
+		}
+	case op.Result != "" && op.Kind != store.UpstreamCancel:
+		c.Kind = booking.ChangeUpstreamDone
+		replaced := a.UpstreamID
+		a.UpstreamID = op.Result
+		if op.Result == outbound.DoneWithoutName {
+			a.UpstreamID = ""
+		}
+		if isCurrent(&a, &p) {
+			a.UpstreamState = store.UpstreamConfirmed
+		}
+		if replaced != "" && !upstream.EqualGUID(replaced, a.UpstreamID) {
+			c.Follow = append(c.Follow, pr.cancelCall(&a, payload{GUID: replaced}, now))
+		}
+		if op.Kind == store.UpstreamBook && a.Source == store.SourceAgent && a.Patient.Notes != "" && a.Status == store.Confirmed {
+			note := pr.outbound.NewOperation(store.UpstreamComment, &a, now)
+			c.Follow = append(c.Follow, booking.Promise{Operation: note, Notice: NoticeOf(store.UpstreamComment)})
+		}
+	}
+	if reflect.DeepEqual(a, before) {
+		return nil, nil
+	}
+	a.UpdatedAt = now
+	if err := tx.UpdateAppointment(ctx, a); err != nil {
+		return nil, err
+	}
+	a.Version++
+	return c, nil
+}
+
+func (pr *Practice) cancelCall(a *store.Appointment, p payload, at time.Time) booking.Promise {
+	op := pr.outbound.NewOperation(store.UpstreamCancel, a, at)
+	op.Payload = p.json()
+	return booking.Promise{Operation: op, Notice: NoticeOf(store.UpstreamCancel)}
+}
+
+// reopened sets the appointment of an operation that a person retries to pending, in the transaction that reopens the operation.
+func (pr *Practice) reopened(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor, now time.Time) (*booking.Change, error) {
+	if op.AppointmentID == "" {
+		return nil, nil
+	}
+	a, err := tx.Appointment(ctx, op.AppointmentID)
+	if err != nil {
+		return nil, err
+	}
+	before := a
+	a.UpstreamState, a.UpdatedAt = store.UpstreamPending, now
+	if err := tx.UpdateAppointment(ctx, a); err != nil {
+		return nil, err
+	}
+	a.Version++
+	return &booking.Change{Kind: booking.ChangeUpdated, Before: &before, After: &a, Actor: actor, Silent: true, At: now}, nil
+}

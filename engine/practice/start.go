@@ -1,0 +1,74 @@
+package practice
+
+import (
+	"context"
+	"time"
+
+	"holdfast/store"
+)
+
+// # After a start
+//
+// The queue and the outbox say what the process before this one was doing. Package outbound calls these functions before its first delivery.
+
+// RememberLastWrite restarts the pacer from the last write that an earlier process, or another node, can have sent.
+func (pr *Practice) RememberLastWrite(ctx context.Context, now time.Time) error {
+	if !pr.IsConnected() {
+		return nil
+	}
+	var last time.Time
+	at := func(t time.Time) {
+		if t.After(last) {
+			last = t
+		}
+	}
+	recent := now.Add(-pr.Options.AgentBound - 2*pr.Options.Pacer.Spacing())
+	entries, _, err := pr.store.Audit(ctx, store.AuditFilter{From: recent, Action: "appointment.upstream.", Limit: 500})
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		at(entry.At)
+	}
+	err = pr.outbound.EachPending(ctx, func(op store.Operation) error {
+		at(op.AttemptedAt)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for after := ""; ; {
+		list, err := pr.store.Outbox(ctx, after, 500)
+		if err != nil {
+			return err
+		}
+		for _, op := range list {
+			after = op.ID
+			if op.Unknown && op.CreatedAt.Before(pr.outbound.Started()) {
+				at(op.CreatedAt.Add(pr.Options.AgentBound))
+			}
+		}
+		if len(list) < 500 {
+			break
+		}
+	}
+	pr.Options.Pacer.Restart(last)
+	return nil
+}
+
+// forgotten changes an operation whose copy in the queue was lost: either write can have been sent.
+func forgotten(op *store.Operation) {
+	if p := payloadOf(op); !op.Status.Final() && !p.isBlank() {
+		p.Step, p.Doubt = stepForgotten, true
+		op.Unknown, op.Payload = true, p.json()
+	}
+}
+
+// interrupted changes an operation whose attempt ended with its process: its outcome is unknown, so it waits for the quarantine.
+func (pr *Practice) interrupted(op *store.Operation) {
+	op.NextAttemptAt = op.AttemptedAt.Add(pr.outbound.Options.Limits.Quarantine)
+	if p := payloadOf(op); p.Step != "" {
+		p.Doubt = true
+		op.Payload = p.json()
+	}
+}

@@ -1,0 +1,305 @@
+package practice
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/outbound"
+	"holdfast/engine/upstream"
+	"holdfast/store"
+)
+
+// # Writing from the queue
+//
+// The queue records an attempt before anything is sent. A recorded attempt without an outcome is unknown. It is looked up before the write is
+// repeated. A refusal after an unknown outcome is looked up as well, because the first attempt itself may have taken the slot.
+
+// deliverWrite writes a new appointment, or the new time of one. It is the attempt of UpstreamBook and UpstreamReschedule: a move is a new
+// appointment in the upstream, and the end of the old one.
+func (pr *Practice) deliverWrite(ctx context.Context, op *store.Operation) outbound.Outcome {
+	o := pr.attemptWrite(ctx, op)
+	// Another write of unknown outcome would not help: the lane rests.
+	o.Rest = o.End == outbound.Unknown && pr.doubt.Load() > 1
+	return o
+}
+
+func (pr *Practice) attemptWrite(ctx context.Context, op *store.Operation) outbound.Outcome {
+	p := payloadOf(op)
+	a, err := pr.store.Appointment(ctx, op.AppointmentID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outbound.Outcome{End: outbound.NotNeeded}
+	case err != nil:
+		return pr.soon(outbound.Unread(ctx))
+	}
+	if at, behind := pr.behind(ctx, op); behind {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	}
+	patient := a.UpstreamPatientID
+	if p.isBlank() {
+		return outbound.Outcome{End: outbound.Refused, Detail: "the person was erased, so there is nothing to write"}
+	}
+	if op.Unknown && p.Step == "" { // interrupted before anything was sent
+		op.Unknown = false
+	}
+	p.withDoubt(op)
+	ask := patient != "" && (op.Unknown || pr.mayBeWritten(op, &p))
+	if (p.Written || ask) && pr.asks.Wait(ctx, upstream.NoBound) != nil {
+		return pr.soon(op.LastError)
+	}
+	if p.Written {
+		return pr.findWritten(ctx, op, &p, &a)
+	}
+	switch {
+	case op.Unknown && p.Step == stepPatient && patient == "" && !isCurrent(&a, &p): // the appointment was not sent
+	case op.Unknown && patient == "":
+		return outbound.Outcome{End: outbound.Undecided, Detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
+	case ask:
+		if o, found := pr.lookUp(ctx, op, &p, &a); found {
+			return o
+		}
+		op.Unknown, op.Lookups, p.Checked = false, 0, pr.outbound.Started().UnixMilli()
+		op.Payload = p.json()
+	}
+	if !isCurrent(&a, &p) {
+		return outbound.Outcome{End: outbound.NotNeeded}
+	}
+	if patient == "" && !op.Unknown && pr.mayBeWritten(op, &p) {
+		if o, ends := pr.findRolledBack(ctx, op, &p, &a); ends {
+			return o
+		}
+	}
+	if outbound.IsTooLate(op, pr.outbound.Now()) {
+		return outbound.Outcome{End: outbound.Refused, Detail: tooLate}
+	}
+	if now, ok := pr.targetOf(&a); ok && p.Step != stepAppointment && p.Step != stepForgotten {
+		p.target = now // nothing was sent under earlier GUIDs
+		op.Payload = p.json()
+	}
+	if op.Attempts > op.MaxAttempts {
+		return outbound.Outcome{End: outbound.Refused, Detail: op.LastError}
+	}
+	if patient == "" {
+		if o, ok := pr.addPatient(ctx, op, &p, &a); !ok {
+			return o
+		}
+	}
+	return pr.sendAppointment(ctx, op, &p, a)
+}
+
+// sendAppointment waits for its turn, records the attempt, and writes.
+func (pr *Practice) sendAppointment(ctx context.Context, op *store.Operation, p *payload, a store.Appointment) outbound.Outcome {
+	if o, ok := pr.isThere(ctx, upstream.NoBound); !ok {
+		return o
+	}
+	if o, ok := pr.makeRoom(ctx, op, p, &a); !ok {
+		return o
+	}
+	if err := pr.Options.Pacer.Wait(ctx, upstream.NoBound); err != nil {
+		return pr.soon(op.LastError)
+	}
+	// It may have been cancelled or moved while it waited for its turn.
+	a, err := pr.store.Appointment(ctx, op.AppointmentID)
+	switch {
+	case err != nil:
+		return pr.soon(outbound.Unread(ctx))
+	case !isCurrent(&a, p):
+		return outbound.Outcome{End: outbound.NotNeeded}
+	case a.UpstreamPatientID == "":
+		return outbound.Outcome{End: outbound.Refused, Detail: "the person was erased, so there is nothing to write"}
+	}
+	if err := pr.begin(ctx, op, p, stepAppointment); err != nil {
+		return pr.soon("the queue could not be written")
+	}
+	created, err := pr.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, pr.clinic.Zone()))
+	return pr.written(ctx, op, p, &a, created, err)
+}
+
+// written converts the answer to a SetAppointment to an outcome.
+func (pr *Practice) written(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment, created upstream.Created, err error) outbound.Outcome {
+	class, reason := upstream.ClassOf(err), upstream.ReasonOf(err)
+	switch class {
+	case upstream.Unknown:
+		pr.doubt.Add(1)
+	case upstream.NotSent:
+		pr.doubt.CompareAndSwap(0, 1)
+	default:
+		pr.doubt.Store(0)
+	}
+	if class != "" && class != upstream.Unknown && !p.Doubt {
+		p.Step = "" // the appointment is certainly not there
+		op.Payload = p.json()
+	}
+	switch class {
+	case "":
+		if !created.LookUp {
+			return outbound.Outcome{End: outbound.Delivered, Result: created.GUID}
+		}
+		p.Written = true
+		op.Payload = p.json()
+		return pr.findWritten(ctx, op, p, a)
+	case upstream.RateLimited:
+		return outbound.Outcome{End: outbound.Retryable, Detail: upstream.Words(err)}
+	case upstream.NotSent, upstream.Misconfigured:
+		return outbound.Outcome{End: outbound.Unreachable, Detail: upstream.Words(err)}
+	case upstream.Refused:
+		isTaken := reason == upstream.SlotTaken || reason == upstream.AlreadyBooked
+		if p.Doubt && isTaken {
+			if o, found := pr.lookUp(ctx, op, p, a); found {
+				if o.End == outbound.LookupFailed || o.End == outbound.Unreachable || o.End == outbound.Deferred {
+					o = outbound.Outcome{End: outbound.Unknown, Detail: upstream.Words(err)}
+				}
+				return o
+			}
+		}
+		if isTaken {
+			pr.occupancy.CloseTime(ctx, p.Specialist, a.ID, p.Start, p.Start.Add(time.Duration(p.Minutes)*time.Minute))
+		}
+		return outbound.Outcome{End: outbound.Refused, Detail: upstream.Words(err)}
+	}
+	p.Doubt = true
+	op.Payload = p.json()
+	return outbound.Outcome{End: outbound.Unknown, Detail: upstream.Words(err)}
+}
+
+// begin records in the queue that a write is about to be sent.
+func (pr *Practice) begin(ctx context.Context, op *store.Operation, p *payload, step string) error {
+	p.Step = step
+	op.Payload, op.AttemptedAt = p.json(), pr.outbound.Now()
+	return pr.outbound.Queue.Change(context.WithoutCancel(ctx), *op, "attempted", step)
+}
+
+// makeRoom cancels the old time of an appointment that moves to a part of it: the upstream would refuse the new time.
+func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
+	if a.UpstreamID == "" {
+		return outbound.Outcome{}, true
+	}
+	list, err := pr.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, pr.clinic.Zone())
+	end := p.Start.Add(time.Duration(p.Minutes) * time.Minute)
+	for _, old := range list {
+		if upstream.EqualGUID(old.GUID, a.UpstreamID) && !old.Cancelled && old.Start.Before(end) &&
+			p.Start.Before(old.Start.Add(time.Duration(max(old.Minutes, p.Minutes))*time.Minute)) {
+			err = pr.Options.Upstream.SetAppointmentStatusCanceled(ctx, old.GUID)
+		}
+	}
+	return pr.harmless(op, err)
+}
+
+// addPatient adds the patient of a booking that has none, such as a booking from the page, and records the GUID with the appointment. A
+// patient cannot be looked up, so a person decides about an unknown outcome.
+func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
+	if p.Patient == "" {
+		p.Patient = pr.knownPatient(ctx, a)
+	}
+	if p.Patient == "" {
+		if err := pr.begin(ctx, op, p, stepPatient); err != nil {
+			return pr.soon("the queue could not be written"), false
+		}
+		guid, err := pr.Options.Upstream.SetPatient(ctx, newPatientOf(&a.Patient))
+		if class := upstream.ClassOf(err); class != upstream.Unknown {
+			p.Step = "" // the outcome is known
+			op.Payload = p.json()
+		}
+		switch upstream.ClassOf(err) {
+		case "":
+			p.Patient = guid
+		case upstream.RateLimited:
+			return outbound.Outcome{End: outbound.Retryable, Detail: upstream.Words(err)}, false
+		case upstream.NotSent, upstream.Misconfigured:
+			return outbound.Outcome{End: outbound.Unreachable, Detail: upstream.Words(err)}, false
+		case upstream.Refused:
+			return outbound.Outcome{End: outbound.Refused, Detail: upstream.Words(err)}, false
+		default:
+			return outbound.Outcome{End: outbound.Undecided, Detail: "it is not known whether the patient was added (" + upstream.Words(err) + "); see in the practice system whether the patient is there"}, false
+		}
+	}
+	op.Payload = p.json()
+	if pr.recordPatient(ctx, a, p.Patient) != nil {
+		return pr.soon("the patient was added and could not be recorded yet"), false
+	}
+	return outbound.Outcome{}, true
+}
+
+// recordPatient stores the upstream's GUID of the patient with an appointment that has none.
+func (pr *Practice) recordPatient(ctx context.Context, a *store.Appointment, guid string) error {
+	err := pr.store.Write(ctx, func(tx store.Tx) error {
+		now, err := tx.Appointment(ctx, a.ID)
+		if err != nil || now.UpstreamPatientID != "" {
+			return err
+		}
+		now.UpstreamPatientID, now.UpdatedAt = guid, pr.outbound.Now()
+		return tx.UpdateAppointment(ctx, now)
+	})
+	if err == nil {
+		a.UpstreamPatientID = guid
+	}
+	return err
+}
+
+// knownPatient returns the GUID that the same person has from another appointment, or an empty one.
+func (pr *Practice) knownPatient(ctx context.Context, a *store.Appointment) string {
+	address := a.Patient.Email
+	if address == "" {
+		address = a.Patient.Phone
+	}
+	if address == "" {
+		return ""
+	}
+	list, _, err := pr.store.Appointments(ctx, store.AppointmentFilter{Query: address, Limit: 100})
+	if err != nil {
+		return ""
+	}
+	for _, o := range list {
+		if o.UpstreamPatientID != "" && strings.EqualFold(o.Patient.Name, a.Patient.Name) && o.Patient.BirthDate == a.Patient.BirthDate &&
+			strings.EqualFold(o.Patient.Email, a.Patient.Email) && o.Patient.Phone == a.Patient.Phone {
+			return o.UpstreamPatientID
+		}
+	}
+	return ""
+}
+
+// newPatientOf converts a patient for the upstream: the last word of the name is the last name.
+func newPatientOf(p *store.Patient) upstream.NewPatient {
+	n := upstream.NewPatient{FirstName: p.Name, LastName: "-", Phone: p.Phone, Email: p.Email}
+	if i := strings.LastIndexByte(p.Name, ' '); i > 0 {
+		n.FirstName, n.LastName = p.Name[:i], p.Name[i+1:]
+	}
+	n.BirthDate, _ = time.Parse(time.DateOnly, p.BirthDate) // an empty one is the zero time
+	return n
+}
+
+// behind returns the instant until which an operation waits for an earlier one of the same appointment, and whether there is one. Operations
+// of an appointment are delivered in the order of their changes.
+func (pr *Practice) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
+	now := pr.outbound.Now()
+	list, pending, err := pr.outbound.Earlier(ctx, op, func(o *store.Operation) bool { // a comment blocks nothing
+		return booking.ChannelOf(o.Kind) == "upstream" && o.Kind != store.UpstreamComment
+	})
+	switch {
+	case err != nil:
+		return now.Add(10 * time.Second), true
+	case pending:
+		return now.Add(time.Second), true
+	}
+	for _, o := range list {
+		switch {
+		case o.NeedsReview:
+			return now.Add(5 * time.Minute), true
+		case !o.Status.Final():
+			at := now.Add(10 * time.Second)
+			if next := o.NextAttemptAt.Add(time.Second); next.After(at) {
+				at = next
+			}
+			return at, true
+		}
+	}
+	return time.Time{}, false
+}
+
+// soon defers an operation for 10 s, because this server could not attempt it.
+func (pr *Practice) soon(detail string) outbound.Outcome {
+	return outbound.Outcome{End: outbound.Deferred, Detail: detail, At: pr.outbound.Now().Add(10 * time.Second)}
+}
