@@ -219,3 +219,26 @@ func TestTheThreeDecisionsAboutABookingInDoubt(t *testing.T) {
 	p.open("/staff?lang=en#list/" + h.date)
 	p.says("Mia Sand")
 }
+
+// TestQueueReasonIsTranslated: the console shows the usual reasons of the server in its own language, and marks any other as English.
+func TestQueueReasonIsTranslated(t *testing.T) {
+	t.Parallel()
+	h, _ := newPractice(t, 0)
+	for i, reason := range []string{"the queue could not be written", "others were waiting to be written before it", "the person was erased, so there is nothing to write", "550 mailbox full"} {
+		op := store.Operation{
+			ID: fmt.Sprintf("op-179000000000%d-aaaaaa", i), Kind: store.Email, Status: store.OperationFailed, Attempts: 1, MaxAttempts: 10, LastError: reason,
+			CreatedAt: time.Now(), FinishedAt: time.Now(),
+		}
+		if err := h.engine.Outbound.Queue.Add(t.Context(), op); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := h.desk(t, store.RoleOwner)
+	p.open("/staff?lang=de#queue")
+	p.says("Es ist nichts mehr zu senden.")
+	p.says("Es wartet, bis es an der Reihe ist.")
+	p.says("seine eigenen Daten nicht lesen oder speichern")
+	if text := ask[string](p, `document.querySelector('.line-why [lang=en]').innerText`); text != "550 mailbox full" {
+		t.Errorf("the reason marked as English is %q", text)
+	}
+}

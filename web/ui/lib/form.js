@@ -1,16 +1,34 @@
 // Form parts after the GOV.UK patterns: one label, an optional hint, the error above the field and
 // again in a summary on top whose links lead to the fields.
-import { html, useEffect, useRef } from './html.js'
+import { html, useEffect, useRef, useState } from './html.js'
 import { locale, t } from './i18n.js'
 
+// useError returns the error that a field shows, and a ref for the field's element. A change of the field hides the error until the form
+// is submitted again or has another error.
+function useError(error) {
+  const [hidden, hide] = useState(false), field = useRef()
+  useEffect(() => hide(false), [error])
+  useEffect(() => {
+    const el = field.current, form = el?.closest('form'), show = () => hide(false), change = () => hide(true)
+    el?.addEventListener('input', change)
+    form?.addEventListener('submit', show, true)
+    return () => {
+      el?.removeEventListener('input', change)
+      form?.removeEventListener('submit', show, true)
+    }
+  }, [])
+  return [hidden ? undefined : error, field]
+}
+
 // Field wraps one control. `children` may be given for a control of its own.
-export function Field({ id, label, hint, error, optional, value, input, type = 'text', rows, children, ...rest }) {
+export function Field({ id, label, hint, error: given, optional, value, input, type = 'text', rows, children, ...rest }) {
+  const [error, field] = useError(given)
   const about = [hint && id + '-hint', error && id + '-error'].filter(Boolean).join(' ') || undefined
   const shared = {
     id, name: id, value, 'aria-describedby': about, 'aria-invalid': error ? 'true' : undefined,
     onInput: e => input(e.currentTarget.value), ...rest,
   }
-  return html`<div class=${'field' + (error ? ' bad' : '')}>
+  return html`<div class=${'field' + (error ? ' bad' : '')} ref=${field}>
     <label for=${id}>${label}${optional && html` <span class="optional">(${t('field.optional')})</span>`}</label>
     ${hint && html`<p class="hint" id=${id + '-hint'}>${hint}</p>`}
     ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')} </span>${error}</p>`}
@@ -24,9 +42,10 @@ const order = new Intl.DateTimeFormat(locale, { year: 'numeric', month: '2-digit
 
 // DateField is three boxes, because a birthday is typed faster than it is found in a calendar.
 // value is {day, month, year} as typed.
-export function DateField({ id, label, hint, error, optional, value = {}, input }) {
+export function DateField({ id, label, hint, error: given, optional, value = {}, input }) {
+  const [error, field] = useError(given)
   const about = [hint && id + '-hint', error && id + '-error'].filter(Boolean).join(' ') || undefined
-  return html`<fieldset class=${'field date' + (error ? ' bad' : '')} aria-describedby=${about}>
+  return html`<fieldset class=${'field date' + (error ? ' bad' : '')} aria-describedby=${about} ref=${field}>
     <legend>${label}${optional && html` <span class="optional">(${t('field.optional')})</span>`}</legend>
     ${hint && html`<p class="hint" id=${id + '-hint'}>${hint}</p>`}
     ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')} </span>${error}</p>`}

@@ -24,14 +24,16 @@ const wall = text => {
 const classes = { 'rate limited': 'slow', 'not sent': 'away', misconfigured: 'setup', 'unknown outcome': 'unknown' }
 /** @type {[RegExp, string][]} */
 const reasons = [
-  [/given up by hand/i, 'given_up'], [/more than once/i, 'twice'], [/patient was added/i, 'unseen'], [/about to start|too late|lead/i, 'late'],
+  [/given up by hand/i, 'given_up'], [/more than once/i, 'twice'], [/patient was added|rollback/i, 'unseen'], [/about to start|too late|lead/i, 'late'],
   [/too many|rate.?limit/i, 'slow'], [/not available|taken|already booked/i, 'taken'], [/patient.*not exist|unknown patient/i, 'patient'],
+  [/could not be (read|written|recorded)|cannot be read/i, 'own'], [/erased|is gone|removed or switched off/i, 'gone'],
+  [/moment ago/i, 'away'], [/waiting to be written|turn came|server was stopped|server stopped|still to be found/i, 'wait'],
   [/timeout|deadline|in time|no answer|reset|EOF/i, 'unknown'], [/unreachable|no such host|connect|could not be reached/i, 'away'],
 ]
 function why(text, review) {
   const known = classes[/^upstream \w+: ([a-z ]+):/.exec(text)?.[1]] || reasons.find(([pattern]) => pattern.test(text))?.[1]
   if (known) return t('queue.why.' + (known === 'unknown' && review ? 'unseen' : known))
-  return lang === 'en' ? text : t('queue.why.other', { text })
+  return lang === 'en' ? text : html`${t('queue.why.other', { text: '' })}<bdi lang="en">${text}</bdi>`
 }
 const kindOf = kind => {
   const word = t('queue.kind.' + kind)

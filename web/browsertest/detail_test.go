@@ -1,0 +1,142 @@
+package browsertest
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"holdfast/engine/clinic"
+	"holdfast/store"
+)
+
+// TestTicketPadsItsText: every text of the ticket starts at the same edge.
+func TestTicketPadsItsText(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].CancelText = "Please cancel a day before." })
+	p := h.tab(t)
+	p.open(h.stranger("10:00"))
+	p.says("Please cancel a day before.")
+	p.shot("detail-ticket")
+	left := ask[[]float64](p, `[...document.querySelectorAll('.ticket-when > span, .ticket dt, .ticket > .lines > *')].map(e => {
+		const r = document.createRange(); r.selectNodeContents(e); return Math.round(r.getBoundingClientRect().left) })`)
+	for _, at := range left {
+		if at != left[0] {
+			t.Errorf("texts of the ticket start at %v, want one edge", left)
+			break
+		}
+	}
+}
+
+// TestDeskDetailsFit looks at details of the console that a picture showed to be wrong.
+func TestDeskDetailsFit(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.size(1280, 720)
+	p.there(".side")
+	p.shot("detail-side-720")
+	inView := ask[bool](p, `(() => {
+		const side = document.querySelector('.side'), me = side.querySelector('.me').getBoundingClientRect()
+		return me.bottom <= innerHeight && side.querySelector('nav').getBoundingClientRect().bottom <= me.top
+	})()`)
+	if !inView {
+		t.Error("the end of the side bar is cut off on a screen of 720 points")
+	}
+
+	p.downTo("09:00, Dr Ada Brandt")
+	p.key("lena vogt")
+	p.there("#visitor-add")
+	p.shot("detail-visit")
+	if ask[bool](p, `document.querySelector('#visitor-add').offsetWidth > document.querySelector('#visitor-add').parentElement.offsetWidth * .75`) {
+		t.Error("the button for another person is stretched over the form")
+	}
+	p.set("#patient-phone", "030 1112233")
+	p.there(".holding.held")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.closed()
+	p.cursor("09:00 lena vogt")
+	p.key("2")
+	p.there(".toast kbd")
+	p.size(390, 720)
+	p.shot("detail-toast")
+	if lines := ask[int](p, `document.querySelector('.toast kbd').getClientRects().length`); lines != 1 {
+		t.Errorf("the shortcut in the toast takes %d lines, want 1", lines)
+	}
+}
+
+// TestListsStartAtTheirEdge: a numbered list of lines has no indent of the browser's own.
+func TestListsStartAtTheirEdge(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleReception)
+	p.open("/staff?lang=en#waitlist")
+	p.press("Add a person")
+	p.there("#wl-name")
+	p.fill("#wl-name", "Omar Ruiz")
+	p.fill("#wl-phone", "030 1112233")
+	p.run(`document.querySelector('dialog form').requestSubmit()`)
+	p.there("ol.lines")
+	p.shot("detail-list")
+	if padding := ask[string](p, `getComputedStyle(document.querySelector('ol.lines')).paddingInlineStart`); padding != "0px" {
+		t.Errorf("the list is indented by %s", padding)
+	}
+}
+
+// TestFieldErrorEndsWithCorrection: the error of a field disappears as soon as the field is changed.
+func TestFieldErrorEndsWithCorrection(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.tab(t)
+	p.open("/?lang=en")
+	p.when("")
+	p.take(h.at("10:00"))
+	p.run(`document.querySelector('form').requestSubmit()`)
+	p.says("Enter your full name")
+	p.run(`document.querySelector('#name').focus()`)
+	p.key("Lena Vogt")
+	p.until(`!document.querySelector('#name-error')`)
+	p.run(`document.querySelector('#name').select()`)
+	p.key(kb.Delete)
+	p.run(`document.querySelector('form').requestSubmit()`)
+	p.there("#name-error")
+
+	desk := h.desk(t, store.RoleReception)
+	desk.open("/staff?lang=en#waitlist")
+	desk.press("Add a person")
+	desk.there("#wl-name")
+	desk.run(`document.querySelector('dialog form').requestSubmit()`)
+	desk.there("#wl-name-error")
+	desk.run(`document.querySelector('#wl-name').focus()`)
+	desk.key("Omar Ruiz")
+	desk.until(`!document.querySelector('#wl-name-error')`)
+}
+
+// TestFocusRingIsWhole: no part of a page cuts the ring of the element that has the focus.
+func TestFocusRingIsWhole(t *testing.T) {
+	t.Parallel()
+	h := furnished(t)
+	p := h.desk(t, store.RoleOwner)
+	p.key(kb.Tab) // from here on the focus shows
+	p.visit("en", office, func(s state) {
+		cut := ask[[]string](p, `[...document.querySelectorAll('main :is(a[href], button, input, select, textarea, summary, [tabindex="0"]), .side :is(a, button), dialog :is(a[href], button, input, select, textarea)')].filter(e => {
+			if (!e.getClientRects().length || e.closest('.sr, .board, [hidden], [inert]') || getComputedStyle(e).opacity === '0') return false
+			e.focus()
+			if (document.activeElement !== e || !e.matches(':focus-visible')) return false
+			const style = getComputedStyle(e), ring = parseFloat(style.outlineWidth) + parseFloat(style.outlineOffset)
+			if (style.outlineStyle === 'none' || !(ring > 0)) return false
+			e.scrollIntoView({ block: 'center' })
+			const r = e.getBoundingClientRect()
+			for (let up = e.parentElement; up && up !== document.body; up = up.parentElement) {
+				const o = getComputedStyle(up)
+				if (o.overflowX === 'visible' && o.overflowY === 'visible') continue
+				const u = up.getBoundingClientRect()
+				if (up.scrollHeight > up.clientHeight + 1 && up.matches('main, dialog, .dialog-body')) continue
+				if (u.width > 2 && (r.left - ring < u.left - 1 || r.right + ring > u.right + 1 || r.top - ring < u.top - 1 || r.bottom + ring > u.bottom + 1)) return true
+			}
+			return false
+		}).map(e => e.outerHTML.slice(0, 140))`)
+		for _, e := range cut {
+			t.Errorf("%s: the ring is cut of %s", s.name, e)
+		}
+	})
+}
