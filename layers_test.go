@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"docs/site":                {}, // a program of its own, run when the manual changes
 
 	// The packages of the engine: each imports only those after it, and record.
-	"engine":              {"engine/words", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/series", "engine/visit", "engine/practice", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
+	"engine":              {"engine/words", "engine/openid", "engine/busytime", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/group", "engine/practice", "engine/agent", "engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
 	"engine/agent":        {"engine/words", "engine/message", "engine/practice", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
 	"engine/feed":         {"engine/message", "engine/booking", "engine/clinic", "engine/record", "store"},
 	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store"},
@@ -45,8 +45,7 @@ var layers = map[string][]string{
 	"engine/outbound":     {"engine/booking", "engine/record", "engine/timed", "store"},
 	"engine/practice":     {"engine/outbound", "engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "engine/upstream", "store"},
 	"engine/person":       {"engine/record", "store"},
-	"engine/series":       {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
-	"engine/visit":        {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
+	"engine/group":        {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/booking":      {"engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "store", "holds"},
 	"engine/downtime":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/sheet":        {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},

@@ -54,6 +54,7 @@ import (
 	"holdfast/engine/clinic"
 	"holdfast/engine/downtime"
 	"holdfast/engine/feed"
+	"holdfast/engine/group"
 	"holdfast/engine/message"
 	"holdfast/engine/notice"
 	"holdfast/engine/openid"
@@ -63,12 +64,10 @@ import (
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/request"
-	"holdfast/engine/series"
 	"holdfast/engine/sheet"
 	"holdfast/engine/timed"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
-	"holdfast/engine/visit"
 	"holdfast/engine/waitlist"
 	"holdfast/engine/words"
 	"holdfast/holds"
@@ -85,8 +84,7 @@ type Engine struct {
 	Presence *presence.Presence  // specialists who are online, on-demand sessions
 	Booking  *booking.Booking    // hold, book, cancel, move, list
 	Person   *person.People      // patients as people, with the desk's notes
-	Series   *series.Series      // several appointments of one patient
-	Visit    *visit.Visits       // appointments of several patients, one after the other
+	Group    *group.Group        // several appointments as one: Group.Series of one patient, Group.Visit of several patients
 	Sheet    *sheet.Sheets       // appointments as a spreadsheet
 	Downtime *downtime.Kits      // the downtime plan and paper bookings
 	Outbound *outbound.Outbound  // the queue of outbound calls
@@ -270,8 +268,7 @@ func arrange(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e.Person = person.New(o.Store)
-	e.Series = series.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
-	e.Visit = visit.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
+	e.Group = group.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
 	e.Sheet = sheet.New(o.Store, e.Clinic, e.Booking)
 	e.Downtime = downtime.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking, o.Logger)
 	e.Search = booking.NewSearch(o.Store, e.Booking.Live(), e.Clinic, e.Booking)

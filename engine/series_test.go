@@ -15,25 +15,25 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/group"
 	"holdfast/engine/record"
-	"holdfast/engine/series"
 	"holdfast/store"
 )
 
 // weekly asks for n times, a week apart, from the test's start on.
-func (c *testClinic) weekly(n int) series.Request {
-	r := series.Request{
+func (c *testClinic) weekly(n int) group.SeriesRequest {
+	r := group.SeriesRequest{
 		AppointmentTypeID: "checkup", Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "Lena Vogt", Email: "lena@example.org"},
 	}
 	for i := range n {
-		r.Times = append(r.Times, series.Time{Start: c.start.AddDate(0, 0, 7*i)})
+		r.Times = append(r.Times, group.Time{Start: c.start.AddDate(0, 0, 7*i)})
 	}
 	return r
 }
 
-func (c *testClinic) mustBookSeries(r series.Request) []store.Appointment {
+func (c *testClinic) mustBookSeries(r group.SeriesRequest) []store.Appointment {
 	c.t.Helper()
-	list, err := c.Series.Book(context.Background(), r)
+	list, err := c.Group.Series.Book(context.Background(), r)
 	if err != nil {
 		c.t.Fatalf("book a series: %v", err)
 	}
@@ -69,19 +69,19 @@ func TestASeriesKeepsTheWallClock(t *testing.T) {
 		}
 		date := func(s string) store.Date { d, _ := store.ParseDate(s); return d }
 		for name, test := range map[string]struct {
-			rule series.Rule
+			rule group.Rule
 			want []string
 		}{
-			"Tuesdays over the change": {series.Rule{From: date("2000-03-14"), Time: 9 * 60, Count: 4},
+			"Tuesdays over the change": {group.Rule{From: date("2000-03-14"), Time: 9 * 60, Count: 4},
 				[]string{"2000-03-14T08:00:00Z", "2000-03-21T08:00:00Z", "2000-03-28T07:00:00Z", "2000-04-04T07:00:00Z"}},
-			"an hour that is missing": {series.Rule{From: date("2000-03-19"), Time: 2*60 + 30, Count: 2},
+			"an hour that is missing": {group.Rule{From: date("2000-03-19"), Time: 2*60 + 30, Count: 2},
 				[]string{"2000-03-19T01:30:00Z", "2000-03-26T01:30:00Z"}},
-			"two days of every second week": {series.Rule{From: date("2000-02-03"), Time: 10 * 60, Every: 2, Count: 4,
+			"two days of every second week": {group.Rule{From: date("2000-02-03"), Time: 10 * 60, Every: 2, Count: 4,
 				Weekdays: []store.Weekday{store.Weekday(time.Monday), store.Weekday(time.Thursday)}},
 				[]string{"2000-02-03T09:00:00Z", "2000-02-14T09:00:00Z", "2000-02-17T09:00:00Z", "2000-02-28T09:00:00Z"}},
 		} {
 			test.rule.AppointmentTypeID = "checkup"
-			plan, err := c.Series.Plan(t.Context(), test.rule)
+			plan, err := c.Group.Series.Plan(t.Context(), test.rule)
 			var got []string
 			for _, o := range plan {
 				got = append(got, o.Start.Format(time.RFC3339))
@@ -109,8 +109,8 @@ func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
 	}
 	// Ben, who is assigned first, cannot take the last one: all are with Ada, as far as she can.
 	c.mustBook(booking.Request{AppointmentTypeID: "surgery", SpecialistID: "ben", SlotStart: day(4), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "B"}})
-	rule := series.Rule{AppointmentTypeID: "checkup", From: store.DateOf(c.start), Time: 12 * 60, Count: 5, Client: client(1)}
-	plan, err := c.Series.Plan(ctx, rule)
+	rule := group.Rule{AppointmentTypeID: "checkup", From: store.DateOf(c.start), Time: 12 * 60, Count: 5, Client: client(1)}
+	plan, err := c.Group.Series.Plan(ctx, rule)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,22 +142,22 @@ func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
 		}
 	}
 	rule.Client = ""
-	if plan, _ = c.Series.Plan(ctx, rule); plan[2].Reason != series.ReasonHeld {
+	if plan, _ = c.Group.Series.Plan(ctx, rule); plan[2].Reason != group.ReasonHeld {
 		t.Errorf("what others hold is %q", plan[2].Reason)
 	}
 	if len(c.confirmed()) != 3 {
 		t.Error("a plan wrote something")
 	}
-	for name, change := range map[string]func(*series.Rule){
-		"count":         func(r *series.Rule) { r.Count = 53 },
-		"everyWeeks":    func(r *series.Rule) { r.Every = 13 },
-		"specialistIds": func(r *series.Rule) { r.SpecialistIDs = []string{"nobody"} },
-		"from":          func(r *series.Rule) { r.From = store.Date{} },
+	for name, change := range map[string]func(*group.Rule){
+		"count":         func(r *group.Rule) { r.Count = 53 },
+		"everyWeeks":    func(r *group.Rule) { r.Every = 13 },
+		"specialistIds": func(r *group.Rule) { r.SpecialistIDs = []string{"nobody"} },
+		"from":          func(r *group.Rule) { r.From = store.Date{} },
 	} {
 		wrong := rule
 		change(&wrong)
 		var invalid *record.ValidationError
-		if _, err := c.Series.Plan(ctx, wrong); !errors.As(err, &invalid) || invalid.Fields[0].Field != name {
+		if _, err := c.Group.Series.Plan(ctx, wrong); !errors.As(err, &invalid) || invalid.Fields[0].Field != name {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
@@ -180,9 +180,9 @@ func TestASeriesIsBookedWholeOrNotAtAll(t *testing.T) {
 	for i := range r.Times {
 		r.Times[i].Start = c.start.AddDate(0, 0, 7*(7-i))
 	}
-	var conflict *series.ConflictError
-	_, err := c.Series.Book(t.Context(), r)
-	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 2, Reason: availability.ReasonTaken}, {Place: 3, Reason: availability.ReasonTaken}}) {
+	var conflict *group.ConflictError
+	_, err := c.Group.Series.Book(t.Context(), r)
+	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []group.Conflict{{Place: 2, Reason: availability.ReasonTaken}, {Place: 3, Reason: availability.ReasonTaken}}) {
 		t.Errorf("got %v", err)
 	}
 	if got := len(c.confirmed()); got != 6 {
@@ -190,8 +190,8 @@ func TestASeriesIsBookedWholeOrNotAtAll(t *testing.T) {
 	}
 	c.unheld()
 	// Two times that overlap each other.
-	r.Times = []series.Time{{Start: c.start.Add(24 * time.Hour)}, {Start: c.start.Add(24*time.Hour + 10*time.Minute)}}
-	if _, err := c.Series.Book(t.Context(), r); !errors.As(err, &conflict) || conflict.Conflicts[0].Place != 1 {
+	r.Times = []group.Time{{Start: c.start.Add(24 * time.Hour)}, {Start: c.start.Add(24*time.Hour + 10*time.Minute)}}
+	if _, err := c.Group.Series.Book(t.Context(), r); !errors.As(err, &conflict) || conflict.Conflicts[0].Place != 1 {
 		t.Errorf("two that overlap: %v", err)
 	}
 	c.unheld()
@@ -208,8 +208,8 @@ func TestOfSeriesThatRaceOneIsBooked(t *testing.T) {
 			if n%2 == 1 {
 				slices.Reverse(r.Times)
 			}
-			_, err := c.Series.Book(context.Background(), r)
-			var conflict *series.ConflictError
+			_, err := c.Group.Series.Book(context.Background(), r)
+			var conflict *group.ConflictError
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -242,8 +242,8 @@ func TestWhatOnlyTheDatabaseRefusesLeavesNoHalfSeries(t *testing.T) {
 	c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start.AddDate(0, 0, 14), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
 	r := c.weekly(4)
 	slices.Reverse(r.Times)
-	var conflict *series.ConflictError
-	if _, err := c.Series.Book(t.Context(), r); !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
+	var conflict *group.ConflictError
+	if _, err := c.Group.Series.Book(t.Context(), r); !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []group.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
 		t.Errorf("got %v, want the second of the request", err)
 	}
 	if got := len(c.confirmed()); got != 1 {
@@ -252,8 +252,8 @@ func TestWhatOnlyTheDatabaseRefusesLeavesNoHalfSeries(t *testing.T) {
 	c.unheld()
 	r = c.weekly(2)
 	list := c.mustBookSeries(r)
-	_, err := c.Series.MoveFrom(t.Context(), series.Move{From: series.From{ID: list[0].ID, Actor: "user:jo"}, SlotStart: c.start.AddDate(0, 0, 7)})
-	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []series.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
+	_, err := c.Group.Series.Move(t.Context(), group.SeriesMove{Which: group.Which{ID: list[0].ID, Actor: "user:jo"}, SlotStart: c.start.AddDate(0, 0, 7)})
+	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []group.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
 		t.Errorf("a move: got %v, want the second", err)
 	}
 	if got, _ := c.Booking.Appointment(t.Context(), list[0].ID); !got.SlotStart.Equal(c.start) {
@@ -268,21 +268,21 @@ func TestASeriesIsCancelledFromHereOn(t *testing.T) {
 	if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: list[4].ID, Actor: "user:jo"}); err != nil {
 		t.Fatal(err)
 	}
-	from := series.From{ID: list[2].ID, Version: 9, Actor: "user:jo"}
-	if _, err := c.Series.CancelFrom(t.Context(), from, ""); !errors.Is(err, store.ErrVersion) {
+	from := group.Which{ID: list[2].ID, Version: 9, Actor: "user:jo"}
+	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: from}); !errors.Is(err, store.ErrVersion) {
 		t.Errorf("a stale version: %v", err)
 	}
 	from.Version = 1
 	from.Reaches = func(id string) bool { return id != "ada" }
-	if _, err := c.Series.CancelFrom(t.Context(), from, ""); !errors.Is(err, record.ErrForbidden) {
+	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: from}); !errors.Is(err, record.ErrForbidden) {
 		t.Errorf("a colleague's: %v", err)
 	}
 	from.Reaches = nil
-	gone, err := c.Series.CancelFrom(t.Context(), from, "moved away")
+	gone, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: from, Reason: "moved away"})
 	if err != nil || len(gone) != 3 {
 		t.Fatalf("%d were cancelled, %v; want 3", len(gone), err)
 	}
-	all, err := c.Series.Of(t.Context(), list[0].ID)
+	all, err := c.Group.Series.Of(t.Context(), list[0].ID)
 	if err != nil || len(all) != 6 {
 		t.Fatalf("the series has %d, %v", len(all), err)
 	}
@@ -294,11 +294,11 @@ func TestASeriesIsCancelledFromHereOn(t *testing.T) {
 	if slot := c.slot(1, "checkup", list[3].SlotStart, "ada"); slot == nil {
 		t.Error("a cancelled time is not listed")
 	}
-	if _, err := c.Series.CancelFrom(t.Context(), series.From{ID: list[4].ID, Actor: "user:jo"}, ""); !errors.Is(err, record.ErrNotConfirmed) {
+	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[4].ID, Actor: "user:jo"}, Reason: ""}); !errors.Is(err, record.ErrNotConfirmed) {
 		t.Errorf("from a cancelled one: %v", err)
 	}
 	alone := c.mustBook(booking.Request{AppointmentTypeID: "checkup", SlotStart: c.start.Add(time.Hour), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
-	if _, err := c.Series.CancelFrom(t.Context(), series.From{ID: alone.ID, Actor: "user:jo"}, ""); !errors.Is(err, series.ErrNone) {
+	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: alone.ID, Actor: "user:jo"}, Reason: ""}); !errors.Is(err, group.ErrNoSeries) {
 		t.Errorf("one that stands alone: %v", err)
 	}
 }
@@ -307,8 +307,8 @@ func TestASeriesIsMovedFromHereOn(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 2, "ben": 1})
 	list := c.mustBookSeries(c.weekly(5))
 	// A week later: each goes to where the next one stands.
-	move := series.Move{From: series.From{ID: list[1].ID, Version: 1, Actor: "user:jo"}, SlotStart: list[2].SlotStart}
-	moved, err := c.Series.MoveFrom(t.Context(), move)
+	move := group.SeriesMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: "user:jo"}, SlotStart: list[2].SlotStart}
+	moved, err := c.Group.Series.Move(t.Context(), move)
 	if err != nil || len(moved) != 4 {
 		t.Fatalf("moved %d, %v; want 4", len(moved), err)
 	}
@@ -319,18 +319,18 @@ func TestASeriesIsMovedFromHereOn(t *testing.T) {
 	}
 	c.unheld()
 	// And back again, with somebody else, half an hour later.
-	move = series.Move{From: series.From{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(30 * time.Minute), SpecialistID: "ben"}
+	move = group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(30 * time.Minute), SpecialistID: "ben"}
 	in := c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben", SlotStart: list[3].SlotStart.Add(30 * time.Minute), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
-	plan, err := c.Series.PlanMove(t.Context(), move)
+	plan, err := c.Group.Series.PlanMove(t.Context(), move)
 	if err != nil || len(plan) != 4 || plan[2].Reason != availability.ReasonTaken || plan[1].Reason != "" || plan[2].AppointmentID != list[3].ID {
 		t.Fatalf("the plan is %+v, %v", plan, err)
 	}
-	var conflict *series.ConflictError
-	if _, err := c.Series.MoveFrom(t.Context(), move); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 2 {
+	var conflict *group.ConflictError
+	if _, err := c.Group.Series.Move(t.Context(), move); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 2 {
 		t.Errorf("onto %s: %v", in.ID, err)
 	}
 	move.Keep = []string{list[3].ID}
-	if moved, err = c.Series.MoveFrom(t.Context(), move); err != nil || len(moved) != 3 {
+	if moved, err = c.Group.Series.Move(t.Context(), move); err != nil || len(moved) != 3 {
 		t.Fatalf("moved %d, %v; want 3", len(moved), err)
 	}
 	for _, a := range moved {
@@ -374,7 +374,7 @@ func TestASeriesIsToldInOneMail(t *testing.T) {
 				t.Errorf("%d has a mail of its own", i)
 			}
 		}
-		if _, err := c.Series.CancelFrom(t.Context(), series.From{ID: list[3].ID, Actor: "user:jo"}, ""); err != nil {
+		if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[3].ID, Actor: "user:jo"}, Reason: ""}); err != nil {
 			t.Fatal(err)
 		}
 		// One of three is not brought back: the mail tells all.
@@ -385,7 +385,7 @@ func TestASeriesIsToldInOneMail(t *testing.T) {
 		if text := c.mails(folder, list[3].ID)["series_cancellation"]; !strings.Contains(text, "Cancelled: 3 appointments") || strings.Contains(text, "manage#") {
 			t.Errorf("the mail about the cancellation is %q", text)
 		}
-		if _, err := c.Series.MoveFrom(t.Context(), series.Move{From: series.From{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(time.Hour)}); err != nil {
+		if _, err := c.Group.Series.Move(t.Context(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)

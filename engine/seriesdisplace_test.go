@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"holdfast/engine/series"
+	"holdfast/engine/group"
 	"holdfast/store"
 )
 
@@ -20,8 +20,8 @@ func TestARefusedSeriesDisplacesNobody(t *testing.T) {
 	}
 	r := c.weekly(2)
 	r.Displace = true
-	var conflict *series.ConflictError
-	if _, err := c.Series.Book(ctx, r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
+	var conflict *group.ConflictError
+	if _, err := c.Group.Series.Book(ctx, r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
 		t.Fatalf("got %v, want a conflict at the second time", err)
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 1 || held[0].ID != theirs.ID {
@@ -32,11 +32,11 @@ func TestARefusedSeriesDisplacesNobody(t *testing.T) {
 	list := c.mustBookSeries(r)
 	later := c.mustHold(2, "checkup", c.start.Add(time.Hour), "ada")
 	// An hour earlier is where a patient books; seven days on it is in the way of the block for the second one.
-	move := series.Move{From: series.From{ID: list[0].ID, Actor: "user:jo"}, SlotStart: later.SlotStart, Displace: true}
+	move := group.SeriesMove{Which: group.Which{ID: list[0].ID, Actor: "user:jo"}, SlotStart: later.SlotStart, Displace: true}
 	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: list[1].SlotStart.Add(-time.Hour), End: list[1].SlotStart.Add(-30 * time.Minute)}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Series.MoveFrom(ctx, move); !errors.As(err, &conflict) {
+	if _, err := c.Group.Series.Move(ctx, move); !errors.As(err, &conflict) {
 		t.Fatalf("moved: got %v, want a conflict", err)
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 2 {

@@ -9,22 +9,22 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/group"
 	"holdfast/engine/record"
-	"holdfast/engine/series"
 	"holdfast/store"
 )
 
 // seriesChanges are what the desk does from the second appointment of a series on, and may take back.
 var seriesChanges = map[string]func(c *testClinic, list []store.Appointment) ([]store.Appointment, error){
 	"a cancellation": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.Series.CancelFrom(context.Background(), series.From{ID: list[1].ID, Actor: jo, Undoable: true}, "ill")
+		return c.Group.Series.Cancel(context.Background(), group.Cancel{Which: group.Which{ID: list[1].ID, Actor: jo, Undoable: true}, Reason: "ill"})
 	},
 	"a move an hour later": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.Series.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(time.Hour)})
+		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(time.Hour)})
 	},
 	// Each stands where the next one was: they go back in the other order.
 	"a move a week later": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.Series.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[2].SlotStart})
+		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[2].SlotStart})
 	},
 	// Each stands where the one before it was, and goes back in the other order again.
 	"a move a week earlier": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
@@ -32,10 +32,10 @@ var seriesChanges = map[string]func(c *testClinic, list []store.Appointment) ([]
 			return nil, err
 		}
 		time.Sleep(time.Second)
-		return c.Series.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[0].SlotStart})
+		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[0].SlotStart})
 	},
 	"a move half an hour earlier": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.Series.MoveFrom(context.Background(), series.Move{From: series.From{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(-30 * time.Minute)})
+		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(-30 * time.Minute)})
 	},
 }
 
@@ -53,7 +53,7 @@ func TestASeriesIsUndoneWhole(t *testing.T) {
 				}
 				time.Sleep(9 * time.Second)
 				// Any of them names the change.
-				back, err := c.Series.Undo(t.Context(), series.From{ID: changed[2].ID, Version: changed[2].Version, Actor: jo})
+				back, err := c.Group.Series.Undo(t.Context(), group.Which{ID: changed[2].ID, Version: changed[2].Version, Actor: jo})
 				if err != nil || len(back) != 3 {
 					t.Fatalf("taken back %d, %v; want 3", len(back), err)
 				}
@@ -78,7 +78,7 @@ func TestASeriesIsUndoneWhole(t *testing.T) {
 				if d, err := c.Booking.Differences(t.Context()); err != nil || len(d) > 0 {
 					t.Errorf("memory is not the database: %v, %v", d, err)
 				}
-				if _, err := c.Series.Undo(t.Context(), series.From{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Group.Series.Undo(t.Context(), group.Which{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("an undo of the undo: %v", err)
 				}
 			})
@@ -109,7 +109,7 @@ func TestOneOfASeriesIsNotTakenBackAlone(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		c.annSays(list[2].ID)
-		if _, err := c.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+		if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[1].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 			t.Errorf("taken back alone: %v, want ErrUndoLate", err)
 		}
 	})
@@ -121,7 +121,7 @@ func TestAnUndoOfASeriesHasItsRules(t *testing.T) {
 		c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: list[2].SpecialistID, SlotStart: list[2].SlotStart, Source: store.SourceStaff, Actor: jo, Patient: store.Patient{Name: "Per Lind"}})
 	}
 	one := func(err error) bool {
-		var conflict *series.ConflictError
+		var conflict *group.ConflictError
 		return errors.As(err, &conflict) && len(conflict.Conflicts) == 1 && conflict.Conflicts[0].Place == 1
 	}
 	late := func(err error) bool { return errors.Is(err, booking.ErrUndoLate) }
@@ -147,7 +147,7 @@ func TestAnUndoOfASeriesHasItsRules(t *testing.T) {
 				}
 				time.Sleep(time.Second)
 				x.meanwhile(c, list)
-				if _, err := c.Series.Undo(t.Context(), series.From{ID: list[1].ID, Actor: x.by}); !x.want(err) {
+				if _, err := c.Group.Series.Undo(t.Context(), group.Which{ID: list[1].ID, Actor: x.by}); !x.want(err) {
 					t.Errorf("got %v", err)
 				}
 				c.unheld()

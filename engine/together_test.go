@@ -14,8 +14,8 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
+	"holdfast/engine/group"
 	"holdfast/engine/record"
-	"holdfast/engine/series"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -231,8 +231,8 @@ func TestASeriesTakesRooms(t *testing.T) {
 		}
 	}
 	c.mustBook(peels(1, list[1].SlotStart, "ben"))
-	var conflict *series.ConflictError
-	if _, err := c.Series.Book(context.Background(), r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
+	var conflict *group.ConflictError
+	if _, err := c.Group.Series.Book(context.Background(), r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
 		t.Errorf("a second series: got %v, want a conflict at its second time", err)
 	}
 	c.unheld()

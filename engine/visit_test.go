@@ -11,24 +11,24 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/group"
 	"holdfast/engine/record"
-	"holdfast/engine/visit"
 	"holdfast/holds"
 	"holdfast/store"
 )
 
 // family is a visit of a parent and as many children as there are more types.
-func family(start time.Time, types ...string) visit.Request {
-	r := visit.Request{SlotStart: start, Email: "vogt@example.org", Phone: "030 12345", Source: store.SourceStaff, Actor: jo}
+func family(start time.Time, types ...string) group.VisitRequest {
+	r := group.VisitRequest{SlotStart: start, Email: "vogt@example.org", Phone: "030 12345", Source: store.SourceStaff, Actor: jo}
 	for i, id := range types {
-		r.People = append(r.People, visit.Person{AppointmentTypeID: id, Patient: store.Patient{Name: []string{"Lena", "Mia", "Ben", "Ida", "Max", "Tom"}[i] + " Vogt"}})
+		r.People = append(r.People, group.Person{AppointmentTypeID: id, Patient: store.Patient{Name: []string{"Lena", "Mia", "Ben", "Ida", "Max", "Tom"}[i] + " Vogt"}})
 	}
 	return r
 }
 
-func (c *testClinic) mustVisit(r visit.Request) []store.Appointment {
+func (c *testClinic) mustVisit(r group.VisitRequest) []store.Appointment {
 	c.t.Helper()
-	list, err := c.Visit.Book(context.Background(), r)
+	list, err := c.Group.Visit.Book(context.Background(), r)
 	if err != nil {
 		c.t.Fatalf("book a visit: %v", err)
 	}
@@ -36,7 +36,7 @@ func (c *testClinic) mustVisit(r visit.Request) []store.Appointment {
 }
 
 func (c *testClinic) holdVisit(n int, start time.Time, who string, types ...string) (holds.Hold, error) {
-	return c.Visit.Hold(context.Background(), visit.HoldRequest{AppointmentTypeIDs: types, SlotStart: start, SpecialistID: who, Client: client(n)})
+	return c.Group.Visit.Hold(context.Background(), group.HoldRequest{AppointmentTypeIDs: types, SlotStart: start, SpecialistID: who, Client: client(n)})
 }
 
 // at are the starts of some appointments in minutes after the test's start, by start.
@@ -79,7 +79,7 @@ func TestAVisitIsHeldAndBookedAsOne(t *testing.T) {
 	}
 	two := r
 	two.People = r.People[:2]
-	if _, err := c.Visit.Book(t.Context(), two); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "hold the visit anew") {
+	if _, err := c.Group.Visit.Book(t.Context(), two); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "hold the visit again") {
 		t.Errorf("two of three book with it: %v; want it refused", err)
 	}
 	list := c.mustVisit(r)
@@ -89,7 +89,7 @@ func TestAVisitIsHeldAndBookedAsOne(t *testing.T) {
 			t.Errorf("%d is %+v", i, a)
 		}
 	}
-	if there, err := c.Visit.Of(t.Context(), list[2].ID); err != nil || len(there) != 3 {
+	if there, err := c.Group.Visit.Of(t.Context(), list[2].ID); err != nil || len(there) != 3 {
 		t.Errorf("the visit of the last: %d, %v", len(there), err)
 	}
 	if held, _ := c.Booking.Holds(t.Context()); len(held) != 1 {
@@ -113,7 +113,7 @@ func TestAVisitFitsAsAWhole(t *testing.T) {
 		c.mustBook(r)
 	}
 	starts := func(people int) (minutes []int) {
-		list, err := c.Visit.Slots(t.Context(), visit.List{AppointmentTypeIDs: slices.Repeat([]string{"checkup"}, people), From: day, To: day.AddDays(1)})
+		list, err := c.Group.Visit.Slots(t.Context(), group.SlotsRequest{AppointmentTypeIDs: slices.Repeat([]string{"checkup"}, people), From: day, To: day.AddDays(1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -130,7 +130,7 @@ func TestAVisitFitsAsAWhole(t *testing.T) {
 	if got := starts(2); !slices.Equal(got, []int{-120, -90, -60, 30, 60}) {
 		t.Errorf("two fit at %v around noon, which is booked", got)
 	}
-	if _, err := c.Visit.Book(t.Context(), family(noon.Add(-30*time.Minute), "checkup", "checkup")); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Group.Visit.Book(t.Context(), family(noon.Add(-30*time.Minute), "checkup", "checkup")); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("where the second does not fit: %v", err)
 	}
 	c.unheld()
@@ -139,27 +139,27 @@ func TestAVisitFitsAsAWhole(t *testing.T) {
 func TestWhatIsNoVisit(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	for name, test := range map[string]struct {
-		r    visit.Request
+		r    group.VisitRequest
 		want string
 	}{
 		"one":     {family(c.start, "checkup"), "2 to 6"},
 		"a group": {family(c.start, "checkup", "class"), "people[1].appointmentTypeId: a group session"},
-		"nobody's name": {func() visit.Request {
+		"nobody's name": {func() group.VisitRequest {
 			r := family(c.start, "checkup", "checkup")
 			r.People[1].Patient.Name = " "
 			return r
 		}(), "people[1].name"},
-		"no address":        {func() visit.Request { r := family(c.start, "checkup", "checkup"); r.Email = "x"; return r }(), "contact.email"},
+		"no address":        {func() group.VisitRequest { r := family(c.start, "checkup", "checkup"); r.Email = "x"; return r }(), "contact.email"},
 		"no start, no hold": {family(time.Time{}, "checkup", "checkup"), "slotStartDate"},
 		"an unknown type":   {family(c.start, "checkup", "magic"), "appointment type"},
 	} {
-		if _, err := c.Visit.Book(t.Context(), test.r); err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := c.Group.Visit.Book(t.Context(), test.r); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", name, err, test.want)
 		}
 	}
 	past := family(time.Now().Add(-time.Hour).Truncate(time.Minute), "checkup", "checkup")
 	var closed *availability.NotBookableError
-	if _, err := c.Visit.Book(t.Context(), past); !errors.As(err, &closed) {
+	if _, err := c.Group.Visit.Book(t.Context(), past); !errors.As(err, &closed) {
 		t.Errorf("in the past: %v", err)
 	}
 	c.unheld()
@@ -180,10 +180,10 @@ func TestAVisitTakesARoomForAllOfItsTime(t *testing.T) {
 		}
 	}
 	c.mustBook(peels(2, c.start, "ben"))
-	if _, err := c.Visit.Book(t.Context(), family(c.start, "peel", "peel")); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Group.Visit.Book(t.Context(), family(c.start, "peel", "peel")); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("without a room for the first: %v", err)
 	}
-	if _, err := c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(30 * time.Minute), SpecialistID: "cleo"}); err != nil {
+	if _, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(30 * time.Minute), SpecialistID: "cleo"}); err != nil {
 		t.Errorf("half an hour later with cleo: %v", err)
 	}
 	c.unheld()
@@ -204,7 +204,7 @@ func TestAVisitLostToTheDatabase(t *testing.T) {
 	}
 	r := family(c.start, "checkup", "checkup", "checkup")
 	r.HoldID, r.Client = h.ID, client(1)
-	if _, err := c.Visit.Book(t.Context(), r); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Group.Visit.Book(t.Context(), r); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("got %v, want ErrSlotTaken", err)
 	}
 	if there := c.confirmed(); len(there) != 1 {
@@ -245,25 +245,25 @@ func TestAVisitInsteadOfOne(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	one := c.mustHold(1, "checkup", c.start, "ada")
 	c.mustHold(2, "checkup", c.start.Add(time.Hour), "ada")
-	ask := visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: c.start, SpecialistID: "ada", Client: client(1), Instead: one.ID}
+	ask := group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: c.start, SpecialistID: "ada", Client: client(1), Replaces: one.ID}
 	var held *holds.HeldError
-	if _, err := c.Visit.Hold(t.Context(), ask); !errors.As(err, &held) {
+	if _, err := c.Group.Visit.Hold(t.Context(), ask); !errors.As(err, &held) {
 		t.Errorf("with somebody in the third one's time: %v", err)
 	}
 	if slot := c.slot(1, "checkup", c.start, "ada"); slot == nil || !slot.OwnHold {
 		t.Errorf("the hold of one is gone: %+v", slot)
 	}
 	ask.AppointmentTypeIDs = ask.AppointmentTypeIDs[:2]
-	h, err := c.Visit.Hold(t.Context(), ask)
+	h, err := c.Group.Visit.Hold(t.Context(), ask)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := c.Visit.Hold(t.Context(), ask); err != nil || again.ID != h.ID {
+	if again, err := c.Group.Visit.Hold(t.Context(), ask); err != nil || again.ID != h.ID {
 		t.Errorf("asked again: %s, %v; want the same hold", again.ID, err)
 	}
-	ask.Instead, ask.Client = h.ID, client(3)
+	ask.Replaces, ask.Client = h.ID, client(3)
 	ask.SlotStart = c.start.Add(2 * time.Hour)
-	if _, err := c.Visit.Hold(t.Context(), ask); !errors.Is(err, holds.ErrNotOwner) {
+	if _, err := c.Group.Visit.Hold(t.Context(), ask); !errors.Is(err, holds.ErrNotOwner) {
 		t.Errorf("instead of somebody else's: %v", err)
 	}
 }
@@ -292,7 +292,7 @@ func TestAVisitInsteadOfOneLosesNothing(t *testing.T) {
 			c := withRooms(t)
 			one := c.mustHold(1, test.first, c.start, "ada")
 			test.others(c)
-			_, err := c.Visit.Hold(t.Context(), visit.HoldRequest{AppointmentTypeIDs: []string{test.first, test.second}, SlotStart: c.start, SpecialistID: "ada", Client: client(1), Instead: one.ID})
+			_, err := c.Group.Visit.Hold(t.Context(), group.HoldRequest{AppointmentTypeIDs: []string{test.first, test.second}, SlotStart: c.start, SpecialistID: "ada", Client: client(1), Replaces: one.ID})
 			if !test.want(err) {
 				t.Errorf("got %v", err)
 			}

@@ -11,8 +11,8 @@ import (
 
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
+	"holdfast/engine/group"
 	"holdfast/engine/record"
-	"holdfast/engine/visit"
 	"holdfast/store"
 )
 
@@ -23,7 +23,7 @@ func TestAVisitMovesAsOne(t *testing.T) {
 	list := c.mustVisit(r)
 	id := list[0].VisitID
 	move := func(minutes int, who string) ([]store.Appointment, error) {
-		return c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(time.Duration(minutes) * time.Minute), SpecialistID: who})
+		return c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[1].ID, Actor: jo}, SlotStart: c.start.Add(time.Duration(minutes) * time.Minute), SpecialistID: who})
 	}
 	for _, test := range []struct {
 		minutes int
@@ -50,7 +50,7 @@ func TestAVisitMovesAsOne(t *testing.T) {
 	if _, err := move(180, "ben"); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("onto somebody: %v", err)
 	}
-	if _, err := c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[1].ID, Version: 1, Actor: jo}, SlotStart: c.start}); !errors.Is(err, store.ErrVersion) {
+	if _, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: jo}, SlotStart: c.start}); !errors.Is(err, store.ErrVersion) {
 		t.Errorf("with an old version: %v", err)
 	}
 	c.wantAt("after all", c.confirmed(), 0, 45, 135, 300)
@@ -70,7 +70,7 @@ func TestOneOfAVisitAlone(t *testing.T) {
 		t.Errorf("taken back: of %q, %v", back.VisitID, err)
 	}
 	c.deskMoves(list[3].ID, c.start.Add(4*time.Hour))
-	moved, err := c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo}, SlotStart: c.start.Add(time.Hour)})
+	moved, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: jo}, SlotStart: c.start.Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestOneOfAVisitAlone(t *testing.T) {
 			t.Errorf("a patient %s one of them: %v", what, err)
 		}
 	}
-	if _, err := c.Visit.Of(t.Context(), alone.ID); !errors.Is(err, visit.ErrNone) {
+	if _, err := c.Group.Visit.Of(t.Context(), alone.ID); !errors.Is(err, group.ErrNoVisit) {
 		t.Errorf("the visit of who comes alone: %v", err)
 	}
 }
@@ -98,10 +98,10 @@ func TestOneOfAVisitAlone(t *testing.T) {
 func TestAVisitIsTakenBackAsOne(t *testing.T) {
 	for name, change := range map[string]func(c *testClinic, id string) ([]store.Appointment, error){
 		"cancelled": func(c *testClinic, id string) ([]store.Appointment, error) {
-			return c.Visit.Cancel(c.t.Context(), visit.Cancel{Which: visit.Which{ID: id, Actor: jo, Undoable: true}})
+			return c.Group.Visit.Cancel(c.t.Context(), group.Cancel{Which: group.Which{ID: id, Actor: jo, Undoable: true}})
 		},
 		"moved": func(c *testClinic, id string) ([]store.Appointment, error) {
-			return c.Visit.Move(c.t.Context(), visit.Move{Which: visit.Which{ID: id, Actor: jo, Undoable: true}, SlotStart: c.start.Add(15 * time.Minute)})
+			return c.Group.Visit.Move(c.t.Context(), group.VisitMove{Which: group.Which{ID: id, Actor: jo, Undoable: true}, SlotStart: c.start.Add(15 * time.Minute)})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAVisitIsTakenBackAsOne(t *testing.T) {
 				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("one of them alone is taken back: %v", err)
 				}
-				if _, err := c.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); err != nil {
+				if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); err != nil {
 					t.Fatal(err)
 				}
 				c.wantAt("again", c.confirmed(), 0, 45, 135)
@@ -135,7 +135,7 @@ func TestAVisitIsTakenBackAsOne(t *testing.T) {
 					}
 				}
 				c.unheld()
-				if _, err := c.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("an undo of the undo: %v", err)
 				}
 			})
@@ -156,13 +156,13 @@ func TestAnUndoOfAVisitIsOfAllOrNone(t *testing.T) {
 					c, _ := noticeClinic(t)
 					list := c.mustVisit(family(c.start, []string{"checkup", "checkup", "checkup"}[:people]...))
 					time.Sleep(time.Second)
-					if _, err := c.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo, Undoable: true}, SlotStart: c.start.Add(2 * time.Hour)}); err != nil {
+					if _, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: jo, Undoable: true}, SlotStart: c.start.Add(2 * time.Hour)}); err != nil {
 						t.Fatal(err)
 					}
 					time.Sleep(time.Second)
 					meanwhile(c, list[1])
 					before := c.at(c.confirmed())
-					if _, err := c.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[0].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
+					if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[0].ID, Actor: jo}); !errors.Is(err, booking.ErrUndoLate) {
 						t.Errorf("taken back: %v, want ErrUndoLate", err)
 					}
 					if after := c.at(c.confirmed()); !slices.Equal(before, after) {
@@ -207,7 +207,7 @@ func TestAVisitIsOneMail(t *testing.T) {
 		if reminders != 1 {
 			t.Errorf("%d reminders, want one", reminders)
 		}
-		if _, err := c.Visit.Cancel(t.Context(), visit.Cancel{Which: visit.Which{ID: list[2].ID, Actor: "client"}, CutOff: true}); err != nil {
+		if _, err := c.Group.Visit.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[2].ID, Actor: "client"}, CutOff: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

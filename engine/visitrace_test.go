@@ -12,8 +12,8 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/booking"
+	"holdfast/engine/group"
 	"holdfast/engine/record"
-	"holdfast/engine/visit"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -63,27 +63,27 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 			for n := range 12 {
 				e := at[random.IntN(len(at))]
 				when := start.Add(time.Duration(30*random.IntN(12)) * time.Minute)
-				who := visit.Which{ID: mine, Actor: jo, Undoable: true}
+				who := group.Which{ID: mine, Actor: jo, Undoable: true}
 				switch kind := random.IntN(4); {
 				case mine != "" && kind == 0:
-					if _, err := e.Visit.Cancel(ctx, visit.Cancel{Which: who}); note(err) && random.IntN(2) == 0 {
-						_, err := e.Visit.Undo(ctx, booking.UndoRequest{ID: mine, Actor: jo})
+					if _, err := e.Group.Visit.Cancel(ctx, group.Cancel{Which: who}); note(err) && random.IntN(2) == 0 {
+						_, err := e.Group.Visit.Undo(ctx, booking.UndoRequest{ID: mine, Actor: jo})
 						note(err)
 					}
 				case mine != "" && kind == 1:
-					_, err := e.Visit.Move(ctx, visit.Move{Which: who, SlotStart: when})
+					_, err := e.Group.Visit.Move(ctx, group.VisitMove{Which: who, SlotStart: when})
 					note(err)
 				default:
 					r := family(when, "checkup", "checkup", "checkup")
 					r.Displace, r.Client = random.IntN(4) == 0, client(100*worker+n)
 					if random.IntN(2) == 0 {
-						h, err := e.Visit.Hold(ctx, visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: when, Client: r.Client})
+						h, err := e.Group.Visit.Hold(ctx, group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: when, Client: r.Client})
 						if !note(err) {
 							continue
 						}
 						r.HoldID, e = h.ID, at[random.IntN(len(at))]
 					}
-					if list, err := e.Visit.Book(ctx, r); note(err) {
+					if list, err := e.Group.Visit.Book(ctx, r); note(err) {
 						booked.Add(1)
 						mine = list[random.IntN(3)].ID
 					}
@@ -113,7 +113,7 @@ func TestNobodyGetsHalfAVisitFromTwoNodes(t *testing.T) {
 	c.clinic("ada", "ben")
 	visitRace(t, c.start, c.all[0].Engine, c.all[1].Engine)
 	c.agree()
-	h, err := c.all[0].Visit.Hold(t.Context(), visit.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start.AddDate(0, 0, 3), SpecialistID: "ada", Client: client(1)})
+	h, err := c.all[0].Group.Visit.Hold(t.Context(), group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start.AddDate(0, 0, 3), SpecialistID: "ada", Client: client(1)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,8 +12,8 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/group"
 	"holdfast/engine/record"
-	"holdfast/engine/visit"
 	"holdfast/store"
 )
 
@@ -35,9 +35,9 @@ func crowdedClinic(t testing.TB) *testClinic {
 	return c
 }
 
-func twoFor(c *testClinic, days int, desk bool) visit.List {
+func twoFor(c *testClinic, days int, desk bool) group.SlotsRequest {
 	from := store.DateOf(c.start)
-	return visit.List{AppointmentTypeIDs: []string{"checkup", "checkup"}, From: from, To: from.AddDays(days), Desk: desk}
+	return group.SlotsRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, From: from, To: from.AddDays(days), Desk: desk}
 }
 
 // Anybody may ask for the starts of a visit, and each list is computed: it is short for whoever is not of the desk.
@@ -48,10 +48,10 @@ func TestAVisitsStartsAreOfTwoWeeksForThePublic(t *testing.T) {
 		desk bool
 		want string
 	}{
-		{visit.MaxPublicDays, false, ""}, {visit.MaxPublicDays + 1, false, "1 to 14 days after from"}, {0, false, "1 to 14 days after from"},
+		{group.MaxPublicDays, false, ""}, {group.MaxPublicDays + 1, false, "1 to 14 days after from"}, {0, false, "1 to 14 days after from"},
 		{booking.MaxTimeslotDays, true, ""}, {booking.MaxTimeslotDays + 1, true, "1 to 62 days after from"},
 	} {
-		_, err := c.Visit.Slots(t.Context(), twoFor(c, test.days, test.desk))
+		_, err := c.Group.Visit.Slots(t.Context(), twoFor(c, test.days, test.desk))
 		var invalid *record.ValidationError
 		if test.want == "" && err != nil || test.want != "" && (!errors.As(err, &invalid) || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%d days, desk %t: got %v, want %q", test.days, test.desk, err, test.want)
@@ -76,10 +76,10 @@ func (a *asked) Err() error {
 func TestAVisitsStartsEndWithWhoAsked(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	all := twoFor(c, booking.MaxTimeslotDays, true)
-	if list, err := c.Visit.Slots(t.Context(), all); err != nil || len(list.Slots) < 1000 { // what it reads is known from now on
+	if list, err := c.Group.Visit.Slots(t.Context(), all); err != nil || len(list.Slots) < 1000 { // what it reads is known from now on
 		t.Fatalf("%d starts, %v", len(list.Slots), err)
 	}
-	if _, err := c.Visit.Slots(&asked{t.Context(), 3}, all); !errors.Is(err, context.Canceled) {
+	if _, err := c.Group.Visit.Slots(&asked{t.Context(), 3}, all); !errors.Is(err, context.Canceled) {
 		t.Errorf("gone at the third look: got %v, want it given up", err)
 	}
 }
@@ -92,7 +92,7 @@ func TestAVisitsStartsDoNotCopyAllHoldsForEach(t *testing.T) {
 		b.ReportAllocs()
 		for range b.N {
 			var err error
-			if list, err = c.Visit.Slots(context.Background(), twoFor(c, 14, false)); err != nil {
+			if list, err = c.Group.Visit.Slots(context.Background(), twoFor(c, 14, false)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -117,7 +117,7 @@ func TestAVisitsStartsKnowWhoHolds(t *testing.T) {
 	}
 	day := store.DateOf(c.start)
 	for n, want := range map[int]booking.Timeslot{1: {Available: 1, Held: 1, OwnHold: true, SpecialistIDs: []string{"ada", "cleo"}}, 3: {Held: 3, SpecialistIDs: []string{}}} {
-		list, err := c.Visit.Slots(t.Context(), visit.List{AppointmentTypeIDs: types, From: day, To: day.AddDays(1), Client: client(n)})
+		list, err := c.Group.Visit.Slots(t.Context(), group.SlotsRequest{AppointmentTypeIDs: types, From: day, To: day.AddDays(1), Client: client(n)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,9 +157,9 @@ func TestAVisitsHoldBooksWhatItIsOf(t *testing.T) {
 		want        string
 	}{
 		"the same":                        {nil, []string{"checkup", "checkup"}, false, ""},
-		"one that needs a room":           {nil, []string{"checkup", "peel"}, false, "hold the visit anew"},
-		"and outside the hours":           {nil, []string{"checkup", "peel"}, true, "hold the visit anew"},
-		"somebody else does it":           {anotherDoes, []string{"checkup", "checkup"}, true, "hold the visit anew"},
+		"one that needs a room":           {nil, []string{"checkup", "peel"}, false, "hold the visit again"},
+		"and outside the hours":           {nil, []string{"checkup", "peel"}, true, "hold the visit again"},
+		"somebody else does it":           {anotherDoes, []string{"checkup", "checkup"}, true, "hold the visit again"},
 		"not offered any more":            {edit(func(x *store.AppointmentType) { x.Active = false }), []string{"checkup", "checkup"}, false, string(availability.ReasonInactive)},
 		"closed since":                    {closed, []string{"checkup", "checkup"}, false, string(availability.ReasonOverrideClosed)},
 		"closed since, and the desk goes": {closed, []string{"checkup", "checkup"}, true, ""},
@@ -175,7 +175,7 @@ func TestAVisitsHoldBooksWhatItIsOf(t *testing.T) {
 			}
 			r := family(time.Time{}, test.types...)
 			r.HoldID, r.Client, r.IgnoreHours = h.ID, client(1), test.ignoreHours
-			list, err := c.Visit.Book(ctx, r)
+			list, err := c.Group.Visit.Book(ctx, r)
 			if test.want == "" {
 				if err != nil || len(list) != 2 {
 					t.Errorf("%d booked, %v", len(list), err)
@@ -203,7 +203,7 @@ func TestAVisitMovesWhereThePracticeSystemIsOpen(t *testing.T) {
 		column[0].FromHour, column[0].ToHour = 10, 12
 		p := openPractice(t, column)
 		time.Sleep(6 * time.Minute)
-		list, err := p.Visit.Book(t.Context(), family(p.slotAt(20), "cleaning", "cleaning"))
+		list, err := p.Group.Visit.Book(t.Context(), family(p.slotAt(20), "cleaning", "cleaning"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestAVisitMovesWhereThePracticeSystemIsOpen(t *testing.T) {
 			ignoreHours bool
 			want        error
 		}{{30, false, store.ErrSlotTaken}, {23, false, store.ErrSlotTaken}, {19, false, store.ErrSlotTaken}, {21, false, nil}, {30, true, nil}} {
-			_, err := p.Visit.Move(t.Context(), visit.Move{Which: visit.Which{ID: list[0].ID, Actor: jo}, SlotStart: p.slotAt(test.slot), IgnoreHours: test.ignoreHours})
+			_, err := p.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: jo}, SlotStart: p.slotAt(test.slot), IgnoreHours: test.ignoreHours})
 			if !errors.Is(err, test.want) {
 				t.Errorf("to the half hour %d, ignoring hours %t: got %v, want %v", test.slot, test.ignoreHours, err, test.want)
 			}

@@ -327,7 +327,7 @@ func (s *Server) undoAppointment(c *call) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.engine.Visit.Undo(c.ctx(), booking.UndoRequest{ID: id, Version: version, Actor: c.caller.actor, Once: c.answering(s.renderAppointment(c))})
+	a, err := s.engine.Group.Visit.Undo(c.ctx(), booking.UndoRequest{ID: id, Version: version, Actor: c.caller.actor, Once: c.answering(s.renderAppointment(c))})
 	if err != nil {
 		return err
 	}

@@ -8,12 +8,11 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/group"
 	"holdfast/engine/message"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/request"
-	"holdfast/engine/series"
-	"holdfast/engine/visit"
 	"holdfast/engine/waitlist"
 	"holdfast/holds"
 	"holdfast/store"
@@ -148,9 +147,9 @@ var sentinels = []struct {
 	{waitlist.ErrOff, errForbidden.because("waitlist_closed", "The waiting list is not open online: the clinic keeps it at the desk, or nobody could be written to. Call the clinic.")},
 	{waitlist.ErrFull, errQuotaExceeded.titled("The waiting list is full").because("waitlist_full", "There is no room on the waiting list, or this person waits often enough. Leave another entry first.")},
 	{waitlist.ErrOffered, errNotBookable.titled(notNow).because("offered", "A time is offered to this entry already, or this time to somebody else. Wait for the answer.")},
-	{visit.ErrNone, errNotBookable.titled(notNow).because("no_visit", "This appointment is not part of a group visit.")},
+	{group.ErrNoVisit, errNotBookable.titled(notNow).because("no_visit", "This appointment is not part of a group visit.")},
 	{record.ErrVisit, errForbidden.because("part_of_a_visit", "This appointment is one of several people who come one after the other. Cancel them together, or call the clinic.")},
-	{series.ErrNone, errNotBookable.titled(notNow).because("no_series", "This appointment stands alone: it was not booked with others.")},
+	{group.ErrNoSeries, errNotBookable.titled(notNow).because("no_series", "This appointment stands alone: it was not booked with others.")},
 	{record.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},
 	{record.ErrOperationState, errOperationState},
 	{record.ErrIdempotencyMismatch, errIdempotencyMismatch},
@@ -168,7 +167,7 @@ func problemOf(err error, now time.Time) problem {
 		held        *holds.HeldError
 		limit       *request.LimitError
 		lapsed      *request.LapsedError
-		conflict    *series.ConflictError
+		conflict    *group.ConflictError
 		ended       *waitlist.EndedError
 	)
 	switch {

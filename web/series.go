@@ -5,11 +5,11 @@ import (
 
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
-	"holdfast/engine/series"
+	"holdfast/engine/group"
 	"holdfast/store"
 )
 
-// seriesPlanBody says which times are wanted, on the clinic's clock.
+// seriesPlanBody says which times are wanted, on the clinic's wall clock.
 type seriesPlanBody struct {
 	clientBody
 	SpecialistIDs []string `json:"specialistIds"`
@@ -20,7 +20,7 @@ type seriesPlanBody struct {
 	Count         int      `json:"count"`
 }
 
-// occurrenceJSON is one time of a series, and whether it can be had.
+// occurrenceJSON is one time of a series, and whether it is free.
 type occurrenceJSON struct {
 	AppointmentID string      `json:"appointmentId,omitempty"`
 	SlotStartDate string      `json:"slotStartDate"`
@@ -30,12 +30,12 @@ type occurrenceJSON struct {
 	Nearest       []foundJSON `json:"nearest"`
 }
 
-func occurrencesOf(plan []series.Occurrence) map[string][]occurrenceJSON {
-	said := make([]occurrenceJSON, len(plan))
+func occurrencesOf(plan []group.Occurrence) map[string][]occurrenceJSON {
+	list := make([]occurrenceJSON, len(plan))
 	for i, o := range plan {
-		said[i] = occurrenceJSON{o.AppointmentID, httpTime(o.Start), httpTime(o.End), append([]string{}, o.SpecialistIDs...), string(o.Reason), foundOf(o.Nearest)}
+		list[i] = occurrenceJSON{o.AppointmentID, httpTime(o.Start), httpTime(o.End), append([]string{}, o.SpecialistIDs...), string(o.Reason), foundOf(o.Nearest)}
 	}
-	return map[string][]occurrenceJSON{"occurrences": said}
+	return map[string][]occurrenceJSON{"occurrences": list}
 }
 
 func foundOf(list []booking.Timeslot) []foundJSON {
@@ -46,12 +46,12 @@ func foundOf(list []booking.Timeslot) []foundJSON {
 	return said
 }
 
-// planSeries is `POST /v1/appointment-types/{id}/series-plan`: it changes nothing, and is not kept for a repeat of the request. A
-// specialist plans in the own calendar.
+// planSeries is `POST /v1/appointment-types/{id}/series-plan`. It changes nothing, so its answer is not stored for a repeated request. A
+// specialist plans in their own calendar.
 func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	c.once = nil
 	var m mistakes
-	r := series.Rule{
+	r := group.Rule{
 		AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, From: m.parseDate("from", b.From), Time: m.clock("time", b.Time),
 		Weekdays: m.weekdays("weekdays", b.Weekdays), Count: b.Count, Client: c.client,
 	}
@@ -69,7 +69,7 @@ func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	if own := c.caller.specialistID; own != "" {
 		r.SpecialistIDs = []string{own}
 	}
-	plan, err := s.engine.Series.Plan(c.ctx(), r)
+	plan, err := s.engine.Group.Series.Plan(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -93,12 +93,12 @@ type createSeriesBody struct {
 // createSeries books all times or none.
 func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 	var m mistakes
-	r := series.Request{
+	r := group.SeriesRequest{
 		AppointmentTypeID: b.AppointmentTypeID, Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Client: c.client, Source: store.SourceStaff,
 		Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Displace: b.Displace,
 	}
 	for i, x := range b.Times {
-		r.Times = append(r.Times, series.Time{Start: m.instant(indexed("times", i)+".slotStartDate", x.SlotStartDate), SpecialistID: x.SpecialistID})
+		r.Times = append(r.Times, group.Time{Start: m.instant(indexed("times", i)+".slotStartDate", x.SlotStartDate), SpecialistID: x.SpecialistID})
 		if !c.caller.reaches(x.SpecialistID) {
 			return errForbidden.with("You can book into your own calendar only; name yourself in each specialistId.")
 		}
@@ -108,7 +108,7 @@ func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 	}
 	render := s.renderSeries(c, http.StatusCreated)
 	r.Once = c.answering(render)
-	list, err := s.engine.Series.Book(c.ctx(), r)
+	list, err := s.engine.Group.Series.Book(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 	return nil
 }
 
-// renderSeries is the answer to every change of a series.
+// renderSeries renders the answer to every change of a series.
 func (s *Server) renderSeries(c *call, status int) func(any) (int, []byte) {
 	return func(result any) (int, []byte) {
 		list := result.([]store.Appointment)
@@ -128,19 +128,20 @@ func (s *Server) renderSeries(c *call, status int) func(any) (int, []byte) {
 	}
 }
 
-// getSeries lists all appointments of the series of one, cancelled ones included. A specialist sees those of the own calendar.
+// getSeries lists all appointments of the series of one appointment, cancelled ones included. A specialist sees those of their own
+// calendar.
 func (s *Server) getSeries(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
 	}
-	list, err := s.engine.Series.Of(c.ctx(), c.param("id"))
+	list, err := s.engine.Group.Series.Of(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, map[string]any{"seriesId": list[0].SeriesID, "appointments": c.reached(list)})
 }
 
-// reached are those of several appointments that are in calendars of the caller's, as the desk sees them.
+// reached returns the appointments that are in the caller's calendars, as the desk sees them.
 func (c *call) reached(list []store.Appointment) []appointmentJSON {
 	said := []appointmentJSON{}
 	for i := range list {
@@ -151,12 +152,6 @@ func (c *call) reached(list []store.Appointment) []appointmentJSON {
 	return said
 }
 
-// from reads which appointments of a series are meant, from one of them on.
-func (s *Server) from(c *call, notify *bool) (series.From, error) {
-	id, version, err := s.change(c)
-	return series.From{ID: id, Version: version, Reaches: c.caller.reaches, Actor: c.caller.actor, Silent: c.inSilence(notify)}, err
-}
-
 type cancelSeriesBody struct {
 	clientBody
 	Reason   string `json:"reason"`
@@ -165,13 +160,13 @@ type cancelSeriesBody struct {
 }
 
 func (s *Server) cancelSeries(c *call, b *cancelSeriesBody) error {
-	from, err := s.from(c, b.Notify)
+	which, err := s.which(c, b.Notify, b.Undoable)
 	if err != nil {
 		return err
 	}
 	render := s.renderSeries(c, http.StatusOK)
-	from.Once, from.Undoable = c.answering(render), b.Undoable
-	list, err := s.engine.Series.CancelFrom(c.ctx(), from, b.Reason)
+	which.Once = c.answering(render)
+	list, err := s.engine.Group.Series.Cancel(c.ctx(), group.Cancel{Which: which, Reason: b.Reason})
 	if err != nil {
 		return err
 	}
@@ -189,30 +184,30 @@ type moveSeriesBody struct {
 	Undoable      bool     `json:"undoable"` // for staff
 }
 
-func (s *Server) moveOf(c *call, b *moveSeriesBody) (series.Move, error) {
+func (s *Server) moveOf(c *call, b *moveSeriesBody) (group.SeriesMove, error) {
 	if b.SpecialistID != "" && !c.caller.reaches(b.SpecialistID) {
-		return series.Move{}, errForbidden.with("You can move appointments within your own calendar only.")
+		return group.SeriesMove{}, errForbidden.with("You can move appointments within your own calendar only.")
 	}
-	from, err := s.from(c, b.Notify)
+	which, err := s.which(c, b.Notify, b.Undoable)
 	if err != nil {
-		return series.Move{}, err
+		return group.SeriesMove{}, err
 	}
 	var m mistakes
 	start := m.instant("slotStartDate", b.SlotStartDate)
-	if len(b.Keep) > series.MaxTimes {
+	if len(b.Keep) > group.MaxTimes {
 		m.add("keep", "at most 52 ids")
 	}
-	return series.Move{From: from, SlotStart: start, SpecialistID: b.SpecialistID, Keep: b.Keep, Displace: b.Displace}, m.err()
+	return group.SeriesMove{Which: which, SlotStart: start, SpecialistID: b.SpecialistID, Keep: b.Keep, Displace: b.Displace}, m.err()
 }
 
-// planSeriesMove changes nothing, and is not kept for a repeat of the request.
+// planSeriesMove changes nothing, so its answer is not stored for a repeated request.
 func (s *Server) planSeriesMove(c *call, b *moveSeriesBody) error {
 	c.once = nil
 	move, err := s.moveOf(c, b)
 	if err != nil {
 		return err
 	}
-	plan, err := s.engine.Series.PlanMove(c.ctx(), move)
+	plan, err := s.engine.Group.Series.PlanMove(c.ctx(), move)
 	if err != nil {
 		return err
 	}
@@ -225,8 +220,8 @@ func (s *Server) moveSeries(c *call, b *moveSeriesBody) error {
 		return err
 	}
 	render := s.renderSeries(c, http.StatusOK)
-	move.Once, move.Undoable = c.answering(render), b.Undoable
-	list, err := s.engine.Series.MoveFrom(c.ctx(), move)
+	move.Once = c.answering(render)
+	list, err := s.engine.Group.Series.Move(c.ctx(), move)
 	if err != nil {
 		return err
 	}
@@ -234,15 +229,15 @@ func (s *Server) moveSeries(c *call, b *moveSeriesBody) error {
 	return nil
 }
 
-// undoSeries takes back what this member of staff has just done to several of a series.
+// undoSeries undoes what this member of staff has just done to several appointments of a series.
 func (s *Server) undoSeries(c *call) error {
-	from, err := s.from(c, nil)
+	which, err := s.which(c, nil, false)
 	if err != nil {
 		return err
 	}
 	render := s.renderSeries(c, http.StatusOK)
-	from.Once = c.answering(render)
-	list, err := s.engine.Series.Undo(c.ctx(), from)
+	which.Once = c.answering(render)
+	list, err := s.engine.Group.Series.Undo(c.ctx(), which)
 	if err != nil {
 		return err
 	}
@@ -250,12 +245,12 @@ func (s *Server) undoSeries(c *call) error {
 	return nil
 }
 
-// conflictOf is what is said of a series of which some times cannot be had.
-func conflictOf(err *series.ConflictError) problem {
+// conflictOf converts the conflicts of a series to an API problem.
+func conflictOf(err *group.ConflictError) problem {
 	p := errSlotTaken.titled("Some of the times cannot be had").with("Nothing was changed. Exchange the times listed in errors, or leave them out, and send the request again.")
 	for _, c := range err.Conflicts {
 		message := whyNot(c.Reason)
-		if c.Reason == series.ReasonHeld {
+		if c.Reason == group.ReasonHeld {
 			message = errSlotHeld.Detail
 		}
 		p.Errors = append(p.Errors, problemField{indexed("times", c.Place), message})

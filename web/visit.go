@@ -8,17 +8,17 @@ import (
 
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
-	"holdfast/engine/visit"
+	"holdfast/engine/group"
 	"holdfast/store"
 )
 
-// visitSlots answers the timeslots of several people one after the other: with=child,child names the types of those who come after
-// the first, and people=3 is three of the path's type.
+// visitSlots answers the timeslots of several people one after the other. with=child,child names the types of the people after the first;
+// people=3 means three appointments of the path's type.
 func (s *Server) visitSlots(c *call, q *query) error {
-	r := visit.List{
+	r := group.SlotsRequest{
 		AppointmentTypeIDs: []string{c.param("id")}, SpecialistID: q.id("specialistId"), From: q.date("from"), To: q.date("to"), Client: q.client(c), Desk: c.caller.may(desk),
 	}
-	people, with := q.whole("people", 2, visit.MaxPeople, 0), q.text("with")
+	people, with := q.whole("people", 2, group.MaxPeople, 0), q.text("with")
 	switch {
 	case people > 0 && with != "":
 		q.add("with", "cannot be combined with people")
@@ -35,7 +35,7 @@ func (s *Server) visitSlots(c *call, q *query) error {
 	if err := s.visible(c, r.AppointmentTypeIDs...); err != nil {
 		return err
 	}
-	answer, err := s.engine.Visit.Slots(c.ctx(), r)
+	answer, err := s.engine.Group.Visit.Slots(c.ctx(), r)
 	if err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ type holdVisitBody struct {
 	Instead            string   `json:"instead"`
 }
 
-// holdVisit holds the time of all of them for the desk. The hold is kept and given back like any other.
+// holdVisit holds the time of all people for the desk. The hold is extended and released like any other.
 func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can hold time in your own calendar only; name yourself in specialistId.")
@@ -70,9 +70,9 @@ func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	if err := m.err(); err != nil {
 		return err
 	}
-	h, err := s.engine.Visit.Hold(c.ctx(), visit.HoldRequest{
+	h, err := s.engine.Group.Visit.Hold(c.ctx(), group.HoldRequest{
 		AppointmentTypeIDs: b.AppointmentTypeIDs, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client, TTL: seconds(b.TTLSeconds),
-		Displace: b.Displace, IgnoreHours: b.IgnoreHours, Instead: b.Instead,
+		Displace: b.Displace, IgnoreHours: b.IgnoreHours, Replaces: b.Instead,
 	})
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	return c.json(http.StatusCreated, holdOf(&h, time.Now()))
 }
 
-// visitorBody is one of those who come. Whom to write to and call is said once for all.
+// visitorBody is one person of a visit. The contact is given once for all.
 type visitorBody struct {
 	AppointmentTypeID string            `json:"appointmentTypeId"`
 	Name              string            `json:"name"`
@@ -107,13 +107,13 @@ type createVisitBody struct {
 	Notify      *bool  `json:"notify"`
 }
 
-// createVisit books all of them or nobody.
+// createVisit books all people or none.
 func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can book into your own calendar only; name yourself in specialistId.")
 	}
 	var m mistakes
-	r := visit.Request{
+	r := group.VisitRequest{
 		HoldID: b.HoldID, SlotStart: m.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID, Client: c.client, Email: b.Contact.Email,
 		Phone: b.Contact.Phone, Locale: b.Locale, Source: store.SourceStaff, Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Displace: b.Displace, IgnoreHours: b.IgnoreHours,
 	}
@@ -121,19 +121,19 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 		return err
 	}
 	for _, p := range b.People {
-		r.People = append(r.People, visit.Person{
+		r.People = append(r.People, group.Person{
 			AppointmentTypeID: p.AppointmentTypeID, Patient: store.Patient{Name: p.Name, BirthDate: p.BirthDate, Notes: p.Notes},
 			Said: clinic.Said{Consent: p.Consent, NewPatient: p.NewPatient, Answers: p.Answers},
 		})
 	}
 	return s.sayVisit(c, http.StatusCreated, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
 		r.Once = c.answering(render)
-		return s.engine.Visit.Book(c.ctx(), r)
+		return s.engine.Group.Visit.Book(c.ctx(), r)
 	})
 }
 
-// sayVisit answers a change of a visit, and a repeat of the request the same. Who comes with a manage link is told of one person, whose
-// link it is: the others may have been corrected since, and have contacts of their own by now.
+// sayVisit answers a change of a visit, and a repeated request with the same answer. A manage link shows the details of its own person only:
+// the desk may have given the others their own contacts since.
 func (s *Server) sayVisit(c *call, status int, do func(render func(any) (int, []byte)) ([]store.Appointment, error)) error {
 	render := func(result any) (int, []byte) {
 		list := result.([]store.Appointment)
@@ -155,19 +155,20 @@ func (s *Server) sayVisit(c *call, status int, do func(render func(any) (int, []
 	return nil
 }
 
-// getVisit lists all appointments of the visit of one, cancelled ones included. A specialist sees those of the own calendar.
+// getVisit lists all appointments of the visit of one appointment, cancelled ones included. A specialist sees those of their own
+// calendar.
 func (s *Server) getVisit(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
 	}
-	list, err := s.engine.Visit.Of(c.ctx(), c.param("id"))
+	list, err := s.engine.Group.Visit.Of(c.ctx(), c.param("id"))
 	if err != nil {
 		return err
 	}
 	return c.json(http.StatusOK, map[string]any{"visitId": list[0].VisitID, "appointments": c.reached(list)})
 }
 
-// visitorJSON is one who comes, for whoever has a manage link of the visit and is written to or called for that one, too.
+// visitorJSON is one person of a visit, for the owner of a manage link who is the contact of that person, too.
 type visitorJSON struct {
 	Name              string `json:"name"`
 	AppointmentTypeID string `json:"appointmentTypeId"`
@@ -175,12 +176,12 @@ type visitorJSON struct {
 	SlotEndDate       string `json:"slotEndDate"`
 }
 
-// visitors are those of an appointment's visit who come and have the same contact; nobody for one that is of none.
+// visitors lists the confirmed people of an appointment's visit who have the same contact. It is empty for an appointment without a visit.
 func (s *Server) visitors(c *call, a *store.Appointment) ([]visitorJSON, error) {
 	if a.VisitID == "" {
 		return nil, nil
 	}
-	list, err := s.engine.Visit.Of(c.ctx(), a.ID)
+	list, err := s.engine.Group.Visit.Of(c.ctx(), a.ID)
 	var said []visitorJSON
 	for _, x := range list {
 		if x.Status == store.Confirmed && (x.ID == a.ID || sameContact(&x.Patient, &a.Patient)) {
@@ -190,7 +191,7 @@ func (s *Server) visitors(c *call, a *store.Appointment) ([]visitorJSON, error) 
 	return said, err
 }
 
-// sameContact reports whether two people are written to at one address or, without one, called at one number.
+// sameContact reports whether two people have the same email address or, if neither has one, the same phone number.
 func sameContact(a, b *store.Patient) bool {
 	if a.Email != "" || b.Email != "" {
 		return booking.SameAddress(a.Email, b.Email)
@@ -198,13 +199,13 @@ func sameContact(a, b *store.Patient) bool {
 	return a.Phone != "" && store.Digits(a.Phone) == store.Digits(b.Phone)
 }
 
-// which reads whose visit is meant.
-func (s *Server) which(c *call, notify *bool, undoable bool) (visit.Which, error) {
+// which reads the appointment that a change of a series or a visit names.
+func (s *Server) which(c *call, notify *bool, undoable bool) (group.Which, error) {
 	id, version, err := s.change(c)
-	return visit.Which{ID: id, Version: version, Reaches: c.caller.reaches, Actor: c.caller.actor, Silent: c.inSilence(notify), Undoable: undoable}, err
+	return group.Which{ID: id, Version: version, Reaches: c.caller.reaches, Actor: c.caller.actor, Silent: c.inSilence(notify), Undoable: undoable}, err
 }
 
-// cancelVisit cancels all of them. A patient may, with the manage link of any of them, up to the clinic's change cut-off.
+// cancelVisit cancels all appointments of a visit. A patient can do so with any of their manage links, up to the clinic's change cut-off.
 func (s *Server) cancelVisit(c *call, b *cancelBody) error {
 	which, err := s.which(c, b.Notify, b.Undoable)
 	if err != nil {
@@ -212,7 +213,7 @@ func (s *Server) cancelVisit(c *call, b *cancelBody) error {
 	}
 	return s.sayVisit(c, http.StatusOK, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
 		which.Once = c.answering(render)
-		return s.engine.Visit.Cancel(c.ctx(), visit.Cancel{Which: which, Reason: b.Reason, CutOff: c.caller.appointment != nil})
+		return s.engine.Group.Visit.Cancel(c.ctx(), group.Cancel{Which: which, Reason: b.Reason, CutOff: c.caller.appointment != nil})
 	})
 }
 
@@ -235,7 +236,7 @@ func (s *Server) moveVisit(c *call, b *moveVisitBody) error {
 		return err
 	}
 	var m mistakes
-	r := visit.Move{Which: which, SlotStart: m.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID, Displace: b.Displace, IgnoreHours: b.IgnoreHours}
+	r := group.VisitMove{Which: which, SlotStart: m.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID, Displace: b.Displace, IgnoreHours: b.IgnoreHours}
 	if err := m.err(); err != nil {
 		return err
 	}
@@ -244,6 +245,6 @@ func (s *Server) moveVisit(c *call, b *moveVisitBody) error {
 	}
 	return s.sayVisit(c, http.StatusOK, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
 		r.Once = c.answering(render)
-		return s.engine.Visit.Move(c.ctx(), r)
+		return s.engine.Group.Visit.Move(c.ctx(), r)
 	})
 }

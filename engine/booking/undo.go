@@ -59,7 +59,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	}
 	was, err := bk.LastChange(ctx, &a, r.Actor)
 	if err == nil && was.SeriesID+was.VisitID != "" {
-		// One mail stands for all, so all are taken back (series.Undo, visit.Undo).
+		// One email covers all members, so all are undone together (package group).
 		var ids []string
 		if ids, err = bk.ChangedWith(ctx, &was, r.Actor); len(ids) > 1 {
 			err = ErrUndoLate

@@ -1,4 +1,4 @@
-package visit
+package group
 
 import (
 	"context"
@@ -12,24 +12,24 @@ import (
 	"holdfast/store"
 )
 
-// MaxPublicDays is the longest range of a visit's starts for whoever is not of the desk. Such a list is computed for each request and not
-// kept, and anybody may ask for it.
+// MaxPublicDays is the longest range of a visit's starts for the public. The server computes such a list for each request and does not
+// cache it.
 const MaxPublicDays = 14
 
-// List asks for the starts at which a whole visit fits.
-type List struct {
-	AppointmentTypeIDs []string // by person
-	SpecialistID       string   // empty: of all who serve all types
+// SlotsRequest asks for the starts at which a whole visit fits.
+type SlotsRequest struct {
+	AppointmentTypeIDs []string // one for each person
+	SpecialistID       string   // empty: all who serve all types
 	From, To           store.Date
 	Client             holds.ClientID
-	Desk               bool // notice and horizon do not count, and From and To may be booking.MaxTimeslotDays apart
+	Desk               bool // notice and horizon do not count, and the range has at most booking.MaxTimeslotDays
 }
 
-// Slots lists the starts at which a visit fits as a whole: the grid of the first one's type, within opening hours, and free for all of it. Those that
-// somebody else holds a part of are listed as held.
+// Slots lists the starts at which a visit fits as a whole: on the grid of the first type, within opening hours, and free for its whole
+// duration. A start of which another client holds a part is listed as held.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
-func (v *Visits) Slots(ctx context.Context, r List) (booking.Timeslots, error) {
+func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, error) {
 	s := v.clinic.Current()
 	w, err := slotOf(s, r.AppointmentTypeIDs)
 	if err != nil {
@@ -54,7 +54,7 @@ func (v *Visits) Slots(ctx context.Context, r List) (booking.Timeslots, error) {
 		most = booking.MaxTimeslotDays
 	}
 	if days := r.From.DaysUntil(r.To); days <= 0 || days > most {
-		return booking.Timeslots{}, record.Invalid("to", "must be 1 to %d days after from where several people come, %d were asked for", most, days)
+		return booking.Timeslots{}, record.Invalid("to", "must be 1 to %d days after from for a visit of several people; got %d", most, days)
 	}
 	answer := booking.Timeslots{AppointmentTypeID: w.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: v.clinic.Generation(w.ID), Slots: []booking.Timeslot{}}
 	if !w.Active {
@@ -72,13 +72,13 @@ func (v *Visits) Slots(ctx context.Context, r List) (booking.Timeslots, error) {
 		calendars = append(calendars, s.Calendars[id])
 	}
 	from, to := availability.StartOfDay(zone, r.From), availability.StartOfDay(zone, r.To)
-	k, err := v.look(ctx, s, w, ids, from, to, &rules{})
+	k, err := v.look(ctx, s, w, ids, from, to, &rules{ignoreHolds: true})
 	if err != nil {
 		return answer, err
 	}
 	held, err := v.holds.List(ctx, slices.Concat(ids, availability.ResourcesOf(w.AppointmentType))...)
 	if err != nil {
-		held = nil // they are listed without: the claim sees them
+		held = nil // the starts are listed without holds; the claim checks them
 	}
 	laid := layOut(held)
 	rooms := k.needs.Within(availability.PoolRooms(calendars, w.AppointmentType, from, to, k.taken))
@@ -88,7 +88,7 @@ func (v *Visits) Slots(ctx context.Context, r List) (booking.Timeslots, error) {
 	}
 	earliest, latest := availability.BookableRange(bounds, now)
 	for i := range rooms.Len() {
-		if i%256 == 0 && ctx.Err() != nil { // nobody waits for the rest
+		if i%256 == 0 && ctx.Err() != nil { // the client is gone
 			return booking.Timeslots{}, ctx.Err()
 		}
 		start := rooms.Start(i)
@@ -102,11 +102,11 @@ func (v *Visits) Slots(ctx context.Context, r List) (booking.Timeslots, error) {
 	return answer, nil
 }
 
-// heldTime is what is held, laid out once for all starts of a listing: every start asks for everybody.
+// heldTime is the held time, grouped once for all starts of a listing.
 type heldTime struct {
 	bySpecialist map[string][]holds.Hold
-	withRooms    []holds.Hold // those that take a room or a device
-	near         []holds.Hold // of withRooms, at one start
+	withRooms    []holds.Hold // the holds that take a room or a device
+	near         []holds.Hold // the part of withRooms at one start
 }
 
 func layOut(held []holds.Hold) *heldTime {
@@ -120,7 +120,7 @@ func layOut(held []holds.Hold) *heldTime {
 	return laid
 }
 
-// roomsAt are the holds that take a room in a slot's busy time.
+// roomsAt lists the holds that take a room in a slot's busy time. The next call overwrites the list.
 func (l *heldTime) roomsAt(span *holds.Span) []holds.Hold {
 	l.near = l.near[:0]
 	for i := range l.withRooms {
@@ -131,9 +131,9 @@ func (l *heldTime) roomsAt(span *holds.Span) []holds.Hold {
 	return l.near
 }
 
-// timeslot is one start, with the holds laid over it.
-func (k *known) timeslot(start time.Time, free []availability.Room, ids []string, held *heldTime, asking holds.Owner, now time.Time) (booking.Timeslot, bool) {
-	one := booking.Timeslot{Start: start, End: start.Add(availability.Minutes(k.DurationMinutes)), SpecialistIDs: []string{}}
+// timeslot returns one start with its holds. any is false if it is neither free nor held.
+func (k *known) timeslot(start time.Time, free []availability.Room, ids []string, held *heldTime, asking holds.Owner, now time.Time) (one booking.Timeslot, any bool) {
+	one = booking.Timeslot{Start: start, End: start.Add(availability.Minutes(k.DurationMinutes)), SpecialistIDs: []string{}}
 	for _, f := range free {
 		id := ids[f.Who]
 		if !k.isOpen(id, start, now) {

@@ -1,0 +1,342 @@
+package group
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// Which names the members that a change applies to, by one of them: this appointment and all later ones of its series, or all of its
+// visit. Only confirmed appointments change.
+type Which struct {
+	ID      string
+	Version int64 // the version of the named appointment that the caller has seen; 0 = any
+	// Reaches reports whether the caller may change a specialist's calendar. If one member is out of reach, no member changes. Nil: the
+	// caller may change all calendars.
+	Reaches func(specialistID string) bool
+	Actor   record.Actor
+	Silent  bool // no email, no webhook
+	// Undoable is for staff: they can undo the change for booking.UndoTime. Until then no email is sent.
+	Undoable bool
+	Once     *record.Once // its result is []store.Appointment
+}
+
+// named reads the appointment that w names. Errors: store.ErrNotFound, store.ErrVersion.
+func (w *Which) named(ctx context.Context, r store.Reader) (store.Appointment, error) {
+	if !record.ValidID(w.ID) {
+		return store.Appointment{}, store.ErrNotFound
+	}
+	a, err := r.Appointment(ctx, w.ID)
+	if err == nil && w.Version != 0 && a.Version != w.Version {
+		err = store.ErrVersion
+	}
+	return a, err
+}
+
+// mayChange returns record.ErrForbidden if the caller may not change one of the appointments.
+func (w *Which) mayChange(list []store.Appointment) error {
+	if w.Reaches != nil && slices.ContainsFunc(list, func(a store.Appointment) bool { return !w.Reaches(a.SpecialistID) }) {
+		return record.ErrForbidden
+	}
+	return nil
+}
+
+func (w *Which) change(kind, reason string, at time.Time) booking.Change {
+	return booking.Change{Kind: kind, Actor: w.Actor, Reason: reason, Silent: w.Silent, Undoable: w.Undoable && w.Actor.AtDesk(), At: at}
+}
+
+// rest lists the confirmed appointments of a series from the named one on, that one first.
+func (w *Which) rest(ctx context.Context, r store.Reader) ([]store.Appointment, error) {
+	a, err := w.named(ctx, r)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.SeriesID == "":
+		return nil, ErrNoSeries
+	case a.Status != store.Confirmed:
+		return nil, record.ErrNotConfirmed
+	}
+	list, err := seriesOf(ctx, r, &a, store.AppointmentFilter{Status: store.Confirmed, From: a.SlotStart})
+	if err != nil {
+		return nil, err
+	}
+	list = slices.DeleteFunc(list, func(x store.Appointment) bool { return x.SlotStart.Before(a.SlotStart) })
+	return list, w.mayChange(list)
+}
+
+// visitors lists the confirmed appointments of the named one's visit by start. It is empty if all are cancelled.
+func (w *Which) visitors(ctx context.Context, r store.Reader) ([]store.Appointment, error) {
+	a, err := w.named(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list, err := visitOf(ctx, r, &a, store.Confirmed)
+	if err != nil {
+		return nil, err
+	}
+	return list, w.mayChange(list)
+}
+
+// Cancel asks for the end of a group.
+type Cancel struct {
+	Which
+	Reason string
+	CutOff bool // the patient asks: the clinic's change cut-off applies to the first member
+}
+
+// Cancel cancels one appointment and all later confirmed ones of its series, all or none. The patient gets one email.
+//
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrCutOff, record.ErrForbidden,
+// *ValidationError.
+func (se *Series) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, error) {
+	return se.cancel(ctx, &r, r.rest)
+}
+
+// Cancel cancels all confirmed appointments of a visit, or none. If all are cancelled already, it changes nothing and returns them.
+//
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrCutOff, record.ErrForbidden, *ValidationError.
+func (v *Visit) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, error) {
+	return v.cancel(ctx, &r, func(ctx context.Context, tx store.Reader) ([]store.Appointment, error) {
+		list, err := r.visitors(ctx, tx)
+		if err != nil || len(list) > 0 {
+			return list, err
+		}
+		a, err := r.named(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		return visitOf(ctx, tx, &a, "")
+	})
+}
+
+func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.Context, store.Reader) ([]store.Appointment, error)) ([]store.Appointment, error) {
+	var wrong record.Mistakes
+	record.CheckText(&wrong, "reason", r.Reason, 500, true)
+	if err := wrong.Err(); err != nil {
+		return nil, err
+	}
+	at := now()
+	return m.commit(ctx, r.change(booking.ChangeCancelled, r.Reason, at), r.Once, func(tx store.Tx) ([]member, error) {
+		list, err := members(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		if r.CutOff && list[0].Status == store.Confirmed && m.booking.PastCutOff(&list[0], at) {
+			return nil, record.ErrCutOff
+		}
+		all := make([]member, len(list))
+		for i := range list {
+			all[i] = member{before: &list[i], after: list[i], same: list[i].Status == store.Cancelled}
+			if all[i].same {
+				continue
+			}
+			all[i].after.Status, all[i].after.CancelledAt, all[i].after.CancelReason = store.Cancelled, at, r.Reason
+			if err := tx.FreeNonces(ctx, list[i].ID); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}, nil)
+}
+
+// move writes the members to their new places, whose time held keeps, and settles the holds. If all members are there already, it
+// changes nothing.
+func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place, held []holds.Hold) ([]store.Appointment, error) {
+	stay := false
+	done, err := m.commit(ctx, w.change(booking.ChangeRescheduled, "", now()), w.Once, func(tx store.Tx) ([]member, error) {
+		all := make([]member, len(list))
+		for i := range list {
+			a, err := tx.Appointment(ctx, list[i].ID)
+			switch {
+			case err != nil:
+				return nil, err
+			case a.Status != store.Confirmed:
+				return nil, record.ErrNotConfirmed
+			case a.ManageEpoch != list[i].ManageEpoch || a.SeriesID != list[i].SeriesID || a.VisitID != list[i].VisitID:
+				return nil, store.ErrVersion // moved since it was read
+			}
+			all[i] = moved(a, &to[i])
+		}
+		if stay = !slices.ContainsFunc(all, func(x member) bool { return !x.same }); stay {
+			for i := range all {
+				all[i].after = *all[i].before
+			}
+			return all, nil
+		}
+		for i := range all {
+			all[i].same = false
+			all[i].after.ManageEpoch++
+		}
+		return all, nil
+	}, nil)
+	if err != nil || stay {
+		m.release(ctx, held, err)
+		return done, err
+	}
+	m.confirm(ctx, held, done)
+	return done, nil
+}
+
+// SeriesMove says where a series goes, from one appointment on. Each member moves by as many days, and by as much on the wall clock, as the
+// named one.
+type SeriesMove struct {
+	Which
+	SlotStart    time.Time // the new start of the named appointment
+	SpecialistID string    // for all members; empty: each stays with its specialist
+	Keep         []string  // ids of later members that do not move
+	Displace     bool      // over other clients' holds
+}
+
+// PlanMove lists where the appointments would go, and the conflicts. It writes and holds nothing.
+//
+// Errors: those of Move except *ConflictError.
+func (se *Series) PlanMove(ctx context.Context, r SeriesMove) ([]Occurrence, error) {
+	_, plan, _, err := se.planMove(ctx, &r)
+	return plan, err
+}
+
+func (se *Series) planMove(ctx context.Context, r *SeriesMove) ([]store.Appointment, []Occurrence, []wanted, error) {
+	if r.SlotStart.IsZero() || r.SlotStart.Year() < 2000 || r.SlotStart.Year() > 2200 {
+		return nil, nil, nil, record.Invalid("slotStartDate", "must be an instant like 2026-11-23T09:00:00Z")
+	}
+	list, err := r.rest(ctx, se.store)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	at := slices.IndexFunc(list, func(a store.Appointment) bool { return a.ID == r.ID })
+	if at < 0 { // moved or cancelled since it was read
+		return nil, nil, nil, store.ErrVersion
+	}
+	first := list[at]
+	if slices.Contains(r.Keep, r.ID) {
+		return nil, nil, nil, record.Invalid("keep", "must not contain the appointment that the move begins with")
+	}
+	list = slices.DeleteFunc(list, func(a store.Appointment) bool { return slices.Contains(r.Keep, a.ID) })
+	s := se.clinic.Current()
+	t, ok := s.Types[first.AppointmentTypeID]
+	if !ok {
+		return nil, nil, nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
+	}
+	if r.SpecialistID != "" && (s.Calendars[r.SpecialistID] == nil || !serves(t, r.SpecialistID)) {
+		return nil, nil, nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
+	}
+	wall := func(at time.Time) (day, minute int) {
+		local := at.In(s.Zone)
+		return int(availability.DayOf(store.DateOf(local))), local.Hour()*60 + local.Minute()
+	}
+	oldDay, oldMinute := wall(first.SlotStart)
+	newDay, newMinute := wall(r.SlotStart)
+	rule := &rules{moving: make(map[string]bool), ignoreHolds: r.Displace}
+	plan := make([]Occurrence, len(list))
+	starts, ids := make([]time.Time, len(list)), make([]string, len(list))
+	for i, a := range list {
+		day, minute := wall(a.SlotStart)
+		at := day*24*60 + minute + (newDay-oldDay)*24*60 + newMinute - oldMinute
+		date := store.DateOf(a.SlotStart.In(s.Zone)).AddDays(at/(24*60) - day)
+		starts[i] = availability.WallTime(s.Zone, date, store.TimeOfDay(at%(24*60)))
+		if a.ID == r.ID {
+			starts[i] = r.SlotStart.UTC()
+		}
+		if ids[i] = r.SpecialistID; ids[i] == "" {
+			ids[i] = a.SpecialistID
+		}
+		rule.moving[a.ID] = true
+		plan[i] = Occurrence{AppointmentID: a.ID, Start: starts[i], End: starts[i].Add(availability.Minutes(t.DurationMinutes)), SpecialistIDs: ids[i : i+1]}
+	}
+	k, err := se.look(ctx, s, slotOfOne(t), ids, slices.MinFunc(starts, time.Time.Compare), slices.MaxFunc(starts, time.Time.Compare), rule)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	now := time.Now()
+	all := make([]wanted, len(plan))
+	for i := range plan {
+		plan[i].Reason = k.at(ids[i], starts[i], now)
+		all[i] = wanted{known: k, start: starts[i], ids: ids[i : i+1], why: plan[i].Reason}
+	}
+	return list, plan, all, nil
+}
+
+// Move moves one appointment and all later ones of its series, all or none. It holds each new time first, and writes all moves in one
+// transaction. The patient gets one email with new manage links; the old links expire.
+//
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrForbidden, *NotBookableError,
+// *ConflictError (places are those of PlanMove), *ValidationError.
+func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, error) {
+	list, _, all, err := se.planMove(ctx, &r)
+	if err != nil {
+		return nil, err
+	}
+	held, err := se.secureAll(ctx, all, record.NewOwner(), r.Displace)
+	if err != nil {
+		return nil, err
+	}
+	to := make([]place, len(held))
+	for i := range held {
+		to[i] = place{held[i].Span, held[i].Resources.List()}
+	}
+	done, err := se.move(ctx, &r.Which, list, to, held)
+	return done, conflictOf(err, func(id string) int {
+		return slices.IndexFunc(list, func(a store.Appointment) bool { return a.ID == id })
+	})
+}
+
+// VisitMove says where a visit goes.
+type VisitMove struct {
+	Which
+	SlotStart    time.Time // the new start of the first member
+	SpecialistID string    // empty: the same specialist if free, else one is assigned
+	Displace     bool      // over other clients' holds
+	IgnoreHours  bool      // outside opening times
+}
+
+// Move moves all confirmed appointments of a visit, or none. They keep their order, one after the other. Move holds the whole new time
+// first, by one hold, and writes all moves in one transaction. The old manage links expire.
+//
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrNotConfirmed, record.ErrForbidden, *NotBookableError,
+// store.ErrSlotTaken, *holds.HeldError, *ValidationError.
+func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, error) {
+	var wrong record.Mistakes
+	record.CheckStart(&wrong, r.SlotStart)
+	if err := wrong.Err(); err != nil {
+		return nil, err
+	}
+	list, err := r.visitors(ctx, v.store)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return nil, record.ErrNotConfirmed
+	}
+	s := v.clinic.Current()
+	ids, rule := make([]string, len(list)), rules{ignoreHours: r.IgnoreHours, moving: make(map[string]bool)}
+	for i, a := range list {
+		ids[i], rule.moving[a.ID] = a.AppointmentTypeID, true
+	}
+	w, err := slotOfAny(s, ids)
+	if err != nil {
+		return nil, err
+	}
+	rule.specialistID = r.SpecialistID
+	if rule.specialistID == "" && serves(w.AppointmentType, list[0].SpecialistID) {
+		rule.specialistID = list[0].SpecialistID
+	}
+	k, free, err := v.find(ctx, s, w, r.SlotStart, rule)
+	if err != nil && r.SpecialistID == "" && rule.specialistID != "" {
+		rule.specialistID = ""
+		k, free, err = v.find(ctx, s, w, r.SlotStart, rule)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h, err := v.secure(ctx, k, &free, r.SlotStart, r.Once.Owner(), r.Displace)
+	if err != nil {
+		return nil, err
+	}
+	return v.move(ctx, &r.Which, list, w.places(&h), []holds.Hold{h})
+}

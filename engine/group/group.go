@@ -1,0 +1,136 @@
+// Package group books several appointments as one: a series or a visit.
+//
+// A series is several appointments of one patient ("six times, Tuesdays at nine"). They have the same SeriesID, and each can also be
+// changed on its own. A visit is the appointments of several patients, one after the other with one specialist ("a parent and two
+// children"). They have the same VisitID, and nothing is between them but the buffers of their types. The desk can cancel one of them
+// alone. If the desk moves one alone, that one leaves the visit.
+//
+// # The contract
+//
+// Every change applies to all members or to none: booking, moving, cancelling and undoing. If the database refuses one member, it
+// refuses all. The patient gets one email about all of them.
+//
+// # The walk
+//
+//  1. Look. look reads, once, the time around the wanted starts that is taken and held, and the free rooms. A known then answers whether a
+//     specialist is free at a start, or why not (free.go).
+//  2. Claim. secure holds the time and pins the hold, so that it cannot expire while the rows are written. A series claims one hold for
+//     each member, a visit one hold for its whole time (claim.go).
+//  3. Write. commit writes all members, their audit entries, their outbound operations and the remembered answer in one transaction
+//     (write.go).
+//  4. Settle. After the commit the holds are confirmed. If the write failed, they are released.
+//
+// An undo walks the same way. It claims the times that the members had before, and writes them back with their old manage links. It
+// undoes a cancellation or a move, only for all members that were changed together, only for the same member of staff, and only within
+// booking.UndoTime. The patient has received no email by then.
+//
+//	series.go   plan and book a series              visit.go    hold and book a visit
+//	slot.go     a visit as one slot                 listing.go  the starts at which a whole visit fits
+//	change.go   cancel and move, both kinds         undo.go     undo, both kinds
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// ErrNoSeries is returned if the appointment is not part of a series, and ErrNoVisit if it is not part of a visit.
+var (
+	ErrNoSeries = errors.New("this appointment is not part of a series")
+	ErrNoVisit  = errors.New("this appointment is not part of a visit")
+)
+
+// ReasonHeld means that another client holds the time at the moment.
+const ReasonHeld availability.Reason = "held"
+
+// Conflict is one time of a series that is not free.
+type Conflict struct {
+	Place  int // in the list of the request
+	Reason availability.Reason
+}
+
+// ConflictError names every time of a series that is not free, as far as the engine can find out before it writes. Nothing was written.
+type ConflictError struct{ Conflicts []Conflict }
+
+func (e *ConflictError) Error() string {
+	list := make([]string, len(e.Conflicts))
+	for i, c := range e.Conflicts {
+		list[i] = fmt.Sprintf("%d: %s", c.Place, c.Reason)
+	}
+	return "some of the times are not free: " + strings.Join(list, ", ")
+}
+
+// Group books, moves, cancels and undoes several appointments as one. It is safe for concurrent use.
+type Group struct {
+	Series *Series
+	Visit  *Visit
+}
+
+// Series is the part of Group for several appointments of one patient.
+type Series struct{ *mechanism }
+
+// Visit is the part of Group for the appointments of several patients, one after the other.
+type Visit struct{ *mechanism }
+
+// mechanism claims, writes, changes and undoes the members of a group of either kind.
+type mechanism struct {
+	store   store.Store
+	holds   holds.Table
+	clinic  *clinic.Clinic
+	booking *booking.Booking
+}
+
+// New returns a Group.
+func New(s store.Store, live holds.Table, c *clinic.Clinic, b *booking.Booking) *Group {
+	m := &mechanism{s, live, c, b}
+	return &Group{&Series{m}, &Visit{m}}
+}
+
+// Of lists all appointments of a series by start, cancelled ones included. Errors: store.ErrNotFound, ErrNoSeries.
+func (se *Series) Of(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
+	a, err := se.booking.Appointment(ctx, appointmentID)
+	if err != nil {
+		return nil, err
+	}
+	return seriesOf(ctx, se.store, &a, store.AppointmentFilter{})
+}
+
+// Of lists all appointments of a visit by start, cancelled ones included. Errors: store.ErrNotFound, ErrNoVisit.
+func (v *Visit) Of(ctx context.Context, appointmentID string) ([]store.Appointment, error) {
+	a, err := v.booking.Appointment(ctx, appointmentID)
+	if err != nil {
+		return nil, err
+	}
+	return visitOf(ctx, v.store, &a, "")
+}
+
+// seriesOf lists the series of an appointment, narrowed by f.
+func seriesOf(ctx context.Context, r store.Reader, a *store.Appointment, f store.AppointmentFilter) ([]store.Appointment, error) {
+	if a.SeriesID == "" {
+		return nil, ErrNoSeries
+	}
+	f.SeriesID, f.Limit = a.SeriesID, 500
+	list, _, err := r.Appointments(ctx, f)
+	return list, err
+}
+
+// visitOf lists the visit of an appointment. With a status it lists only the appointments that have it.
+func visitOf(ctx context.Context, r store.Reader, a *store.Appointment, status store.Status) ([]store.Appointment, error) {
+	if a.VisitID == "" {
+		return nil, ErrNoVisit
+	}
+	list, _, err := r.Appointments(ctx, store.AppointmentFilter{VisitID: a.VisitID, Status: status, Limit: 500})
+	return list, err
+}
+
+// now returns the instant of a change with the precision of the database.
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }

@@ -1,0 +1,195 @@
+package group
+
+import (
+	"context"
+	"slices"
+	"sort"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// undone is an appointment and its state before the change that is undone.
+type undone struct {
+	store.Appointment
+	was booking.Undone
+}
+
+// lastChange lists the appointments that were changed together with the named one, that one among them, by start. It returns
+// booking.ErrUndoLate if one of them was changed since: a group is undone as a whole.
+func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, actor record.Actor) ([]undone, error) {
+	first, err := m.booking.LastChange(ctx, named, actor)
+	if err != nil || first.SeriesID+first.VisitID == "" {
+		return nil, err
+	}
+	ids, err := m.booking.ChangedWith(ctx, &first, actor)
+	if err != nil {
+		return nil, err
+	}
+	var list []undone
+	for _, id := range ids {
+		a, err := m.store.Appointment(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		was, err := m.booking.LastChange(ctx, &a, actor)
+		if err != nil {
+			return nil, err
+		}
+		if !was.At.Equal(first.At) || was.Action != first.Action {
+			return nil, booking.ErrUndoLate
+		}
+		list = append(list, undone{a, was})
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
+	return list, nil
+}
+
+// undo writes the state of list before the change. to is where each appointment was; held keeps that time.
+func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []place, held []holds.Hold, remembered func([]store.Appointment) any) ([]store.Appointment, error) {
+	at := now()
+	c := booking.Change{Kind: booking.ChangeUndone, Actor: w.Actor, Silent: true, At: at}
+	done, err := m.commit(ctx, c, w.Once, func(tx store.Tx) ([]member, error) {
+		all := make([]member, len(list))
+		for i := range list {
+			all[i] = member{before: &list[i].Appointment, after: list[i].Appointment}
+			if err := m.booking.TakeBack(ctx, tx, &all[i].after, &list[i].was, to[i].Span, to[i].resources, at); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}, remembered)
+	if err != nil {
+		m.release(ctx, held, err)
+		return nil, err
+	}
+	m.confirm(ctx, held, done)
+	return done, nil
+}
+
+// Undo undoes what the same member of staff has just done to a series: a cancellation or a move that was marked as undoable. It applies to
+// all appointments that were changed together, whichever of them w names, or to none. It claims their old times like any other time.
+//
+// Errors: booking.ErrUndoLate (also if one of them was changed since), store.ErrNotFound, store.ErrVersion, ErrNoSeries,
+// record.ErrForbidden, *NotBookableError, *ConflictError (places are in the order of the present starts).
+func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error) {
+	a, err := w.named(ctx, se.store)
+	if err != nil {
+		return nil, err
+	}
+	list, err := se.lastChange(ctx, &a, w.Actor)
+	switch {
+	case err != nil:
+		return nil, err
+	case a.SeriesID == "":
+		return nil, ErrNoSeries
+	}
+	moving := make(map[string]bool)
+	for i := range list {
+		if moving[list[i].ID] = true; w.Reaches != nil && !w.Reaches(list[i].SpecialistID) {
+			return nil, record.ErrForbidden
+		}
+	}
+	s := se.clinic.Current()
+	all, to := make([]wanted, len(list)), make([]place, len(list))
+	var times []holds.Span
+	for i := range list {
+		was := &list[i].was
+		t := s.Types[was.AppointmentTypeID]
+		if t == nil {
+			return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
+		}
+		to[i] = place{Span: availability.SpanOf(t, was.SpecialistID, was.SlotStartDate)}
+		times = append(times, was.Times(to[i].Span)...)
+		x := &all[i]
+		if x.start, x.free = was.SlotStartDate, was.Overbook; x.free {
+			continue
+		}
+		x.known, x.ids, err = se.find(ctx, s, slotOfOne(t), x.start, rules{ignoreHours: true, moving: moving, specialistID: was.SpecialistID})
+		if x.why = reasonOf(err); err != nil && x.why == "" {
+			return nil, err
+		}
+	}
+	defer se.booking.BeforeUndo(ctx, times...)()
+	held, err := se.secureAll(ctx, all, record.NewOwner(), false)
+	if err != nil {
+		return nil, err
+	}
+	for i := range held {
+		if !all[i].free {
+			to[i] = place{held[i].Span, held[i].Resources.List()}
+		}
+	}
+	done, err := se.undo(ctx, &w, list, to, held, nil)
+	for i := range done {
+		if all[i].free {
+			se.booking.AnnounceConfirm(ctx, to[i].Span)
+		}
+	}
+	return done, conflictOf(err, func(id string) int {
+		return slices.IndexFunc(list, func(u undone) bool { return u.ID == id })
+	})
+}
+
+// Undo undoes the last change of an appointment and of all members of its visit that were changed with it, all or none. If the
+// appointment was changed alone, or is not part of a visit, Undo undoes it alone. It returns the named appointment.
+//
+// Errors: those of booking.Undo.
+func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointment, error) {
+	w := Which{ID: r.ID, Version: r.Version, Actor: r.Actor, Once: r.Once}
+	a, err := w.named(ctx, v.store)
+	if err != nil {
+		return a, err
+	}
+	list, err := v.lastChange(ctx, &a, r.Actor)
+	if err != nil {
+		return a, err
+	}
+	if len(list) < 2 || list[0].was.VisitID == "" {
+		return v.booking.Undo(ctx, r)
+	}
+	s := v.clinic.Current()
+	ids, rule := make([]string, len(list)), rules{ignoreHours: true, moving: make(map[string]bool), specialistID: list[0].was.SpecialistID}
+	for i := range list {
+		ids[i], rule.moving[list[i].ID] = list[i].was.AppointmentTypeID, true
+	}
+	w0, err := slotOfAny(s, ids)
+	if err != nil {
+		return a, err
+	}
+	first, last := &list[0].was, &list[len(list)-1].was
+	// If one member was cancelled alone before, it has left a gap. So the time is as long as it was, not as long as the types are.
+	stretched := *w0.AppointmentType
+	stretched.DurationMinutes = int(last.SlotEndDate.Sub(first.SlotStartDate) / time.Minute)
+	k, free, err := v.find(ctx, s, &slot{&stretched, w0.types, w0.offsets}, first.SlotStartDate, rule)
+	if err != nil {
+		return a, err
+	}
+	spans, times := make([]holds.Span, len(list)), []holds.Span(nil)
+	for i := range list {
+		was := &list[i].was
+		spans[i] = availability.SpanOf(w0.types[i], was.SpecialistID, was.SlotStartDate)
+		times = append(times, was.Times(spans[i])...)
+	}
+	defer v.booking.BeforeUndo(ctx, times...)()
+	h, err := v.secure(ctx, k, &free, first.SlotStartDate, record.NewOwner(), false)
+	if err != nil {
+		return a, err
+	}
+	to := make([]place, len(list))
+	for i := range list {
+		to[i] = place{spans[i], w0.resourcesOf(i, h.Resources)}
+	}
+	named := func(done []store.Appointment) any {
+		return done[slices.IndexFunc(done, func(x store.Appointment) bool { return x.ID == r.ID })]
+	}
+	done, err := v.undo(ctx, &w, list, to, []holds.Hold{h}, named)
+	if err != nil {
+		return a, err
+	}
+	return named(done).(store.Appointment), nil
+}

@@ -1,0 +1,328 @@
+package group
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// MaxPeople is the maximum number of people of one visit.
+const MaxPeople = 6
+
+// HoldRequest asks for a hold on the time of a visit.
+type HoldRequest struct {
+	AppointmentTypeIDs []string // one for each person, in the order in which they come
+	SlotStart          time.Time
+	SpecialistID       string // empty: assigned
+	Client             holds.ClientID
+	TTL                time.Duration // 0: the TTL of the first type
+	Displace           bool
+	IgnoreHours        bool
+	// Replaces is a hold of the same client that this one replaces, such as the hold for the first person alone. If the visit's time is
+	// not free, the client keeps it.
+	Replaces string
+}
+
+// Hold claims the whole time of a visit in one step: one hold, with one id, that counts once against the quota.
+//
+// Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
+// holds.ErrNotOwner (of Replaces).
+func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
+	var m record.Mistakes
+	record.CheckClient(&m, r.Client)
+	record.CheckStart(&m, r.SlotStart)
+	if r.TTL != 0 && (r.TTL < booking.MinHoldTTL || r.TTL > clinic.MaxHoldTTL) {
+		m.Add("ttlSeconds", "must be between 1 and %d seconds", int(clinic.MaxHoldTTL.Seconds()))
+	}
+	if err := m.Err(); err != nil {
+		return holds.Hold{}, err
+	}
+	s := v.clinic.Current()
+	w, err := slotOf(s, r.AppointmentTypeIDs)
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	k, free, err := v.find(ctx, s, w, r.SlotStart, rules{ignoreHours: r.IgnoreHours, specialistID: r.SpecialistID})
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	var replaced holds.Hold
+	if r.Replaces != "" {
+		if replaced, err = v.replace(ctx, k, &r, free); err != nil {
+			return holds.Hold{}, err
+		}
+	}
+	ttl, maxLife := r.TTL, time.Duration(w.MaxHoldSeconds)*time.Second
+	if ttl == 0 {
+		ttl = time.Duration(w.HoldTTLSeconds) * time.Second
+	}
+	c := holds.Claim{Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: w.HoldQuota, Displace: r.Displace}
+	h, err := v.claim(ctx, k, &free, r.SlotStart, c)
+	if err != nil && replaced.ID != "" {
+		v.restore(ctx, &replaced)
+	}
+	return h, err
+}
+
+// replace releases the hold that a visit's hold replaces, unless other clients hold the visit's time. The result has no id if that hold
+// has expired.
+func (v *Visit) replace(ctx context.Context, k *known, r *HoldRequest, free []string) (holds.Hold, error) {
+	if err := v.heldByOthers(ctx, k, r, free); err != nil {
+		return holds.Hold{}, err
+	}
+	h, err := v.holds.Hold(ctx, r.Replaces)
+	if errors.Is(err, holds.ErrNotFound) {
+		return holds.Hold{}, nil
+	}
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	there, err := v.holds.Release(ctx, r.Replaces, r.Client.Owner(), holds.ReasonReleased)
+	if err != nil || !there {
+		return holds.Hold{}, err
+	}
+	return h, nil
+}
+
+// restore claims the hold again that was released for a visit whose claim was lost, for its owner and its remaining time. It gets a new
+// id. A request that names the old id and the start still books.
+func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
+	c := holds.Claim{Span: h.Span, Owner: h.Owner, Seats: []int{h.Seat}, TTL: time.Until(h.ExpiresAt), MaxLife: time.Until(h.MaxExpiresAt)}
+	for _, id := range h.Resources.List() {
+		c.Needs = append(c.Needs, []string{id})
+	}
+	if c.TTL > 0 {
+		_, _ = v.holds.Claim(context.WithoutCancel(ctx), c) // on an error another client has the time
+	}
+}
+
+// heldByOthers returns a *holds.HeldError if other clients hold a part of the time with every free specialist, or every room of a group.
+// Then the client's present hold is not released.
+func (v *Visit) heldByOthers(ctx context.Context, k *known, r *HoldRequest, free []string) error {
+	if r.Displace {
+		return nil
+	}
+	held, err := v.holds.List(ctx, slices.Concat(free, availability.ResourcesOf(k.AppointmentType))...)
+	if err != nil {
+		return err
+	}
+	held = slices.DeleteFunc(held, func(h holds.Hold) bool { return h.ID == r.Replaces })
+	for _, group := range append(k.needs.Free(r.SlotStart, k.ignoreHours), free) {
+		var until time.Time
+		isFree := func(id string) bool {
+			span := availability.SpanOf(k.AppointmentType, id, r.SlotStart)
+			i := slices.IndexFunc(held, func(h holds.Hold) bool { return excludes(&h, &span, r.Client.Owner()) })
+			if i >= 0 {
+				until = held[i].ExpiresAt
+			}
+			return i < 0
+		}
+		if !slices.ContainsFunc(group, isFree) {
+			return &holds.HeldError{Until: until}
+		}
+	}
+	return nil
+}
+
+// excludes reports whether a hold conflicts with a span of a specialist's or a room's time. The asking client's own hold of the same slot
+// does not.
+func excludes(h *holds.Hold, span *holds.Span, asking holds.Owner) bool {
+	other := h.Span
+	if slices.Contains(h.Resources.List(), span.SpecialistID) {
+		other.SpecialistID = span.SpecialistID
+	}
+	return span.Conflicts(&other) && !(h.Owner.Is(asking) && span.SameGroup(&other))
+}
+
+// Person is one person of a visit.
+type Person struct {
+	AppointmentTypeID string
+	Patient           store.Patient // without Email and Phone: the visit has those
+	Said              clinic.Said
+}
+
+// VisitRequest asks for a visit. It has either HoldID, or SlotStart with or without a specialist, or both. With both, Book claims the time
+// again if the hold has expired.
+type VisitRequest struct {
+	HoldID       string
+	SlotStart    time.Time
+	SpecialistID string
+	Client       holds.ClientID
+	People       []Person // 2 to MaxPeople, in the order in which they come
+	Email, Phone string   // of the person to contact about all of them
+	Locale       string
+	Source       store.Source
+	Actor        record.Actor
+	Once         *record.Once // its result is []store.Appointment
+	Silent       bool
+	Displace     bool
+	IgnoreHours  bool
+}
+
+// Book books all people or none. They get one email. It returns the appointments in the order of the people.
+//
+// Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrNotOwner,
+// holds.ErrNotFound (the hold is unknown and the request has no start), store.ErrDuplicate (the idempotency key was used in the meantime),
+// and the storage errors. After a storage error the client still has its hold.
+func (v *Visit) Book(ctx context.Context, r VisitRequest) ([]store.Appointment, error) {
+	s := v.clinic.Current()
+	intakes, err := r.check(s)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(r.People))
+	for i := range r.People {
+		ids[i] = r.People[i].AppointmentTypeID
+	}
+	w, err := slotOf(s, ids)
+	if err != nil {
+		return nil, err
+	}
+	if r.HoldID != "" {
+		h, err := v.holds.Pin(ctx, r.HoldID, r.Client.Owner(), booking.BookingPin)
+		switch {
+		case err == nil:
+			return v.bookHeld(ctx, s, w, &r, &h, intakes)
+		case !errors.Is(err, holds.ErrNotFound) || r.SlotStart.IsZero():
+			return nil, err
+		}
+	}
+	k, free, err := v.find(ctx, s, w, r.SlotStart, rules{ignoreHours: r.IgnoreHours, specialistID: r.SpecialistID})
+	if err != nil {
+		return nil, err
+	}
+	owner := ownerOf(r.Client, r.Once)
+	for {
+		h, err := v.secure(ctx, k, &free, r.SlotStart, owner, r.Displace)
+		if err != nil {
+			return nil, err
+		}
+		made, err := v.insert(ctx, w, &r, &h, intakes)
+		if err == nil {
+			return made, nil
+		}
+		v.release(ctx, []holds.Hold{h}, err)
+		if !errors.Is(err, store.ErrSlotTaken) || len(free) == 0 {
+			return nil, err
+		}
+	}
+}
+
+// check validates the request and returns the part of each person's answers that is stored.
+func (r *VisitRequest) check(s *clinic.Schedule) ([]store.Intake, error) {
+	var m record.Mistakes
+	if r.HoldID != "" {
+		record.CheckID(&m, "holdId", r.HoldID)
+		record.CheckClient(&m, r.Client)
+	} else {
+		record.CheckStart(&m, r.SlotStart)
+	}
+	if r.SpecialistID != "" {
+		record.CheckID(&m, "specialistId", r.SpecialistID)
+	}
+	if r.Locale != "" && !clinic.ValidLocale(r.Locale) {
+		m.Add("locale", "must be a language tag like en, de or pt-BR")
+	}
+	if len(r.People) < 2 || len(r.People) > MaxPeople {
+		m.Add("people", "a visit has 2 to %d people", MaxPeople)
+		return nil, m.Err()
+	}
+	now := time.Now()
+	intakes := make([]store.Intake, len(r.People))
+	for i := range r.People {
+		p, at := &r.People[i], fmt.Sprintf("people[%d].", i)
+		p.Patient.Email, p.Patient.Phone = r.Email, r.Phone
+		var own record.Mistakes
+		record.CheckID(&own, "appointmentTypeId", p.AppointmentTypeID)
+		record.NormalizePatient(&own, &p.Patient, nil, store.DateOf(now.In(s.Zone)))
+		if t, ok := s.Types[p.AppointmentTypeID]; ok {
+			intakes[i] = clinic.CheckIntake(&own, &s.Settings, t, &p.Said, false, now)
+		}
+		for _, mistake := range own {
+			field, ofPatient := strings.CutPrefix(mistake.Field, "patient.")
+			switch contact := ofPatient && (field == "email" || field == "phone"); {
+			case contact && i > 0: // reported once
+			case contact:
+				m.Add("contact."+field, "%s", mistake.Message)
+			default:
+				m.Add(at+field, "%s", mistake.Message)
+			}
+		}
+	}
+	return intakes, m.Err()
+}
+
+// bookHeld writes the visit of a pinned hold.
+func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *VisitRequest, h *holds.Hold, intakes []store.Intake) ([]store.Appointment, error) {
+	whole := availability.SpanOf(w.AppointmentType, h.SpecialistID, h.SlotStart)
+	var err error
+	switch {
+	case h.Span != whole:
+		err = record.Invalid("holdId", "this hold was made for other appointments, or in another order; hold the visit again")
+	case !r.SlotStart.IsZero() && !r.SlotStart.Equal(h.SlotStart):
+		err = record.Invalid("slotStartDate", "this hold is for another time; leave slotStartDate out, or hold that time")
+	case r.SpecialistID != "" && r.SpecialistID != h.SpecialistID:
+		err = record.Invalid("specialistId", "this hold is for another specialist; leave specialistId out, or hold that time")
+	case !w.isFor(h):
+		err = record.Invalid("holdId", "this hold was made for other appointments, or in another order; hold the visit again")
+	case !r.IgnoreHours:
+		err = w.stillOpen(s.Calendars[h.SpecialistID], h.SlotStart)
+	}
+	var made []store.Appointment
+	if err == nil {
+		made, err = v.insert(ctx, w, r, h, intakes)
+	}
+	switch {
+	case err == nil:
+		return made, nil
+	case errors.Is(err, store.ErrSlotTaken):
+		v.booking.Release(ctx, *h, holds.ReasonConflict)
+	default:
+		_, _ = v.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, unpinGrace) // on an error the hold expires on its own
+	}
+	return nil, err
+}
+
+// isFor reports whether a hold of the same time was made for these types: its specialist serves all of them, and it has every room that
+// one of them needs. Other types can have the same total length.
+func (w *slot) isFor(h *holds.Hold) bool {
+	for i, t := range w.types {
+		if len(w.resourcesOf(i, h.Resources)) != len(t.Needs) {
+			return false
+		}
+	}
+	return serves(w.AppointmentType, h.SpecialistID)
+}
+
+// stillOpen returns a *NotBookableError if the schedule has changed since the hold was claimed, and the time is closed now.
+func (w *slot) stillOpen(calendar *availability.Calendar, start time.Time) error {
+	reason := availability.ReasonInactive
+	if calendar != nil {
+		reason = calendar.Bookable(booking.WithoutNotice(w.AppointmentType), start, nil, time.Now())
+	}
+	if reason == "" || reason == availability.ReasonNotASlotStart { // the grid is for patients
+		return nil
+	}
+	return &availability.NotBookableError{Reason: reason}
+}
+
+// insert commits the appointments of a visit and ends their hold. On an error it leaves the hold to the caller.
+func (v *Visit) insert(ctx context.Context, w *slot, r *VisitRequest, h *holds.Hold, intakes []store.Intake) ([]store.Appointment, error) {
+	id := record.NewID()
+	made := make([]store.Appointment, len(r.People))
+	for i, to := range w.places(h) {
+		made[i] = booking.NewAppointment(&booking.Request{Patient: r.People[i].Patient, Intake: intakes[i], Locale: r.Locale, Source: r.Source}, to.Span, to.resources...)
+		made[i].VisitID = id
+	}
+	return v.create(ctx, made, []holds.Hold{*h}, booking.Change{Actor: r.Actor, Silent: r.Silent}, r.Once)
+}
