@@ -151,7 +151,7 @@ func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
 	for name, change := range map[string]func(*group.Rule){
 		"count":         func(r *group.Rule) { r.Count = 53 },
 		"everyWeeks":    func(r *group.Rule) { r.Every = 13 },
-		"specialistIds": func(r *group.Rule) { r.SpecialistIDs = []string{"nobody"} },
+		"specialistIds": func(r *group.Rule) { r.SpecialistIDs = []string{"zoe"} },
 		"from":          func(r *group.Rule) { r.From = store.Date{} },
 	} {
 		wrong := rule

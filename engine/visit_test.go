@@ -144,7 +144,7 @@ func TestWhatIsNoVisit(t *testing.T) {
 	}{
 		"one":     {family(c.start, "checkup"), "2 to 6"},
 		"a group": {family(c.start, "checkup", "class"), "people[1].appointmentTypeId: a group session"},
-		"nobody's name": {func() group.VisitRequest {
+		"a missing name": {func() group.VisitRequest {
 			r := family(c.start, "checkup", "checkup")
 			r.People[1].Patient.Name = " "
 			return r

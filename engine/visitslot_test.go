@@ -159,7 +159,7 @@ func TestAVisitsHoldBooksWhatItIsOf(t *testing.T) {
 		"the same":                        {nil, []string{"checkup", "checkup"}, false, ""},
 		"one that needs a room":           {nil, []string{"checkup", "peel"}, false, "hold the visit again"},
 		"and outside the hours":           {nil, []string{"checkup", "peel"}, true, "hold the visit again"},
-		"somebody else does it":           {anotherDoes, []string{"checkup", "checkup"}, true, "hold the visit again"},
+		"another specialist":              {anotherDoes, []string{"checkup", "checkup"}, true, "hold the visit again"},
 		"not offered any more":            {edit(func(x *store.AppointmentType) { x.Active = false }), []string{"checkup", "checkup"}, false, string(availability.ReasonInactive)},
 		"closed since":                    {closed, []string{"checkup", "checkup"}, false, string(availability.ReasonOverrideClosed)},
 		"closed since, and the desk goes": {closed, []string{"checkup", "checkup"}, true, ""},

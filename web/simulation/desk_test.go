@@ -247,7 +247,7 @@ func (l *life) undo(r *rand.Rand) error {
 		return err
 	}
 	if reply.status == 409 && can && !held && certain && time.Since(asked) < time.Second && l.house == house {
-		return fmt.Errorf("%s of %s could be taken back after %s, and was not: %s", what, before, late, reply.raw)
+		return fmt.Errorf("%s of %s could be undone after %s, and was not: %s", what, before, late, reply.raw)
 	}
 	switch {
 	case reply.status == 200 && late > lastUndo:

@@ -168,7 +168,7 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 	}
 	switch {
 	case a.status == 409:
-		return fmt.Errorf("%s of a %s could be taken back after %s, and was not: %s", what, of, late, a.raw)
+		return fmt.Errorf("%s of a %s could be undone after %s, and was not: %s", what, of, late, a.raw)
 	case a.status != 200:
 		return fmt.Errorf("taking %s of a %s back was answered %d %s", what, of, a.status, a.raw)
 	case late > lastUndo:
