@@ -139,6 +139,8 @@ func bind(args []any) (values [][]byte, formats []int16, err error) {
 		case nil:
 		case string:
 			values[i] = []byte(store.Text(x))
+		case *string:
+			values[i] = []byte(store.Text(*x))
 		case int64:
 			values[i] = strconv.AppendInt(nil, x, 10)
 		case int:
@@ -150,6 +152,8 @@ func bind(args []any) (values [][]byte, formats []int16, err error) {
 		case [32]byte:
 			values[i], formats[i] = x[:], 1
 		case time.Time:
+			values[i] = strconv.AppendInt(nil, x.UnixMilli(), 10)
+		case *time.Time:
 			values[i] = strconv.AppendInt(nil, x.UnixMilli(), 10)
 		default:
 			return nil, nil, fmt.Errorf("postgres: argument %d is a %T", i+1, arg)

@@ -162,11 +162,15 @@ func (c *conn) bind(args []any) []driver.NamedValue {
 			v.Value = x
 		case string:
 			v.Value = store.Text(x)
+		case *string:
+			v.Value = store.Text(*x)
 		case int:
 			v.Value = int64(x)
 		case [32]byte:
 			v.Value = x[:]
 		case time.Time:
+			v.Value = x.UnixMilli()
+		case *time.Time:
 			v.Value = x.UnixMilli()
 		default:
 			panic(fmt.Sprintf("sqlite: argument %d is a %T", i+1, arg))

@@ -94,7 +94,8 @@ func testAppointment(t *testing.T, h Harness) {
 	t.Run("latest web booking", func(t *testing.T) { latestWebBooking(t, h.open(t)) })
 }
 
-// complete fills every field.
+// complete fills every field. A text that it does not name gets the name of its field, so that a new field is tested
+// without an edit here.
 func complete(a store.Appointment) store.Appointment {
 	a = buffered(a, 10, 20)
 	a.Overbook, a.OverbookReason = true, "a reason"
@@ -103,6 +104,11 @@ func complete(a store.Appointment) store.Appointment {
 	a.Source, a.UpstreamState, a.UpstreamID, a.UpstreamPatientID = store.SourceAgent, store.UpstreamPending, "u", "p"
 	a.ManageEpoch, a.Locale, a.SeriesID, a.VisitID = 7, "es", "s1", "v1"
 	a.Place, a.Intake = "north", intake("yes")
+	for i, v := 0, reflect.ValueOf(&a).Elem(); i < v.NumField(); i++ {
+		if f := v.Field(i); f.Kind() == reflect.String && f.IsZero() {
+			f.SetString(v.Type().Field(i).Name)
+		}
+	}
 	return a
 }
 

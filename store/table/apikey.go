@@ -10,7 +10,7 @@ import (
 var apiKeys = nounOf("api_keys", 1, cols(
 	text("id", func(k *store.APIKey) *string { return &k.ID }),
 	text("name", func(k *store.APIKey) *string { return &k.Name }),
-	text("scope", func(k *store.APIKey) *store.Scope { return &k.Scope }),
+	word("scope", func(k *store.APIKey) *store.Scope { return &k.Scope }),
 	hash("hash", func(k *store.APIKey) *[32]byte { return &k.Hash }),
 	text("prefix", func(k *store.APIKey) *string { return &k.Prefix }),
 	instant("created_at", func(k *store.APIKey) *time.Time { return &k.CreatedAt }),

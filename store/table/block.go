@@ -14,7 +14,7 @@ var blocks = nounOf("blocks", 1, cols(
 	instant("end_at", func(b *store.Block) *time.Time { return &b.End }),
 	text("reason", func(b *store.Block) *string { return &b.Reason }),
 	text("set_id", func(b *store.Block) *string { return &b.SetID }),
-	text("source", func(b *store.Block) *store.BlockSource { return &b.Source }),
+	word("source", func(b *store.Block) *store.BlockSource { return &b.Source }),
 ))
 
 var recentBlocks = `SELECT ` + blocks.qualified + ` FROM blocks JOIN specialists ON specialists.id = specialist_id

@@ -8,16 +8,53 @@ import (
 	"holdfast/store"
 )
 
-// column is one field of a noun.
+// column is one field of a noun: text, instant, or value and scan.
 type column[T any] struct {
-	name  string
+	name    string
+	text    func(*T) *string    // a text that is not NULL
+	instant func(*T) *time.Time // in milliseconds
+	null    bool                // the zero instant is NULL
+
 	value func(*T) any  // the argument of an INSERT or UPDATE
 	scan  func(*T, Row) // nil for a column that is written and not read
 	merge string        // what an upsert sets; empty: the new value
 }
 
+// argument returns the argument of an INSERT or UPDATE. Texts and instants are pointers into v, which costs no allocation.
+func (c *column[T]) argument(v *T) any {
+	switch {
+	case c.text != nil:
+		return c.text(v)
+	case c.instant == nil:
+		return c.value(v)
+	}
+	at := c.instant(v)
+	if c.null && at.IsZero() {
+		return nil
+	}
+	return at
+}
+
+// isRead reports whether a SELECT reads the column.
+func (c *column[T]) isRead() bool { return c.text != nil || c.instant != nil || c.scan != nil }
+
+// into reads the column into v.
+func (c *column[T]) into(v *T, r Row) {
+	switch {
+	case c.text != nil:
+		*c.text(v) = r.Text()
+	case c.instant != nil:
+		*c.instant(v) = r.Time()
+	default:
+		c.scan(v, r)
+	}
+}
+
 // text is a text that is not NULL.
-func text[T any, S ~string](name string, at func(*T) *S) column[T] {
+func text[T any](name string, at func(*T) *string) column[T] { return column[T]{name: name, text: at} }
+
+// word is a text with a type of its own.
+func word[T any, S ~string](name string, at func(*T) *S) column[T] {
 	return column[T]{
 		name: name, value: func(v *T) any { return string(*at(v)) },
 		scan: func(v *T, r Row) { *at(v) = S(r.Text()) },
@@ -99,20 +136,14 @@ func hash[T any](name string, at func(*T) *[32]byte) column[T] {
 	}
 }
 
-// instant is a time that is not NULL, in milliseconds.
+// instant is a time that is not NULL.
 func instant[T any](name string, at func(*T) *time.Time) column[T] {
-	return column[T]{
-		name: name, value: func(v *T) any { return *at(v) },
-		scan: func(v *T, r Row) { *at(v) = r.Time() },
-	}
+	return column[T]{name: name, instant: at}
 }
 
 // maybe is an instant whose zero is NULL.
 func maybe[T any](name string, at func(*T) *time.Time) column[T] {
-	return column[T]{
-		name: name, value: func(v *T) any { return orNull(*at(v)) },
-		scan: func(v *T, r Row) { *at(v) = r.Time() },
-	}
+	return column[T]{name: name, instant: at, null: true}
 }
 
 // derived is a column that is written from others and not read, such as the text that a search looks into.
@@ -144,7 +175,7 @@ func identity[T any](prefix string, at func(*T) *store.Identity) []column[T] {
 type noun[T any] struct {
 	name    string
 	columns []column[T]
-	read    []func(*T, Row) // of the columns that are read
+	read    []column[T] // the columns that are read
 
 	names     string // the columns that are read
 	qualified string // the same, with the table's name, for a join
@@ -163,8 +194,8 @@ func nounOf[T any](name string, keys int, columns ...[]column[T]) *noun[T] {
 	}
 	for i, c := range n.columns {
 		all, marks = append(all, c.name), append(marks, "?")
-		if c.scan != nil {
-			n.read = append(n.read, c.scan)
+		if c.isRead() {
+			n.read = append(n.read, c)
 			names, qualified = append(names, c.name), append(qualified, name+"."+c.name)
 		}
 		if i < keys {
@@ -192,15 +223,15 @@ func cols[T any](all ...column[T]) []column[T] { return all }
 func (n *noun[T]) values(v *T) []any {
 	args := make([]any, len(n.columns), len(n.columns)+2)
 	for i := range n.columns {
-		args[i] = n.columns[i].value(v)
+		args[i] = n.columns[i].argument(v)
 	}
 	return args
 }
 
 // into reads a row into v.
 func (n *noun[T]) into(v *T, r Row) {
-	for _, scan := range n.read {
-		scan(v, r)
+	for i := range n.read {
+		n.read[i].into(v, r)
 	}
 }
 

@@ -10,9 +10,9 @@ import (
 
 var outbox = nounOf("outbox", 1, cols(
 	text("id", func(o *store.Operation) *string { return &o.ID }),
-	text("kind", func(o *store.Operation) *store.OperationKind { return &o.Kind }),
+	word("kind", func(o *store.Operation) *store.OperationKind { return &o.Kind }),
 	text("appointment_id", func(o *store.Operation) *string { return &o.AppointmentID }),
-	text("status", func(o *store.Operation) *store.OperationStatus { return &o.Status }),
+	word("status", func(o *store.Operation) *store.OperationStatus { return &o.Status }),
 	truth("needs_review", func(o *store.Operation) *bool { return &o.NeedsReview }),
 	truth("unknown", func(o *store.Operation) *bool { return &o.Unknown }),
 	integer("attempts", func(o *store.Operation) *int { return &o.Attempts }),

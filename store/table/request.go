@@ -13,7 +13,7 @@ var requests = nounOf("booking_requests", 1, cols(
 	text("specialist_id", func(q *store.BookingRequest) *string { return &q.SpecialistID }),
 	text("client_id", func(q *store.BookingRequest) *string { return &q.Owner }),
 	text("hold_owner", func(q *store.BookingRequest) *string { return &q.HoldOwner }),
-	text("status", func(q *store.BookingRequest) *store.RequestStatus { return &q.Status }),
+	word("status", func(q *store.BookingRequest) *store.RequestStatus { return &q.Status }),
 	instant("slot_start", func(q *store.BookingRequest) *time.Time { return &q.SlotStart }),
 	instant("slot_end", func(q *store.BookingRequest) *time.Time { return &q.SlotEnd })),
 	patient(func(q *store.BookingRequest) *store.Patient { return &q.Patient }), cols(

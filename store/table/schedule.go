@@ -61,7 +61,7 @@ var specialists = nounOf("specialists", 1, cols(
 	text("upstream_schedule_view_id", func(s *store.Specialist) *string { return &s.UpstreamScheduleViewID }),
 	text("upstream_column_id", func(s *store.Specialist) *string { return &s.UpstreamColumnID }),
 	packed("page", func(s *store.Specialist) *store.SpecialistPage { return &s.Page }),
-	text("kind", func(s *store.Specialist) *store.SpecialistKind { return &s.Kind }),
+	word("kind", func(s *store.Specialist) *store.SpecialistKind { return &s.Kind }),
 	derived("archived", func(*store.Specialist) any { return false }),
 ))
 

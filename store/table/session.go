@@ -12,7 +12,7 @@ var sessions = nounOf("sessions", 1, cols(
 	text("id", func(s *store.Session) *string { return &s.ID }),
 	text("client_id", func(s *store.Session) *string { return &s.Owner }),
 	reference("specialist_id", func(s *store.Session) *string { return &s.SpecialistID }),
-	text("status", func(s *store.Session) *store.SessionStatus { return &s.Status }),
+	word("status", func(s *store.Session) *store.SessionStatus { return &s.Status }),
 	text("outcome", func(s *store.Session) *string { return &s.Outcome }),
 	instant("requested_at", func(s *store.Session) *time.Time { return &s.RequestedAt }),
 	maybe("accepted_at", func(s *store.Session) *time.Time { return &s.AcceptedAt }),

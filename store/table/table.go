@@ -68,7 +68,8 @@ type Source interface {
 
 // Writer changes rows inside one transaction of a backend.
 type Writer interface {
-	// Exec runs one statement and returns the number of rows that it changed.
+	// Exec runs one statement and returns the number of rows that it changed. An argument may be a pointer, whose value
+	// does not change until the transaction ends.
 	Exec(text string, args ...any) (int64, error)
 
 	// Later runs one statement of which only the refusal matters. A backend may send it together with the next one. The

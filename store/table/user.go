@@ -12,7 +12,7 @@ var users = nounOf("users", 1, cols(
 	text("id", func(u *store.User) *string { return &u.ID }),
 	text("email", func(u *store.User) *string { return &u.Email }),
 	text("name", func(u *store.User) *string { return &u.Name }),
-	text("role", func(u *store.User) *store.Role { return &u.Role }),
+	word("role", func(u *store.User) *store.Role { return &u.Role }),
 	reference("specialist_id", func(u *store.User) *string { return &u.SpecialistID }),
 	text("password_hash", func(u *store.User) *string { return &u.PasswordHash }),
 	blob("totp_secret", func(u *store.User) *[]byte { return &u.TOTPSecret }),

@@ -13,7 +13,7 @@ var waitlistEntries = nounOf("waitlist_entries", 1, cols(
 	text("client_id", func(e *store.WaitlistEntry) *string { return &e.Owner }),
 	text("appointment_id", func(e *store.WaitlistEntry) *string { return &e.AppointmentID }),
 	packed("wish", func(e *store.WaitlistEntry) *store.WaitlistWish { return &e.Wish }),
-	text("status", func(e *store.WaitlistEntry) *store.WaitlistStatus { return &e.Status })),
+	word("status", func(e *store.WaitlistEntry) *store.WaitlistStatus { return &e.Status })),
 	patient(func(e *store.WaitlistEntry) *store.Patient { return &e.Patient }), cols(
 		text("notes", func(e *store.WaitlistEntry) *string { return &e.Patient.Notes }),
 		intake(func(e *store.WaitlistEntry) *store.Intake { return &e.Intake }),
@@ -30,7 +30,7 @@ var waitlistOffers = nounOf("waitlist_offers", 1, cols(
 	text("specialist_id", func(o *store.WaitlistOffer) *string { return &o.SpecialistID }),
 	integer("seat", func(o *store.WaitlistOffer) *int { return &o.Seat }),
 	text("hold_owner", func(o *store.WaitlistOffer) *string { return &o.HoldOwner }),
-	text("status", func(o *store.WaitlistOffer) *store.OfferStatus { return &o.Status }),
+	word("status", func(o *store.WaitlistOffer) *store.OfferStatus { return &o.Status }),
 	instant("slot_start", func(o *store.WaitlistOffer) *time.Time { return &o.SlotStart }),
 	instant("slot_end", func(o *store.WaitlistOffer) *time.Time { return &o.SlotEnd }),
 	instant("created_at", func(o *store.WaitlistOffer) *time.Time { return &o.CreatedAt }),
