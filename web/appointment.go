@@ -88,17 +88,23 @@ func (s *Server) publicAppointmentOf(c *call, a *store.Appointment) publicAppoin
 	return j
 }
 
+// appointmentOf returns an appointment for its patient or, with the fields of the desk, for the desk.
 func (s *Server) appointmentOf(c *call, a *store.Appointment) appointmentJSON {
-	j := appointmentJSON{publicAppointmentJSON: s.publicAppointmentOf(c, a), CancelReason: a.CancelReason, Patient: patientJSON(a.Patient), Locale: a.Locale, VisitID: a.VisitID, Intake: intakeOf(&a.Intake)}
-	if c.caller.may(desk) {
-		j.OverbookReason, j.ArrivedAt, j.SeriesID, j.ResourceIDs = a.OverbookReason, optionalTime(a.ArrivedAt), a.SeriesID, a.Resources
+	j := deskAppointmentOf(a)
+	j.publicAppointmentJSON = s.publicAppointmentOf(c, a)
+	if !c.caller.may(desk) {
+		j.OverbookReason, j.ArrivedAt, j.SeriesID, j.ResourceIDs = "", "", "", nil
 	}
 	return j
 }
 
-// deskAppointmentOf is an appointment in a list of the desk, without its manage link.
+// deskAppointmentOf returns an appointment for a list of the desk, without its manage link.
 func deskAppointmentOf(a *store.Appointment) appointmentJSON {
-	return appointmentJSON{bareAppointmentOf(a), a.OverbookReason, a.CancelReason, patientJSON(a.Patient), a.Locale, optionalTime(a.ArrivedAt), a.SeriesID, a.VisitID, a.Resources, intakeOf(&a.Intake)}
+	return appointmentJSON{
+		publicAppointmentJSON: bareAppointmentOf(a), OverbookReason: a.OverbookReason, CancelReason: a.CancelReason,
+		Patient: patientJSON(a.Patient), Locale: a.Locale, ArrivedAt: optionalTime(a.ArrivedAt), SeriesID: a.SeriesID,
+		VisitID: a.VisitID, ResourceIDs: a.Resources, Intake: intakeOf(&a.Intake),
+	}
 }
 
 // manageURL has the token in the fragment, which browsers send to no server and write into no log.
