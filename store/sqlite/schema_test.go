@@ -1,6 +1,8 @@
 package sqlite
 
 import (
+	"flag"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,9 +10,11 @@ import (
 	"holdfast/store"
 )
 
-// TestTheSchemasSumsAreThoseOfTheMigrations: schema.sum is what the migrations make, version by version. After a new migration it
-// lacks a line, which is printed here.
-func TestTheSchemasSumsAreThoseOfTheMigrations(t *testing.T) {
+var update = flag.Bool("update", false, "write schema.sum from the migrations")
+
+// TestSchemaSumsMatchMigrations compares schema.sum with the schemas that the migrations make, version by version. -update
+// writes it.
+func TestSchemaSumsMatchMigrations(t *testing.T) {
 	known, err := store.ReadMigrations(migrations)
 	if err != nil {
 		t.Fatal(err)
@@ -23,8 +27,14 @@ func TestTheSchemasSumsAreThoseOfTheMigrations(t *testing.T) {
 		}
 		want.WriteString(schemaSum(known[:version], made))
 	}
+	if *update {
+		if err := os.WriteFile("schema.sum", []byte(want.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	if schemaSums != want.String() {
-		t.Errorf("schema.sum should be\n%s", want.String())
+		t.Errorf("schema.sum differs from the migrations; run: go test ./store/sqlite -run SchemaSums -update")
 	}
 }
 
