@@ -63,7 +63,9 @@ var layers = map[string][]string{
 	"engine/upstream/...": {"engine/upstream"},
 	"engine/notice/...":   {}, "engine/openid/...": {},
 
-	"store": {}, "holds": {}, "store/pool": {}, "store/bucket": {"store"}, "store/bucket/...": {"cli/clitest"}, // bucket speaks S3 and knows no backend
+	"store": {}, "holds": {}, "store/pool": {}, "store/disk": {},
+	"store/bucket": {"store"}, "store/bucket/...": {"cli/clitest"}, // bucket speaks S3 and imports no backend
+	"store/backup":          {"store", "store/bucket", "store/disk", "store/sqlite"},
 	"store/table":           {"store"}, // the SQL that both databases share
 	"store/sqlite":          {"store", "store/table"},
 	"store/postgres":        {"store", "store/pool", "store/table"},
@@ -92,7 +94,7 @@ var owners = map[string]string{
 	"github.com/tdewolff/minify/v2":       "web/pages/join",
 	"github.com/yuin/goldmark":            "docs/site", "github.com/getkin/kin-openapi": "docs/site",
 	"github.com/dgraph-io/ristretto/v2":      "engine/booking",
-	"filippo.io/age":                         "cli",
+	"filippo.io/age":                         "store/backup",
 	"golang.org/x/crypto":                    "engine/account",
 	"golang.org/x/sys":                       "web",
 	"golang.org/x/term":                      "cli",

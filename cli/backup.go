@@ -1,31 +1,100 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"holdfast/engine"
-	"holdfast/store/sqlite"
+	"holdfast/engine/timed"
+	"holdfast/store/backup"
+	"holdfast/store/disk"
 )
 
-// A backup is a directory (0700) with the two files that nothing else can bring back: the database and the keys. The
-// retry queue is rebuilt from the database.
+// backupSettings are the rows of the settings table about backups.
+func backupSettings() []setting {
+	return []setting{
+		{
+			name: "backup-at", fallback: "03:00", audience: forServing,
+			group: "Backups", value: "HH:MM|off", help: "time of the daily backup, on the clinic's clock",
+			more: "A missed backup is made one minute after the next start.",
+			set:  func(c *config, v string) error { return c.backups.ParseAt(v) },
+		}, {
+			name: "backup-keep", fallback: "7,4,12", audience: forServing,
+			group: "Backups", value: "D,W,M", help: "how many daily, weekly and monthly backups are kept",
+			more: "Older ones are deleted. Backups that a person made are never deleted.",
+			set:  func(c *config, v string) (err error) { c.backups.Keep, err = backup.ParseKeep(v); return err },
+		}, {
+			name: "backup-to", audience: forServing,
+			common: true, group: "Backups", value: "DESTINATION", help: "backup destination: a directory on another " +
+				"disk, or s3://bucket/prefix",
+			more: "The directory must exist, so that the server does not write next to a disk that is not mounted. Copies are sealed once there is a key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
+			set: func(c *config, v string) (err error) {
+				c.backups.Destination, err = backup.ParseDestination(v)
+				return err
+			},
+		}, {
+			name: "backup-every", fallback: "1m", audience: forServing,
+			group: "Backups", value: "DURATION|off", help: "how often changes are copied to --backup-to; SQLite only",
+			more: "See [incremental backups](backup.md#incremental-backups).",
+			set:  func(c *config, v string) (err error) { c.backups.Every, err = backup.ParseEvery(v); return err },
+		}, {
+			name: "after-rollback", fallback: "false", yes: true, audience: forServing,
+			group: "Backups", value: "true|false", help: "start after a snapshot of the data directory was put back",
+			more: "For one start. Every earlier booking is looked up in the practice-management system before it is " +
+				"written, and copies at " +
+				"`--backup-to` may be newer. See [after a rollback](backup.md#after-a-rollback-of-the-machine).",
+			set: func(c *config, v string) error {
+				c.afterRollback = v == "true"
+				return oneOf(v, "true", "false")
+			},
+		}, {
+			name: "backup-s3-endpoint", audience: forServing | forCopies,
+			group: "Backups", value: "URL", help: "address of the S3 storage, such as https://s3.example.net; " +
+				"default: AWS",
+			set: func(c *config, v string) (err error) {
+				c.backups.Access.Endpoint, err = backup.ParseEndpoint(v)
+				return err
+			},
+		}, {
+			name: "backup-s3-region", fallback: "us-east-1", audience: forServing | forCopies,
+			group: "Backups", value: "REGION", help: "region of the bucket",
+			set: func(c *config, v string) (err error) {
+				c.backups.Access.Region, err = backup.ParseRegion(v)
+				return err
+			},
+		}, {
+			name: "backup-s3-access-key", with: []string{"backup-s3-secret-key"}, audience: forServing | forCopies,
+			group: "Backups", value: "KEY", help: "access key for the bucket",
+			more: "Needs `--backup-s3-secret-key`.",
+			set: func(c *config, v string) (err error) {
+				c.backups.Access.AccessKey, err = backup.ParseAccessKey(v)
+				return err
+			},
+		}, {
+			name: "backup-s3-secret-key", secret: true, with: []string{"backup-s3-access-key"}, audience: forServing | forCopies,
+			group: "Backups", value: "KEY", help: "secret key for the bucket",
+			set: func(c *config, v string) (err error) {
+				c.backups.Access.SecretKey, err = backup.ParseAccessKey(v)
+				return err
+			},
+		},
+	}
+}
 
-// stampFormat names backups so that their names sort by time.
-const stampFormat = "20060102T150405.000Z"
-
-// backupBody asks for a backup, and says where it is.
+// backupBody is the request for a backup, and its result.
 type backupBody struct {
-	To string `json:"to"` // absolute path of a directory that does not exist yet; empty: one in backups
+	To string `json:"to"` // absolute path of a directory that does not exist yet; empty: a new one in backups
 }
 
 func backupCommand(p process) *cobra.Command {
@@ -33,8 +102,9 @@ func backupCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup",
 		Short: "Back up the database and the keys",
-		Long: "Writes an intact copy of the database, and the keys, into a new directory and prints its path. The server may run.\n" +
-			"The copy holds personal data and the keys that sign links: keep it as you keep the original.",
+		Long: "Writes a verified copy of the database and the keys into a new directory, and prints its path. The " +
+			"server may be running.\n" +
+			"The copy contains personal data and the keys that sign links, so protect it like the original.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -42,7 +112,7 @@ func backupCommand(p process) *cobra.Command {
 				return err
 			}
 			if to != "" {
-				// The server may have been started elsewhere.
+				// The server may have another working directory.
 				if to, err = filepath.Abs(to); err != nil {
 					return err
 				}
@@ -57,23 +127,21 @@ func backupCommand(p process) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "directory to make; by default a new one in backups of the data directory")
+	c.Flags().StringVar(&to, "to", "", "directory to create; default: a new one in backups of the data directory")
 	completesDirectories(c, "to")
 	defineSettings(c, forData)
 	return c
 }
 
-// makeBackup answers POST /backups.
+// makeBackup answers POST /local/backups.
 func (h *house) makeBackup(w http.ResponseWriter, r *http.Request) {
 	var ask backupBody
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask); err != nil {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	if ask.To == "" {
-		ask.To = filepath.Join(h.dir.file(backupsDir), time.Now().UTC().Format(stampFormat))
-	}
-	if err := h.backup(r.Context(), ask.To); err != nil {
+	ask.To = cmp.Or(ask.To, h.backups.NewPath(time.Now()))
+	if err := h.backups.Create(r.Context(), ask.To); err != nil {
 		refuse(w, statusOf(err), err)
 		return
 	}
@@ -81,79 +149,132 @@ func (h *house) makeBackup(w http.ResponseWriter, r *http.Request) {
 	answer(w, ask)
 }
 
-// backup makes the directory at path, whole or not at all.
-func (h *house) backup(ctx context.Context, path string) (err error) {
-	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s exists already; a backup is a directory of its own, so name a new one", path)
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	partial, err := os.MkdirTemp(filepath.Dir(path), ".backup-*") // made with 0700
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(partial))
-		}
-	}()
-	copied := filepath.Join(partial, h.copyName())
-	if err := h.store.Backup(ctx, copied); err != nil {
-		return err
-	}
-	if h.copyName() == databaseFile {
-		if _, err := sqlite.Verify(ctx, copied); err != nil {
-			return fmt.Errorf("the copy is not sound: %w. Run holdfast verify to see whether the database is", err)
-		}
-	}
-	if err := copyFile(h.dir.file(secretFile), filepath.Join(partial, secretFile)); err != nil {
-		return err
-	}
-	if err := syncDir(partial); err != nil {
-		return err
-	}
-	if err := os.Rename(partial, path); err != nil {
-		return err
-	}
-	// Only for who asks how old the last backup is, so a failure is not one of the backup.
-	if err := os.WriteFile(h.dir.file(backupMark), nil, 0o600); err == nil {
-		_ = os.Chtimes(h.dir.file(backupMark), time.Time{}, time.Now())
-	}
-	return syncDir(filepath.Dir(path))
+// newBackups returns the backups of this server. It uses the engine only when a backup is made.
+func (h *house) newBackups(plan backup.Plan) *backup.Backups {
+	return backup.New(backup.Options{
+		Data: h.dir.path, Store: h.store, Plan: plan, Logger: h.log,
+		Zone: func() *time.Location { return h.engine.Clinic.Zone() },
+		DatabaseBytes: func() (uint64, bool) {
+			m, known := h.engine.Measurements()
+			return uint64(m.Bytes), known
+		},
+		Notify: func(ctx context.Context, last time.Time, reason string) error {
+			return h.engine.Message.NotifyOfBackups(ctx, last, reason)
+		},
+	})
 }
 
-// lastBackup is when the last backup of this directory was made, wherever it was put: the mark says so, or, where there is
-// none, the name of the newest in backups. engine.ErrNoBackup.
-func (d *dataDir) lastBackup() (last time.Time, err error) {
-	if mark, err := os.Stat(d.file(backupMark)); err == nil {
-		last = mark.ModTime()
-	}
-	entries, err := os.ReadDir(d.file(backupsDir))
-	for _, e := range entries {
-		if at, _, ok := madeAt(e.Name()); ok && at.After(last) {
-			last = at
-		}
-	}
-	switch {
-	case !last.IsZero():
-		return last, nil
-	case err == nil:
+// lastBackup returns when the last good backup was made. Errors: engine.ErrNoBackup.
+func (h *house) lastBackup() (time.Time, error) {
+	last, err := h.backups.Last()
+	if errors.Is(err, backup.ErrNone) {
 		err = engine.ErrNoBackup
 	}
 	return last, err
 }
 
-// copyFile writes a durable copy that only its owner can read. The target must not exist.
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
+// keepDaily makes the daily backups until ctx ends. It looks once a minute, so the start of the server is over before
+// its first backup.
+func (h *house) keepDaily(ctx context.Context) {
+	if !h.backups.Plan.Daily {
+		return
 	}
-	defer in.Close()
-	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
+	d := h.backups.Daily()
+	d.CheckDestination(ctx)
+	timed.Every(ctx, time.Minute, func(now time.Time) { d.Run(ctx, now) })
+}
+
+// keepFollowing writes incremental backups until ctx ends, and then the last changes.
+func (h *house) keepFollowing(ctx context.Context) {
+	f := h.backups.Follower()
+	if f == nil {
+		return
 	}
-	_, err = out.ReadFrom(in)
-	return errors.Join(err, out.Sync(), out.Close())
+	timed.Every(ctx, h.backups.Plan.Every, func(now time.Time) { f.Run(ctx, now) })
+	f.Finish(ctx)
+	if err := f.Close(); err != nil {
+		h.log.Warn("connection for incremental backups not closed", "error", err)
+	}
+}
+
+func backupKeyCommand(p process) *cobra.Command {
+	var replace bool
+	c := &cobra.Command{
+		Use:   "backup-key",
+		Short: "Create the key that seals backup copies (printed once)",
+		Long: "Creates a key and prints its private half. From then on, the copies at the backup destination " +
+			"(--backup-to) are sealed. The\n" +
+			"server stores only the public half, so the copies can be read only with the printed key. The server " +
+			"may be running.\n" +
+			"Backups in the data directory do not change.",
+		Args: noArguments,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := p.resolve(c)
+			if err != nil {
+				return err
+			}
+			if disk.Size(filepath.Join(cfg.data, databaseFile)) < 0 &&
+				disk.Size(filepath.Join(cfg.data, secretFile)) < 0 {
+				return fmt.Errorf("there is no clinic in %s. Name its data directory with --data", cfg.data)
+			}
+			return backup.CreateKey(cfg.data, replace, func(key backup.Key) error {
+				_, err := io.WriteString(p.stdout, keyText(key))
+				return err
+			})
+		},
+	}
+	c.Flags().BoolVar(&replace, "replace", false, "create a new key although there is one; older copies open with "+
+		"the older key only")
+	defineSettings(c, forData)
+	return c
+}
+
+// keyText is the text that the clinic prints.
+func keyText(key backup.Key) string {
+	return "# The key of this clinic's backups. Print it, and store it away from the server. It is shown only once. " +
+		"Without\n" +
+		"# it, the copies at the backup destination cannot be opened. To restore one on any machine:\n" +
+		"#   holdfast restore --key FILE auto-…           FILE has these lines, or - to type the key\n" +
+		"# The program age opens the copies too. The key in groups, for typing:\n#   " + key.Groups() + "\n" +
+		key.String() + "\n"
+}
+
+// maxKeyText is the size up to which a file is read as a key.
+const maxKeyText = 64 << 10
+
+// readBackupKey reads the key from a file, or from standard input for "-".
+func (p process) readBackupKey(file string) (backup.Key, error) {
+	var from io.Reader = p.stdin
+	if file == "-" {
+		fmt.Fprintln(p.stderr, "Type the backup key, then an empty line:")
+	} else {
+		f, err := os.Open(file)
+		if err != nil {
+			return backup.Key{}, err
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := readToEmptyLine(io.LimitReader(from, maxKeyText), file == "-")
+	if err != nil {
+		return backup.Key{}, err
+	}
+	return backup.ParseKey(text)
+}
+
+// readToEmptyLine reads everything, or, if a person may be typing, up to the first empty line after some text.
+func readToEmptyLine(from io.Reader, typed bool) (string, error) {
+	var text []byte
+	one := make([]byte, 1)
+	for {
+		n, err := from.Read(one)
+		text = append(text, one[:n]...)
+		if errors.Is(err, io.EOF) || typed && len(strings.TrimSpace(string(text))) > 0 &&
+			strings.HasSuffix(string(text), "\n\n") {
+			return string(text), nil
+		}
+		if err != nil {
+			return "", err
+		}
+	}
 }

@@ -131,7 +131,7 @@ func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string,
 			s.miss(table, there, &wrong)
 		}
 	}
-	if err := cfg.backups.s3.missing(cfg.backups.second); err != nil && c.Flags().Lookup("backup-to") != nil {
+	if err := cfg.backups.Access.Missing(cfg.backups.Destination); err != nil && c.Flags().Lookup("backup-to") != nil {
 		wrong.add("%s: %w", cfg.given["backup-to"].from, err)
 	}
 	return cfg, warnings, wrong.err()

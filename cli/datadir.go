@@ -15,16 +15,17 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/token"
+	"holdfast/store/backup"
+	"holdfast/store/disk"
 )
 
 // The files of a data directory.
 const (
-	databaseFile = "holdfast.db"
-	queueFile    = "queue.bolt"
-	secretFile   = "secret.key"
-	backupsDir   = "backups"
+	databaseFile = backup.DatabaseFile
+	queueFile    = backup.QueueFile
+	secretFile   = backup.KeysFile
+	backupsDir   = backup.Folder
 	mailDir      = "mail"                   // messages that no mail server was there for
-	backupMark   = "last-backup"            // empty; its time is that of the last backup, wherever it was put
 	damagedQueue = queueFile + ".damaged-*" // what was moved aside, as a pattern
 	socketFile   = "admin.sock"
 	lockFile     = "holdfast.pid"
@@ -97,16 +98,15 @@ func unusable(path string, err error) error {
 const lockPatience = 2 * time.Second
 
 // halfMade are the names of what is made beside its place and then renamed. They are only made under the directory's lock.
-var halfMade = [...]string{".backup-*", spoolFile, ".migrate-*", ".restore-*", ".secret-*", ".writable-*"}
+var halfMade = [...]string{backup.PartialPattern, backup.SpoolPattern, ".migrate-*", backup.RestorePattern, ".secret-*", ".writable-*"}
 
 // checkDir is where an upgrade is tried, and unsealedDir where a sealed copy or a trail is opened to be restored, beside whoever has the directory.
 // What was last written longer than checkTime ago was left by one that was killed; of what was opened, it is the database and secret.key in the clear.
 // A move that was interrupted goes on in halfDir; after moveTime nobody has gone on with it, and everybody in it is there for nothing.
 const (
-	checkDir    = ".check-*"
-	unsealedDir = ".unsealed-*"
-	checkTime   = time.Hour
-	moveTime    = 7 * 24 * time.Hour
+	checkDir  = ".check-*"
+	checkTime = time.Hour
+	moveTime  = 7 * 24 * time.Hour
 )
 
 // removeHalfMade removes what a process has left that was killed while it made a backup or a copy, restored one, wrote the keys, tried an upgrade or
@@ -121,26 +121,15 @@ func (d *dataDir) removeHalfMade(now time.Time) {
 		}
 	}
 	tried, _ := filepath.Glob(filepath.Join(d.file(backupsDir), checkDir))
-	opened, _ := filepath.Glob(d.file(unsealedDir))
+	opened, _ := filepath.Glob(d.file(backup.OpenedPattern))
 	for _, path := range append(tried, opened...) {
-		if now.Sub(lastWritten(path)) > checkTime {
+		if now.Sub(disk.LastWritten(path)) > checkTime {
 			_ = os.RemoveAll(path)
 		}
 	}
-	if half := d.file(halfDir); now.Sub(lastWritten(half)) > moveTime {
+	if half := d.file(halfDir); now.Sub(disk.LastWritten(half)) > moveTime {
 		_ = os.RemoveAll(half)
 	}
-}
-
-// lastWritten is when a directory or a file in it was last written.
-func lastWritten(dir string) (last time.Time) {
-	files, _ := filepath.Glob(filepath.Join(dir, "*"))
-	for _, path := range append(files, dir) {
-		if info, err := os.Stat(path); err == nil && info.ModTime().After(last) {
-			last = info.ModTime()
-		}
-	}
-	return last
 }
 
 // lockDir locks the lock file for as long as it is open (the kernel frees it however the process ends) and writes the
@@ -162,7 +151,7 @@ func lockDir(path string, patience time.Duration) (*os.File, error) {
 	if err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	if err != nil && !noRoom(err) { // nobody will know who has the lock, but it is locked
+	if err != nil && !disk.IsFull(err) { // without the process id, the lock still holds
 		return nil, errors.Join(unusable(path, err), f.Close())
 	}
 	return f, nil
@@ -223,39 +212,10 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 
 // writeKeys writes the keys so that after a power cut there is the whole file or none.
 func writeKeys(path string, keys *token.Keyring) error {
-	if err := replaceFile(path, keys.Marshal()); err != nil {
+	if err := disk.Replace(path, keys.Marshal()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
-}
-
-// replaceFile writes a file whole or not at all, for the user of the server alone.
-func replaceFile(path string, text []byte) error {
-	partial, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(partial.Name())
-	_, err = partial.Write(text)
-	if err := errors.Join(err, partial.Sync(), partial.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(partial.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in a directory durable. Windows has no such call and needs none.
-func syncDir(path string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // damagedQueues are the queue files that were found damaged and moved aside, and that nobody has deleted yet.

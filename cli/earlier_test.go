@@ -1,11 +1,13 @@
 package cli
 
 import (
-	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"holdfast/store/backup"
 )
 
 // TestEarlierStatesAreListedAndExpire: restore --list shows the snapshot before an upgrade and what a restore replaced. The
@@ -15,7 +17,7 @@ func TestEarlierStatesAreListedAndExpire(t *testing.T) {
 	dir := clinicDir(t)
 	here := filepath.Join(dir, backupsDir)
 	now := time.Now().UTC()
-	stamp := func(days int) string { return now.AddDate(0, 0, -days).Format(stampFormat) }
+	stamp := func(days int) string { return now.AddDate(0, 0, -days).Format(backup.StampFormat) }
 	names := map[string]bool{ // by name: whether it outlives the night
 		"before-0004-" + stamp(13) + ".db": true, "before-0009-" + stamp(15) + ".db": false,
 		"replaced-" + stamp(13): true, "replaced-" + stamp(15): false,
@@ -36,17 +38,10 @@ func TestEarlierStatesAreListedAndExpire(t *testing.T) {
 	contains(t, "restore --list", must(t, "restore", "--list", "--data", dir),
 		"before-0004-"+stamp(13)+".db  before an upgrade from schema version 3", "replaced-"+stamp(13)+"  replaced by a restore")
 
-	cfg, _, err := resolved(t, nil, "--data", dir, "--backup-keep", "7,2,0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := openHouse(t.Context(), cfg, houseOptions{log: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.close()
-	if err := h.newBackupKeeper(cfg.backups).keep(t.Context(), now); err != nil {
-		t.Fatal(err)
+	h, log := backingUp(t, dir, "--backup-keep", "7,2,0")
+	h.backups.Daily().Run(t.Context(), now)
+	if strings.Contains(log.String(), "level=ERROR") {
+		t.Errorf("the log has %s", log)
 	}
 	for name, stays := range names {
 		if _, err := os.Stat(filepath.Join(here, name)); (err == nil) != stays {

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// keepersPatience is how long a server that stops waits for those who keep copies: one that writes to a mount that hangs cannot be called back.
+// keepersPatience is how long a stopping server waits for its keepers. A keeper that writes to a hung network disk
+// cannot be interrupted.
 const keepersPatience = 10 * time.Second
 
-// startKeepers starts those who keep copies. What it returns stops them, telling them why if the storage failed, and waits for them as long as
-// keepersPatience.
+// startKeepers starts the loops that make backups. The returned function stops them and waits for at most
+// keepersPatience. If the storage failed, it passes the error to them as the cause of their context.
 func (h *house) startKeepers(ctx context.Context) (stop func(failed error)) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var keeping sync.WaitGroup
@@ -26,7 +27,7 @@ func (h *house) startKeepers(ctx context.Context) (stop func(failed error)) {
 		select {
 		case <-ended:
 		case <-patience.C:
-			h.log.Error("stopped without waiting for a running copy", "after", keepersPatience)
+			h.log.Error("stopped without waiting for a running backup", "after", keepersPatience)
 		}
 	}
 }

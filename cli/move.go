@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"holdfast/store"
+	"holdfast/store/backup"
+	"holdfast/store/disk"
 	"holdfast/store/postgres"
 	"holdfast/store/sqlite"
 )
@@ -57,7 +59,7 @@ type moving struct {
 // grow moves the clinic of the directory into PostgreSQL.
 func (m *moving) grow(ctx context.Context, url string) error {
 	file := m.dir.file(databaseFile)
-	if size(file) <= 0 {
+	if disk.Size(file) <= 0 {
 		return fmt.Errorf("there is no clinic in SQLite in %s; one in PostgreSQL is named with --database", m.dir.path)
 	}
 	from, err := sqlite.OpenCarrier(ctx, file, m.dir.file(backupsDir), m.log)
@@ -79,7 +81,7 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	if err := m.dir.belongTo(id); err != nil {
 		return err
 	}
-	kept := m.dir.file(filepath.Join(backupsDir, "moved-"+time.Now().UTC().Format(stampFormat)))
+	kept := m.dir.file(filepath.Join(backupsDir, "moved-"+time.Now().UTC().Format(backup.StampFormat)))
 	if err := os.Mkdir(kept, 0o700); err != nil {
 		return err
 	}
@@ -88,7 +90,7 @@ func (m *moving) grow(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	if err := errors.Join(syncDir(kept), syncDir(m.dir.path)); err != nil {
+	if err := errors.Join(disk.Sync(kept), disk.Sync(m.dir.path)); err != nil {
 		return err
 	}
 	return m.say("every row was compared. The clinic is in PostgreSQL now:\n  holdfast serve --data %s --database postgres://…\n"+
@@ -99,7 +101,7 @@ func (m *moving) grow(ctx context.Context, url string) error {
 func (m *moving) home(ctx context.Context, url, into string) error {
 	from, err := postgres.OpenCarrier(ctx, url, m.log)
 	var moved *postgres.MovedError
-	if errors.As(err, &moved) && moved.To == "sqlite:"+m.dir.path && size(m.dir.file(databaseFile)) > 0 && !m.dry {
+	if errors.As(err, &moved) && moved.To == "sqlite:"+m.dir.path && disk.Size(m.dir.file(databaseFile)) > 0 && !m.dry {
 		return m.arrived(m.dir) // interrupted at its very end
 	}
 	if err != nil {
@@ -133,7 +135,7 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 		}
 		defer dir.close()
 	}
-	if size(dir.file(queueFile)) >= 0 {
+	if disk.Size(dir.file(queueFile)) >= 0 {
 		return fmt.Errorf("%s has the queue of a clinic that was served there (%s). Move it away, or name another directory", dir.path, queueFile)
 	}
 	if err := m.fill(ctx, from, dir); err != nil {
@@ -150,7 +152,7 @@ func (m *moving) arrived(dir *dataDir) error {
 	if err := os.Remove(dir.file(postgresFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := syncDir(dir.path); err != nil {
+	if err := disk.Sync(dir.path); err != nil {
 		return err
 	}
 	return m.say("every row was compared. The clinic is in SQLite now:\n  holdfast serve --data %s\n"+
@@ -164,7 +166,7 @@ const halfDir = ".migrate"
 // same.
 func (m *moving) fill(ctx context.Context, from store.Carrier, dir *dataDir) error {
 	there := dir.file(databaseFile)
-	if size(there) > 0 {
+	if disk.Size(there) > 0 {
 		to, err := sqlite.OpenCarrier(ctx, there, dir.file(backupsDir), m.log)
 		if err != nil {
 			return err
@@ -183,7 +185,7 @@ func (m *moving) fill(ctx context.Context, from store.Carrier, dir *dataDir) err
 	if err := errors.Join(m.carry(ctx, from, to), to.Close()); err != nil {
 		return err
 	}
-	return errors.Join(os.Rename(fresh, there), syncDir(dir.path), os.RemoveAll(half))
+	return errors.Join(os.Rename(fresh, there), disk.Sync(dir.path), os.RemoveAll(half))
 }
 
 // carry moves everything, unless it is there already: then a move was interrupted after it, and only the rest is to be done.
@@ -250,8 +252,8 @@ func bringKeys(from *dataDir, to string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return unusable(to, err)
 	}
-	if sealed, err := os.ReadFile(from.file(recipientFile)); err == nil {
-		if err := replaceFile(filepath.Join(to, recipientFile), sealed); err != nil {
+	if sealed, err := os.ReadFile(from.file(backup.RecipientFile)); err == nil {
+		if err := disk.Replace(filepath.Join(to, backup.RecipientFile), sealed); err != nil {
 			return unusable(to, err)
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
@@ -260,7 +262,7 @@ func bringKeys(from *dataDir, to string) error {
 	there, err := os.ReadFile(filepath.Join(to, secretFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.Join(os.WriteFile(filepath.Join(to, secretFile), keys, 0o600), syncDir(to))
+		return errors.Join(os.WriteFile(filepath.Join(to, secretFile), keys, 0o600), disk.Sync(to))
 	case err != nil:
 		return unusable(to, err)
 	case !bytes.Equal(keys, there):

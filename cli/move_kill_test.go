@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"holdfast/store"
+	"holdfast/store/disk"
 	"holdfast/store/postgres"
 	"holdfast/store/postgres/postgrestest"
 	"holdfast/store/sqlite"
@@ -117,7 +118,7 @@ func TestAMoveThatIsKilledGoesOn(t *testing.T) {
 
 	free := inTheWay(t, server, url, fmt.Sprintf(`INSERT INTO tallies VALUES ('network-%05d', %d, 1)`, stuck, stuck))
 	killedMoving(t, free, server, "--data", dir, "--to", url)
-	if size(filepath.Join(dir, databaseFile)) <= 0 || size(filepath.Join(dir, postgresFile)) >= 0 {
+	if disk.Size(filepath.Join(dir, databaseFile)) <= 0 || disk.Size(filepath.Join(dir, postgresFile)) >= 0 {
 		t.Fatal("a move that was killed took the clinic away")
 	}
 	all := fmt.Sprintf("tallies              %d", rows+1)
@@ -126,11 +127,11 @@ func TestAMoveThatIsKilledGoesOn(t *testing.T) {
 	home := filepath.Join(t.TempDir(), "home")
 	back := []string{"--data", dir, "--database", url, "--to", "sqlite:" + home}
 	killedMoving(t, inTheWay(t, server, url, `LOCK TABLE person_notes`), server, back...)
-	if size(filepath.Join(home, databaseFile)) >= 0 {
+	if disk.Size(filepath.Join(home, databaseFile)) >= 0 {
 		t.Fatal("a move that was killed left half a clinic under its name")
 	}
 	contains(t, "run again, home", must(t, append([]string{"migrate"}, back...)...), "appointments         5, of which 5 were there", all, "every row was compared")
-	if size(filepath.Join(home, halfDir)) >= 0 {
+	if disk.Size(filepath.Join(home, halfDir)) >= 0 {
 		t.Error("what a clinic was put together in is left")
 	}
 	same(t, began, filepath.Join(home, databaseFile))
@@ -152,7 +153,7 @@ func TestAMoveThatWasAbandonedLeavesNobodyBehind(t *testing.T) {
 			}
 		}
 		must(t, "export", "--data", dir)
-		if there := size(half) >= 0; there != (days < 7) {
+		if there := disk.Size(half) >= 0; there != (days < 7) {
 			t.Errorf("%d days later it is there: %v", days, there)
 		}
 	}

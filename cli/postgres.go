@@ -11,16 +11,14 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/practice"
+	"holdfast/store/disk"
 	"holdfast/store/postgres"
 )
 
 // With --database what is remembered, and the queue, are in PostgreSQL. The data directory then holds the keys, the admin
 // socket, backups and mail, and postgresFile: the id of the database that it belongs to, so that neither an empty clinic nor
 // another one is served from it by mistake.
-const (
-	postgresFile = "postgres.id"
-	scriptFile   = "holdfast.sql" // a backup of PostgreSQL, for psql
-)
+const postgresFile = "postgres.id"
 
 // liveIn names where the nodes on one database keep what is true only for now.
 func (c *config) liveIn() string {
@@ -40,7 +38,7 @@ func (h *house) warnWithoutTLS(database string) {
 
 // openPostgres opens the database of --database, for as many nodes as share their live state, or for one command alone.
 func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) error {
-	if size(h.dir.file(databaseFile)) > 0 {
+	if disk.Size(h.dir.file(databaseFile)) > 0 {
 		return fmt.Errorf("%s is a clinic that is kept in SQLite, and --database names another place. Take --database out, or name "+
 			"another directory with --data", h.dir.file(databaseFile))
 	}
@@ -95,7 +93,7 @@ func (d *dataDir) belongTo(id string) error {
 	known, err := os.ReadFile(d.file(postgresFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.Join(os.WriteFile(d.file(postgresFile), []byte(id+"\n"), 0o600), syncDir(d.path))
+		return errors.Join(os.WriteFile(d.file(postgresFile), []byte(id+"\n"), 0o600), disk.Sync(d.path))
 	case err != nil:
 		return unusable(d.path, err)
 	case strings.TrimSpace(string(known)) != id:
@@ -107,27 +105,9 @@ func (d *dataDir) belongTo(id string) error {
 
 // refusePostgres refuses to begin a clinic in SQLite beside the keys of one in PostgreSQL.
 func (d *dataDir) refusePostgres() error {
-	if size(d.file(postgresFile)) < 0 {
+	if disk.Size(d.file(postgresFile)) < 0 {
 		return nil
 	}
 	return fmt.Errorf("the data directory %s belongs to a clinic that is kept in PostgreSQL: name it with --database. For a new, empty "+
 		"clinic in SQLite name another directory with --data", d.path)
-}
-
-// copyName is what the database is called in a backup.
-func (h *house) copyName() string {
-	if _, ok := h.store.(*postgres.Store); ok {
-		return scriptFile
-	}
-	return databaseFile
-}
-
-// refuseScript says how a backup of PostgreSQL is put back, which is not by this program.
-func refuseScript(backup string) error {
-	script := backup + string(os.PathSeparator) + scriptFile
-	if _, err := os.Stat(script); err != nil { // a snapshot is a file, and has nothing in it
-		return nil
-	}
-	return fmt.Errorf("%s is a backup of PostgreSQL. Put it into an empty database with: psql -v ON_ERROR_STOP=1 -1 -f %s postgres://… , and "+
-		"its secret.key into the data directory", backup, script)
 }

@@ -127,7 +127,7 @@ func TestAClinicInPostgreSQL(t *testing.T) {
 	contains(t, "apikey list without a server", must(t, "apikey", "list", "--data", dir, "--database", url), "test")
 	contains(t, "migrate", must(t, "migrate", "--data", dir, "--database", url), "the schema in PostgreSQL is at version")
 	backup := strings.TrimSpace(must(t, "backup", "--data", dir, "--database", url))
-	if info, err := os.Stat(filepath.Join(backup, scriptFile)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(backup, "holdfast.sql")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup: %v, %v", info, err)
 	}
 	for _, args := range [][]string{{"restore", "--data", dir, backup}, {"verify", backup}} {

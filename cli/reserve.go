@@ -1,9 +1,9 @@
 package cli
 
 import (
-	"errors"
 	"os"
-	"syscall"
+
+	"holdfast/store/disk"
 )
 
 // A server that was stopped in good order needs a little room to start: SQLite makes the index of its log (-shm) anew, 32 KB,
@@ -16,7 +16,7 @@ const (
 // keepReserve makes the reserve if it is not there. Where there is no room for it, there is none.
 func (d *dataDir) keepReserve() {
 	path := d.file(reserveFile)
-	if size(path) == reserveSize {
+	if disk.Size(path) == reserveSize {
 		return
 	}
 	if err := os.WriteFile(path, make([]byte, reserveSize), 0o600); err != nil {
@@ -26,8 +26,3 @@ func (d *dataDir) keepReserve() {
 
 // giveUpReserve makes room, and reports whether there was any to be made.
 func (d *dataDir) giveUpReserve() bool { return os.Remove(d.file(reserveFile)) == nil }
-
-// noRoom reports whether err says that the disk is full.
-func noRoom(err error) bool {
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
-}

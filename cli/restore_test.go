@@ -60,7 +60,7 @@ func TestRestoreOpensNoDoors(t *testing.T) {
 	})
 	must(t, "apikey", "revoke", "--data", dir, phone)
 	said := must(t, "restore", "--data", dir, backup)
-	contains(t, "restore", said, "signed out", "work again", phone, "phone", "BEFORE the server is started again", "/staff/plan")
+	contains(t, "restore", said, "signed out", "valid again", phone, "phone", "BEFORE you start the server again", "/staff/plan")
 	if strings.Contains(said, "kept,") {
 		t.Errorf("a key that worked all the time is named: %s", said)
 	}

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"crypto/rand"
 	"errors"
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
+
+	"holdfast/store"
 )
 
 // TestRolledBackDirectoryIsRefused puts a snapshot of the whole data directory back after later changes were copied to the backup
@@ -18,48 +20,39 @@ func TestRolledBackDirectoryIsRefused(t *testing.T) {
 		// It ends before it serves: the address is no address of this machine.
 		return command(t, nil, "", append([]string{"serve", "--data", dir, "--backup-to", second, "--listen", "192.0.2.1:0"}, args...)...)
 	}
-	change := func(dir, note string) {
+	change := func(dir string) {
 		t.Helper()
-		synctest.Test(t, func(t *testing.T) {
-			f := following(t, dir, "--backup-to", second)
-			time.Sleep(90 * time.Second)
-			f.note(t, note)
-			time.Sleep(90 * time.Second)
-		})
+		h, _ := backingUp(t, dir, "--backup-to", second)
+		f := h.backups.Follower()
+		for range 2 {
+			err := h.store.Write(t.Context(), func(tx store.Tx) error {
+				return tx.AppendAudit(t.Context(), store.AuditEntry{ID: rand.Text(), At: time.Now(), Actor: "system", Action: "test.noted"})
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.Run(t.Context(), time.Now())
+		}
+		if err := errors.Join(f.Close(), h.close()); err != nil {
+			t.Error(err)
+		}
 	}
-	change(dir, "before")
+	change(dir)
 	err := os.CopyFS(snapshot, os.DirFS(dir))
 	if err := errors.Join(err, os.Chmod(filepath.Join(snapshot, secretFile), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	contains(t, "the snapshot while nothing was copied since", serveAt(snapshot).stderr, "192.0.2.1:0")
-	change(dir, "after")
+	change(dir)
 	contains(t, "the directory itself", serveAt(dir).stderr, "192.0.2.1:0")
 
 	got := serveAt(snapshot)
-	newest := trailsOf(t, second)[1]
-	contains(t, "the snapshot", got.stderr, "is older than its copies", "holdfast restore --data "+snapshot+" "+newest.path, "--after-rollback")
+	newest := filepath.Join(second, "trail-000002-")
+	contains(t, "the snapshot", got.stderr, "is older than its copies", "holdfast restore --data "+snapshot+" "+newest, "--after-rollback")
 	if got.code != 1 {
 		t.Errorf("exit code %d, want 1", got.code)
 	}
 	contains(t, "the snapshot with the flag", serveAt(snapshot, "--after-rollback").stderr, "192.0.2.1:0")
-	change(snapshot, "on from there")
+	change(snapshot)
 	contains(t, "the snapshot when it has copied changes", serveAt(snapshot).stderr, "192.0.2.1:0")
-}
-
-// TestRollbackCheckIgnoresDestination: a destination that cannot be read, and a note that cannot, refuse no start.
-func TestRollbackCheckIgnoresDestination(t *testing.T) {
-	t.Parallel()
-	dir := clinicDir(t)
-	d := &dataDir{path: dir}
-	if err := d.noteCopied("/missing", trailName(3, "1f2e3d4c"), stepName(7, false)); err != nil {
-		t.Fatal(err)
-	}
-	got := command(t, nil, "", "serve", "--data", dir, "--backup-to", "/missing", "--listen", "192.0.2.1:0")
-	contains(t, "a missing destination", got.stderr, "192.0.2.1:0")
-	if err := os.WriteFile(d.file(copiedFile), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	got = command(t, nil, "", "serve", "--data", dir, "--backup-to", "/missing", "--listen", "192.0.2.1:0")
-	contains(t, "a note that cannot be read", got.stderr, "192.0.2.1:0")
 }

@@ -4,20 +4,15 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"filippo.io/age"
-
-	"holdfast/cli/clitest"
+	"holdfast/store/backup"
 )
 
 // TestASealedCopyIsRestoredWithNothingButThePaper: the machine is gone, and what is left is the backup destination and what was printed.
 func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
-	clitest.OnlyInFull(t)
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
 	paper := must(t, "backup-key", "--data", dir)
@@ -25,17 +20,13 @@ func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
 		t.Errorf("a second key: exit code %d, %s", again.code, again.stderr)
 	}
 	exported := must(t, "export", "--data", dir)
-	synctest.Test(t, func(t *testing.T) {
-		nightly(t, dir, "--backup-at", "03:00", "--backup-keep", "1,0,0", "--backup-to", second)
-		time.Sleep(2 * time.Minute)
-		first := ownNames(t, second)
-		time.Sleep(48 * time.Hour)
-		if kept := ownNames(t, second); len(first) != 1 || len(kept) != 1 || slices.Equal(first, kept) {
-			t.Errorf("first there was %v and after two nights %v; want the newest alone", first, kept)
-		}
-	})
-	copies, err := filepath.Glob(filepath.Join(second, "*"))
-	if err != nil || len(copies) != 1 || !isSealed(copies[0]) {
+	h, _ := backingUp(t, dir, "--backup-keep", "1,0,0", "--backup-to", second)
+	h.backups.Daily().Run(t.Context(), time.Now())
+	if err := h.close(); err != nil {
+		t.Fatal(err)
+	}
+	copies, err := filepath.Glob(filepath.Join(second, "auto-*"))
+	if err != nil || len(copies) != 1 {
 		t.Fatalf("the backup destination has %v, %v; want one sealed copy", copies, err)
 	}
 	files, err := os.ReadDir(copies[0])
@@ -71,8 +62,8 @@ func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
 		if got := must(t, "export", "--data", fresh); got != exported {
 			t.Errorf("%s: restored is\n%s\nwant\n%s", name, got, exported)
 		}
-		pub, err := os.ReadFile(filepath.Join(dir, recipientFile))
-		if there, _ := os.ReadFile(filepath.Join(fresh, recipientFile)); err != nil || !bytes.Equal(there, pub) {
+		pub, err := os.ReadFile(filepath.Join(dir, backup.RecipientFile))
+		if there, _ := os.ReadFile(filepath.Join(fresh, backup.RecipientFile)); err != nil || !bytes.Equal(there, pub) {
 			t.Errorf("%s: the next copies are sealed for %q, want %q", name, there, pub)
 		}
 		if left, err := filepath.Glob(filepath.Join(fresh, ".unsealed-*")); err != nil || len(left) > 0 {
@@ -85,13 +76,23 @@ func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
 func TestASealedCopyIsRefused(t *testing.T) {
 	t.Parallel()
 	dir, place := clinicDir(t), t.TempDir()
-	key, other := sealingKey(t), sealingKey(t)
-	backup := strings.TrimSpace(must(t, "backup", "--data", dir))
-	whole := filepath.Join(place, "auto-20261121T000405.123Z")
-	if err := copyBackup(backup, whole, key.Recipient()); err != nil {
+	key, other := newKey(t), newKey(t)
+	plain := filepath.Join(t.TempDir(), "backup")
+	must(t, "backup", "--data", dir, "--to", plain)
+	if err := key.Store(dir); err != nil {
 		t.Fatal(err)
 	}
-	sealed, err := os.ReadFile(filepath.Join(whole, databaseFile+sealedSuffix))
+	h, _ := backingUp(t, dir, "--backup-to", place)
+	h.backups.Daily().Run(t.Context(), time.Now())
+	if err := h.close(); err != nil {
+		t.Fatal(err)
+	}
+	copies, err := filepath.Glob(filepath.Join(place, "auto-*"))
+	if err != nil || len(copies) != 1 {
+		t.Fatalf("the backup destination has %v, %v; want one sealed copy", copies, err)
+	}
+	whole := copies[0]
+	sealed, err := os.ReadFile(filepath.Join(whole, databaseFile+".age"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +102,7 @@ func TestASealedCopyIsRefused(t *testing.T) {
 		if err := os.CopyFS(dir, os.DirFS(whole)); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, databaseFile+sealedSuffix), database, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, databaseFile+".age"), database, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return dir
@@ -109,22 +110,22 @@ func TestASealedCopyIsRefused(t *testing.T) {
 	damaged := bytes.Clone(sealed)
 	damaged[len(damaged)/2] ^= 1
 	keyless := like("keyless", sealed)
-	if err := os.Remove(filepath.Join(keyless, secretFile+sealedSuffix)); err != nil {
+	if err := os.Remove(filepath.Join(keyless, secretFile+".age")); err != nil {
 		t.Fatal(err)
 	}
 	text := key.String()
 	for name, c := range map[string]struct{ path, key, says string }{
 		"another key":              {whole, other.String(), "for another key"},
-		"a letter is wrong":        {whole, strings.Replace(text, text[20:21], string("QP"[strings.IndexByte("PQ", text[20])&1]), 1), "compare it with the paper"},
-		"no key at all":            {whole, "hello", "compare it with the paper"},
-		"a byte is wrong":          {like("damaged", damaged), text, "not whole"},
-		"its end is missing":       {like("cut", sealed[:len(sealed)-100]), text, "not whole"},
-		"a part is missing":        {like("short", sealed[:len(sealed)-64<<10]), text, "not whole"},
-		"it is something else":     {like("else", []byte("hello")), text, "not whole"},
-		"it is empty":              {like("empty", nil), text, "not whole"},
-		"its keys are missing":     {keyless, text, "not whole"},
+		"a letter is wrong":        {whole, strings.Replace(text, text[20:21], string("QP"[strings.IndexByte("PQ", text[20])&1]), 1), "Compare it with the paper"},
+		"no key at all":            {whole, "hello", "Compare it with the paper"},
+		"a byte is wrong":          {like("damaged", damaged), text, "incomplete"},
+		"its end is missing":       {like("cut", sealed[:len(sealed)-100]), text, "incomplete"},
+		"a part is missing":        {like("short", sealed[:len(sealed)-64<<10]), text, "incomplete"},
+		"it is something else":     {like("else", []byte("hello")), text, "incomplete"},
+		"it is empty":              {like("empty", nil), text, "incomplete"},
+		"its keys are missing":     {keyless, text, "incomplete"},
 		"there is nothing":         {filepath.Join(place, "nothing"), text, "not sealed"},
-		"not sealed, and a key is": {backup, text, "not sealed"},
+		"not sealed, and a key is": {plain, text, "not sealed"},
 	} {
 		fresh := filepath.Join(t.TempDir(), "data")
 		got := command(t, nil, c.key+"\n\n", "restore", "--data", fresh, "--key", "-", c.path)
@@ -142,48 +143,9 @@ func TestASealedCopyIsRefused(t *testing.T) {
 	}
 }
 
-// TestADamagedSealerCopiesNothing: where a key was made, nothing goes to the backup destination in the clear.
-func TestADamagedSealerCopiesNothing(t *testing.T) {
-	t.Parallel()
-	dir, second := clinicDir(t), t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, recipientFile), []byte("age1damaged"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		k := nightly(t, dir, "--backup-at", "03:00", "--backup-to", second)
-		time.Sleep(2 * time.Minute)
-		if made := ownNames(t, k.dir.file(backupsDir)); len(made) != 1 {
-			t.Errorf("here there are %v, want one", made)
-		}
-	})
-	if there, err := os.ReadDir(second); err != nil || len(there) > 0 {
-		t.Errorf("the backup destination has %v, %v", there, err)
-	}
-}
-
-// TestNothingIsCopiedInTheClearBesideSealedCopies: the half that seals was lost with the machine, or the clinic moved without it.
-func TestNothingIsCopiedInTheClearBesideSealedCopies(t *testing.T) {
-	t.Parallel()
-	dir, second := clinicDir(t), t.TempDir()
-	backup := strings.TrimSpace(must(t, "backup", "--data", dir))
-	if err := copyBackup(backup, filepath.Join(second, "auto-19991121T000405.123Z"), sealingKey(t).Recipient()); err != nil {
-		t.Fatal(err)
-	}
-	synctest.Test(t, func(t *testing.T) {
-		k := nightly(t, dir, "--backup-at", "03:00", "--backup-to", second)
-		time.Sleep(2 * time.Minute)
-		if err := k.copyOver(t.Context(), ownNames(t, k.dir.file(backupsDir))[0]); err == nil || !strings.Contains(err.Error(), recipientFile) {
-			t.Errorf("got %v, want an error that names %s", err, recipientFile)
-		}
-	})
-	if there := ownNames(t, second); len(there) != 1 {
-		t.Errorf("the backup destination has %v, want the sealed copy alone", there)
-	}
-}
-
-func sealingKey(t testing.TB) *age.X25519Identity {
+func newKey(t testing.TB) backup.Key {
 	t.Helper()
-	key, err := age.GenerateX25519Identity()
+	key, err := backup.NewKey()
 	if err != nil {
 		t.Fatal(err)
 	}

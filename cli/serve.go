@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"os"
 	"sync"
-	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -24,6 +23,7 @@ import (
 	"holdfast/engine/notice"
 	"holdfast/holds"
 	"holdfast/store"
+	"holdfast/store/backup"
 	"holdfast/store/bolt"
 	"holdfast/store/sqlite"
 	"holdfast/web"
@@ -56,8 +56,10 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := h.refuseRolledBack(c.Context(), cfg); err != nil {
-				return errors.Join(err, h.close())
+			if !cfg.afterRollback {
+				if err := h.backups.RefuseRolledBack(c.Context()); err != nil {
+					return errors.Join(err, h.close())
+				}
 			}
 			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" { // one that an owner chose waits for a sender
 				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
@@ -80,10 +82,7 @@ func serveCommand(p process) *cobra.Command {
 			if err != nil {
 				return errors.Join(err, listener.Close(), h.close())
 			}
-			h.keepers = []func(context.Context){
-				func(ctx context.Context) { h.keepBackups(ctx, cfg.backups) },
-				func(ctx context.Context) { h.keepTrail(ctx, cfg.backups) },
-			}
+			h.keepers = []func(context.Context){h.keepDaily, h.keepFollowing}
 			return errors.Join(h.serve(c.Context(), listener, h.entrance.keep), h.close())
 		},
 	}
@@ -101,13 +100,12 @@ type house struct {
 	holds    holds.Backend
 	engine   *engine.Engine
 	web      *web.Server
-	entrance *entrance                 // nil: it does not speak HTTPS itself
-	local    string                    // where this machine finds it; empty while it serves nobody
-	rotating sync.Mutex                // one rotation of the keys at a time
-	copied   atomic.Pointer[time.Time] // up to when the backup destination has everything; nil: it is not kept up
-	backedUp atomic.Pointer[time.Time] // when the newest backup at the backup destination was made; nil: none is known
-	keepers  []func(context.Context)   // of copies, which end after the last request
-	fatal    chan error                // why nothing can be written any more; holds at most one
+	entrance *entrance  // nil: it does not speak HTTPS itself
+	local    string     // the address for this machine; empty without a listener
+	rotating sync.Mutex // one rotation of the keys at a time
+	backups  *backup.Backups
+	keepers  []func(context.Context) // of copies, which end after the last request
+	fatal    chan error              // why nothing can be written any more; holds at most one
 	closing  []func() error
 }
 
@@ -159,6 +157,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		return nil, err
 	}
 	h.closing = append(h.closing, h.store.Close)
+	h.backups = h.newBackups(cfg.backups)
 
 	if err := h.openLive(ctx, cfg, o); err != nil {
 		return nil, err
@@ -169,8 +168,9 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
-		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Practice: cfg.practice, Retention: cfg.keep,
-		Copies: h.dir.copies, LastBackup: func() (time.Time, error) { return h.lastGoodBackup(cfg.backups) }, LastCopy: h.lastCopy, BaseURL: cfg.baseURL,
+		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Practice: cfg.practice,
+		Retention: cfg.keep, Copies: h.dir.copies, LastBackup: h.lastBackup, LastCopy: h.backups.LastCopy,
+		BaseURL:       cfg.baseURL,
 		AfterRollback: cfg.afterRollback,
 	}
 	if cfg.database == "" {

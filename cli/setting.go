@@ -21,6 +21,7 @@ import (
 	"holdfast/engine/practice"
 	"holdfast/engine/presence"
 	"holdfast/holds/redis"
+	"holdfast/store/backup"
 	"holdfast/web"
 )
 
@@ -45,8 +46,8 @@ type config struct {
 	limits   web.Limits
 	keep     engine.Retention
 
-	afterRollback bool // the data directory is older than what was copied and written upstream
-	backups       backupPlan
+	afterRollback bool // the data directory is older than the copies of it and the bookings written upstream
+	backups       backup.Plan
 	https         httpsConfig
 	upstream      upstreamConfig
 

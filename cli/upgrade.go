@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast/store/disk"
 	"holdfast/store/postgres"
 	"holdfast/store/sqlite"
 )
@@ -104,7 +105,7 @@ func rehearse(ctx context.Context, cfg config) (found upgradeBody, err error) {
 		return found, unusable(cfg.data, err)
 	}
 	defer os.RemoveAll(in)
-	free, known := freeBytes(cfg.data)
+	free, known := disk.Free(cfg.data)
 	if !known {
 		free = math.MaxUint64
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"holdfast/store"
-	"holdfast/store/sqlite"
+	"holdfast/store/backup"
 )
 
 func verifyCommand(p process) *cobra.Command {
@@ -50,7 +48,7 @@ func verifyCommand(p process) *cobra.Command {
 			subject, found := "the database in "+cfg.data, checkBody{}
 			if len(args) == 1 {
 				subject = "the backup " + args[0]
-				if found.AuditLink, err = p.verifyBackup(c.Context(), args[0], noted); err != nil {
+				if found.AuditLink, err = verifyBackup(c.Context(), args[0], noted); err != nil {
 					err = fmt.Errorf("%s: %w", subject, err)
 				}
 			} else {
@@ -99,8 +97,8 @@ type verdictBody struct {
 	Subject string `json:"subject"`
 	Sound   bool   `json:"sound"`
 	Problem string `json:"problem,omitempty"`
-	// Overlaps are the pairs of appointments that break the guarantee. The list is empty, never missing; if the database could not be read,
-	// Problem says so.
+	// Overlaps are the pairs of appointments that break the guarantee. The list is empty, never missing; if the
+	// database could not be read, Problem says so.
 	Overlaps []overlapBody `json:"overlaps"`
 	checkBody
 }
@@ -162,54 +160,17 @@ func (h *house) check(w http.ResponseWriter, r *http.Request) {
 	answer(w, checkBody{h.dir.damagedQueues(), last})
 }
 
-// verifyBackup checks a copy of the backup, so that the backup itself stays as it is.
-func (p process) verifyBackup(ctx context.Context, backup, noted string) (link string, err error) {
-	if err := refuseScript(backup); err != nil {
-		return "", err
-	}
-	scratch, err := os.MkdirTemp("", "holdfast-verify-*")
-	if err != nil {
-		return "", err
-	}
-	defer os.RemoveAll(scratch)
-	return checkCopy(ctx, databaseOf(backup), filepath.Join(scratch, databaseFile), noted)
+// verifyBackup checks a copy of the backup. The backup itself does not change.
+func verifyBackup(ctx context.Context, path, noted string) (link string, err error) {
+	err = backup.Verify(ctx, path, func(ctx context.Context, s store.Store) (err error) {
+		link, err = checkStore(ctx, s, noted)
+		return err
+	})
+	return link, err
 }
 
-// databaseOf is the database file of a backup, which is a directory, or of a snapshot, which is the file itself.
-func databaseOf(backup string) string {
-	if info, err := os.Stat(backup); err == nil && !info.IsDir() {
-		return backup
-	}
-	return filepath.Join(backup, databaseFile)
-}
-
-// regular refuses what is not a file: reading a pipe would wait for ever.
-func regular(path string) error {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("%s is not a file", path)
-	}
-	return err
-}
-
-// checkCopy copies a database file that nobody has open, brings the copy's schema up to date, and checks every promise.
-// It returns the last link of the audit chain; noted is one that must be in it, or empty.
-func checkCopy(ctx context.Context, from, to, noted string) (link string, err error) {
-	if err := regular(from); err != nil {
-		return "", err
-	}
-	if err := copyFile(from, to); err != nil {
-		return "", err
-	}
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: to})
-	if err != nil {
-		return "", err
-	}
-	link, err = checkStore(ctx, s, noted)
-	return link, errors.Join(err, s.Close())
-}
-
-// checkStore checks every promise of a store, and that a link that somebody noted is in its audit chain. It returns the last.
+// checkStore checks every guarantee of a store, and that its audit chain has the noted link, if any. It returns the
+// last.
 func checkStore(ctx context.Context, s store.Store, noted string) (link string, err error) {
 	if err := s.Check(ctx); err != nil {
 		return "", err

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"holdfast/engine/timed"
+	"holdfast/store/backup"
 	"holdfast/store/bolt"
+	"holdfast/store/disk"
 	"holdfast/store/sqlite"
 )
 
@@ -67,27 +67,15 @@ func (h *house) hearWitness(ctx context.Context) error {
 // expectDatabase refuses a directory whose database is missing or empty although there is a queue, which is only made
 // after it: a new database would be an empty clinic.
 func (d *dataDir) expectDatabase() error {
-	if err := regular(d.file(databaseFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Regular(d.file(databaseFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if size(d.file(databaseFile)) > 0 || size(d.file(queueFile)) <= 0 {
+	if disk.Size(d.file(databaseFile)) > 0 || disk.Size(d.file(queueFile)) <= 0 {
 		return nil
 	}
 	return fmt.Errorf("%s is missing or empty, and beside it is the queue of a clinic that was served here. Put the file back, with its log "+
 		"(%s-wal) if there is one. %s. For a new, empty clinic, move %s away or name another directory with --data",
 		d.file(databaseFile), databaseFile, d.restoreWords(), d.file(queueFile))
-}
-
-// size is how many bytes a file has; -1 if there is none, and 1 if nobody may look.
-func size(path string) int64 {
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return -1
-	case err != nil:
-		return 1
-	}
-	return info.Size()
 }
 
 // withRemedy adds to a refusal of the database what helps against it.
@@ -100,21 +88,9 @@ func (h *house) withRemedy(err error) error {
 
 // restoreWords is the command that puts the newest backup in the place of what is here.
 func (d *dataDir) restoreWords() string {
-	newest := d.newestBackup()
+	newest := backup.NewestIn(d.path)
 	if newest == "" {
 		return fmt.Sprintf("Put a backup in its place with: holdfast restore --data %s BACKUP (none was found in %s)", d.path, d.file(backupsDir))
 	}
 	return fmt.Sprintf("Put the newest backup in its place with: holdfast restore --data %s %s", d.path, newest)
-}
-
-// newestBackup is the newest backup in the data directory; empty if there is none.
-func (d *dataDir) newestBackup() (newest string) {
-	var last time.Time
-	entries, _ := os.ReadDir(d.file(backupsDir))
-	for _, e := range entries {
-		if at, _, ok := madeAt(e.Name()); ok && e.IsDir() && at.After(last) {
-			newest, last = filepath.Join(d.file(backupsDir), e.Name()), at
-		}
-	}
-	return newest
 }

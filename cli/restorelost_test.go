@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,26 +15,25 @@ import (
 	"time"
 
 	"holdfast/engine/enginetest"
+	"holdfast/store/backup"
 )
 
 var copiedUpTo = regexp.MustCompile(`the copy is up to (\S+):`)
 
-// TestALostMachineLosesNoMoreThanTheLastStep: a real server with people who book, kill -9 in the middle, its disk gone, and what is left is the
+// TestALostMachineLosesOneIncrement: a real server with people who book, kill -9 in the middle, its disk gone, and what is left is the
 // backup destination, a directory or a bucket, and the paper. Everything that was answered before the instant that restore names is there, and nothing overlaps.
-func TestALostMachineLosesNoMoreThanTheLastStep(t *testing.T) {
+func TestALostMachineLosesOneIncrement(t *testing.T) {
 	t.Parallel()
 	eachPlace(t, loseMachine)
 }
 
 func loseMachine(t *testing.T, second string, flags []string) {
 	dir := filepath.Join(t.TempDir(), "data")
-	p := openPlace(t, second, flags)
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))
 	must(t, "import", "--data", dir, file)
 	paper := write(t, must(t, "backup-key", "--data", dir))
 	for _, round := range []string{"first", "second"} { // the second continues what was restored
-		begun := time.Now()
 		s := started(t, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key", longEnough,
 			"--backup-to", second, "--backup-every", "1s"}, flags...)...)
 		type answered struct {
@@ -58,17 +58,21 @@ func loseMachine(t *testing.T, second string, flags []string) {
 				}
 			}
 		})
-		newest := func() trailAt {
-			list, err := p.trails(t.Context())
+		access := bucketAccess(t, second, flags)
+		newest := func() (path string, increments int) {
+			list, err := backup.List(t.Context(), filepath.Join(t.TempDir(), "none"), access, []string{second})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(list) == 0 {
-				return trailAt{}
+			for _, b := range list { // the newest first
+				if _, err := fmt.Sscanf(b.Note, "%d increments", &increments); err == nil {
+					return b.Path, increments
+				}
 			}
-			return list[len(list)-1]
+			return "", 0
 		}
-		eventually(t, "a trail of four steps", func() bool { n := newest(); return n.steps >= 4 && n.begun.After(begun) })
+		before, _ := newest()
+		eventually(t, "an incremental backup of four increments", func() bool { path, n := newest(); return path != before && n >= 4 })
 		_, figures := get(t, s.base+"/metrics", longEnough)
 		if age := regexp.MustCompile(`(?m)^holdfast_copy_age_seconds (\S+)$`).FindStringSubmatch(figures); age == nil || strings.Contains(age[1], "Inf") {
 			t.Errorf("the age of the copy is not in the metrics: %v", age)
@@ -82,7 +86,8 @@ func loseMachine(t *testing.T, second string, flags []string) {
 			t.Fatal(err)
 		}
 
-		said := must(t, append([]string{"restore", "--data", dir, "--key", paper, newest().path}, flags...)...)
+		path, _ := newest()
+		said := must(t, append([]string{"restore", "--data", dir, "--key", paper, path}, flags...)...)
 		found := copiedUpTo.FindStringSubmatch(said)
 		if found == nil || strings.Contains(said, "NOT") {
 			t.Fatalf("restore says %q", said)
@@ -130,4 +135,14 @@ func bookOnce(base string, body map[string]any) (id string, ok bool) {
 		return "", false
 	}
 	return made.Appointment.ID, true
+}
+
+// bucketAccess returns the access that flags give to a destination.
+func bucketAccess(t *testing.T, destination string, flags []string) backup.Access {
+	t.Helper()
+	cfg, _, err := resolved(t, nil, append([]string{"--backup-to", destination}, flags...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cfg.backups.Access
 }

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"holdfast/store"
-	"holdfast/store/sqlite"
+	"holdfast/store/backup"
+	"holdfast/store/disk"
 )
 
 // BenchmarkCopyOfAMinute is what a minute costs a server with 130,000 appointments and nothing else when five are booked in it: the
@@ -29,21 +29,31 @@ func BenchmarkCopyOfAMinute(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer h.close()
-	key := sealingKey(b)
-	if err := replaceFile(h.dir.file(recipientFile), []byte(key.Recipient().String())); err != nil {
+	key := newKey(b)
+	if err := key.Store(h.dir.path); err != nil {
 		b.Fatal(err)
 	}
-	h.copied.Store(new(time.Time))
-	k := h.newTrailKeeper(h.store.(*sqlite.Store), backupPlan{second: b.TempDir(), every: time.Minute, keep: backupKeep{days: 1}})
-	defer k.pages.Close()
+	second := b.TempDir()
+	h.backups = h.newBackups(backup.Plan{Destination: second, Every: time.Minute, Keep: backup.Keep{Days: 1}})
+	k := h.backups.Follower()
+	defer k.Close()
+	bytes := func() (path string, n int64) {
+		list, err := backup.List(b.Context(), b.TempDir(), backup.Access{}, []string{second})
+		if err != nil || len(list) != 1 {
+			b.Fatalf("there are %+v, %v; want one incremental backup", list, err)
+		}
+		return list[0].Path, list[0].Bytes
+	}
 	follow := func() time.Duration {
 		began := time.Now()
-		if err := k.follow(b.Context(), began); err != nil {
-			b.Fatal(err)
+		k.Run(b.Context(), began)
+		if last, _ := h.backups.LastCopy(); last.Before(began) {
+			b.Fatalf("nothing was copied since %s", began)
 		}
 		return time.Since(began)
 	}
 	whole := follow()
+	_, first := bytes()
 	var took, idle []time.Duration
 	at := time.Now().AddDate(30, 0, 0).Truncate(time.Hour)
 	for b.Loop() {
@@ -64,22 +74,26 @@ func BenchmarkCopyOfAMinute(b *testing.B) {
 		took = append(took, follow())
 		idle = append(idle, follow())
 	}
-	b.ReportMetric(float64(size(h.dir.file(databaseFile)))/1e6, "database-MB")
+	b.ReportMetric(float64(disk.Size(h.dir.file(databaseFile)))/1e6, "database-MB")
 	b.ReportMetric(whole.Seconds()*1000, "whole-ms")
-	b.ReportMetric(float64(k.trail.first)/1e6, "whole-MB")
+	b.ReportMetric(float64(first)/1e6, "whole-MB")
 	slices.Sort(took)
 	slices.Sort(idle)
 	b.ReportMetric(took[len(took)/2].Seconds()*1000, "step-ms")
-	b.ReportMetric(float64(k.trail.since)/float64(k.trail.next-1)/1000, "step-KB")
+	path, all := bytes()
+	b.ReportMetric(float64(all-first)/float64(len(took))/1000, "step-KB")
 	b.ReportMetric(idle[len(idle)/2].Seconds()*1000, "idle-ms")
-	into := b.TempDir()
 	began := time.Now()
-	f, err := followTrail(b.Context(), k.trail.path, k.trail.path, into, key, time.Time{})
-	if err != nil || f.broken != nil || f.steps != k.trail.next {
-		b.Fatalf("followed are %+v, %v", f, err)
+	o, err := backup.Open(b.Context(), backup.OpenOptions{
+		Path: path, Data: b.TempDir(),
+		ReadKey:   func() (backup.Key, error) { return key, nil },
+		ParseKeys: func(text []byte) ([]byte, error) { return text, nil },
+	})
+	if err != nil || o.Replayed.Broken != nil || o.Replayed.Steps != len(took)+1 {
+		b.Fatalf("restored is %+v, %v", o.Replayed, err)
 	}
 	b.ReportMetric(time.Since(began).Seconds(), "restore-s")
-	if _, err := sqlite.Verify(b.Context(), filepath.Join(into, databaseFile)); err != nil {
+	if err := o.Close(); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportMetric(0, "ns/op")

@@ -1,4 +1,4 @@
-package cli
+package backup
 
 import (
 	"slices"
@@ -15,17 +15,17 @@ func at(t *testing.T, text string) time.Time {
 	return instant
 }
 
-func TestABackupIsDueOnceADayByTheClinicsClock(t *testing.T) {
+func TestDueFollowsClinicClock(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := backupPlan{on: true, at: 3 * time.Hour}
-	half := backupPlan{on: true, at: 2*time.Hour + 30*time.Minute}
+	plan := Plan{Daily: true, At: 3 * time.Hour}
+	half := Plan{Daily: true, At: 2*time.Hour + 30*time.Minute}
 	for _, c := range []struct {
 		name      string
-		plan      backupPlan
+		plan      Plan
 		last, now string
 		want      bool
 	}{
@@ -45,14 +45,15 @@ func TestABackupIsDueOnceADayByTheClinicsClock(t *testing.T) {
 	}
 }
 
-// TestBackupsAreKeptByDayWeekAndMonth makes one a night for two years and asks, each night, what is left.
-func TestBackupsAreKeptByDayWeekAndMonth(t *testing.T) {
+// TestKeepByDayWeekAndMonth makes a backup a night for two years, and checks each night which of them stay.
+func TestKeepByDayWeekAndMonth(t *testing.T) {
 	t.Parallel()
-	keep := backupKeep{days: 7, weeks: 4, months: 12}
+	keep := Keep{Days: 7, Weeks: 4, Months: 12}
 	var made []time.Time
-	for night := at(t, "2026-01-01T03:00:00Z"); night.Before(at(t, "2028-01-01T00:00:00Z")); night = night.AddDate(0, 0, 1) {
+	for night := at(t, "2026-01-01T03:00:00Z"); night.Before(at(t, "2028-01-01T00:00:00Z")); night = night.AddDate(0, 0,
+		1) {
 		made = append(made, night)
-		gone := keep.expendable(made, time.UTC)
+		gone := keep.expired(made, time.UTC)
 		made = slices.DeleteFunc(made, func(t time.Time) bool { return slices.Contains(gone, t) })
 		for back := range 7 {
 			if day := night.AddDate(0, 0, -back); day.Year() > 2025 && !slices.Contains(made, day) {
@@ -67,25 +68,41 @@ func TestBackupsAreKeptByDayWeekAndMonth(t *testing.T) {
 		t.Errorf("the oldest is of %s; want one of January 2027", oldest.Format(time.DateOnly))
 	}
 	for _, c := range []struct {
-		keep backupKeep
+		keep Keep
 		want int
-	}{{backupKeep{days: 1}, 1}, {backupKeep{days: 3}, 3}, {backupKeep{days: 1, months: 100}, 12}} {
-		if gone := c.keep.expendable(made, time.UTC); len(made)-len(gone) != c.want {
+	}{{Keep{Days: 1}, 1}, {Keep{Days: 3}, 3}, {Keep{Days: 1, Months: 100}, 12}} {
+		if gone := c.keep.expired(made, time.UTC); len(made)-len(gone) != c.want {
 			t.Errorf("%+v keeps %d, want %d", c.keep, len(made)-len(gone), c.want)
 		}
 	}
 }
 
-func TestWhatIsNoBackupPlanIsRefused(t *testing.T) {
+func TestParsersRefuseInvalidPlan(t *testing.T) {
 	t.Parallel()
 	for _, v := range []string{"", "3", "25:00", "03:00:00", "3am", "-1:00"} {
-		if err := new(backupPlan).parseAt(v); err == nil {
+		if err := new(Plan).ParseAt(v); err == nil {
 			t.Errorf("--backup-at %q was taken", v)
 		}
 	}
 	for _, v := range []string{"", "7", "7,4", "7,4,12,1", "0,4,12", "-1,4,12", "7,4,x", "7,4,1001"} {
-		if k, err := parseBackupKeep(v); err == nil {
+		if k, err := ParseKeep(v); err == nil {
 			t.Errorf("--backup-keep %q was taken as %+v", v, k)
+		}
+	}
+}
+
+// TestParseEvery: off, or 1 second to 1 day.
+func TestParseEvery(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{"off": 0, "1m": time.Minute, "1s": time.Second,
+		"24h": 24 * time.Hour} {
+		if got, err := ParseEvery(text); err != nil || got != want {
+			t.Errorf("%s: got %s, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "0", "1", "-1m", "999ms", "25h", "often"} {
+		if _, err := ParseEvery(text); err == nil {
+			t.Errorf("%q was taken", text)
 		}
 	}
 }

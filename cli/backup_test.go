@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func at(t *testing.T, text string) time.Time {
+	t.Helper()
+	instant, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return instant
+}
+
+// backingUp opens the clinic in a directory as serve does, without a listener and without its loops. The test makes the backups itself.
+func backingUp(t *testing.T, dir string, args ...string) (*house, *transcript) {
+	t.Helper()
+	cfg, _, err := resolved(t, nil, append([]string{"--data", dir}, args...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &transcript{}
+	h, err := openHouse(t.Context(), cfg, houseOptions{log: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := h.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return h, log
+}
+
+// TestRestoreListsBackups by hand and by itself, in the data directory and in a backup destination, the newest first.
+func TestRestoreListsBackups(t *testing.T) {
+	t.Parallel()
+	dir, second := clinicDir(t), t.TempDir()
+	must(t, "backup", "--data", dir)
+	old := filepath.Join(second, "auto-20260102T030000.000Z")
+	must(t, "backup", "--data", dir, "--to", old)
+	said := must(t, "restore", "--list", "--data", dir, second)
+	contains(t, "restore --list", said, "2026-01-02", old, dir)
+	if strings.Index(said, dir) > strings.Index(said, old) {
+		t.Errorf("the newest is not first:\n%s", said)
+	}
+	// The clock was set back between the first trail and the second.
+	for number, made := range map[int]string{1: "2026-03-09T09:00:00Z", 2: "2026-03-08T09:00:00Z"} {
+		step := filepath.Join(second, fmt.Sprintf("trail-%06d-a", number), "000000.step")
+		if err := errors.Join(os.Mkdir(filepath.Dir(step), 0o700), os.WriteFile(step, nil, 0o600), os.Chtimes(step, at(t, made), at(t, made))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said = must(t, "restore", "--list", "--data", dir, second)
+	if one, two := strings.Index(said, "trail-000001-a"), strings.Index(said, "trail-000002-a"); two < 0 || one < two || strings.Index(said, old) < one {
+		t.Errorf("the trail with the greater number is not before the other, and both before the older backup:\n%s", said)
+	}
+	if got := command(t, nil, "", "restore", "--data", dir); got.code != 2 {
+		t.Errorf("restore without a backup: exit %d, want 2", got.code)
+	}
+	if said := must(t, "restore", "--list", "--data", filepath.Join(t.TempDir(), "none")); !strings.Contains(said, "no backup") {
+		t.Errorf("where there is none: %q", said)
+	}
+}
+
+// TestPostgresHasNoIncrementalBackups also checks that the log names the flag without effect.
+func TestPostgresHasNoIncrementalBackups(t *testing.T) {
+	t.Parallel()
+	second := t.TempDir()
+	h, log := backingUp(t, filepath.Join(t.TempDir(), "data"), "--database", postgresURL(t), "--backup-to", second, "--backup-every", "1s")
+	h.keepFollowing(t.Context())
+	contains(t, "the log", log.String(), "--backup-every")
+	if at, following := h.engine.LastCopy(); following {
+		t.Errorf("there is a copy of %s", at)
+	}
+	if list, err := os.ReadDir(second); err != nil || len(list) != 0 {
+		t.Errorf("there are %v, %v", list, err)
+	}
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/store/backup"
+	"holdfast/store/bucket/buckettest"
+)
+
+// inBucket is a place in a bucket of a service that runs until the test ends, and the flags that reach it.
+func inBucket(t *testing.T) (name string, flags []string, s *buckettest.Service) {
+	t.Helper()
+	s = buckettest.Start(t)
+	return "s3://" + buckettest.Name + "/copies/berlin", reach(s.URL, buckettest.Access, buckettest.Secret), s
+}
+
+// reach are the flags that reach a service.
+func reach(endpoint, access, secret string) []string {
+	return []string{"--backup-s3-endpoint", endpoint, "--backup-s3-access-key", access, "--backup-s3-secret-key", secret}
+}
+
+// eachPlace runs a test with a place of each kind.
+func eachPlace(t *testing.T, test func(t *testing.T, name string, flags []string)) {
+	t.Helper()
+	t.Run("directory", func(t *testing.T) {
+		t.Parallel()
+		test(t, t.TempDir(), nil)
+	})
+	t.Run("bucket", func(t *testing.T) {
+		t.Parallel()
+		name, flags, _ := inBucket(t)
+		test(t, name, flags)
+	})
+}
+
+// TestANightlyCopyInABucketIsRestoredWithThePaper: the machine is gone, and what is left is the bucket, its key and what was printed.
+func TestANightlyCopyInABucketIsRestoredWithThePaper(t *testing.T) {
+	t.Parallel()
+	name, flags, s := inBucket(t)
+	dir := clinicDir(t)
+	paper := write(t, must(t, "backup-key", "--data", dir))
+	exported := must(t, "export", "--data", dir)
+	h, _ := backingUp(t, dir, append(flags, "--backup-to", name, "--backup-keep", "1,0,0")...)
+	d, today := h.backups.Daily(), time.Now()
+	var kept []string
+	for night := range 3 {
+		d.Run(t.Context(), today.AddDate(0, 0, night))
+		kept, _ = filepath.Glob(filepath.Join(s.Root, "copies", "berlin", "auto-*"))
+		if len(kept) != 1 {
+			t.Fatalf("after %d nights the bucket has %v; want the newest", night+1, kept)
+		}
+	}
+	if last, err := h.engine.LastBackup(); err != nil || "auto-"+last.UTC().Format(backup.StampFormat) != filepath.Base(kept[0]) {
+		t.Errorf("the last backup is of %s, %v; want %s", last, err, kept[0])
+	}
+	if err := h.close(); err != nil {
+		t.Fatal(err)
+	}
+
+	lost := filepath.Join(t.TempDir(), "data")
+	said := must(t, append([]string{"restore", "--data", lost, "--list", name}, flags...)...)
+	path := name + "/" + filepath.Base(kept[0])
+	contains(t, "the list", said, path)
+	environ := []string{"HOLDFAST_BACKUP_S3_ENDPOINT=" + s.URL, "HOLDFAST_BACKUP_S3_ACCESS_KEY=" + buckettest.Access, "HOLDFAST_BACKUP_S3_SECRET_KEY_FILE=" + write(t, buckettest.Secret+"\n")}
+	for what, c := range map[string]struct {
+		args []string
+		says string
+	}{
+		"without the paper":     {[]string{path}, "is sealed"},
+		"with another":          {[]string{"--key", write(t, newKey(t).String()), path}, path + "/" + databaseFile + ".age" + " was sealed for another key"},
+		"of what is not there":  {[]string{"--key", paper, name + "/auto-20200101T000000.000Z"}, name + "/auto-20200101T000000.000Z does not exist"},
+		"of no bucket":          {[]string{"--key", paper, "s3://another-one/copies/auto-20200101T000000.000Z"}, "has no bucket another-one"},
+		"of what no bucket has": {[]string{"--key", paper, "s3://x"}, "should be like s3://bucket"},
+	} {
+		got := command(t, environ, "", append([]string{"restore", "--data", lost}, c.args...)...)
+		if got.code == 0 || !strings.Contains(got.stderr, c.says) || strings.Contains(got.stderr, buckettest.Secret) {
+			t.Errorf("%s: exit code %d, %q; want %q", what, got.code, got.stderr, c.says)
+		}
+	}
+	if got := command(t, nil, "", "restore", "--data", lost, path); got.code != 2 || !strings.Contains(got.stderr, "--backup-s3-access-key") {
+		t.Errorf("without the bucket's key: exit code %d, %q", got.code, got.stderr)
+	}
+	if got := command(t, environ, "", "restore", "--data", lost, "--key", paper, path); got.code != 0 {
+		t.Fatalf("restore: exit code %d, %s", got.code, got.stderr)
+	}
+	if got := must(t, "export", "--data", lost); got != exported {
+		t.Error("what was restored is another clinic")
+	}
+	if left, err := filepath.Glob(filepath.Join(lost, ".*")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// TestRestoreReportsFailedListing: an operator who does not learn of newer copies continues with the old one.
+func TestRestoreReportsFailedListing(t *testing.T) {
+	t.Parallel()
+	text := restoredText("it", "here", nil, backup.Restored{}, nil, errors.New("unreachable"))
+	contains(t, "restore", text, "there may be newer incremental backups", "unreachable")
+}

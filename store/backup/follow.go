@@ -1,0 +1,385 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"filippo.io/age"
+
+	"holdfast/store"
+	"holdfast/store/bucket"
+	"holdfast/store/disk"
+	"holdfast/store/sqlite"
+)
+
+// # How changes reach the backup destination
+//
+// The Follower writes one incremental backup at a time: the whole database, then an increment with the changed pages
+// for each interval. If the machine is lost, the bookings of one interval are lost. It starts another incremental
+// backup when the server starts, at the time of the daily backup, and when the increments are maxGrowth larger than the
+// first.
+//
+// It first reads an increment from the database into a file in the data directory, sealed if there is a key. So a
+// destination that hangs delays only the next increment, and never a booking. The file gets its name at the destination
+// after it was read back.
+
+const (
+	maxGrowth   = 16 << 20        // bytes by which the later increments may exceed the first
+	slowPut     = 5 * time.Minute // after which the log reports a destination that hangs
+	finishLimit = 8 * time.Second // for the last increment of a server that stops
+)
+
+// chain is the incremental backup that the Follower writes.
+type chain struct {
+	set       string // its name at the destination
+	path      string // as a person names it
+	begun     time.Time
+	next      int        // number of the next increment
+	after     string     // digest of the last increment
+	file      string     // name of the last increment
+	bytes     int64      // size of the last increment
+	first     int64      // size of the first increment
+	since     int64      // size of the others
+	keys      []byte     // the content of KeysFile in the last increment
+	recipient string     // for which it is sealed; empty: it is not sealed
+	unknown   *increment // whose put has an unknown outcome; nil: none
+}
+
+// increment is an increment on its way to the destination.
+type increment struct {
+	spool  string // its file in the data directory
+	bytes  int64
+	sum    []byte // SHA-256 of the file
+	file   string // its name in the set
+	digest string
+	at     time.Time // it has every change up to then
+	moment sqlite.Moment
+	keys   []byte // the content of KeysFile
+}
+
+// Follower writes incremental backups. One goroutine uses it at a time.
+type Follower struct {
+	*Backups
+	destination destination
+	number      int // of the last chain that was started, successfully or not
+	denied      bool
+	pages       *sqlite.Pages
+	mark        string
+	slow        *time.Timer // runs while the Follower waits for the destination
+	chain       *chain      // nil: none
+	retryAt     time.Time   // when the next chain may be started
+	full        error       // why the last one could not be started
+	failing     bool
+	loggedAt    time.Time
+	undeletedAt time.Time // when the log last reported an expired chain that was not deleted
+}
+
+// Follower returns the writer of incremental backups; nil if the plan wants none, or if the database is PostgreSQL,
+// which has its own means. The caller closes it.
+func (b *Backups) Follower() *Follower {
+	if b.Plan.Destination == "" || b.Plan.Every == 0 {
+		return nil
+	}
+	s, ok := b.sqlite()
+	if !ok {
+		b.Logger.Info("--backup-every ignored: it applies to SQLite only")
+		return nil
+	}
+	b.copied.Store(new(time.Time))
+	f := &Follower{Backups: b, destination: b.Plan.destination(b.Data), pages: s.Pages(), mark: markOf(s.ID())}
+	f.slow = time.AfterFunc(slowPut, func() {
+		f.Logger.Error("backup destination does not respond; incremental backup waits", "destination", f.destination)
+	})
+	f.slow.Stop()
+	return f
+}
+
+// Close releases the Follower's connection to the database.
+func (f *Follower) Close() error {
+	f.slow.Stop()
+	return f.pages.Close()
+}
+
+// Run writes the next increment if something changed. The caller calls it once per Plan.Every. It logs a lasting
+// failure every 15 minutes.
+func (f *Follower) Run(ctx context.Context, now time.Time) {
+	f.slow.Reset(slowPut)
+	defer f.slow.Stop()
+	err := f.follow(ctx, now)
+	switch {
+	case ctx.Err() != nil:
+	case err == nil && f.failing:
+		f.failing = false
+		f.Logger.Info("incremental backup resumed", "destination", f.destination)
+	case err != nil && (!f.failing || now.Sub(f.loggedAt) >= Retry):
+		f.failing, f.loggedAt = true, now
+		last, _ := f.LastCopy()
+		f.Logger.Error("incremental backup failed; retrying", "in", f.Plan.Every, "copied_until", last, "error", err)
+	}
+}
+
+// Finish writes the last increment of a server that stops, within 8 seconds. ended is the context of the server. If it
+// ended because the storage failed, Finish writes nothing: the changes that can be read then may not be on the disk.
+func (f *Follower) Finish(ended context.Context) {
+	if f.chain == nil || !errors.Is(context.Cause(ended), context.Canceled) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), finishLimit)
+	defer cancel()
+	defer f.slow.Stop()
+	to, err := f.destination.recipient(f.Data)
+	lost := false
+	if err == nil {
+		lost, err = f.isLost(ctx)
+	}
+	if lost || err == nil && f.chain.recipient != publicOf(to) {
+		return // the next start begins another chain
+	}
+	if err == nil {
+		err = f.extend(ctx, f.chain, to, false)
+	}
+	if err != nil {
+		last, _ := f.LastCopy()
+		f.Logger.Error("final incremental backup failed", "copied_until", last, "error", err)
+	}
+}
+
+// follow brings the destination up to date: it extends the chain or starts another one.
+func (f *Follower) follow(ctx context.Context, now time.Time) error {
+	to, err := f.destination.recipient(f.Data)
+	if err != nil {
+		return err
+	}
+	if f.chain != nil {
+		lost, err := f.isLost(ctx)
+		if err != nil {
+			return err
+		}
+		if lost || f.chain.recipient != publicOf(to) {
+			f.drop()
+			f.retryAt = time.Time{}
+		}
+	}
+	if f.chain == nil {
+		return f.startFirst(ctx, to, now)
+	}
+	if !now.Before(f.retryAt) && (f.Plan.due(f.chain.begun, now, f.Zone()) || f.chain.since > f.chain.first+maxGrowth) {
+		err := f.start(ctx, to)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		f.retryAt = now.Add(Retry)
+		f.Logger.Warn("new incremental backup not started; the current one continues; retrying", "in", Retry, "error",
+			err)
+	}
+	return f.extend(ctx, f.chain, to, false)
+}
+
+// startFirst starts a chain if there is none. If there was no space for it, it waits for Retry: each try reads and
+// writes the whole database.
+func (f *Follower) startFirst(ctx context.Context, to *age.X25519Recipient, now time.Time) error {
+	if now.Before(f.retryAt) {
+		return f.full
+	}
+	err := f.start(ctx, to)
+	if errors.Is(err, store.ErrFull) || disk.IsFull(err) {
+		f.retryAt, f.full = now.Add(Retry), err
+	}
+	return err
+}
+
+// isLost reports whether the last increment is missing at the destination.
+func (f *Follower) isLost(ctx context.Context) (bool, error) {
+	found, err := f.destination.has(ctx, f.chain.set, f.chain.file, f.chain.bytes)
+	return err == nil && !found, err
+}
+
+// drop ends the chain. The next call of follow starts another.
+func (f *Follower) drop() {
+	if f.chain != nil && f.chain.unknown != nil {
+		_ = os.Remove(f.chain.unknown.spool)
+	}
+	f.chain = nil
+}
+
+// publicOf returns the text of a recipient; empty for nil.
+func publicOf(to *age.X25519Recipient) string {
+	if to == nil {
+		return ""
+	}
+	return to.String()
+}
+
+// start starts a chain with its first increment. It deletes the expired ones before, because they may be what fills the
+// destination, and after.
+func (f *Follower) start(ctx context.Context, to *age.X25519Recipient) error {
+	f.expire(ctx)
+	if err := f.requireSpool(); err != nil {
+		return err
+	}
+	names, err := f.destination.sets(ctx)
+	if err != nil {
+		return err
+	}
+	last := f.number // a set of that number may still appear, and the list may lack it
+	for _, name := range names {
+		if number, _, ok := parseIncrementalName(name); ok {
+			last = max(last, number)
+		}
+	}
+	set := incrementalName(last+1, f.mark)
+	c := &chain{set: set, path: f.destination.path(set), begun: time.Now(), recipient: publicOf(to)}
+	if err := f.destination.begin(set); err != nil {
+		return err
+	}
+	f.number = last + 1
+	err = f.extend(ctx, c, to, true)
+	if err == nil {
+		err = f.destination.finish() // the new name is durable before an old chain is deleted
+	}
+	if err != nil {
+		unknown := errors.Is(err, errUnknown)
+		if unknown || bucket.Refused(err) { // after the whole database was read
+			f.retryAt, f.full = time.Now().Add(Retry), err
+		}
+		if c.unknown != nil {
+			_ = os.Remove(c.unknown.spool)
+		}
+		if unknown || bucket.Refused(err) {
+			return err // an object in a bucket is complete or absent, so there is nothing to remove
+		}
+		return errors.Join(err, f.destination.remove(ctx, set))
+	}
+	f.drop()
+	f.chain = c
+	f.Logger.Info("incremental backup started with a copy of the whole database", "path", c.path, "every", f.Plan.Every,
+		"sealed", to != nil)
+	f.expire(ctx)
+	return nil
+}
+
+// expire deletes the expired incremental backups. A failure delays nothing, so expire only logs it.
+func (f *Follower) expire(ctx context.Context) {
+	all, err := f.destination.incrementals(ctx)
+	if err != nil {
+		return // start returns it
+	}
+	now, denied := time.Now(), false
+	for _, old := range f.Plan.Keep.expiredIncrementals(all, f.mark, now, f.Zone()) {
+		if failed := f.destination.remove(ctx, filepath.Base(old.Path)); errors.Is(failed, bucket.ErrDenied) {
+			denied = true
+		} else {
+			err = errors.Join(err, failed)
+		}
+	}
+	if denied && !f.denied {
+		f.denied = true
+		f.Logger.Info("expired incremental backups not deleted from the backup destination: access denied",
+			"destination", f.destination)
+	}
+	if err != nil && now.Sub(f.undeletedAt) >= Retry {
+		f.undeletedAt = now
+		f.Logger.Warn("expired incremental backups not deleted", "error", err)
+	}
+}
+
+// requireSpool returns store.ErrFull if the spooled copy of the whole database would fill the server's disk.
+func (b *Backups) requireSpool() error {
+	free, known := disk.Free(b.Data)
+	bytes, measured := b.DatabaseBytes()
+	if least := bytes + 64<<20; known && measured && free < least {
+		return fmt.Errorf("%w: a copy of the whole database (%d MB) needs %d MB of free space, and %d MB are free",
+			store.ErrFull, bytes>>20, least>>20, free>>20)
+	}
+	return nil
+}
+
+// extend adds the next increment to a chain: the whole database, or the pages changed since the last. If nothing
+// changed, it adds none. If the outcome of the last put is unknown, extend first repeats it with the same bytes: the
+// first upload may still arrive and replace the second.
+func (f *Follower) extend(ctx context.Context, c *chain, to *age.X25519Recipient, whole bool) error {
+	if c.unknown != nil {
+		if err := f.send(ctx, c, c.unknown); err != nil {
+			return err
+		}
+		_ = os.Remove(c.unknown.spool)
+		c.unknown = nil
+	}
+	made, err := f.spool(ctx, c, to, whole)
+	if err != nil {
+		return err
+	}
+	if made.moment.Changed > 0 || !bytes.Equal(made.keys, c.keys) {
+		err = f.send(ctx, c, made)
+	} else {
+		f.confirm(made)
+	}
+	if errors.Is(err, errUnknown) {
+		c.unknown = made
+		return err
+	}
+	return errors.Join(err, os.Remove(made.spool))
+}
+
+// spool reads the next increment from the database into a file in the data directory.
+func (f *Follower) spool(ctx context.Context, c *chain, to *age.X25519Recipient, whole bool) (_ *increment, err error) {
+	made := &increment{at: time.Now(), file: incrementName(c.next, to != nil)}
+	if made.keys, err = os.ReadFile(f.file(KeysFile)); err != nil {
+		return nil, err
+	}
+	spool, err := os.CreateTemp(f.Data, SpoolPattern)
+	if err != nil {
+		return nil, err
+	}
+	made.spool = spool.Name()
+	written := sha256.New()
+	head := incrementHead{Set: c.set, Number: c.next, Made: made.at.UTC(), After: c.after, Keys: made.keys}
+	f.slow.Stop()
+	made.moment, made.digest, err = writeIncrement(io.MultiWriter(spool, written), to, head,
+		func(each func(int, []byte) error) (sqlite.Moment, error) {
+			return f.pages.Read(ctx, whole, each)
+		})
+	f.slow.Reset(slowPut)
+	if err := errors.Join(err, spool.Close()); err != nil {
+		return nil, errors.Join(err, os.Remove(made.spool))
+	}
+	made.sum, made.bytes = written.Sum(nil), disk.Size(made.spool)
+	return made, nil
+}
+
+// send puts an increment at the destination.
+func (f *Follower) send(ctx context.Context, c *chain, made *increment) error {
+	if err := noteSent(f.Data, f.destination.String(), c.set, made.file); err != nil {
+		return err
+	}
+	if err := f.destination.put(ctx, made.spool, c.set, made.file, made.sum, made.at); err != nil {
+		return fmt.Errorf("%s was not written: %w", filepath.Join(c.path, made.file), err)
+	}
+	c.add(made)
+	f.confirm(made)
+	return nil
+}
+
+// confirm records that the destination has every change up to an increment.
+func (f *Follower) confirm(made *increment) {
+	f.pages.Keep(made.moment)
+	f.copied.Store(&made.at)
+}
+
+// add records that an increment is at the destination.
+func (c *chain) add(made *increment) {
+	c.file, c.bytes, c.after, c.keys = made.file, made.bytes, made.digest, made.keys
+	if c.next == 0 {
+		c.first = c.bytes
+	} else {
+		c.since += c.bytes
+	}
+	c.next++
+}

@@ -1,0 +1,110 @@
+package backup
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"holdfast/store/disk"
+)
+
+// TestFullDestinationIsLogged: no partial file is left, the current incremental backup stays intact, and it continues
+// once there is space. The test mounts a file system, which only root can do.
+func TestFullDestinationIsLogged(t *testing.T) {
+	t.Parallel()
+	second := t.TempDir()
+	if err := syscall.Mount("none", second, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("no small disk can be made here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(second, syscall.MNT_DETACH) })
+	f := opened(t, clinicDir(t), Plan{})
+	k := f.newFollower(t, Plan{Destination: second, Keep: Keep{Days: 1}})
+	defer k.Close()
+	now := time.Now()
+	k.Run(t.Context(), now)
+	fill := filepath.Join(second, "fill")
+	for size := 1 << 20; size > 0; size /= 2 {
+		block, err := os.OpenFile(fill, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for err == nil {
+			_, err = block.Write(make([]byte, size))
+		}
+		block.Close()
+	}
+	f.note(t, "n1")
+	for range 3 {
+		k.Run(t.Context(), now)
+	}
+	if said := f.log.String(); strings.Count(said, "incremental backup failed") != 1 ||
+		!strings.Contains(said, "no space left") {
+		t.Errorf("the log says %q", said)
+	}
+	if got, ids, err := followUp(t, k.chain.path, nil); err != nil || got.Steps != 1 || got.Broken != nil ||
+		len(ids) != 0 {
+		t.Errorf("on the full disk the incremental backup has %+v with %v, %v", got, ids, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(k.chain.path, incrementPartial)); err != nil || len(left) > 0 {
+		t.Errorf("left is %v", left)
+	}
+	// A day later a new trail has no room either; the current one continues with what has some.
+	if err := os.Truncate(fill, sizeHere(t, fill)-40<<10); err != nil {
+		t.Fatal(err)
+	}
+	k.chain.begun = k.chain.begun.AddDate(0, 0, -2)
+	if err := os.WriteFile(filepath.Join(second, "rest"), make([]byte, 28<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k.Run(t.Context(), now)
+	contains(t, "the log", f.log.String(), "incremental backup resumed", "the current one continues")
+	if got, ids, err := followUp(t, k.chain.path, nil); err != nil || got.Steps != 2 || len(ids) != 1 {
+		t.Errorf("with some room the incremental backup has %+v with %v, %v", got, ids, err)
+	}
+	if list := incrementalsOf(t, second); len(list) != 1 {
+		t.Errorf("there are %+v, want the one", list)
+	}
+}
+
+// TestStartWaitsAfterFullDestination: each try would read and write the whole database. The test mounts a file
+// system, which only root can do.
+func TestStartWaitsAfterFullDestination(t *testing.T) {
+	t.Parallel()
+	second := t.TempDir()
+	if err := syscall.Mount("none", second, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skipf("no small disk can be made here: %v", err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(second, syscall.MNT_DETACH) })
+	f := opened(t, clinicDir(t), Plan{})
+	k := f.newFollower(t, Plan{Destination: second, Keep: Keep{Days: 1}})
+	defer k.Close()
+	fill := filepath.Join(second, "fill")
+	if err := os.WriteFile(fill, make([]byte, 1<<20-8<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	if err := k.follow(t.Context(), now); !disk.IsFull(err) {
+		t.Fatalf("in a full place: %v, want that there is no room", err)
+	}
+	if err := os.Remove(fill); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.follow(t.Context(), now.Add(Retry-time.Second)); !disk.IsFull(err) {
+		t.Errorf("before the next try: %v, want the error of the first", err)
+	}
+	if err := k.follow(t.Context(), now.Add(Retry)); err != nil || k.chain == nil {
+		t.Errorf("at the next try: %v", err)
+	}
+}
+
+func sizeHere(t *testing.T, path string) int64 {
+	t.Helper()
+	n := disk.Size(path)
+	if n < 0 {
+		t.Fatalf("%s is not there", path)
+	}
+	return n
+}

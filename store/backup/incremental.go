@@ -1,0 +1,208 @@
+package backup
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The name of an incremental backup, such as trail-000007-1f2e3d4c, has two parts. The number counts the incremental
+// backups of a destination, so that they stay in order if the clock is set back. The mark identifies the database, so
+// that a server with another database deletes none of them.
+
+const (
+	incrementalPrefix = "trail-"
+	incrementSuffix   = ".step"
+	incrementPartial  = ".step-*" // an increment that is being written
+
+	// leastIncrementals is the number of incremental backups that always stay.
+	leastIncrementals = 3
+	// keepAllIncrementals is how long every incremental backup stays. An operator who restored the wrong copy, or whose
+	// server restarts again and again, needs one that is not the newest of its day.
+	keepAllIncrementals = 3 * 24 * time.Hour
+)
+
+// Incremental describes an incremental backup, from the names, sizes and times of its files. None of them has been
+// read.
+type Incremental struct {
+	Path    string
+	Number  int
+	Mark    string // of the database
+	Sealed  bool
+	Steps   int       // the increments without a gap, from the first; 0: the first is missing
+	More    int       // the increments after the gap
+	Begun   time.Time // when the first was made
+	Last    time.Time // when the last before a gap was made
+	Newest  time.Time // when the last of all was made
+	Bytes   int64
+	Missing string // the name of the increment at the gap
+	Unread  error  // why the list of files may be incomplete
+}
+
+// Text returns one line about an incremental backup.
+func (i Incremental) Text() string {
+	text := fmt.Sprintf("%d increments since %s", i.Steps, i.Begun.UTC().Format(time.RFC3339))
+	if i.Missing != "" {
+		text += ", " + i.Missing + " is missing"
+	}
+	if i.Unread != nil {
+		text += ", there may be more: " + i.Unread.Error()
+	}
+	return text
+}
+
+// markOf returns the mark of a database.
+func markOf(databaseID string) string {
+	sum := sha256.Sum256([]byte(databaseID))
+	return fmt.Sprintf("%x", sum[:4])
+}
+
+func incrementalName(number int, mark string) string {
+	return fmt.Sprintf("%s%06d-%s", incrementalPrefix, number, mark)
+}
+
+// parseIncrementalName reads the name of an incremental backup.
+func parseIncrementalName(name string) (number int, mark string, ok bool) {
+	rest, ok := strings.CutPrefix(name, incrementalPrefix)
+	digits, mark, cut := strings.Cut(rest, "-")
+	number, err := strconv.Atoi(digits)
+	return number, mark, ok && cut && err == nil && number >= 0
+}
+
+func incrementName(number int, sealed bool) string {
+	name := fmt.Sprintf("%06d%s", number, incrementSuffix)
+	if sealed {
+		name += sealedSuffix
+	}
+	return name
+}
+
+// parseIncrementName reads the name of an increment.
+func parseIncrementName(file string) (number int, sealed, ok bool) {
+	name, sealed := strings.CutSuffix(file, sealedSuffix)
+	digits, hasSuffix := strings.CutSuffix(name, incrementSuffix)
+	number, err := strconv.Atoi(digits)
+	return number, sealed, hasSuffix && err == nil && incrementName(number, sealed) == file
+}
+
+// isIncremental reports whether a directory is an incremental backup, even one whose first increment is missing.
+func isIncremental(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	if _, _, named := parseIncrementalName(filepath.Base(path)); named {
+		return true
+	}
+	return readIncremental(path).Steps > 0
+}
+
+// readIncremental describes the incremental backup in a directory.
+func readIncremental(path string) Incremental {
+	entries, unread := os.ReadDir(path)
+	var files []incrementFile
+	for _, e := range entries {
+		f := incrementFile{name: e.Name()}
+		if _, _, ok := parseIncrementName(f.name); !ok {
+			continue
+		}
+		if info, err := e.Info(); err != nil {
+			unread = errors.Join(unread, err)
+		} else {
+			f.bytes, f.made = info.Size(), info.ModTime()
+		}
+		files = append(files, f)
+	}
+	return incrementalOf(path, files, unread)
+}
+
+// incrementFile is a file of an incremental backup in a listing.
+type incrementFile struct {
+	name  string
+	bytes int64
+	made  time.Time // zero: unknown
+}
+
+// incrementalOf describes the incremental backup that consists of these files.
+func incrementalOf(path string, files []incrementFile, unread error) Incremental {
+	i := Incremental{Path: path, Unread: unread}
+	i.Number, i.Mark, _ = parseIncrementalName(filepath.Base(path))
+	made := map[int]time.Time{}
+	for _, f := range files {
+		number, sealed, ok := parseIncrementName(f.name)
+		if !ok {
+			continue
+		}
+		i.Sealed = i.Sealed || sealed
+		i.Bytes += f.bytes
+		made[number] = f.made
+		if f.made.After(i.Newest) {
+			i.Newest = f.made
+		}
+	}
+	for at, found := made[i.Steps]; found; at, found = made[i.Steps] {
+		if i.Steps == 0 {
+			i.Begun = at
+		}
+		i.Last = at
+		i.Steps++
+	}
+	if i.More = len(made) - i.Steps; i.More > 0 {
+		i.Missing = incrementName(i.Steps, i.Sealed)
+	}
+	return i
+}
+
+// incrementalsIn lists the incremental backups in a directory in the order in which they were started. A directory that
+// does not exist has none.
+func incrementalsIn(dir string) (list []Incremental, err error) {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if _, _, ok := parseIncrementalName(e.Name()); ok && e.IsDir() {
+			list = append(list, readIncremental(filepath.Join(dir, e.Name())))
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].Number < list[j].Number })
+	return list, err
+}
+
+// expiredIncrementals returns the expired incremental backups of one database. all is in the order in which they were
+// started. These stay: the newest three, all of the last three days, and the newest of each day that the plan keeps, by
+// the days of the zone. An incremental backup without any increment expires unless it is the newest. One that could not
+// be listed completely, or whose first increment is missing, may be good, and stays.
+func (k Keep) expiredIncrementals(all []Incremental, mark string, now time.Time,
+	zone *time.Location) (list []Incremental) {
+	whole, days, day := 0, 0, ""
+	for n := len(all) - 1; n >= 0; n-- {
+		i := all[n]
+		if i.Mark != mark || i.Unread != nil {
+			continue
+		}
+		if i.Steps == 0 {
+			if i.More == 0 && n < len(all)-1 {
+				list = append(list, i)
+			}
+			continue
+		}
+		stays := whole < leastIncrementals || now.Sub(i.Newest) < keepAllIncrementals
+		whole++
+		if of := i.Last.In(zone).Format(time.DateOnly); of != day {
+			day = of
+			days++
+			stays = stays || days <= k.Days
+		}
+		if !stays {
+			list = append(list, i)
+		}
+	}
+	return list
+}

@@ -1,0 +1,52 @@
+package backup
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestDamagedRecipientCopiesNothing: once there is a key, nothing is copied unsealed.
+func TestDamagedRecipientCopiesNothing(t *testing.T) {
+	t.Parallel()
+	dir, second := clinicDir(t), t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, RecipientFile), []byte("age1damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		k := nightly(t, dir, Plan{Daily: true, At: 3 * time.Hour, Keep: Keep{Days: 7}, Destination: second})
+		time.Sleep(2 * time.Minute)
+		if made := ownNames(t, k.file(Folder)); len(made) != 1 {
+			t.Errorf("here there are %v, want one", made)
+		}
+	})
+	if there, err := os.ReadDir(second); err != nil || len(there) > 0 {
+		t.Errorf("the backup destination has %v, %v", there, err)
+	}
+}
+
+// TestDailyRefusesUnsealedNextToSealed: the data directory has lost its public key.
+func TestDailyRefusesUnsealedNextToSealed(t *testing.T) {
+	t.Parallel()
+	dir, second := clinicDir(t), t.TempDir()
+	backup := filepath.Join(t.TempDir(), "backup")
+	createBackup(t, dir, backup)
+	if err := directory(second).copyBackup(t.Context(), backup, "auto-19991121T000405.123Z",
+		newKey(t).identity.Recipient()); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		k := nightly(t, dir, Plan{Daily: true, At: 3 * time.Hour, Keep: Keep{Days: 7}, Destination: second})
+		time.Sleep(2 * time.Minute)
+		if err := k.copyToDestination(t.Context(), ownNames(t, k.file(Folder))[0]); err == nil ||
+			!strings.Contains(err.Error(), RecipientFile) {
+			t.Errorf("got %v, want an error that names %s", err, RecipientFile)
+		}
+	})
+	if there := ownNames(t, second); len(there) != 1 {
+		t.Errorf("the backup destination has %v, want the sealed copy alone", there)
+	}
+}

@@ -1,0 +1,76 @@
+package backup
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+)
+
+// Listed is a backup in a list.
+type Listed struct {
+	Path  string
+	Made  time.Time // for an incremental backup, when its last increment was made
+	Bytes int64
+	Note  string
+	rank  time.Time // the sort key: an incremental backup is newer than those with smaller numbers, even if the clock was set back
+}
+
+// List lists the backups in a data directory and at the destinations, newest first. A destination that does not exist
+// is an error.
+func List(ctx context.Context, data string, access Access, destinations []string) ([]Listed, error) {
+	all, err := appendListed(ctx, directory(filepath.Join(data, Folder)), nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range destinations {
+		d, err := access.named(name, data)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(name); d == directory(name) && err != nil {
+			return nil, err
+		}
+		if all, err = appendListed(ctx, d, all); err != nil {
+			return nil, err
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool { return all[j].rank.Before(all[i].rank) })
+	return all, nil
+}
+
+// appendListed puts the backups at a destination before all. Incremental backups are in the order of their numbers, the
+// last one first.
+func appendListed(ctx context.Context, d destination, all []Listed) ([]Listed, error) {
+	backups, err := d.backups(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range backups {
+		all = append([]Listed{{d.path(b.name), b.made, b.bytes, "", b.made}}, all...)
+	}
+	if dir, ok := d.(directory); ok {
+		earlier, err := earlierStates(string(dir))
+		if err != nil {
+			return nil, err
+		}
+		for _, s := range earlier {
+			all = append(all, Listed{d.path(s.name), s.made, s.bytes, s.note, s.made})
+		}
+	}
+	incrementals, err := d.incrementals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newest := map[string]time.Time{} // by mark: the latest time among those already listed
+	for _, i := range incrementals {
+		if i.Steps > 0 {
+			if i.Last.After(newest[i.Mark]) {
+				newest[i.Mark] = i.Last
+			}
+			all = append([]Listed{{i.Path, i.Last.UTC(), i.Bytes, i.Text(), newest[i.Mark]}}, all...)
+		}
+	}
+	return all, nil
+}

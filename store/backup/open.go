@@ -1,0 +1,303 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"holdfast/store"
+	"holdfast/store/disk"
+	"holdfast/store/sqlite"
+)
+
+// OpenOptions say which backup to open, and how.
+type OpenOptions struct {
+	// Path is the backup: a directory, a snapshot (a .db file), an incremental backup, or one of these in a bucket
+	// (s3://bucket/prefix/name).
+	Path   string
+	Data   string // data directory in which the backup is unsealed
+	Access Access // to the bucket
+	// ReadKey returns the key of a sealed backup; nil: none was given.
+	ReadKey func() (Key, error)
+	// Until leaves out increments made later; zero: none.
+	Until time.Time
+	// ParseKeys checks the text of KeysFile and returns the text to write. Open returns its error.
+	ParseKeys func(text []byte) ([]byte, error)
+}
+
+// Opened is a backup that is ready to be restored.
+type Opened struct {
+	// Replayed describes the restored part of an incremental backup; nil for other backups.
+	Replayed *Replayed
+
+	options   OpenOptions
+	database  string // path of the database file
+	keys      []byte // for KeysFile; nil for a snapshot, which has none
+	key       *Key   // with which it was unsealed; nil: it was not sealed
+	temporary []string
+}
+
+// Open prepares a backup for a restore. It downloads, unseals or replays the backup into a temporary directory in the
+// data directory, which Close removes. It checks that the files exist. Restore checks the database.
+func Open(ctx context.Context, o OpenOptions) (b *Opened, err error) {
+	b = &Opened{options: o}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.Close())
+		}
+	}()
+	dir := o.Path
+	if strings.HasPrefix(o.Path, bucketScheme) {
+		if dir, err = b.fetch(ctx); err != nil {
+			return b, err
+		}
+	}
+	sealed, incremental := isSealed(dir), isIncremental(dir)
+	switch {
+	case !sealed && o.ReadKey != nil:
+		return b, fmt.Errorf("%s is not sealed. Leave out --key", o.Path)
+	case sealed && o.ReadKey == nil:
+		return b, fmt.Errorf("%s is sealed. Name the file with its key with --key FILE, or type the key with --key -",
+			o.Path)
+	case sealed:
+		key, err := o.ReadKey()
+		if err != nil {
+			return b, err
+		}
+		b.key = &key
+	}
+	if sealed || incremental {
+		if dir, err = b.unpack(ctx, dir, incremental); err != nil {
+			return b, err
+		}
+	}
+	return b, b.inspect(dir)
+}
+
+// Close removes the temporary files.
+func (b *Opened) Close() (err error) {
+	for _, dir := range b.temporary {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	b.temporary = nil
+	return err
+}
+
+// temporaryDir creates a directory that Close removes.
+func (b *Opened) temporaryDir() (string, error) {
+	if err := os.MkdirAll(b.options.Data, 0o700); err != nil {
+		return "", err
+	}
+	dir, err := os.MkdirTemp(b.options.Data, OpenedPattern)
+	if err == nil {
+		b.temporary = append(b.temporary, dir)
+	}
+	return dir, err
+}
+
+// fetch downloads a backup from a bucket, still sealed, and returns its directory.
+func (b *Opened) fetch(ctx context.Context) (dir string, err error) {
+	in, set := split(b.options.Path)
+	if in, err = parseBucket(in); err != nil {
+		return "", err
+	}
+	whole, err := b.temporaryDir()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(whole, set)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return "", err
+	}
+	return dir, b.options.Access.open(in, b.options.Data).fetch(ctx, set, dir)
+}
+
+// unpack unseals a backup, or replays an incremental one, and returns the directory with its files.
+func (b *Opened) unpack(ctx context.Context, from string, incremental bool) (dir string, err error) {
+	if dir, err = b.temporaryDir(); err != nil {
+		return "", err
+	}
+	called := b.options.Path
+	if incremental {
+		r, err := replay(ctx, from, called, dir, b.key, b.options.Until)
+		b.Replayed = &r
+		return dir, err
+	}
+	if err := unseal(from, called, dir, *b.key); err != nil {
+		return "", err
+	}
+	if refuseScript(dir) != nil {
+		file, first := called+"/"+ScriptFile+sealedSuffix, ""
+		if strings.HasPrefix(called, bucketScheme) {
+			file, first = ScriptFile+sealedSuffix, "download both of its files with any S3 client, and "
+		}
+		return "", fmt.Errorf("%s is a backup of PostgreSQL, which psql restores: %sunseal both of its files with\n"+
+			"  age --decrypt --identity FILE-WITH-THE-KEY %s >%s\nThen continue as described in "+
+			"docs/cluster.md", called, first, file, ScriptFile)
+	}
+	return dir, nil
+}
+
+// inspect checks that a directory or a snapshot has the files of a backup.
+func (b *Opened) inspect(dir string) error {
+	called := b.options.Path
+	if err := refuseScript(dir); err != nil {
+		return err
+	}
+	b.database = databaseOf(dir)
+	if err := disk.Regular(b.database); err != nil {
+		return fmt.Errorf("%s is not a backup: %w", called, err)
+	}
+	if b.database == dir {
+		return nil // a snapshot has no keys
+	}
+	file := filepath.Join(dir, KeysFile)
+	if err := disk.Regular(file); err != nil {
+		return fmt.Errorf("%s is an incomplete backup: %w", called, err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("%s is an incomplete backup: %w", called, err)
+	}
+	if b.keys, err = b.options.ParseKeys(text); err != nil {
+		return fmt.Errorf("%s: %w", called+"/"+KeysFile, err)
+	}
+	return nil
+}
+
+// databaseOf returns the database file of a backup's directory, or the snapshot itself.
+func databaseOf(backup string) string {
+	if info, err := os.Stat(backup); err == nil && !info.IsDir() {
+		return backup
+	}
+	return filepath.Join(backup, DatabaseFile)
+}
+
+// refuseScript returns an error that explains how to restore a backup of PostgreSQL; nil for other backups.
+func refuseScript(backup string) error {
+	script := backup + string(os.PathSeparator) + ScriptFile
+	if _, err := os.Stat(script); err != nil { // a snapshot is a file, and so has none
+		return nil
+	}
+	return fmt.Errorf("%s is a backup of PostgreSQL. Restore it into an empty database with: psql -v "+
+		"ON_ERROR_STOP=1 -1 -f %s postgres://… , and "+
+		"copy its %s into the data directory", backup, script, KeysFile)
+}
+
+// Verify calls check with a copy of the database of a backup, brought to the current schema. The backup does not
+// change.
+func Verify(ctx context.Context, backup string, check func(context.Context, store.Store) error) error {
+	if err := refuseScript(backup); err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp("", "holdfast-verify-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	return checkCopy(ctx, databaseOf(backup), filepath.Join(scratch, DatabaseFile), check)
+}
+
+// checkCopy copies a database file that no process has open, brings the copy to the current schema, and calls check
+// with it.
+func checkCopy(ctx context.Context, from, to string, check func(context.Context, store.Store) error) error {
+	if err := disk.Regular(from); err != nil {
+		return err
+	}
+	if err := disk.Copy(from, to); err != nil {
+		return err
+	}
+	s, err := sqlite.Open(ctx, sqlite.Options{Path: to})
+	if err != nil {
+		return err
+	}
+	return errors.Join(check(ctx, s), s.Close())
+}
+
+// IsIncremental reports whether a path is that of an incremental backup, by its name or its content.
+func IsIncremental(name string) bool {
+	_, _, named := parseIncrementalName(path.Base(name))
+	return named || isIncremental(name)
+}
+
+// InBucket reports whether a name is that of a bucket, or of a backup in a bucket.
+func InBucket(name string) bool { return strings.HasPrefix(name, bucketScheme) }
+
+// DestinationOf returns the destination that has a backup.
+func DestinationOf(backup string) string {
+	if InBucket(backup) {
+		in, _ := split(backup)
+		return in
+	}
+	return filepath.Dir(backup)
+}
+
+// split cuts the name of a set off the name of a backup in a bucket.
+func split(name string) (in, set string) {
+	in, set = path.Split(strings.TrimSuffix(strings.TrimPrefix(name, bucketScheme), "/"))
+	return bucketScheme + in, set
+}
+
+// Check returns an error if a bucket's name is invalid, or if the settings to reach it are missing. It accepts every
+// directory.
+func (a Access) Check(destination string) error {
+	if !InBucket(destination) {
+		return nil
+	}
+	name, err := parseBucket(destination)
+	if err != nil {
+		return err
+	}
+	return a.Missing(name)
+}
+
+// named returns the destination that a person names.
+func (a Access) named(name, spool string) (destination, error) {
+	if !InBucket(name) {
+		return directory(name), nil
+	}
+	name, err := parseBucket(name)
+	return a.open(name, spool), err
+}
+
+// Newer lists the incremental backups of the same database next to this backup that have later changes. mark is
+// Restored.Mark. After an error there may be more.
+func (b *Opened) Newer(ctx context.Context, mark string) (newer []Incremental, err error) {
+	backup := b.options.Path
+	in := DestinationOf(backup)
+	if InBucket(backup) {
+		_, set := split(backup)
+		backup = in + set
+	} else {
+		if backup, err = filepath.Abs(backup); err != nil {
+			return nil, err
+		}
+		in = filepath.Dir(backup)
+	}
+	d, err := b.options.Access.named(in, b.options.Data)
+	if err != nil {
+		return nil, err
+	}
+	var last time.Time
+	if b.Replayed != nil {
+		last = b.Replayed.Last
+	}
+	if last.IsZero() {
+		last, _, _ = parseName(filepath.Base(backup))
+	}
+	if last.IsZero() {
+		last = disk.LastWritten(backup)
+	}
+	all, err := d.incrementals(ctx)
+	for _, i := range all {
+		if i.Mark == mark && i.Path != backup && i.Steps > 0 && i.Last.After(last) {
+			newer = append(newer, i)
+		}
+	}
+	return newer, err
+}

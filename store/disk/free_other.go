@@ -1,0 +1,7 @@
+//go:build !linux && !darwin && !freebsd
+
+package disk
+
+// Free returns how many bytes this user can still write to the file system of a directory. known is false where the
+// system does not tell.
+func Free(string) (bytes uint64, known bool) { return 0, false }
