@@ -9,16 +9,19 @@ import (
 	"holdfast/store"
 )
 
-// Assign picks one of the specialists who are free at a start: only those of the highest priority are considered,
-// sorted by id (byte order), and the pick is entry number
+// Assign picks one of the specialists who are free at a start. Only the specialists of the highest priority take part. They are sorted by
+// id, byte by byte, and Assign picks number
 //
 //	fnv1a32(appointmentTypeID + ":" + start) mod n
 //
-// with start as RFC 3339 in UTC, whole seconds, "Z". The pick is a pure function of its arguments, so every node of a
-// cluster picks the same, and neighbouring starts spread over equals without any counter to share.
+// of the n that remain. start is written as RFC 3339 in UTC, in whole seconds, with "Z". For example, the text for a check-up is
+// "checkup:2026-11-23T09:00:00Z".
 //
-// The order of candidates does not matter and they are not changed. ok is false if there are none. Where the claim of
-// the one picked fails, the caller takes that one out and asks again.
+// The result depends only on the arguments. So every node of a cluster picks the same specialist, and nodes need no shared counter. The
+// hash spreads the starts of a day evenly over specialists of equal priority. The cases are in testdata/assign/vectors.json.
+//
+// The order of candidates does not matter, and Assign does not change them. It returns false if there are none. If the claim on the
+// specialist fails, the caller removes that candidate and calls Assign again.
 func Assign(appointmentTypeID string, start time.Time, candidates []store.Assignment) (specialistID string, ok bool) {
 	if len(candidates) == 0 {
 		return "", false
@@ -37,7 +40,7 @@ func Assign(appointmentTypeID string, start time.Time, candidates []store.Assign
 	return ids[assignHash(appointmentTypeID, start)%uint32(len(ids))], true
 }
 
-// assignHash is 32-bit FNV-1a (Fowler, Noll, Vo) of what identifies a start of a type.
+// assignHash returns the 32-bit FNV-1a hash (Fowler, Noll, Vo) of the text that names a start of a type.
 func assignHash(appointmentTypeID string, start time.Time) uint32 {
 	h := fnv.New32a()
 	io.WriteString(h, appointmentTypeID+":"+start.UTC().Format(time.RFC3339))

@@ -3,7 +3,11 @@ package availability
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
+	"math"
 	"slices"
+	"sort"
+	"strings"
 	"time"
 
 	"holdfast/holds"
@@ -35,21 +39,21 @@ func (r Reason) IsCloser(other Reason) bool {
 	return slices.Index(closeness[:], r) > slices.Index(closeness[:], other)
 }
 
-// NotBookableError says why no slot starts at the asked instant.
+// NotBookableError is the reason why no slot can be booked at a start.
 type NotBookableError struct{ Reason Reason }
 
 func (e *NotBookableError) Error() string { return "not bookable: " + string(e.Reason) }
 
-// Calendar is what availability needs to know of one specialist: zone, weekly hours, overrides, blocks and whether the
-// specialist is active. It never changes, so any number of goroutines may use one.
+// Calendar has everything about one specialist that decides about slots, except appointments: zone, weekly hours, overrides, blocks and
+// the active flag. It never changes, so it is safe for concurrent use.
 //
 // # The rules
 //
-// Each local date of the specialist's zone has windows of opening time: those of its override if there is one, else
-// the weekly hours of its weekday. They are wall clock; a missing wall time moves forward by the gap, a doubled one is
-// its first occurrence, and 24:00 is the end of the date. Slots start at a window's start and every step of absolute
-// time after it, and fit whole inside it; buffers may reach past it. Where windows overlap, each gives its own starts,
-// and a start that several give counts once. A start whose slot or buffers meet a block is none.
+// Each local date of the specialist's zone has windows of opening time. An override of the date replaces the weekly hours of its weekday.
+// Windows are wall-clock times. A wall time that does not exist moves forward by the gap; of a wall time that occurs twice, the first
+// occurrence counts; 24:00 is the end of the date. Slots start at the start of a window and at every step of absolute time after it. A
+// slot fits into its window as a whole, but its buffers can reach outside. If windows overlap, each has its own starts, and equal starts
+// count once. No slot starts where the slot or its buffers meet a block.
 type Calendar struct {
 	specialistID string
 	active       bool
@@ -91,13 +95,13 @@ func NewCalendar(s store.Specialist, hours []store.WeeklyWindow, overrides []sto
 	return c, nil
 }
 
-// SpecialistID names whose calendar it is.
+// SpecialistID returns the id of the calendar's specialist.
 func (c *Calendar) SpecialistID() string { return c.specialistID }
 
-// Zone is the specialist's time zone.
+// Zone returns the specialist's time zone.
 func (c *Calendar) Zone() *time.Location { return c.zone }
 
-// SpanOf widens a start to the span that a booking of this type takes: the slot, and the slot with its buffers.
+// SpanOf returns the time that a booking of this type takes from a start: the slot, and the slot with its buffers.
 func SpanOf(t *store.AppointmentType, specialistID string, start time.Time) holds.Span {
 	start = start.UTC()
 	end := start.Add(Minutes(t.DurationMinutes))
@@ -112,13 +116,13 @@ func SpanOf(t *store.AppointmentType, specialistID string, start time.Time) hold
 }
 
 // BookableRange returns the earliest and the latest start, both included, that notice and horizon allow. A day of the
-// horizon is 24 hours, whatever the clocks do meanwhile. A type without notice can be booked from now on.
+// horizon is 24 hours, also where the clocks change. A type without notice can be booked from now on.
 func BookableRange(t *store.AppointmentType, now time.Time) (earliest, latest time.Time) {
 	now = now.UTC()
 	return now.Add(Minutes(t.MinNoticeMinutes)), now.AddDate(0, 0, t.HorizonDays)
 }
 
-// WithinNotice says whether notice and horizon allow a start: ReasonTooSoon, ReasonTooFar or nothing.
+// WithinNotice returns ReasonTooSoon or ReasonTooFar if notice or horizon refuse a start; empty if both allow it.
 func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 	earliest, latest := BookableRange(t, now)
 	switch {
@@ -131,8 +135,8 @@ func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 }
 
 // FreeSeats returns the seats of a span that the guarantee leaves free, lowest first: of a group session those not yet
-// booked, otherwise seat 0. It is nil if there is none. Whoever sits on a seat above a capacity that was lowered since counts like anybody.
-// Overbooked appointments take time like any other. Appointments of other specialists are passed over; the order does not matter.
+// booked, otherwise seat 0. It is nil if there is none. An appointment on a seat above a capacity that was lowered since then takes one of the
+// seats too. Overbooked appointments take time like any other. Appointments of other specialists are skipped; the order does not matter.
 func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) []int {
 	booked := make([]bool, max(t.Capacity, 1))
 	var above []int
@@ -164,7 +168,7 @@ func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) [
 	return free[:len(free)-len(above)]
 }
 
-// TakenSpan is the time that an appointment takes.
+// TakenSpan returns the time that an appointment takes.
 func TakenSpan(a *store.Taken) holds.Span {
 	return holds.Span{
 		AppointmentTypeID: a.AppointmentTypeID,
@@ -228,8 +232,8 @@ func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules
 	return reason
 }
 
-// Covers reports whether the calendar is open, and has no block, for a slot of t that starts at an instant, whether or not slots of its own
-// would start then. With ignoreHours it only has to be active.
+// Covers reports whether the calendar is open and has no block for a slot of t at start. A slot of the listing need not start then. With
+// ignoreHours the calendar only has to be active.
 func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours bool) bool {
 	if !c.active || ignoreHours {
 		return c.active
@@ -238,7 +242,7 @@ func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours
 	return reason == "" || reason == ReasonNotASlotStart
 }
 
-// startsAt says whether a slot of t starts at an instant, by hours and blocks alone.
+// startsAt returns why no slot of t starts at an instant, by hours and blocks alone; empty if one does.
 func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 	if c.isBlocked(t, start) {
 		return ReasonOverrideClosed
@@ -264,38 +268,6 @@ func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 		}
 	}
 	return reason
-}
-
-// Starts appends the start of every slot of t with from ≤ start < to, in order, as Unix milliseconds: windows, steps,
-// fit and blocks only, without notice, horizon, appointments or the active flags.
-func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.Time) []int64 {
-	first, end := ceilSeconds(from), ceilSeconds(to)
-	duration, step := lengths(t)
-	if duration <= 0 || first >= end {
-		return dst
-	}
-	zone, all := zoneCursor{loc: c.zone}, len(dst)
-	var buffer [8]stretch
-	for day := DayOf(store.DateOf(from.In(c.zone))); zone.firstAt(day*daySeconds) < end; day++ {
-		base, sorted := len(dst), true
-		for _, s := range zone.stretches(buffer[:0], day, c.windowsOf(day)) {
-			at := s.start
-			if at < first {
-				at += (first - at + step - 1) / step * step
-			}
-			if len(dst) > base && at*1000 <= dst[len(dst)-1] {
-				sorted = false
-			}
-			for last := min(s.end-duration, end-1); at <= last; at += step {
-				dst = append(dst, at*1000)
-			}
-		}
-		if !sorted {
-			slices.Sort(dst[base:])
-			dst = dst[:base+len(slices.Compact(dst[base:]))]
-		}
-	}
-	return c.withoutBlocked(dst, all, t)
 }
 
 // windowsOf returns the windows of one local date.
@@ -335,15 +307,7 @@ func Later(a, b time.Time) time.Time {
 	return a
 }
 
-// ceilSeconds is the first whole Unix second at or after t.
-func ceilSeconds(t time.Time) int64 {
-	if t.Nanosecond() > 0 {
-		return t.Unix() + 1
-	}
-	return t.Unix()
-}
-
-// TakenBy is the part of a list, ordered by specialist, that is one specialist's.
+// TakenBy returns the part of a list for one specialist. The list is ordered by specialist.
 func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
 	from, ok := slices.BinarySearchFunc(taken, specialistID, func(t store.Taken, id string) int { return cmp.Compare(t.SpecialistID, id) })
 	if !ok {
@@ -354,4 +318,199 @@ func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
 		to++
 	}
 	return taken[from:to]
+}
+
+// blockedTime is a stretch of blocks that meet or touch, [start, end), in Unix milliseconds.
+type blockedTime struct{ start, end int64 }
+
+// makeBlocked returns the time of all blocks, in order. Blocks that overlap or touch become one, which rules out the same starts.
+func makeBlocked(blocks []store.Block) []blockedTime {
+	all := make([]blockedTime, 0, len(blocks))
+	for i := range blocks {
+		if b := (blockedTime{blocks[i].Start.UnixMilli(), blocks[i].End.UnixMilli()}); b.start < b.end {
+			all = append(all, b)
+		}
+	}
+	slices.SortFunc(all, func(a, b blockedTime) int { return cmp.Compare(a.start, b.start) })
+	merged := all[:0]
+	for _, b := range all {
+		if last := len(merged) - 1; last >= 0 && b.start <= merged[last].end {
+			merged[last].end = max(merged[last].end, b.end)
+		} else {
+			merged = append(merged, b)
+		}
+	}
+	return merged
+}
+
+// rulesOut returns the open interval of slot starts of t, (after, before), whose slot or buffers meet the blocked time:
+// the guarantee's predicate for an appointment there that has no buffers of its own.
+func (b *blockedTime) rulesOut(t *store.AppointmentType) (after, before int64) {
+	return b.start - Minutes(t.DurationMinutes+t.BufferAfterMinutes).Milliseconds(), b.end + Minutes(t.BufferBeforeMinutes).Milliseconds()
+}
+
+func (c *Calendar) isBlocked(t *store.AppointmentType, start time.Time) bool {
+	at := start.UnixMilli()
+	next := sort.Search(len(c.blocked), func(i int) bool {
+		_, before := c.blocked[i].rulesOut(t)
+		return at < before
+	})
+	if next == len(c.blocked) {
+		return false
+	}
+	after, _ := c.blocked[next].rulesOut(t)
+	return after < at
+}
+
+// Wall clocks, days and instants in this file are plain numbers, because a month of twenty specialists is thousands of
+// them: a wall time is in seconds as if the zone were UTC, a day in days since 1970-01-01, an instant in Unix seconds.
+
+const daySeconds = 24 * 60 * 60
+
+// window is a store.Window in seconds after the day's midnight on the wall.
+type window struct{ start, end int64 }
+
+// stretch is a window of one date as instants, [start, end).
+type stretch struct{ start, end int64 }
+
+// makeWindows turns windows into wall seconds, in order and without repeats.
+func makeWindows(in []store.Window) ([]window, error) {
+	out := make([]window, 0, len(in))
+	for _, w := range in {
+		if w.Start < 0 || w.End > 24*60 || w.Start >= w.End {
+			return nil, fmt.Errorf("the hours %s to %s are not a stretch of one day", w.Start, w.End)
+		}
+		out = append(out, window{int64(w.Start) * 60, int64(w.End) * 60})
+	}
+	slices.SortFunc(out, func(a, b window) int {
+		if a.start != b.start {
+			return int(a.start - b.start)
+		}
+		return int(a.end - b.end)
+	})
+	return slices.Compact(out), nil
+}
+
+// LoadZone loads a time zone by its IANA name. A name that means another thing on another machine is refused: none,
+// "Local", the system's own files beside the zones, and second spellings such as "Europe//Berlin".
+func LoadZone(name string) (*time.Location, error) {
+	first, _, _ := strings.Cut(name, "/")
+	if fs.ValidPath(name) && !slices.Contains([]string{"Local", "localtime", "posixrules", "posix", "right"}, first) {
+		if loc, err := time.LoadLocation(name); err == nil {
+			return loc, nil
+		}
+	}
+	return nil, fmt.Errorf("%q is not a time zone like Europe/Berlin", name)
+}
+
+// StartOfDay returns the first instant of a local date: 00:00, or the first time after it that exists.
+func StartOfDay(zone *time.Location, d store.Date) time.Time {
+	z := zoneCursor{loc: zone}
+	return time.Unix(z.firstAt(DayOf(d)*daySeconds), 0).UTC()
+}
+
+// WallTime is the instant of a local date and time, by the rule of availability: a missing time moves forward by the gap,
+// a doubled one is its first occurrence.
+func WallTime(zone *time.Location, d store.Date, t store.TimeOfDay) time.Time {
+	z := zoneCursor{loc: zone}
+	return time.Unix(z.instant(DayOf(d)*daySeconds+int64(t)*60), 0).UTC()
+}
+
+// DayOf numbers a date: days since 1970-01-01.
+func DayOf(d store.Date) int64 {
+	return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC).Unix() / daySeconds
+}
+
+// weekdayOf is the weekday of a day; 1970-01-01 was a Thursday.
+func weekdayOf(day int64) int { return int(((day+4)%7 + 7) % 7) }
+
+// zoneCursor turns wall times into instants. It remembers the last stretch of time with one UTC offset, so a run of
+// dates costs one look-up per change of the clocks. The zero value with a location is ready; it is not shared.
+type zoneCursor struct {
+	loc    *time.Location
+	offset int64
+	// walls in [lo, hi) exist exactly once, or for the first time, under offset
+	lo, hi int64
+}
+
+// The ends of time, far enough from the ends of int64 to add an offset.
+const (
+	alpha = math.MinInt64 / 4
+	omega = math.MaxInt64 / 4
+)
+
+// instant returns the instant of a wall time. A missing wall time (the clocks went forward over it) is read with the
+// offset before the change, which moves it forward by the length of the gap; a doubled one is its first occurrence. Both
+// are the rule of RFC 5545, section 3.3.5. time.Date promises neither: it moves 02:30 forward in Berlin and
+// back in New York.
+func (z *zoneCursor) instant(wall int64) int64 {
+	at, shifted := z.resolve(wall)
+	return at + shifted
+}
+
+// firstAt returns the first instant at which the wall shows this time or a later one: for a missing time, the change
+// of the clocks.
+func (z *zoneCursor) firstAt(wall int64) int64 {
+	at, _ := z.resolve(wall)
+	return at
+}
+
+// resolve returns the first instant at which the wall shows this time or later, and, if this time is missing, by how
+// much past that instant the rule of instant moves it.
+func (z *zoneCursor) resolve(wall int64) (at, shift int64) {
+	if z.lo <= wall && wall < z.hi {
+		return wall - z.offset, 0
+	}
+	// No offset is as much as a day, so a period that contains this instant begins before any reading of the wall.
+	start, end, offset := period(z.loc, wall-daySeconds)
+	for wall-offset >= end {
+		before := offset
+		start, end, offset = period(z.loc, end)
+		if wall-offset < start {
+			return start, wall - before - start
+		}
+	}
+	z.remember(start, end, offset)
+	return wall - offset, 0
+}
+
+// remember keeps a period for the walls that belong to it alone or first.
+func (z *zoneCursor) remember(start, end, offset int64) {
+	z.offset, z.lo, z.hi = offset, start+offset, end+offset
+	if start > alpha {
+		_, _, before := period(z.loc, start-1)
+		z.lo = max(z.lo, start+before)
+	}
+}
+
+// period returns the stretch of instants [start, end) around at that has one UTC offset, in seconds east.
+func period(loc *time.Location, at int64) (start, end, offset int64) {
+	t := time.Unix(at, 0).In(loc)
+	_, east := t.Zone()
+	start, end = alpha, omega
+	from, to := t.ZoneBounds()
+	if !from.IsZero() {
+		start = from.Unix()
+	}
+	if !to.IsZero() {
+		end = to.Unix()
+	}
+	return start, end, int64(east)
+}
+
+// stretches appends the windows of one date as instants. No stretch reaches past the end of its own date, so those of
+// successive dates are in order, and a date that the zone skipped whole has none.
+func (z *zoneCursor) stretches(dst []stretch, day int64, windows []window) []stretch {
+	if len(windows) == 0 {
+		return dst
+	}
+	midnight := day * daySeconds
+	endOfDay := z.firstAt(midnight + daySeconds)
+	for _, w := range windows {
+		s := stretch{z.instant(midnight + w.start), min(z.instant(midnight+w.end), endOfDay)}
+		if s.start < s.end {
+			dst = append(dst, s)
+		}
+	}
+	return dst
 }

@@ -28,24 +28,87 @@ type Free struct {
 	Seats        int // seats not yet booked, 1 to the type's capacity
 }
 
-// Around returns the stretch whose confirmed appointments decide about the slots of t with from ≤ start < to, and about
-// one that starts at from: what to ask store.Taken for.
+// Around returns the time whose confirmed appointments decide about the slots of t with from ≤ start < to, and about a slot at from. Pass it
+// to store.Reader.Taken.
 func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time) {
 	return from.Add(-Minutes(t.BufferBeforeMinutes)), to.Add(Minutes(t.DurationMinutes + t.BufferAfterMinutes))
 }
 
-// Open appends every slot start with from ≤ start < to that has a free seat by the guarantee, in order; notice and
-// horizon are the caller's to apply, so that the answer can be kept. It is empty for an inactive type or specialist.
-// taken are confirmed appointments of at least the stretch of Around, ordered by slot start, then seat, as store.Taken
-// answers them for one specialist; those of other specialists are passed over.
+// Starts appends the start of every slot of t with from ≤ start < to, in order, as Unix milliseconds: windows, steps,
+// fit and blocks only, without notice, horizon, appointments or the active flags.
+func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.Time) []int64 {
+	first, end := ceilSeconds(from), ceilSeconds(to)
+	duration, step := lengths(t)
+	if duration <= 0 || first >= end {
+		return dst
+	}
+	zone, all := zoneCursor{loc: c.zone}, len(dst)
+	var buffer [8]stretch
+	for day := DayOf(store.DateOf(from.In(c.zone))); zone.firstAt(day*daySeconds) < end; day++ {
+		base, sorted := len(dst), true
+		for _, s := range zone.stretches(buffer[:0], day, c.windowsOf(day)) {
+			at := s.start
+			if at < first {
+				at += (first - at + step - 1) / step * step
+			}
+			if len(dst) > base && at*1000 <= dst[len(dst)-1] {
+				sorted = false
+			}
+			for last := min(s.end-duration, end-1); at <= last; at += step {
+				dst = append(dst, at*1000)
+			}
+		}
+		if !sorted {
+			slices.Sort(dst[base:])
+			dst = dst[:base+len(slices.Compact(dst[base:]))]
+		}
+	}
+	return c.withoutBlocked(dst, all, t)
+}
+
+// withoutBlocked takes out of the starts from an index on, which are in order, those that a block rules out.
+func (c *Calendar) withoutBlocked(starts []int64, from int, t *store.AppointmentType) []int64 {
+	if len(c.blocked) == 0 {
+		return starts
+	}
+	kept, next := starts[:from], 0
+	for _, start := range starts[from:] {
+		for next < len(c.blocked) {
+			if _, before := c.blocked[next].rulesOut(t); start < before {
+				break
+			}
+			next++
+		}
+		if next < len(c.blocked) {
+			if after, _ := c.blocked[next].rulesOut(t); after < start {
+				continue
+			}
+		}
+		kept = append(kept, start)
+	}
+	return kept
+}
+
+// ceilSeconds is the first whole Unix second at or after t.
+func ceilSeconds(t time.Time) int64 {
+	if t.Nanosecond() > 0 {
+		return t.Unix() + 1
+	}
+	return t.Unix()
+}
+
+// Open appends every slot start with from ≤ start < to that has a free seat by the guarantee, in order. The caller applies notice and
+// horizon, so the answer can be cached. Open appends nothing for an inactive type or specialist. taken are confirmed appointments of at
+// least the time of Around, ordered by slot start, then seat, as store.Reader.Taken returns them for one specialist; those of other
+// specialists are skipped.
 //
 // It agrees with FreeSeats at every start, in one pass over both lists.
 func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Opening {
 	return new(sweep).open(dst, c, t, from, to, taken)
 }
 
-// Rooms are the slots of several specialists together, in order, and who has room at each. A month of a large clinic is tens
-// of thousands of free seats, and such lists are kept, so they are small: 4 bytes for each specialist at each slot.
+// Rooms are the slots of several specialists together, in order, with the specialists who have a free seat at each. A month of a large
+// clinic has tens of thousands of free seats, and such lists are cached, so each specialist at each slot takes only 4 bytes.
 type Rooms struct {
 	starts []int64 // Unix milliseconds, ascending
 	ends   []int32 // where the room of each slot ends in room
@@ -67,7 +130,7 @@ func (r *Rooms) Seats() int { return len(r.room) }
 // Start is when a slot starts, in UTC.
 func (r *Rooms) Start(i int) time.Time { return time.UnixMilli(r.starts[i]).UTC() }
 
-// Free is who has room at a slot, in the order of the calendars; at least one. It must not be changed.
+// Free returns the specialists with a free seat at a slot, in the order of the calendars; at least one. Do not change it.
 func (r *Rooms) Free(i int) []Room {
 	begin := int32(0)
 	if i > 0 {
@@ -82,8 +145,8 @@ func (r *Rooms) Search(at time.Time) (int, bool) {
 }
 
 // PoolRooms lists the slots of at most 65,535 specialists together: every start with from ≤ start < to at which at least one
-// of them has room, and who. taken is what store.Taken answers for all of them and the stretch of Around. Notice and horizon
-// are the caller's to apply.
+// of them has a free seat. taken is what store.Reader.Taken returns for all of them and the time of Around. The caller applies notice and
+// horizon.
 func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) *Rooms {
 	var (
 		s     sweep
@@ -118,7 +181,7 @@ func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Ti
 	}
 }
 
-// Only returns those rooms that keep says, given a slot's start and which of the calendars it is.
+// Only returns the rooms for which keep returns true. keep gets the start of the slot and the index of the calendar.
 func (r *Rooms) Only(keep func(start time.Time, who int) bool) *Rooms {
 	kept := &Rooms{}
 	for i := range r.starts {
@@ -135,7 +198,7 @@ func (r *Rooms) Only(keep func(start time.Time, who int) bool) *Rooms {
 	return kept
 }
 
-// Pool is PoolRooms with every slot and specialist named, for lists that are not kept.
+// Pool is PoolRooms with the names of the specialists, for lists that are not cached.
 func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Slot {
 	rooms := PoolRooms(calendars, t, from, to, taken)
 	slots := make([]Slot, rooms.Len())
