@@ -142,7 +142,7 @@ func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
 		}
 	}
 	rule.Client = ""
-	if plan, _ = c.Group.Series.Plan(ctx, rule); plan[2].Reason != group.ReasonHeld {
+	if plan, _ = c.Group.Series.Plan(ctx, rule); plan[2].Reason != availability.ReasonHeld {
 		t.Errorf("what others hold is %q", plan[2].Reason)
 	}
 	if len(c.confirmed()) != 3 {

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/group"
@@ -250,7 +251,7 @@ func conflictOf(err *group.ConflictError) problem {
 	p := errSlotTaken.titled("Some of the times cannot be had").with("Nothing was changed. Exchange the times listed in errors, or leave them out, and send the request again.")
 	for _, c := range err.Conflicts {
 		message := whyNot(c.Reason)
-		if c.Reason == group.ReasonHeld {
+		if c.Reason == availability.ReasonHeld {
 			message = errSlotHeld.Detail
 		}
 		p.Errors = append(p.Errors, problemField{indexed("times", c.Place), message})

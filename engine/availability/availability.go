@@ -183,7 +183,7 @@ func TakenSpan(a *store.Taken) holds.Span {
 
 // Rules leave out some of the limits of a slot. The zero value is what a patient can book.
 type Rules struct {
-	IgnoreHours  bool // staff: opening times, overrides, blocks, notice, horizon and the active flags do not matter
+	IgnoreHours  bool // staff: opening times, overrides, blocks, notice and horizon do not matter
 	IgnoreNotice bool // notice and horizon do not matter: the slot was requested in time, or the desk books
 	IgnorePast   bool // with IgnoreNotice: a start before now is fine too
 	IgnoreGrid   bool // the slot has to fit into a window, but can start between the slots of the listing
@@ -213,10 +213,10 @@ func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []stor
 // refuses is Seats without appointments.
 func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules Rules) Reason {
 	switch {
-	case rules.IgnoreHours:
-		return ""
 	case !c.active || !t.Active:
 		return ReasonInactive
+	case rules.IgnoreHours:
+		return ""
 	case rules.IgnoreNotice && !rules.IgnorePast && start.Before(now):
 		return ReasonTooSoon
 	}

@@ -37,12 +37,9 @@ type resource struct {
 
 // NeedsOf returns the needs of a type, or nil if it has none. calendars are those of the resources by id. taken is what store.Reader.Taken
 // answers for at least ResourcesOf around the stretch, ordered by specialist.
-func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken, moving string) *Needs {
+func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken) *Needs {
 	if len(t.Needs) == 0 {
 		return nil
-	}
-	if moving != "" {
-		taken = slices.DeleteFunc(slices.Clone(taken), func(k store.Taken) bool { return k.AppointmentID == moving })
 	}
 	n := &Needs{t: t}
 	for _, group := range t.Needs {

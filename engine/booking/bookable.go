@@ -44,6 +44,7 @@ type Question struct {
 	From, To    time.Time // the starts from From to before To, and From itself
 	Rules       Rules
 	Client      holds.Owner // its own holds of the very slot are no obstacle
+	Replaces    string      // the id of a hold that is going to be released for the new one; it is no obstacle
 
 	// IgnoreHeld does not read the holds: the caller claims, and Claim decides about them.
 	IgnoreHeld bool
@@ -113,6 +114,7 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 			return nil, err
 		}
 	}
+	sn.held = slices.DeleteFunc(sn.held, func(h holds.Hold) bool { return q.Replaces != "" && h.ID == q.Replaces })
 	switch {
 	case q.Reader != nil:
 		sn.taken, err = q.Reader.Taken(ctx, ids, first, last)
@@ -178,7 +180,7 @@ func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start t
 	if reason != "" {
 		return Offer{}, Refusal{Reason: reason}
 	}
-	needs := sn.needs(t)
+	needs := sn.Needs(t)
 	o := Offer{t.Specialists[i], t, availability.SpanOf(t, specialistID, start), seats, needs.Free(start, rules.IgnoreHours && !rules.RoomHours)}
 	if !sn.isOpen(t, specialistID, start) || slices.ContainsFunc(o.Rooms, isEmpty) {
 		return Offer{}, Refusal{Reason: availability.ReasonTaken}
@@ -217,16 +219,16 @@ func (sn *Snapshot) isOpen(t *store.AppointmentType, specialistID string, start 
 	}
 	parts := sn.Rules.Parts
 	if parts == nil {
-		return sn.booking.IsOpenWith(sn.Schedule, t, specialistID, start, sn.own[specialistID], sn.now)
+		return sn.booking.IsOpen(sn.Schedule, t, specialistID, start, sn.own[specialistID], sn.now)
 	}
 	return !slices.ContainsFunc(parts, func(p Part) bool {
-		return !sn.booking.IsOpenWith(sn.Schedule, p.Type, specialistID, start.Add(p.After), sn.own[specialistID], sn.now)
+		return !sn.booking.IsOpen(sn.Schedule, p.Type, specialistID, start.Add(p.After), sn.own[specialistID], sn.now)
 	})
 }
 
-// needs returns the rooms of a type, with what the snapshot has of their time; nil if it needs none.
-func (sn *Snapshot) needs(t *store.AppointmentType) *availability.Needs {
-	return availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken, "")
+// Needs returns the rooms that a type needs, with their time in the snapshot; nil if it needs none.
+func (sn *Snapshot) Needs(t *store.AppointmentType) *availability.Needs {
+	return availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken)
 }
 
 // heldUntil reports whether other clients hold every seat of an offer, or every room of a group, and when the last of the holds in the way
@@ -303,7 +305,12 @@ func (sn *Snapshot) Rooms(t *store.AppointmentType) *availability.Rooms {
 	if place := sn.Rules.Place; place != "" {
 		rooms = rooms.Only(func(start time.Time, who int) bool { return sn.Schedule.PlaceAt(sn.Specialists[who], start) == place })
 	}
-	return sn.needs(t).Within(sn.booking.OnlyOpen(sn.Schedule, t, rooms, sn.Specialists, sn.now))
+	if sn.Rules.Parts == nil {
+		rooms = sn.booking.OnlyOpen(sn.Schedule, t, rooms, sn.Specialists, sn.now)
+	} else {
+		rooms = rooms.Only(func(start time.Time, who int) bool { return sn.isOpen(t, sn.Specialists[who], start) })
+	}
+	return sn.Needs(t).Within(rooms)
 }
 
 // Offers returns the offers of one start: of the named specialist, or of all specialists of the type. It does not read the holds, because

@@ -159,7 +159,7 @@ func (bk *Booking) isBookedSince(ctx context.Context, s *clinic.Schedule, o *Off
 		return false
 	}
 	seats := availability.FreeSeats(o.Type, h.Span, availability.TakenBy(sn.taken, h.SpecialistID))
-	return !slices.Contains(seats, h.Seat) || !sn.needs(o.Type).Have(h)
+	return !slices.Contains(seats, h.Seat) || !sn.Needs(o.Type).Have(h)
 }
 
 // pinNamed pins the hold that a booking names, and reports whether it is live. If it has expired, the request takes its slot and

@@ -2,6 +2,7 @@ package downtime
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -159,6 +160,9 @@ func (c *checking) inTheWay(ctx context.Context, span *holds.Span) (Verdict, err
 			continue
 		}
 		a, err := c.kits.store.Appointment(ctx, list[i].AppointmentID)
+		if errors.Is(err, store.ErrNotFound) { // the practice-management system refused this time
+			continue
+		}
 		if err != nil {
 			return v, err
 		}

@@ -253,10 +253,9 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove) ([]store.Appointm
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	now := time.Now()
 	all := make([]wanted, len(plan))
 	for i := range plan {
-		plan[i].Reason = k.at(ids[i], starts[i], now)
+		plan[i].Reason = k.at(ids[i], starts[i])
 		all[i] = wanted{known: k, start: starts[i], ids: ids[i : i+1], why: plan[i].Reason}
 	}
 	return list, plan, all, nil

@@ -3,7 +3,6 @@ package group
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -18,63 +17,42 @@ import (
 const unpinGrace = 15 * time.Second
 
 // claim holds the slot at a start with the first of these specialists whose claim is not lost. It removes the specialists that it tried
-// from ids. c needs no span, seats and rooms.
+// from ids. c needs no span, seats and rooms. A claim of zero TTL is pinned for the time that it takes to write the appointments.
 //
-// Errors: store.ErrSlotTaken, *holds.HeldError with the earliest expiry, and those of holds.Table.Claim.
+// Errors: store.ErrSlotTaken, *holds.HeldError with the earliest expiry, and those of booking.Claim and booking.Secure.
 func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start time.Time, c holds.Claim) (holds.Hold, error) {
 	var lost *holds.HeldError
 	for len(*ids) > 0 {
 		id := (*ids)[0]
 		*ids = (*ids)[1:]
-		c.Span, c.Seats, c.Needs = availability.SpanOf(k.AppointmentType, id, start), k.seats(id, start), k.needs.Free(start, k.ignoreHours)
-		h, err := m.holds.Claim(ctx, c)
+		o, refusal := k.snapshot.Offer(k.AppointmentType, id, start)
+		h, err := holds.Hold{}, refusal.Err()
+		switch {
+		case err != nil: // taken by a member of this group
+		case c.TTL == 0:
+			h, err = m.booking.Secure(ctx, k.snapshot.Schedule, []booking.Offer{o}, k.snapshot.Rules, c.Owner, c.Displace)
+		default:
+			h, err = m.booking.Claim(ctx, k.snapshot.Schedule, []booking.Offer{o}, k.snapshot.Rules, c)
+		}
 		var held *holds.HeldError
 		switch {
 		case errors.As(err, &held):
 			if lost == nil || held.Until.Before(lost.Until) {
 				lost = held
 			}
-			continue
-		case err != nil:
-			return holds.Hold{}, err
+		case !errors.Is(err, store.ErrSlotTaken):
+			return h, err
 		}
-		// Every booking has a hold until this process knows its taken time. So a second look with the hold in hand cannot miss it.
-		again := *k.rules
-		again.ignoreHolds = true
-		now, err := m.look(ctx, k.schedule, k.slot, []string{id}, start, start, &again)
-		if err == nil && now.isTaken(&h) {
-			m.booking.Release(ctx, h, holds.ReasonConflict)
-			lost = &holds.HeldError{}
-			continue
-		}
-		return h, nil
 	}
-	if lost == nil || lost.Until.IsZero() {
+	if lost == nil {
 		return holds.Hold{}, store.ErrSlotTaken
 	}
 	return holds.Hold{}, lost
 }
 
-// isTaken reports whether an appointment has the seat or a room of a hold.
-func (k *known) isTaken(h *holds.Hold) bool {
-	return !slices.Contains(k.seats(h.SpecialistID, h.SlotStart), h.Seat) || !k.needs.Have(h)
-}
-
-// secure claims like claim and pins the hold for the time that it takes to write the appointments. If the hold disappears before it is
-// pinned, because a member of staff displaced it or the backend of holds failed, secure claims again.
+// secure claims like claim and pins the hold for the time that it takes to write the appointments.
 func (m *mechanism) secure(ctx context.Context, k *known, ids *[]string, start time.Time, owner holds.Owner, displace bool) (holds.Hold, error) {
-	for range 3 {
-		left := *ids
-		h, err := m.claim(ctx, k, &left, start, holds.Claim{Owner: owner, TTL: booking.BookingTTL, MaxLife: booking.BookingTTL, Displace: displace})
-		if err != nil {
-			return holds.Hold{}, err
-		}
-		if h, err = m.holds.Pin(ctx, h.ID, owner, booking.BookingPin); !errors.Is(err, holds.ErrNotFound) {
-			*ids = left
-			return h, err
-		}
-	}
-	return holds.Hold{}, fmt.Errorf("%w: holds disappear before they are pinned", holds.ErrUnavailable)
+	return m.claim(ctx, k, ids, start, holds.Claim{Owner: owner, Displace: displace})
 }
 
 // wanted is the time of one member of a series.
@@ -125,12 +103,11 @@ func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Own
 
 // reasonOf returns what the refusal of a claim says about its time. It is empty for other failures.
 func reasonOf(err error) availability.Reason {
-	var held *holds.HeldError
 	switch {
-	case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held) && held.Until.IsZero():
+	case errors.Is(err, store.ErrSlotTaken):
 		return availability.ReasonTaken
-	case errors.As(err, &held):
-		return ReasonHeld
+	case errors.As(err, new(*holds.HeldError)):
+		return availability.ReasonHeld
 	}
 	return ""
 }

@@ -12,8 +12,8 @@
 //
 // # The walk
 //
-//  1. Look. look reads, once, the time around the wanted starts that is taken and held, and the free rooms. A known then answers whether a
-//     specialist is free at a start, or why not (free.go).
+//  1. Look. look reads, once, the time around the wanted starts that is taken and held, and the free rooms. Its booking.Snapshot answers
+//     whether a specialist is free at a start, or why not (free.go).
 //  2. Claim. secure holds the time and pins the hold, so that it cannot expire while the rows are written. A series claims one hold for
 //     each member, a visit one hold for its whole time (claim.go).
 //  3. Write. commit writes all members, their audit entries, their outbound operations and the remembered answer in one transaction
@@ -48,9 +48,6 @@ var (
 	ErrNoSeries = errors.New("this appointment is not part of a series")
 	ErrNoVisit  = errors.New("this appointment is not part of a visit")
 )
-
-// ReasonHeld means that another client holds the time at the moment.
-const ReasonHeld availability.Reason = "held"
 
 // Conflict is one time of a series that is not free.
 type Conflict struct {

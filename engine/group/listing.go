@@ -61,16 +61,12 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 		return answer, nil
 	}
 	var ids []string
-	var calendars []*availability.Calendar
 	for _, a := range w.Specialists {
 		if p := s.SpecialistByID[a.SpecialistID]; p != nil && p.Active && (r.SpecialistID == "" || r.SpecialistID == p.ID) {
 			ids = append(ids, p.ID)
 		}
 	}
 	slices.Sort(ids)
-	for _, id := range ids {
-		calendars = append(calendars, s.Calendars[id])
-	}
 	from, to := availability.StartOfDay(zone, r.From), availability.StartOfDay(zone, r.To)
 	k, err := v.look(ctx, s, w, ids, from, to, &rules{ignoreHolds: true})
 	if err != nil {
@@ -81,21 +77,16 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 		held = nil // the starts are listed without holds; the claim checks them
 	}
 	laid := layOut(held)
-	rooms := k.needs.Within(availability.PoolRooms(calendars, w.AppointmentType, from, to, k.taken))
-	bounds := w.AppointmentType
-	if r.Desk {
-		bounds = booking.WithoutNotice(bounds)
-	}
-	earliest, latest := availability.BookableRange(bounds, now)
+	rooms, needs := k.snapshot.Rooms(w.AppointmentType), k.snapshot.Needs(w.AppointmentType)
 	for i := range rooms.Len() {
 		if i%256 == 0 && ctx.Err() != nil { // the client is gone
 			return booking.Timeslots{}, ctx.Err()
 		}
 		start := rooms.Start(i)
-		if start.Before(earliest) || start.After(latest) {
+		if !r.Desk && availability.WithinNotice(w.AppointmentType, start, now) != "" {
 			continue
 		}
-		if one, any := k.timeslot(start, rooms.Free(i), ids, laid, r.Client.Owner(), now); any {
+		if one, any := w.timeslot(start, rooms.Free(i), ids, needs, laid, r.Client.Owner()); any {
 			answer.Slots = append(answer.Slots, one)
 		}
 	}
@@ -132,22 +123,19 @@ func (l *heldTime) roomsAt(span *holds.Span) []holds.Hold {
 }
 
 // timeslot returns one start with its holds. any is false if it is neither free nor held.
-func (k *known) timeslot(start time.Time, free []availability.Room, ids []string, held *heldTime, asking holds.Owner, now time.Time) (one booking.Timeslot, any bool) {
-	one = booking.Timeslot{Start: start, End: start.Add(availability.Minutes(k.DurationMinutes)), SpecialistIDs: []string{}}
+func (w *slot) timeslot(start time.Time, free []availability.Room, ids []string, needs *availability.Needs, held *heldTime, asking holds.Owner) (one booking.Timeslot, any bool) {
+	one = booking.Timeslot{Start: start, End: start.Add(availability.Minutes(w.DurationMinutes)), SpecialistIDs: []string{}}
 	for _, f := range free {
 		id := ids[f.Who]
-		if !k.isOpen(id, start, now) {
-			continue
-		}
-		others, own := booking.HeldSeats(availability.SpanOf(k.AppointmentType, id, start), 1, held.bySpecialist[id], asking)
+		others, own := booking.HeldSeats(availability.SpanOf(w.AppointmentType, id, start), 1, held.bySpecialist[id], asking)
 		one.OwnHold = one.OwnHold || own
 		if one.Held += others; others == 0 {
 			one.SpecialistIDs = append(one.SpecialistIDs, id)
 		}
 	}
-	if one.Available = len(one.SpecialistIDs); one.Available > 0 && k.needs != nil {
-		span := availability.SpanOf(k.AppointmentType, "", start)
-		one.Available = min(one.Available, k.needs.Left(start, held.roomsAt(&span), asking))
+	if one.Available = len(one.SpecialistIDs); one.Available > 0 && needs != nil {
+		span := availability.SpanOf(w.AppointmentType, "", start)
+		one.Available = min(one.Available, needs.Left(start, held.roomsAt(&span), asking))
 	}
 	if one.Available == 0 {
 		one.Held, one.SpecialistIDs = one.Held+len(one.SpecialistIDs), []string{}

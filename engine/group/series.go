@@ -73,7 +73,9 @@ func (se *Series) Plan(ctx context.Context, r Rule) ([]Occurrence, error) {
 	for i, start := range starts {
 		o := &plan[i]
 		o.Start, o.End = start, start.Add(availability.Minutes(t.DurationMinutes))
-		o.SpecialistIDs, o.Reason = k.among(ids, start, now)
+		var refusal booking.Refusal
+		o.SpecialistIDs, refusal = k.among(ids, start)
+		o.Reason = refusal.Reason
 		for _, id := range o.SpecialistIDs {
 			able[id]++
 		}
@@ -290,15 +292,14 @@ func (se *Series) wanted(ctx context.Context, s *clinic.Schedule, t *store.Appoi
 	if err != nil {
 		return nil, err
 	}
-	now := time.Now()
 	all := make([]wanted, len(r.Times))
 	for i, x := range r.Times {
 		able := ids
 		if x.SpecialistID != "" {
 			able = []string{x.SpecialistID}
 		}
-		all[i] = wanted{known: k, start: x.Start}
-		all[i].ids, all[i].why = k.among(able, x.Start, now)
+		free, refusal := k.among(able, x.Start)
+		all[i] = wanted{known: k, start: x.Start, ids: free, why: refusal.Reason}
 	}
 	return all, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -52,13 +51,17 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if err != nil {
 		return holds.Hold{}, err
 	}
-	k, free, err := v.find(ctx, s, w, r.SlotStart, rules{ignoreHours: r.IgnoreHours, specialistID: r.SpecialistID})
+	rule := rules{ignoreHours: r.IgnoreHours, specialistID: r.SpecialistID, asking: r.Client.Owner()}
+	if !r.Displace {
+		rule.replaces = r.Replaces
+	}
+	k, free, err := v.find(ctx, s, w, r.SlotStart, rule)
 	if err != nil {
 		return holds.Hold{}, err
 	}
 	var replaced holds.Hold
 	if r.Replaces != "" {
-		if replaced, err = v.replace(ctx, k, &r, free); err != nil {
+		if replaced, err = v.replace(ctx, &r); err != nil {
 			return holds.Hold{}, err
 		}
 	}
@@ -76,10 +79,7 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 
 // replace releases the hold that a visit's hold replaces, unless other clients hold the visit's time. The result has no id if that hold
 // has expired.
-func (v *Visit) replace(ctx context.Context, k *known, r *HoldRequest, free []string) (holds.Hold, error) {
-	if err := v.heldByOthers(ctx, k, r, free); err != nil {
-		return holds.Hold{}, err
-	}
+func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error) {
 	h, err := v.holds.Hold(ctx, r.Replaces)
 	if errors.Is(err, holds.ErrNotFound) {
 		return holds.Hold{}, nil
@@ -104,44 +104,6 @@ func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
 	if c.TTL > 0 {
 		_, _ = v.holds.Claim(context.WithoutCancel(ctx), c) // on an error another client has the time
 	}
-}
-
-// heldByOthers returns a *holds.HeldError if other clients hold a part of the time with every free specialist, or every room of a group.
-// Then the client's present hold is not released.
-func (v *Visit) heldByOthers(ctx context.Context, k *known, r *HoldRequest, free []string) error {
-	if r.Displace {
-		return nil
-	}
-	held, err := v.holds.List(ctx, slices.Concat(free, availability.ResourcesOf(k.AppointmentType))...)
-	if err != nil {
-		return err
-	}
-	held = slices.DeleteFunc(held, func(h holds.Hold) bool { return h.ID == r.Replaces })
-	for _, group := range append(k.needs.Free(r.SlotStart, k.ignoreHours), free) {
-		var until time.Time
-		isFree := func(id string) bool {
-			span := availability.SpanOf(k.AppointmentType, id, r.SlotStart)
-			i := slices.IndexFunc(held, func(h holds.Hold) bool { return excludes(&h, &span, r.Client.Owner()) })
-			if i >= 0 {
-				until = held[i].ExpiresAt
-			}
-			return i < 0
-		}
-		if !slices.ContainsFunc(group, isFree) {
-			return &holds.HeldError{Until: until}
-		}
-	}
-	return nil
-}
-
-// excludes reports whether a hold conflicts with a span of a specialist's or a room's time. The asking client's own hold of the same slot
-// does not.
-func excludes(h *holds.Hold, span *holds.Span, asking holds.Owner) bool {
-	other := h.Span
-	if slices.Contains(h.Resources.List(), span.SpecialistID) {
-		other.SpecialistID = span.SpecialistID
-	}
-	return span.Conflicts(&other) && !(h.Owner.Is(asking) && span.SameGroup(&other))
 }
 
 // Person is one person of a visit.
@@ -308,12 +270,10 @@ func (w *slot) isFor(h *holds.Hold) bool {
 func (w *slot) stillOpen(calendar *availability.Calendar, start time.Time) error {
 	reason := availability.ReasonInactive
 	if calendar != nil {
-		reason = calendar.Bookable(booking.WithoutNotice(w.AppointmentType), start, nil, time.Now())
+		rules := availability.Rules{IgnoreNotice: true, IgnorePast: true, IgnoreGrid: true}
+		_, reason = calendar.Seats(w.AppointmentType, start, nil, time.Now(), rules)
 	}
-	if reason == "" || reason == availability.ReasonNotASlotStart { // the grid is for patients
-		return nil
-	}
-	return &availability.NotBookableError{Reason: reason}
+	return booking.Refusal{Reason: reason}.Err()
 }
 
 // insert commits the appointments of a visit and ends their hold. On an error it leaves the hold to the caller.

@@ -36,17 +36,9 @@ type openDay struct {
 // Interval is a stretch of time [From, To).
 type Interval struct{ From, To time.Time }
 
-// IsOpen is IsOpenWith for one stretch.
-func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own Interval, now time.Time) bool {
-	if !own.From.Before(own.To) {
-		return tm.IsOpenWith(s, t, specialistID, start, nil, now)
-	}
-	return tm.IsOpenWith(s, t, specialistID, start, []Interval{own}, now)
-}
-
-// IsOpenWith reports whether the practice-management system has the time of a slot open, or has no openings for it that count. own are
+// IsOpen reports whether the practice-management system has the time of a slot open, or has no openings for it that count. own are
 // stretches that count as open too: the time of appointments that are being moved.
-func (tm *Time) IsOpenWith(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own []Interval, now time.Time) bool {
+func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own []Interval, now time.Time) bool {
 	tm.open.mu.RLock()
 	defer tm.open.mu.RUnlock()
 	known := tm.open.types[t.ID]
@@ -76,7 +68,7 @@ func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *av
 	if known == nil {
 		return rooms
 	}
-	return rooms.Only(func(start time.Time, who int) bool { return tm.IsOpenWith(s, t, specialists[who], start, nil, now) })
+	return rooms.Only(func(start time.Time, who int) bool { return tm.IsOpen(s, t, specialists[who], start, nil, now) })
 }
 
 // LearnOpenings takes in what the practice system, asked at an instant, has open for a type on the days from first to before

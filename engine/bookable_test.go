@@ -1,0 +1,392 @@
+package engine_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine/agent"
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/downtime"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/group"
+	"holdfast/engine/sheet"
+	"holdfast/engine/upstream"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// bookableCase is a case of testdata/bookable/cases.json.
+type bookableCase struct {
+	Name, At, Zone, Inactive, Room          string
+	Autumn, Second, Closed, Refused         bool
+	Hours, OverrideHours, Blocks, Openings  []string
+	Booked, Overbooked                      []string
+	NoticeMinutes, HorizonDays, StepMinutes int
+	Capacity, CapacityNow, HeldBy           int
+	Patient, Others, Desk, Visit, AnyHours  *availability.Reason
+}
+
+// bookableCaller is one way to ask about a start.
+type bookableCaller struct {
+	name string
+	want func(*bookableCase) *availability.Reason // nil: this caller cannot ask about the case
+	ask  func(*bookableClinic) availability.Reason
+}
+
+type bookableClinic struct {
+	*testClinic
+	start time.Time
+	zone  *time.Location
+}
+
+// listed stands for every reason of a caller that only says whether a start is free.
+const listed availability.Reason = "not listed"
+
+func TestCallersAgreeWhatIsBookable(t *testing.T) {
+	var table struct{ Cases []bookableCase }
+	raw, err := os.ReadFile("../testdata/bookable/cases.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(raw, &table); err != nil {
+		t.Fatal(err)
+	}
+	for i := range table.Cases {
+		x := &table.Cases[i]
+		t.Run(x.Name, func(t *testing.T) {
+			t.Parallel()
+			c := x.clinic(t)
+			for _, caller := range bookableCallers() {
+				want := caller.want(x)
+				if want == nil {
+					continue
+				}
+				got := caller.ask(c)
+				if got != *want && !(got == listed && *want != "") {
+					t.Errorf("%s: got %q, want %q", caller.name, got, *want)
+				}
+			}
+		})
+	}
+}
+
+// bookableCallers lists the callers. Those that write come last, and free the start again.
+func bookableCallers() []bookableCaller {
+	patient := func(x *bookableCase) *availability.Reason { return x.Patient }
+	others := func(x *bookableCase) *availability.Reason { return or(x.Others, x.Patient) }
+	desk := func(x *bookableCase) *availability.Reason { return or(x.Desk, others(x)) }
+	anyHours := func(x *bookableCase) *availability.Reason { return or(x.AnyHours, desk(x)) }
+	soft := func(x *bookableCase) *availability.Reason { // a selection and a claim of staff do not ask about holds first
+		if x.HeldBy > 0 {
+			return nil
+		}
+		return patient(x)
+	}
+	visit := func(x *bookableCase) *availability.Reason {
+		if x.Capacity > 1 {
+			return nil
+		}
+		return or(x.Visit, desk(x))
+	}
+	spreadsheet := func(x *bookableCase) *availability.Reason {
+		if x.Room != "" || x.Zone != "" { // it names no room, and no second occurrence
+			return nil
+		}
+		return anyHours(x)
+	}
+	return []bookableCaller{
+		{"list", patient, func(c *bookableClinic) availability.Reason {
+			if slot := c.slot(1, "checkup", c.start, ""); slot == nil || slot.Available == 0 {
+				return listed
+			}
+			return ""
+		}},
+		{"explain", others, func(c *bookableClinic) availability.Reason {
+			x, err := c.Search.Explain(c.t.Context(), "checkup", "ada", c.start)
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			return x[0].Reason
+		}},
+		{"poll", others, (*bookableClinic).polled},
+		{"agent slots", others, func(c *bookableClinic) availability.Reason {
+			day := store.DateOf(c.start)
+			list, err := c.Agent.Slots(c.t.Context(), agent.SlotsRequest{AppointmentTypeID: "checkup", From: day, Days: 1, Count: 50})
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			if slices.ContainsFunc(list.Slots, func(s agent.Slot) bool { return s.Start.Equal(c.start) }) {
+				return ""
+			}
+			return listed
+		}},
+		{"select", soft, func(c *bookableClinic) availability.Reason {
+			_, err := c.Booking.Select(c.t.Context(), booking.SelectRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: client(1)})
+			return c.reasonOf(err)
+		}},
+		{"series plan", desk, func(c *bookableClinic) availability.Reason {
+			at := c.start.UTC()
+			plan, err := c.Group.Series.Plan(c.t.Context(), group.Rule{
+				AppointmentTypeID: "checkup", From: store.DateOf(at), Time: store.TimeOfDay(at.Hour()*60 + at.Minute()), Count: 2, Client: client(1),
+			})
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			return plan[0].Reason
+		}},
+		{"visit hold", visit, func(c *bookableClinic) availability.Reason {
+			h, err := c.Group.Visit.Hold(c.t.Context(), group.HoldRequest{
+				AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start, Client: client(1),
+			})
+			return c.released(h, err)
+		}},
+		{"paper booking", anyHours, func(c *bookableClinic) availability.Reason {
+			v, err := c.Downtime.Check(c.t.Context(), []downtime.Written{{AppointmentTypeID: "checkup", SpecialistID: "ada", Start: c.start}})
+			if err != nil {
+				c.t.Fatal(err)
+			}
+			switch v[0].Outcome {
+			case downtime.IsFree, downtime.IsClosed:
+				return ""
+			case downtime.IsTaken, downtime.IsHeld:
+				return availability.Reason(v[0].Outcome)
+			}
+			return availability.Reason(v[0].Reason)
+		}},
+		{"spreadsheet import", spreadsheet, (*bookableClinic).imported},
+		{"hold", patient, func(c *bookableClinic) availability.Reason {
+			before, _ := c.holds.List(c.t.Context(), "ada")
+			h, err := c.hold(1, "checkup", c.start, "")
+			if len(before) > 0 {
+				return c.reasonOf(err) // the hold that was there is renewed
+			}
+			return c.released(h, err)
+		}},
+		{"hold of staff at any hour", func(x *bookableCase) *availability.Reason {
+			if soft(x) == nil {
+				return nil
+			}
+			return anyHours(x)
+		}, func(c *bookableClinic) availability.Reason {
+			h, err := c.Booking.Hold(c.t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: client(3), IgnoreHours: true})
+			return c.released(h, err)
+		}},
+		{"book at any hour", anyHours, func(c *bookableClinic) availability.Reason {
+			r := bookingOf(4, "checkup")
+			r.SlotStart, r.IgnoreHours, r.Source, r.Actor = c.start, true, store.SourceStaff, "user:jo"
+			return c.cancelled(c.book(r))
+		}},
+		{"book", patient, func(c *bookableClinic) availability.Reason {
+			r := bookingOf(1, "checkup")
+			r.SlotStart = c.start
+			return c.cancelled(c.book(r))
+		}},
+	}
+}
+
+func or(a, b *availability.Reason) *availability.Reason {
+	if a == nil {
+		return b
+	}
+	return a
+}
+
+func (c *bookableClinic) reasonOf(err error) availability.Reason {
+	var held *holds.HeldError
+	var closed *availability.NotBookableError
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, store.ErrSlotTaken):
+		return availability.ReasonTaken
+	case errors.As(err, &held):
+		return availability.ReasonHeld
+	case errors.As(err, &closed):
+		return closed.Reason
+	}
+	c.t.Fatal(err)
+	return ""
+}
+
+func (c *bookableClinic) released(h holds.Hold, err error) availability.Reason {
+	if err == nil {
+		c.Booking.Release(c.t.Context(), h, holds.ReasonReleased)
+	}
+	return c.reasonOf(err)
+}
+
+func (c *bookableClinic) cancelled(a store.Appointment, err error) availability.Reason {
+	if err == nil {
+		if _, err := c.Booking.Cancel(c.t.Context(), booking.CancelRequest{ID: a.ID, Actor: "user:jo"}); err != nil {
+			c.t.Fatal(err)
+		}
+	}
+	return c.reasonOf(err)
+}
+
+func (c *bookableClinic) polled() availability.Reason {
+	p, err := c.Booking.Poll(c.t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start)})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	at := func(list []time.Time) bool { return slices.ContainsFunc(list, c.start.Equal) }
+	switch {
+	case at(p.Booked):
+		return availability.ReasonTaken
+	case at(p.Locked):
+		return availability.ReasonHeld
+	case c.slot(9, "checkup", c.start, "") == nil:
+		return listed // outside the hours, a poll says nothing
+	}
+	return ""
+}
+
+func (c *bookableClinic) imported() availability.Reason {
+	at := c.start.In(c.zone)
+	f, err := c.Sheet.Plan(c.t.Context(), fmt.Sprintf("name;Terminart;specialistId;date;time\nLena Vogt;checkup;ada;%s;%s\n",
+		at.Format(time.DateOnly), at.Format("15:04")))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	row := f.Rows[0]
+	if row.Outcome == sheet.Book {
+		return ""
+	}
+	switch code := row.Problems[0].Code; code {
+	case "overlap", "full":
+		return availability.ReasonTaken
+	default:
+		return availability.Reason(code)
+	}
+}
+
+// clinic opens a clinic as the case says.
+func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
+	t.Helper()
+	ctx := context.Background()
+	c := &bookableClinic{testClinic: newClinic(t, map[string]int{"ada": 1})}
+	c.zone = time.UTC
+	if x.Zone != "" {
+		var err error
+		if c.zone, err = availability.LoadZone(x.Zone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	date := store.DateOf(c.testClinic.start)
+	if x.Autumn { // the last Sunday of October next year
+		date = store.Date{Year: date.Year + 1, Month: time.October, Day: 31}
+		date = date.AddDays(-int(date.Weekday()))
+	}
+	at := func(clock string) time.Time { return availability.WallTime(c.zone, date, clockOf(t, clock)) }
+	if c.start = at(x.At); x.Second {
+		c.start = c.start.Add(time.Hour)
+	}
+	window := func(text string) store.Window {
+		from, to, _ := strings.Cut(text, "-")
+		return store.Window{Start: clockOf(t, from), End: clockOf(t, to)}
+	}
+
+	f := enginetest.ClinicFile(map[string]int{"ada": 1})
+	ada, kind := &f.Specialists[0], &f.AppointmentTypes[0]
+	ada.Timezone = c.zone.String()
+	if x.Hours != nil {
+		ada.WeeklyHours = nil
+		for day := range 7 {
+			for _, text := range x.Hours {
+				w := window(text)
+				ada.WeeklyHours = append(ada.WeeklyHours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: w.Start, End: w.End})
+			}
+		}
+	}
+	kind.MinNoticeMinutes, kind.SlotStepMinutes, kind.Capacity = x.NoticeMinutes, x.StepMinutes, max(x.Capacity, 1)
+	kind.HorizonDays = 730
+	if x.HorizonDays > 0 {
+		kind.HorizonDays = x.HorizonDays
+	}
+	if x.Room != "" {
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room-1", Kind: "resource", Name: "Room 1", Timezone: "UTC", Active: true})
+		ada, kind = &f.Specialists[0], &f.AppointmentTypes[0]
+		kind.Needs = []store.Need{{"room-1"}}
+	}
+	if x.Openings != nil {
+		ada.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0)}
+		kind.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: typeGUID}
+	}
+	load := func() {
+		t.Helper()
+		if _, err := c.Clinic.Import(ctx, "system", f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load()
+
+	for i, clock := range slices.Concat(x.Booked, x.Overbooked) {
+		r := bookingOf(10+i, "checkup")
+		r.SlotStart, r.SpecialistID, r.IgnoreHours, r.Source, r.Actor = at(clock), "ada", true, store.SourceStaff, "user:jo"
+		if i >= len(x.Booked) {
+			r.OverbookReason = "in pain"
+		}
+		c.mustBook(r)
+	}
+	if x.CapacityNow > 0 {
+		kind.Capacity = x.CapacityNow
+	}
+	switch x.Inactive {
+	case "specialist":
+		ada.Active = false
+	case "type":
+		kind.Active = false
+	}
+	if x.Room == "inactive" {
+		f.Specialists[1].Active = false
+	}
+	load()
+	if x.Closed || x.OverrideHours != nil {
+		o := store.Override{SpecialistID: "ada", Date: date, Closed: x.Closed}
+		for _, text := range x.OverrideHours {
+			o.Hours = append(o.Hours, window(text))
+		}
+		if _, err := c.Clinic.PutOverride(ctx, "user:jo", o, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range x.Blocks {
+		from, to, _ := strings.Cut(text, "-")
+		if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: at(from), End: at(to), Reason: "Concert"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if x.Refused {
+		c.Booking.CloseTime(ctx, "ada", "refused", c.start, c.start.Add(30*time.Minute))
+	}
+	if x.Openings != nil {
+		var open []upstream.Opening
+		for _, text := range x.Openings {
+			from, to, _ := strings.Cut(text, "-")
+			open = append(open, upstream.Opening{Start: at(from), Minutes: int(at(to).Sub(at(from)) / time.Minute)})
+		}
+		c.Booking.LearnOpenings(ctx, "checkup", date, date.AddDays(1), map[string][]upstream.Opening{"ada": open}, time.Now())
+	}
+	if x.HeldBy > 0 {
+		c.mustHold(x.HeldBy, "checkup", c.start, "ada")
+	}
+	return c
+}
+
+func clockOf(t *testing.T, text string) store.TimeOfDay {
+	t.Helper()
+	var hour, minute int
+	if _, err := fmt.Sscanf(text, "%d:%d", &hour, &minute); err != nil {
+		t.Fatal(err)
+	}
+	return store.TimeOfDay(hour*60 + minute)
+}
