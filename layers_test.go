@@ -27,8 +27,8 @@ var layers = map[string][]string{
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
 	"web":        {"web/fhir", "web/certificate", "web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
 	"web/stream": {"web/instant", "engine/timed", "holds"}, // is given functions of the engine and does not know it
-	"web/pages":  {}, "web/instant": {},
-	"web/pages/join":           {}, // a program of its own, run when web/ui changes
+	"web/pages":  {"engine/words"}, "web/instant": {}, // in tests
+	"web/pages/join":           {"engine/words"}, // a program of its own, run when web/ui or a text changes
 	"web/certificate/acmetest": {"cli/clitest"},
 	"web/...":                  {}, // web/simulation/referee too: who judges the product has nothing of it
 	"docs":                     {}, // embeds the manual that the server shows
@@ -124,9 +124,7 @@ var testModules = []string{
 var peers = []string{"github.com/jackc/pgx/v5", "github.com/redis/go-redis/v9", "go.etcd.io/bbolt", "modernc.org/sqlite"}
 
 // long lists the files that may be longer than maxLines, each with its reason.
-var long = map[string]string{
-	"web/ui/i18n/owner.de.js": "words, one line each", "web/ui/i18n/owner.en.js": "words, one line each", "web/ui/i18n/owner.es.js": "words, one line each",
-}
+var long = map[string]string{}
 
 const maxLines = 600
 

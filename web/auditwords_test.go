@@ -1,12 +1,15 @@
 package web_test
 
 import (
+	"encoding/json"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"holdfast/engine/words"
 )
 
 // actions are the names under which the engine writes to the log.
@@ -36,13 +39,17 @@ func TestTheLogHasASentenceForEveryAction(t *testing.T) {
 	if len(found) < 40 {
 		t.Errorf("found only %d actions", len(found))
 	}
-	for _, language := range []string{"en", "de", "es"} {
-		words, err := os.ReadFile("ui/i18n/owner." + language + ".js")
+	for _, language := range words.Tags() {
+		b, err := os.ReadFile("../engine/words/" + language + "/pages/owner.json")
 		if err != nil {
 			t.Fatal(err)
 		}
+		var texts map[string]any
+		if err := json.Unmarshal(b, &texts); err != nil {
+			t.Fatal(err)
+		}
 		for action := range found {
-			if !strings.Contains(string(words), "'audit.do."+action+"': '") {
+			if texts["audit.do."+action] == nil {
 				t.Errorf("%s: the log has no sentence for %s", language, action)
 			}
 		}

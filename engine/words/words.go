@@ -35,16 +35,15 @@ var folders embed.FS
 
 // registered lists the languages. English must be the first: it is the reference, and the language of last resort.
 var registered = []Registration{
-	{Tag: "en", Name: "English", Locale: "en-GB"},
-	{Tag: "de", Name: "Deutsch", Locale: "de-DE"},
-	{Tag: "es", Name: "Español", Locale: "es-ES"},
+	{Tag: "en", Name: "English"},
+	{Tag: "de", Name: "Deutsch"},
+	{Tag: "es", Name: "Español"},
 }
 
-// Registration describes a language.
+// Registration describes a language. Pages write numbers and dates by its tag, or by the clinic's locale if that is the same language.
 type Registration struct {
-	Tag    string // the BCP 47 tag, and the name of the folder
-	Name   string // the language's name for itself
-	Locale string // the BCP 47 tag by which pages write numbers and dates, unless the clinic's locale has the same language
+	Tag  string // the BCP 47 tag, and the name of the folder
+	Name string // the language's name for itself
 }
 
 // Language is the texts of one language. It is immutable.

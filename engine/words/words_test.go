@@ -12,6 +12,17 @@ func TestEmbeddedLanguagesHaveSameTexts(t *testing.T) {
 	if _, err := Load(folders, registered); err != nil {
 		t.Error(err)
 	}
+	pages, err := LoadPages(os.DirFS("."), registered)
+	if err != nil {
+		t.Error(err)
+	}
+	n := 0
+	for _, f := range pages[0] {
+		n += len(f.Texts)
+	}
+	if n < 1000 {
+		t.Errorf("the pages have %d English texts, want all of them", n)
+	}
 }
 
 func TestRegisteredLanguagesHaveFolders(t *testing.T) {

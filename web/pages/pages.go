@@ -1,6 +1,6 @@
 // Package pages has the files of the browser pages, as they are served.
 //
-// People write the pages in web/ui: small modules, with comments. What is served is made of them before the program is built, by
+// People write the pages in web/ui: small modules, with comments; and their texts in engine/words. What is served is made of them before the program is built, by
 // the program in join: it joins the modules that patients get, minifies scripts and style sheets, and compresses what becomes
 // smaller by that. Its results are in built, they are committed, and they are what is embedded. So a fresh clone runs without
 // another step, a start has nothing to do but to read them, and the minifier is not in the server.
@@ -34,15 +34,14 @@ import (
 	"sync"
 )
 
-//go:generate go run ./join ../ui built
+//go:generate go run ./join ../ui ../../engine/words built
 
 //go:embed built
 var built embed.FS
 
 // Files are the files of all pages.
 type Files struct {
-	Base      string   // the path they are served under: /ui/ and a hash of all of them
-	Languages []string // those there are words in, such as "en", in order
+	Base string // the path they are served under: /ui/ and a hash of all of them
 
 	byName map[string]*File
 }
@@ -69,9 +68,6 @@ func Load() (*Files, error) {
 		name, compressed := strings.CutSuffix(strings.TrimPrefix(file, "built/"), ".gz")
 		fmt.Fprintf(sum, "%s %d\n", name, len(body))
 		sum.Write(body)
-		if path.Dir(name) == "i18n" && strings.Count(name, ".") == 1 {
-			f.Languages = append(f.Languages, strings.TrimSuffix(path.Base(name), ".js"))
-		}
 		f.byName[name] = newFile(name, body, compressed)
 		return nil
 	})

@@ -3,7 +3,6 @@ package pages
 import (
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -60,12 +59,6 @@ func TestFilesHaveTheirTypes(t *testing.T) {
 	}
 	if f.File("book/none.js") != nil || f.File("built/book/page.js") != nil {
 		t.Error("a file that is not there was found")
-	}
-}
-
-func TestLanguagesAreThoseOfTheWords(t *testing.T) {
-	if got, want := load(t).Languages, []string{"de", "en", "es"}; !slices.Equal(got, want) {
-		t.Errorf("got %v, want %v", got, want)
 	}
 }
 

@@ -7,10 +7,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"holdfast/engine/words"
 )
 
 var (
-	wordKey   = regexp.MustCompile(`'([\w.-]+)': `)
 	dottedKey = regexp.MustCompile(`['"]([a-z]\w*(?:\.\w+)*\.\w*)['"](\s*\+)?`)
 	calledKey = regexp.MustCompile(`\b(?:t|rich)\(\s*'([\w-]+)'()`)
 	enumValue = regexp.MustCompile(`\w+`)
@@ -35,34 +36,30 @@ func TestPagesUseOnlyKeysThatExist(t *testing.T) {
 		}
 		return string(b)
 	}
-	words := make(map[string]map[string]bool)
+	folders, err := words.LoadPages(os.DirFS("../../engine/words"), words.Registered())
+	if err != nil {
+		t.Fatal(err) // it has compared the languages, so one of them is enough
+	}
+	texts := make(map[string]bool)
 	spaces := make(map[string]bool)
-	files, _ := fs.Glob(pages, "i18n/*.js")
-	for _, name := range files {
-		parts := strings.Split(path.Base(name), ".")
-		lang := parts[len(parts)-2]
-		if words[lang] == nil {
-			words[lang] = make(map[string]bool)
-		}
-		for _, m := range wordKey.FindAllStringSubmatch(read(name), -1) {
-			words[lang][m[1]] = true
-			spaces[strings.SplitN(m[1], ".", 2)[0]] = true
+	for _, f := range folders[0] {
+		for _, x := range f.Texts {
+			texts[x.Key] = true
+			spaces[strings.SplitN(x.Key, ".", 2)[0]] = true
 		}
 	}
-	if len(words) < 3 || len(words["en"]) < 1000 {
-		t.Fatalf("%d languages, %d English texts; want all of i18n", len(words), len(words["en"]))
+	if len(texts) < 1000 {
+		t.Fatalf("%d English texts; want all of the pages", len(texts))
 	}
 	check := func(where, key string) {
 		t.Helper()
-		for lang, texts := range words {
-			if !texts[key] {
-				t.Errorf("%s uses the text %q, which i18n does not have in %q", where, key, lang)
-			}
+		if !texts[key] {
+			t.Errorf("%s uses the text %q, which engine/words does not have", where, key)
 		}
 	}
 	used := 0
-	err := fs.WalkDir(pages, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || path.Ext(name) != ".js" || strings.HasPrefix(name, "i18n/") || strings.HasPrefix(name, "vendor/") {
+	err = fs.WalkDir(pages, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || path.Ext(name) != ".js" || strings.HasPrefix(name, "vendor/") {
 			return err
 		}
 		source := read(name)

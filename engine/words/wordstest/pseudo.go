@@ -18,7 +18,7 @@ const Pseudo = "en-XA"
 
 // Languages returns the registered languages and the invented one: what a new language adds to words.Registered.
 func Languages() []words.Registration {
-	return append(words.Registered(), words.Registration{Tag: Pseudo, Name: "Éñglîsh", Locale: "en-GB"})
+	return append(words.Registered(), words.Registration{Tag: Pseudo, Name: "Éñglîsh"})
 }
 
 // Folders returns the folders of all languages and the folder of the invented one. dir is engine/words. Every letter of an invented text

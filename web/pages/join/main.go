@@ -1,10 +1,11 @@
-// Join makes the files of web/pages/built, which the server embeds, from those of web/ui, which people write. It is run by
+// Join makes the files of web/pages/built, which the server embeds, from those of web/ui and the texts of engine/words. It is run by
 //
 //	go generate ./web/pages
 //
 // For each file it removes what only readers of the repository need (strip), puts the modules that patients and the desk get into a
-// few files (join), and the desk's words and style sheets into one each (gather), shortens scripts and style sheets (minify), and compresses what becomes smaller by that. A module that cannot
-// be joined or minified is an error, and nothing is written. A file of built whose content has not changed is left alone, so
+// few files (join), writes the texts of each language as scripts (addWords), joins the desk's style sheets (gather), shortens scripts and
+// style sheets (minify), and compresses what becomes smaller by that. A module that cannot be joined or minified and a text that a language
+// lacks are errors, and nothing is written. A file of built whose content has not changed is left alone, so
 // that another version of Go, which may compress differently, changes nothing.
 package main
 
@@ -18,29 +19,31 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"holdfast/engine/words"
 )
 
 func main() {
-	if len(os.Args) != 3 {
-		fmt.Fprintln(os.Stderr, "usage: join SOURCE TARGET, such as: join ../ui built")
+	if len(os.Args) != 4 {
+		fmt.Fprintln(os.Stderr, "usage: join SOURCE WORDS TARGET, such as: join ../ui ../../engine/words built")
 		os.Exit(2)
 	}
-	if err := run(os.Args[1], os.Args[2]); err != nil {
+	if err := run(os.Args[1], os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintln(os.Stderr, "join:", err)
 		os.Exit(1)
 	}
 }
 
-func run(source, target string) error {
-	files, err := build(os.DirFS(source))
+func run(source, texts, target string) error {
+	files, err := build(os.DirFS(source), os.DirFS(texts), words.Registered())
 	if err != nil {
 		return err
 	}
 	return write(target, files)
 }
 
-// build returns what is to be served, by name, before it is compressed.
-func build(source fs.FS) (map[string][]byte, error) {
+// build returns the files that the server serves, by name, before they are compressed. texts is the folder of engine/words.
+func build(source, texts fs.FS, languages []words.Registration) (map[string][]byte, error) {
 	files := make(map[string][]byte)
 	err := fs.WalkDir(source, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -51,6 +54,9 @@ func build(source fs.FS) (map[string][]byte, error) {
 		return err
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := addWords(files, texts, languages); err != nil {
 		return nil, err
 	}
 	if err := join(files); err != nil {

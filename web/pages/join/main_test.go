@@ -9,7 +9,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"holdfast/engine/words"
 )
+
+// folder has the texts.
+const folder = "../../../engine/words"
 
 // kept reads what a directory like built holds, by name and unpacked, and says how each file is kept.
 func kept(t *testing.T, dir string) (content map[string][]byte, file map[string]string) {
@@ -43,7 +48,7 @@ func kept(t *testing.T, dir string) (content map[string][]byte, file map[string]
 
 // TestBuiltFilesAreCurrent: what is committed, and embedded, is what web/ui makes now.
 func TestBuiltFilesAreCurrent(t *testing.T) {
-	want, err := build(os.DirFS("../../ui"))
+	want, err := build(os.DirFS("../../ui"), os.DirFS(folder), words.Registered())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +104,7 @@ func TestWriteHealsATree(t *testing.T) {
 
 // TestEveryFileCanBeMinified: what came out of the minifier is a script that it can read.
 func TestEveryFileCanBeMinified(t *testing.T) {
-	files, err := build(os.DirFS("../../ui"))
+	files, err := build(os.DirFS("../../ui"), os.DirFS(folder), words.Registered())
 	if err != nil {
 		t.Fatal(err)
 	}

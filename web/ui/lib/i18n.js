@@ -1,17 +1,19 @@
 // The words of the page in one language, and the locale that every number and date is written in.
 // The page's script tag for this module stands first, so the words load while the rest still does.
-// <html data-strings="setup"> asks for i18n/setup.<lang>.js beside the common words, data-words="desk" for
-// i18n/desk.<lang>.js alone, in which the common words are.
+// The build writes the scripts in i18n from the texts in engine/words/<lang>/pages.
+// <html data-strings="setup"> asks for i18n/setup.<lang>.js in addition to the common texts, data-words="desk" for
+// i18n/desk.<lang>.js alone, which contains the common texts.
 import { boot, query, speak } from './boot.js'
 
 const root = document.documentElement
-export const languages = { en: 'English', de: 'Deutsch', es: 'Español' }
+// The build fills in the languages that are registered in engine/words: what each calls itself.
+/** @type {Record<string, string>} */
+export const languages = {/*names*/}
 const pseudo = { 'en-XA': 'en', 'ar-XB': 'en' }
 const known = tag => {
   if (!tag) return
   if (pseudo[tag]) return tag
-  const base = tag.toLowerCase().split('-')[0]
-  return languages[base] && base
+  return Object.keys(languages).find(x => x === tag || x === tag.toLowerCase().split('-')[0])
 }
 const stored = () => { try { return localStorage.getItem('holdfast.lang') } catch { return null } }
 
@@ -19,22 +21,22 @@ export const lang = known(query.get('lang')) || known(stored()) ||
   (navigator.languages || []).map(known).find(Boolean) || known(boot.clinic.locale) || 'en'
 export const dir = lang === 'ar-XB' ? 'rtl' : 'ltr'
 root.lang = lang
-speak(pseudo[lang] || lang)
+const spoken = pseudo[lang] || lang // the language of the texts
+speak(spoken)
 root.dir = dir
 
 // Dates and times follow the clinic's own country where it speaks the same language: the page then
 // says what the sign on the clinic's door says. Plain English is read as 24 hours outside America.
-const regions = { en: /^America\//.test(boot.clinic.timezone) ? 'en-US' : 'en-GB', de: 'de-DE', es: 'es-ES' }
 export const locale = lang === 'ar-XB' ? 'ar-u-nu-latn' : lang === 'en-XA' ? 'en-GB'
-  : boot.clinic.locale?.startsWith(lang + '-') ? boot.clinic.locale : regions[lang]
+  : boot.clinic.locale?.startsWith(lang + '-') ? boot.clinic.locale
+    : lang === 'en' ? /^America\//.test(boot.clinic.timezone) ? 'en-US' : 'en-GB' : lang
 
 let words = {}
 const plural = new Intl.PluralRules(lang === 'ar-XB' ? 'en' : locale)
 
 // need loads a further part of the words: i18n/<part>.<lang>.js.
 export const need = async part => {
-  const name = (part ? part + '.' : '') + (pseudo[lang] || lang)
-  let { default: found } = await import(`../i18n/${name}.js`)
+  let { default: found } = await import(`../i18n/${part && part + '.'}${spoken}.js`)
   if (pseudo[lang]) found = (await import('../lib/pseudo.js')).distort(found, lang)
   words = { ...words, ...found }
 }

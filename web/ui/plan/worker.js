@@ -3,7 +3,7 @@
 // the last plan comes out of the cache. A new release is another {{base}}, so it is another worker with a cache of its own.
 const cached = 'holdfast-plan {{base}}', page = '/staff/plan'
 const files = ['plan/page.js', 'holdfast.css', 'desk.css', 'plan.css', 'favicon.svg',
-  ...['en', 'de', 'es'].flatMap(x => ['i18n/' + x + '.js', 'i18n/plan.' + x + '.js'])].map(x => '{{base}}/' + x)
+  ...'{{languages}}'.split(' ').flatMap(x => ['i18n/' + x + '.js', 'i18n/plan.' + x + '.js'])].map(x => '{{base}}/' + x)
 const gone = [502, 503, 504] // what stands before a server says when it is not there
 
 self.addEventListener('install', e => {
