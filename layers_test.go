@@ -27,7 +27,7 @@ var layers = map[string][]string{
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
 	"web":        {"web/fhir", "web/certificate", "web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},
 	"web/stream": {"web/instant", "engine/timed", "holds"}, // is given functions of the engine and does not know it
-	"web/pages":  {"engine/words"}, "web/instant": {}, // in tests
+	"web/pages":  {"engine/words"}, "web/instant": {},      // in tests
 	"web/pages/join":           {"engine/words"}, // a program of its own, run when web/ui or a text changes
 	"web/certificate/acmetest": {"cli/clitest"},
 	"web/...":                  {}, // web/simulation/referee too: who judges the product has nothing of it
