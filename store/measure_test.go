@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestDurationsAreCountedByTheirBounds: each duration counts at its own bound and at every one above.
-func TestDurationsAreCountedByTheirBounds(t *testing.T) {
+// TestDurationsCountByBound checks that a duration counts at its own bound and at every larger one.
+func TestDurationsCountByBound(t *testing.T) {
 	var d Durations
 	for _, took := range []time.Duration{0, 500 * time.Microsecond, 501 * time.Microsecond, 10 * time.Second, time.Minute} {
 		d.Observe(took)

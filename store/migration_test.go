@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-func TestMigrationsAreNumberedOneByOne(t *testing.T) {
+func TestMigrationsAreNumberedInSequence(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
 		says  string // empty: it reads them

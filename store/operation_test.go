@@ -11,7 +11,7 @@ import (
 )
 
 // The published retry rule of the practice-management system: 20, 40, 80, 160 seconds, then 300 for ever.
-func TestBackoffFollowsThePublishedRule(t *testing.T) {
+func TestBackoffFollowsDocumentedRule(t *testing.T) {
 	for _, c := range []struct {
 		base    time.Duration
 		attempt int
@@ -49,7 +49,7 @@ func TestOnlyCompletedAndFailedAreFinal(t *testing.T) {
 	}
 }
 
-func TestValidateRefusesWhatNoQueueCanKeep(t *testing.T) {
+func TestValidateRefusesInvalidOperation(t *testing.T) {
 	good := store.Operation{ID: "op-1780000000000-a1b2c3", Kind: store.UpstreamBook, Status: store.OperationPending}
 	for _, c := range []struct {
 		name  string

@@ -29,15 +29,15 @@ var rows = []row{
 		counted: `(\d+) kills\n`, longEnv: "HOLDFAST_KILLS=100 HOLDFAST_KILL_SEED={seed}", asked: 1_000, onlyLong: true,
 	},
 	{
-		name: "kill -9 of 32 writers", unit: "bookings", pkg: "./store/sqlite", run: "^TestKillLosesNothingAcknowledged$", counted: `round 2: (\d+) acknowledged`, asked: 100_000,
+		name: "kill -9 of 32 writers", unit: "bookings", pkg: "./store/sqlite", run: "^TestKillKeepsAcknowledged$", counted: `round 2: (\d+) acknowledged`, asked: 100_000,
 		bug: undoneBatch,
 	},
 	{
-		name: "crash at the n-th write or sync", unit: "points", pkg: "./store/sqlite", run: "^TestACrashAtAnyWriteLosesNothingAcknowledged$", counted: `proved (\d+) crash`,
+		name: "crash at the n-th write or sync", unit: "points", pkg: "./store/sqlite", run: "^TestCrashAtAnyWriteKeepsAcknowledged$", counted: `proved (\d+) crash`,
 		env: "HOLDFAST_CRASH_POINTS=12", longEnv: "HOLDFAST_CRASH_POINTS=300", asked: 300, bug: undoneBatch,
 	},
 	{
-		name: "power cut under the database", unit: "cuts", pkg: "./store/sqlite", run: "^TestAPowerCutLosesNothingAcknowledged$", counted: `proved (\d+) power`,
+		name: "power cut under the database", unit: "cuts", pkg: "./store/sqlite", run: "^TestPowerCutKeepsAcknowledged$", counted: `proved (\d+) power`,
 		env: "HOLDFAST_POWER_CUTS=6", longEnv: "HOLDFAST_POWER_CUTS=50", asked: 1_000, onDisk: true,
 		bug: &bug{
 			says: `was acknowledged and is gone`,
@@ -48,7 +48,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "kill -9 of the queue", unit: "passes", pkg: "./store/bolt", run: "^TestAcknowledgedSurvivesKill$", asked: 100,
+		name: "kill -9 of the queue", unit: "passes", pkg: "./store/bolt", run: "^TestKillKeepsAcknowledged$", asked: 100,
 		bug: &bug{
 			says: `was attempted: got \w+ with 0 attempts`,
 			lines: []planted.Bug{

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestQueueKeepsEveryPromise(t *testing.T) {
+func TestQueue(t *testing.T) {
 	t.Parallel()
 	storetest.RunQueue(t, func(t testing.TB, dir string) store.Queue {
 		return bolt.WithoutSync(open(t, bolt.Options{Path: filepath.Join(dir, "queue.bolt")}))
@@ -74,7 +74,7 @@ func webhook(id string, due time.Time) store.Operation {
 
 var nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
-func TestTheFileIsPrivate(t *testing.T) {
+func TestFileIsOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	mode := func(want os.FileMode) {
 		t.Helper()
@@ -93,7 +93,7 @@ func TestTheFileIsPrivate(t *testing.T) {
 	mode(0o600)
 }
 
-func TestOpenSaysWhoHasTheFile(t *testing.T) {
+func TestOpenNamesLockHolder(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	open(t, bolt.Options{Path: path})
 	for name, check := range map[string]func(context.Context, string) error{"unchecked": nil, "checked": bolt.Check} {
@@ -106,7 +106,7 @@ func TestOpenSaysWhoHasTheFile(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesWhatItCannotMend(t *testing.T) {
+func TestOpenRefusesUnrepairableFile(t *testing.T) {
 	dir := t.TempDir()
 	newer := filepath.Join(dir, "newer.bolt")
 	db, err := bbolt.Open(newer, 0o600, nil)
@@ -140,7 +140,7 @@ func TestOpenRefusesWhatItCannotMend(t *testing.T) {
 	}
 }
 
-func TestRebuiltOnlyWhenItBeganEmpty(t *testing.T) {
+func TestRebuildNeedsEmptyStart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	for _, want := range []bool{true, false, false} {
 		q := open(t, bolt.Options{Path: path, Check: bolt.Check})
@@ -159,7 +159,7 @@ func TestRebuiltOnlyWhenItBeganEmpty(t *testing.T) {
 	}
 }
 
-func TestWriteToCopiesAQueueInUse(t *testing.T) {
+func TestWriteToCopiesLiveQueue(t *testing.T) {
 	dir := t.TempDir()
 	q := open(t, bolt.Options{Path: filepath.Join(dir, "queue.bolt")})
 	for i := range 300 {
@@ -204,7 +204,7 @@ func TestWriteToCopiesAQueueInUse(t *testing.T) {
 }
 
 // The whole queue, file and all, lives in virtual time: an hour of retries takes no time at all.
-func TestVirtualTime(t *testing.T) {
+func TestQueueRunsInBubble(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	synctest.Test(t, func(t *testing.T) {
 		q := open(t, bolt.Options{Path: path})
@@ -235,8 +235,8 @@ func TestVirtualTime(t *testing.T) {
 	})
 }
 
-// TestAnOlderFileIsCountedByKind: the counts by kind of a file from before there were any are made when it is opened.
-func TestAnOlderFileIsCountedByKind(t *testing.T) {
+// TestOlderFileIsCountedByKind opens a file from before the counts by kind, and checks that Open makes them.
+func TestOlderFileIsCountedByKind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := open(t, bolt.Options{Path: path})
 	add(t, q, webhook("op-1", nine))

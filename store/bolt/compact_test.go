@@ -42,8 +42,8 @@ func sizeOf(t *testing.T, path string) int64 {
 	return info.Size()
 }
 
-// TestPruneMakesALargeFileSmaller: while others read and write, without losing a word of theirs.
-func TestPruneMakesALargeFileSmaller(t *testing.T) {
+// TestPruneShrinksLargeFile prunes while others read and write, and loses none of their writes.
+func TestPruneShrinksLargeFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := bolt.WithoutSync(open(t, bolt.Options{Path: path}))
 	swell(t, q, 12_000)
@@ -96,8 +96,8 @@ func TestPruneMakesALargeFileSmaller(t *testing.T) {
 	}
 }
 
-// TestOpenMakesAFileSmaller that an earlier program left, and removes what a crash in the middle of that left.
-func TestOpenMakesAFileSmaller(t *testing.T) {
+// TestOpenShrinksFile opens a file of an earlier program, and removes the remains of a crash during the compaction.
+func TestOpenShrinksFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := bolt.WithoutSync(open(t, bolt.Options{Path: path}))
 	swell(t, q, 4_000)

@@ -75,7 +75,7 @@ func child(t *testing.T, program, path string) (*exec.Cmd, *bufio.Scanner) {
 }
 
 // What was acknowledged is there after kill -9, and the file is sound.
-func TestAcknowledgedSurvivesKill(t *testing.T) {
+func TestKillKeepsAcknowledged(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	added, attempted, completed := map[string]bool{}, map[string]bool{}, map[string]bool{}
@@ -186,7 +186,7 @@ func fillTheDisk(path string) {
 }
 
 // A full disk refuses writes, keeps reading, and is forgotten when there is room again.
-func TestAFullDiskRefusesAndRecovers(t *testing.T) {
+func TestFullDiskRefusesThenRecovers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	cmd, lines := child(t, "fill-the-disk", path)
 	said := ""

@@ -90,7 +90,7 @@ func freeRoot(sound []byte, page int) []byte {
 }
 
 // Whatever happens to the bytes, the process lives, and either nothing was lost or the file was moved aside.
-func TestDamageIsNeverSilentAndNeverFatal(t *testing.T) {
+func TestDamageIsReportedNotFatal(t *testing.T) {
 	t.Parallel()
 	sound := lived(t)
 	page := os.Getpagesize()
@@ -176,7 +176,7 @@ func TestDamageIsNeverSilentAndNeverFatal(t *testing.T) {
 	}
 }
 
-func TestAFileMovedAsideIsNamedAndReported(t *testing.T) {
+func TestMovedFileIsReported(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "queue.bolt")
 	var log bytes.Buffer
@@ -207,7 +207,7 @@ func TestAFileMovedAsideIsNamedAndReported(t *testing.T) {
 }
 
 // A child that hangs is killed and the file counts as damaged; a caller who gives up proves nothing about the file.
-func TestACheckThatHangsIsEnded(t *testing.T) {
+func TestHungCheckTimesOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	if err := syscall.Mkfifo(path, 0o600); err != nil { // opening it waits for a writer that never comes
@@ -224,7 +224,7 @@ func TestACheckThatHangsIsEnded(t *testing.T) {
 }
 
 // What cannot be read is not damaged, and is not moved.
-func TestAnUnreadableFileIsNotDamaged(t *testing.T) {
+func TestUnreadableFileIsNotDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none")
 	err := bolt.Check(t.Context(), path)
 	if err == nil || errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), "could not be checked") || strings.Count(err.Error(), "queue: ") != 1 {
@@ -232,7 +232,7 @@ func TestAnUnreadableFileIsNotDamaged(t *testing.T) {
 	}
 }
 
-func TestASoundFilePassesTheCheck(t *testing.T) {
+func TestSoundFilePassesCheck(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	if err := os.WriteFile(path, lived(t), 0o600); err != nil {
 		t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 )
 
 // After Erase nothing that was erased, deleted or replaced before it can be found in the bytes of the file.
-func TestErasedIsGoneFromTheFile(t *testing.T) {
+func TestEraseClearsFile(t *testing.T) {
 	q := WithoutSync(queueIn(t, Options{}))
 	found := func(canary string) int {
 		t.Helper()
@@ -83,7 +83,7 @@ func TestErasedIsGoneFromTheFile(t *testing.T) {
 }
 
 // Erasing over and over does not make the file grow.
-func TestErasingDoesNotGrowTheFile(t *testing.T) {
+func TestEraseKeepsFileSize(t *testing.T) {
 	q := WithoutSync(queueIn(t, Options{}))
 	pages := func() (n int64) {
 		_ = q.db.View(func(tx *bbolt.Tx) error { n = tx.Size() / int64(q.db.Info().PageSize); return nil })
@@ -106,7 +106,7 @@ func TestErasingDoesNotGrowTheFile(t *testing.T) {
 }
 
 // A transaction that still reads old pages is waited for; if it does not end, Erase says what is left to do.
-func TestEraseWaitsForCopiesBeingMade(t *testing.T) {
+func TestEraseWaitsForCopies(t *testing.T) {
 	q := queueIn(t, Options{})
 	op := email("op-1")
 	op.Payload = []byte(`"canary"`)

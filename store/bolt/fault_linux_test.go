@@ -14,7 +14,7 @@ import (
 
 // After a write that failed for any reason but room, what the disk holds is not known: no further write is taken, Ping
 // says so, reading goes on, and the next Open finds what was acknowledged.
-func TestAFailedWriteIsTheLast(t *testing.T) {
+func TestFailedWriteStopsWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q, err := Open(t.Context(), Options{Path: path})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // bbolt's own check is content with both of these, and the next write spoils the file.
-func TestPagesAreWhatTheySay(t *testing.T) {
+func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 	q := WithoutSync(queueIn(t, Options{}))
 	for i := range 200 {
 		op := email(fmt.Sprintf("op-%03d", i))

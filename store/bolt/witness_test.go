@@ -7,8 +7,8 @@ import (
 	"holdfast/store/bolt"
 )
 
-// TestWitnessIsKept across a restart, and is nothing in a new file.
-func TestWitnessIsKept(t *testing.T) {
+// TestMarkerSurvivesReopen also checks that a new file has no marker.
+func TestMarkerSurvivesReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := open(t, bolt.Options{Path: path})
 	if got, err := q.Witness(t.Context()); err != nil || got != (bolt.Witness{}) {

@@ -54,7 +54,7 @@ func hold(t *testing.T, q *Queue) (let func()) {
 
 // A request that fails after it has written leaves nothing of itself, and its neighbours in the batch are as if it had
 // never been there.
-func TestAFailureHalfWayHarmsNoNeighbour(t *testing.T) {
+func TestFailedWriteSparesItsBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
 		let := hold(t, q)
@@ -99,7 +99,7 @@ func TestAFailureHalfWayHarmsNoNeighbour(t *testing.T) {
 }
 
 // What waits is bounded, and who is refused learns it at once.
-func TestAFullQueueRefuses(t *testing.T) {
+func TestFullQueueRefusesWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{Waiting: 3})
 		let := hold(t, q)
@@ -124,7 +124,7 @@ func TestAFullQueueRefuses(t *testing.T) {
 }
 
 // ctx ends the wait for a turn; once a write has begun its caller gets the outcome.
-func TestGivingUpEndsTheWaitForATurnOnly(t *testing.T) {
+func TestCancelEndsOnlyTheWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
 		if err := q.Add(t.Context(), email("op-1")); err != nil {
@@ -167,7 +167,7 @@ func TestGivingUpEndsTheWaitForATurnOnly(t *testing.T) {
 }
 
 // What was accepted before Close is written, and what comes after is told so.
-func TestCloseWaitsForWhatWasAccepted(t *testing.T) {
+func TestCloseWaitsForAcceptedWrites(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
 		let := hold(t, q)
@@ -195,7 +195,7 @@ func TestCloseWaitsForWhatWasAccepted(t *testing.T) {
 }
 
 // One fsync serves everybody who waits: a batch is one transaction.
-func TestABatchIsOneTransaction(t *testing.T) {
+func TestBatchIsOneTransaction(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{})
 		let := hold(t, q)
@@ -229,7 +229,7 @@ func TestABatchIsOneTransaction(t *testing.T) {
 }
 
 // Virtual time stands still between two calls, which real time only seldom does.
-func TestRemovedTwiceInOneMillisecond(t *testing.T) {
+func TestRemoveTwiceInOneMillisecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := queueIn(t, Options{}) // whose file is checked at the end
 		for range 2 {
@@ -264,7 +264,7 @@ func lastTransaction(t *testing.T, q *Queue) int {
 }
 
 // Every single flipped bit of a record is noticed.
-func TestASealBreaksWithAnyBit(t *testing.T) {
+func TestSealDetectsEveryBitFlip(t *testing.T) {
 	op := email("op-1")
 	op.Payload = []byte(`{"patientGUID":"6fd9f4a2-0000-4000-8000-000000000001"}`)
 	sealed, err := stored{Operation: op}.encode()

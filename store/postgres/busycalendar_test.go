@@ -11,7 +11,7 @@ import (
 )
 
 // A whole calendar takes the place of another with a statement for what goes and one for what comes: everybody who writes waits meanwhile.
-func TestACalendarIsReplacedAtOnce(t *testing.T) {
+func TestBusyBlocksTakeTwoStatements(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: database(t)})
 	t.Cleanup(func() { _ = s.Close() })

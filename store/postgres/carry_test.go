@@ -33,8 +33,8 @@ func TestEveryTableIsCarried(t *testing.T) {
 	}
 }
 
-// TestADatabaseThatWasLeftIsRefused by every node, which is told where the clinic went; and is let in again when somebody says so.
-func TestADatabaseThatWasLeftIsRefused(t *testing.T) {
+// TestOpenRefusesMovedDatabase reads the clinic's new place from the error. Removing the row from meta opens it again.
+func TestOpenRefusesMovedDatabase(t *testing.T) {
 	t.Parallel()
 	url := database(t)
 	if err := mustOpen(t, Options{URL: url}).Close(); err != nil {
@@ -62,8 +62,8 @@ func TestADatabaseThatWasLeftIsRefused(t *testing.T) {
 	}
 }
 
-// TestAQueueThatBeganEmptySaysSo: what the outbox says was attempted is then looked up before it is repeated.
-func TestAQueueThatBeganEmptySaysSo(t *testing.T) {
+// TestQueueReportsEmptyStart checks that an attempted operation of the outbox is then looked up before it is repeated.
+func TestQueueReportsEmptyStart(t *testing.T) {
 	t.Parallel()
 	url := database(t)
 	first := mustOpenQueue(t, QueueOptions{URL: url})
@@ -77,9 +77,9 @@ func TestAQueueThatBeganEmptySaysSo(t *testing.T) {
 	}
 }
 
-// TestTargetIsRefusedUntilItIsWhole: a move that is killed after it has made the schema, and before it has written anything, leaves a
+// TestOpenRefusesUnfinishedTarget: a move that is killed after it has made the schema, and before it has written anything, leaves a
 // database that no server opens as a new clinic. The next move goes on there.
-func TestTargetIsRefusedUntilItIsWhole(t *testing.T) {
+func TestOpenRefusesUnfinishedTarget(t *testing.T) {
 	t.Parallel()
 	source, url := database(t), database(t)
 	if err := mustOpen(t, Options{URL: source}).Close(); err != nil {

@@ -25,7 +25,7 @@ func onItsOwn(url string, fn func(context.Context, *conn) error) error {
 	return at.with(context.Background(), fn)
 }
 
-func TestCheckFindsATamperedAuditChain(t *testing.T) {
+func TestCheckFindsTamperedAuditChain(t *testing.T) {
 	t.Parallel()
 	storetest.Tamper(t, func(t *testing.T) (store.Store, func(string) error) {
 		url := database(t)
@@ -35,8 +35,8 @@ func TestCheckFindsATamperedAuditChain(t *testing.T) {
 	})
 }
 
-// TestMigrationChainsWhatIsThere: entries of the schema before are links afterwards, in the order in which they were written.
-func TestMigrationChainsWhatIsThere(t *testing.T) {
+// TestMigrationChainsExistingEntries: entries of the schema before are links afterwards, in the order in which they were written.
+func TestMigrationChainsExistingEntries(t *testing.T) {
 	t.Parallel()
 	url := database(t)
 	files := fstest.MapFS{}

@@ -9,9 +9,9 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// TestACrashOfTheServerLosesNothingAcknowledged: PostgreSQL dies and comes back while two nodes book. Who was answered has the
+// TestServerCrashKeepsAcknowledged: PostgreSQL dies and comes back while two nodes book. Who was answered has the
 // appointment, once; who was told that nothing was written has none and books again; and no hand is needed.
-func TestACrashOfTheServerLosesNothingAcknowledged(t *testing.T) {
+func TestServerCrashKeepsAcknowledged(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {
 		t.Skip("SKIPPED:", absent)
@@ -43,9 +43,9 @@ func TestACrashOfTheServerLosesNothingAcknowledged(t *testing.T) {
 	c.end(t) // before the server goes
 }
 
-// TestAfterACrashATransactionsNumberIsAnothers: what was not written yet when the server died has no number any more, and the next
-// transaction that has it says nothing about the first.
-func TestAfterACrashATransactionsNumberIsAnothers(t *testing.T) {
+// TestCrashReusesTransactionNumbers checks that a transaction that was not written before a crash has lost its number. The
+// next transaction with that number says nothing about the first.
+func TestCrashReusesTransactionNumbers(t *testing.T) {
 	t.Parallel()
 	if cluster == nil {
 		t.Skip("SKIPPED:", absent)

@@ -162,9 +162,9 @@ func has(t *testing.T, s *Store, id string) bool {
 	return err == nil
 }
 
-// TestALostAnswerToACommitIsAskedFor: the connection breaks between the COMMIT and its answer. The caller is told the truth,
-// and the follower has the change, once, before the caller is answered.
-func TestALostAnswerToACommitIsAskedFor(t *testing.T) {
+// TestLostCommitAnswerIsResolved breaks the connection between the COMMIT and its answer. The caller gets the true
+// outcome, and the follower has the change, once, before the caller gets its answer.
+func TestLostCommitAnswerIsResolved(t *testing.T) {
 	t.Parallel()
 	s, l := faulty(t)
 	var heard journal
@@ -186,8 +186,8 @@ func TestALostAnswerToACommitIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestACommitThatNeverArrivedIsUndone, be the server told of the cut or not.
-func TestACommitThatNeverArrivedIsUndone(t *testing.T) {
+// TestLostCommitIsRolledBack cuts the connection on one side and on both.
+func TestLostCommitIsRolledBack(t *testing.T) {
 	t.Parallel()
 	for name, halfOpen := range map[string]bool{"cut on both sides": false, "cut on one side": true} {
 		t.Run(name, func(t *testing.T) {
@@ -212,8 +212,8 @@ func TestACommitThatNeverArrivedIsUndone(t *testing.T) {
 	}
 }
 
-// TestAnOutcomeNobodyCanTellIsCalledUnknown, and what was committed is there when the server can be asked again.
-func TestAnOutcomeNobodyCanTellIsCalledUnknown(t *testing.T) {
+// TestUnresolvedCommitIsUnknown also finds the committed rows when the server is reachable again.
+func TestUnresolvedCommitIsUnknown(t *testing.T) {
 	t.Parallel()
 	s, l := faulty(t)
 	var heard journal
@@ -245,8 +245,8 @@ func TestAnOutcomeNobodyCanTellIsCalledUnknown(t *testing.T) {
 	}
 }
 
-// TestAServerThatWasStartedAgainRefusesNobody: connections that were cut while nobody used them are made anew.
-func TestAServerThatWasStartedAgainRefusesNobody(t *testing.T) {
+// TestWritesSurviveServerRestart breaks idle connections, which the pool replaces.
+func TestWritesSurviveServerRestart(t *testing.T) {
 	t.Parallel()
 	s, l := faulty(t)
 	for i := range 3 {
@@ -257,8 +257,8 @@ func TestAServerThatWasStartedAgainRefusesNobody(t *testing.T) {
 	}
 }
 
-// TestASilentServerIsNotWaitedForLong: every call has a deadline, and when the server speaks again all is well.
-func TestASilentServerIsNotWaitedForLong(t *testing.T) {
+// TestSilentServerTimesOut checks that every call has a deadline, and that calls work when the server answers again.
+func TestSilentServerTimesOut(t *testing.T) {
 	t.Parallel()
 	s, l := faulty(t)
 	ice := make(chan struct{})
@@ -292,9 +292,9 @@ func TestASilentServerIsNotWaitedForLong(t *testing.T) {
 	}
 }
 
-// TestANodeThatHangsLetsGoOfTheLock: whoever is frozen or killed in the middle of a batch keeps the others waiting for Options.Timeout
-// at most, which is five seconds where nobody says otherwise, and is not heard of again.
-func TestANodeThatHangsLetsGoOfTheLock(t *testing.T) {
+// TestHungNodeLosesLock freezes or kills a node in the middle of a batch. The other nodes wait for Options.Timeout at
+// most (5 s by default), and the batch is rolled back.
+func TestHungNodeLosesLock(t *testing.T) {
 	t.Parallel()
 	const timeout = time.Second
 	for name, strike := range map[string]func(*conn){

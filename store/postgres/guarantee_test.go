@@ -33,9 +33,9 @@ const foreignInsert = `
 	VALUES ($1, 'checkup', $2, '', 0, false, '', 'confirmed', 'expected', $3::bigint, $4::bigint, $3::bigint - $5::bigint, $4::bigint + $5::bigint,
 		'', '', '', '', '', '', 'api', 'none', '', '', 0, 0, 0, '', 1)`
 
-// TestTheGuaranteeNeedsNoLockOfOurs: programs that know nothing of the one order write past it, each on a connection of its
+// TestGuaranteeHoldsWithoutOrderLock: programs that know nothing of the one order write past it, each on a connection of its
 // own and many at once, with buffers. None of them is double-booked, and none of them is let in beside a node's own bookings.
-func TestTheGuaranteeNeedsNoLockOfOurs(t *testing.T) {
+func TestGuaranteeHoldsWithoutOrderLock(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	var wg sync.WaitGroup
@@ -75,8 +75,9 @@ func TestTheGuaranteeNeedsNoLockOfOurs(t *testing.T) {
 	// What is double-booked is found by Check, when the test ends.
 }
 
-// TestRivalsWaitForEachOther: a booking that only its buffer sets against one that is not committed yet waits for its fate.
-func TestRivalsWaitForEachOther(t *testing.T) {
+// TestConcurrentInsertsWait inserts a booking that overlaps an uncommitted one only by its buffer. It waits for the outcome of
+// the first.
+func TestConcurrentInsertsWait(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	for fate, want := range map[string]error{`COMMIT`: store.ErrSlotTaken, `ROLLBACK`: nil} {
@@ -112,8 +113,8 @@ func TestRivalsWaitForEachOther(t *testing.T) {
 	}
 }
 
-// TestAnOlderMomentIsRefused: under REPEATABLE READ the trigger would look for overlaps in the past.
-func TestAnOlderMomentIsRefused(t *testing.T) {
+// TestOlderSnapshotIsRefused: under REPEATABLE READ the trigger would look for overlaps in the past.
+func TestOlderSnapshotIsRefused(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	for _, level := range []string{"REPEATABLE READ", "SERIALIZABLE"} {
@@ -128,8 +129,8 @@ func TestAnOlderMomentIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheExclusionConstraintIsANetOfItsOwn: with the trigger switched off, bare slots still do not overlap.
-func TestTheExclusionConstraintIsANetOfItsOwn(t *testing.T) {
+// TestExclusionConstraintRefusesOverlap: with the trigger switched off, bare slots still do not overlap.
+func TestExclusionConstraintRefusesOverlap(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: database(t)})
 	defer s.Close()
@@ -145,8 +146,8 @@ func TestTheExclusionConstraintIsANetOfItsOwn(t *testing.T) {
 	}
 }
 
-// TestAWeakenedSchemaIsRefused, by Open and by Check.
-func TestAWeakenedSchemaIsRefused(t *testing.T) {
+// TestOpenRefusesWeakenedSchema checks Open and Check.
+func TestOpenRefusesWeakenedSchema(t *testing.T) {
 	t.Parallel()
 	for name, weaken := range map[string]string{
 		"no index":                   `DROP INDEX idx_no_double_book`,
@@ -180,8 +181,8 @@ func TestAWeakenedSchemaIsRefused(t *testing.T) {
 	}
 }
 
-// TestCheckFindsADoubleBooking that got in while nothing guarded the table.
-func TestCheckFindsADoubleBooking(t *testing.T) {
+// TestCheckFindsDoubleBooking inserts the rows while nothing guards the table.
+func TestCheckFindsDoubleBooking(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Options{URL: database(t)})
 	defer s.Close()
@@ -201,8 +202,8 @@ func TestCheckFindsADoubleBooking(t *testing.T) {
 	}
 }
 
-// TestABackupMakesTheDatabaseAnew in an empty one, with psql, and the clinic goes on there.
-func TestABackupMakesTheDatabaseAnew(t *testing.T) {
+// TestBackupRestoresDatabase restores into an empty database with psql, and books there.
+func TestBackupRestoresDatabase(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	mustWrite(t, s, func(tx store.Tx) error {
@@ -252,8 +253,8 @@ func TestABackupMakesTheDatabaseAnew(t *testing.T) {
 	}
 }
 
-// TestEveryTableIsInABackup, or is the queue's, or is made from the appointments.
-func TestEveryTableIsInABackup(t *testing.T) {
+// TestBackupHasEveryTable leaves out the queue's tables and those that are computed from the appointments.
+func TestBackupHasEveryTable(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	all, err := list(t.Context(), s.reads, (*row).Text, `SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'`)
@@ -271,8 +272,8 @@ func TestEveryTableIsInABackup(t *testing.T) {
 	}
 }
 
-// TestAWriteThatWaitedIsRefusedAlone: what goes out late is refused late, and then the whole request is, and nobody else.
-func TestAWriteThatWaitedIsRefusedAlone(t *testing.T) {
+// TestDeferredRefusalFailsOneWrite sends a statement late. The server refuses it late, and only its own request fails.
+func TestDeferredRefusalFailsOneWrite(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	op := store.Operation{ID: "op-1", Kind: store.Email, Status: store.OperationPending}

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestAStoreMeasuresItself: every write and commit is counted, and how large the database is, without asking it.
-func TestAStoreMeasuresItself(t *testing.T) {
+// TestStoreReportsMeasurements: every write and commit is counted, and how large the database is, without asking it.
+func TestStoreReportsMeasurements(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	before := s.Measurements()

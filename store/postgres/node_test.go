@@ -36,8 +36,8 @@ func (p *pair) Write(ctx context.Context, fn func(store.Tx) error) error {
 
 func (p *pair) Close() error { return errors.Join(p.second.Close(), p.Store.Close()) }
 
-// TestTwoNodesKeepEveryPromise: all that one store promises, the racing tests above all, is promised by two on one database.
-func TestTwoNodesKeepEveryPromise(t *testing.T) {
+// TestTwoNodesPassStoreSuite: all that one store promises, the racing tests above all, is promised by two on one database.
+func TestTwoNodesPassStoreSuite(t *testing.T) {
 	t.Parallel()
 	var all databases
 	storetest.Run(t, storetest.Harness{Open: func(t testing.TB, dir string) store.Store {
@@ -131,8 +131,9 @@ func await(t testing.TB, s *Store, number int64) {
 	}
 }
 
-// TestEveryNodeFollowsOneOrder: whoever commits, every node is told everything, once, in one order and with the same numbers.
-func TestEveryNodeFollowsOneOrder(t *testing.T) {
+// TestNodesFollowOneOrder writes from several nodes. Every node receives every change, once, in one order and with the
+// same numbers.
+func TestNodesFollowOneOrder(t *testing.T) {
 	t.Parallel()
 	all := nodes(t, 3, Options{})
 	var heard [3]journal
@@ -178,9 +179,9 @@ func TestEveryNodeFollowsOneOrder(t *testing.T) {
 	}
 }
 
-// TestAWriteBringsWhatWasCommittedBefore: nobody is told of a node's own change before the ones that other nodes committed
-// before it, however late the bell is.
-func TestAWriteBringsWhatWasCommittedBefore(t *testing.T) {
+// TestWriteDeliversEarlierChanges checks that a node receives the earlier changes of other nodes before its own, however late
+// the notification is.
+func TestWriteDeliversEarlierChanges(t *testing.T) {
 	t.Parallel()
 	all := nodes(t, 2, Options{})
 	all[1].stop()
@@ -200,8 +201,8 @@ func TestAWriteBringsWhatWasCommittedBefore(t *testing.T) {
 	}
 }
 
-// TestAChangeIsHeardWithoutABell: a bell that was lost costs a second, never the change.
-func TestAChangeIsHeardWithoutABell(t *testing.T) {
+// TestChangeArrivesWithoutNotify checks that a lost notification delays a change by a second, and never loses it.
+func TestChangeArrivesWithoutNotify(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
 	err := s.server.with(t.Context(), func(ctx context.Context, c *conn) error {
@@ -214,9 +215,9 @@ func TestAChangeIsHeardWithoutABell(t *testing.T) {
 	await(t, s, s.LastChange()+1)
 }
 
-// TestWhatANodeMissedIsTold: who begins to follow long after is told from the database; who begins after what is kept is told
-// to read everything anew, and a process that missed more than is kept is told to start again.
-func TestWhatANodeMissedIsTold(t *testing.T) {
+// TestNodeReceivesMissedChanges starts to follow late. The node reads the changes that it missed from the database. If some of
+// them are deleted, it must read everything again, and a process that missed them must restart.
+func TestNodeReceivesMissedChanges(t *testing.T) {
 	t.Parallel()
 	url := database(t)
 	lost := make(chan error, 1)
@@ -273,8 +274,8 @@ func TestWhatANodeMissedIsTold(t *testing.T) {
 	}
 }
 
-// TestNodesThatHoldInDifferentPlacesRefuseEachOther, and those that hold in the same one do not.
-func TestNodesThatHoldInDifferentPlacesRefuseEachOther(t *testing.T) {
+// TestNodesRefuseOtherLiveState also opens two nodes with the same live state.
+func TestNodesRefuseOtherLiveState(t *testing.T) {
 	t.Parallel()
 	here := Options{URL: database(t), Live: "postgres", Timeout: time.Second}
 	there := here
@@ -295,8 +296,8 @@ func TestNodesThatHoldInDifferentPlacesRefuseEachOther(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsToBeAloneRefusesAnother, for as long as it lives, and is told when it has lost its place.
-func TestANodeThatIsToBeAloneRefusesAnother(t *testing.T) {
+// TestLoneNodeRefusesAnother until it stops. OnFatal notifies it if it has lost its place.
+func TestLoneNodeRefusesAnother(t *testing.T) {
 	t.Parallel()
 	url := database(t)
 	lost := make(chan error, 1)

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestNodesKnowWhoWasThereBefore them, and agree on what they sign with.
-func TestNodesKnowWhoWasThereBefore(t *testing.T) {
+// TestNodesReportOthers also checks that all nodes agree on their signing key.
+func TestNodesReportOthers(t *testing.T) {
 	o := Options{URL: database(t), Live: "postgres", Timeout: 2 * time.Second}
 	want := func(what string, s *Store, others, before bool) {
 		t.Helper()

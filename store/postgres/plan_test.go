@@ -8,10 +8,10 @@ import (
 	"holdfast/store"
 )
 
-// TestTheGuaranteeLooksIntoItsIndex: the search of the trigger reads the one range of idx_no_double_book, in a table that is new
+// TestGuaranteeUsesItsIndex: the search of the trigger reads the one range of idx_no_double_book, in a table that is new
 // and that nobody has analyzed as in one that is full. A plan that reads every appointment would be kept for as long as the
 // writer's connection lives.
-func TestTheGuaranteeLooksIntoItsIndex(t *testing.T) {
+func TestGuaranteeUsesItsIndex(t *testing.T) {
 	t.Parallel()
 	known, err := store.ReadMigrations(migrations)
 	if err != nil {

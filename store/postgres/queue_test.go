@@ -31,7 +31,7 @@ func mustOpenQueue(t testing.TB, o QueueOptions) *Queue {
 	return q
 }
 
-func TestQueueKeepsEveryPromise(t *testing.T) {
+func TestQueue(t *testing.T) {
 	t.Parallel()
 	var all databases
 	storetest.RunQueue(t, func(t testing.TB, dir string) store.Queue {
@@ -83,8 +83,8 @@ func waitFor(t *testing.T, q *Queue) store.Operation {
 	}
 }
 
-// TestTwoNodesTakeEachOperationOnce.
-func TestTwoNodesTakeEachOperationOnce(t *testing.T) {
+// TestTwoNodesTakeOperationOnce takes from one queue on two nodes.
+func TestTwoNodesTakeOperationOnce(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{})
 	var ops []store.Operation
@@ -120,9 +120,9 @@ func TestTwoNodesTakeEachOperationOnce(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsGoneLosesItsOperations to another, their outcome unknown, and has nothing more to say about them when it
-// comes back.
-func TestANodeThatIsGoneLosesItsOperations(t *testing.T) {
+// TestDeadNodeLosesItsOperations checks that another node takes the operations of a dead node over, with an unknown outcome. The
+// dead node cannot finish them when it comes back.
+func TestDeadNodeLosesItsOperations(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{Lease: 300 * time.Millisecond})
 	gone, other := all[0], all[1]
@@ -155,8 +155,8 @@ func TestANodeThatIsGoneLosesItsOperations(t *testing.T) {
 	}
 }
 
-// TestAnAttemptThatLastsKeepsItsLease, and a node that starts meanwhile leaves it alone.
-func TestAnAttemptThatLastsKeepsItsLease(t *testing.T) {
+// TestLongAttemptKeepsLease starts another node during the attempt, which does not take the operation.
+func TestLongAttemptKeepsLease(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{Lease: 9 * time.Second})
 	mustAdd(t, all[0], webhook("op-1"))
@@ -186,8 +186,8 @@ func TestAnAttemptThatLastsKeepsItsLease(t *testing.T) {
 	}
 }
 
-// TestCloseLetsGo: what a node held when it was stopped is another's as soon as that one recovers, however long the lease.
-func TestCloseLetsGo(t *testing.T) {
+// TestCloseReleasesOperations checks that another node can recover the operations of a stopped node at once, however long the lease.
+func TestCloseReleasesOperations(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{Lease: time.Hour})
 	mustAdd(t, all[0], webhook("op-1"))
@@ -200,8 +200,8 @@ func TestCloseLetsGo(t *testing.T) {
 	}
 }
 
-// TestWhoIsAloneWaitsForNoLease: what a node left that was killed is recovered at once by the only one there is.
-func TestWhoIsAloneWaitsForNoLease(t *testing.T) {
+// TestLoneNodeIgnoresLeases checks that the only node recovers the operations of a killed node at once.
+func TestLoneNodeIgnoresLeases(t *testing.T) {
 	t.Parallel()
 	url := database(t)
 	gone := mustOpenQueue(t, QueueOptions{URL: url, Lease: time.Hour})
@@ -252,9 +252,9 @@ func TestNodesShareAPacer(t *testing.T) {
 	}
 }
 
-// TestAWriteThatIsTakenOverSettlesFirst: what a node that is gone may have sent is left alone until it cannot be in flight, however
-// wrong the clock of that node was.
-func TestAWriteThatIsTakenOverSettlesFirst(t *testing.T) {
+// TestTakenOverWriteWaitsToSettle checks that a write that a dead node may have sent is not repeated while it can be in flight,
+// however wrong the clock of that node was.
+func TestTakenOverWriteWaitsToSettle(t *testing.T) {
 	t.Parallel()
 	t.Run("its clock was right", func(t *testing.T) { settlesFirst(t, 0) })
 	t.Run("its clock was two days behind", func(t *testing.T) { settlesFirst(t, -48*time.Hour) })
@@ -287,9 +287,9 @@ func settlesFirst(t *testing.T, off time.Duration) {
 	}
 }
 
-// TestALostAnswerIsNoLostOperation: what was taken by a call that was never answered comes back when its lease lapses, and a
+// TestLostAnswerKeepsOperation: what was taken by a call that was never answered comes back when its lease lapses, and a
 // change whose answer was lost is made once.
-func TestALostAnswerIsNoLostOperation(t *testing.T) {
+func TestLostAnswerKeepsOperation(t *testing.T) {
 	t.Parallel()
 	l, url := &line{}, database(t)
 	o := l.open(t, url)
@@ -342,7 +342,7 @@ func TestChangeRepeatsAfterLostAnswer(t *testing.T) {
 }
 
 // Two nodes that add the same operations in opposite orders, of several kinds, never wait for each other.
-func TestAddOfTheSameOperationsNeverDeadlocks(t *testing.T) {
+func TestConcurrentAddsNeverDeadlock(t *testing.T) {
 	t.Parallel()
 	all := queues(t, 2, QueueOptions{})
 	for round := range 20 {

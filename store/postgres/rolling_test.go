@@ -38,8 +38,9 @@ func upgraded(t *testing.T, o Options, oldestBeside int) error {
 	})
 }
 
-// TestANodeGoesOnUnderTheNextSchema that is open to it, and another may still start: each writes what verify finds to be right.
-func TestANodeGoesOnUnderTheNextSchema(t *testing.T) {
+// TestNodeRunsUnderNextSchema checks that a node runs, and another starts, under a later schema that is open to it. Verify
+// accepts what each of them writes.
+func TestNodeRunsUnderNextSchema(t *testing.T) {
 	o := Options{URL: database(t), Live: "postgres", Timeout: 2 * time.Second}
 	a := mustOpen(t, o)
 	defer a.Close()
@@ -79,9 +80,9 @@ func TestANodeGoesOnUnderTheNextSchema(t *testing.T) {
 	}
 }
 
-// TestAMigrationLetsTheNodesGoOn: behind a batch it waits for its turn in the one order, and behind a long question it does not make
-// all wait who ask after it.
-func TestAMigrationLetsTheNodesGoOn(t *testing.T) {
+// TestMigrationDoesNotBlockNodes migrates behind a batch, where it waits for its turn, and behind a long question, where it does
+// not make later questions wait.
+func TestMigrationDoesNotBlockNodes(t *testing.T) {
 	o := Options{URL: database(t), Live: "postgres"}
 	a := mustOpen(t, o)
 	defer a.Close()
@@ -134,8 +135,8 @@ func TestAMigrationLetsTheNodesGoOn(t *testing.T) {
 	}
 }
 
-// TestACommandForItselfAloneChangesNoSchema while a node serves that could bear the change.
-func TestACommandForItselfAloneChangesNoSchema(t *testing.T) {
+// TestLoneCommandKeepsSchema runs the command while a node serves, although that node could run under the next schema.
+func TestLoneCommandKeepsSchema(t *testing.T) {
 	o := Options{URL: database(t), Live: "postgres", Timeout: time.Second}
 	a := mustOpen(t, o)
 	defer a.Close()
@@ -158,8 +159,8 @@ func TestACommandForItselfAloneChangesNoSchema(t *testing.T) {
 	}
 }
 
-// TestAQueueTellsItsVersion too: a node of which only the queue's connections are left still writes.
-func TestAQueueTellsItsVersion(t *testing.T) {
+// TestQueueRecordsItsVersion checks that a node that has only the queue's connections left is still listed, because it writes.
+func TestQueueRecordsItsVersion(t *testing.T) {
 	o := Options{URL: database(t)}
 	q, err := OpenQueue(t.Context(), QueueOptions{URL: o.URL})
 	if err != nil {
@@ -184,8 +185,8 @@ func TestAQueueTellsItsVersion(t *testing.T) {
 	}
 }
 
-// TestAnUpgradeThatOldNodesCannotBearWaits until they have gone, and they do not come back.
-func TestAnUpgradeThatOldNodesCannotBearWaits(t *testing.T) {
+// TestBreakingUpgradeWaitsForOldNodes also checks that an old node cannot connect after the upgrade.
+func TestBreakingUpgradeWaitsForOldNodes(t *testing.T) {
 	lost := make(chan error, 1)
 	o := Options{URL: database(t), Live: "postgres", Timeout: 2 * time.Second, OnFatal: func(err error) { lost <- err }}
 	a := mustOpen(t, o)
@@ -234,8 +235,8 @@ func TestAnUpgradeThatOldNodesCannotBearWaits(t *testing.T) {
 	}
 }
 
-// TestWhatIsDueIsSaidAndNothingChanged: of an empty database everything, and it stays empty; of this program's own nothing.
-func TestWhatIsDueIsSaidAndNothingChanged(t *testing.T) {
+// TestPendingMigrationsAreReported: of an empty database everything, and it stays empty; of this program's own nothing.
+func TestPendingMigrationsAreReported(t *testing.T) {
 	t.Parallel()
 	o := Options{URL: database(t)}
 	for range 2 {

@@ -50,9 +50,9 @@ func opened(t *testing.T, o Options) *Store {
 	return s
 }
 
-// TestAFailoverLosesNothingAcknowledged: the server dies while two nodes book, and a standby that commits wait for is promoted. Who
-// was answered has the appointment, once; who was told that nothing was written has none; and no hand is lent to the nodes.
-func TestAFailoverLosesNothingAcknowledged(t *testing.T) {
+// TestFailoverKeepsAcknowledged kills the server while two nodes book, and promotes a synchronous standby. Acknowledged
+// appointments exist once, refused ones do not exist, and the nodes recover by themselves.
+func TestFailoverKeepsAcknowledged(t *testing.T) {
 	t.Parallel()
 	primary, standby, either := withStandby(t, true)
 	all := []*Store{opened(t, Options{URL: either, Timeout: 2 * time.Second}), opened(t, Options{URL: either, Timeout: 2 * time.Second})}
@@ -80,9 +80,9 @@ func TestAFailoverLosesNothingAcknowledged(t *testing.T) {
 	c.end(t)
 }
 
-// TestACommitThatTheStandbyHasNotIsNotAcknowledged: the server has committed and waits for its standby, the node waits no longer,
-// and asks. What it is told is true of the server only.
-func TestACommitThatTheStandbyHasNotIsNotAcknowledged(t *testing.T) {
+// TestCommitWaitsForStandby commits on a server that waits for its standby. The node stops waiting and asks for the outcome. The
+// answer is true of the server only, so the outcome stays unknown.
+func TestCommitWaitsForStandby(t *testing.T) {
 	t.Parallel()
 	_, standby, either := withStandby(t, true)
 	s := opened(t, Options{URL: either, Timeout: 1500 * time.Millisecond})
@@ -108,9 +108,9 @@ func TestACommitThatTheStandbyHasNotIsNotAcknowledged(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestAPromotedStandbyIsNotAskedForATransactionItNeverHad: a commit went down with its server, and the standby that serves now gives
+// TestPromotedStandbyIsNotAskedForOutcome: a commit went down with its server, and the standby that serves now gives
 // the number of its transaction to somebody else's.
-func TestAPromotedStandbyIsNotAskedForATransactionItNeverHad(t *testing.T) {
+func TestPromotedStandbyIsNotAskedForOutcome(t *testing.T) {
 	t.Parallel()
 	primary, standby, either := withStandby(t, true)
 	s := opened(t, Options{URL: either, Timeout: 4 * time.Second})
@@ -151,9 +151,9 @@ func TestAPromotedStandbyIsNotAskedForATransactionItNeverHad(t *testing.T) {
 	storetest.Verify(t, s)
 }
 
-// TestANodeThatKnowsMoreThanThePromotedStandbyStartsAgain: without a standby that commits wait for, the newest may be lost. A node
+// TestNodeAheadOfPromotedStandbyMustRestart: without a standby that commits wait for, the newest may be lost. A node
 // that has it in memory does not go on as if it were there.
-func TestANodeThatKnowsMoreThanThePromotedStandbyStartsAgain(t *testing.T) {
+func TestNodeAheadOfPromotedStandbyMustRestart(t *testing.T) {
 	t.Parallel()
 	primary, standby, either := withStandby(t, false)
 	fatal := make(chan error, 1)
@@ -201,8 +201,8 @@ func TestANodeThatKnowsMoreThanThePromotedStandbyStartsAgain(t *testing.T) {
 	}
 }
 
-// TestASilentHostLeavesTheOtherItsTime: of two hosts the first is there and says nothing, as a machine that was switched off.
-func TestASilentHostLeavesTheOtherItsTime(t *testing.T) {
+// TestSilentHostLeavesTimeForNext: of two hosts the first is there and says nothing, as a machine that was switched off.
+func TestSilentHostLeavesTimeForNext(t *testing.T) {
 	t.Parallel()
 	direct, err := url.Parse(database(t))
 	if err != nil {

@@ -49,8 +49,9 @@ func (x interrupted) Rows(ctx context.Context, table store.CarriedTable, columns
 	return x.Carrier.Rows(ctx, table, columns, each)
 }
 
-// TestWhatCannotBeReadIsNotCalledMissing: where the reading of a target breaks off, its rows are there, and the error says what went wrong.
-func TestWhatCannotBeReadIsNotCalledMissing(t *testing.T) {
+// TestUnreadableRowsAreNotMissing breaks off the reading of a target. The error names the failure, and does not report rows as
+// missing.
+func TestUnreadableRowsAreNotMissing(t *testing.T) {
 	open := func() *Carrier {
 		dir := t.TempDir()
 		c, err := OpenCarrier(t.Context(), filepath.Join(dir, "clinic.db"), dir, slog.New(slog.DiscardHandler))

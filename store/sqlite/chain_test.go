@@ -12,7 +12,7 @@ import (
 	"holdfast/store/storetest"
 )
 
-func TestCheckFindsATamperedAuditChain(t *testing.T) {
+func TestCheckFindsTamperedAuditChain(t *testing.T) {
 	storetest.Tamper(t, func(t *testing.T) (store.Store, func(string) error) {
 		path := filepath.Join(t.TempDir(), "holdfast.db")
 		s := mustOpen(t, path, migrations)
@@ -27,8 +27,8 @@ func TestCheckFindsATamperedAuditChain(t *testing.T) {
 	})
 }
 
-// TestMigrationChainsWhatIsThere: entries of the schema before, one of them blanked by an erasure then, are links afterwards.
-func TestMigrationChainsWhatIsThere(t *testing.T) {
+// TestMigrationChainsExistingEntries: entries of the schema before, one of them blanked by an erasure then, are links afterwards.
+func TestMigrationChainsExistingEntries(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	files := migrationFiles(t)
 	maps.DeleteFunc(files, func(name string, _ *fstest.MapFile) bool { return name >= "migrations/0009_audit_chain.sql" })

@@ -12,7 +12,7 @@ import (
 )
 
 // Either half of the guarantee stands without the other, as far as it goes.
-func TestEachHalfOfTheGuarantee(t *testing.T) {
+func TestIndexAndTriggerEachRefuseOverlap(t *testing.T) {
 	for name, test := range map[string]struct {
 		drop    string
 		minutes int
@@ -41,7 +41,7 @@ func TestEachHalfOfTheGuarantee(t *testing.T) {
 }
 
 // Each plants one violation behind the schema's back and looks for it in what Check says.
-func TestCheckFindsWhatIsWrong(t *testing.T) {
+func TestCheckReportsEveryViolation(t *testing.T) {
 	const another = `INSERT INTO appointments SELECT id || '-copy', appointment_type_id, specialist_id, client_id, seat, overbook,
 		overbook_reason, status, attendance, slot_start + 60000, slot_end, busy_start, busy_end, patient_name, patient_email, patient_phone,
 		patient_birth_date, notes, patient_search, source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
@@ -99,8 +99,8 @@ func TestCheckFindsWhatIsWrong(t *testing.T) {
 	}
 }
 
-// TestOpenRefusesAWeakenedSchema: bookings on it would not be guaranteed, and a trigger that was added would run in each.
-func TestOpenRefusesAWeakenedSchema(t *testing.T) {
+// TestOpenRefusesWeakenedSchema: bookings on it would not be guaranteed, and a trigger that was added would run in each.
+func TestOpenRefusesWeakenedSchema(t *testing.T) {
 	for name, test := range map[string]struct{ plant, want string }{
 		"a dropped trigger":  {"DROP TRIGGER appointments_guarantee_update;", "appointments_guarantee_update is missing"},
 		"a dropped index":    {"DROP INDEX idx_no_double_book;", "idx_no_double_book is missing"},

@@ -11,7 +11,7 @@ import (
 )
 
 // Commits never wait for a checkpoint, and still the log does not grow with the number of commits.
-func TestTheLogStaysShort(t *testing.T) {
+func TestCheckpointsKeepLogShort(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, checkpointPages: 20})
 	longest := int64(0)
@@ -38,8 +38,8 @@ func TestTheLogStaysShort(t *testing.T) {
 	}
 }
 
-// TestALargeLogIsCutBack: what one reader or one large change has made of the log does not stay on the disk.
-func TestALargeLogIsCutBack(t *testing.T) {
+// TestCheckpointTruncatesLargeLog: what one reader or one large change has made of the log does not stay on the disk.
+func TestCheckpointTruncatesLargeLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, checkpointPages: 20})
 	size := func() int64 {

@@ -11,9 +11,9 @@ import (
 	"holdfast/store"
 )
 
-// TestConnKeepsABoundedNumberOfStatements asks more different questions than a connection keeps, twice, so that some
+// TestConnBoundsPreparedStatements asks more different questions than a connection keeps, twice, so that some
 // are asked again after they were let go.
-func TestConnKeepsABoundedNumberOfStatements(t *testing.T) {
+func TestConnBoundsPreparedStatements(t *testing.T) {
 	b := newTestStore(t, Options{Readers: 1})
 	defer mustClose(t, b.Store)
 	for range 2 {
@@ -37,8 +37,8 @@ func TestConnKeepsABoundedNumberOfStatements(t *testing.T) {
 	}
 }
 
-// TestSessionsAreOneStatementHoweverManyStatuses: the text does not grow with the list.
-func TestSessionsAreOneStatementHoweverManyStatuses(t *testing.T) {
+// TestSessionsPreparesOneStatement checks that the text does not depend on the number of statuses.
+func TestSessionsPreparesOneStatement(t *testing.T) {
 	b := newTestStore(t, Options{Readers: 1})
 	defer mustClose(t, b.Store)
 	ask := func(statuses ...store.SessionStatus) {
@@ -64,9 +64,9 @@ func TestSessionsAreOneStatementHoweverManyStatuses(t *testing.T) {
 	}
 }
 
-// TestALimitCompilesNothingAnew asks the same question again and again. SQLite looks into a bare `LIMIT ?` for its plan, and compiles the
+// TestLimitReusesCompiledStatement asks the same question again and again. SQLite looks into a bare `LIMIT ?` for its plan, and compiles the
 // statement anew whenever one is given: that was four fifths of what a list cost.
-func TestALimitCompilesNothingAnew(t *testing.T) {
+func TestLimitReusesCompiledStatement(t *testing.T) {
 	b := newTestStore(t, Options{Readers: 1})
 	defer mustClose(t, b.Store)
 	for range 3 {

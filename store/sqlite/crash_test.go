@@ -83,7 +83,7 @@ func count(ctx context.Context, s *Store) (rows, last int64, err error) {
 }
 
 // Whatever moment the process is killed at, every acknowledged appointment is there and none overlap.
-func TestKillLosesNothingAcknowledged(t *testing.T) {
+func TestKillKeepsAcknowledged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	acknowledged := map[string]bool{}
 	for round := range 3 {

@@ -98,9 +98,9 @@ func allThere(t *testing.T, path string, acknowledged []string) map[string]bool 
 	return there
 }
 
-// TestACrashAtAnyWriteLosesNothingAcknowledged has strace kill the writing process in the n-th write, truncation or sync of one of its
+// TestCrashAtAnyWriteKeepsAcknowledged has strace kill the writing process in the n-th write, truncation or sync of one of its
 // threads, while the schema is made and in the full run of bookings.
-func TestACrashAtAnyWriteLosesNothingAcknowledged(t *testing.T) {
+func TestCrashAtAnyWriteKeepsAcknowledged(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {
 		t.Skip("needs strace")
@@ -136,9 +136,9 @@ func TestACrashAtAnyWriteLosesNothingAcknowledged(t *testing.T) {
 	t.Logf("proved %d crash points: %d acknowledged bookings were there", reached, bookings)
 }
 
-// TestAPowerCutLosesNothingAcknowledged writes on an ext4 of its own in a file, which then stops as if the power were cut: what was not
+// TestPowerCutKeepsAcknowledged writes on an ext4 of its own in a file, which then stops as if the power were cut: what was not
 // synced is gone. It needs root.
-func TestAPowerCutLosesNothingAcknowledged(t *testing.T) {
+func TestPowerCutKeepsAcknowledged(t *testing.T) {
 	dir, err := os.MkdirTemp("", "holdfast-power-*")
 	if err != nil {
 		t.Fatal(err)

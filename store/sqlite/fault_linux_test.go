@@ -56,7 +56,7 @@ func replace(t *testing.T, fd int, device string, mode int) (restore func()) {
 	}
 }
 
-func TestAnIOErrorStopsWritingForGood(t *testing.T) {
+func TestIOErrorStopsWriting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	var told []error
 	b := newTestStore(t, Options{Path: path, OnFatal: func(err error) { told = append(told, err) }})
@@ -88,7 +88,7 @@ func TestAnIOErrorStopsWritingForGood(t *testing.T) {
 	}
 }
 
-func TestNoSpaceLeftIsNotTheEnd(t *testing.T) {
+func TestWritesResumeAfterFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path, OnFatal: func(err error) { t.Errorf("OnFatal was told %v", err) }})
 	// Nothing must have to be read from the log, because /dev/full would answer zeros.

@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestTheStoreMeasuresItself: each Write counts once, refused ones too; a batch counts as one commit; the files have a size.
-func TestTheStoreMeasuresItself(t *testing.T) {
+// TestStoreReportsMeasurements: each Write counts once, refused ones too; a batch counts as one commit; the files have a size.
+func TestStoreReportsMeasurements(t *testing.T) {
 	s, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "holdfast.db")})
 	if err != nil {
 		t.Fatal(err)

@@ -131,7 +131,7 @@ func TestUpgradeWritesOneSnapshot(t *testing.T) {
 	}
 }
 
-func TestAFailingMigrationLeavesNothingBehind(t *testing.T) {
+func TestFailedMigrationIsRolledBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	mustClose(t, mustOpen(t, path, migrationFiles(t)))
 	wantRefusal(t, path, migrationFiles(t, addColumn+"\nCREATE TABLE clinic (x);"), migrationAfter(0), "nothing of it was kept")
@@ -139,13 +139,13 @@ func TestAFailingMigrationLeavesNothingBehind(t *testing.T) {
 	mustClose(t, mustOpen(t, path, migrationFiles(t, addColumn)))
 }
 
-func TestAnEditedMigrationIsRefused(t *testing.T) {
+func TestOpenRefusesEditedMigration(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	mustClose(t, mustOpen(t, path, migrationFiles(t, addColumn)))
 	wantRefusal(t, path, migrationFiles(t, addColumn+" -- a word more"), migrationAfter(0), "another form")
 }
 
-func TestBadlyNumberedMigrationsAreRefused(t *testing.T) {
+func TestOpenRefusesMisnumberedMigrations(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	files := migrationFiles(t)
 	files["migrations/"+migrationAfter(1)] = &fstest.MapFile{Data: []byte("SELECT 1;")}
@@ -156,7 +156,7 @@ func TestBadlyNumberedMigrationsAreRefused(t *testing.T) {
 }
 
 // The newest snapshot that the older program could open is named, not one that is newer still.
-func TestTheWayBack(t *testing.T) {
+func TestRefusalNamesSnapshotToRestore(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"before-0002-20260101T000000.000Z.db", "before-0003-20260102T000000.000Z.db",
 		"before-0003-20260103T000000.000Z.db", "before-0004-20260104T000000.000Z.db", "other.db"} {
@@ -172,8 +172,8 @@ func TestTheWayBack(t *testing.T) {
 	}
 }
 
-// TestAPartOfAClinicIsNotServed: a move into the file was interrupted.
-func TestAPartOfAClinicIsNotServed(t *testing.T) {
+// TestOpenRefusesPartialClinic opens a file into which a move was interrupted.
+func TestOpenRefusesPartialClinic(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	mustClose(t, mustOpen(t, path, migrations))

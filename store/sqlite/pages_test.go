@@ -109,8 +109,8 @@ func TestPagesFollowTheDatabase(t *testing.T) {
 	}
 }
 
-// TestPagesOfAShorterFile: the pages that are gone are gone from the copy.
-func TestPagesOfAShorterFile(t *testing.T) {
+// TestPagesFollowShrunkFile checks that pages that are deleted from the file are deleted from the copy.
+func TestPagesFollowShrunkFile(t *testing.T) {
 	s := opened(t)
 	other, err := openConn(s.dsn)
 	if err != nil {
@@ -138,8 +138,8 @@ func TestPagesOfAShorterFile(t *testing.T) {
 	}
 }
 
-// TestAPageFileRefusesWhatIsNoPage of the same database.
-func TestAPageFileRefusesWhatIsNoPage(t *testing.T) {
+// TestPageFileRefusesInvalidPage tries pages of other sizes and numbers.
+func TestPageFileRefusesInvalidPage(t *testing.T) {
 	file, err := CreatePageFile(filepath.Join(t.TempDir(), "copy.db"))
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,7 @@ import (
 
 // What Erase blanked cannot be found in the bytes on the disk either, while the server runs on: neither in the log
 // nor in what a page still holds of rows that were moved or replaced.
-func TestEraseLeavesNothingInTheFile(t *testing.T) {
+func TestEraseClearsFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	s, err := Open(t.Context(), Options{Path: path})
 	if err != nil {
@@ -92,7 +92,7 @@ func TestEraseLeavesNothingInTheFile(t *testing.T) {
 // Others write between two steps of an erasure: each insert here is made while the erasure is on its way, by the very
 // goroutine that waits for it, so an erasure that kept the writer would never end. What they add about the person is erased
 // as well, what they add about others stays, and nothing is left in the files.
-func TestWritesGoOnDuringAnErasure(t *testing.T) {
+func TestEraseLetsOtherWritesRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path})
 	t.Cleanup(func() { storetest.Verify(t, b.Store) })
@@ -149,7 +149,7 @@ func TestWritesGoOnDuringAnErasure(t *testing.T) {
 }
 
 // A checkpoint that happens to run does not keep the erasure from its end.
-func TestEraseBesideCheckpoints(t *testing.T) {
+func TestEraseRunsDuringCheckpoints(t *testing.T) {
 	b := newTestStore(t, Options{checkpointPages: 1})
 	t.Cleanup(func() { storetest.Verify(t, b.Store) })
 	ctx := context.Background()
@@ -172,7 +172,7 @@ func TestEraseBesideCheckpoints(t *testing.T) {
 }
 
 // What an erasure could not finish, the next start does.
-func TestScrubIsMadeUpForAtTheNextStart(t *testing.T) {
+func TestOpenResumesScrub(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	b := newTestStore(t, Options{Path: path})
 	ctx := context.Background()

@@ -29,7 +29,7 @@ func plan(t *testing.T, c *conn, query string) string {
 }
 
 // The triggers' search is a range of one index, however many appointments there are.
-func TestTheGuaranteeSearchesARange(t *testing.T) {
+func TestGuaranteeSearchesIndexRange(t *testing.T) {
 	b := newTestStore(t, Options{})
 	defer mustClose(t, b.Store)
 	search := regexp.MustCompile(`(?s)WHERE EXISTS \((.*)\);\s*END`)

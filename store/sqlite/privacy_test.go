@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// TestThePrivacyPageNamesEveryTable: whoever adds a table says what it keeps of people, for how long and on what ground.
-func TestThePrivacyPageNamesEveryTable(t *testing.T) {
+// TestPrivacyPageNamesEveryTable checks that the page names the personal data of every table, its retention and its ground.
+func TestPrivacyPageNamesEveryTable(t *testing.T) {
 	page, err := os.ReadFile("../../docs/privacy.md")
 	if err != nil {
 		t.Fatal(err)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestARehearsalRefusesWhatANewerProgramMade, in the words that opening it would be refused in.
-func TestARehearsalRefusesWhatANewerProgramMade(t *testing.T) {
+// TestRehearsalRefusesNewerSchema expects the error that Open returns.
+func TestRehearsalRefusesNewerSchema(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	files := migrationFiles(t, "SELECT 1;")

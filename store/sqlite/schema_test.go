@@ -38,9 +38,9 @@ func TestSchemaSumsMatchMigrations(t *testing.T) {
 	}
 }
 
-// TestASchemaIsKnownByAllOfItsObjects: its sum is another one as soon as an object is missing, added or altered, or another migration
+// TestSchemaSumCoversEveryObject checks that the sum changes if an object is missing, added or altered, or if another migration
 // made it.
-func TestASchemaIsKnownByAllOfItsObjects(t *testing.T) {
+func TestSchemaSumCoversEveryObject(t *testing.T) {
 	made := []store.Migration{{Checksum: "1"}, {Checksum: "2"}}
 	all := func() map[string]object {
 		return map[string]object{"table a": {"table", "a", "CREATE TABLE a (b)"}, "index i": {"index", "i", "CREATE INDEX i ON a (b)"}}

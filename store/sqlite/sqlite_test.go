@@ -23,7 +23,7 @@ func TestStore(t *testing.T) {
 	}})
 }
 
-func TestFilesAreTheOwnersAlone(t *testing.T) {
+func TestFilesAreOwnerOnly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "with space?and#and%41.db")
 	if err := os.WriteFile(path, nil, 0o666); err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // A connection that would lose acknowledged writes in a power cut is refused, however it came to be.
-func TestLessThanDurableIsRefused(t *testing.T) {
+func TestOpenRefusesWeakDurability(t *testing.T) {
 	for _, pragma := range []string{"synchronous(NORMAL)", "synchronous(OFF)", "journal_mode(DELETE)", "journal_mode(MEMORY)"} {
 		name, _, _ := strings.Cut(pragma, "(")
 		weaker := regexp.MustCompile(name+`\(\w+\)`).ReplaceAllString(dsn(filepath.Join(t.TempDir(), "holdfast.db")), pragma)

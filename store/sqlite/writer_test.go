@@ -81,7 +81,7 @@ func inBubble(t *testing.T, o Options, fn func(b *testStore)) {
 	})
 }
 
-func TestAFullQueueRefusesAtOnce(t *testing.T) {
+func TestFullQueueRefusesWrite(t *testing.T) {
 	inBubble(t, Options{QueueSize: 3}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
@@ -111,7 +111,7 @@ func TestAFullQueueRefusesAtOnce(t *testing.T) {
 	})
 }
 
-func TestWaitingForATurnHonoursTheContext(t *testing.T) {
+func TestWriteHonoursContextWhileWaiting(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
@@ -136,7 +136,7 @@ func TestWaitingForATurnHonoursTheContext(t *testing.T) {
 }
 
 // one batch: a good one, one that ends the batch, and a good one after it.
-func TestAnErrorThatIsNoRefusalEndsTheBatch(t *testing.T) {
+func TestOtherErrorAbortsBatch(t *testing.T) {
 	for name, poison := range map[string]func(tx *tx) error{
 		"a statement fails, and the function hides it": func(tx *tx) error {
 			tx.Exec("this is no SQL")
@@ -185,7 +185,7 @@ func TestAnErrorThatIsNoRefusalEndsTheBatch(t *testing.T) {
 	}
 }
 
-func TestABatchIsOneCommit(t *testing.T) {
+func TestBatchSharesOneCommit(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
@@ -227,7 +227,7 @@ func TestABatchIsOneCommit(t *testing.T) {
 }
 
 // In the queue a function runs on the writer's goroutine, which it can end as t.FailNow does.
-func TestAFunctionThatEndsTheWritersGoroutine(t *testing.T) {
+func TestWriterSurvivesGoexit(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
 		b.hold(&wg)
@@ -257,7 +257,7 @@ func TestAFunctionThatEndsTheWritersGoroutine(t *testing.T) {
 }
 
 // A refused caller who had the turn does not take others along on its goroutine.
-func TestALoneCallerRunsNobodyElse(t *testing.T) {
+func TestLoneCallerRunsOnlyItsWrite(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		var wg sync.WaitGroup
 		own := errors.New("no")
@@ -280,7 +280,7 @@ func TestALoneCallerRunsNobodyElse(t *testing.T) {
 	})
 }
 
-func TestAFullDiskRefusesAndRecovers(t *testing.T) {
+func TestFullDiskRefusesThenRecovers(t *testing.T) {
 	inBubble(t, Options{}, func(b *testStore) {
 		limit := func(pages int) {
 			if err := b.writer.conn.script(fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
@@ -308,7 +308,7 @@ func TestAFullDiskRefusesAndRecovers(t *testing.T) {
 	})
 }
 
-func TestTheStoreInABubble(t *testing.T) {
+func TestStoreRunsInBubble(t *testing.T) {
 	inBubble(t, Options{Readers: 2}, func(b *testStore) {
 		var wg sync.WaitGroup
 		for n := range int64(100) {
