@@ -8,18 +8,19 @@ import (
 	"time"
 )
 
-// # A caller who comes to another node
+// # Callers that reach another node
 //
-// Where several nodes serve, an answer that changed something says in Holdfast-Change up to which change its node knows the clinic.
-// Whoever sends that number as Holdfast-After is answered by any node from what was so then, or later. It is for callers whom a
-// load balancer sends to and fro; one node needs none of it and says no numbers.
+// If several nodes serve, an answer to a change has the number of that change in Holdfast-Change. If a caller sends
+// the number as Holdfast-After, any node answers from the state after that change. This is for callers that a load
+// balancer sends to different nodes. A single node sends no numbers.
 
 const (
 	changeHeader = "Holdfast-Change"
 	afterHeader  = "Holdfast-After"
 
-	// afterBound is how long a node waits for what others have committed. It takes milliseconds; a node that is cut off answers from
-	// what it has, and its Holdfast-Change is lower than what was asked for. A number of another database never comes.
+	// afterBound is how long a node waits for the changes of other nodes. They usually take milliseconds. A node that
+	// is cut off answers from its own state, and its Holdfast-Change is lower than the requested number. A number of
+	// another database never arrives.
 	afterBound = time.Second
 )
 
@@ -45,7 +46,8 @@ func (c *call) heedAfter() error {
 	return c.r.Context().Err()
 }
 
-// sayChange says up to where this node knows the clinic: before the answer is read from what it knows, or after a change.
+// sayChange sets Holdfast-Change to the last change that this node has applied: before it reads the answer, or after
+// a change.
 func (c *call) sayChange() {
 	c.rw.Header()[changeHeader] = []string{strconv.FormatInt(c.engine.LastChange(), 10)}
 }

@@ -8,11 +8,11 @@ import (
 	"holdfast/engine/agent"
 )
 
-// What is the same of every route of agents: a body in which unknown words do no harm, and an answer that says
-// success, error_type and what to do now, whatever went wrong.
+// All routes for agents accept unknown fields in the body, and return success, error_type and the next step in every
+// answer.
 
-// toAgent is in for a body that a language model writes. Such a model adds words of its own, so fields that nobody knows are
-// passed over and named in the answer's warnings, where every other route refuses them. All else is checked as anywhere.
+// toAgent is in for a body that a language model writes. A model adds fields of its own, so toAgent ignores unknown
+// fields and names them in the answer's warnings. All other routes refuse them. All other checks are the same.
 func toAgent[T any](h func(*call, *T) error) handle {
 	answer := bodied(bodyRules{limit: maxBody, lenient: true}, h)
 	return func(c *call) error {
@@ -27,8 +27,8 @@ func toAgent[T any](h func(*call, *T) error) handle {
 // maxWarnings bounds how many unknown fields are named.
 const maxWarnings = 20
 
-// known returns a document without the fields of its object that nobody knows, and a warning for each of those. A document
-// that is no JSON object is returned as it is, to be refused.
+// known returns a document without the unknown fields of its object, and a warning for each of them. It returns a
+// document that is not a JSON object unchanged, so that the decoder refuses it.
 func known(raw []byte, expected *shape) (kept []byte, warnings []string) {
 	w := walk{b: raw}
 	if !json.Valid(raw) {
@@ -68,7 +68,7 @@ func known(raw []byte, expected *shape) (kept []byte, warnings []string) {
 	}
 }
 
-// warn adds the warnings to the answer that was left. They are no part of what is remembered under an idempotency key: a
+// warn adds the warnings to the answer. They are not part of the answer that is stored under an idempotency key: a
 // repeat has the same body and so the same warnings.
 func (c *call) warn() {
 	n := len(c.out)
@@ -80,7 +80,7 @@ func (c *call) warn() {
 	c.out = append(append(out, list...), '}')
 }
 
-// forAgent reports whether an agent asked, who is told everything with guidance.
+// forAgent reports whether the caller is an agent, whose answers have guidance.
 func (c *call) forAgent() bool { return strings.HasPrefix(c.r.URL.Path, "/v1/agent/") }
 
 // agentProblem leaves a problem like any other, and what to do now.
@@ -97,8 +97,8 @@ type invalidAgentJSON struct {
 	Guidance  agent.Guidance `json:"llm_guidance"`
 }
 
-// stateOf is what is known of a request after a problem. What the storage left open is open: a caller must hear neither that
-// it was done nor that it was not.
+// stateOf returns the state of a request after a problem. If the storage left the outcome open, the state is open:
+// the caller must read neither that it succeeded nor that it failed.
 func (c *call) stateOf(p problem) agent.Problem {
 	switch {
 	case p.Status == http.StatusUnauthorized || p.Status == http.StatusForbidden:

@@ -44,10 +44,10 @@ type appointmentJSON struct {
 	SeriesID       string      `json:"seriesId,omitempty"`    // for the desk
 	VisitID        string      `json:"visitId,omitempty"`     // of several people one after the other; left out: it is of none
 	ResourceIDs    []string    `json:"resourceIds,omitempty"` // for the desk: the rooms and devices that it takes
-	Intake         *intakeJSON `json:"intake,omitempty"`      // what was said beside the name; left out: nothing
+	Intake         *intakeJSON `json:"intake,omitempty"`      // the patient's answers and consent; nil: none
 }
 
-// intakeJSON is what somebody said beside their name when they booked.
+// intakeJSON is the patient's answers and consent.
 type intakeJSON struct {
 	ConsentedAt string         `json:"consentedAt,omitempty"`
 	NewPatient  bool           `json:"newPatient,omitempty"`
@@ -78,7 +78,7 @@ func bareAppointmentOf(a *store.Appointment) publicAppointmentJSON {
 	}
 }
 
-// publicAppointmentOf is what the one who booked is told, with the link that opens it.
+// publicAppointmentOf returns an appointment for the client that booked it, with its manage link.
 func (s *Server) publicAppointmentOf(c *call, a *store.Appointment) publicAppointmentJSON {
 	j := bareAppointmentOf(a)
 	j.ManageURL = s.manageURL(c, a)
@@ -142,8 +142,8 @@ type busyJSON struct {
 	SlotEndDate   string `json:"slotEndDate"`
 }
 
-// colleagues reads how much of the colleagues' calendars a specialist asks for. A search would tell by what it finds,
-// so the two do not go together.
+// colleagues reads which part of colleagues' calendars a specialist requests. It refuses it together with a search,
+// because the results of a search would reveal patients.
 func (q *query) colleagues(searching bool) (busy bool) {
 	switch q.text("colleagues") {
 	case "":
@@ -160,8 +160,8 @@ func (q *query) colleagues(searching bool) (busy bool) {
 
 func (s *Server) listAppointments(c *call) error { return s.findAppointments(c, c.query()) }
 
-// searchBody has the words of listAppointments' query: what somebody searches for is a name or an address, and those do not
-// belong in an address bar, a history or a proxy's log.
+// searchBody has the parameters of listAppointments. A search text is a name or an address, which does not belong in
+// an address bar, a history or a proxy's log.
 type searchBody struct {
 	Q            string `json:"q"`
 	From         string `json:"from"`
@@ -267,10 +267,10 @@ func (s *Server) getAppointment(c *call) error {
 	return nil
 }
 
-// managedJSON is the answer to who has the manage link.
+// managedJSON is the answer to a manage link.
 type managedJSON struct {
 	Appointment appointmentJSON   `json:"appointment"`
-	EmailSent   bool              `json:"emailSent,omitempty"` // the mail about its time left the house
+	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its time was sent
 	Names       map[string]string `json:"names"`               // of its type and specialist by id, archived or not
 	Visit       []visitorJSON     `json:"visit,omitempty"`     // all who come one after the other, itself included
 }
@@ -301,8 +301,8 @@ func (s *Server) change(c *call) (id string, version int64, err error) {
 	return id, version, err
 }
 
-// inSilence reports whether nobody is told of a change. That is the desk's to decide: of a patient's own move or cancellation
-// the clinic hears whatever the request says.
+// inSilence reports whether a change sends no notifications. Only the desk can decide this: a patient's own move or
+// cancellation always notifies the clinic.
 func (c *call) inSilence(notify *bool) bool { return notify != nil && !*notify && c.caller.may(desk) }
 
 type cancelBody struct {
@@ -327,7 +327,8 @@ func (s *Server) cancelAppointment(c *call, b *cancelBody) error {
 	return s.sayAppointment(c, &a)
 }
 
-// undoAppointment takes back what this member of staff has just done: to all of a visit, if it was done to all of it.
+// undoAppointment undoes the last change of this member of staff. If the change was made to a whole visit, it undoes
+// all of it.
 func (s *Server) undoAppointment(c *call) error {
 	id, version, err := s.change(c)
 	if err != nil {

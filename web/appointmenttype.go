@@ -37,7 +37,7 @@ type assignmentJSON struct {
 	Priority     int    `json:"priority"`
 }
 
-// appointmentTypeOf leaves out what is not for the public, and with it the specialists who are switched off.
+// appointmentTypeOf leaves out the fields that are not public, and with them the deactivated specialists.
 func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appointmentTypeJSON {
 	j := appointmentTypeJSON{
 		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
@@ -98,7 +98,7 @@ func (s *Server) appointmentTypeAnswer(c *call, t *store.AppointmentType) any {
 	return map[string]appointmentTypeJSON{"appointmentType": s.appointmentTypeOf(t, c.caller.may(desk))}
 }
 
-// appointmentTypeBody makes or changes a type. What is left out keeps its value, or has the default in a new one.
+// appointmentTypeBody creates or changes a type. A missing field keeps its value, or has the default in a new type.
 type appointmentTypeBody struct {
 	ID                  *string              `json:"id"`
 	Name                *string              `json:"name"`

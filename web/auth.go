@@ -10,28 +10,28 @@ import (
 	"holdfast/store"
 )
 
-// access is who may call a route.
+// access is the permission that a route needs.
 type access uint8
 
 const (
 	anyone      access = iota
-	managed            // who has the manage link of this appointment, or may work at the desk
-	requested          // who has the link from the mail about this booking request, or may work at the desk
-	waits              // who has a link from a mail about this entry of the waiting list, or may work at the front desk
+	managed            // the manage link of this appointment, or desk
+	requested          // the emailed link of this booking request, or desk
+	waits              // an emailed link of this waiting-list entry, or the front desk
 	desk               // the daily work with appointments
 	admin              // the clinic's set-up
 	agentKey           // voice and chat agents
-	presenceKey        // who goes online and takes sessions
-	operator           // who watches the server run: an admin, the reception, or a scraper on this machine or with a key for it
+	presenceKey        // sets specialists online and accepts sessions
+	operator           // monitors the server: an admin, the reception, or a scraper on this machine or with a key for it
 	frontDesk          // the work of the clinic as a whole: an owner or the reception
-	queueing           // who may see how far outbound calls are: the front desk and agents
-	bookers            // who holds, books or asks for a session: anyone, but no key that is for presence alone
+	queueing           // sees the state of outbound calls: the front desk and agents
+	bookers            // holds, books or requests a session: any caller except a presence key
 )
 
 // public reports whether no credential is needed.
 func (a access) public() bool { return a == anyone || a == bookers }
 
-// caller is on whose behalf a request is made. The zero caller is anybody.
+// caller is the identity that a request acts for. The zero caller is an anonymous visitor.
 type caller struct {
 	actor        record.Actor
 	scope        store.Scope        // of an API key
@@ -43,7 +43,7 @@ type caller struct {
 	waitingID    string             // the entry of the waiting list that a link from a mail opens
 	offerID      string             // the offer that the same link is about; empty: it is about the entry
 	staff        *account.Staff     // the signed-in member of staff; nil for programs and patients
-	secret       string             // what sets the idempotency keys of this caller apart from everybody else's
+	secret       string             // separates the idempotency keys of this caller from those of others
 }
 
 func (c *caller) known() bool { return c.actor != "" }
@@ -102,7 +102,7 @@ func (s *Server) identify(c *call) error {
 	return nil
 }
 
-// onLocal is the credential of whoever may use the listener of Local: the system itself.
+// onLocal is the credential of the listener of Local: the system itself.
 func (s *Server) onLocal(c *call) (bool, error) {
 	if c.r.Context().Value(localKey{}) == nil {
 		return false, nil
@@ -165,8 +165,8 @@ func (s *Server) manageLink(c *call) (bool, error) {
 	a, err := s.engine.Booking.Managed(c.ctx(), token)
 	switch {
 	case errors.Is(err, record.ErrUnauthorized) || errors.Is(err, store.ErrNotFound):
-		// A move makes a new link. Whoever repeats the move under its idempotency key still gets the answer that
-		// has the new one, so the refusal waits until that was looked up.
+		// A move makes a new link. A repeat of the move under its idempotency key still gets the stored answer with
+		// the new link, so the refusal waits for that look-up.
 		c.denied = s.deadLink()
 		if c.r.Method != "POST" || c.r.Header.Get("Idempotency-Key") == "" {
 			return true, c.denied
@@ -240,7 +240,8 @@ func credentialFor(a access) string {
 	return "Send an API key with the scope admin as Authorization: Bearer hfk_…."
 }
 
-// managedID stands in a path for the one appointment that the manage link opens: a page has the token and not the id.
+// managedID replaces the id in a path: it means the appointment that the manage link opens. A page has the token and
+// not the id.
 const managedID = "managed"
 
 // appointmentID is the appointment, or the request for one, that the path names.
@@ -255,8 +256,8 @@ func (c *call) appointmentID() string {
 	return id
 }
 
-// resolveClient settles the client of a request: the header Holdfast-Client, or what the body or the query says. Where
-// there are both, they must agree. Whether one is needed, and what it must look like, the engine says.
+// resolveClient sets the client of a request from the header Holdfast-Client, the body or the query. If there are
+// two, they must be equal. The engine decides whether a client is required and what form it has.
 func (c *call) resolveClient(given string) error {
 	header := c.r.Header.Get("Holdfast-Client")
 	switch {

@@ -146,7 +146,7 @@ type holidayJSON struct {
 	To    string `json:"to"`
 }
 
-// readHolidays reads a public calendar. It keeps nothing: what is chosen of it is sent to POST /v1/blocks.
+// readHolidays reads a public calendar and stores nothing. The caller sends the chosen days to POST /v1/blocks.
 func (s *Server) readHolidays(c *call, b *holidaysBody) error {
 	c.once = nil
 	days, err := ical.Holidays(b.ICS)

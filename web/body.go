@@ -80,9 +80,9 @@ func (c *call) drainBody() {
 	}
 }
 
-// in gives a handler its body, decoded and checked for what JSON itself cannot say: fields that nobody knows, fields
-// given twice, text that is not UTF-8. What is wrong with the document as such is malformed_body; a known field with a
-// value of the wrong kind is validation_failed and names the field.
+// in gives a handler its body, decoded and checked for what JSON itself cannot express: unknown fields, duplicate
+// fields, text that is not UTF-8. An error in the document as a whole is malformed_body. A known field with a value
+// of the wrong kind is validation_failed and names the field.
 func in[T any](h func(*call, *T) error) handle { return inUpTo(maxBody, h) }
 
 // inUpTo is in with another limit.
@@ -120,8 +120,8 @@ type bodyRules struct {
 	limit    int64
 	optional bool
 	plain    bool // text/plain is taken for JSON
-	// lenient: fields that nobody knows are passed over and named in the answer's warnings. Only for the routes of
-	// agents, whose bodies a language model writes.
+	// lenient ignores unknown fields and names them in the answer's warnings. It is only for the routes of agents,
+	// whose bodies a language model writes.
 	lenient      bool
 	allOrNothing bool
 }
@@ -156,7 +156,7 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 					return err
 				}
 				body = *new(T)
-				_ = json.Unmarshal(form.rest, &body) // what is wrong with it is in form.wrong
+				_ = json.Unmarshal(form.rest, &body) // form.wrong has its errors
 				c.wrong = form.wrong
 			}
 		}

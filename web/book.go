@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// patientBody is who an appointment is for. Public answers have no such fields.
+// patientBody is the patient of an appointment. Public answers have no such fields.
 type patientBody struct {
 	Name      string `json:"name"`
 	Email     string `json:"email"`
@@ -20,7 +20,7 @@ type patientBody struct {
 	Notes     string `json:"notes"`
 }
 
-// saidBody is what is said beside the name. Public answers have no such fields either.
+// saidBody is the patient's answers and consent. Public answers have no such fields either.
 type saidBody struct {
 	Consent    bool              `json:"consent"`    // they agree to the clinic's text
 	NewPatient bool              `json:"newPatient"` // they have not been here before
@@ -82,8 +82,8 @@ type createAppointmentBody struct {
 	Notify      *bool `json:"notify"`
 }
 
-// createAppointment is the booking at the desk, which may take a time that a visitor holds. Where any specialist will do,
-// one whose time nobody holds is found instead.
+// createAppointment books for the desk, which may take a time that a visitor holds. For any specialist, it prefers
+// one whose time is not held.
 func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 	displace := b.SpecialistID != ""
 	if b.Displace != nil {

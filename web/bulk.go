@@ -21,8 +21,9 @@ import (
 	"holdfast/web/fhir"
 )
 
-// SMART Scheduling Links (https://github.com/smart-on-fhir/smart-scheduling-links): what is free, published for everybody who gathers such things,
-// with links to the booking page. It is worked out at most once a minute, whoever asks how often, and kept ready to be sent.
+// SMART Scheduling Links (https://github.com/smart-on-fhir/smart-scheduling-links): the free slots, published for
+// services that collect them, with links to the booking page. The server computes them at most once a minute and
+// keeps the files ready to send.
 
 const (
 	bulkPattern = "/.well-known/smart-scheduling/"
@@ -36,7 +37,7 @@ const (
 	deepLink     = "http://fhir-registry.smarthealthit.org/StructureDefinition/booking-deep-link"
 	slotCapacity = "http://fhir-registry.smarthealthit.org/StructureDefinition/slot-capacity"
 
-	// bulkBase stands for the address of the server, where only a request tells it.
+	// bulkBase is a placeholder for the server's address, which only a request can supply.
 	bulkBase = "https://base.holdfast.invalid"
 )
 
@@ -55,7 +56,7 @@ type bulkFile struct {
 type bulkFiles struct {
 	made    time.Time
 	changed time.Time // when the files were last others
-	base    string    // what was said to be the server's address
+	base    string    // the server's address in these files
 	files   map[string]*bulkFile
 
 	mu    sync.Mutex
@@ -68,7 +69,8 @@ type bulkHost struct {
 	files map[string]func() *bulkFile
 }
 
-// of returns a file as it is sent from an address. Those of a few addresses are kept: anybody can name any.
+// of returns a file as it is sent from an address. It keeps the files of only a few addresses, because any caller can
+// name any address.
 func (a *bulkFiles) of(name, base string) *bulkFile {
 	if a.base != "" {
 		return a.files[name]
@@ -99,7 +101,7 @@ func (a *bulkFiles) host(base string) *bulkHost {
 type bulk struct {
 	mu     sync.Mutex
 	kept   *bulkFiles
-	making chan struct{} // closed when somebody who makes them is through; nil: nobody does
+	making chan struct{} // closed when the current build of the files ends; nil: none is running
 }
 
 // ready returns files of the last minute. Of many who ask for newer ones, one makes them.
@@ -127,7 +129,7 @@ func (k *bulk) ready(ctx context.Context, base string, build func(context.Contex
 	}
 }
 
-// make makes them. Whatever becomes of it, those who wait are let go on.
+// make builds the files. Whatever the outcome, it releases the callers that wait.
 func (k *bulk) make(ctx context.Context, kept *bulkFiles, build func(context.Context, *bulkFiles) (*bulkFiles, error)) (made *bulkFiles, err error) {
 	defer func() {
 		k.mu.Lock()
@@ -146,7 +148,7 @@ func (s *Server) getBulk(name string) handle {
 			return err
 		}
 		said, _ := s.engine.Clinic.BaseURL()
-		if said == "" && len(c.r.Host) > longestHost { // it stands in every line
+		if said == "" && len(c.r.Host) > longestHost { // every line has it
 			return errNotFound.with("No server has a name as long as the Host that was sent.")
 		}
 		all, err := s.bulk.ready(c.ctx(), said, s.makeBulk)
@@ -170,7 +172,7 @@ func (s *Server) getBulk(name string) handle {
 	}
 }
 
-// jsonText is a text as it stands inside the quotes of JSON.
+// jsonText returns a text as it is written inside the quotes of JSON.
 func jsonText(s string) string {
 	b, _ := json.Marshal(s) // a text cannot fail
 	return string(b[1 : len(b)-1])
@@ -194,7 +196,7 @@ func bulkPlaces(now *clinic.Schedule) []clinic.Place {
 	return []clinic.Place{{Name: now.Clinic.Name}}
 }
 
-// makeBulk works out all files anew.
+// makeBulk computes all files.
 func (s *Server) makeBulk(ctx context.Context, before *bulkFiles) (*bulkFiles, error) {
 	said, _ := s.engine.Clinic.BaseURL()
 	base := said
@@ -291,7 +293,8 @@ func (s *Server) addFree(ctx context.Context, free *nearest, base string, t *sto
 	return nil
 }
 
-// locationOf is a house of the clinic. Its address is one text here, so its lines are told and not which is the town.
+// locationOf returns a place of the clinic. The clinic stores its address as one text, so the resource has its lines
+// and no town.
 func locationOf(now *clinic.Schedule, place *clinic.Place, id string) fhir.Location {
 	about := &now.Clinic
 	l := fhir.Location{ResourceType: "Location", ID: id, Status: "active", Name: about.Name}

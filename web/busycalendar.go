@@ -14,7 +14,8 @@ type busyCalendarBody struct {
 	URL string `json:"url"`
 }
 
-// busyCalendarJSON is how it is with a specialist's calendar elsewhere. The address is in no answer: whoever has it reads the calendar.
+// busyCalendarJSON is the state of a specialist's external calendar. No answer has the address: anyone with the
+// address can read the calendar.
 type busyCalendarJSON struct {
 	On        bool               `json:"on"`
 	Host      string             `json:"host,omitempty"` // of the address
@@ -23,12 +24,12 @@ type busyCalendarJSON struct {
 	ReadAt    string             `json:"readAt,omitempty"`  // left out: never
 	Failure   string             `json:"failure,omitempty"` // why it could not be read when it was last asked for
 	Unread    int                `json:"unread"`            // events that were not understood
-	Old       bool               `json:"old"`               // what is known of it is not to be relied on
+	Old       bool               `json:"old"`               // its data are too old to rely on
 	Blocks    int                `json:"blocks"`            // stretches of busy time to come
 	Conflicts []busyConflictJSON `json:"conflicts"`
 }
 
-// busyConflictJSON is an appointment that lies in busy time. Nobody is named.
+// busyConflictJSON is an appointment within busy time. It names no person.
 type busyConflictJSON struct {
 	ID                string `json:"id"`
 	AppointmentTypeID string `json:"appointmentTypeId"`

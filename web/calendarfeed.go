@@ -11,7 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// calendarPattern is where calendar programs read the calendar of a specialist, or one appointment of a patient. What is secret is in the path: they can set no header.
+// calendarPattern is the route from which calendar programs read the calendar of a specialist, or one appointment of
+// a patient. The path has the secret, because calendar programs cannot set headers.
 const calendarPattern = "/v1/calendars/{id}"
 
 // calendarFeedBody makes the address of a specialist's calendar.
@@ -68,7 +69,8 @@ func (s *Server) makeCalendarFeed(c *call, b *calendarFeedBody) error {
 	return c.json(http.StatusCreated, map[string]calendarFeedJSON{"calendarFeed": answer})
 }
 
-// calendarAddress is where a calendar is read, and the same as what opens the calendar program of a phone.
+// calendarAddress returns the address of a calendar, and the same with the scheme that opens the calendar program of
+// a phone.
 func calendarAddress(c *call, secret string) (url, webcal string) {
 	url = c.base() + "/v1/calendars/" + secret + ".ics"
 	_, rest, _ := strings.Cut(url, "://")
@@ -92,8 +94,8 @@ type appointmentCalendarJSON struct {
 	Webcal string `json:"webcal"`
 }
 
-// getAppointmentCalendar says at which address one appointment is read by the patient's own calendar. It stays the same, and who has it
-// can change nothing.
+// getAppointmentCalendar returns the address from which the patient's own calendar reads one appointment. The address
+// stays the same, and it only allows reading.
 func (s *Server) getAppointmentCalendar(c *call) error {
 	a, err := s.reachable(c)
 	if err != nil {
@@ -123,7 +125,7 @@ func (s *Server) endAppointmentCalendar(c *call) error {
 	return c.done()
 }
 
-// readCalendar answers the calendar that an address opens. What has not changed is not sent again.
+// readCalendar returns the calendar of an address. It answers 304 if nothing has changed.
 func (s *Server) readCalendar(c *call) error {
 	secret, is := strings.CutSuffix(c.param("id"), ".ics")
 	if !is {

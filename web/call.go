@@ -19,7 +19,7 @@ import (
 	"holdfast/store"
 )
 
-// call is one request on its way through: who asks, what was asked, and the answer.
+// call is one request on its way through the server: the caller, the request and the answer.
 type call struct {
 	*Server
 	r      *http.Request
@@ -34,7 +34,7 @@ type call struct {
 	status int          // of the answer left here to be written; 0: the handler has written it
 	out    []byte       // its body
 
-	warnings []string // what an agent sent and nobody understood
+	warnings []string // unknown fields that an agent sent
 	wrong    mistakes // the fields of the body whose values have the wrong form; the handler refuses the request
 
 	bounded context.Context // of ctx; nil until it is asked for
@@ -49,7 +49,8 @@ type call struct {
 	spent   store.Spent
 }
 
-// responseWriter remembers what was said, for the log and the metrics. http.ResponseController finds the one below it.
+// responseWriter remembers the status and the size of the answer for the log and the metrics. http.ResponseController
+// finds the writer below it.
 type responseWriter struct {
 	http.ResponseWriter
 	status   int
@@ -107,7 +108,7 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = noContents
 	h["Cache-Control"] = noStore
-	if base, _ := s.engine.Clinic.BaseURL(); strings.HasPrefix(base, "https://") { // browsers are told to come by nothing else
+	if base, _ := s.engine.Clinic.BaseURL(); strings.HasPrefix(base, "https://") { // HSTS: browsers then use nothing else
 		h["Strict-Transport-Security"] = oneYear
 	}
 	h["X-Request-Id"] = []string{c.id}
@@ -137,7 +138,7 @@ func (s *Server) admit(c *call) error {
 	}
 	err := s.identify(c)
 	if err != nil || !c.caller.trusted() && !safe(c.r.Method) {
-		// A credential that opens nothing counts as well, so that nobody tries them all.
+		// An invalid credential counts too, so that a caller cannot try them all.
 		if wait, ok := s.writes.allow(s.address(c.r), c.started); !ok {
 			return tooMany(wait)
 		}
@@ -198,8 +199,8 @@ func isTraceparent(s string) bool {
 // param is a parameter of the path.
 func (c *call) param(name string) string { return c.params.ByName(name) }
 
-// ctx ends when the caller goes away or the request has taken as long as its route may. What has begun to be written is
-// written to its end all the same.
+// ctx ends when the caller disconnects or the request reaches its route's time limit. A write that has started always
+// completes.
 func (c *call) ctx() context.Context {
 	if c.bounded == nil {
 		c.bounded, c.release = context.WithTimeout(store.WithSpent(c.r.Context(), &c.spent), c.patience(c.route))
@@ -207,7 +208,7 @@ func (c *call) ctx() context.Context {
 	return c.bounded
 }
 
-// renew lets the time of the request begin anew: a slow body has a limit of its own.
+// renew restarts the time limit of the request: a slow body has a limit of its own.
 func (c *call) renew() {
 	if c.release != nil {
 		c.release()
@@ -248,7 +249,7 @@ func (c *call) flush() {
 	}
 	c.rw.WriteHeader(c.status)
 	if c.r.Method != http.MethodHead && len(c.out) > 0 {
-		_, _ = c.rw.Write(c.out) // nobody is left to tell
+		_, _ = c.rw.Write(c.out) // the caller has disconnected
 	}
 	c.drainBody()
 }
@@ -264,7 +265,7 @@ func (c *call) revalidate() {
 	}
 }
 
-// statusGone is how a request is logged whose caller went away before the answer; nothing is sent.
+// statusGone is the logged status of a request whose caller disconnected before the answer. It is never sent.
 const statusGone = 499
 
 // fail answers with a problem.
@@ -309,7 +310,7 @@ func (c *call) problem(p problem) {
 	c.flush()
 }
 
-// method is the request's, or "other" for one that somebody made up.
+// method returns the request's method, or "other" if it is not a standard one.
 func (c *call) method() string {
 	switch m := c.r.Method; m {
 	case "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS":
@@ -354,7 +355,7 @@ func (c *call) end() {
 // machine.
 const slowRequest = time.Second
 
-// said is what the log says of every request.
+// said returns the attributes that the log has for every request.
 func (c *call) said(took time.Duration) []slog.Attr {
 	all := []slog.Attr{slog.String("method", c.method()), slog.String("route", c.route.pattern),
 		slog.Int("status", c.rw.status), slog.Int("bytes", c.rw.bytes), slog.Int64("us", took.Microseconds()), slog.String("request", c.id)}

@@ -16,15 +16,15 @@ type clinicJSON struct {
 	Contact  contactJSON `json:"contact"`
 }
 
-// clinicPageJSON is the place, and what whoever books online is shown of it.
+// clinicPageJSON is a place with the details that the booking page shows.
 type clinicPageJSON struct {
 	clinicJSON
 	PrivacyURL string             `json:"privacyUrl,omitempty"`
 	ImprintURL string             `json:"imprintUrl,omitempty"`
-	Consent    clinic.Consent     `json:"consent,omitzero"` // who books online has to agree to it
+	Consent    clinic.Consent     `json:"consent,omitzero"` // online visitors must agree to it
 	Places     []clinic.Place     `json:"places,omitempty"`
 	TypeGroups []clinic.TypeGroup `json:"typeGroups,omitempty"`
-	Waitlist   bool               `json:"waitlist,omitempty"` // who finds no time can ask to wait
+	Waitlist   bool               `json:"waitlist,omitempty"` // visitors who find no time can join the waiting list
 }
 
 func (s *Server) clinicPage(c *store.Clinic) clinicPageJSON {
@@ -47,7 +47,7 @@ func (s *Server) getClinic(c *call) error {
 	return c.json(http.StatusOK, map[string]clinicPageJSON{"clinic": s.clinicPage(&s.engine.Clinic.Schedule().Clinic)})
 }
 
-// clinicBody changes the clinic. What is left out stays as it is.
+// clinicBody changes the clinic. A missing field keeps its value.
 type clinicBody struct {
 	Name     *string `json:"name"`
 	Timezone *string `json:"timezone"`
@@ -88,7 +88,7 @@ func set[T any](to, from *T) {
 }
 
 func (s *Server) importClinic(c *call, file *clinic.File) error {
-	// A clinic half read because its owner closed the browser would be nobody's wish.
+	// An import must not stop halfway because its owner closed the browser.
 	answer := func(n *clinic.Imported) any {
 		return map[string]*clinic.Imported{"imported": n}
 	}

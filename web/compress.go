@@ -8,18 +8,18 @@ import (
 	"sync"
 )
 
-// Which answers are compressed: pages, documents, and the JSON that has neither a secret nor a person in it.
+// The server compresses pages, documents, and JSON that has neither a secret nor a person in it.
 //
-// Whoever sees encrypted answers go by sees their length, and the length of a compressed answer tells what two parts of it
-// have in common (CRIME, BREACH). A stranger writes into the record of a clinic by booking: with the name "Lena V", to see
-// whether the reception's list grows by less than usual. So a list of appointments, an answer with a key or a link in it,
-// and everything else that only a credential opens, is sent as it is. A page has a nonce, which is another one in each
-// answer; nothing that was asked with is repeated in it.
+// An eavesdropper sees the length of encrypted answers, and the length of a compressed answer shows which text is
+// repeated in it (CRIME, BREACH). Any visitor can write into a clinic's records by booking: with the name "Lena V",
+// for example, to see whether the reception's list grows by less than usual. So the server does not compress a list
+// of appointments, an answer with a key or a link, or any other answer that needs a credential. A page has a nonce,
+// which differs in each answer, and repeats nothing from the request.
 
 // packers are the gzip writers that wait for their next answer.
 type packers struct{ pool sync.Pool }
 
-// pack is body, compressed; fast, because somebody waits for it.
+// pack compresses body at a fast level, because a caller waits for it.
 func (p *packers) pack(body []byte) []byte {
 	z, _ := p.pool.Get().(*gzip.Writer)
 	if z == nil {
@@ -33,14 +33,14 @@ func (p *packers) pack(body []byte) []byte {
 	return b.Bytes()
 }
 
-// compressible reports whether the answers of a route may be compressed: those that anyone may read, pages among them, and
-// the schedule. A specialist's calendar is opened by what is secret in its path.
+// compressible reports whether the answers of a route may be compressed: public ones, pages included, and the
+// schedule. A specialist's calendar has a secret in its path.
 func (rt *route) compressible() bool {
 	return rt.method == http.MethodGet && (rt.access == anyone && rt.pattern != calendarPattern || rt.pattern == schedulePattern)
 }
 
-// compress replaces the answer that was left by its compressed form, where that is allowed, asked for and worth it. The
-// answer says in every case that it depends on what is asked for, and a compressed one has a tag of its own.
+// compress replaces the answer by its compressed form if that is allowed, requested and worthwhile. It always sets
+// Vary, and gives a compressed answer its own tag.
 func (c *call) compress() {
 	h := c.rw.Header()
 	if c.status != http.StatusOK && c.status != http.StatusNotModified || !c.route.compressible() || h["Content-Encoding"] != nil || isPicture(h) {
@@ -51,7 +51,7 @@ func (c *call) compress() {
 		return
 	}
 	if tags := h["Etag"]; len(tags) == 1 && !strings.HasPrefix(tags[0], "W/") {
-		h["Etag"] = []string{"W/" + tags[0]} // of either form: what is asked again by it is compared weakly
+		h["Etag"] = []string{"W/" + tags[0]} // weak: it stands for both forms
 	}
 	h["Content-Encoding"] = []string{"gzip"}
 	c.out = c.packers.pack(c.out)

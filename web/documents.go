@@ -14,7 +14,7 @@ var (
 	yamlType = []string{"application/yaml"}
 )
 
-// manualPattern is how logs and metrics name a page of the manual.
+// manualPattern is the route of the manual's pages in logs and metrics.
 const manualPattern = "/docs/{page}"
 
 // manualPolicy allows the style sheet and the script of the manual, and requests to this server from "Try it".

@@ -18,10 +18,10 @@ import (
 	"holdfast/store"
 )
 
-// kitDays is how many days a kit has unless more are asked for.
+// kitDays is the default number of days of a downtime plan.
 const kitDays = 7
 
-// kitJSON is a kit for a page that keeps it: sheet by sheet, each ready to be shown, printed and saved without asking anybody.
+// kitJSON is a downtime plan for a page that stores it: sheet by sheet, each ready to show, print and save offline.
 type kitJSON struct {
 	MadeAt  string         `json:"madeAt"`
 	Clinic  string         `json:"clinic"`
@@ -40,8 +40,8 @@ type kitSheetJSON struct {
 	CSV          string `json:"csv"`
 }
 
-// getDowntimeKit answers the plan of the next days: as JSON, as one page that stands by itself, or as a spreadsheet. A specialist gets
-// their own.
+// getDowntimeKit returns the plan of the next days as JSON, as one self-contained page, or as a spreadsheet. A
+// specialist gets their own.
 func (s *Server) getDowntimeKit(c *call) error {
 	q := c.query()
 	r := downtime.Request{From: q.date("from"), Days: q.whole("days", 1, downtime.MaxDays, kitDays), SpecialistID: q.id("specialistId"), Actor: c.caller.actor}
@@ -129,7 +129,7 @@ func (w *kitWriter) csvHead() string {
 	return csvLine(cells)
 }
 
-// blankLines is how many empty lines are below a sheet, for those who come without an appointment.
+// blankLines is the number of empty lines below a sheet, for patients without an appointment.
 const blankLines = 4
 
 func csvLine(cells []string) string {
@@ -242,10 +242,10 @@ func (w *kitWriter) page(style []byte) []byte {
 
 func esc(text string) string { return html.EscapeString(text) }
 
-// bdi is text that somebody typed, in whatever direction it is written.
+// bdi isolates typed text, so that its writing direction does not affect the rest.
 func bdi(text string) string { return "<bdi>" + esc(text) + "</bdi>" }
 
-// byHandBody is what was written by hand while the server could not be reached.
+// byHandBody is the paper bookings made while the server was unreachable.
 type byHandBody struct {
 	clientBody
 	Rows []byHandRowBody `json:"rows"`
@@ -257,7 +257,7 @@ type byHandRowBody struct {
 	SlotStartDate     string `json:"slotStartDate"`
 }
 
-// verdictJSON says what is in the way of a row.
+// verdictJSON names the conflicts of a row.
 type verdictJSON struct {
 	Outcome      string             `json:"outcome"`
 	Reason       string             `json:"reason,omitempty"`

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// keenListener hands out connections that notice a vanished peer soon. When it is asked to drain it goes on for as long as
-// somebody waits to be accepted: to a client such a connection is open, and its request may have been sent.
+// keenListener returns connections that notice a vanished peer soon. While it drains, it still accepts the
+// connections in the backlog: to a client such a connection is open, and its request may have been sent.
 type keenListener struct {
 	net.Listener
 	draining atomic.Bool
@@ -19,10 +19,10 @@ type keenListener struct {
 }
 
 const (
-	// vanishTime is how long data may stay unacknowledged before the connection is given up. Without it the kernel keeps
-	// trying for a quarter of an hour.
+	// vanishTime is how long data can stay unacknowledged before the connection is closed. Without it the kernel
+	// keeps trying for 15 minutes.
 	vanishTime = 5 * time.Second
-	// quietTime is how long nobody may have connected before a draining listener ends.
+	// quietTime is how long a draining listener waits without a new connection before it ends.
 	quietTime = 20 * time.Millisecond
 	drainTime = time.Second
 )
@@ -43,7 +43,7 @@ func (l *keenListener) Accept() (net.Conn, error) {
 			if draining {
 				return nil, errDrained
 			}
-			continue // it began before, and somebody may have come in the same moment
+			continue // the deadline passed before drain, and a client may have connected in the same moment
 		}
 		if tcp, ok := conn.(*net.TCPConn); ok && err == nil {
 			giveUpSoon(tcp, vanishTime)
@@ -52,7 +52,8 @@ func (l *keenListener) Accept() (net.Conn, error) {
 	}
 }
 
-// drain has Accept end once nobody waits any more. It reports whether it will: not every kind of listener can.
+// drain makes Accept return an error once the backlog is empty. It reports whether it can: not every kind of listener
+// supports it.
 func (l *keenListener) drain() bool {
 	if _, ok := l.Listener.(interface{ SetDeadline(time.Time) error }); !ok {
 		return false
@@ -75,7 +76,7 @@ func (l *keenListener) quiet() error {
 type openConns struct {
 	mu   sync.Mutex
 	n    int
-	none chan struct{} // closed when a waiting server has none left; nil while nobody waits
+	none chan struct{} // closed when the waiting server has none left; nil while no server waits
 }
 
 // count is the server's ConnState.

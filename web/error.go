@@ -30,7 +30,7 @@ type problem struct {
 	Errors            []problemField `json:"errors,omitempty"`
 	Reason            string         `json:"reason,omitempty"`
 	Until             string         `json:"until,omitempty"`
-	AppointmentID     string         `json:"appointmentId,omitempty"` // the client's own, which stands in the way
+	AppointmentID     string         `json:"appointmentId,omitempty"` // the client's own, which conflicts
 	SlotStartDate     string         `json:"slotStartDate,omitempty"` // of that appointment
 	RetryAfterSeconds int            `json:"retryAfterSeconds,omitempty"`
 	OK                *bool          `json:"ok,omitempty"` // false where the success has ok: true
@@ -114,7 +114,7 @@ func codes() []problem {
 // notNow is the title where no time is asked for, but a session or a switch.
 const notNow = "Not possible now"
 
-// sentinels is the table from the errors of the packages below to what is said.
+// sentinels maps the errors of the packages below to problems.
 var sentinels = []struct {
 	err error
 	say problem
@@ -131,7 +131,7 @@ var sentinels = []struct {
 	{store.ErrDuplicate, errValidationFailed.with("This id is in use. Choose another.")},
 	{holds.ErrNotFound, errHoldExpired},
 	{holds.ErrNotOwner, errNotOwner},
-	{holds.ErrQuota, errQuotaExceeded.again(30 * time.Second)}, // by then one of them has lapsed, if nobody keeps it
+	{holds.ErrQuota, errQuotaExceeded.again(30 * time.Second)}, // by then one of them expires, unless it is extended
 	{holds.ErrRestarts, errQuotaExceeded.with("This hold can't be renewed again. Book it, or release it and take a new one.")},
 	{holds.ErrDeactivated, errForbidden.because("deactivated", "This specialist is deactivated. An admin can activate the specialist again.")},
 	{holds.ErrOffline, errNotBookable.titled(notNow).because(string(presence.ReasonNotOnline), "This specialist is offline. Go online first, then send heartbeats to stay online.")},
@@ -157,7 +157,7 @@ var sentinels = []struct {
 	{context.DeadlineExceeded, errStorageUnavailable},
 }
 
-// problemOf is what is said of an error.
+// problemOf converts an error to an API problem.
 func problemOf(err error, now time.Time) problem {
 	var (
 		already     problem

@@ -14,12 +14,13 @@ import (
 	"holdfast/web/fhir"
 )
 
-// FHIR R4, to be read: who can be booked for what (Schedule), when (Slot), and, with a key, who is (Appointment). Slots are worked out and not
-// stored, as everywhere; their ids are made of what they are, and stay.
+// FHIR R4 for reading: which specialist can be booked for which type (Schedule), the free times (Slot), and, with a
+// key, the appointments (Appointment). Slots are computed and not stored; their ids are derived from their contents,
+// and stay the same.
 
 var (
 	fhirType    = []string{fhir.ContentType}
-	publicReads = rate{every: 250 * time.Millisecond, burst: 120} // by programs, of what is public and costs more than a page
+	publicReads = rate{every: 250 * time.Millisecond, burst: 120} // of public data that cost more than a page
 )
 
 const (
@@ -64,7 +65,8 @@ func (s *Server) heedReads(c *call) error {
 	return nil
 }
 
-// fhirQuery reads a search and refuses what it does not know: an answer that passes over a condition says too much.
+// fhirQuery reads the parameters of a search and refuses unknown ones: an answer that ignores a condition would be
+// too large.
 func (c *call) fhirQuery(known ...string) *query {
 	q := c.query()
 	for name := range q.values {
@@ -137,7 +139,7 @@ func (q *query) dates(name string, zone *time.Location) (from, to time.Time) {
 	return from, to
 }
 
-// offer is who can be booked for what by the public.
+// offer is one pair of specialist and type that the public can book.
 type offer struct {
 	id string // of its Schedule
 	t  *store.AppointmentType
@@ -243,7 +245,7 @@ func (s *Server) readSchedule(c *call) error {
 	return c.sayFHIR(http.StatusOK, scheduleOf(c.base(), o, time.Now()))
 }
 
-// searchSlots lists what is free, or about to be taken, of some schedules over some days.
+// searchSlots lists the free and held slots of some schedules over some days.
 func (s *Server) searchSlots(c *call) error {
 	if err := s.heedReads(c); err != nil {
 		return err

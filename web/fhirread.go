@@ -12,7 +12,7 @@ import (
 	"holdfast/web/fhir"
 )
 
-// readSlot says how it is with one slot now. What was free stays readable when it is taken.
+// readSlot returns the current state of one slot. A slot that was free stays readable when it is taken.
 func (s *Server) readSlot(c *call) error {
 	if err := s.heedReads(c); err != nil {
 		return err
@@ -66,7 +66,8 @@ func fhirStatus(a *store.Appointment) string {
 
 var fhirStatuses = []string{"booked", "arrived", "checked-in", "fulfilled", "noshow", "cancelled"}
 
-// fhirAppointment is an appointment with its patient, who is contained in it: here is no resource of people.
+// fhirAppointment converts an appointment. The patient is a contained resource, because the server offers no Patient
+// resources.
 func (s *Server) fhirAppointment(base string, a *store.Appointment) fhir.Appointment {
 	who := fhir.Patient{ResourceType: "Patient", ID: "patient", BirthDate: a.Patient.BirthDate}
 	if a.Patient.Name != "" {
@@ -152,7 +153,7 @@ func (s *Server) searchFHIRAppointments(c *call) error {
 	return c.sayFHIR(http.StatusOK, b)
 }
 
-// fhirMetadata is the CapabilityStatement: what is here, and nothing that is not.
+// fhirMetadata returns the CapabilityStatement.
 func (s *Server) fhirMetadata(c *call) error {
 	type param struct {
 		Name string `json:"name"`

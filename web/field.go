@@ -39,7 +39,7 @@ func (m *mistakes) instant(field, s string) time.Time {
 	return t.UTC()
 }
 
-// seconds turns a count of seconds into a duration; what is out of all bounds stays out of the engine's.
+// seconds turns a count of seconds into a duration. A value that overflows stays outside the engine's limits.
 func seconds(n *int) time.Duration {
 	switch {
 	case n == nil:
@@ -50,7 +50,7 @@ func seconds(n *int) time.Duration {
 	return time.Duration(min(*n, 1<<30)) * time.Second
 }
 
-// httpTime is how instants are said: UTC, whole seconds.
+// httpTime formats an instant: UTC, whole seconds.
 func httpTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // optionalTime is httpTime for one that may be missing.

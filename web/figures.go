@@ -9,8 +9,8 @@ import (
 	"holdfast/web/stream"
 )
 
-// figures are what is so at the moment of asking, and what the engine has counted. What cannot be read is left out of the
-// answer, so that an alert on its absence sees it; the rest is answered all the same.
+// figures are the gauges and counters that are read when a scraper asks. A value that cannot be read is left out, so
+// that an alert on its absence fires.
 type figures struct{ *Server }
 
 func figure(name, help string, labels ...string) *metric {
@@ -46,7 +46,7 @@ var (
 	copyDesc         = figure("copy_age_seconds", "How long ago the second place had everything that was written; +Inf if it has nothing yet. Only where it follows the database.")
 )
 
-// figuresTime is how long the parts that ask somebody may take together.
+// figuresTime limits the parts that ask a backend, all together.
 const figuresTime = time.Second
 
 func (f figures) expose(ctx context.Context, to *exposition) {
@@ -74,7 +74,7 @@ func (f figures) streams(to *exposition) {
 	}
 }
 
-// live is what is true only for now.
+// live adds the gauges of the live state.
 func (f figures) live(ctx context.Context, to *exposition) {
 	if stats, err := f.engine.HoldStats(ctx); err == nil {
 		to.gauge(holdsDesc, float64(stats.Holds))
@@ -130,7 +130,7 @@ func (f figures) queue(ctx context.Context, to *exposition) {
 	}
 }
 
-// storage is what the database measures of itself, the last copy of it, and what else runs out.
+// storage adds the database's own measurements, the age of the last backup, and the free space.
 func (f figures) storage(to *exposition) {
 	if m, ok := f.engine.Measurements(); ok {
 		to.durations(writeDesc, m.Writes)

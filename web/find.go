@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// findBody is what a caller on the telephone wants. What is left out does not matter.
+// findBody is the search of a caller on the phone. A missing field matches everything.
 type findBody struct {
 	clientBody
 	SpecialistIDs []string `json:"specialistIds"`

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// livez says that the process answers. It asks nobody else.
+// livez reports that the process answers. It calls no backend.
 func (s *Server) livez(c *call) error {
 	return c.json(http.StatusOK, map[string]string{"status": "ok"})
 }
 
-// readyTime is how long readyz waits for the database and the live state.
+// readyTime limits how long readyz waits for the database and the live state.
 const readyTime = 2 * time.Second
 
 // readyz says whether requests can be served now. Which version answers is for those who operate it: a version is where an attacker begins.

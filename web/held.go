@@ -40,7 +40,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// minHoldShare is what one address may hold of a day and of a week however short they are: two people of one household.
+// minHoldShare is the number of seats that one address can always hold of a day or week: two people of one household.
 const minHoldShare = 2
 
 // heldTogether bounds the live holds that have something in common, or what else ends by itself. It knows of each only when
@@ -104,7 +104,7 @@ func (h *heldTogether[K]) hasRoom(ctx context.Context, key K, most int, now time
 	return g == nil || len(g.ends) < most
 }
 
-// size is how many holds of a group are known.
+// size returns the number of known holds of a group.
 func (h *heldTogether[K]) size(key K) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -141,8 +141,8 @@ func (h *heldTogether[K]) count(key K, most int, id string, end time.Time) bool 
 	return true
 }
 
-// refresh asks the table about the holds of a group that were due to end before an instant, of all if it is zero, and
-// forgets those that are gone. The lock is not held meanwhile.
+// refresh asks the table about the holds of a group that should have expired before an instant (all of them if it is
+// zero) and removes those that are gone. It does not hold the lock during the call.
 func (h *heldTogether[K]) refresh(ctx context.Context, key K, before time.Time) {
 	var due []string
 	h.mu.Lock()
@@ -169,7 +169,7 @@ func (h *heldTogether[K]) refresh(ctx context.Context, key K, before time.Time) 
 	}
 }
 
-// forget lets go of holds that have lapsed, until ctx ends.
+// forget removes expired holds until ctx ends.
 func (h *heldTogether[K]) forget(ctx context.Context) {
 	timed.Every(ctx, time.Minute, func(now time.Time) {
 		h.mu.Lock()
@@ -190,7 +190,7 @@ type heldDay struct {
 	day          int64 // since 1970
 }
 
-// heldShare is what one network holds of a day or a week of one specialist.
+// heldShare is the holds of one network in a day or a week of one specialist.
 type heldShare struct {
 	network      netip.Addr
 	specialistID string
@@ -230,8 +230,8 @@ func (s *Server) holdLimit(c *call) func(*holds.Span) error {
 	}
 }
 
-// mayHold returns booking.TimeslotsRequest.MayHold for the caller: nil where no limit can be in the way. What it finds out of a
-// specialist's day it keeps for the listing.
+// mayHold returns booking.TimeslotsRequest.MayHold for the caller, or nil if no limit applies. It remembers the
+// result for each specialist and day of the listing.
 func (s *Server) mayHold(c *call) func(*holds.Span) bool {
 	limit := s.holdLimit(c)
 	if limit == nil {
@@ -293,7 +293,7 @@ func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) 
 	return errHoldsOfDay, s.byDay.admit(c.ctx(), heldDay{h.SpecialistID, h.SlotStart.Unix() / 86400}, s.limits.HoldsPerDay, h.ID, h.ExpiresAt, c.started)
 }
 
-// shareOf is how many seats one address may hold.
+// shareOf returns the number of seats that one address can hold.
 func (l *Limits) shareOf(r booking.Room) int { return max(minHoldShare, r.Seats*l.HoldShare/100) }
 
 // admitSession counts a request for a session that the public is about to make. A client has one waiting at a time, so it
@@ -321,7 +321,8 @@ func (s *Server) admitPoll(c *call) error {
 	return nil
 }
 
-// network is what counts as one address: of IPv6, a household or a server has a whole /64.
+// network returns the network that counts as one address: an IPv4 address, or the /64 of an IPv6 address, which one
+// household or server has.
 func network(address netip.Addr) netip.Addr {
 	if address.Is6() && !address.Is4In6() {
 		prefix, _ := address.WithZone("").Prefix(64)

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// historyJSON is what a person has had and will have, and what the desk says about them.
+// historyJSON is a person's past and future appointments, with the desk's notes.
 type historyJSON struct {
 	People    []identityJSON    `json:"people"`
 	Coming    []appointmentJSON `json:"coming"`
@@ -68,7 +68,7 @@ func (s *Server) getHistory(c *call) error {
 	return c.json(http.StatusOK, map[string]historyJSON{"history": j})
 }
 
-// authorOf is whoever wrote a note, without what an actor is.
+// authorOf returns the name of a note's author without the kind of actor.
 func (s *Server) authorOf(actor string) string {
 	_, id, _ := strings.Cut(actor, ":")
 	return id
@@ -80,7 +80,8 @@ type findPeopleBody struct {
 	Limit *int   `json:"limit"`
 }
 
-// foundPersonJSON is a person who was looked for; appointmentId is the newest appointment, by which the person is asked for.
+// foundPersonJSON is a search result; appointmentId is the newest appointment, which identifies the person in further
+// requests.
 type foundPersonJSON struct {
 	identityJSON
 	AppointmentID string `json:"appointmentId"`

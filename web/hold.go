@@ -12,7 +12,7 @@ import (
 	"holdfast/web/instant"
 )
 
-// holdJSON is a hold as its owner is told of it.
+// holdJSON is a hold as its owner sees it.
 type holdJSON struct {
 	HoldID            string `json:"holdId"`
 	AppointmentTypeID string `json:"appointmentTypeId"`
@@ -34,7 +34,7 @@ func holdOf(h *holds.Hold, now time.Time) holdJSON {
 	}
 }
 
-// milliTime is how the end of a hold is said: UTC, always with milliseconds.
+// milliTime formats the expiry of a hold: UTC, always with milliseconds.
 func milliTime(t time.Time) string { return string(instant.AppendMilli(nil, t)) }
 
 type createHoldBody struct {
@@ -156,7 +156,7 @@ func (s *Server) releaseHold(c *call, b *releaseHoldBody) error {
 	return c.json(http.StatusOK, map[string]bool{"ok": true, "released": released})
 }
 
-// listHolds shows a client its own holds, and the desk all of them. Whose they are is shown to nobody.
+// listHolds returns a client's own holds, and to the desk all holds. It never shows the owner.
 func (s *Server) listHolds(c *call) error {
 	q := c.query()
 	client, specialistID := q.client(c), q.id("specialistId")

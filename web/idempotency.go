@@ -38,13 +38,14 @@ func (f *inFlight) leave(key string) {
 	delete(f.keys, key)
 }
 
-// atMostOnce runs do, unless the request carries an Idempotency-Key that was answered before: then that answer is given
-// again. Only successes are remembered, so a request that failed can be repeated under its key.
+// atMostOnce runs do, unless the request's Idempotency-Key already has an answer: then it returns that answer. It
+// stores only successful answers, so a failed request can be repeated under its key.
 //
-// A use case that writes durably is given the Once of answering, and the answer commits with the write. What wrote
-// nothing there, such as a hold, is remembered after it, in memory: a repeat that finds the server restarted runs again.
+// A use case that writes durably gets the Once of the answer, and the answer commits with the write. An answer
+// without a durable write, such as a hold's, is stored in memory afterwards: after a restart of the server, a repeat
+// runs again.
 //
-// Where do is allOrNothing, it runs before the database is asked for an earlier answer, and its failure is told only if
+// If do is allOrNothing, it runs before the database is asked for an earlier answer. Its failure is returned only if
 // there is none.
 func (c *call) atMostOnce(raw []byte, allOrNothing bool, do func() error) error {
 	key := c.r.Header.Get("Idempotency-Key")

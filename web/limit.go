@@ -10,7 +10,7 @@ import (
 	"holdfast/engine/timed"
 )
 
-// rate is how often one address may ask: burst at once, and one more every so often.
+// rate limits how often one address can call: a burst, and then one more call per interval.
 type rate struct {
 	every time.Duration
 	burst int
@@ -60,8 +60,9 @@ func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, 
 	return max(wait, 0), wait <= 0
 }
 
-// address is where a request comes from: the peer, or, if that is a trusted proxy, the nearest hop before it that is not
-// one. If X-Forwarded-For and Forwarded disagree, address uses neither. The zero Addr if it is not known.
+// address returns the network address of a request: the peer, or, if the peer is a trusted proxy, the nearest hop
+// before it that is not one. If X-Forwarded-For and Forwarded disagree, address uses neither. It returns the zero
+// Addr if the address is unknown.
 func (s *Server) address(r *http.Request) netip.Addr {
 	peer := parseAddress(r.RemoteAddr)
 	if !s.trusts(peer) {
@@ -90,7 +91,7 @@ func (s *Server) beforeProxies(peer netip.Addr, hops []string) netip.Addr {
 	for i := len(list) - 1; i >= 0; i-- {
 		hop := parseAddress(strings.TrimSpace(list[i]))
 		if !hop.IsValid() {
-			return peer // what stands before it was not written by anybody we trust
+			return peer // no trusted proxy wrote the entries before it
 		}
 		if peer = hop; !s.trusts(hop) {
 			break
@@ -108,8 +109,8 @@ func (s *Server) trusts(a netip.Addr) bool {
 	return false
 }
 
-// forwardedFor takes the addresses out of Forwarded headers (RFC 7239), one of each hop. A hop that does not say whom it
-// speaks for has none, and what stands before it does not count.
+// forwardedFor extracts the addresses from Forwarded headers (RFC 7239), one for each hop. A hop without "for" has
+// none, and the entries before it do not count.
 func forwardedFor(headers []string) []string {
 	var hops []string
 	for element := range strings.SplitSeq(strings.Join(headers, ","), ",") {
@@ -163,7 +164,7 @@ func (c *call) base() string {
 	return c.scheme() + "://" + c.r.Host
 }
 
-// scheme is how this request came, as far as that can be told.
+// scheme returns the scheme of this request, as far as the server can determine it.
 func (c *call) scheme() string {
 	if c.r.TLS != nil || c.r.Header.Get("X-Forwarded-Proto") == "https" && c.trusts(parseAddress(c.r.RemoteAddr)) {
 		return "https"

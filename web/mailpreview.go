@@ -16,7 +16,7 @@ type mailPreviewBody struct {
 type mailPreviewJSON struct {
 	Subject string          `json:"subject"`
 	Text    string          `json:"text"`
-	Own     clinic.MailText `json:"own"` // what stands there without the clinic's words
+	Own     clinic.MailText `json:"own"` // the default text, without the clinic's changes
 }
 
 // previewMail is `POST /v1/settings/mail-preview`: it changes nothing and sends nothing.

@@ -22,11 +22,11 @@ func (b *mailServerBody) wish() message.MailServerWish {
 	return message.MailServerWish{Host: b.Host, Port: b.Port, Encryption: b.Encryption, User: b.User, Password: b.Password, From: b.From}
 }
 
-// mailServerAnswer is how mail leaves the clinic. The password is in no answer.
+// mailServerAnswer is the configured mail server. No answer has the password.
 type mailServerAnswer struct {
 	Given      *givenMailServerJSON  `json:"given,omitempty"`  // the server was started with it, so it counts
 	Chosen     *chosenMailServerJSON `json:"chosen,omitempty"` // by an owner
-	Sender     string                `json:"sender"`           // who mail comes from; empty: nobody
+	Sender     string                `json:"sender"`           // the sender's address; empty: no email is sent
 	SenderFrom string                `json:"senderFrom"`       // start, choice or clinic
 }
 
@@ -84,11 +84,12 @@ func (s *Server) deleteMailServer(c *call) error {
 type mailTrialJSON struct {
 	Delivery string         `json:"delivery"`          // sent or failed
 	To       string         `json:"to"`                //
-	Finding  notice.Finding `json:"finding,omitempty"` // what stood in the way
+	Finding  notice.Finding `json:"finding,omitempty"` // the reason of a failure
 	Said     string         `json:"said,omitempty"`    // by the mail server
 }
 
-// tryMailServer sends one mail by a server that is not chosen yet to whoever asks, so only a person can ask.
+// tryMailServer sends one email through a server that is not saved yet, to the user who asks. So it needs a signed-in
+// person.
 func (s *Server) tryMailServer(c *call, b *mailServerBody) error {
 	c.once = nil
 	if s.options.Demo {

@@ -32,7 +32,7 @@ func (s *Server) answerMCP(p record.Principal) http.Handler {
 	server := s.mcpServer(p)
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, MaxRequestBodyBytes: maxBody,
-		// What comes here was authorized by its key, and the server may well be reached by a name behind a proxy.
+		// The key authorizes these requests, and a proxy can use any host name.
 		DisableLocalhostProtection: true,
 	})
 }
@@ -58,7 +58,7 @@ func addTool[In, Out any](t mcpTools, server *mcp.Server, name, description stri
 	}, h)
 }
 
-// mcpTools are the tools of one principal. An error of a tool is told to the model in the words of the problem table.
+// mcpTools are the tools of one principal. The model receives the error of a tool as the text of the problem table.
 type mcpTools struct {
 	*Server
 	principal record.Principal

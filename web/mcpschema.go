@@ -9,9 +9,9 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// What a language model is told before it calls a tool: the clinic it speaks for, what day it is there, and for each
-// field which values there are. A model that knows the bounds keeps to them; what it sends beyond them is refused with the
-// bound in the sentence.
+// A language model receives these texts before it calls a tool: the clinic's name, today's date there, and the
+// allowed values of each field. A model that has the limits respects them; a value beyond them is refused with a
+// sentence that names the limit.
 
 const mcpInstructions = `Book, move and cancel appointments of the clinic %q. Its clock and calendar are those of %s, where today is %s.
 Offer only times that find_slots returned, and say them as "spoken" has them. Copy tokens exactly and never read them out.

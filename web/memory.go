@@ -12,14 +12,14 @@ import (
 	"holdfast/engine/timed"
 )
 
-// What the memory of a server is warned about. A clinic's needs a tenth of it.
+// Limits of the server's memory above which it logs a warning. A clinic needs a tenth of them.
 const (
 	heapWarning     = 500 << 20
 	residentWarning = 1 << 30
 	memoryEvery     = 30 * time.Second
 )
 
-// memoryWarning says once that a figure is past its bound, and again only when it has been well below meanwhile.
+// memoryWarning warns once when a value exceeds its limit, and again only after the value was well below it.
 type memoryWarning struct {
 	what  string
 	bound uint64
@@ -36,8 +36,8 @@ func (w *memoryWarning) due(n uint64) bool {
 	return w.said
 }
 
-// watchMemory warns in the log of a heap or a process that has become large, so that somebody looks before the machine
-// does.
+// watchMemory logs a warning when the heap or the process has become large, so that an operator can act before the
+// machine runs out of memory.
 func (s *Server) watchMemory(ctx context.Context) {
 	heap := memoryWarning{what: "heap", bound: heapWarning}
 	resident := memoryWarning{what: "resident", bound: residentWarning}
@@ -53,7 +53,7 @@ func warnMemory(log *slog.Logger, w *memoryWarning, n uint64) {
 	}
 }
 
-// heapBytes is what lives on the heap, with what the next collection will free.
+// heapBytes returns the size of the objects on the heap, including those that the next collection will free.
 func heapBytes() uint64 {
 	sample := []runtimemetrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	runtimemetrics.Read(sample)
@@ -74,7 +74,7 @@ func residentBytes() uint64 {
 	return pages * uint64(os.Getpagesize())
 }
 
-// processorTime is what the process has had of the processors; false where /proc does not say.
+// processorTime returns the processor time of the process; false if /proc does not have it.
 func processorTime() (time.Duration, bool) {
 	b, err := os.ReadFile("/proc/self/stat")
 	// The name of the program, in brackets, may hold anything; the third field comes after it.
@@ -87,7 +87,7 @@ func processorTime() (time.Duration, bool) {
 	return time.Duration(user+system) * (time.Second / 100), true // in hundredths of a second on every Linux
 }
 
-// openFiles is how many files the process has open, and may have; false where /proc does not say.
+// openFiles returns the number of open files of the process and its limit; false if /proc does not have them.
 func openFiles() (open, most int, ok bool) {
 	list, err := os.ReadDir("/proc/self/fd")
 	if err != nil {

@@ -21,9 +21,9 @@ type metrics struct {
 	routes  []*routeMetrics // all there are; complete before the first request
 }
 
-// requestKinds are the kinds of requests whose times are told apart. What waits for somebody else's server, such as an
-// agent's booking, and what people ask who operate the server say nothing about how a patient is served. Streams are open
-// for as long as they are open, and their time is not counted.
+// requestKinds are the kinds of requests whose durations are measured separately. Requests that wait for an external
+// server (such as an agent's booking) and those of operators do not show how a patient is served. A stream's duration
+// is not measured.
 var requestKinds = [...]string{"page", "read", "write", "outside", "operation"}
 
 // requestKindOf is the place of a route among requestKinds; -1 for a stream.
@@ -51,7 +51,7 @@ var (
 	buildDesc    = figure("build_info", "Always 1; the label is the version.", "version")
 	heapDesc     = figure("heap_bytes", "What lives on the heap, with what the next collection will free.")
 
-	// Under the names that every Go program has for them, so that what is known of all programs works for this one.
+	// These names are the same in every Go program, so that existing dashboards work.
 	goDesc         = &metric{"go_info", "Information about the Go environment.", []string{"version"}}
 	goroutinesDesc = &metric{"go_goroutines", "Number of goroutines that currently exist.", nil}
 	startDesc      = &metric{"process_start_time_seconds", "Start time of the process since unix epoch in seconds.", nil}
@@ -74,11 +74,11 @@ type routeMetrics struct {
 // statusClasses are the classes of status; none: nothing was sent.
 var statusClasses = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
-// route begins to count a route under "GET /v1/clinic", or under its pattern alone where it stands for any method.
+// route creates the counters of a route under "GET /v1/clinic", or under its pattern alone if it accepts any method.
 func (m *metrics) route(rt *route) *routeMetrics {
 	name := strings.TrimSpace(rt.method + " " + rt.pattern)
 	if i := slices.IndexFunc(m.routes, func(r *routeMetrics) bool { return r.name == name }); i >= 0 {
-		return m.routes[i] // what has no route is answered in three ways, and counted once
+		return m.routes[i] // unknown routes are answered in three ways and counted once
 	}
 	r := &routeMetrics{name: name}
 	if kind := requestKindOf(rt); kind >= 0 {
@@ -121,7 +121,7 @@ func (m *metrics) expose(to *exposition) {
 	to.gauge(goDesc, 1, runtime.Version())
 	to.gauge(goroutinesDesc, float64(runtime.NumGoroutine()))
 	to.gauge(startDesc, float64(m.started.UnixMilli())/1000)
-	// What the system does not tell is left out.
+	// Values that the system does not provide are left out.
 	if n := residentBytes(); n > 0 {
 		to.gauge(residentDesc, float64(n))
 	}

@@ -2,7 +2,7 @@ package web
 
 import "net/http"
 
-// protectedResource is where programs learn how to be let in (RFC 9728): of the API, and below it of /mcp.
+// protectedResource is where programs find how to authenticate (RFC 9728): for the API and, below it, for /mcp.
 const protectedResource = "/.well-known/oauth-protected-resource"
 
 // protectedResourceJSON says that a key is sent as a bearer token. No authorization server is named, since there is none: the clinic makes the
@@ -22,7 +22,8 @@ func (s *Server) describeResource(path string) handle {
 	}
 }
 
-// challenge is how a caller without a credential is asked for one. A program that speaks the Model Context Protocol looks for where that is described.
+// challenge returns the WWW-Authenticate headers for a caller without a credential. A program that speaks the Model
+// Context Protocol looks there for the description.
 func (c *call) challenge() []string {
 	if c.route.pattern == "/mcp" {
 		return []string{bearerChallenge[0] + `, resource_metadata="` + c.base() + protectedResource + `/mcp"`}

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// newsAge is how far back the list of what was booked online reaches.
+// newsAge is how far back the list of online bookings reaches.
 const newsAge = 14 * 24 * time.Hour
 
 // bookedOnline lists what patients and agents booked while the desk looked elsewhere, the newest first. A specialist sees their

@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/openid"
 )
 
-// openIDCookie is what a browser keeps of a sign-in with the identity provider, until it is over. It is sealed, and opens nothing by itself.
+// openIDCookie holds the state of a started sign-in with the identity provider in the browser. It is encrypted, and
+// grants nothing by itself.
 const (
 	openIDCookie = "holdfast_openid"
 	openIDLife   = 10 * time.Minute
@@ -23,8 +24,8 @@ var (
 	errOpenIDElsewhere = errForbidden.because("openid_elsewhere", "Signing in with the identity provider works at the clinic's own address only. Open the page there.")
 )
 
-// beginOpenID begins a sign-in with the identity provider: the page sends the browser to the address that is answered. It is a POST of our own
-// pages, so no other site can begin one for somebody.
+// beginOpenID starts a sign-in with the identity provider: the page sends the browser to the returned address. It is
+// a POST of the server's own pages, so no other site can start one for a user.
 func (s *Server) beginOpenID(c *call) error {
 	c.once = nil // the cookie is a secret
 	// The browser comes back to the clinic's own address, and its cookie with it only if it was set there.
@@ -53,8 +54,8 @@ func openIDProblem(err error) error {
 	return err
 }
 
-// finishOpenID is where the identity provider sends browsers back to. Whatever came of it, they go on to the sign-in page, and to nowhere else; what
-// went wrong is one word behind it.
+// finishOpenID is the redirect address of the identity provider. Whatever the outcome, the browser continues to the
+// sign-in page and to no other address; a failure is one word in its fragment.
 func (s *Server) finishOpenID(c *call) error {
 	if c.r.Method != http.MethodGet { // HEAD must not use a sign-in up
 		return errMethodNotAllowed.with("This path answers GET.")
@@ -82,7 +83,7 @@ func (s *Server) finishOpenID(c *call) error {
 	return c.toStaff("")
 }
 
-// openIDWord is what the sign-in page is told of an error; empty where it is one of ours.
+// openIDWord returns the word for an error that the sign-in page understands; empty if the error is internal.
 func openIDWord(err error) string {
 	if _, ok := errors.AsType[*account.BackoffError](err); ok {
 		return "wait"
@@ -113,7 +114,7 @@ type openIDCodeBody struct {
 	Code string `json:"code"`
 }
 
-// codeOpenID is the second step of somebody whom the provider has vouched for and who has one-time codes here.
+// codeOpenID is the second step for a user whom the provider has authenticated and who has one-time codes here.
 func (s *Server) codeOpenID(c *call, b *openIDCodeBody) error {
 	c.once = nil
 	secret, staff, err := s.engine.Account.Identity.FinishCode(c.ctx(), c.newCookie(openIDCookie), strings.ReplaceAll(b.Code, " ", ""), s.address(c.r).String(), c.r.UserAgent())

@@ -19,10 +19,10 @@ type openIDBody struct {
 	OwnersOnly bool     `json:"ownersOnly"`
 }
 
-// openIDAnswer is how the staff sign in besides their passwords. The secret is in no answer.
+// openIDAnswer is the configured identity provider. No answer has the secret.
 type openIDAnswer struct {
 	Chosen   *chosenOpenIDJSON `json:"chosen,omitempty"`
-	Redirect string            `json:"redirect"` // what has to be registered with the provider; empty: the clinic's own address is not said yet
+	Redirect string            `json:"redirect"` // the address to register with the provider; empty while the clinic's own address is unknown
 }
 
 type chosenOpenIDJSON struct {
@@ -30,7 +30,7 @@ type chosenOpenIDJSON struct {
 	Issuer         string   `json:"issuer"`
 	ClientID       string   `json:"clientId"`
 	SecretSet      bool     `json:"secretSet"`
-	SecretReadable bool     `json:"secretReadable"` // false: this server has not the key to it, and nobody signs in with it
+	SecretReadable bool     `json:"secretReadable"` // false: this server cannot decrypt the secret, so this sign-in does not work
 	Domains        []string `json:"domains"`
 	NewRole        string   `json:"newRole"`
 	OwnersOnly     bool     `json:"ownersOnly"`
@@ -47,7 +47,8 @@ func (s *Server) openID() map[string]openIDAnswer {
 
 func (s *Server) getOpenID(c *call) error { return c.json(http.StatusOK, s.openID()) }
 
-// putOpenID makes another choice, if the provider would sign somebody in. The request is not kept for a repeat: a secret is in it.
+// putOpenID saves another provider if a sign-in with it would work. The request is not stored for a repeat, because
+// it has a secret.
 func (s *Server) putOpenID(c *call, b *openIDBody) error {
 	c.once = nil
 	err := s.engine.Account.Identity.Put(c.ctx(), c.caller.actor, account.ProviderWish{

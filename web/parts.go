@@ -17,8 +17,9 @@ import (
 // Answers in pieces: a long list of slots, most of which is kept as it is from one answer to the next. A page that has
 // the very list already is answered 304, and who takes gzip gets a copy that is compressed once.
 
-// partsAnswers makes the tags and the compressed copies, which are kept beside the lists (booking.Booking.KeepCompressed). A
-// tag stands for the content, so a copy is never wrong; tags die with the process.
+// partsAnswers computes the tags and the compressed copies that are cached with the lists
+// (booking.Booking.KeepCompressed). A tag stands for the content, so a copy is never stale. Tags end with the
+// process.
 type partsAnswers struct {
 	seed   maphash.Seed
 	copies interface {
@@ -26,7 +27,7 @@ type partsAnswers struct {
 		KeepCompressed(tag string, answer []byte)
 	}
 
-	compressing sync.Mutex // one copy at a time is made, and nobody makes what another one has just made
+	compressing sync.Mutex // one copy is compressed at a time, so that no copy is compressed twice
 	writer      *gzip.Writer
 	buffer      bytes.Buffer
 	lastTag     string // of the copy made last: the cache may take a moment to show it, or not want it
@@ -41,7 +42,7 @@ func newPartsAnswers(e *engine.Engine) *partsAnswers {
 	return &partsAnswers{seed: maphash.MakeSeed(), copies: e.Booking, writer: z}
 }
 
-// tag is the strong entity tag of what is not compressed.
+// tag returns the strong entity tag of the uncompressed form.
 func (a *partsAnswers) tag(head []byte, parts [][]byte) string {
 	sums := make([]byte, 0, 256)
 	sums = binary.LittleEndian.AppendUint64(sums, maphash.Bytes(a.seed, head))
@@ -111,7 +112,7 @@ func (s *Server) sayParts(c *call, head []byte, parts [][]byte, tail string) err
 	if c.r.Method == http.MethodHead {
 		return nil
 	}
-	// A failed write means that nobody is left to tell, and the next one fails as well.
+	// A write fails only if the caller has disconnected, and then the next one fails as well.
 	_, _ = c.rw.Write(head)
 	for _, p := range parts {
 		_, _ = c.rw.Write(p)

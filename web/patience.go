@@ -22,7 +22,7 @@ var longRoutes = map[string]bool{
 	"POST /v1/auth/openid": true, "GET " + account.ReturnPath: true, "PUT /v1/settings/openid": true,
 }
 
-// patience is how long a request of this route may take.
+// patience returns the time limit of a request to this route.
 func (s *Server) patience(rt *route) time.Duration {
 	usual := s.options.Patience
 	if usual <= 0 {

@@ -5,7 +5,7 @@ import (
 	"holdfast/store"
 )
 
-// changePatientBody corrects the person. What is left out stays as it is.
+// changePatientBody corrects the patient. A missing field keeps its value.
 type changePatientBody struct {
 	clientBody
 	Patient struct {

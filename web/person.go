@@ -10,13 +10,14 @@ import (
 	"holdfast/store"
 )
 
-// erasePersonBody names somebody by exactly one of the first four. The client here is the one to be forgotten, not the caller.
+// erasePersonBody identifies a person by exactly one of the first four fields. The client is the one to erase, not
+// the caller.
 type erasePersonBody struct {
 	Email         string `json:"email"`
 	Phone         string `json:"phone"`
 	ClientID      string `json:"clientId"`
 	AppointmentID string `json:"appointmentId"`
-	// Also are appointments of other people who are to be erased with the one of AppointmentID.
+	// Also are appointments of other people to erase together with the person of AppointmentID.
 	Also []string `json:"also"`
 	// Everybody erases all who share the address or the number.
 	Everybody bool `json:"everybody"`
@@ -30,7 +31,7 @@ type erasePlanBody struct {
 	AppointmentID string `json:"appointmentId"`
 }
 
-// erasureJSON is what erasing a person takes, and who else has the same address or number.
+// erasureJSON lists what erasing a person removes, and the other people with the same address or number.
 type erasureJSON struct {
 	People  []identityJSON    `json:"people"`
 	Coming  int               `json:"coming"`
@@ -54,7 +55,7 @@ func (s *Server) planErasure(c *call, b *erasePlanBody) error {
 	return c.json(http.StatusOK, map[string]erasureJSON{"erasure": j})
 }
 
-// alone refuses an address or a number that several people have: whoever asks for one of them should not lose the others.
+// alone refuses an address or number of several people: a caller who means one of them must not erase the others.
 func (s *Server) alone(c *call, b *erasePersonBody) error {
 	if b.Everybody || b.Email == "" && b.Phone == "" {
 		return nil
@@ -70,7 +71,7 @@ func (s *Server) alone(c *call, b *erasePersonBody) error {
 	return fieldError(field, fmt.Sprintf("is shared by %d people: name one of them by appointmentId, or send everybody to erase them all", len(holders)))
 }
 
-// erasedJSON counts what was blanked.
+// erasedJSON counts the blanked records.
 type erasedJSON struct {
 	Appointments int `json:"appointments"`
 	Operations   int `json:"operations"`
@@ -84,7 +85,7 @@ type erasedJSON struct {
 	MailFiles    int `json:"mailFiles"`
 }
 
-// remainsJSON is what erasing did not reach.
+// remainsJSON lists the copies that erasing did not reach.
 type remainsJSON struct {
 	Copies    []copyJSON `json:"copies"`
 	MailFiles []string   `json:"mailFiles"`

@@ -10,7 +10,8 @@ import (
 // maxPictureBody is room for the largest picture in base64, and the JSON around it.
 const maxPictureBody = 256 << 10
 
-// picturePath is where a specialist's picture is; empty without one. It names the content, so whoever has it has it for good.
+// picturePath returns the path of a specialist's picture; empty without one. It names the content, so caches never
+// expire it.
 func picturePath(p *store.Specialist) string {
 	if p.PictureDigest == "" {
 		return ""
@@ -23,7 +24,7 @@ type pictureBody struct {
 	Content string `json:"content"`
 }
 
-// putPicture gives a specialist a picture. What it is, its bytes say.
+// putPicture stores a specialist's picture. Its bytes decide its type.
 func (s *Server) putPicture(c *call, b *pictureBody) error {
 	content, err := base64.StdEncoding.DecodeString(b.Content)
 	if err != nil {
@@ -42,7 +43,7 @@ func (s *Server) deletePicture(c *call) error {
 	return c.done()
 }
 
-// getPicture answers the picture of an active specialist. Browsers keep it, and are told not to guess what it is.
+// getPicture returns the picture of an active specialist. Browsers can cache it and must not guess its type.
 func (s *Server) getPicture(c *call) error {
 	p, err := s.engine.Clinic.Specialist(c.param("id"))
 	if err != nil || p.PictureDigest == "" || !p.Active && !c.caller.may(desk) {

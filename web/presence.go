@@ -14,7 +14,7 @@ import (
 	"holdfast/web/stream"
 )
 
-// presenceJSON is what is known of one specialist.
+// presenceJSON is the presence of one specialist.
 type presenceJSON struct {
 	SpecialistID    string `json:"specialistId"`
 	Name            string `json:"name,omitempty"` // in lists
@@ -58,7 +58,7 @@ func (c *call) throwSwitch(to func(context.Context, string) (presence.Status, er
 	return c.json(http.StatusOK, map[string]presenceJSON{"presence": presenceOf(&p)})
 }
 
-// heartbeat is called once every few seconds by everybody who is online, and costs no database operation.
+// heartbeat runs every few seconds for each specialist who is online, and costs no database operation.
 func (s *Server) heartbeat(c *call) error {
 	if err := c.ownSwitch(); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (s *Server) getPresence(c *call) error {
 	return c.json(http.StatusOK, map[string]presenceJSON{"presence": presenceOf(&p)})
 }
 
-// getBeacon tells a patient's page whether anybody is there, at most ten seconds old.
+// getBeacon tells a patient's page whether a specialist is available. The answer is at most 10 seconds old.
 func (s *Server) getBeacon(c *call) error {
 	n, err := s.engine.Presence.Beacon(c.ctx())
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *Server) listPresence(c *call, list []holds.Present, err error) error {
 func (s *Server) appendPresent(b []byte, p *holds.Present) []byte {
 	b = append(b, `{"specialistId":"`...)
 	b = append(append(b, p.SpecialistID...), '"')
-	if known, err := s.engine.Clinic.Specialist(p.SpecialistID); err == nil { // else archived meanwhile
+	if known, err := s.engine.Clinic.Specialist(p.SpecialistID); err == nil { // otherwise archived in the meantime
 		name, _ := json.Marshal(known.Name) // a text can always be JSON
 		b = append(append(b, `,"name":`...), name...)
 	}
@@ -216,7 +216,7 @@ func (s *Server) listSessions(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"sessions": answer})
 }
 
-// getSession answers the client that asked for the session, and who takes sessions. What it came to is for staff.
+// getSession returns a session to the client that requested it and to the specialists. Only staff see the outcome.
 func (s *Server) getSession(c *call) error {
 	if err := c.resolveClient(""); err != nil {
 		return err
@@ -254,7 +254,7 @@ type acceptBody struct {
 	SpecialistID string `json:"specialistId"`
 }
 
-// acceptSession is for the specialist named, or the one who is signed in.
+// acceptSession accepts for the named specialist, or for the signed-in one.
 func (s *Server) acceptSession(c *call, b *acceptBody) error {
 	if b.SpecialistID == "" {
 		b.SpecialistID = c.caller.specialistID
@@ -313,8 +313,8 @@ func (s *Server) ownSession(c *call) error {
 	return err
 }
 
-// presenceStream tells the desk and the specialists' apps who comes and goes and what becomes of requests:
-// `GET /v1/presence/stream`.
+// presenceStream sends the desk and the specialists' apps all changes of presence and sessions: `GET
+// /v1/presence/stream`.
 func (s *Server) presenceStream(c *call) error {
 	q := c.query()
 	lease := q.lease()

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// query reads the parameters of a GET and collects what is wrong with them.
+// query reads the parameters of a GET and collects their errors.
 type query struct {
 	values url.Values
 	mistakes
@@ -92,7 +92,7 @@ func (q *query) instant(name string) time.Time {
 	return t
 }
 
-// bound reads one end of a range: an instant, or a local date, which stands for its first instant in the zone.
+// bound reads one end of a range: an instant, or a local date, which means its first instant in the zone.
 func (q *query) bound(name string, zone *time.Location) time.Time {
 	if len(q.text(name)) > len(time.DateOnly) {
 		return q.instant(name)

@@ -54,8 +54,8 @@ func operationOf(o *outbound.QueuedOperation, zone *time.Location, names bool) o
 // seesNames reports whether the caller may know who an operation is for.
 func (c *call) seesNames() bool { return c.caller.may(frontDesk) }
 
-// queueKinds are the kinds of operations that a word selects. Without one it is bookings: what agents and the desk ask after
-// is whether the practice system has them. None stands for all.
+// queueKinds returns the kinds of operations that a word selects. The default is bookings: agents and the desk want
+// to see whether the practice-management system has them. An empty list selects all.
 func queueKinds(word string) ([]store.OperationKind, bool) {
 	var kinds []store.OperationKind
 	for _, k := range store.Kinds() {
@@ -115,7 +115,7 @@ func (s *Server) retryOperation(c *call) error {
 	return c.sayOperation()
 }
 
-// retriedJSON is what trying all that failed again came to.
+// retriedJSON counts the failed operations that were queued again.
 type retriedJSON struct {
 	OK      bool `json:"ok"`
 	Retried int  `json:"retried"`

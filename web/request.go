@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// requestJSON is a booking of the public that waits to be confirmed, as whoever made it is told.
+// requestJSON is a public booking that waits for a confirmation, as its client sees it.
 type requestJSON struct {
 	ID                string `json:"id"`
 	AppointmentTypeID string `json:"appointmentTypeId"`
@@ -25,7 +25,7 @@ type requestJSON struct {
 	ByMail            bool   `json:"byMail"`             // a mail with the link that confirms it is on its way; else the desk confirms it
 }
 
-// requestedJSON is a request as the desk and whoever has its link see it.
+// requestedJSON is a request as the desk and the holder of its link see it.
 type requestedJSON struct {
 	requestJSON
 	Patient patientJSON `json:"patient"`
@@ -40,7 +40,7 @@ func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 	}
 }
 
-// bookPublic is the booking of somebody without a key: within limits, and perhaps to be confirmed first.
+// bookPublic books for a caller without a key: within limits, and perhaps as a request to confirm.
 func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 	r.SlotStart = c.formOf(&r, start)
 	render := func(result any) (int, []byte) {
@@ -48,7 +48,8 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 		case store.BookingRequest:
 			return rendered(http.StatusAccepted, map[string]requestJSON{"request": s.requestOf(&x)})
 		case store.Appointment:
-			// Whoever has just sent the patient's data need not be told them; whoever repeats the request must not be.
+			// The caller has just sent the patient's data, and a caller who repeats the request must not receive
+			// them.
 			return rendered(http.StatusCreated, map[string]publicAppointmentJSON{"appointment": s.publicAppointmentOf(c, &x)})
 		}
 		return 0, nil
@@ -71,7 +72,7 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 	return nil
 }
 
-// listRequests is what waits to be confirmed, for the desk.
+// listRequests lists the requests that wait for a confirmation, for the desk.
 func (s *Server) listRequests(c *call) error {
 	list, err := s.engine.Request.List(c.ctx())
 	if err != nil {
@@ -110,7 +111,8 @@ func (s *Server) getRequest(c *call) error {
 	return c.json(http.StatusOK, map[string]requestedJSON{"request": {s.requestOf(&r), patientJSON(r.Patient), intakeOf(&r.Intake)}})
 }
 
-// confirmRequest makes the appointment. Whoever has the link from the mail has the address, and the desk may too.
+// confirmRequest makes the appointment. The holder of the emailed link controls the address; the desk can confirm
+// too.
 func (s *Server) confirmRequest(c *call) error {
 	id, err := s.requested(c)
 	if err != nil {
@@ -132,7 +134,7 @@ func (s *Server) confirmRequest(c *call) error {
 	return s.sayAppointment(c, &a)
 }
 
-// declineRequest gives the time back. The patient is told where the desk does it.
+// declineRequest frees the time. If the desk declines, the server notifies the patient.
 func (s *Server) declineRequest(c *call) error {
 	id, err := s.requested(c)
 	if err != nil {

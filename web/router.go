@@ -23,13 +23,13 @@ type route struct {
 // params are the parameters of a matched path.
 type params struct{ httprouter.Params }
 
-// newRouter registers the routes. What it adds to the router it stands on: the matched pattern is known, every GET
-// answers HEAD, nothing is redirected, and what has no route is answered like everything else.
+// newRouter registers the routes. It adds to the router: the matched pattern is known, every GET answers HEAD, there
+// are no redirects, and unknown routes get the same kind of answer as all others.
 func (s *Server) newRouter(all []*route) http.Handler {
 	tree := httprouter.New()
 	tree.RedirectTrailingSlash = false
 	tree.RedirectFixedPath = false
-	words := make(map[string]http.Handler) // by path: what is POSTed to a word where other routes have an id
+	words := make(map[string]http.Handler) // by path: POST routes with a word where other routes have an id
 	for _, rt := range all {
 		counted := s.metrics.route(rt)
 		path := strings.NewReplacer("{", ":", "}", "").Replace(rt.pattern)
@@ -67,15 +67,15 @@ func (s *Server) newRouter(all []*route) http.Handler {
 // searchPattern has a word where /v1/appointments/{id}/cancel has an id, which the tree has no room for.
 const searchPattern = "/v1/appointments/search"
 
-// unmatched answers what has no route. Its path is not known to us, so it is nowhere named.
+// unmatched answers unknown routes. Their paths are never logged.
 func (s *Server) unmatched(h handle) http.Handler {
 	rt := &route{pattern: "unmatched", access: anyone, handle: h}
 	counted := s.metrics.route(rt)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.serve(rt, counted, params{}, w, r) })
 }
 
-// pageRoute is a page as logs and metrics know it. Pages are found by name and not by the router, which has no room for
-// "/" beside a tree.
+// pageRoute is a page as logs and metrics name it. Pages are found by name and not by the router, which allows no "/"
+// next to a tree.
 type pageRoute struct {
 	route   *route
 	counted *routeMetrics

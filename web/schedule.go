@@ -12,7 +12,7 @@ type scheduleJSON struct {
 	Calendars        []calendarJSON          `json:"calendars"`
 }
 
-// calendarJSON is when one specialist works and when not.
+// calendarJSON is the working time of one specialist.
 type calendarJSON struct {
 	SpecialistID string         `json:"specialistId"`
 	WeeklyHours  []hoursJSON    `json:"weeklyHours"`
@@ -20,8 +20,8 @@ type calendarJSON struct {
 	Blocks       []blockJSON    `json:"blocks"`
 }
 
-// getSchedule answers in one piece what a board of thirty columns would ask for in ninety. A specialist is told when a
-// colleague is away, and not why.
+// getSchedule returns in one answer what a board of thirty columns would need ninety requests for. A specialist sees
+// when a colleague is away, but not why.
 func (s *Server) getSchedule(c *call) error {
 	now := s.engine.Clinic.Schedule()
 	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(true), Calendars: []calendarJSON{}}

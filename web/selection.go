@@ -44,7 +44,7 @@ type selectedJSON struct {
 	HoldExpiresAt string `json:"holdExpiresAt,omitempty"`
 }
 
-// selectSlot says that a client is looking at a slot. The client is told its own secret, which it sent.
+// selectSlot records that a client is looking at a slot. The answer repeats the client's own secret, which it sent.
 func (s *Server) selectSlot(c *call, b *selectBody) error {
 	r, err := b.request(c)
 	if err != nil {
@@ -207,7 +207,7 @@ func (q *query) selected() (store.TimeOfDay, time.Time) {
 	return -1, q.instant("selected")
 }
 
-// storage is what stands behind the live state, in the words of the answers.
+// storage describes the backend of the live state in the words of the answers.
 type storage struct {
 	mode        string // memory, redis, postgres or fallback
 	redis       bool   // Redis is configured; then its health is asked for

@@ -27,9 +27,9 @@ type Door struct {
 	TLS      *tls.Config // of all doors the first's
 }
 
-// Serve answers on l, and with TLS on the doors, until ctx ends, and then drains: whoever is connected already is accepted, and
-// nobody else; the streams are told and waited for at most two seconds; every request that was sent is answered, and its connection
-// closed after it; then everything is closed. It does the work of Run meanwhile. It returns nil if ctx ended it.
+// Serve answers on l, and with TLS on the doors, until ctx ends, and then drains. It accepts the clients that have
+// already connected and no others. It notifies the streams and waits at most 2 s for them. It answers every request
+// that was sent and closes its connection. It runs Run at the same time. It returns nil if ctx ended it.
 func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error {
 	keen := []*keenListener{{Listener: l}}
 	open := new(openConns)
@@ -39,7 +39,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error
 		ReadHeaderTimeout: headerTime,
 		IdleTimeout:       idleTime,
 		WriteTimeout:      writeTime,
-		MaxHeaderBytes:    maxHeader - 4<<10, // net/http reads 4 KiB more than it is told
+		MaxHeaderBytes:    maxHeader - 4<<10, // net/http adds 4 KiB to it
 		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	if s.options.RateLimit {

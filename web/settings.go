@@ -17,9 +17,9 @@ type settingsAnswer struct {
 	Address  addressJSON     `json:"address"`
 }
 
-// addressJSON is where people find the pages.
+// addressJSON is the public address of the pages.
 type addressJSON struct {
-	URL  string           `json:"url"`  // while nobody has said it, what the request was addressed to
+	URL  string           `json:"url"`  // while no address is configured, that of the request
 	From clinic.URLSource `json:"from"` // start, settings or guess
 }
 

@@ -13,12 +13,12 @@ import (
 	"time"
 )
 
-// shape is what a body may look like: which names an object knows, and what each value is decoded into.
+// shape describes a body: the known names of an object, and the type of each value.
 type shape struct {
 	of     reflect.Type
 	fields map[string]*shape // of an object
 	list   bool
-	elem   *shape // of a list, or of an object whose names are anybody's
+	elem   *shape // of a list, or of an object with arbitrary names
 }
 
 // shapeOf reads the shape off the type that the body is decoded into, once per route.
@@ -100,9 +100,9 @@ func (w *walk) withoutWrong() []byte {
 	return append(rest, w.b[at:]...)
 }
 
-// Misfit finds by the rules of a body what a document from elsewhere has that a type has no room for: the field, like
-// "specialists[0].name" and empty for the whole document; what is wrong with it, empty if all of it fits; and how many bytes
-// into the document that is. The document must be JSON.
+// Misfit checks a document by the rules of a body against a type. It returns the first error: its offset in bytes,
+// the field, like "specialists[0].name" or empty for the whole document, and a message, which is empty if everything
+// fits. The document must be JSON.
 func Misfit(document []byte, into reflect.Type) (at int, field, message string) {
 	at, err := misfit(document, shapeOf(into), true)
 	if err == nil {
@@ -140,7 +140,7 @@ func (w *walk) value(s *shape, path string) error {
 	case errors.As(err, &kind):
 		w.wrong.add(path, "must be "+kindOf(s.of))
 	default:
-		w.wrong.add(path, strings.TrimPrefix(err.Error(), "json: ")) // a date, a time or a weekday, which says itself what it must be
+		w.wrong.add(path, strings.TrimPrefix(err.Error(), "json: ")) // the errors of dates, times and weekdays name the required form
 	}
 	w.spans = append(w.spans, [2]int{start, w.i})
 	return nil

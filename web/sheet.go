@@ -22,7 +22,7 @@ type sheetPlanBody struct {
 	CSV string `json:"csv"`
 }
 
-// sheetJSON says what becomes of each row of a file.
+// sheetJSON is the outcome of each row of a file.
 type sheetJSON struct {
 	Book    int            `json:"book"`
 	There   int            `json:"there"`
@@ -31,7 +31,7 @@ type sheetJSON struct {
 	Columns []string       `json:"columns"`
 	Ignored []string       `json:"ignored"`
 	Rows    []sheetRowJSON `json:"rows"`
-	// RefusedCSV has the rows that cannot be imported, with what is wrong in front.
+	// RefusedCSV has the rows that cannot be imported, with their errors in the first column.
 	RefusedCSV string `json:"refusedCsv,omitempty"`
 }
 
@@ -83,8 +83,8 @@ func (s *Server) planSheet(c *call, b *sheetPlanBody) error {
 	return c.json(http.StatusOK, map[string]sheetJSON{"import": sheetOf(f)})
 }
 
-// importedJSON counts what became of the rows. It has none of them: what is remembered for a repeat has no names. Who wants to know
-// which were refused asks for the plan again.
+// importedJSON counts the outcomes of the rows. It has no rows, because the answer is stored for a repeat and must
+// have no names. To get the refused rows, ask for the plan again.
 type importedJSON struct {
 	Booked  int `json:"booked"`
 	There   int `json:"there"`

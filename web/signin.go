@@ -13,9 +13,9 @@ import (
 	"holdfast/store"
 )
 
-// signInCookie is the name of the cookie that a signed-in browser of the staff carries. Its value is a secret; only the
-// hash is kept. deviceCookie says that somebody has signed in there before. Where the server's own address is https, both names
-// begin with hostPrefix, which browsers let nobody but this very host set.
+// signInCookie is the name of the cookie of a signed-in staff browser. Its value is a secret, and the server stores
+// only its hash. deviceCookie marks a browser in which a user has signed in before. If the server's own address is
+// https, both names begin with hostPrefix, which browsers let only this host set.
 const (
 	signInCookie = "holdfast_sign_in"
 	deviceCookie = "holdfast_device"
@@ -59,7 +59,7 @@ func (c *call) newCookie(name string) string {
 func (c *call) cookie(name string) string {
 	cookie, err := c.r.Cookie(c.cookieName(name))
 	if _, source := c.engine.Clinic.BaseURL(); err != nil && source != clinic.URLFromStart {
-		cookie, err = c.r.Cookie(name) // whoever signed in before the owner said the address stays signed in
+		cookie, err = c.r.Cookie(name) // a user who signed in before the address was configured stays signed in
 	}
 	if err != nil {
 		return ""
@@ -81,8 +81,7 @@ func (c *call) setCookie(name, value string, life time.Duration) {
 
 var errSignedOut = errUnauthorized.because("signed_out", "You are signed out. Sign in again; what you typed is kept.")
 
-// staffCookie is the credential of the staff pages. Where the page is anybody's, a cookie that has expired is passed
-// over.
+// staffCookie is the credential of the staff pages. On public pages, an expired cookie is ignored.
 func (s *Server) staffCookie(c *call) (bool, error) {
 	secret := c.cookie(signInCookie)
 	if secret == "" || c.route.access.public() && !c.route.asksWho() {
@@ -131,7 +130,7 @@ func userOf(u *store.User) userJSON {
 	}
 }
 
-// meJSON is who is signed in, and until when without another request.
+// meJSON is the signed-in user, and when the session expires without another request.
 type meJSON struct {
 	User        userJSON `json:"user"`
 	ExpiresAt   string   `json:"expiresAt"`
@@ -160,7 +159,7 @@ func (s *Server) signIn(c *call, b *signInBody) error {
 	return c.json(http.StatusOK, meOf(&staff))
 }
 
-// signInProblem is what is said of a sign-in that failed.
+// signInProblem converts the error of a failed sign-in to a problem.
 func signInProblem(err error) error {
 	var backoff *account.BackoffError
 	switch {
@@ -287,7 +286,7 @@ func proof(password, code string) account.Proof {
 	return account.Proof{Password: password, Code: strings.ReplaceAll(code, " ", "")}
 }
 
-// proofProblem says what is wrong with a proof, whose code is in this field.
+// proofProblem converts the error of a proof (password and code) to a problem; codeField is the field of the code.
 func proofProblem(err error, codeField string) error {
 	var backoff *account.BackoffError
 	switch {

@@ -102,7 +102,7 @@ func (s *Server) nextAvailable(c *call) error {
 	}})
 }
 
-// explanationJSON says of one specialist whether a time can be booked, or why not.
+// explanationJSON reports whether one specialist can take a start, or the reason why not.
 type explanationJSON struct {
 	SpecialistID string              `json:"specialistId"`
 	Bookable     bool                `json:"bookable"`

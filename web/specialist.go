@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// specialistJSON is what the public knows of a specialist.
+// specialistJSON is the public part of a specialist.
 type specialistJSON struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
@@ -23,7 +23,7 @@ func (s *Server) specialistOf(p *store.Specialist) specialistJSON {
 	return specialistJSON{p.ID, p.Name, p.Page.Line, p.Page.Lines, s.engine.Clinic.Current().PlacesOf(p.ID), picturePath(p)}
 }
 
-// specialistDetailsJSON is what the desk knows.
+// specialistDetailsJSON is a specialist as the desk sees it.
 type specialistDetailsJSON struct {
 	specialistJSON
 	Kind        store.SpecialistKind       `json:"kind,omitempty"` // resource: a room or a device
@@ -42,7 +42,7 @@ func (s *Server) specialistDetailsOf(p *store.Specialist) specialistDetailsJSON 
 	return j
 }
 
-// publicSpecialists lists the active ones, rooms and devices left out: nobody books them.
+// publicSpecialists lists the active specialists without rooms and devices, which cannot be booked by themselves.
 func (s *Server) publicSpecialists() []specialistJSON {
 	list := []specialistJSON{}
 	for i := range s.engine.Clinic.Schedule().Specialists {
@@ -85,7 +85,7 @@ func (s *Server) specialistAnswer(p *store.Specialist) any {
 	return map[string]specialistDetailsJSON{"specialist": s.specialistDetailsOf(p)}
 }
 
-// specialistBody makes or changes a specialist. What is left out keeps its value.
+// specialistBody creates or changes a specialist. A missing field keeps its value.
 type specialistBody struct {
 	ID          *string                    `json:"id"`
 	Kind        *store.SpecialistKind      `json:"kind"`

@@ -120,8 +120,8 @@ func (q *query) lease() time.Duration {
 	return min(time.Duration(ms)*time.Millisecond, stream.MaxLease)
 }
 
-// openStream applies the limits and hands the request to the hub. A browser that was told of its replacement and comes
-// back by itself is answered 204, which ends its reconnecting.
+// openStream applies the limits and passes the request to the hub. If a browser reconnects after its stream was
+// replaced, it gets 204, which stops its reconnecting.
 func (s *Server) openStream(c *call, q stream.Request) error {
 	if stream.WasReplaced(c.r) {
 		return c.empty(http.StatusNoContent)

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// typePageBody changes what the booking page says about a type and asks. What is left out stays as it is.
+// typePageBody changes the texts and questions of a type on the booking page. A missing field keeps its value.
 type typePageBody struct {
 	Group           *string                    `json:"group"`
 	Color           *string                    `json:"color"`
@@ -41,7 +41,8 @@ func (b *typePageBody) apply(p *store.TypePage) {
 	set(&p.VideoLink, b.VideoLink)
 }
 
-// publicPage is what everybody may read of a type's page: the link of a video call is told to who has booked it.
+// publicPage returns the public part of a type's page. Only patients with an appointment see the link of a video
+// call.
 func publicPage(p *store.TypePage) store.TypePage {
 	return store.TypePage{
 		Group: p.Group, Color: p.Color, Price: p.Price, NewPatientsOnly: p.NewPatientsOnly, Texts: p.Texts, Questions: p.Questions,
@@ -49,13 +50,14 @@ func publicPage(p *store.TypePage) store.TypePage {
 	}
 }
 
-// offered refuses people without a key, and agents, a type that is for the desk. What they are about to move may be of any type.
+// offered refuses a desk-only type to callers without a key and to agents. An appointment that they are about to move
+// can have any type.
 func (s *Server) offered(c *call, appointmentTypeID string, moving *store.Appointment) error {
 	if c.caller.may(desk) || moving != nil && moving.AppointmentTypeID == appointmentTypeID {
 		return nil
 	}
 	if t, err := s.engine.Clinic.AppointmentType(appointmentTypeID); err != nil || !t.Page.DeskOnly {
-		return nil // what is no type at all is refused with everything else that is wrong
+		return nil // the validation refuses an unknown type
 	}
 	return record.ErrNoAppointmentType
 }
@@ -131,7 +133,8 @@ func (s *Server) bootTypes() []bootTypeJSON {
 	return list
 }
 
-// namesOf is what an appointment's type and specialist are called, by their ids: a page knows those that can be booked now.
+// namesOf returns the names of an appointment's type and specialist by their ids: a page has only those that can be
+// booked now.
 func (s *Server) namesOf(a *store.Appointment) map[string]string {
 	now := s.engine.Clinic.Current()
 	who, _ := now.Who(a.SpecialistID)
@@ -149,7 +152,7 @@ func sumOf(questions []store.Question) string {
 	return strconv.FormatUint(sum.Sum64(), 36)
 }
 
-// moreToSay reports whether choosing a type needs more than names: who has many, groups, places or pictures gets it.
+// moreToSay reports whether choosing a type needs more than names: many types, groups, places or pictures.
 func moreToSay(types []bootTypeJSON, people []specialistJSON) bool {
 	const many = 8 // more are searched rather than read
 	return len(types) > many || len(people) > many ||

@@ -27,14 +27,14 @@ var pageFiles = map[string]struct{ file, script string }{
 	"/demo":   {"demo.html", "demo/page.js"},
 }
 
-// worker is the script that a page runs beside itself. It does not have the page's policy but that of its own answer, and
-// it sends heartbeats.
+// worker is the script that a page runs as a Worker to send heartbeats. It has the policy of its own answer, not the
+// page's.
 const worker = "lib/beat.js"
 
 var workerContents = []string{"default-src 'none'; connect-src 'self'; frame-ancestors 'none'"}
 
-// planPage opens the last plan where the server cannot be reached. deskWorker is the service worker that has it then: it stands at the
-// root, so that its scope can be the desk's address, and answers for no page of patients.
+// planPage opens the last downtime plan if the server is unreachable. deskWorker is the service worker that stores
+// it. It is at the root so that its scope can be the desk's address; it serves no page for patients.
 const (
 	planPage   = "/staff/plan"
 	deskWorker = "/staff-worker.js"
@@ -49,7 +49,7 @@ const (
 	loosePattern = "/{file}"
 )
 
-// page answers what is no route of the API: a page, one of its files, or nothing.
+// page answers addresses outside the API: a page, one of its files, or not found.
 func (s *Server) page(c *call) error {
 	name := c.r.URL.Path
 	hashed, isAsset := strings.CutPrefix(name, s.files.Base+"/")
@@ -160,7 +160,7 @@ func (s *Server) language(r *http.Request) string {
 	return s.engine.Clinic.Words().Find(append(asked, s.engine.Clinic.Schedule().Clinic.Locale)...).Tag
 }
 
-// bootJSON is what a page knows without asking.
+// bootJSON is the data that a page has without a request.
 type bootJSON struct {
 	Clinic           bootClinicJSON     `json:"clinic"`
 	AppointmentTypes []bootTypeJSON     `json:"appointmentTypes"`
@@ -170,7 +170,7 @@ type bootJSON struct {
 	More             bool               `json:"more,omitempty"` // choosing needs more than names: groups, places, pictures, a search
 	Settings         bootSettingsJSON   `json:"settings"`
 	Address          addressJSON        `json:"address"`
-	Waitlist         bool               `json:"waitlist,omitempty"`   // who finds no time can ask to wait
+	Waitlist         bool               `json:"waitlist,omitempty"`   // visitors who find no time can join the waiting list
 	SignInWith       string             `json:"signInWith,omitempty"` // the identity provider, for the staff's page alone
 	Mail             bool               `json:"mail"`                 // a mail server is set: without one, no page promises a mail
 	Demo             bool               `json:"demo"`

@@ -6,7 +6,7 @@ import (
 	"holdfast/engine/occupancy"
 )
 
-// How the practice-management system is doing, as the desk looks at it: how old what it has open is, and what it refused.
+// The state of the practice-management system as the desk sees it: the age of its openings, and its refusals.
 
 type upstreamStatusJSON struct {
 	Configured bool          `json:"configured"`

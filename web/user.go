@@ -40,7 +40,7 @@ func (s *Server) createUser(c *call, b *newUserBody) error {
 	return c.json(http.StatusCreated, answer(&u))
 }
 
-// userBody changes a user. What is left out stays as it is.
+// userBody changes a user. A missing field keeps its value.
 type userBody struct {
 	Email        *string `json:"email"`
 	Name         *string `json:"name"`

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// wishBody is which times suit, on the clinic's clock. What is left out does not matter.
+// wishBody is the times that suit, on the clinic's clock. A missing field matches everything.
 type wishBody struct {
 	SpecialistIDs []string `json:"specialistIds"`
 	Weekdays      []string `json:"weekdays"`
@@ -70,7 +70,7 @@ type offerJSON struct {
 	EndedAt       string `json:"endedAt,omitempty"`
 }
 
-// waitedJSON is an entry as the front desk and whoever has its link see it.
+// waitedJSON is an entry as the front desk and the holder of its link see it.
 type waitedJSON struct {
 	waitingJSON
 	Patient patientJSON `json:"patient"`
@@ -115,7 +115,7 @@ type joinBody struct {
 	Locale  string      `json:"locale"`
 }
 
-// joinWaitlist puts somebody on the list: a visitor themselves, or the front desk for whoever calls.
+// joinWaitlist adds an entry: for the visitor, or by the front desk for a caller.
 func (s *Server) joinWaitlist(c *call, b *joinBody) error {
 	var m mistakes
 	r := waitlist.JoinRequest{
@@ -135,7 +135,7 @@ func (s *Server) joinWaitlist(c *call, b *joinBody) error {
 	return s.join(c, r)
 }
 
-// waiter is where a visitor comes from who wants to wait.
+// waiter returns the origin of a visitor who joins the list.
 func (s *Server) waiter(c *call) *request.Visitor {
 	from := &request.Visitor{Unlimited: !s.options.RateLimit || c.caller.trusted()}
 	if address := s.address(c.r); address.IsValid() {
@@ -179,10 +179,10 @@ func (s *Server) join(c *call, r waitlist.JoinRequest) error {
 	return nil
 }
 
-// endedShown is how many entries are listed that have ended.
+// endedShown is the number of ended entries in the list.
 const endedShown = 50
 
-// listWaiting is who waits, in their order, and who did.
+// listWaiting lists the open entries in their order, and the ended ones.
 func (s *Server) listWaiting(c *call) error {
 	live, over, err := s.engine.Waitlist.List(c.ctx(), endedShown)
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *Server) listWaiting(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"waiting": said(live), "ended": said(over)})
 }
 
-// waited is the entry that the path names, and what is offered to it: by a link of an offer that one, otherwise the open one.
+// waited returns the entry of the path and its offer: with a link of an offer that offer, otherwise the open one.
 func (s *Server) waited(c *call) (x waitlist.Waiting, offerID string, err error) {
 	id := c.param("id")
 	if id == managedID && c.caller.waitingID != "" {
@@ -265,7 +265,7 @@ func (s *Server) renderOffer(result any) (int, []byte) {
 	return rendered(http.StatusOK, map[string]offerJSON{"offer": offerOf(s.engine.Clinic.Current(), &o)})
 }
 
-// offerByHand keeps a time for somebody who waits, and offers it.
+// offerByHand holds a time for an entry and offers it.
 func (s *Server) offerByHand(c *call, b *offerBody) error {
 	var m mistakes
 	start := m.instant("slotStartDate", b.SlotStartDate)
@@ -283,7 +283,7 @@ func (s *Server) offerByHand(c *call, b *offerBody) error {
 // errNothingOffered: there is no offer to take or decline.
 var errNothingOffered = errNotBookable.titled(notNow).because("not_offered", "Nothing is offered at the moment. A mail comes when a time becomes free.")
 
-// acceptOffer books what is offered, for whoever has the link, or for somebody on the telephone.
+// acceptOffer books the offered time, for the holder of the link or for a caller on the phone.
 func (s *Server) acceptOffer(c *call) error {
 	_, id, err := s.waited(c)
 	if err != nil {
@@ -327,7 +327,7 @@ func (s *Server) waitingLink(c *call, token string) error {
 	return err
 }
 
-// endedProblem is what is said of an offer or an entry that has ended.
+// endedProblem converts the end of an offer or an entry to a problem.
 func endedProblem(e *waitlist.EndedError) problem {
 	p := errHoldExpired.titled("The offer has ended")
 	switch e.As {

@@ -1,22 +1,22 @@
-// Package web is what Holdfast says: HTTP, and nothing but. It is given an *engine.Engine and never a store.
+// Package web is the HTTP layer of Holdfast. It gets an *engine.Engine and never a store.
 //
 // # One request
 //
-// routes, below, is every route on one page: method, pattern, who may call, handler. serve (call.go) is the way of one
-// request: limits and credentials first, then the handler, which returns an error or leaves an answer on its call. One
-// table (error.go) turns every error into a status, a code and a sentence. So a handler reads: take the body, ask the
-// engine, answer.
+// routes, below, lists every route on one page: method, pattern, required access, handler. serve (call.go) handles
+// one request: limits and credentials first, then the handler, which returns an error or leaves an answer on its
+// call. One table (error.go) maps every error to a status, a code and a sentence. So a handler decodes the body,
+// calls the engine, and answers.
 //
-// # Words on the wire
+// # Wire format
 //
-// JSON in UTF-8, camelCase. Unknown and doubled fields are refused. Instants are accepted with any offset and answered
-// in UTC with whole seconds, the end of a hold with milliseconds. Refusals are RFC 9457 problems. docs/api/openapi.yaml
-// is the full description, docs/errors.md has a section for every code.
+// JSON in UTF-8, camelCase. Unknown and duplicate fields are refused. Instants are accepted with any offset and
+// returned in UTC with whole seconds, the expiry of a hold with milliseconds. Refusals are RFC 9457 problems.
+// docs/api/openapi.yaml is the full description; docs/errors.md has a section for every code.
 //
-// # What is never said
+// # What is never logged
 //
-// Client ids, keys, tokens and what people typed are in no log, no metric and no problem; a log line names the pattern of
-// the route, not the path. The JSON types of public answers have no patient fields at all.
+// Client ids, keys, tokens and typed text are in no log, metric or problem. A log line has the pattern of the route,
+// not the path. The JSON types of public answers have no patient fields.
 package web
 
 import (
@@ -45,7 +45,8 @@ type Options struct {
 	RateLimit bool
 	// Limits bound what the public may have at a time; all but Limits.Streams count only with RateLimit.
 	Limits Limits
-	// Demo adds the page /demo. With DemoCluster somebody is in front of the server, or of several nodes, through whom the page kills them.
+	// Demo adds the page /demo. With DemoCluster, a front process kills the server, or one of several nodes, for the
+	// page.
 	Demo        bool
 	DemoCluster bool
 	// Version of the build, for /readyz and /metrics.
@@ -54,11 +55,11 @@ type Options struct {
 	StorageMode func() string
 	// Certificates says how the domains stand that the server has certificates for. Default: there are none.
 	Certificates func() []certificate.Status
-	// Patience is how long an ordinary request may take before it is answered 503, streams aside. Default 10 s.
+	// Patience limits an ordinary request, after which the server answers 503; streams are exempt. Default 10 s.
 	Patience time.Duration
-	// Ping is how often a live stream says that it is there. A proxy in front has to wait for longer. Default 15 s.
+	// Ping is the interval of pings on live streams. The timeout of a proxy must be longer. Default 15 s.
 	Ping time.Duration
-	// Logger is told of every request and every failure. Default: discard.
+	// Logger receives every request and every failure. Default: discard.
 	Logger *slog.Logger
 
 	sweep time.Duration // between two looks at the streams; zero: the default of package stream
@@ -81,7 +82,7 @@ type Server struct {
 	opens         *limiter // stream opens by address; nil: no limit
 	polls         *limiter // polls of clients by address; nil: no limit
 	reads         *limiter // by programs, of what costs more than a page; nil: no limit
-	bulk          bulk     // what is published of what is free
+	bulk          bulk     // the published free slots
 	limits        Limits
 	byAddress     *heldTogether[netip.Addr]
 	byDay         *heldTogether[heldDay]
@@ -93,7 +94,7 @@ type Server struct {
 	pages         map[string]*pageRoute // by pattern
 	draining      atomic.Bool
 
-	work []func(context.Context) // what Run keeps running
+	work []func(context.Context) // the functions that Run runs
 }
 
 // New returns a Server. Run must be called for its background work; Serve does so itself.
@@ -347,7 +348,8 @@ func (s *Server) routes() []*route {
 // Handler answers every request.
 func (s *Server) Handler() http.Handler { return s.router }
 
-// Local answers every request as one of the administrator of this machine. It is for a listener that nobody else can reach.
+// Local answers every request as the administrator of this machine. Use it for a listener that no other user can
+// reach.
 func (s *Server) Local() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.router.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), localKey{}, true)))
