@@ -1,12 +1,13 @@
-// Prove runs what proves the promises of docs/proof.md and prints one table: what, how often, how often it was asked for, how often it
-// was bad, whether it sees, and how long it took. A row sees if it was run once more with a bug built in, and failed with the sentence
-// that this bug deserves. It exits with 1 if anything was bad, and with 2 if there was nothing to run.
+// Prove runs the tests that prove the guarantees of docs/proof.md and prints one table: name, count, requested count,
+// failures, whether it finds its bug, and duration. To see whether a row finds its bug, prove runs it again with the
+// bug built in; the row must fail with the expected sentence. Prove exits with 1 if anything failed, and with 2 if no
+// row matches.
 //
 //	make prove                 a few minutes
-//	make prove LONG=1          hours: every row until it has the count that was asked for
-//	make prove LONG=1 MOST=5m  the same, and no row begins another run after five minutes
+//	make prove LONG=1          hours: every row until it has the requested count
+//	make prove LONG=1 MOST=5m  the same, and no row starts another run after five minutes
 //	make prove ROWS='stream'   the rows whose name matches
-//	make prove RECORD=1        writes what was seen into docs/proof.md
+//	make prove RECORD=1        writes the results into docs/proof.md
 package main
 
 import (
@@ -20,14 +21,14 @@ import (
 	"time"
 )
 
-// options are what the command line says.
+// options are the flags.
 type options struct {
 	long   bool
 	rows   string
 	seed   uint64
 	most   time.Duration // no row begins another run after it; 0: as long as it takes
 	fuzz   time.Duration // how long each fuzz target runs; 0: for 2000 inputs, and 10 min in the long form
-	record string        // the page that is told; empty: none
+	record string        // the page that receives the results; empty: none
 }
 
 func main() { os.Exit(run(os.Args[1:], rows, os.Stdout, os.Stderr)) }

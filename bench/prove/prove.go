@@ -22,24 +22,24 @@ type row struct {
 	pkg, run   string   // the tests of a package
 	fuzz       string   // or one fuzz target of it
 	program    []string // or the program itself, before how long it is to run
-	counted    string   // what finds the count in the output; empty: the tests that passed
+	counted    string   // the pattern of the count in the output; empty: the number of passed tests
 	args       []string // of the tests; {seed} is the seed of the run
 	long       []string // instead of args in the long form
 	env        string   // NAME=value, of the short form; {seed} as above
 	longEnv    string   // of the long form
 	onlyLong   bool
-	onDisk     bool // not in memory: what is proved is the disk
+	onDisk     bool // not in memory: the row tests the disk
 	bug        *bug
 }
 
-// bug is the product as it would be wrong, and what a row that sees says of it.
+// bug makes the product wrong, and says is the sentence with which a row reports it.
 type bug struct {
 	lines []planted.Bug
 	says  string // a regular expression
 	long  bool   // looked for in the long form only: it costs a build of most of the program
 }
 
-// result is what came of a row.
+// result is the outcome of a row.
 type result struct {
 	count, bad int
 	note       string // why it was not run
@@ -48,7 +48,7 @@ type result struct {
 	output     string
 }
 
-// prover runs rows. What it builds it keeps until its end.
+// prover runs rows. It keeps its builds until its end.
 type prover struct {
 	options
 	dir   string
@@ -119,7 +119,7 @@ func (r *row) builtFrom() string {
 	return r.pkg
 }
 
-// command is what a row runs.
+// command returns the command of a row.
 func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error) {
 	if r.fuzz != "" {
 		// A count is the same on every machine; a time on a busy one may be over before the first input.
@@ -207,7 +207,7 @@ func (p *prover) once(r *row, seed uint64) (x result) {
 	return x
 }
 
-// count adds up what was done. A row that did nothing proves nothing.
+// count adds up the counts in the output. A row without a count proves nothing.
 func (r *row) count(output string) (n int, err error) {
 	switch {
 	case r.fuzz != "":
@@ -233,8 +233,8 @@ func (r *row) count(output string) (n int, err error) {
 	return n, err
 }
 
-// seesBug runs a row with its bug built in by way of go's -overlay, which leaves the tree as it is. It returns what is wrong unless
-// the row says of this bug what it should.
+// seesBug runs a row with its bug built in, through go's -overlay, which does not change the tree. It returns an
+// error unless the row reports the bug as it should.
 func (p *prover) seesBug(r *row) error {
 	wrong, err := r.bug.applied(".")
 	if err != nil {
@@ -270,8 +270,8 @@ func (p *prover) seesBug(r *row) error {
 	return errors.Join(r.bug.isSeen(string(out), err != nil), forgetFound(r, string(out)))
 }
 
-// forgetFound removes the input that a fuzz target found of a planted bug, which go writes beside the target: the next run would see the
-// bug by it, without looking.
+// forgetFound removes the input that a fuzz target found for a planted bug. Go writes it next to the target, and the
+// next run would find the bug with it at once.
 func forgetFound(r *row, output string) error {
 	found := regexp.MustCompile(`Failing input written to (\S+)`).FindStringSubmatch(output)
 	if r.fuzz == "" || found == nil {

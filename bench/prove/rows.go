@@ -2,7 +2,8 @@ package main
 
 import "holdfast/bench/planted"
 
-// rows is the table, in the order in which it is printed. A row runs what is there already: a test, a fuzz target or the program itself.
+// rows is the table, in the order in which it is printed. A row runs an existing test, a fuzz target or the program
+// itself.
 var rows = []row{
 	{
 		name: "simulated clinic, every promise after every action", unit: "actions", pkg: "./web/simulation", run: "^TestSimulatedClinic$",
@@ -17,7 +18,7 @@ var rows = []row{
 	{
 		name: "kill -9 of the server under agents and visitors, SQLite", unit: "kills", pkg: "./cli", run: "^TestKillLosesNothingAndBooksNothingTwice$/^SQLite$",
 		counted: `(\d+) kills\n`, env: "HOLDFAST_KILLS=6 HOLDFAST_KILL_SEED={seed}", longEnv: "HOLDFAST_KILLS=100 HOLDFAST_KILL_SEED={seed}", asked: 10_000,
-		bug: &bug{ // what was promised, and not handed over yet when the process was killed, is not looked for at the next start
+		bug: &bug{ // the next start does not look for outbox rows that were not handed over before the kill
 			says: `is pending here and \d times upstream`,
 			lines: []planted.Bug{
 				{In: "outbound.Outbound.recoverQueue", Old: `out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)`, Wrong: "nil"},
@@ -143,7 +144,7 @@ var rows = []row{
 	{
 		name: "one node without Redis, without PostgreSQL or stopped: no time given twice", unit: "faults", pkg: "./holds/home",
 		run: "^TestOneNodesFaultGivesNoTimeTwice$", counted: `(\d+) faults,`, env: "HOLDFAST_HOME_FAULTS=24", longEnv: "HOLDFAST_HOME_FAULTS=600", asked: 2_000,
-		bug: &bug{ // a node that wakes changes what was copied before
+		bug: &bug{ // a node that resumes changes the old copy
 			says: `was given while .* is held until|is gone before its time`,
 			lines: []planted.Bug{
 				{In: "holds/redis/lua/under.lua", Old: "~= '' and redis.call('GET', 'holdfast:epoch') ~= under", Wrong: "== 'planted'"},

@@ -28,7 +28,7 @@ func (e *entry) read() ([]byte, error) {
 // packTar writes an archive in which everything is below one directory and of one time.
 func packTar(path, below string, content []entry, at time.Time) error {
 	return pack(path, func(w io.Writer) error {
-		zipped, err := gzip.NewWriterLevel(w, gzip.BestCompression) // its header has no name and no time unless it is told
+		zipped, err := gzip.NewWriterLevel(w, gzip.BestCompression) // without a name and a time in its header
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,8 @@ type needs struct {
 	On  []string `json:"dependsOn"`
 }
 
-// billOf lists what is linked into the program for one system. The sums are those of go.sum, which the checksum database vouches for.
+// billOf lists the modules that are linked into the program for one system. The sums are those of go.sum, which the
+// checksum database verifies.
 func billOf(o *options, t target, goVersion string, parts []part) ([]byte, error) {
 	self := component{Type: "application", Ref: "holdfast", Name: "holdfast", Version: o.version, Licences: []licenceRef{idOf("Apache-2.0")},
 		Properties: []property{{"holdfast:target", t.String()}, {"holdfast:go", goVersion}}}

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// The Debian package is the program, a unit of systemd that is closed as far as it goes, and a file for settings that an upgrade leaves
-// alone. It starts nothing by itself: whoever installs it says under which address people find it first.
+// The Debian package is the program, a hardened systemd unit, and a settings file that an upgrade keeps. It does not
+// start the server: the operator first sets the address of the pages.
 
 // debMachines are Debian's names of the machines that there is a package for.
 var debMachines = map[target]string{{"linux", "amd64"}: "amd64", {"linux", "arm64"}: "arm64"}
@@ -28,7 +28,7 @@ const debDefaults = `# Settings of Holdfast, one a line; holdfast serve --help l
 #HOLDFAST_TRUSTED_PROXIES=127.0.0.1
 `
 
-// After an install or an upgrade a server that runs is started anew; one that does not is not started.
+// After an install or an upgrade, a running server is restarted; a stopped one is not started.
 const debAfter = `#!/bin/sh
 set -e
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
@@ -44,8 +44,8 @@ if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
 fi
 `
 
-// Afterwards systemd no longer knows the unit. A purge takes the lines of holdfast service install --domain as well; the data of a
-// clinic nobody takes but its owner.
+// After removal, systemd reloads its units. A purge also deletes the lines of holdfast service install --domain. It
+// never deletes the clinic's data.
 const debGone = `#!/bin/sh
 set -e
 if [ "$1" = purge ]; then

@@ -1,8 +1,10 @@
-// Command dist makes what is given away: one archive for each system, with the program, its licence and those of everything that is
-// linked into it, a bill of materials for each, Debian packages, and SHA256SUMS over all. `make dist` runs it at the root of the module.
+// Command dist makes the files of a release: one archive for each system, with the program, its licence and those of
+// everything that is linked into it, a bill of materials for each, Debian packages, and SHA256SUMS of all. `make
+// dist` runs it at the root of the module.
 //
-// It is reproducible: the same commit, Go and version make the same bytes on any machine. Nothing in the archives has a time but the
-// commit's, owner or path of the machine; the program is built with -trimpath and without cgo and version control stamps.
+// It is reproducible: the same commit, Go and version make the same bytes on any machine. The archives have the time
+// of the commit, and no owner or path of the machine; the program is built with -trimpath and without cgo and version
+// control stamps.
 package main
 
 import (
@@ -31,13 +33,13 @@ var targets = []target{
 
 func (t target) String() string { return t.system + "/" + t.machine }
 
-// options are what a release is made of.
+// options describe a release.
 type options struct {
 	version string
 	at      time.Time // of the commit
 	into    string
 	targets []target
-	env     []string // of the go command, beside its own
+	env     []string // of the go command, in addition to its own
 }
 
 func main() {
@@ -62,7 +64,7 @@ func main() {
 	}
 }
 
-// commitTime is when the commit was made, or SOURCE_DATE_EPOCH, as reproducible-builds.org has it.
+// commitTime returns the time of the commit, or SOURCE_DATE_EPOCH, as reproducible-builds.org defines it.
 func commitTime() (time.Time, error) {
 	text := os.Getenv("SOURCE_DATE_EPOCH")
 	if text == "" {
@@ -76,7 +78,7 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// release makes everything anew.
+// release makes all files.
 func release(ctx context.Context, o options) error {
 	if len(o.targets) == 0 {
 		return errors.New("none of the systems is known")

@@ -15,7 +15,7 @@ import (
 	"strings"
 )
 
-// part is a module that is linked into the program, the standard library, or what else of somebody's is in it.
+// part is a module that is linked into the program, the standard library, or other third-party code in it.
 type part struct {
 	path, version, sum string
 	system             string // of packages, by its name in a package URL; empty: Go's
@@ -25,7 +25,7 @@ type part struct {
 // licence is a file of a part that says what may be done with it.
 type licence struct {
 	file, text string
-	id         string // of SPDX; empty for notices that come beside the licence
+	id         string // of SPDX; empty for notices in addition to the licence
 }
 
 // partsOf are the modules that the program says it was built from, each with its licences, and the standard library.
@@ -75,8 +75,8 @@ func places(ctx context.Context) (dirs map[string]string, root string, err error
 	return dirs, strings.TrimSpace(string(out)), err
 }
 
-// readLicences reads every licence and notice at the top of a directory. One that has none, or none that we know, is an error: whoever
-// adds a module is to look.
+// readLicences reads every licence and notice at the top of a directory. A directory without one, or with an unknown
+// one, is an error: check the licence before you add a module.
 func readLicences(dir string) (all []licence, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {

@@ -103,8 +103,8 @@ func readMap(text string) (sections []section) {
 	return sections
 }
 
-// markdown renders the tables of GitHub's Markdown besides the standard. Alignment becomes an attribute, because the policy
-// of the pages refuses inline styles.
+// markdown renders GitHub's tables in addition to the standard. Alignment becomes an attribute, because the policy of
+// the pages refuses inline styles.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute))),
 	goldmark.WithParserOptions(parser.WithAutoHeadingID(), parser.WithASTTransformers(util.Prioritized(links{}, 100))),

@@ -11,7 +11,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-// maxDepth is how far a table of fields, or an example, follows objects inside objects.
+// maxDepth limits how far a table of fields, or an example, follows objects inside objects.
 const maxDepth = 4
 
 // schemas is the page that lists every named schema with its fields.
@@ -255,7 +255,7 @@ func exampleString(s *openapi3.Schema) string {
 func indented(v any) string {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		panic(err) // what JSON was read from
+		panic(err) // it was decoded from JSON
 	}
 	return string(b)
 }
@@ -263,7 +263,7 @@ func indented(v any) string {
 func compact(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // what JSON was read from
+		panic(err) // it was decoded from JSON
 	}
 	return string(b)
 }

@@ -1,23 +1,25 @@
-// Package certificate gets the certificates by which the server speaks HTTPS from an ACME directory (RFC 8555), such as Let's Encrypt,
-// and renews them. Nobody has to remember anything: who names a domain has HTTPS.
+// Package certificate obtains the server's HTTPS certificates from an ACME directory (RFC 8555), such as Let's
+// Encrypt, and renews them. Configuring a domain is enough.
 //
-// # How a domain is proven
+// # How a domain is validated
 //
-// The directory connects to the domain. Either it is answered in the handshake of TLS, on port 443 (TLS-ALPN-01, RFC 8737), or with a
-// file on port 80 (HTTP-01). One attempt uses one of them, the next attempt the other, so a machine that can be reached on one of
+// The directory connects to the domain. The server answers in the TLS handshake on port 443 (TLS-ALPN-01, RFC 8737),
+// or with a file on port 80 (HTTP-01). Attempts alternate between the two, so a machine that is reachable on one of
 // the two ports gets its certificate.
 //
-// # When something is wrong
+// # Failures
 //
-// What is there is served, however old: a browser that warns is more than a page that is not there. A handshake never asks the directory
-// for anything, since anybody can make one; only Run does, with pauses that keep within what directories allow: five failed proofs of a
-// domain in an hour. A certificate is renewed when a third of its time is left, so that there are weeks in which the next attempt
-// may succeed. Status says how each domain stands, and what was wrong last.
+// The server serves the stored certificate, however old: a page with a browser warning is better than no page. A
+// handshake never calls the directory, since any client can make one. Only Run does, with pauses that respect the
+// limits of directories: five failed validations of a domain in an hour. Run renews a certificate when a third of its
+// time is left, so that several weeks remain for further attempts. Status reports the state of each domain and its
+// last error.
 //
-// # What is kept
+// # Files
 //
-// One file for each domain, its key and its chain, and the key of the account, in a directory named for the ACME directory, so
-// that a trial with a directory for tests leaves nothing behind in the real one. All of it can be got again.
+// The directory of the ACME server has one file for each domain (its key and its chain) and the key of the account.
+// It is named for the ACME server, so that a trial with a test directory leaves nothing in the real one. All files
+// can be obtained again.
 package certificate
 
 import (
@@ -45,28 +47,29 @@ const LetsEncrypt = acme.LetsEncryptURL
 
 // Options of New. Domains and Dir are required.
 type Options struct {
-	// Domains that have a certificate each. The first is that of whoever does not say which one they want.
+	// Domains each get a certificate. A client that names no domain gets the certificate of the first.
 	Domains []string
-	// Dir is where keys and certificates are kept; it is made (0700) if it is missing.
+	// Dir has the keys and certificates. New creates it (0700) if it is missing.
 	Dir string
 	// Directory is the ACME directory, an https URL. Empty: LetsEncrypt.
 	Directory string
-	// Email is where the directory may write to about the certificates. Empty: nowhere.
+	// Email is the address to which the directory sends notices about the certificates. Empty: none.
 	Email string
-	// Roots are who vouches for the ACME directory itself. Nil: those of the system.
+	// Roots verify the ACME directory itself. Nil: those of the system.
 	Roots *x509.CertPool
-	// BaseURL is where visitors of plain HTTP are sent if it is at one of the domains, for a port other than 443. Empty: to the domain.
+	// BaseURL is the target of the HTTP redirect if it is at one of the domains, for a port other than 443. Empty:
+	// the domain.
 	BaseURL string
-	// Logger is told of what was got, and what failed. Nil: nobody.
+	// Logger receives obtained certificates and failures. Nil: none.
 	Logger *slog.Logger
 }
 
-// Status is how a domain stands.
+// Status is the state of a domain.
 type Status struct {
 	Domain string
 	Until  time.Time // when its certificate ends; zero if there is none
 	Failed time.Time // the last attempt, if it failed; zero after one that did not
-	Why    string    // it failed, in words for whoever runs the server
+	Why    string    // the reason of the failure, for the operator
 }
 
 // Keeper has the certificates. It is safe for concurrent use.
@@ -82,7 +85,7 @@ type Keeper struct {
 	held   map[string]*tls.Certificate // by domain
 	failed map[string]Status
 	proofs map[string]*tls.Certificate // for TLS-ALPN-01, by domain, while it is proven
-	tokens map[string]string           // for HTTP-01, by path, meanwhile
+	tokens map[string]string           // pending HTTP-01 tokens, by path
 }
 
 // ParseDomain reads a name that a certificate can be made out to: a full name in the DNS, in ASCII.
@@ -105,7 +108,7 @@ func ParseDomain(s string) (string, error) {
 	return name, nil
 }
 
-// New returns a Keeper with the certificates that were kept. It asks nobody; Run does.
+// New returns a Keeper with the stored certificates. It makes no request; Run does.
 func New(o Options) (*Keeper, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -139,7 +142,7 @@ func New(o Options) (*Keeper, error) {
 	return k, nil
 }
 
-// Status lists how each domain stands.
+// Status lists the state of each domain.
 func (k *Keeper) Status() []Status {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -155,7 +158,8 @@ func (k *Keeper) Status() []Status {
 	return all
 }
 
-// TLS is how connections are answered: with the certificate of the domain that was asked for, or with the proof for the directory.
+// TLS returns the configuration of the listener: it answers with the certificate of the requested domain, or with the
+// proof for the directory.
 func (k *Keeper) TLS() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: k.certificate,
@@ -202,7 +206,7 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, k.origin(r.Host)+r.URL.RequestURI(), http.StatusPermanentRedirect)
 }
 
-// origin is where a visitor who came to host is sent.
+// origin returns the redirect target of a visitor of host.
 func (k *Keeper) origin(host string) string {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -217,7 +221,7 @@ func (k *Keeper) origin(host string) string {
 	return "https://" + host
 }
 
-// Times of a connection to plain HTTP, of which nobody needs more than one short answer.
+// Timeouts of a plain HTTP connection, which needs only one short answer.
 const (
 	plainTime   = 5 * time.Second
 	plainHeader = 8 << 10

@@ -10,7 +10,8 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// explain says in words what was wrong, and what to do. counts: the directory was reached, and may count the failure.
+// explain describes an error and what to do. counts reports whether the directory was reached and may count the
+// failure.
 func explain(err error, domain, directory string) (why string, counts bool) {
 	var refused *acme.AuthorizationError
 	var order *acme.OrderError

@@ -16,7 +16,7 @@ import (
 // accountFile has the key of the account with the directory. A domain has no file of that name: it has a point, and no capital.
 const accountFile = "ACCOUNT.pem"
 
-// usable is the certificate with what it says, if it is made out to the domain.
+// usable returns the certificate with its parsed leaf if it is for the domain.
 func usable(c *tls.Certificate, domain string) (*tls.Certificate, error) {
 	leaf, err := x509.ParseCertificate(c.Certificate[0])
 	if err != nil {
@@ -26,7 +26,7 @@ func usable(c *tls.Certificate, domain string) (*tls.Certificate, error) {
 	return c, leaf.VerifyHostname(domain)
 }
 
-// read reads what is kept for a domain. One that has ended is read as well.
+// read reads the stored certificate of a domain, expired or not.
 func (k *Keeper) read(domain string) (*tls.Certificate, error) {
 	text, err := os.ReadFile(filepath.Join(k.dir, domain+".pem"))
 	if err != nil {

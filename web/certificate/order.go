@@ -23,13 +23,13 @@ const (
 	soonest   = time.Second     // after the first failure, which the other kind of proof may mend
 	pauseMin  = 5 * time.Minute // then, doubled each time
 	pauseMax  = time.Hour
-	unreached = time.Minute // while the directory cannot be reached, which counts against nobody
+	unreached = time.Minute // while the directory is unreachable, which counts towards no limit
 )
 
 // kinds of proof, in the order in which they are tried.
 var kinds = [...]string{"tls-alpn-01", "http-01"}
 
-// Run gets what is missing and renews what is about to end, until ctx ends.
+// Run obtains missing certificates and renews expiring ones until ctx ends.
 func (k *Keeper) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, domain := range k.options.Domains {
@@ -57,7 +57,7 @@ func (k *Keeper) keep(ctx context.Context, domain string) {
 				}
 			}
 		}
-		sleep := time.NewTimer(min(wait, 12*time.Hour)) // the clock may be set meanwhile
+		sleep := time.NewTimer(min(wait, 12*time.Hour)) // the system clock can change in the meantime
 		select {
 		case <-ctx.Done():
 			sleep.Stop()
@@ -67,7 +67,7 @@ func (k *Keeper) keep(ctx context.Context, domain string) {
 	}
 }
 
-// due is how long a domain's certificate is good as it is.
+// due returns how long a domain's certificate needs no renewal.
 func (k *Keeper) due(domain string) time.Duration {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -78,8 +78,8 @@ func (k *Keeper) due(domain string) time.Duration {
 	return time.Until(renewal(held.Leaf))
 }
 
-// rest is how long a domain's certificate that was just got is kept in any case: by a clock that is ahead it is due at once, and order would
-// follow on order until the directory takes no more.
+// rest returns how long Run waits in any case after it obtained a domain's certificate. If the clock is ahead, the
+// certificate is due at once, and Run would order again and again until the directory refuses.
 func (k *Keeper) rest(domain string) time.Duration {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -87,12 +87,12 @@ func (k *Keeper) rest(domain string) time.Duration {
 	return min(time.Hour, leaf.NotAfter.Sub(leaf.NotBefore)/2)
 }
 
-// renewal is when a third of a certificate's time is left.
+// renewal returns when a third of a certificate's time is left.
 func renewal(c *x509.Certificate) time.Time {
 	return c.NotAfter.Add(-c.NotAfter.Sub(c.NotBefore) / 3)
 }
 
-// pause is how long to wait after a failure, of which there were so many before it.
+// pause returns how long to wait after a failure that follows `before` other failures.
 func pause(before int, counts bool, err error) time.Duration {
 	var said *acme.Error
 	if errors.As(err, &said) {
@@ -198,8 +198,8 @@ func (k *Keeper) account(ctx context.Context) (*acme.Client, error) {
 	return client, nil
 }
 
-// backoff is the pause before a call of the directory is repeated, which a nonce that has lapsed or a hiccup needs. Where the
-// directory says that it is too much, nothing is repeated.
+// backoff is the pause before a call to the directory is repeated, for an expired nonce or a short failure. If the
+// directory answers that there are too many requests, backoff stops repeating.
 func backoff(n int, _ *http.Request, answer *http.Response) time.Duration {
 	if n > 5 || answer != nil && answer.StatusCode == http.StatusTooManyRequests {
 		return -1

@@ -2,7 +2,7 @@
 // are used here and no others. Elements keep the names, and optional ones are left out, as the standard has it.
 package fhir
 
-// ContentType is how resources are sent.
+// ContentType is the media type of resources.
 const ContentType = "application/fhir+json"
 
 // Coding is a code of a system.
@@ -58,13 +58,13 @@ type ContactPoint struct {
 	Value  string `json:"value"`
 }
 
-// Address is where something is.
+// Address is a postal address.
 type Address struct {
 	Text string   `json:"text,omitempty"`
 	Line []string `json:"line,omitempty"`
 }
 
-// Location is a house of the clinic.
+// Location is a place of the clinic.
 type Location struct {
 	ResourceType string         `json:"resourceType"`
 	ID           string         `json:"id"`
@@ -85,11 +85,11 @@ type Schedule struct {
 	PlanningHorizon *Period           `json:"planningHorizon,omitempty"`
 }
 
-// What is with a slot.
+// The status of a slot.
 const (
 	Free        = "free"
-	Held        = "busy-tentative"   // somebody is about to book it
-	Busy        = "busy"             // somebody has
+	Held        = "busy-tentative"   // a client holds it
+	Busy        = "busy"             // booked
 	Unavailable = "busy-unavailable" // it is not offered
 )
 
@@ -105,12 +105,12 @@ type Slot struct {
 	Extension    []Extension       `json:"extension,omitempty"`
 }
 
-// HumanName is a name as it is said.
+// HumanName is a person's name.
 type HumanName struct {
 	Text string `json:"text"`
 }
 
-// Patient is somebody, contained in an appointment.
+// Patient is a person, contained in an appointment.
 type Patient struct {
 	ResourceType string         `json:"resourceType"`
 	ID           string         `json:"id"`
@@ -180,7 +180,7 @@ func (b *Bundle) Add(url string, resource any) {
 	b.Entry = append(b.Entry, e)
 }
 
-// Issue is what is wrong.
+// Issue is one error.
 type Issue struct {
 	Severity    string          `json:"severity"`
 	Code        string          `json:"code"`

@@ -19,8 +19,8 @@ func Append(b []byte, t time.Time) []byte {
 	return append(appendSeconds(b, t.Unix()), 'Z')
 }
 
-// AppendCopy adds t. An instant that was written before stands at b[at:]; where t is the same one, which callers expect of
-// most, its bytes are copied.
+// AppendCopy appends t. b[at:] has an instant that was written before; if t is the same instant, which is the usual
+// case, AppendCopy copies its bytes.
 func AppendCopy(b []byte, t, written time.Time, at int) []byte {
 	if t.Equal(written) {
 		same := [len("2026-11-23T09:00:00Z")]byte(b[at:])
@@ -57,7 +57,7 @@ func floorDiv(n, by int64) (quotient, rest int64) {
 	return quotient, rest
 }
 
-// date is how a day is written, like "2026-11-23T".
+// date is a written day, like "2026-11-23T".
 type date struct {
 	day  int64 // since 1970-01-01
 	text [len("2026-11-23T")]byte

@@ -1,23 +1,24 @@
-// Package pages has the files of the browser pages, as they are served.
+// Package pages has the files of the browser pages in the form in which the server sends them.
 //
-// People write the pages in web/ui: small modules, with comments; and their texts in engine/words. What is served is made of them before the program is built, by
-// the program in join: it joins the modules that patients get, minifies scripts and style sheets, and compresses what becomes
-// smaller by that. Its results are in built, they are committed, and they are what is embedded. So a fresh clone runs without
-// another step, a start has nothing to do but to read them, and the minifier is not in the server.
+// Their sources are in web/ui (small modules with comments) and their texts in engine/words. Before the build, the
+// program in join joins the modules
+// that patients load, minifies scripts and style sheets, and compresses the files that become smaller. Its results
+// are in built; they are committed and embedded. So a fresh clone runs without another step, the start only reads
+// them, and the minifier is not part of the server.
 //
 // # After a change of web/ui
 //
 //	make pages        (or: go generate ./web/pages)
 //
-// rewrites the files of built whose content changed; commit them with the change. A test of join fails as long as built is not
-// what web/ui makes. When two branches changed the same page, git keeps one side of a compressed file and reports a conflict:
-// merge web/ui, run make pages, and add built.
+// rewrites the changed files of built; commit them with the change. A test of join fails until built is current. If
+// two branches change the same page, git keeps one side of a compressed file and reports a conflict: merge web/ui,
+// run make pages, and add built.
 //
 // # Names
 //
-// A file has the name that it has in web/ui, such as book/page.js. In built a compressed one ends in .gz besides; documents
-// (.html) are never compressed there, because the server fills them in. All files together have one hash, which is in the
-// address of each (Base): a page never mixes two versions, and a browser asks for each file once.
+// A file has its name of web/ui, such as book/page.js. A compressed file in built also ends in .gz. Documents (.html)
+// are never compressed there, because the server fills them in. All files together have one hash, which is in the
+// address of each (Base): a page never mixes two versions, and a browser requests each file once.
 package pages
 
 import (

@@ -15,7 +15,7 @@ type conn interface {
 	tryWrite(b []byte) (int, error)
 	// write writes all of b within the time.
 	write(b []byte, within time.Duration) error
-	// gone reports whether the other side has closed the connection, as far as can be told without waiting.
+	// isGone reports whether the peer has closed the connection, as far as it can tell without waiting.
 	isGone() bool
 	close()
 }

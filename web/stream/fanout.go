@@ -159,7 +159,8 @@ func (h *Hub) append(ev *holds.Event, epoch string, frame []byte, grown []*topic
 	return frame, grown
 }
 
-// affect tells the subscribers of types that have something in common with an event to list anew. It is no event of its own and has no id.
+// affect notifies the subscribers of types that share something with an event, so that they list again. The notice is
+// not an event and has no id.
 func (h *Hub) affect(ev *holds.Event, grown []*topic) []*topic {
 	if h.source.Affects == nil || ev.Resources == "" {
 		return grown
@@ -194,7 +195,7 @@ func (h *Hub) topicOf(name string) *topic {
 	return h.topics[name]
 }
 
-// sweep writes to every subscriber what it has not had. Large sweeps are shared among the processors.
+// sweep writes to every subscriber the frames that it has not received. Several goroutines share a large sweep.
 func (h *Hub) sweep(list []*subscriber) {
 	const enough = 128
 	parts := min(runtime.GOMAXPROCS(0), 1+len(list)/enough)
@@ -263,7 +264,8 @@ func (h *Hub) closeIfEnded(s *subscriber) {
 	}
 }
 
-// finishWrite writes what a reader did not take at once and all that came meanwhile, each write under a deadline.
+// finishWrite writes the rest of a write that would have blocked, and all frames since then, each write under a
+// deadline.
 func (h *Hub) finishWrite(s *subscriber, rest []byte) {
 	for {
 		if err := s.conn.write(rest, h.options.WriteTimeout); err != nil {

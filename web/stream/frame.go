@@ -73,7 +73,7 @@ func appendEnd(b []byte, reason endReason, connectionID string) []byte {
 	return append(b, "\"}\n\n"...)
 }
 
-// appendHold adds a live hold as a new stream is told of it. It is no event and has no id.
+// appendHold adds a live hold of the snapshot of a new stream. It is not an event and has no id.
 func appendHold(b []byte, h *holds.Hold, owner holds.ClientID) []byte {
 	b = append(b, `data: {"type":"hold"`...)
 	b = appendSlot(b, h.ID, &h.Span)
@@ -82,7 +82,7 @@ func appendHold(b []byte, h *holds.Hold, owner holds.ClientID) []byte {
 	return append(b, "}\n\n"...)
 }
 
-// appendLook adds, to the snapshot, that somebody is looking at a slot.
+// appendLook adds a selection to the snapshot.
 func appendLook(b []byte, x *holds.Selection, owner holds.ClientID) []byte {
 	b = append(b, `data: {"type":"select"`...)
 	b = appendSlot(b, "", &x.Span)
@@ -208,8 +208,8 @@ func ownForm(b, shared []byte, owner holds.ClientID) []byte {
 	return append(appendOwner(b, owner), "}\n\n"...)
 }
 
-// appendOwner says whether it is the reader's own: owner is the reader's client if it is, and empty if not. The client is a
-// credential: it goes to its owner and to nobody else.
+// appendOwner adds isOwnHold: owner is the reader's client if the event is its own, and empty otherwise. The client
+// is a credential, so only its owner receives it.
 func appendOwner(b []byte, owner holds.ClientID) []byte {
 	if owner == "" {
 		return append(b, `,"isOwnHold":false`...)

@@ -13,12 +13,12 @@ var ErrRevoked = errors.New("the credential of the stream has ended")
 type Guard struct {
 	// Name is the same for all streams of one credential. It is no secret.
 	Name string
-	// Stands answers until when the credential stands if nothing happens; zero: for ever. ErrRevoked if it has ended. Any
-	// other error says nothing, and is followed by another question.
+	// Stands returns when the credential expires if nothing else ends it; zero: never. It returns ErrRevoked if the
+	// credential has ended. After any other error the hub asks again.
 	Stands func(context.Context) (until time.Time, err error)
 }
 
-// Recheck has all guards asked anew at once. It does not wait for them.
+// Recheck makes the hub check all guards now. It does not wait for the result.
 func (h *Hub) Recheck() {
 	select {
 	case h.recheck <- struct{}{}:
@@ -26,11 +26,11 @@ func (h *Hub) Recheck() {
 	}
 }
 
-// guardBound is how long all guards together may take to answer.
+// guardBound limits how long all guards together can take.
 const guardBound = 5 * time.Second
 
-// watchGuards ends the streams whose credential has ended. Each is asked after its stream was opened, because the credential may
-// have ended meanwhile, then when it would end by itself, and at every Recheck.
+// watchGuards ends the streams whose credential has ended. It checks each guard after its stream was opened (the
+// credential may have ended in the meantime), when the credential expires, and at every Recheck.
 func (h *Hub) watchGuards(ctx context.Context) {
 	tick := time.NewTicker(h.options.Sweep)
 	defer tick.Stop()

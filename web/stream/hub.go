@@ -65,7 +65,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// topic is what subscribers follow. The list is copied on every change, so that a sweep needs no lock.
+// topic is what subscribers follow. Every change copies the list, so that a sweep needs no lock.
 type topic struct {
 	name        string
 	ring        ring
@@ -100,7 +100,7 @@ func (h *Hub) Run(ctx context.Context) {
 	h.shutdown()
 }
 
-// goneCheck is how often a silent connection is asked whether the other side has closed it.
+// goneCheck is the interval at which the hub checks whether the peer of a silent connection has closed it.
 const goneCheck = 2 * time.Second
 
 // maintain sends pings, ends streams whose lease is over and drops those whose reader has left.

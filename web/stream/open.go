@@ -16,7 +16,7 @@ import (
 	"holdfast/holds"
 )
 
-// The lease of a stream: how long it may live before the server ends it and the browser opens it anew.
+// The lease of a stream: how long it lives before the server ends it and the browser reconnects.
 const (
 	DefaultLease = 15 * time.Minute
 	MinLease     = 100 * time.Millisecond
@@ -32,7 +32,7 @@ const (
 // ContentType is that of every stream.
 const ContentType = "text/event-stream; charset=utf-8"
 
-// What Open refuses with.
+// Errors of Open.
 var (
 	ErrStopping    = errors.New("the live streams are stopping")
 	ErrInterrupted = errors.New("no events are received")
@@ -43,14 +43,14 @@ var (
 // Request is a checked request for a stream.
 type Request struct {
 	Topic   string         // an appointment type, AllTypes or Presence
-	Client  holds.ClientID // who reads, if that is known; its own events are sent to it in its own form
+	Client  holds.ClientID // the reader, if it is known; it receives its own events in the owner's form
 	Lease   time.Duration  // default DefaultLease; more than MaxLease counts as MaxLease
 	Guard   *Guard         // the credential that the stream ends with; nil: it needs none
 	Address netip.Addr     // whose stream this is, for Options.PerAddress
 }
 
-// WasReplaced reports whether a browser reconnects by itself after it was told that another stream of the same client has
-// replaced its own. The answer 204 makes it stop.
+// WasReplaced reports whether a browser reconnects by itself after another stream of the same client has replaced its
+// own. The answer 204 stops it.
 func WasReplaced(r *http.Request) bool {
 	return strings.HasPrefix(r.Header.Get("Last-Event-ID"), replacedID)
 }
@@ -114,7 +114,7 @@ func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	if r.ProtoMajor == 1 {
 		if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {
 			s.conn = newTakenConn(conn, left)
-			// Deadlines of the request must not end the stream; what the peer sent meanwhile is of no interest.
+			// The request's deadlines must not end the stream, and data from the peer are ignored.
 			_ = conn.SetDeadline(time.Time{})
 			_, _ = io.CopyN(io.Discard, buffered.Reader, int64(buffered.Reader.Buffered()))
 			if err := s.conn.write([]byte(takenHead), h.options.WriteTimeout); err != nil {
@@ -139,10 +139,10 @@ func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	return nil
 }
 
-// snapshotBound is how long the snapshot of a new stream may take.
+// snapshotBound limits how long the snapshot of a new stream can take.
 const snapshotBound = 10 * time.Second
 
-// begin lets a subscriber join its topic, writes what is so now, and lets it go live.
+// begin joins a subscriber to its topic, writes the current state, and starts the live events.
 func (h *Hub) begin(r *http.Request, s *subscriber, topic string) {
 	hello := append([]byte(retryFrame), appendInit(nil, s.id, s.lease, h.source.Epoch())...)
 	if err := h.join(s, topic); err != nil {
@@ -168,7 +168,7 @@ func (h *Hub) begin(r *http.Request, s *subscriber, topic string) {
 	h.start(s)
 }
 
-// snapshot appends what is so now, and the connected frame. The subscriber has joined already.
+// snapshot appends the current state and the connected frame. The subscriber has already joined.
 func (h *Hub) snapshot(ctx context.Context, s *subscriber, topic string, b []byte) ([]byte, error) {
 	if topic == Presence {
 		return h.presenceSnapshot(ctx, s, b)
@@ -187,7 +187,7 @@ func (h *Hub) snapshot(ctx context.Context, s *subscriber, topic string, b []byt
 		b = appendHold(b, &now.Holds[i], s.tells(now.Holds[i].Owner))
 	}
 	b = appendConnected(b, now.Generation)
-	// A reader forgets all looks when it connects, so they follow that. They are a hint; of a crowd not every look is told.
+	// A reader forgets all selections when it connects, so they follow. They are hints, so a crowd is cut off.
 	for i := range now.Looking[:min(len(now.Looking), maxLooks)] {
 		x := &now.Looking[i]
 		s.known[lookName(x.Owner, &x.Span)] = struct{}{}
@@ -196,8 +196,8 @@ func (h *Hub) snapshot(ctx context.Context, s *subscriber, topic string, b []byt
 	return b, nil
 }
 
-// presenceSnapshot is that of the topic Presence. What was published before it began is in it, or was true earlier; the empty
-// name in known leaves those frames out.
+// presenceSnapshot is the snapshot of the topic Presence. It contains every event from before it, or a later state.
+// The empty name in known skips those frames.
 func (h *Hub) presenceSnapshot(ctx context.Context, s *subscriber, b []byte) ([]byte, error) {
 	s.known, s.knownEnd = map[string]struct{}{"": {}}, time.Now().Add(-1)
 	now, err := h.source.Presence(ctx)
@@ -210,7 +210,7 @@ func (h *Hub) presenceSnapshot(ctx context.Context, s *subscriber, b []byte) ([]
 	return appendConnected(b, now.Generation), nil
 }
 
-// maxLooks bounds what a new stream is told of looks: 200 are 50 KB.
+// maxLooks limits the selections in a snapshot: 200 are 50 KB.
 const maxLooks = 200
 
 // lookName names one owner's look at one slot.

@@ -7,13 +7,13 @@ import (
 	"holdfast/holds"
 )
 
-// # One stream of a client, over all nodes
+// # One stream per client, on all nodes
 //
-// A hub ends the stream that a client had when the client opens another. Where there are other nodes, a stream that has joined is
-// announced to all of them, in one order: whoever hears of a stream of the same client after its own was announced ends its own.
-// What was announced before it came first, and was replaced by it.
+// A hub ends a client's stream when the client opens another. With several nodes, each stream that has joined is
+// announced to all of them, in one order. If a hub receives the announcement of another stream of the same client
+// after the one of its own, it ends its own. A stream that was announced earlier is the older one.
 
-// announceBound is how long an announcement may take. A stream that could not be announced is not the less open.
+// announceBound limits how long an announcement can take. A stream that could not be announced stays open.
 const announceBound = time.Second
 
 // announce tells all nodes of a subscriber that has joined.
@@ -28,7 +28,7 @@ func (h *Hub) announce(ctx context.Context, s *subscriber) {
 	}
 }
 
-// heard takes in that a client has opened a stream, here or at another node.
+// heard handles the announcement that a client has opened a stream, on this node or another.
 func (h *Hub) heard(ev *holds.Event) {
 	h.mu.Lock()
 	own := h.byOwner[ev.Owner]

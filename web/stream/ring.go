@@ -32,7 +32,7 @@ type chunk struct {
 	frames []frameMark
 }
 
-// frameMark is where one frame ends, and what subscriber.isKnown must know of it.
+// frameMark is where one frame ends, and the data of it that subscriber.isKnown needs.
 type frameMark struct {
 	end   uint64
 	at    time.Time

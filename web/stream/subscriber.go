@@ -17,27 +17,27 @@ type subscriber struct {
 	leaseEnds       time.Time
 	pinged, checked time.Time // touched only by Hub.maintain once the subscriber has joined
 	conn            conn
-	guard           *Guard    // nil: anybody may read
+	guard           *Guard    // nil: the stream is public
 	stands          bool      // the guard has said so; this and until are touched only by Hub.watchGuards
 	until           time.Time // when the guard is asked again; zero: at a Recheck
 	topic           *topic
-	announced       bool // this hub has heard that it was announced to all nodes; guarded by Hub.mu
+	announced       bool // this hub has received its own announcement; guarded by Hub.mu
 
-	writing atomic.Bool // whoever set it owns the writing side of conn, and the next three fields
-	asked   atomic.Bool // somebody asked for a flush while another one was writing
+	writing atomic.Bool // the goroutine that set it owns the writing side of conn, and the next three fields
+	asked   atomic.Bool // another goroutine requested a flush during a write
 
 	at       uint64              // position in the ring
 	known    map[string]struct{} // holds and looks of the snapshot; nil once events are later than it
 	knownEnd time.Time           // when the snapshot was complete
 
 	mu      sync.Mutex
-	own     []byte  // frames for this subscriber alone, sent after what is in the ring
+	own     []byte  // frames for this subscriber only, sent after the frames of the ring
 	patches []patch // its own form of frames in the ring, by position
 	ending  endReason
 	endSent bool
 }
 
-// tells returns what the subscriber is told of the owner of something: its own client, or nothing.
+// tells returns the client to send in an event: the subscriber's own, or none.
 func (s *subscriber) tells(owner holds.Owner) holds.ClientID {
 	if owner.Is(s.owner) {
 		return s.client
@@ -85,9 +85,9 @@ func (s *subscriber) ended() (reason endReason, sent bool) {
 	return s.ending, s.endSent
 }
 
-// next returns the next bytes to write and moves past them: what is new in the ring, then the subscriber's own frames, then
-// its end; nothing if there is nothing. They are valid until the next call. A subscriber that has fallen off its ring is told
-// its end instead. Only the owner of writing may call it.
+// next returns the next bytes to write and moves past them: new frames of the ring, then the subscriber's own frames,
+// then its end; nil if there are none. The bytes are valid until the next call. A subscriber that has fallen off its
+// ring gets its end instead. Only the owner of writing may call next.
 func (s *subscriber) next() []byte {
 	if _, sent := s.ended(); sent {
 		return nil
@@ -114,8 +114,8 @@ func (s *subscriber) next() []byte {
 	return b
 }
 
-// nextOfRing returns what is left of the current chunk before a position, nearly always the shared bytes as they are. It is
-// empty if every frame there was left out.
+// nextOfRing returns the rest of the current chunk before a position, in most cases the shared bytes themselves. It
+// is empty if every frame there was skipped.
 func (s *subscriber) nextOfRing(until uint64) ([]byte, error) {
 	s.mu.Lock()
 	plain := s.known == nil && len(s.patches) == 0
@@ -158,9 +158,9 @@ func (s *subscriber) takePatch(at uint64, frame []byte) []byte {
 	return frame
 }
 
-// isKnown reports whether the snapshot already told what a frame says: that a hold began which was in it, that a look began
-// which was in it, or that a look ended which was not. The empty name in known stands for all other frames. Once events are
-// later than the snapshot, nothing is known any more.
+// isKnown reports whether the snapshot already contains a frame: the start of a hold or selection that was in it, or
+// the end of a selection that was not. The empty name in known stands for all other frames. Once events are later
+// than the snapshot, isKnown is always false.
 func (s *subscriber) isKnown(mark frameMark) bool {
 	if s.known == nil {
 		return false

@@ -9,15 +9,16 @@ import (
 	"strings"
 )
 
-// bundles are the files that patients and the desk get: each is a module together with everything that it imports and that is not
-// in a bundle before it in its group. Thirty small files are pleasant to read and slow to fetch, and each is compressed without
-// knowing the others; bundled they are a fifth smaller, and the first times are on the screen sooner. A page loads the bundles of
-// one group alone, so what two groups share is in both.
+// bundles are the files that patients and the desk load. Each is a module together with its imports that are not in
+// an earlier bundle of its group. Thirty small files are pleasant to read but slow to load, and each is compressed
+// separately. As bundles they are a fifth smaller, and the first times appear sooner. A page loads the bundles of one
+// group only, so modules that two groups share are in both.
 //
-// Nothing is renamed. Each module becomes a function that is called once and returns its exports. The last module of a bundle, by
-// whose name it is asked for, is not wrapped, so that it may await. Two rules for the modules: what they import later, by a call,
-// they name from the folder above (import('../lib/…')), because they run from the folder of their bundle; and what is fetched
-// beside the bundles, such as words or a worker, imports nothing, or it would get a second copy of it.
+// Nothing is renamed. Each module becomes a function that is called once and returns its exports. The last module of
+// a bundle, which names it, is not wrapped, so that it can use await. There are two rules for modules. Name dynamic
+// imports from the folder above (import('../lib/…')), because they run from the folder of their bundle. A file that
+// is fetched next to the bundles, such as texts or a worker, must import nothing; otherwise it gets a second copy of
+// the module.
 var bundles = [][]string{
 	{"book/common.js", "book/page.js", "book/later.js", "book/choose.js", "book/asks.js", "book/request.js", "book/waiting.js", "manage/page.js"},
 	{"staff/page.js", "staff/keep.js", "staff/more.js"},
@@ -41,7 +42,7 @@ type binding struct {
 	all   bool // export * from
 }
 
-// export is a name that other modules import, and the name that the same thing has where the statement stands.
+// export is a name that other modules import, and the local name of the same value.
 type export struct{ name, local string }
 
 var (
@@ -90,7 +91,7 @@ func joinGroup(files, made map[string][]byte, group []string) (map[string]*scrip
 		}
 		contents = append(contents, own)
 	}
-	// What each bundle must export for those after it, and what each imports from which.
+	// The exports that later bundles need, and the imports of each bundle from each other.
 	exported, imported := make(map[string][]string), make(map[[2]string][]string)
 	for _, own := range contents {
 		for _, s := range own {
@@ -159,7 +160,7 @@ func loaded(files map[string][]byte, alone map[string]bool) error {
 	return nil
 }
 
-// collect returns a module and all that it imports and that is in no bundle yet, each after what it imports itself.
+// collect returns a module and its imports that are not in a bundle yet, each after its own imports.
 func collect(files map[string][]byte, known map[string]*script, bundle, name string) ([]*script, error) {
 	if s := known[name]; s != nil {
 		if s.number == 0 {

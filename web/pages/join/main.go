@@ -131,5 +131,5 @@ func write(target string, files map[string][]byte) error {
 	})
 }
 
-// isVendored reports whether a file is somebody else's. Those are minified already and served as they are.
+// isVendored reports whether a file is third-party code. Those files are already minified and are served unchanged.
 func isVendored(name string) bool { return strings.HasPrefix(name, "vendor/") }
