@@ -34,7 +34,8 @@ type occurrenceJSON struct {
 func occurrencesOf(plan []group.Occurrence) map[string][]occurrenceJSON {
 	list := make([]occurrenceJSON, len(plan))
 	for i, o := range plan {
-		list[i] = occurrenceJSON{o.AppointmentID, httpTime(o.Start), httpTime(o.End), append([]string{}, o.SpecialistIDs...), string(o.Reason), foundOf(o.Nearest)}
+		list[i] = occurrenceJSON{o.AppointmentID, httpTime(o.Start), httpTime(o.End),
+			append([]string{}, o.SpecialistIDs...), string(o.Reason), foundOf(o.Nearest)}
 	}
 	return map[string][]occurrenceJSON{"occurrences": list}
 }
@@ -47,13 +48,14 @@ func foundOf(list []booking.Timeslot) []foundJSON {
 	return said
 }
 
-// planSeries is `POST /v1/appointment-types/{id}/series-plan`. It changes nothing, so its answer is not stored for a repeated request. A
-// specialist plans in their own calendar.
+// planSeries is `POST /v1/appointment-types/{id}/series-plan`. It changes nothing, so its answer is not stored for a
+// repeated request. A specialist plans in their own calendar.
 func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	c.once = nil
 	var m mistakes
 	r := group.Rule{
-		AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, From: m.parseDate("from", b.From), Time: m.clock("time", b.Time),
+		AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, From: m.parseDate("from", b.From),
+		Time:     m.clock("time", b.Time),
 		Weekdays: m.weekdays("weekdays", b.Weekdays), Count: b.Count, Client: c.client,
 	}
 	if b.EveryWeeks != nil {
@@ -95,11 +97,13 @@ type createSeriesBody struct {
 func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 	var m mistakes
 	r := group.SeriesRequest{
-		AppointmentTypeID: b.AppointmentTypeID, Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Client: c.client, Source: store.SourceStaff,
+		AppointmentTypeID: b.AppointmentTypeID, Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody),
+		Locale: b.Locale, Client: c.client, Source: store.SourceStaff,
 		Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Displace: b.Displace,
 	}
 	for i, x := range b.Times {
-		r.Times = append(r.Times, group.Time{Start: m.instant(indexed("times", i)+".slotStartDate", x.SlotStartDate), SpecialistID: x.SpecialistID})
+		r.Times = append(r.Times, group.Time{Start: m.instant(indexed("times", i)+".slotStartDate", x.SlotStartDate),
+			SpecialistID: x.SpecialistID})
 		if !c.caller.reaches(x.SpecialistID) {
 			return errForbidden.with("You can book into your own calendar only; name yourself in each specialistId.")
 		}
@@ -129,8 +133,8 @@ func (s *Server) renderSeries(c *call, status int) func(any) (int, []byte) {
 	}
 }
 
-// getSeries lists all appointments of the series of one appointment, cancelled ones included. A specialist sees those of their own
-// calendar.
+// getSeries lists all appointments of the series of one appointment, cancelled ones included. A specialist sees those
+// of their own calendar.
 func (s *Server) getSeries(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
@@ -198,7 +202,8 @@ func (s *Server) moveOf(c *call, b *moveSeriesBody) (group.SeriesMove, error) {
 	if len(b.Keep) > group.MaxTimes {
 		m.add("keep", "at most 52 ids")
 	}
-	return group.SeriesMove{Which: which, SlotStart: start, SpecialistID: b.SpecialistID, Keep: b.Keep, Displace: b.Displace}, m.err()
+	return group.SeriesMove{Which: which, SlotStart: start, SpecialistID: b.SpecialistID, Keep: b.Keep,
+		Displace: b.Displace}, m.err()
 }
 
 // planSeriesMove changes nothing, so its answer is not stored for a repeated request.
@@ -248,7 +253,8 @@ func (s *Server) undoSeries(c *call) error {
 
 // conflictOf converts the conflicts of a series to an API problem.
 func conflictOf(err *group.ConflictError) problem {
-	p := errSlotTaken.titled("Some of the times cannot be had").with("Nothing was changed. Exchange the times listed in errors, or leave them out, and send the request again.")
+	p := errSlotTaken.titled("Some of the times cannot be had").with(
+		"Nothing was changed. Exchange the times listed in errors, or leave them out, and send the request again.")
 	for _, c := range err.Conflicts {
 		message := whyNot(c.Reason)
 		if c.Reason == availability.ReasonHeld {

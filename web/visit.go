@@ -12,11 +12,12 @@ import (
 	"holdfast/store"
 )
 
-// visitSlots answers the timeslots of several people one after the other. with=child,child names the types of the people after the first;
-// people=3 means three appointments of the path's type.
+// visitSlots answers the timeslots of several people one after the other. with=child,child names the types of the
+// people after the first; people=3 means three appointments of the path's type.
 func (s *Server) visitSlots(c *call, q *query) error {
 	r := group.SlotsRequest{
-		AppointmentTypeIDs: []string{c.param("id")}, SpecialistID: q.id("specialistId"), From: q.date("from"), To: q.date("to"), Client: q.client(c), Desk: c.caller.may(desk),
+		AppointmentTypeIDs: []string{c.param("id")}, SpecialistID: q.id("specialistId"), From: q.date("from"),
+		To: q.date("to"), Client: q.client(c), Desk: c.caller.may(desk),
 	}
 	people, with := q.whole("people", 2, group.MaxPeople, 0), q.text("with")
 	switch {
@@ -44,7 +45,8 @@ func (s *Server) visitSlots(c *call, q *query) error {
 		slots[i] = timeslotJSON{httpTime(x.Start), httpTime(x.End), x.Available, x.Held, x.OwnHold, x.SpecialistIDs}
 	}
 	return c.json(http.StatusOK, map[string]any{
-		"appointmentTypeId": answer.AppointmentTypeID, "timezone": answer.Timezone, "from": answer.From.String(), "to": answer.To.String(),
+		"appointmentTypeId": answer.AppointmentTypeID, "timezone": answer.Timezone, "from": answer.From.String(),
+		"to":         answer.To.String(),
 		"generation": answer.Generation, "slots": slots,
 	})
 }
@@ -71,7 +73,8 @@ func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 		return err
 	}
 	h, err := s.engine.Group.Visit.Hold(c.ctx(), group.HoldRequest{
-		AppointmentTypeIDs: b.AppointmentTypeIDs, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client, TTL: seconds(b.TTLSeconds),
+		AppointmentTypeIDs: b.AppointmentTypeIDs, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client,
+		TTL:      seconds(b.TTLSeconds),
 		Displace: b.Displace, IgnoreHours: b.IgnoreHours, Replaces: b.Instead,
 	})
 	if err != nil {
@@ -114,15 +117,18 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	}
 	var m mistakes
 	r := group.VisitRequest{
-		HoldID: b.HoldID, SlotStart: m.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID, Client: c.client, Email: b.Contact.Email,
-		Phone: b.Contact.Phone, Locale: b.Locale, Source: store.SourceStaff, Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Displace: b.Displace, IgnoreHours: b.IgnoreHours,
+		HoldID: b.HoldID, SlotStart: m.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID,
+		Client: c.client, Email: b.Contact.Email,
+		Phone: b.Contact.Phone, Locale: b.Locale, Source: store.SourceStaff, Actor: c.caller.actor,
+		Silent: c.inSilence(b.Notify), Displace: b.Displace, IgnoreHours: b.IgnoreHours,
 	}
 	if err := m.err(); err != nil {
 		return err
 	}
 	for _, p := range b.People {
 		r.People = append(r.People, group.Person{
-			AppointmentTypeID: p.AppointmentTypeID, Patient: store.Patient{Name: p.Name, BirthDate: p.BirthDate, Notes: p.Notes},
+			AppointmentTypeID: p.AppointmentTypeID, Patient: store.Patient{Name: p.Name, BirthDate: p.BirthDate,
+				Notes: p.Notes},
 			Said: clinic.Said{Consent: p.Consent, NewPatient: p.NewPatient, Answers: p.Answers},
 		})
 	}
@@ -132,9 +138,10 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	})
 }
 
-// sayVisit answers a change of a visit, and a repeated request with the same answer. A manage link shows the details of its own person only:
-// the desk may have given the others their own contacts since.
-func (s *Server) sayVisit(c *call, status int, do func(render func(any) (int, []byte)) ([]store.Appointment, error)) error {
+// sayVisit answers a change of a visit, and a repeated request with the same answer. A manage link shows the details
+// of its own person only: the desk may have given the others their own contacts since.
+func (s *Server) sayVisit(c *call, status int, do func(render func(any) (int, []byte)) ([]store.Appointment,
+	error)) error {
 	render := func(result any) (int, []byte) {
 		list := result.([]store.Appointment)
 		said := make([]any, len(list))
@@ -155,8 +162,8 @@ func (s *Server) sayVisit(c *call, status int, do func(render func(any) (int, []
 	return nil
 }
 
-// getVisit lists all appointments of the visit of one appointment, cancelled ones included. A specialist sees those of their own
-// calendar.
+// getVisit lists all appointments of the visit of one appointment, cancelled ones included. A specialist sees those
+// of their own calendar.
 func (s *Server) getVisit(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
@@ -176,7 +183,8 @@ type visitorJSON struct {
 	SlotEndDate       string `json:"slotEndDate"`
 }
 
-// visitors lists the confirmed people of an appointment's visit who have the same contact. It is empty for an appointment without a visit.
+// visitors lists the confirmed people of an appointment's visit who have the same contact. It is empty for an
+// appointment without a visit.
 func (s *Server) visitors(c *call, a *store.Appointment) ([]visitorJSON, error) {
 	if a.VisitID == "" {
 		return nil, nil
@@ -185,7 +193,8 @@ func (s *Server) visitors(c *call, a *store.Appointment) ([]visitorJSON, error) 
 	var said []visitorJSON
 	for _, x := range list {
 		if x.Status == store.Confirmed && (x.ID == a.ID || sameContact(&x.Patient, &a.Patient)) {
-			said = append(said, visitorJSON{x.Patient.Name, x.AppointmentTypeID, httpTime(x.SlotStart), httpTime(x.SlotEnd)})
+			said = append(said, visitorJSON{x.Patient.Name, x.AppointmentTypeID, httpTime(x.SlotStart),
+				httpTime(x.SlotEnd)})
 		}
 	}
 	return said, err
@@ -202,10 +211,12 @@ func sameContact(a, b *store.Patient) bool {
 // which reads the appointment that a change of a series or a visit names.
 func (s *Server) which(c *call, notify *bool, undoable bool) (group.Which, error) {
 	id, version, err := s.change(c)
-	return group.Which{ID: id, Version: version, Reaches: c.caller.reaches, Actor: c.caller.actor, Silent: c.inSilence(notify), Undoable: undoable}, err
+	return group.Which{ID: id, Version: version, Reaches: c.caller.reaches, Actor: c.caller.actor,
+		Silent: c.inSilence(notify), Undoable: undoable}, err
 }
 
-// cancelVisit cancels all appointments of a visit. A patient can do so with any of their manage links, up to the clinic's change cut-off.
+// cancelVisit cancels all appointments of a visit. A patient can do so with any of their manage links, up to the
+// clinic's change cut-off.
 func (s *Server) cancelVisit(c *call, b *cancelBody) error {
 	which, err := s.which(c, b.Notify, b.Undoable)
 	if err != nil {
@@ -213,7 +224,8 @@ func (s *Server) cancelVisit(c *call, b *cancelBody) error {
 	}
 	return s.sayVisit(c, http.StatusOK, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
 		which.Once = c.answering(render)
-		return s.engine.Group.Visit.Cancel(c.ctx(), group.Cancel{Which: which, Reason: b.Reason, CutOff: c.caller.appointment != nil})
+		return s.engine.Group.Visit.Cancel(c.ctx(), group.Cancel{Which: which, Reason: b.Reason,
+			CutOff: c.caller.appointment != nil})
 	})
 }
 
@@ -236,7 +248,8 @@ func (s *Server) moveVisit(c *call, b *moveVisitBody) error {
 		return err
 	}
 	var m mistakes
-	r := group.VisitMove{Which: which, SlotStart: m.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID, Displace: b.Displace, IgnoreHours: b.IgnoreHours}
+	r := group.VisitMove{Which: which, SlotStart: m.instant("slotStartDate", b.SlotStartDate),
+		SpecialistID: b.SpecialistID, Displace: b.Displace, IgnoreHours: b.IgnoreHours}
 	if err := m.err(); err != nil {
 		return err
 	}

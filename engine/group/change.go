@@ -12,13 +12,13 @@ import (
 	"holdfast/store"
 )
 
-// Which names the members that a change applies to, by one of them: this appointment and all later ones of its series, or all of its
-// visit. Only confirmed appointments change.
+// Which names the members that a change applies to, by one of them: this appointment and all later ones of its
+// series, or all of its visit. Only confirmed appointments change.
 type Which struct {
 	ID      string
 	Version int64 // the version of the named appointment that the caller has seen; 0 = any
-	// Reaches reports whether the caller may change a specialist's calendar. If one member is out of reach, no member changes. Nil: the
-	// caller may change all calendars.
+	// Reaches reports whether the caller may change a specialist's calendar. If one member is out of reach, no member
+	// changes. Nil: the caller may change all calendars.
 	Reaches func(specialistID string) bool
 	Actor   record.Actor
 	Silent  bool // no email, no webhook
@@ -41,14 +41,17 @@ func (w *Which) named(ctx context.Context, r store.Reader) (store.Appointment, e
 
 // mayChange returns record.ErrForbidden if the caller may not change one of the appointments.
 func (w *Which) mayChange(list []store.Appointment) error {
-	if w.Reaches != nil && slices.ContainsFunc(list, func(a store.Appointment) bool { return !w.Reaches(a.SpecialistID) }) {
-		return record.ErrForbidden
+	for i := range list {
+		if w.Reaches != nil && !w.Reaches(list[i].SpecialistID) {
+			return record.ErrForbidden
+		}
 	}
 	return nil
 }
 
 func (w *Which) change(kind, reason string, at time.Time) booking.Change {
-	return booking.Change{Kind: kind, Actor: w.Actor, Reason: reason, Silent: w.Silent, Undoable: w.Undoable && w.Actor.AtDesk(), At: at}
+	return booking.Change{Kind: kind, Actor: w.Actor, Reason: reason, Silent: w.Silent, Undoable: w.Undoable &&
+		w.Actor.AtDesk(), At: at}
 }
 
 // rest lists the confirmed appointments of a series from the named one on, that one first.
@@ -92,13 +95,14 @@ type Cancel struct {
 
 // Cancel cancels one appointment and all later confirmed ones of its series, all or none. The patient gets one email.
 //
-// Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrCutOff, record.ErrForbidden,
-// *ValidationError.
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrCutOff,
+// record.ErrForbidden, *ValidationError.
 func (se *Series) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, error) {
 	return se.cancel(ctx, &r, r.rest)
 }
 
-// Cancel cancels all confirmed appointments of a visit, or none. If all are cancelled already, it changes nothing and returns them.
+// Cancel cancels all confirmed appointments of a visit, or none. If all are cancelled already, it changes nothing and
+// returns them.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrCutOff, record.ErrForbidden, *ValidationError.
 func (v *Visit) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, error) {
@@ -115,7 +119,8 @@ func (v *Visit) Cancel(ctx context.Context, r Cancel) ([]store.Appointment, erro
 	})
 }
 
-func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.Context, store.Reader) ([]store.Appointment, error)) ([]store.Appointment, error) {
+func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.Context,
+	store.Reader) ([]store.Appointment, error)) ([]store.Appointment, error) {
 	var wrong record.Mistakes
 	record.CheckText(&wrong, "reason", r.Reason, 500, true)
 	if err := wrong.Err(); err != nil {
@@ -145,36 +150,39 @@ func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.
 	}, nil)
 }
 
-// move writes the members to their new places, whose time held keeps, and settles the holds. If all members are there already, it
-// changes nothing.
-func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place, held []holds.Hold) ([]store.Appointment, error) {
+// move writes the members to their new places, whose time held keeps, and settles the holds. If all members are there
+// already, it changes nothing.
+func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place,
+	held []holds.Hold) ([]store.Appointment, error) {
 	stay := false
-	done, err := m.commit(ctx, w.change(booking.ChangeRescheduled, "", now()), w.Once, func(tx store.Tx) ([]member, error) {
-		all := make([]member, len(list))
-		for i := range list {
-			a, err := tx.Appointment(ctx, list[i].ID)
-			switch {
-			case err != nil:
-				return nil, err
-			case a.Status != store.Confirmed:
-				return nil, record.ErrNotConfirmed
-			case a.ManageEpoch != list[i].ManageEpoch || a.SeriesID != list[i].SeriesID || a.VisitID != list[i].VisitID:
-				return nil, store.ErrVersion // moved since it was read
+	done, err := m.commit(ctx, w.change(booking.ChangeRescheduled, "", now()), w.Once,
+		func(tx store.Tx) ([]member, error) {
+			all := make([]member, len(list))
+			for i := range list {
+				a, err := tx.Appointment(ctx, list[i].ID)
+				switch {
+				case err != nil:
+					return nil, err
+				case a.Status != store.Confirmed:
+					return nil, record.ErrNotConfirmed
+				case a.ManageEpoch != list[i].ManageEpoch,
+					a.SeriesID != list[i].SeriesID, a.VisitID != list[i].VisitID:
+					return nil, store.ErrVersion // moved since it was read
+				}
+				all[i] = moved(a, &to[i])
 			}
-			all[i] = moved(a, &to[i])
-		}
-		if stay = !slices.ContainsFunc(all, func(x member) bool { return !x.same }); stay {
+			if stay = !slices.ContainsFunc(all, func(x member) bool { return !x.same }); stay {
+				for i := range all {
+					all[i].after = *all[i].before
+				}
+				return all, nil
+			}
 			for i := range all {
-				all[i].after = *all[i].before
+				all[i].same = false
+				all[i].after.ManageEpoch++
 			}
 			return all, nil
-		}
-		for i := range all {
-			all[i].same = false
-			all[i].after.ManageEpoch++
-		}
-		return all, nil
-	}, nil)
+		}, nil)
 	if err != nil || stay {
 		m.release(ctx, held, err)
 		return done, err
@@ -183,8 +191,8 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 	return done, nil
 }
 
-// SeriesMove says where a series goes, from one appointment on. Each member moves by as many days, and by as much on the wall clock, as the
-// named one.
+// SeriesMove says where a series goes, from one appointment on. Each member moves by as many days, and by as much on
+// the wall clock, as the named one.
 type SeriesMove struct {
 	Which
 	SlotStart    time.Time // the new start of the named appointment
@@ -247,9 +255,11 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove) ([]store.Appointm
 			ids[i] = a.SpecialistID
 		}
 		rule.moving[a.ID] = true
-		plan[i] = Occurrence{AppointmentID: a.ID, Start: starts[i], End: starts[i].Add(availability.Minutes(t.DurationMinutes)), SpecialistIDs: ids[i : i+1]}
+		plan[i] = Occurrence{AppointmentID: a.ID, Start: starts[i],
+			End: starts[i].Add(availability.Minutes(t.DurationMinutes)), SpecialistIDs: ids[i : i+1]}
 	}
-	k, err := se.look(ctx, s, slotOfOne(t), ids, slices.MinFunc(starts, time.Time.Compare), slices.MaxFunc(starts, time.Time.Compare), rule)
+	k, err := se.look(ctx, s, slotOfOne(t), ids, slices.MinFunc(starts, time.Time.Compare),
+		slices.MaxFunc(starts, time.Time.Compare), rule)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -261,11 +271,11 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove) ([]store.Appointm
 	return list, plan, all, nil
 }
 
-// Move moves one appointment and all later ones of its series, all or none. It holds each new time first, and writes all moves in one
-// transaction. The patient gets one email with new manage links; the old links expire.
+// Move moves one appointment and all later ones of its series, all or none. It holds each new time first, and writes
+// all moves in one transaction. The patient gets one email with new manage links; the old links expire.
 //
-// Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrForbidden, *NotBookableError,
-// *ConflictError (places are those of PlanMove), *ValidationError.
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrForbidden,
+// *NotBookableError, *ConflictError (places are those of PlanMove), *ValidationError.
 func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, error) {
 	list, _, all, err := se.planMove(ctx, &r)
 	if err != nil {
@@ -294,11 +304,11 @@ type VisitMove struct {
 	IgnoreHours  bool      // outside opening times
 }
 
-// Move moves all confirmed appointments of a visit, or none. They keep their order, one after the other. Move holds the whole new time
-// first, by one hold, and writes all moves in one transaction. The old manage links expire.
+// Move moves all confirmed appointments of a visit, or none. They keep their order, one after the other. Move holds
+// the whole new time first, by one hold, and writes all moves in one transaction. The old manage links expire.
 //
-// Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrNotConfirmed, record.ErrForbidden, *NotBookableError,
-// store.ErrSlotTaken, *holds.HeldError, *ValidationError.
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNoVisit, record.ErrNotConfirmed, record.ErrForbidden,
+// *NotBookableError, store.ErrSlotTaken, *holds.HeldError, *ValidationError.
 func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, error) {
 	var wrong record.Mistakes
 	record.CheckStart(&wrong, r.SlotStart)

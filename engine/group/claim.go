@@ -16,11 +16,14 @@ import (
 // unpinGrace is the time that a client's own hold has left after a failed write, so that the page can retry.
 const unpinGrace = 15 * time.Second
 
-// claim holds the slot at a start with the first of these specialists whose claim is not lost. It removes the specialists that it tried
-// from ids. c needs no span, seats and rooms. A claim of zero TTL is pinned for the time that it takes to write the appointments.
+// claim holds the slot at a start with the first of these specialists whose claim is not lost. It removes the
+// specialists that it tried from ids. c needs no span, seats and rooms. A claim of zero TTL is pinned for the time
+// that it takes to write the appointments.
 //
-// Errors: store.ErrSlotTaken, *holds.HeldError with the earliest expiry, and those of booking.Claim and booking.Secure.
-func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start time.Time, c holds.Claim) (holds.Hold, error) {
+// Errors: store.ErrSlotTaken, *holds.HeldError with the earliest expiry, and those of booking.Claim and
+// booking.Secure.
+func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start time.Time, c holds.Claim) (holds.Hold,
+	error) {
 	var lost *holds.HeldError
 	for len(*ids) > 0 {
 		id := (*ids)[0]
@@ -30,7 +33,8 @@ func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start ti
 		switch {
 		case err != nil: // taken by a member of this group
 		case c.TTL == 0:
-			h, err = m.booking.Secure(ctx, k.snapshot.Schedule, []booking.Offer{o}, k.snapshot.Rules, c.Owner, c.Displace)
+			h, err = m.booking.Secure(ctx, k.snapshot.Schedule, []booking.Offer{o}, k.snapshot.Rules, c.Owner,
+				c.Displace)
 		default:
 			h, err = m.booking.Claim(ctx, k.snapshot.Schedule, []booking.Offer{o}, k.snapshot.Rules, c)
 		}
@@ -51,7 +55,8 @@ func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start ti
 }
 
 // secure claims like claim and pins the hold for the time that it takes to write the appointments.
-func (m *mechanism) secure(ctx context.Context, k *known, ids *[]string, start time.Time, owner holds.Owner, displace bool) (holds.Hold, error) {
+func (m *mechanism) secure(ctx context.Context, k *known, ids *[]string, start time.Time, owner holds.Owner,
+	displace bool) (holds.Hold, error) {
 	return m.claim(ctx, k, ids, start, holds.Claim{Owner: owner, Displace: displace})
 }
 
@@ -64,11 +69,13 @@ type wanted struct {
 	free  bool                // the member is outside the guarantee and needs no hold
 }
 
-// secureAll holds the times of all members, or none. The holds are in the order of all; a member that needs none has an empty hold.
-// secureAll claims nothing, and displaces no client, before it knows that all times are free as far as was read.
+// secureAll holds the times of all members, or none. The holds are in the order of all; a member that needs none has
+// an empty hold. secureAll claims nothing, and displaces no client, before it knows that all times are free as far as
+// was read.
 //
 // Errors: *ConflictError, and the errors of the backend of holds.
-func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Owner, displace bool) ([]holds.Hold, error) {
+func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Owner, displace bool) ([]holds.Hold,
+	error) {
 	var conflicts []Conflict
 	for i := range all {
 		if all[i].why != "" {

@@ -31,13 +31,16 @@ type known struct {
 }
 
 // look reads the time of these specialists, and of the rooms, around the slots with from ≤ start ≤ to.
-func (m *mechanism) look(ctx context.Context, s *clinic.Schedule, w *slot, ids []string, from, to time.Time, r *rules) (*known, error) {
-	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: r.ignoreHours, IgnoreNotice: true, IgnoreGrid: true}, Moving: r.moving}
+func (m *mechanism) look(ctx context.Context, s *clinic.Schedule, w *slot, ids []string, from, to time.Time,
+	r *rules) (*known, error) {
+	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: r.ignoreHours, IgnoreNotice: true,
+		IgnoreGrid: true}, Moving: r.moving}
 	for i, t := range w.types {
 		rules.Parts = append(rules.Parts, booking.Part{Type: t, After: w.offsets[i]})
 	}
 	snapshot, err := m.booking.Snapshot(ctx, booking.Question{
-		Schedule: s, Types: []*store.AppointmentType{w.AppointmentType}, Specialists: ids, From: from, To: to, Rules: rules,
+		Schedule: s, Types: []*store.AppointmentType{w.AppointmentType}, Specialists: ids, From: from, To: to,
+		Rules:  rules,
 		Client: r.asking, IgnoreHeld: r.ignoreHolds, Replaces: r.replaces,
 	})
 	return &known{w, snapshot}, err
@@ -49,7 +52,8 @@ func (k *known) at(specialistID string, start time.Time) availability.Reason {
 	return refusal.Reason
 }
 
-// among returns those of the specialists who are free at a start, in the same order. If none is, it returns the refusal that came closest.
+// among returns those of the specialists who are free at a start, in the same order. If none is, it returns the
+// refusal that came closest.
 func (k *known) among(ids []string, start time.Time) (free []string, refusal booking.Refusal) {
 	for _, id := range ids {
 		_, why := k.snapshot.Offer(k.AppointmentType, id, start)
@@ -66,14 +70,17 @@ func (k *known) among(ids []string, start time.Time) (free []string, refusal boo
 	return nil, refusal
 }
 
-// find looks around one start and lists the specialists who can take the slot then: the one who is assigned first, then those who follow
-// if a claim is lost. Holds of other clients count only if the slot replaces a hold, which is then not given up for nothing.
+// find looks around one start and lists the specialists who can take the slot then: the one who is assigned first,
+// then those who follow if a claim is lost. Holds of other clients count only if the slot replaces a hold, which is
+// then not given up for nothing.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError, *NotBookableError, *ValidationError.
-func (m *mechanism) find(ctx context.Context, s *clinic.Schedule, w *slot, start time.Time, r rules) (*known, []string, error) {
+func (m *mechanism) find(ctx context.Context, s *clinic.Schedule, w *slot, start time.Time, r rules) (*known,
+	[]string, error) {
 	r.ignoreHolds = r.replaces == ""
 	if r.specialistID != "" && !serves(w.AppointmentType, r.specialistID) {
-		return nil, nil, record.Invalid("specialistId", "no specialist with this id serves all of these appointment types")
+		return nil, nil, record.Invalid("specialistId",
+			"no specialist with this id serves all of these appointment types")
 	}
 	var ids []string
 	left := slices.Clone(w.Specialists)

@@ -1,28 +1,28 @@
 // Package group books several appointments as one: a series or a visit.
 //
-// A series is several appointments of one patient ("six times, Tuesdays at nine"). They have the same SeriesID, and each can also be
-// changed on its own. A visit is the appointments of several patients, one after the other with one specialist ("a parent and two
-// children"). They have the same VisitID, and nothing is between them but the buffers of their types. The desk can cancel one of them
-// alone. If the desk moves one alone, that one leaves the visit.
+// A series is several appointments of one patient ("six times, Tuesdays at nine"). They have the same SeriesID; each
+// can also be changed on its own. A visit is the appointments of several patients, one after the other with one
+// specialist ("a parent and two children"). They have the same VisitID, and nothing is between them but the buffers of
+// their types. The desk can cancel one of them alone. If the desk moves one alone, that one leaves the visit.
 //
 // # The contract
 //
-// Every change applies to all members or to none: booking, moving, cancelling and undoing. If the database refuses one member, it
-// refuses all. The patient gets one email about all of them.
+// Every change applies to all members or to none: booking, moving, cancelling and undoing. If the database refuses one
+// member, it refuses all. The patient gets one email about all of them.
 //
 // # The walk
 //
-//  1. Look. look reads, once, the time around the wanted starts that is taken and held, and the free rooms. Its booking.Snapshot answers
-//     whether a specialist is free at a start, or why not (free.go).
-//  2. Claim. secure holds the time and pins the hold, so that it cannot expire while the rows are written. A series claims one hold for
-//     each member, a visit one hold for its whole time (claim.go).
-//  3. Write. commit writes all members, their audit entries, their outbound operations and the remembered answer in one transaction
-//     (write.go).
+//  1. Look. look reads, once, the taken time, the held time and the free rooms around the wanted starts. Its
+//     booking.Snapshot answers whether a specialist is free at a start, or why not (free.go).
+//  2. Claim. secure holds the time and pins the hold, so that it cannot expire while the rows are written. A series
+//     claims one hold for each member, a visit one hold for its whole time (claim.go).
+//  3. Write. commit writes all members, their audit entries, their outbound operations and the remembered answer in one
+//     transaction (write.go).
 //  4. Settle. After the commit the holds are confirmed. If the write failed, they are released.
 //
-// An undo walks the same way. It claims the times that the members had before, and writes them back with their old manage links. It
-// undoes a cancellation or a move, only for all members that were changed together, only for the same member of staff, and only within
-// booking.UndoTime. The patient has received no email by then.
+// An undo takes the same four steps. It claims the times that the members had before, and writes them back with their
+// old manage links. A member of staff can undo their own cancellation or move within booking.UndoTime, for all members
+// that were changed together. The patient has received no email by then.
 //
 //	series.go   plan and book a series              visit.go    hold and book a visit
 //	slot.go     a visit as one slot                 listing.go  the starts at which a whole visit fits
@@ -55,7 +55,8 @@ type Conflict struct {
 	Reason availability.Reason
 }
 
-// ConflictError names every time of a series that is not free, as far as the engine can find out before it writes. Nothing was written.
+// ConflictError names every time of a series that is not free, as far as the engine can find out before it writes.
+// Nothing was written.
 type ConflictError struct{ Conflicts []Conflict }
 
 func (e *ConflictError) Error() string {
@@ -111,7 +112,8 @@ func (v *Visit) Of(ctx context.Context, appointmentID string) ([]store.Appointme
 }
 
 // seriesOf lists the series of an appointment, narrowed by f.
-func seriesOf(ctx context.Context, r store.Reader, a *store.Appointment, f store.AppointmentFilter) ([]store.Appointment, error) {
+func seriesOf(ctx context.Context, r store.Reader, a *store.Appointment,
+	f store.AppointmentFilter) ([]store.Appointment, error) {
 	if a.SeriesID == "" {
 		return nil, ErrNoSeries
 	}
@@ -121,7 +123,8 @@ func seriesOf(ctx context.Context, r store.Reader, a *store.Appointment, f store
 }
 
 // visitOf lists the visit of an appointment. With a status it lists only the appointments that have it.
-func visitOf(ctx context.Context, r store.Reader, a *store.Appointment, status store.Status) ([]store.Appointment, error) {
+func visitOf(ctx context.Context, r store.Reader, a *store.Appointment, status store.Status) ([]store.Appointment,
+	error) {
 	if a.VisitID == "" {
 		return nil, ErrNoVisit
 	}

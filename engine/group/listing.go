@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// MaxPublicDays is the longest range of a visit's starts for the public. The server computes such a list for each request and does not
-// cache it.
+// MaxPublicDays is the longest range of a visit's starts for the public. The server computes such a list for each
+// request and does not cache it.
 const MaxPublicDays = 14
 
 // SlotsRequest asks for the starts at which a whole visit fits.
@@ -25,8 +25,8 @@ type SlotsRequest struct {
 	Desk               bool // notice and horizon do not count, and the range has at most booking.MaxTimeslotDays
 }
 
-// Slots lists the starts at which a visit fits as a whole: on the grid of the first type, within opening hours, and free for its whole
-// duration. A start of which another client holds a part is listed as held.
+// Slots lists the starts at which a visit fits as a whole: on the grid of the first type, within opening hours, and
+// free for its whole duration. A start of which another client holds a part is listed as held.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
 func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, error) {
@@ -40,7 +40,8 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 		return booking.Timeslots{}, err
 	}
 	if r.SpecialistID != "" && !serves(w.AppointmentType, r.SpecialistID) {
-		return booking.Timeslots{}, record.Invalid("specialistId", "no specialist with this id serves all of these appointment types")
+		return booking.Timeslots{}, record.Invalid("specialistId",
+			"no specialist with this id serves all of these appointment types")
 	}
 	now := time.Now()
 	if r.From == (store.Date{}) {
@@ -54,15 +55,18 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 		most = booking.MaxTimeslotDays
 	}
 	if days := r.From.DaysUntil(r.To); days <= 0 || days > most {
-		return booking.Timeslots{}, record.Invalid("to", "must be 1 to %d days after from for a visit of several people; got %d", most, days)
+		return booking.Timeslots{}, record.Invalid("to",
+			"must be 1 to %d days after from for a visit of several people; got %d", most, days)
 	}
-	answer := booking.Timeslots{AppointmentTypeID: w.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: v.clinic.Generation(w.ID), Slots: []booking.Timeslot{}}
+	answer := booking.Timeslots{AppointmentTypeID: w.ID, Timezone: zone.String(), From: r.From, To: r.To,
+		Generation: v.clinic.Generation(w.ID), Slots: []booking.Timeslot{}}
 	if !w.Active {
 		return answer, nil
 	}
 	var ids []string
 	for _, a := range w.Specialists {
-		if p := s.SpecialistByID[a.SpecialistID]; p != nil && p.Active && (r.SpecialistID == "" || r.SpecialistID == p.ID) {
+		if p := s.SpecialistByID[a.SpecialistID]; p != nil && p.Active &&
+			(r.SpecialistID == "" || r.SpecialistID == p.ID) {
 			ids = append(ids, p.ID)
 		}
 	}
@@ -123,11 +127,14 @@ func (l *heldTime) roomsAt(span *holds.Span) []holds.Hold {
 }
 
 // timeslot returns one start with its holds. any is false if it is neither free nor held.
-func (w *slot) timeslot(start time.Time, free []availability.Room, ids []string, needs *availability.Needs, held *heldTime, asking holds.Owner) (one booking.Timeslot, any bool) {
-	one = booking.Timeslot{Start: start, End: start.Add(availability.Minutes(w.DurationMinutes)), SpecialistIDs: []string{}}
+func (w *slot) timeslot(start time.Time, free []availability.Room, ids []string, needs *availability.Needs,
+	held *heldTime, asking holds.Owner) (one booking.Timeslot, any bool) {
+	one = booking.Timeslot{Start: start, End: start.Add(availability.Minutes(w.DurationMinutes)),
+		SpecialistIDs: []string{}}
 	for _, f := range free {
 		id := ids[f.Who]
-		others, own := booking.HeldSeats(availability.SpanOf(w.AppointmentType, id, start), 1, held.bySpecialist[id], asking)
+		others, own := booking.HeldSeats(availability.SpanOf(w.AppointmentType, id, start), 1, held.bySpecialist[id],
+			asking)
 		one.OwnHold = one.OwnHold || own
 		if one.Held += others; others == 0 {
 			one.SpecialistIDs = append(one.SpecialistIDs, id)

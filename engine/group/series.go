@@ -22,7 +22,8 @@ const (
 	maxEvery = 12 // weeks from one to the next
 	// maxAhead is how far ahead the last one can be.
 	maxAhead = 2 * 366 * 24 * time.Hour
-	// nearestDays is how far from a time that is not free Plan searches for other times, and maxNearest how many it lists.
+	// nearestDays is how far from a time that is not free Plan searches for other times, and maxNearest how many it
+	// lists.
 	nearestDays, maxNearest = 3, 4
 )
 
@@ -48,8 +49,8 @@ type Occurrence struct {
 	Nearest []booking.Timeslot
 }
 
-// Plan lists the times of a rule and whether they are free. It writes and holds nothing. It is for the desk: hours, blocks, and taken and
-// held time count; notice, horizon and the grid of starts, which are for patients, do not.
+// Plan lists the times of a rule and whether they are free. It writes and holds nothing. It is for the desk: hours,
+// blocks, and taken and held time count; notice, horizon and the grid of starts, which are for patients, do not.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
 func (se *Series) Plan(ctx context.Context, r Rule) ([]Occurrence, error) {
@@ -153,8 +154,10 @@ func specialistsOf(s *clinic.Schedule, t *store.AppointmentType, wanted []string
 	return ids
 }
 
-// nearest lists free times near one that is not free, those on its own day first. It leaves out the times of the series itself.
-func (se *Series) nearest(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, ids []string, wanted time.Time, planned []time.Time, client holds.ClientID, now time.Time) ([]booking.Timeslot, error) {
+// nearest lists free times near one that is not free, those on its own day first. It leaves out the times of the
+// series itself.
+func (se *Series) nearest(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, ids []string,
+	wanted time.Time, planned []time.Time, client holds.ClientID, now time.Time) ([]booking.Timeslot, error) {
 	day := store.DateOf(wanted.In(s.Zone))
 	from, to := day.AddDays(-nearestDays), day.AddDays(nearestDays+1)
 	if today := store.DateOf(now.In(s.Zone)); from.Before(today) {
@@ -163,14 +166,17 @@ func (se *Series) nearest(ctx context.Context, s *clinic.Schedule, t *store.Appo
 	if !from.Before(to) || !t.Active {
 		return nil, nil
 	}
-	list, err := se.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, From: from, To: to, Client: client, Desk: true})
+	list, err := se.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, From: from, To: to,
+		Client: client, Desk: true})
 	if err != nil {
 		return nil, err
 	}
 	var found []booking.Timeslot
 	for _, slot := range list.Slots {
-		slot.SpecialistIDs = slices.DeleteFunc(slices.Clone(slot.SpecialistIDs), func(id string) bool { return !slices.Contains(ids, id) })
-		if slot.Available > 0 && len(slot.SpecialistIDs) > 0 && slot.Start.After(now) && !slices.ContainsFunc(planned, slot.Start.Equal) {
+		slot.SpecialistIDs = slices.DeleteFunc(slices.Clone(slot.SpecialistIDs),
+			func(id string) bool { return !slices.Contains(ids, id) })
+		if slot.Available > 0 && len(slot.SpecialistIDs) > 0 && slot.Start.After(now) &&
+			!slices.ContainsFunc(planned, slot.Start.Equal) {
 			found = append(found, slot)
 		}
 	}
@@ -208,8 +214,8 @@ type SeriesRequest struct {
 
 // Book books all times or none, for one patient, who gets one email. It returns the appointments by start.
 //
-// Errors: *ValidationError, record.ErrNoAppointmentType, *ConflictError, store.ErrDuplicate (the idempotency key was used in the meantime),
-// and the storage errors.
+// Errors: *ValidationError, record.ErrNoAppointmentType, *ConflictError, store.ErrDuplicate (the idempotency key was
+// used in the meantime), and the storage errors.
 func (se *Series) Book(ctx context.Context, r SeriesRequest) ([]store.Appointment, error) {
 	s := se.clinic.Current()
 	t, intake, err := r.check(s)
@@ -228,7 +234,8 @@ func (se *Series) Book(ctx context.Context, r SeriesRequest) ([]store.Appointmen
 	made := make([]store.Appointment, len(held))
 	placeOf := make(map[string]int)
 	for i, h := range held {
-		made[i] = booking.NewAppointment(&booking.Request{Patient: r.Patient, Intake: intake, Locale: r.Locale, Source: r.Source}, h.Span, h.Resources.List()...)
+		made[i] = booking.NewAppointment(&booking.Request{Patient: r.Patient, Intake: intake, Locale: r.Locale,
+			Source: r.Source}, h.Span, h.Resources.List()...)
 		made[i].SeriesID, placeOf[made[i].ID] = id, i
 	}
 	done, err := se.create(ctx, made, held, booking.Change{Actor: r.Actor, Silent: r.Silent}, r.Once)
@@ -276,8 +283,10 @@ func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store
 	return t, intake, nil
 }
 
-// wanted lists the times of a request in its order, each with the specialists who can take it, or the reason why none can.
-func (se *Series) wanted(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *SeriesRequest) ([]wanted, error) {
+// wanted lists the times of a request in its order, each with the specialists who can take it, or the reason why none
+// can.
+func (se *Series) wanted(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
+	r *SeriesRequest) ([]wanted, error) {
 	first, last := r.Times[0].Start, r.Times[0].Start
 	for _, x := range r.Times {
 		if x.Start.Before(first) {

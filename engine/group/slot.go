@@ -12,10 +12,11 @@ import (
 	"holdfast/store"
 )
 
-// slot is the time that one hold of a group covers: one appointment of a series, or all of a visit. To holds and to the listing, a visit is
-// one slot of one type, as long as all of its appointments together. To the database it is its appointments.
+// slot is the time that one hold of a group covers: one appointment of a series, or all of a visit. To holds and to
+// the listing, a visit is one slot of one type, as long as all of its appointments together. To the database it is
+// its appointments.
 type slot struct {
-	*store.AppointmentType                          // the type of the first appointment, with the duration and the needs of all
+	*store.AppointmentType                          // the first type, with the duration and the needs of all
 	types                  []*store.AppointmentType // by person
 	offsets                []time.Duration          // of each appointment, from the start of the first
 }
@@ -25,7 +26,8 @@ func slotOfOne(t *store.AppointmentType) *slot {
 	return &slot{t, []*store.AppointmentType{t}, []time.Duration{0}}
 }
 
-// slotOf joins the types of a visit, one for each person. The gap between two is the larger of their buffers, as in the database.
+// slotOf joins the types of a visit, one for each person. The gap between two is the larger of their buffers, as in
+// the database.
 //
 // Errors: *ValidationError, record.ErrNoAppointmentType.
 func slotOf(s *clinic.Schedule, ids []string) (*slot, error) {
@@ -45,7 +47,8 @@ func slotOfAny(s *clinic.Schedule, ids []string) (*slot, error) {
 			return nil, record.ErrNoAppointmentType
 		}
 		if t.Capacity > 1 {
-			m.Add(fmt.Sprintf("people[%d].appointmentTypeId", i), "a group session cannot be part of a visit: book each person on a seat of it")
+			m.Add(fmt.Sprintf("people[%d].appointmentTypeId", i),
+				"a group session cannot be part of a visit: book each person on a seat of it")
 		}
 		w.types = append(w.types, t)
 	}
@@ -58,9 +61,11 @@ func slotOfAny(s *clinic.Schedule, ids []string) (*slot, error) {
 		if i > 0 {
 			before := w.types[i-1]
 			minutes += before.DurationMinutes + max(before.BufferAfterMinutes, t.BufferBeforeMinutes)
-			whole.MinNoticeMinutes, whole.HorizonDays = max(whole.MinNoticeMinutes, t.MinNoticeMinutes), min(whole.HorizonDays, t.HorizonDays)
+			whole.MinNoticeMinutes, whole.HorizonDays = max(whole.MinNoticeMinutes, t.MinNoticeMinutes),
+				min(whole.HorizonDays, t.HorizonDays)
 			whole.Active = whole.Active && t.Active
-			whole.Specialists = slices.DeleteFunc(slices.Clone(whole.Specialists), func(a store.Assignment) bool { return !serves(t, a.SpecialistID) })
+			whole.Specialists = slices.DeleteFunc(slices.Clone(whole.Specialists),
+				func(a store.Assignment) bool { return !serves(t, a.SpecialistID) })
 			var err error
 			if whole.Needs, err = needsOf(whole.Needs, t.Needs); err != nil {
 				return nil, err
@@ -84,8 +89,9 @@ func serves(t *store.AppointmentType, specialistID string) bool {
 	return slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
 }
 
-// needsOf adds the room groups of a type to those of the people before. A room that both need is taken once, for the whole time. Two
-// groups that share only some of their rooms are refused, because a choice in one would limit the other.
+// needsOf adds the room groups of a type to those of the people before. A room that both need is taken once, for the
+// whole time. Two groups that share only some of their rooms are refused, because a choice in one would limit the
+// other.
 func needsOf(groups, more []store.Need) ([]store.Need, error) {
 	groups = slices.Clone(groups)
 	for _, need := range more {
@@ -96,7 +102,8 @@ func needsOf(groups, more []store.Need) ([]store.Need, error) {
 		case at < 0:
 			groups = append(groups, need)
 		case !slices.Equal(slices.Sorted(slices.Values(groups[at])), slices.Sorted(slices.Values(need))):
-			return nil, record.Invalid("people", "the rooms that these appointment types need overlap in part; give the types the same group of rooms")
+			return nil, record.Invalid("people",
+				"the rooms that these appointment types need overlap in part; give the types the same group of rooms")
 		}
 	}
 	return groups, nil
@@ -106,7 +113,8 @@ func needsOf(groups, more []store.Need) ([]store.Need, error) {
 func (w *slot) places(h *holds.Hold) []place {
 	to := make([]place, len(w.types))
 	for i, t := range w.types {
-		to[i] = place{availability.SpanOf(t, h.SpecialistID, h.SlotStart.Add(w.offsets[i])), w.resourcesOf(i, h.Resources)}
+		to[i] = place{availability.SpanOf(t, h.SpecialistID, h.SlotStart.Add(w.offsets[i])),
+			w.resourcesOf(i, h.Resources)}
 	}
 	return to
 }

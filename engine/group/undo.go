@@ -19,8 +19,8 @@ type undone struct {
 	was booking.Undone
 }
 
-// lastChange lists the appointments that were changed together with the named one, that one among them, by start. It returns
-// booking.ErrUndoLate if one of them was changed since: a group is undone as a whole.
+// lastChange lists the appointments that were changed together with the named one, that one among them, by start. It
+// returns booking.ErrUndoLate if one of them was changed since: a group is undone as a whole.
 func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, actor record.Actor) ([]undone, error) {
 	first, err := m.booking.LastChange(ctx, named, actor)
 	if err != nil || first.SeriesID+first.VisitID == "" {
@@ -50,14 +50,16 @@ func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, ac
 }
 
 // undo writes the state of list before the change. to is where each appointment was; held keeps that time.
-func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []place, held []holds.Hold, remembered func([]store.Appointment) any) ([]store.Appointment, error) {
+func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []place, held []holds.Hold,
+	remembered func([]store.Appointment) any) ([]store.Appointment, error) {
 	at := now()
 	c := booking.Change{Kind: booking.ChangeUndone, Actor: w.Actor, Silent: true, At: at}
 	done, err := m.commit(ctx, c, w.Once, func(tx store.Tx) ([]member, error) {
 		all := make([]member, len(list))
 		for i := range list {
 			all[i] = member{before: &list[i].Appointment, after: list[i].Appointment}
-			if err := m.booking.TakeBack(ctx, tx, &all[i].after, &list[i].was, to[i].Span, to[i].resources, at); err != nil {
+			if err := m.booking.TakeBack(ctx, tx, &all[i].after, &list[i].was, to[i].Span, to[i].resources,
+				at); err != nil {
 				return nil, err
 			}
 		}
@@ -71,11 +73,13 @@ func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []plac
 	return done, nil
 }
 
-// Undo undoes what the same member of staff has just done to a series: a cancellation or a move that was marked as undoable. It applies to
-// all appointments that were changed together, whichever of them w names, or to none. It claims their old times like any other time.
+// Undo undoes what the same member of staff has just done to a series: a cancellation or a move that was marked as
+// undoable. It applies to all appointments that were changed together, whichever of them w names, or to none. It
+// claims their old times like any other time.
 //
-// Errors: booking.ErrUndoLate (also if one of them was changed since), store.ErrNotFound, store.ErrVersion, ErrNoSeries,
-// record.ErrForbidden, *NotBookableError, *ConflictError (places are in the order of the present starts).
+// Errors: booking.ErrUndoLate (also if one of them was changed since), store.ErrNotFound, store.ErrVersion,
+// ErrNoSeries, record.ErrForbidden, *NotBookableError, *ConflictError (places are in the order of the present
+// starts).
 func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error) {
 	a, err := w.named(ctx, se.store)
 	if err != nil {
@@ -109,7 +113,8 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 		if x.start, x.free = was.SlotStartDate, was.Overbook; x.free {
 			continue
 		}
-		x.known, x.ids, err = se.find(ctx, s, slotOfOne(t), x.start, rules{ignoreHours: true, moving: moving, specialistID: was.SpecialistID})
+		x.known, x.ids, err = se.find(ctx, s, slotOfOne(t), x.start,
+			rules{ignoreHours: true, moving: moving, specialistID: was.SpecialistID})
 		if x.why = reasonOf(err); err != nil && x.why == "" {
 			return nil, err
 		}
@@ -135,8 +140,9 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 	})
 }
 
-// Undo undoes the last change of an appointment and of all members of its visit that were changed with it, all or none. If the
-// appointment was changed alone, or is not part of a visit, Undo undoes it alone. It returns the named appointment.
+// Undo undoes the last change of an appointment and of all members of its visit that were changed with it, all or
+// none. If the appointment was changed alone, or is not part of a visit, Undo undoes it alone. It returns the named
+// appointment.
 //
 // Errors: those of booking.Undo.
 func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointment, error) {
@@ -153,7 +159,8 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 		return v.booking.Undo(ctx, r)
 	}
 	s := v.clinic.Current()
-	ids, rule := make([]string, len(list)), rules{ignoreHours: true, moving: make(map[string]bool), specialistID: list[0].was.SpecialistID}
+	ids, rule := make([]string, len(list)), rules{ignoreHours: true, moving: make(map[string]bool),
+		specialistID: list[0].was.SpecialistID}
 	for i := range list {
 		ids[i], rule.moving[list[i].ID] = list[i].was.AppointmentTypeID, true
 	}
@@ -162,7 +169,8 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 		return a, err
 	}
 	first, last := &list[0].was, &list[len(list)-1].was
-	// If one member was cancelled alone before, it has left a gap. So the time is as long as it was, not as long as the types are.
+	// If one member was cancelled alone before, it has left a gap. So the time is as long as it was, not as long as
+	// the types are.
 	stretched := *w0.AppointmentType
 	stretched.DurationMinutes = int(last.SlotEndDate.Sub(first.SlotStartDate) / time.Minute)
 	k, free, err := v.find(ctx, s, &slot{&stretched, w0.types, w0.offsets}, first.SlotStartDate, rule)

@@ -27,15 +27,15 @@ type HoldRequest struct {
 	TTL                time.Duration // 0: the TTL of the first type
 	Displace           bool
 	IgnoreHours        bool
-	// Replaces is a hold of the same client that this one replaces, such as the hold for the first person alone. If the visit's time is
-	// not free, the client keeps it.
+	// Replaces is a hold of the same client that this one replaces, such as the hold for the first person alone. If
+	// the visit's time is not free, the client keeps it.
 	Replaces string
 }
 
 // Hold claims the whole time of a visit in one step: one hold, with one id, that counts once against the quota.
 //
-// Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
-// holds.ErrNotOwner (of Replaces).
+// Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
+// holds.ErrQuota, holds.ErrNotOwner (of Replaces).
 func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, r.Client)
@@ -69,7 +69,8 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if ttl == 0 {
 		ttl = time.Duration(w.HoldTTLSeconds) * time.Second
 	}
-	c := holds.Claim{Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: w.HoldQuota, Displace: r.Displace}
+	c := holds.Claim{Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: w.HoldQuota,
+		Displace: r.Displace}
 	h, err := v.claim(ctx, k, &free, r.SlotStart, c)
 	if err != nil && replaced.ID != "" {
 		v.restore(ctx, &replaced)
@@ -77,8 +78,8 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	return h, err
 }
 
-// replace releases the hold that a visit's hold replaces, unless other clients hold the visit's time. The result has no id if that hold
-// has expired.
+// replace releases the hold that a visit's hold replaces, unless other clients hold the visit's time. The result has
+// no id if that hold has expired.
 func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error) {
 	h, err := v.holds.Hold(ctx, r.Replaces)
 	if errors.Is(err, holds.ErrNotFound) {
@@ -94,10 +95,11 @@ func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error)
 	return h, nil
 }
 
-// restore claims the hold again that was released for a visit whose claim was lost, for its owner and its remaining time. It gets a new
-// id. A request that names the old id and the start still books.
+// restore claims the hold again that was released for a visit whose claim was lost, for its owner and its remaining
+// time. It gets a new id. A request that names the old id and the start still books.
 func (v *Visit) restore(ctx context.Context, h *holds.Hold) {
-	c := holds.Claim{Span: h.Span, Owner: h.Owner, Seats: []int{h.Seat}, TTL: time.Until(h.ExpiresAt), MaxLife: time.Until(h.MaxExpiresAt)}
+	c := holds.Claim{Span: h.Span, Owner: h.Owner, Seats: []int{h.Seat}, TTL: time.Until(h.ExpiresAt),
+		MaxLife: time.Until(h.MaxExpiresAt)}
 	for _, id := range h.Resources.List() {
 		c.Needs = append(c.Needs, []string{id})
 	}
@@ -113,8 +115,8 @@ type Person struct {
 	Said              clinic.Said
 }
 
-// VisitRequest asks for a visit. It has either HoldID, or SlotStart with or without a specialist, or both. With both, Book claims the time
-// again if the hold has expired.
+// VisitRequest asks for a visit. It has either HoldID, or SlotStart with or without a specialist, or both. With both,
+// Book claims the time again if the hold has expired.
 type VisitRequest struct {
 	HoldID       string
 	SlotStart    time.Time
@@ -133,9 +135,10 @@ type VisitRequest struct {
 
 // Book books all people or none. They get one email. It returns the appointments in the order of the people.
 //
-// Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrNotOwner,
-// holds.ErrNotFound (the hold is unknown and the request has no start), store.ErrDuplicate (the idempotency key was used in the meantime),
-// and the storage errors. After a storage error the client still has its hold.
+// Errors: *ValidationError, record.ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
+// holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and the request has no start), store.ErrDuplicate (the
+// idempotency key was used in the meantime), and the storage errors. After a storage error the client still has its
+// hold.
 func (v *Visit) Book(ctx context.Context, r VisitRequest) ([]store.Appointment, error) {
 	s := v.clinic.Current()
 	intakes, err := r.check(s)
@@ -225,18 +228,23 @@ func (r *VisitRequest) check(s *clinic.Schedule) ([]store.Intake, error) {
 }
 
 // bookHeld writes the visit of a pinned hold.
-func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *VisitRequest, h *holds.Hold, intakes []store.Intake) ([]store.Appointment, error) {
+func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *VisitRequest, h *holds.Hold,
+	intakes []store.Intake) ([]store.Appointment, error) {
 	whole := availability.SpanOf(w.AppointmentType, h.SpecialistID, h.SlotStart)
 	var err error
 	switch {
 	case h.Span != whole:
-		err = record.Invalid("holdId", "this hold was made for other appointments, or in another order; hold the visit again")
+		err = record.Invalid("holdId",
+			"this hold was made for other appointments, or in another order; hold the visit again")
 	case !r.SlotStart.IsZero() && !r.SlotStart.Equal(h.SlotStart):
-		err = record.Invalid("slotStartDate", "this hold is for another time; leave slotStartDate out, or hold that time")
+		err = record.Invalid("slotStartDate",
+			"this hold is for another time; leave slotStartDate out, or hold that time")
 	case r.SpecialistID != "" && r.SpecialistID != h.SpecialistID:
-		err = record.Invalid("specialistId", "this hold is for another specialist; leave specialistId out, or hold that time")
+		err = record.Invalid("specialistId",
+			"this hold is for another specialist; leave specialistId out, or hold that time")
 	case !w.isFor(h):
-		err = record.Invalid("holdId", "this hold was made for other appointments, or in another order; hold the visit again")
+		err = record.Invalid("holdId",
+			"this hold was made for other appointments, or in another order; hold the visit again")
 	case !r.IgnoreHours:
 		err = w.stillOpen(s.Calendars[h.SpecialistID], h.SlotStart)
 	}
@@ -250,13 +258,13 @@ func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *Vi
 	case errors.Is(err, store.ErrSlotTaken):
 		v.booking.Release(ctx, *h, holds.ReasonConflict)
 	default:
-		_, _ = v.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, unpinGrace) // on an error the hold expires on its own
+		_, _ = v.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, unpinGrace) // else the hold expires
 	}
 	return nil, err
 }
 
-// isFor reports whether a hold of the same time was made for these types: its specialist serves all of them, and it has every room that
-// one of them needs. Other types can have the same total length.
+// isFor reports whether a hold of the same time was made for these types: its specialist serves all of them, and it
+// has every room that one of them needs. Other types can have the same total length.
 func (w *slot) isFor(h *holds.Hold) bool {
 	for i, t := range w.types {
 		if len(w.resourcesOf(i, h.Resources)) != len(t.Needs) {
@@ -266,7 +274,8 @@ func (w *slot) isFor(h *holds.Hold) bool {
 	return serves(w.AppointmentType, h.SpecialistID)
 }
 
-// stillOpen returns a *NotBookableError if the schedule has changed since the hold was claimed, and the time is closed now.
+// stillOpen returns a *NotBookableError if the schedule has changed since the hold was claimed, and the time is
+// closed now.
 func (w *slot) stillOpen(calendar *availability.Calendar, start time.Time) error {
 	reason := availability.ReasonInactive
 	if calendar != nil {
@@ -277,11 +286,13 @@ func (w *slot) stillOpen(calendar *availability.Calendar, start time.Time) error
 }
 
 // insert commits the appointments of a visit and ends their hold. On an error it leaves the hold to the caller.
-func (v *Visit) insert(ctx context.Context, w *slot, r *VisitRequest, h *holds.Hold, intakes []store.Intake) ([]store.Appointment, error) {
+func (v *Visit) insert(ctx context.Context, w *slot, r *VisitRequest, h *holds.Hold,
+	intakes []store.Intake) ([]store.Appointment, error) {
 	id := record.NewID()
 	made := make([]store.Appointment, len(r.People))
 	for i, to := range w.places(h) {
-		made[i] = booking.NewAppointment(&booking.Request{Patient: r.People[i].Patient, Intake: intakes[i], Locale: r.Locale, Source: r.Source}, to.Span, to.resources...)
+		made[i] = booking.NewAppointment(&booking.Request{Patient: r.People[i].Patient, Intake: intakes[i],
+			Locale: r.Locale, Source: r.Source}, to.Span, to.resources...)
 		made[i].VisitID = id
 	}
 	return v.create(ctx, made, []holds.Hold{*h}, booking.Change{Actor: r.Actor, Silent: r.Silent}, r.Once)

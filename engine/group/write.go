@@ -30,7 +30,8 @@ type member struct {
 func moved(a store.Appointment, to *place) member {
 	x := member{before: &a, after: a}
 	x.after.SpecialistID, x.after.Seat, x.after.Resources = to.SpecialistID, to.Seat, to.resources
-	x.after.SlotStart, x.after.SlotEnd, x.after.BusyStart, x.after.BusyEnd = to.SlotStart, to.SlotEnd, to.BusyStart, to.BusyEnd
+	x.after.SlotStart, x.after.SlotEnd, x.after.BusyStart, x.after.BusyEnd = to.SlotStart, to.SlotEnd, to.BusyStart,
+		to.BusyEnd
 	x.after.Overbook, x.after.OverbookReason = false, ""
 	x.same = !a.Overbook && x.stays()
 	return x
@@ -50,10 +51,12 @@ type refusal struct {
 
 func (r *refusal) Unwrap() error { return r.error }
 
-// commit writes the members that read returns in one transaction, with their records, and enqueues their operations afterwards. It may call
-// read more than once. c holds what all of them have in common. once stores the result of remembered, or without it all members. commit
-// returns the members as they are now, by start. If the database refuses one member, the error is a *refusal.
-func (m *mechanism) commit(ctx context.Context, c booking.Change, once *record.Once, read func(store.Tx) ([]member, error),
+// commit writes the members that read returns in one transaction, with their records, and enqueues their operations
+// afterwards. It may call read more than once. c holds what all of them have in common. once stores the result of
+// remembered, or without it all members. commit returns the members as they are now, by start. If the database
+// refuses one member, the error is a *refusal.
+func (m *mechanism) commit(ctx context.Context, c booking.Change, once *record.Once,
+	read func(store.Tx) ([]member, error),
 	remembered func([]store.Appointment) any) (done []store.Appointment, err error) {
 	var calls []booking.Promise
 	err = m.store.Write(ctx, func(tx store.Tx) error {
@@ -82,7 +85,8 @@ func (m *mechanism) commit(ctx context.Context, c booking.Change, once *record.O
 }
 
 // write writes members in the order given.
-func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change, turn []*member) (calls []booking.Promise, err error) {
+func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change,
+	turn []*member) (calls []booking.Promise, err error) {
 	list := make([]store.Appointment, len(turn))
 	for i := range turn {
 		list[i] = turn[i].after
@@ -118,8 +122,8 @@ func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change, tu
 	return calls, nil
 }
 
-// inTurn orders members so that each finds its new time left by the members before it, because the database checks one row after the
-// other. The members keep their order in time, so there is always one whose new time is free.
+// inTurn orders members so that each finds its new time left by the members before it, because the database checks
+// one row after the other. The members keep their order in time, so there is always one whose new time is free.
 func inTurn(all []member) []*member {
 	var turn, left []*member
 	for i := range all {
@@ -140,10 +144,12 @@ func (x *member) needsTimeOf(other *member) bool {
 	if b == nil || b.Status != store.Confirmed || b.Overbook {
 		return false
 	}
-	if a.SpecialistID != b.SpecialistID && !slices.ContainsFunc(a.Resources, func(id string) bool { return slices.Contains(b.Resources, id) }) {
+	if a.SpecialistID != b.SpecialistID && !slices.ContainsFunc(a.Resources,
+		func(id string) bool { return slices.Contains(b.Resources, id) }) {
 		return false
 	}
-	return b.BusyStart.Before(a.SlotEnd) && a.SlotStart.Before(b.BusyEnd) || b.SlotStart.Before(a.BusyEnd) && a.BusyStart.Before(b.SlotEnd)
+	return b.BusyStart.Before(a.SlotEnd) && a.SlotStart.Before(b.BusyEnd) || b.SlotStart.Before(a.BusyEnd) &&
+		a.BusyStart.Before(b.SlotEnd)
 }
 
 // sortByStart uses sort.Slice, because slices.SortFunc adds 10 KB of code for each large struct.
@@ -152,7 +158,8 @@ func sortByStart(list []store.Appointment) {
 }
 
 // create writes new appointments and ends their holds. On an error it leaves the holds to the caller.
-func (m *mechanism) create(ctx context.Context, made []store.Appointment, held []holds.Hold, c booking.Change, once *record.Once) ([]store.Appointment, error) {
+func (m *mechanism) create(ctx context.Context, made []store.Appointment, held []holds.Hold, c booking.Change,
+	once *record.Once) ([]store.Appointment, error) {
 	c.Kind, c.At = booking.ChangeCreated, made[0].CreatedAt
 	source := made[0].Source
 	done, err := m.commit(ctx, c, once, func(store.Tx) ([]member, error) {
