@@ -65,7 +65,7 @@ type Appointment struct {
 	ID                string
 	AppointmentTypeID string
 	SpecialistID      string
-	Owner             string // whoever booked, as holds.Owner spells it; empty for staff
+	Owner             string // the client that booked, as holds.Owner spells it; empty for staff
 	Seat              int    // 0 ≤ Seat < the type's capacity
 	Overbook          bool   // outside the guarantee, by a member of staff with a reason
 	OverbookReason    string
@@ -89,7 +89,7 @@ type Appointment struct {
 	ManageEpoch       int64     // counts the manage links handed out; a link of an older epoch is dead
 	SeriesID          string    // of the series it was booked with; empty: it stands alone
 	VisitID           string    // of the visit that it is part of: several people one after the other; empty: of none
-	ArrivedAt         time.Time // when the patient came to the desk; zero: not yet, or nobody said so
+	ArrivedAt         time.Time // when the patient arrived at the desk; zero: not yet, or not recorded
 	CreatedAt         time.Time
 	UpdatedAt         time.Time
 	CancelledAt       time.Time // zero unless cancelled

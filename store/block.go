@@ -22,7 +22,7 @@ type Block struct {
 type BlockSource string
 
 const (
-	BlockDesk     BlockSource = ""         // somebody here made it
+	BlockDesk     BlockSource = ""         // the desk created it
 	BlockCalendar BlockSource = "calendar" // the specialist's own calendar elsewhere has it, and says when it is over
 )
 

@@ -9,7 +9,7 @@ import (
 // is booked here. What it says becomes blocks of the specialist whose Source is BlockCalendar.
 type BusyCalendar struct {
 	SpecialistID string
-	Address      string    // sealed: whoever has it reads the calendar
+	Address      string    // sealed: any holder can read the calendar
 	SetAt        time.Time // when the address was given; it tells one address from the next
 	AskedAt      time.Time // when it was last asked for, by whichever process; zero: never
 	ReadAt       time.Time // when it was last read whole; zero: never

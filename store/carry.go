@@ -22,7 +22,7 @@ type CarriedTable struct {
 }
 
 // Carried is all that a clinic consists of, each table after those that it refers to. The rest is a backend's own: the versions of its
-// schema, its log of changes, and the queue, which is made anew from the outbox.
+// schema, its log of changes, and the queue, which is rebuilt from the outbox.
 var Carried = []CarriedTable{
 	{Name: "meta", Key: "key", Begun: true},
 	{Name: "clinic", Key: "id"},
@@ -105,7 +105,7 @@ const carriedAtOnce = 500
 // Carry of the same clinic is compared as well, and not written again: rows are carried in the order of their key and kept a bounded
 // number at a time, so a table that was begun has the first of them. told hears of every table, and how many of its rows were there.
 //
-// A part of another clinic, or of this one as it was before it was changed again, is removed first: nobody was ever served from it.
+// A part of another clinic, or of this one as it was before it was changed again, is removed first: no server ever opened it.
 //
 // ErrDuplicate: the target is neither empty nor a part of a clinic. ErrInvalid: the target cannot take a row, or it differs.
 func Carry(ctx context.Context, from, to Carrier, told func(table string, rows, there int)) error {
@@ -237,7 +237,7 @@ func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id st
 }
 
 // raiseCapacity has a type come with the largest capacity that it had: a seat that was sold before the capacity was lowered is valid
-// where it is and would be refused anew. lowerCapacities is its end.
+// where it is and would be refused in an insert. lowerCapacities is its end.
 func raiseCapacity(table CarriedTable, columns []string, r Row) {
 	if table.Name == "appointment_types" {
 		r[slices.Index(columns, "capacity")] = r[slices.Index(columns, "largest_capacity")]
@@ -320,7 +320,7 @@ func compareTable(ctx context.Context, from, to Carrier, table CarriedTable, par
 	return unread
 }
 
-// errEnough ends the reading of rows that nobody wants any more.
+// errEnough ends the reading of rows that are not needed.
 var errEnough = fmt.Errorf("enough rows")
 
 func sameCell(a, b any) bool {

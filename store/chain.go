@@ -23,7 +23,7 @@ import (
 //
 // The words in quotes are texts too, and so is the salt: 16 random bytes that are the entry's own. An erasure removes an
 // entry's reason, before, after and salt, and adds a link that says so. The digest stays, and with it the entry's hash;
-// without the salt nobody can try names until one fits the digest.
+// without the salt, a reader cannot try names until one fits the digest.
 
 // ChainHead is a place in the audit chain: the position of a link, and its hash. The zero value is before the first link.
 type ChainHead struct {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// ErrBehind: the changes asked for are no longer kept. Read everything anew, and follow from the last change.
+// ErrBehind: the requested changes are deleted. Read everything again, and follow from the last change.
 var ErrBehind = errors.New("the changes asked for are no longer kept")
 
 // Feed tells what was committed, in the order in which it was. Whatever a process keeps in memory of what is remembered is
@@ -22,7 +22,7 @@ type Feed interface {
 	// Changes calls each with every change committed after the one with the number given, in commit order, each exactly
 	// once and never two calls at a time, until ctx ends. It returns once the follower is registered; the changes between
 	// after and the registration come in one call before it returns. ErrBehind if they are no longer kept: then read
-	// LastChange, read everything anew, and follow from there.
+	// LastChange, read everything again, and follow from there.
 	//
 	// Write returns only after each was called with the changes of that Write, so whoever is answered finds its own
 	// change in memory. each must therefore be quick, and must not call Write or Changes: it would wait for itself. It may

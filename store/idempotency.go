@@ -28,7 +28,7 @@ type IdempotencyReader interface {
 // IdempotencyWriter remembers answers.
 type IdempotencyWriter interface {
 	// Remember stores r, replacing a record of the same scope and key that is past IdempotencyRetention at
-	// r.CreatedAt. ErrDuplicate if a live one exists: somebody else answered first, and this write must not happen.
+	// r.CreatedAt. ErrDuplicate if a live one exists: another request answered first, and this write must not happen.
 	Remember(ctx context.Context, r IdempotencyRecord) error
 
 	// ForgetAnswers removes up to limit records made before the instant and says how many.

@@ -50,11 +50,11 @@ func (d *Durations) Counts() (c DurationCounts) {
 type Measurements struct {
 	Writes   DurationCounts // Write, from the call to its answer: the wait for a turn, the transaction and its commit
 	Commits  DurationCounts // the commit of each batch, until it is durable
-	Bytes    int64          // of the database, without its log; 0 where nobody knows
+	Bytes    int64          // of the database, without its log; 0 if unknown
 	LogBytes int64          // of the write-ahead log
 }
 
-// Measured is a Store that measures itself. It is a wish and no promise: whoever asks does without where it is not.
+// Measured is a Store that measures itself. It is optional: a caller must work without it.
 type Measured interface {
 	// Measurements is answered from memory and the file system: it never waits for a write.
 	Measurements() Measurements

@@ -57,7 +57,7 @@ type Operation struct {
 	Deadline      time.Time // no attempt begins after it; zero = none
 	StartTime     time.Time // the appointment's slot start, for people to recognise it
 	LastError     string    // in words; never personal data or secrets
-	Result        string    // what the far side called it, such as an appointment GUID
+	Result        string    // the remote server's name for it, such as an appointment GUID
 	// Payload is one JSON value, or empty. It is kept as a value: its spacing and the order of its keys may change.
 	Payload json.RawMessage
 }
@@ -82,7 +82,7 @@ func (op Operation) Validate() error {
 }
 
 // Scheduled reports whether op is a mail for an instant that has not come, such as a reminder: nothing is late or stuck about
-// it. A mail that is tried again is not.
+// it. An email that is being retried is not.
 func (op Operation) Scheduled(now time.Time) bool {
 	return op.Kind == Email && op.Status == OperationPending && op.AttemptedAt.IsZero() && op.NextAttemptAt.After(now)
 }

@@ -18,8 +18,8 @@ type TypePage struct {
 	Questions       []Question          `json:"questions,omitempty"`       // asked of who books online, in this order
 	Approval        bool                `json:"approval,omitempty"`        // booked online it is a request, which the desk approves
 	ApprovalHours   int                 `json:"approvalHours,omitempty"`   // how long such a request keeps its time; 0: the default
-	CancelText      string              `json:"cancelText,omitempty"`      // what a patient is told about cancelling
-	Remote          bool                `json:"remote,omitempty"`          // nobody comes to the clinic for it
+	CancelText      string              `json:"cancelText,omitempty"`      // what the page and emails say about cancelling
+	Remote          bool                `json:"remote,omitempty"`          // it takes place without a visit to the clinic
 	VideoLink       string              `json:"videoLink,omitempty"`       // of a remote one; {appointment} in it is the appointment's id
 }
 

@@ -11,8 +11,8 @@ type BookingRequest struct {
 	ID                string // of the appointment it becomes
 	AppointmentTypeID string
 	SpecialistID      string
-	Owner             string // whoever asked, as holds.Owner spells it
-	HoldOwner         string // who holds its time meanwhile, in the same spelling: nobody's client
+	Owner             string // the client that asked, as holds.Owner spells it
+	HoldOwner         string // the owner of the hold on its time, in the same spelling: no client has it
 	Status            RequestStatus
 	SlotStart         time.Time
 	SlotEnd           time.Time

@@ -31,7 +31,7 @@ type AppointmentType struct {
 	MinNoticeMinutes    int // the soonest bookable start is so far ahead of now
 	HorizonDays         int // the latest bookable start is so many days ahead of now
 	CooldownMinutes     int // 0 = off
-	Capacity            int // seats of one group session; 1 = nobody shares
+	Capacity            int // seats of one group session; 1 = not shared
 	HoldTTLSeconds      int
 	MaxHoldSeconds      int
 	HoldQuota           int
@@ -56,8 +56,8 @@ type Assignment struct {
 type SpecialistKind string
 
 const (
-	PersonKind   SpecialistKind = ""         // somebody, or a chair, who is booked by themselves
-	ResourceKind SpecialistKind = "resource" // a room or a device: taken by appointments that need it, and booked by nobody
+	PersonKind   SpecialistKind = ""         // a person or a chair, which is booked directly
+	ResourceKind SpecialistKind = "resource" // a room or a device: taken by appointments that need it, and never booked directly
 )
 
 // Specialist is the person or chair whose time is booked, or a resource.

@@ -14,7 +14,7 @@ import (
 // of a list is.
 
 // SearchText is what a backend keeps of a patient for AppointmentFilter.Query to look in and for Erase to look people up by: one
-// line each for the name, the address and the digits of the phone number. It is empty for nobody.
+// line each for the name, the address and the digits of the phone number. It is empty for the zero Patient.
 func SearchText(p Patient) string {
 	if p == (Patient{}) {
 		return ""

@@ -60,7 +60,7 @@ type Store interface {
 	// Write runs fn inside one transaction and returns once its changes are durable and every follower of Changes has
 	// them.
 	//
-	// Writes run one after another, whoever calls: what fn reads through its Tx is what it writes on. A rule that reads
+	// Writes run one after another, from all callers: what fn reads through its Tx is what it writes on. A rule that reads
 	// before it writes (a capacity, the last owner, a code that works once) therefore holds if fn does the reading.
 	//
 	// fn must not block, do I/O of its own, or keep the Tx; it may run more than once, so it must not change anything

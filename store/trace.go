@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Validate returns nil if p names somebody in exactly one way, else an error that wraps ErrInvalid.
+// Validate returns nil if p names a person in exactly one way, else an error that wraps ErrInvalid.
 func (p Person) Validate() error {
 	given := 0
 	for _, s := range []string{p.Email, p.Phone, p.Owner} {
@@ -22,7 +22,7 @@ func (p Person) Validate() error {
 	case given != 1:
 		return fmt.Errorf("%w: a person to erase is named by an e-mail address, a phone number, a client id or by spellings", ErrInvalid)
 	case slices.ContainsFunc(p.Of, func(i Identity) bool { return Fold(i.Name) == "" }):
-		return fmt.Errorf("%w: a spelling without a name is nobody", ErrInvalid)
+		return fmt.Errorf("%w: a spelling needs a name", ErrInvalid)
 	case len(p.Of) > 0:
 		return nil
 	case p.Owner == "" && Fold(p.Email) == "" && Digits(p.Phone) == "":
@@ -47,7 +47,7 @@ func TracesOf(p Person) Traces {
 	return t
 }
 
-// Own makes an address, a number or an owner known that nobody else has.
+// Own adds an address, a number or an owner that no other person has.
 func (t *Traces) Own(p Person) {
 	if email := Fold(p.Email); email != "" {
 		t.emails = append(t.emails, email)
@@ -58,7 +58,7 @@ func (t *Traces) Own(p Person) {
 	t.addOwner(p.Owner)
 }
 
-// Handles are the addresses, numbers and owners that appointments of somebody have, each once.
+// Handles returns the addresses, numbers and owners of a person's appointments, each once.
 func Handles(of []Identity, owners []string) (all []Person) {
 	seen := make(map[[3]string]bool)
 	add := func(email, phone, owner string) {
@@ -78,7 +78,7 @@ func Handles(of []Identity, owners []string) (all []Person) {
 	return all
 }
 
-// Add makes an appointment of the person known, and whoever booked it.
+// Add adds an appointment of the person and the client that booked it.
 func (t *Traces) Add(appointmentID, owner string) {
 	t.ids[appointmentID] = true
 	t.addOwner(owner)

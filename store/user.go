@@ -22,7 +22,7 @@ type User struct {
 	Role         Role
 	SpecialistID string // whose own calendar this is, for RoleSpecialist
 	PasswordHash string // PHC string, argon2id; empty: no password signs this user in
-	Identity     string // who this is to the identity provider: issuer, client and subject with blanks between. Empty: nobody yet; unique among users
+	Identity     string // the identity provider's issuer, client and subject, with blanks between; empty: none yet; unique among users
 	TOTPSecret   []byte // nil while TOTP is off
 	TOTPLastStep int64  // last accepted time step, so that a code works once (RFC 6238 section 5.2)
 	Active       bool

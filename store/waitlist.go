@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// WaitlistEntry is somebody who waits for a time of one appointment type.
+// WaitlistEntry is a patient who waits for a time of one appointment type.
 type WaitlistEntry struct {
 	ID                string
 	AppointmentTypeID string
-	Owner             string // whoever asked, as holds.Owner spells it; empty: the desk asked for them
+	Owner             string // the client that asked, as holds.Owner spells it; empty: the desk
 	AppointmentID     string // of the confirmed appointment that an earlier time is wanted for; empty: there is none
 	Wish              WaitlistWish
 	Status            WaitlistStatus
@@ -50,7 +50,7 @@ type WaitlistOffer struct {
 	AppointmentTypeID string
 	SpecialistID      string
 	Seat              int
-	HoldOwner         string // who holds its time, as holds.Owner spells it: nobody's client
+	HoldOwner         string // the owner of the hold on its time, as holds.Owner spells it: no client has it
 	Status            OfferStatus
 	SlotStart         time.Time
 	SlotEnd           time.Time

@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// Backup implements store.Store. The copy is one moment of the database as a script for psql, which makes it anew in an empty
+// Backup implements store.Store. The copy is one moment of the database as a script for psql, which restores it into an empty
 // database: psql -v ON_ERROR_STOP=1 -1 -f copy postgres://…
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.reads.pool.open(ctx); err != nil {
@@ -38,7 +38,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	if err = errors.Join(translate(err), w.Flush(), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	// A link, unlike a rename, never replaces what somebody else put there meanwhile.
+	// A link, unlike a rename, never replaces a file that another program has put there since.
 	if err := os.Link(partial, path); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: %s", store.ErrDuplicate, path)
 	} else if err != nil {
@@ -54,7 +54,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// tables are all there are but the queue's, which is made anew from the outbox, and appointment_resources, which triggers make from the
+// tables are all there are but the queue's, which is rebuilt from the outbox, and appointment_resources, which triggers make from the
 // appointments. Each comes after those that it refers to.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",

@@ -8,12 +8,12 @@ import (
 	"holdfast/store"
 )
 
-// batch is the open transaction of one group commit, on the writer's connection. Statements that nobody waits for (BEGIN,
-// SAVEPOINT, an audit entry) go out together with the next one that somebody does, so that a booking costs few round trips.
+// batch is the open transaction of one group commit, on the writer's connection. Statements whose answer is not needed at once
+// (BEGIN, SAVEPOINT, an audit entry) go out together with the next one whose answer is, so that a booking costs few round trips.
 //
 // Each request runs in the savepoint "request". PostgreSQL lets a transaction do nothing more after an error until it was
 // rolled back to a savepoint; the contract lets a request go on after a refused row. So a refusal is undone to the request's
-// savepoint and what the request had done before is done again: nobody else writes meanwhile, so it has the same outcome, and
+// savepoint and what the request had done before is done again: no other transaction writes at the same time, so it has the same outcome, and
 // a savepoint around every statement is not needed.
 type batch struct {
 	conn   *conn
@@ -30,7 +30,7 @@ type batch struct {
 	spoilt  error        // why the request cannot succeed any more
 
 	sent   bool           // something went out at all
-	xid    string         // the transaction's number, for whoever asks what became of it
+	xid    string         // the transaction's number, to ask for its outcome
 	missed []store.Change // what other nodes committed before it
 	behind bool           // some of that is gone
 }
@@ -102,7 +102,7 @@ func (b *batch) run(all []*statement) error {
 	if err != nil && (!refusal(err) || failed < before) {
 		return b.failed(err)
 	}
-	if err != nil && failed < len(waited) { // one that nobody waited for
+	if err != nil && failed < len(waited) { // one that went out late
 		b.done, b.spoilt = nil, translate(err)
 		return cmp.Or(b.undo(), b.spoilt)
 	}
@@ -128,7 +128,7 @@ func (b *batch) undo() error {
 	}
 	for i, s := range b.done {
 		if s.changed != counts[i] {
-			return b.failed(fmt.Errorf("%w: somebody else changed the rows of this transaction while it ran", store.ErrUnavailable))
+			return b.failed(fmt.Errorf("%w: another program changed the rows of this transaction while it ran", store.ErrUnavailable))
 		}
 	}
 	return nil

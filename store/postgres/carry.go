@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// Carrier is a database in the hands of whoever moves a clinic: no node may be on it. See store.Carrier.
+// Carrier is a database that is open to move a clinic: no node may use it. See store.Carrier.
 type Carrier struct {
 	conn    *conn
 	begun   bool
@@ -273,7 +273,7 @@ func (x *Carrier) LastChange(ctx context.Context) (int64, error) {
 	return last, translate(err)
 }
 
-// SetLastChange implements store.Carrier. Whoever asks for changes before it is told that they are gone.
+// SetLastChange implements store.Carrier. A follower that asks for earlier changes gets store.ErrBehind.
 func (x *Carrier) SetLastChange(ctx context.Context, number int64) error {
 	if number == 0 {
 		return nil

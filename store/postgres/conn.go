@@ -22,7 +22,7 @@ import (
 type conn struct {
 	pg       *pgconn.PgConn
 	prepared map[string]*pgconn.StatementDescription // by text, at most maxPrepared
-	bells    []int64                                 // what NOTIFY told since somebody looked
+	bells    []int64                                 // the numbers that NOTIFY brought since the last look
 	rows     int                                     // how many were handed over
 }
 

@@ -32,7 +32,7 @@ const (
 )
 
 // ErrSchema: the schema is not what this program made, so what it guarantees is not known: an index, a constraint or a
-// trigger of the guarantee is gone, not valid or switched off. Only a backup, or whoever changed it, helps.
+// trigger of the guarantee is gone, not valid or switched off. Restore a backup, or undo the change of the schema.
 var ErrSchema = errors.New("the schema is not what this program made")
 
 // translate turns the errors of pgx into the contract's. The server's own message names columns and constraints; its

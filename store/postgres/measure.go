@@ -18,7 +18,7 @@ func (s *Store) Measurements() store.Measurements {
 // sizeInterval is how often the server is asked how large the database is.
 const sizeInterval = time.Minute
 
-// databaseSize is the last answer: whoever asks for measurements does not wait for a server.
+// databaseSize is the last answer, so that a caller of Measurements does not wait for a server.
 type databaseSize struct {
 	mu    sync.Mutex
 	bytes int64

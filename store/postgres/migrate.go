@@ -117,7 +117,7 @@ func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err
 	return all, err
 }
 
-// A migration that cannot have a table within migrationWait lets go of everything and tries again, for migrationTries times: behind
+// A migration that cannot have a table within migrationWait releases every lock and retries, migrationTries times: behind
 // a change of a table that waits for a long question, all who ask after it would wait too.
 const (
 	migrationWait  = time.Second
@@ -140,7 +140,7 @@ func applyInTurn(ctx context.Context, c *conn, m store.Migration, of schema) err
 }
 
 func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
-	// The order's lock first, as every batch has it: whoever took a table first and waited for the lock would wait for ever.
+	// The order's lock first, as every batch has it: a migration that took a table first and waited for the lock would wait for ever.
 	_, err := c.exchange(ctx, stmt(`BEGIN`), stmt(`SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(migrationWait.Milliseconds(), 10)),
 		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)))
 	if err == nil {

@@ -17,12 +17,12 @@
 // # An answer that is lost
 //
 // When the connection breaks between COMMIT and its answer, the writer asks the server on another connection what became of
-// the transaction (unknown.go), and answers nobody before it knows. Where that cannot be asked, the error says that the
+// the transaction (unknown.go), and answers no caller before it has the outcome. If the server is unreachable, the error says that the
 // outcome is unknown.
 //
 // # The guarantee
 //
-// That nobody is double-booked is the schema's work, whoever writes: a partial unique index, an exclusion constraint and a
+// The schema refuses a double booking from any program: a partial unique index, an exclusion constraint and a
 // trigger behind a lock on the specialist, in migrations/0001_first.sql. Check looks for violations by another method.
 //
 // # What PostgreSQL must have
@@ -212,7 +212,7 @@ type server struct {
 }
 
 // WithoutTLS returns the first host of a database's URL that a connection over the network may reach without TLS; empty if there is none.
-// The default, sslmode=prefer, goes on without TLS if the server or somebody on the way offers none. Sockets and loopback need no TLS.
+// The default, sslmode=prefer, goes on without TLS if the server, or an attacker on the way, offers none. Sockets and loopback need no TLS.
 func WithoutTLS(url string) string {
 	config, err := pgconn.ParseConfig(url)
 	if err != nil {
@@ -240,7 +240,7 @@ func newServer(o Options) (server, error) {
 		"default_transaction_isolation": "read committed",
 		"lock_timeout":                  ms(o.Timeout),
 		"statement_timeout":             ms(o.Timeout),
-		// A moment shorter, so that whoever waits for the lock of a node that hangs gets it.
+		// A moment shorter, so that a node that waits for the lock of a hung node gets it.
 		"idle_in_transaction_session_timeout": ms(o.Timeout - o.Timeout/5),
 		"tcp_keepalives_idle":                 "2",
 		"tcp_keepalives_interval":             "1",

@@ -173,7 +173,7 @@ func (q *Queue) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close waits for the calls already accepted, and lets go of what this node held: it is taken over at once. It is idempotent.
+// Close waits for the calls already accepted, and releases the operations of this node: another node takes them over at once. It is idempotent.
 func (q *Queue) Close() error {
 	var err error
 	q.closing.Do(func() {

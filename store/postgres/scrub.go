@@ -8,7 +8,7 @@ import (
 // scrubTime bounds how long Erase waits for the server to clean up behind it.
 const scrubTime = time.Minute
 
-// scrub has PostgreSQL let go of the versions of rows from before they were blanked. No query finds them from then on; what
+// scrub has PostgreSQL remove the row versions from before they were blanked. No query finds them from then on; what
 // the server's files, its log, its standbys and its backups hold until they write over it is the operator's, see
 // docs/cluster.md. What fails is made up for by autovacuum.
 func (s *Store) scrub(ctx context.Context) {

@@ -66,8 +66,8 @@ func (s server) status(ctx context.Context, xid, timeline string) (status string
 	return status, err
 }
 
-// errOtherHistory: a standby was promoted since, or the server was started anew.
-var errOtherHistory = errors.New("the server was started anew since, or another has taken over")
+// errOtherHistory: a standby was promoted since, or the server has restarted.
+var errOtherHistory = errors.New("the server has restarted since, or another has taken over")
 
 // timelineOf is the history that the server writes, and since when it does: the promotion of a standby begins another one, and after
 // a crash the numbers of transactions that were not written yet are given away again. A crash that the postmaster outlives makes its

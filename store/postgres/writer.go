@@ -20,9 +20,9 @@ const maxBatch = 256
 // writer changes the database, with group commit: one goroutine takes whatever is queued, runs each request in its own
 // savepoint of one transaction (batch.go), and answers all of them after the one commit. It never waits for more to come.
 //
-// Two rules keep the neighbours in a batch safe from each other. What a constraint or the request's own error refuses is undone
-// to the request's savepoint. Any other error ends the batch: nothing more runs, everything is rolled back, and everybody in it
-// is told so. The connection is then made anew.
+// Two rules keep the requests in a batch safe from each other. If a constraint or the request's own error refuses it, the writer
+// rolls back to the request's savepoint. Any other error ends the batch: nothing more runs, everything is rolled back, and every
+// request in it returns the error. The writer then opens a new connection.
 type writer struct {
 	server server
 	log    *slog.Logger
@@ -163,7 +163,7 @@ func (w *writer) commit(first *request) {
 		}
 		w.members = append(w.members, r)
 		if err != nil {
-			continue // all who wait are told at once
+			continue // every waiting request gets the error at once
 		}
 		w.runOne(r)
 		if w.batch.broken && reused && len(w.members) == 1 {

@@ -48,7 +48,7 @@ func copyInto(ctx context.Context, c *conn, path string) error {
 	if err := syncPath(partial); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	// A link, unlike a rename, never replaces what somebody else put there meanwhile. Not every file system has links.
+	// A link, unlike a rename, never replaces a file that another program has put there since. Not every file system has links.
 	if err := os.Link(partial, path); errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("%w: %s", store.ErrDuplicate, path)
 	} else if err != nil {
@@ -71,7 +71,7 @@ func syncPath(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Summary describes a database file that nobody has open.
+// Summary describes a database file that no process has open.
 type Summary struct {
 	ID            string // of the database the copy was made from
 	SchemaVersion int

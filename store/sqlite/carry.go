@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// Carrier is the database of a file in the hands of whoever moves a clinic. See store.Carrier.
+// Carrier is the database of a file, open to move a clinic. See store.Carrier.
 type Carrier struct {
 	conn  *conn
 	begun bool

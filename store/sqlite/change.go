@@ -10,7 +10,7 @@ import (
 
 // feed numbers what was committed and hands it to the followers, in commit order.
 //
-// The writer calls it between the commit and the answers, so a follower has a change before anybody is told that it was
+// The writer calls it between the commit and the answers, so a follower has a change before a caller learns that it was
 // made. The last number is a row of the database, written in the commit that it counts: it goes on after a restart, and a
 // copy of the files can be told from a newer one.
 type feed struct {
@@ -18,7 +18,7 @@ type feed struct {
 	last      int64
 	recent    []store.Change // the newest, for who begins to follow a moment late
 	followers []*follower
-	moved     chan struct{} // closed when last moves on; nil while nobody waits for it
+	moved     chan struct{} // closed when last moves on; nil while no caller waits for it
 }
 
 type follower struct {
@@ -46,7 +46,7 @@ func (s *Store) LastChange() int64 {
 	return s.feed.last
 }
 
-// Await implements store.Feed. Only this process writes, so whoever knows of a change need not wait for it.
+// Await implements store.Feed. Only this process writes, so a caller that has seen a change need not wait for it.
 func (s *Store) Await(ctx context.Context, number int64) error {
 	for {
 		f := &s.feed
@@ -93,7 +93,7 @@ func (f *feed) number(changes []store.Change) {
 	}
 }
 
-// handOver tells the followers what was committed.
+// handOver passes committed changes to the followers.
 func (f *feed) handOver(changes []store.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 )
 
 // checkpoint copies the log back into the database on a connection and a goroutine of its own, so that no caller's
-// commit waits for it. Two checkpoints at once refuse each other without waiting, so whoever else needs one asks this
+// commit waits for it. Two checkpoints at once refuse each other without waiting, so other code that needs one asks this
 // goroutine.
 type checkpoint struct {
 	dsn   string
@@ -63,9 +63,9 @@ func (k *checkpoint) run() {
 // tooLong says whether the writer should step in, once. Under an unbroken stream of commits the log is never found idle,
 // so a checkpoint beside them never gets to its end and the log would grow without bound. Growing is also what costs:
 // a commit that writes over an old part of the file takes half the time of one that makes the file longer.
-func (k *checkpoint) tooLong(somebodyWaits bool) bool {
+func (k *checkpoint) tooLong(isWriterWaiting bool) bool {
 	limit := int64(2 * k.every)
-	if somebodyWaits {
+	if isWriterWaiting {
 		limit = int64(8 * k.every)
 	}
 	pages := k.pages.Load()

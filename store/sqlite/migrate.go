@@ -51,7 +51,7 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 		}
 		return err
 	}
-	// Before anything is changed: a trigger that somebody added would run in the migrations.
+	// Before anything is changed: a foreign trigger would run in the migrations.
 	if err := trustSchema(ctx, c, known[:len(applied)]); err != nil {
 		return err
 	}

@@ -94,8 +94,8 @@ func (d difference) String() string {
 	return fmt.Sprintf("schema: %s is not what this program made", d.name)
 }
 
-// compareSchema compares the whole schema with what the migrations make, so that a guarantee somebody dropped is noticed
-// before it is missed, and a trigger somebody added before it runs. SQLite keeps the texts as they were written.
+// compareSchema compares the whole schema with what the migrations make, so that it finds a guarantee that
+// was dropped, and a trigger that was added before it runs. SQLite stores the texts as they were written.
 func compareSchema(ctx context.Context, c *conn, known []store.Migration) (found []difference, err error) {
 	have, err := readSchema(ctx, c)
 	if err != nil || strings.Contains(schemaSums, schemaSum(known, have)) {

@@ -43,7 +43,7 @@ func needsScrub(ctx context.Context, c *conn) (bool, error) {
 
 // scrubbing is whose turn it is to erase or to scrub, one at a time.
 type scrubbing struct {
-	turn   chan struct{} // holds one token while nobody does
+	turn   chan struct{} // holds one token while no erasure or scrub runs
 	wake   chan struct{}
 	cancel context.CancelFunc
 	ctx    context.Context // ends when the store is closed
@@ -82,7 +82,7 @@ func (s *scrubbing) stepped() {
 	}
 }
 
-// later has it tried again. What was committed stays committed.
+// later schedules a retry. Committed changes stay committed.
 func (s *scrubbing) later(err error, log *slog.Logger) {
 	log.Error("erased data not yet scrubbed from the database files; retrying", "error", err)
 	select {
@@ -156,14 +156,14 @@ func (s *Store) scrub(ctx context.Context) error {
 }
 
 // emptyLog copies all of the log back into the file and cuts it to nothing. Most of it is copied beside the commits, so
-// that little is left for the moment in which nobody may write.
+// that little is left for the moment in which writers wait.
 func (s *Store) emptyLog(ctx context.Context) error {
 	c, err := openConn(s.dsn)
 	if err != nil {
 		return err
 	}
 	defer c.close()
-	if err := c.script("PRAGMA busy_timeout = 20"); err != nil { // nobody may write while it waits
+	if err := c.script("PRAGMA busy_timeout = 20"); err != nil { // writers wait as long as this does
 		return err
 	}
 	for try := 1; ; try++ {
@@ -187,7 +187,7 @@ func (s *Store) emptyLog(ctx context.Context) error {
 		case !busy:
 			return nil
 		case try == emptyTries:
-			return fmt.Errorf("%w: somebody reads an old moment of the database", store.ErrUnavailable)
+			return fmt.Errorf("%w: a reader holds an old snapshot of the database", store.ErrUnavailable)
 		}
 		pause := time.NewTimer(emptyPause)
 		select {

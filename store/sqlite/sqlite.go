@@ -5,14 +5,14 @@
 // The database runs in WAL mode with synchronous=FULL, both read back at start, so what Write acknowledged survives a
 // crash and a power cut. Every change goes through one writer goroutine with group commit (writer.go); a fixed pool of
 // connections reads (reads.go); copying the write-ahead log back into the file happens beside the commits, not in
-// them (checkpoint.go). After an I/O error nothing more is acknowledged: Options.OnFatal is told, and the process
-// should end so that the next start recovers. A full disk is no such error: writes are refused with store.ErrFull
+// them (checkpoint.go). After an I/O error nothing more is acknowledged: the store calls Options.OnFatal, and the
+// process should end so that the next start recovers. A full disk is no such error: writes are refused with store.ErrFull
 // until there is room again.
 //
 // # The guarantee
 //
-// That nobody is double-booked is the schema's work, not this package's: a partial unique index and two triggers in
-// migrations/0001_first.sql, which hold for any program that writes to the file. error.go turns their refusal into
+// The schema, not this package, refuses a double booking: a partial unique index and two triggers in
+// migrations/0001_first.sql, which bind any program that writes to the file. error.go turns their refusal into
 // store.ErrSlotTaken, and Check looks for violations by another method.
 //
 // # Files
@@ -184,7 +184,7 @@ func durable(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// ownerOnly makes sure the file exists and is nobody else's to read. SQLite gives its log the same permissions.
+// ownerOnly makes sure that the file exists and that only its owner can read it. SQLite gives its log the same permissions.
 func ownerOnly(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {

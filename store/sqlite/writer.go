@@ -22,11 +22,11 @@ const maxBatch = 256
 
 // writer changes the database, with group commit: one goroutine takes whatever is queued, runs each request in its own
 // savepoint of one transaction, and answers all of them after the one fsync. It never waits for more to come, so a lone
-// caller pays for nobody else; it does not even pay for the goroutine, but takes the turn itself while nobody has it.
+// caller waits for no other request. If the turn is free, the caller takes it and does not even wait for the goroutine.
 //
-// Two rules keep the neighbours in a batch safe from each other. What a constraint or the request's own error refuses
-// is undone to the request's savepoint. Any other error may have undone more than one statement, so it ends the
-// batch: nothing more runs, everything is rolled back, and everybody in it is told so.
+// Two rules keep the requests in a batch safe from each other. If a constraint or the request's own error refuses it,
+// the writer rolls back to the request's savepoint. Any other error may have undone more than one statement, so it ends
+// the batch: nothing more runs, everything is rolled back, and every request in it returns the error.
 type writer struct {
 	conn    *conn
 	log     *slog.Logger
@@ -38,7 +38,7 @@ type writer struct {
 	mu     sync.RWMutex // guards closed against a send on the closed queue
 	closed bool
 	queue  chan *request
-	turn   chan struct{} // holds one token while nobody writes
+	turn   chan struct{} // holds one token while no request writes
 	done   chan struct{} // closed when the goroutine has ended
 
 	dead    atomic.Pointer[error] // why nothing is written any more
@@ -54,7 +54,7 @@ type writer struct {
 // request is one call of Write.
 type request struct {
 	fn       func(store.Tx) error
-	then     func() error // run after the commit, while nobody writes; its error is the answer
+	then     func() error // runs after the commit, before the next write; its error is the answer
 	state    atomic.Int32
 	answered chan struct{}
 
@@ -70,7 +70,7 @@ const (
 	abandoned
 )
 
-// write runs fn at once if nobody else writes, or queues it and waits for its outcome.
+// write runs fn at once if no other request writes, or queues it and waits for its outcome.
 func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
 	return w.do(ctx, &request{fn: fn, answered: make(chan struct{})})
 }
@@ -127,7 +127,7 @@ func (w *writer) admit(r *request) (atOnce bool, err error) {
 	}
 }
 
-// runAlone runs r in its caller's goroutine, whose turn it is. It takes nobody else along: their functions could end
+// runAlone runs r in its caller's goroutine, whose turn it is. It runs no other request: its function could end
 // the goroutine.
 func (w *writer) runAlone(r *request) {
 	defer func() {
@@ -306,8 +306,8 @@ func (w *writer) runOne(r *request) error {
 	return err
 }
 
-// shorten finishes a checkpoint between two commits if the log has become too long, so that the next commit begins it
-// anew. Little is left to do: a checkpoint has just run.
+// shorten finishes a checkpoint between two commits if the log has become too long, so that the next commit starts it
+// from the beginning. Little is left to do: a checkpoint has just run.
 func (w *writer) shorten() {
 	if !w.checkpoint.tooLong(len(w.queue) > 0) {
 		return
@@ -319,7 +319,7 @@ func (w *writer) shorten() {
 	}
 }
 
-// finish is called when the goroutine has ended and nobody reads any more: it empties the log and closes the file. What
+// finish is called when the goroutine has ended and the pool is closed: it empties the log and closes the file. What
 // cannot be copied back, on a full disk for one, stays in the log and is found there by the next start.
 func (w *writer) finish() error {
 	w.conn.fault = nil
