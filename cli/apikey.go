@@ -38,7 +38,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create --name NAME --scope admin|agent|presence|metrics",
 		Short: "Create an API key (printed once)",
-		Long:  "Makes an API key and prints it on standard output. Only its hash is kept: it is shown this once.",
+		Long:  "Creates an API key and prints it on standard output. The server stores only its hash, so it is shown only once.",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -67,8 +67,8 @@ func apikeyCreateCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "what the key is for, such as \"phone agent\"")
-	c.Flags().StringVar(&scope, "scope", "", "what it may do: admin, agent, presence or metrics")
-	c.Flags().StringVar(&specialist, "specialist", "", "id of the only specialist that a presence key is for; without it, all of them")
+	c.Flags().StringVar(&scope, "scope", "", "scope of the key: admin, agent, presence or metrics")
+	c.Flags().StringVar(&specialist, "specialist", "", "id of the specialist that a presence key is for; default: all")
 	completes(c, "scope", "admin", "agent", "presence", "metrics")
 	completes(c, "specialist")
 	defineSettings(c, forData)

@@ -36,8 +36,8 @@ func backupSettings() []setting {
 			set:  func(c *config, v string) (err error) { c.backups.Keep, err = backup.ParseKeep(v); return err },
 		}, {
 			name: "backup-to", audience: forServing,
-			common: true, group: "Backups", value: "DESTINATION", help: "backup destination: a directory on another " +
-				"disk, or s3://bucket/prefix",
+			common: true, group: "Backups", value: "DIR|URL",
+			help: "backup destination: a directory on another disk, or s3://bucket/prefix",
 			more: "The directory must exist, so that the server does not write next to a disk that is not mounted. Copies are sealed once there is a key (`holdfast backup-key`). See [a bucket](backup.md#a-bucket-as-the-backup-destination).",
 			set: func(c *config, v string) (err error) {
 				c.backups.Destination, err = backup.ParseDestination(v)

@@ -30,11 +30,17 @@ func demoCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Serve a demo clinic with simulated visitors",
-		Long: "Serves an invented clinic on a loopback address, in the middle of a day whatever hour it is, with visitors who hold, book\n" +
-			"and cancel so that there is something to see, and a practice system that takes five appointments a minute, so that the queue is seen working. Its data is in a temporary directory that is removed at the end; --data is not touched. Ends on SIGINT or SIGTERM.\n" +
-			"On Linux the server is a process of its own, which the page /demo has a button to kill; it is started again on its data.\n" +
-			"With --cluster it is two nodes on a PostgreSQL and a Redis, which it starts from this machine's programs, and its page has buttons to\n" +
-			"kill them.",
+		Long: "Serves an invented clinic on a loopback address, in the middle of its day, whatever hour it is. Simulated visitors " +
+			"hold, book and cancel, and\n" +
+			"a simulated practice-management system accepts five appointments a minute, so that you can watch the " +
+			"queue. The data is in a\n" +
+			"temporary directory, which is deleted at the end. The command does not change --data. It ends on " +
+			"SIGINT or SIGTERM.\n" +
+			"On Linux, the server is a separate process. The page /demo has a button that kills it, and it " +
+			"restarts on its data.\n" +
+			"With --cluster, the demo has two nodes, PostgreSQL and Redis, started from the programs of this " +
+			"machine, and its page has\n" +
+			"buttons that kill them.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

@@ -13,8 +13,10 @@ func exportCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Export the clinic as a file for import",
-		Long: "Prints the clinic in the data directory, or of the server that runs there, as a clinic file: settings, specialists,\n" +
-			"hours, overrides, blocks and appointment types. Appointments and credentials are not in it; backup keeps those.",
+		Long: "Prints the clinic as a clinic file: settings, specialists, hours, overrides, blocks and appointment " +
+			"types. It reads\n" +
+			"the running server of the data directory, or the directory itself. The file has no appointments and " +
+			"no credentials: see backup.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

@@ -19,8 +19,9 @@ func healthcheckCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "healthcheck",
 		Short: "Check whether the local server is ready",
-		Long: "Asks the server that listens on --listen whether it is ready (GET /readyz), for at most two seconds.\n" +
-			"Exits with 0 if it is and 1 if not. Containers and supervisors call it.",
+		Long: "Asks the server at --listen whether it is ready (GET /readyz), for at most 2 seconds. Exits with 0 " +
+			"if it is ready, and\n" +
+			"with 1 otherwise. For containers and supervisors.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

@@ -21,8 +21,10 @@ func importCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Short: "Import a clinic from a file",
-		Long: "Imports a clinic file (JSON; - reads standard input) into the data directory, or into the server that runs there.\n" +
-			"What has the same id is replaced, so importing a file twice changes nothing the second time. Appointments are not touched.",
+		Long: "Imports a clinic file (JSON; - reads standard input) into the running server of the data directory, " +
+			"or into the directory\n" +
+			"itself. Entries with the same id are replaced, so a second import of the same file changes nothing. " +
+			"Appointments do not change.",
 		Args: oneArgument("the clinic file, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error {
 			cfg, err := p.resolve(c)

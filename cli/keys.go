@@ -20,8 +20,9 @@ func keysCommand(p process) *cobra.Command {
 	rotate := &cobra.Command{
 		Use:   "rotate",
 		Short: "Rotate the signing key",
-		Long: "Signs manage links and agents' tokens with a new key from now on. What the old key has signed works until it has lapsed\n" +
-			"by itself; nobody has to be told.",
+		Long: "Signs manage links and agents' tokens with a new key from now on. Links and tokens signed with the " +
+			"old key stay valid\n" +
+			"until they expire, so you need to notify no one.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

@@ -22,8 +22,10 @@ func mcpCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Speak the Model Context Protocol on standard input and output",
-		Long: "Lets an assistant on this machine book through the server that runs on the data directory: the Model Context Protocol\n" +
-			"on standard input and output. Elsewhere, POST /mcp of the server speaks it with an API key of scope agent.",
+		Long: "Lets an assistant on this machine book at the running server of the data directory: it speaks the " +
+			"Model Context Protocol\n" +
+			"on standard input and output. For assistants on other machines, use POST /mcp with an API key of " +
+			"scope agent.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

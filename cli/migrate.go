@@ -12,10 +12,14 @@ func migrateCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "migrate",
 		Short: "Move the clinic to another database, or migrate its schema",
-		Long: "With --to the whole clinic moves into an empty PostgreSQL (postgres://user@host/name), or out of it into a data directory\n" +
-			"(sqlite:DIRECTORY): schedule, appointments, people, keys, audit and what is still to be delivered. Every row is compared.\n" +
-			"When it is interrupted, run it again: it goes on where it stopped, and until its end the clinic is where it was. Where it came from, it is kept and served no more.\n" +
-			"Without --to it is the same as upgrade. No server may run on either.",
+		Long: "With --to, the command moves the whole clinic into an empty PostgreSQL database " +
+			"(postgres://user@host/name), or from PostgreSQL\n" +
+			"into a data directory (sqlite:DIRECTORY): schedule, appointments, people, keys, audit log and queue. " +
+			"It compares every row.\n" +
+			"If it is interrupted, run it again: it continues. Until it has finished, the clinic stays at the old " +
+			"database. Afterwards the\n" +
+			"old database is stored but no server serves it.\n" +
+			"Without --to, the command is the same as upgrade. No server may be running on either database.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -34,8 +38,8 @@ func migrateCommand(p process) *cobra.Command {
 			return p.upgrade(c.Context(), cfg)
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "where to move the clinic: postgres://user@host/name, or sqlite:DIRECTORY")
-	c.Flags().BoolVar(&dry, "dry-run", false, "count what would move, and move nothing")
+	c.Flags().StringVar(&to, "to", "", "new database of the clinic: postgres://user@host/name, or sqlite:DIRECTORY")
+	c.Flags().BoolVar(&dry, "dry-run", false, "count the rows to move, and move none")
 	defineSettings(c, forData)
 	return c
 }

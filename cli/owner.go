@@ -81,8 +81,8 @@ func adminCreateCommand(p process) *cobra.Command {
 			return p.sendUser(c, "/v1/users", ask, "%s can sign in as owner at /staff.\n")
 		},
 	}
-	c.Flags().StringVar(&ask.Email, "email", "", "the address to sign in with")
-	c.Flags().StringVar(&ask.Name, "name", "", "what colleagues see beside changes")
+	c.Flags().StringVar(&ask.Email, "email", "", "email address to sign in with")
+	c.Flags().StringVar(&ask.Name, "name", "", "name that colleagues see next to changes")
 	defineSettings(c, forData)
 	return c
 }
@@ -92,9 +92,9 @@ func adminResetCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reset-password --email ADDRESS",
 		Short: "Reset a user's password",
-		Long: "Gives a user a new password and ends the user's sign-ins. At a terminal the password is asked for twice and not shown;\n" +
-			"otherwise it is the first line of standard input. One-time codes are switched off,\n" +
-			"and a switched-off account is switched on again.",
+		Long: "Sets a new password for a user and ends the user's sign-ins. At a terminal, the command asks for the password twice\n" +
+			"and does not show it. Otherwise it reads the first line of standard input. It turns one-time codes off and\n" +
+			"activates a deactivated account.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if ask.Email == "" {
@@ -103,7 +103,7 @@ func adminResetCommand(p process) *cobra.Command {
 			return p.sendUser(c, "/local/password", ask, "%s has a new password and is signed out everywhere.\n")
 		},
 	}
-	c.Flags().StringVar(&ask.Email, "email", "", "the address the user signs in with")
+	c.Flags().StringVar(&ask.Email, "email", "", "email address of the user")
 	defineSettings(c, forData)
 	return c
 }
@@ -191,9 +191,9 @@ func setupURLCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup-url",
 		Short: "Print a new one-time setup link",
-		Long: "Prints a one-time link to set the clinic up and make its first owner. It works for 30 minutes and once; links printed\n" +
-			"before do not work any more. It leads to the server that runs on the data directory; if none does, to where one will\n" +
-			"listen with these settings.",
+		Long: "Prints a one-time link to set up the clinic and create its first owner. The link is valid for 30 minutes, and replaces\n" +
+			"earlier ones. It leads to the running server of the data directory, or to the address at which a server would listen\n" +
+			"with these settings.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)

@@ -90,7 +90,7 @@ func queueListCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list",
 		Short: "List the queued operations",
-		Long:  "Lists the operations: those being attempted, those that failed, those that wait, those that are done. Names are not shown.",
+		Long:  "Lists the operations: running, failed, waiting, then completed. It shows no names.",
 		Args:  noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -142,9 +142,9 @@ func queueListCommand(p process) *cobra.Command {
 		},
 	}
 	asJSON = jsonFlag(c)
-	c.Flags().StringVar(&status, "status", "", "only those: pending, processing, completed or failed")
+	c.Flags().StringVar(&status, "status", "", "only this state: pending, processing, completed or failed")
 	completes(c, "status", "pending", "processing", "completed", "failed")
-	c.Flags().IntVar(&limit, "limit", 100, "how many at most, up to 500")
+	c.Flags().IntVar(&limit, "limit", 100, "maximum number of operations, up to 500")
 	defineSettings(c, forData)
 	return c
 }
@@ -156,8 +156,9 @@ func queueRetryCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retry ID | --failed",
 		Short: "Retry one operation, or all that failed",
-		Long: "Tries a failed operation again from the beginning, or a waiting one now. With --failed all that failed are tried again, but\n" +
-			"for those that need review: somebody has to say of each whether it took effect. Without a server they are tried when one is started.",
+		Long: "Retries a failed operation from its first attempt, or a waiting one now. With --failed, it retries all failed operations\n" +
+			"except those that need review: for each of these, a person must decide whether it took effect. Without a server, the\n" +
+			"operations are tried when one starts.",
 		Args: func(c *cobra.Command, args []string) error {
 			if failed {
 				return noArguments(c, args)
@@ -197,7 +198,7 @@ func queueRetryCommand(p process) *cobra.Command {
 		},
 	}
 	asJSON = jsonFlag(c)
-	c.Flags().BoolVar(&failed, "failed", false, "all that failed")
+	c.Flags().BoolVar(&failed, "failed", false, "retry all failed operations")
 	defineSettings(c, forData)
 	return c
 }

@@ -34,8 +34,9 @@ func serveCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve the clinic in the data directory",
-		Long: "Serves the clinic in the data directory until SIGINT or SIGTERM. Then it takes no more connections, tells the live\n" +
-			"streams, finishes the requests it has and exits with 0. A second signal ends it at once.",
+		Long: "Serves the clinic in the data directory until SIGINT or SIGTERM. Then it accepts no more " +
+			"connections, ends the live\n" +
+			"streams, completes the running requests and exits with 0. A second signal ends it immediately.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -258,7 +259,7 @@ func (h *house) openBolt(ctx context.Context, _ config, _ houseOptions, o *engin
 	}
 	h.closing = append(h.closing, h.file.Close)
 	h.queue, o.QueueRebuilt = h.file, h.file.Rebuilt()
-	return h.hearWitness(ctx)
+	return h.checkMarker(ctx)
 }
 
 // fail ends serve: what the disk holds is no longer known, so nothing more may be acknowledged. It does not block.
@@ -302,7 +303,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	engineCtx, stopEngine := context.WithCancel(context.WithoutCancel(ctx))
 	deciding.Go(func() { h.engine.Run(engineCtx) })
 	if h.file != nil {
-		deciding.Go(func() { h.keepWitness(engineCtx) })
+		deciding.Go(func() { h.keepMarker(engineCtx) })
 	}
 	// So do those who keep copies: the last of them has what the last request wrote.
 	stopKeepers := h.startKeepers(context.WithoutCancel(ctx))

@@ -59,8 +59,8 @@ func serviceCommand(p process) *cobra.Command {
 	install := &cobra.Command{
 		Use:   "install",
 		Short: "Install and start the systemd service",
-		Long: "Copies this program to " + serviceProgram + ", writes a unit of systemd that is closed as far as it goes, enables it and starts it.\n" +
-			"It runs as a user of its own, with its data in " + serviceData + "; settings stand in " + serviceSettings + ". Needs root.",
+		Long: "Copies this program to " + serviceProgram + ", writes a hardened systemd unit, enables it and starts it.\n" +
+			"The server runs as its own user. Its data is in " + serviceData + ", its settings in " + serviceSettings + ". Needs root.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return s.install(c.Context(), domains) },
 	}
@@ -72,8 +72,8 @@ func serviceCommand(p process) *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return s.uninstall(c.Context()) },
 	}
 	for _, each := range []*cobra.Command{install, uninstall} {
-		each.Flags().BoolVar(&s.dryRun, "dry-run", false, "print what would be done, and do nothing")
-		each.Flags().StringVar(&s.root, "root", "", "put the files below this directory, and ask systemd for nothing: to prepare an image")
+		each.Flags().BoolVar(&s.dryRun, "dry-run", false, "print the steps, and do nothing")
+		each.Flags().StringVar(&s.root, "root", "", "write the files below this directory and do not call systemd; to prepare an image")
 		completesDirectories(each, "root")
 	}
 	status := &cobra.Command{

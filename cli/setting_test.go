@@ -119,7 +119,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"backup-at", "3am", "a time such as 03:00"},
 		{"backup-at", "24:00", "a time such as 03:00"},
 		{"backup-keep", "7,4", "three numbers"},
-		{"backup-keep", "0,4,12", "at least the backup of one day"},
+		{"backup-keep", "0,4,12", "the number of days must be at least 1"},
 		{"backup-every", "10ms", "a time from 1s to 24h"},
 		{"backup-to", "s3://Our Bucket", "should be like s3://bucket"},
 		{"backup-to", "s3://bucket/../else", "should be like s3://bucket"},
@@ -144,6 +144,7 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"agent-bound", "1s", "agent-bound"},
 		{"agent-allow-legacy", "1", yes},
 		{"debug-replies", "on", yes},
+		{"after-rollback", "on", yes},
 	}
 	checked := []string{"data", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"} // take any text
 	for _, c := range cases {

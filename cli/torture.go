@@ -29,9 +29,11 @@ func tortureCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "torture",
 		Short: "Stress-test the double-booking guarantee",
-		Long: "Lets 64 clients book, move and cancel at random in a temporary clinic, all types and specialists at once, with and without\n" +
-			"holds, and then reads the whole database for two appointments that overlap. It tells what this machine's disk can do, and\n" +
-			"that the guarantee holds on it. Exits with 1 if anything overlaps.",
+		Long: "Lets 64 clients book, move and cancel at random in a temporary clinic, for all types and " +
+			"specialists at the same time,\n" +
+			"with and without holds. Then it searches the whole database for overlapping appointments. It shows " +
+			"the speed of this\n" +
+			"machine's disk, and that the guarantee holds on it. Exits with 1 if any appointments overlap.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if length <= 0 || length > time.Hour {
@@ -45,7 +47,7 @@ func tortureCommand(p process) *cobra.Command {
 			return errors.Join(p.torture(c.Context(), cfg, length), os.RemoveAll(dir))
 		},
 	}
-	c.Flags().DurationVar(&length, "for", length, "how long")
+	c.Flags().DurationVar(&length, "for", length, "duration, such as 30s")
 	return c
 }
 

@@ -24,10 +24,13 @@ func upgradeCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "upgrade",
 		Short: "Upgrade the database schema",
-		Long: "Brings the schema of the database to this program's version, which serve does too when it starts. Before it upgrades\n" +
-			"a SQLite file it writes one snapshot to backups. No server may run on it.\n" +
-			"With --check nothing is changed: a copy of the database is brought up to date and checked, and what came of it is said. A server\n" +
-			"of the version before may run meanwhile. For a PostgreSQL it says which migrations are due, and tries none.",
+		Long: "Upgrades the schema of the database to this program's version. serve does the same when it starts. " +
+			"Before it changes a\n" +
+			"SQLite file, it writes a snapshot to backups. No server may be running on the database.\n" +
+			"With --check, the command changes nothing. It upgrades and verifies a copy of the database and prints " +
+			"the result. A server of\n" +
+			"the earlier version may be running. For PostgreSQL it lists the migrations that are due, and tries " +
+			"none.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -54,7 +57,7 @@ func upgradeCommand(p process) *cobra.Command {
 		},
 	}
 	asJSON = jsonFlag(c)
-	c.Flags().BoolVar(&check, "check", false, "change nothing, and say what would happen")
+	c.Flags().BoolVar(&check, "check", false, "change nothing, and print what would happen")
 	defineSettings(c, forData)
 	return c
 }

@@ -24,10 +24,13 @@ func verifyCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify [BACKUP]",
 		Short: "Verify the integrity of the database or a backup",
-		Long: "Reads the whole database in the data directory, while the server runs or not, and checks that nobody is double-booked,\n" +
-			"that everything referred to is there, that index and file are intact, and that the audit log is as it was written. With an\n" +
-			"argument it checks that backup instead. Note the last link of the audit chain that it prints somewhere else: with\n" +
-			"--audit-link a later run proves that the log up to there is still the same.",
+		Long: "Verifies the database in the data directory, while the server runs or not: no appointments overlap, " +
+			"all references\n" +
+			"exist, the indexes and the file are intact, and the audit log is unchanged. With an argument, it " +
+			"verifies that backup instead.\n" +
+			"It prints the last link of the audit chain. Store the link outside this machine: with --audit-link, a " +
+			"later run proves that\n" +
+			"the log up to that link is unchanged. Exits with 1 if anything is wrong.",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) <= 1 {
 				return nil
@@ -86,8 +89,8 @@ func verifyCommand(p process) *cobra.Command {
 		},
 	}
 	asJSON = jsonFlag(c)
-	c.Flags().StringVar(&noted, "audit-link", "", "a link of the audit chain, as an earlier verify printed it, that must still be there")
-	c.Flags().BoolVar(&live, "live", false, "compare the memory and the queue of the running server with the database too")
+	c.Flags().StringVar(&noted, "audit-link", "", "link of the audit chain that an earlier verify printed, and that must still exist")
+	c.Flags().BoolVar(&live, "live", false, "also compare the memory and the queue of the running server with the database")
 	defineSettings(c, forData)
 	return c
 }

@@ -18,8 +18,10 @@ func whyCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "why --type ID --at 2026-11-23T09:30:00Z",
 		Short: "Explain why a time can or cannot be booked",
-		Long: "Says why one time of an appointment type can or cannot be booked, in a sentence per specialist. It asks the server that\n" +
-			"runs on the data directory, or the directory itself if none does; with --listen, the server that listens there.",
+		Long: "Explains, in one sentence per specialist, why a time of an appointment type can or cannot be " +
+			"booked. It asks the running\n" +
+			"server of the data directory, or reads the directory itself. With --listen, it asks the server that " +
+			"listens there.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			cfg, err := p.resolve(c)
@@ -47,7 +49,7 @@ func whyCommand(p process) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&kind, "type", "", "id of the appointment type")
-	c.Flags().StringVar(&at, "at", "", "start, in RFC 3339 with any offset")
+	c.Flags().StringVar(&at, "at", "", "start, such as 2026-11-23T09:00:00+01:00")
 	c.Flags().StringVar(&specialist, "specialist", "", "only this specialist")
 	defineSettings(c, forCalling|forData)
 	return c

@@ -17,7 +17,7 @@
 //	removed       (big-endian ms, id)                          removed ones, until Prune
 //	activity      (id, sequence) → JSON
 //	counts        status, activity, removed → how many
-//	meta          format; witness, how far the database beside it had come
+//	meta          format; witness: the marker of the database that the file belongs to
 //
 // Every question is answered from the index made for it: Take, NextDue and Counts cost the same with ten operations
 // and with ten thousand. Records end in a checksum, which bbolt's own data pages lack.

@@ -23,7 +23,7 @@ const (
 	activityTable  = "activity"   // (id, 0, sequence) → the sealed line
 	removedTable   = "removed"    // (removal, id) of removed operations, of which only the activity is left
 	countTable     = "counts"     // status, status and kind ("failed/email"), or table → how many, big-endian
-	metaTable      = "meta"       // format → 1; witness → sealed
+	metaTable      = "meta"       // format → 1; witness → the sealed Marker
 )
 
 var (

@@ -43,8 +43,8 @@ func verify(db *bbolt.DB) error {
 				return fmt.Errorf("there is no bucket %q", name)
 			}
 		}
-		if _, err := readWitness(tx.Bucket([]byte(metaTable))); err != nil {
-			return fmt.Errorf("the witness of the database cannot be read: %w", err)
+		if _, err := readMarker(tx.Bucket([]byte(metaTable))); err != nil {
+			return fmt.Errorf("the database marker cannot be read: %w", err)
 		}
 		return verifyTables(view(tx))
 	})

@@ -11,20 +11,20 @@ import (
 func TestMarkerSurvivesReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "queue.bolt")
 	q := open(t, bolt.Options{Path: path})
-	if got, err := q.Witness(t.Context()); err != nil || got != (bolt.Witness{}) {
+	if got, err := q.Marker(t.Context()); err != nil || got != (bolt.Marker{}) {
 		t.Errorf("a new file: got %+v, %v; want nothing", got, err)
 	}
-	want := bolt.Witness{DatabaseID: "harbour", Change: 41}
+	want := bolt.Marker{DatabaseID: "harbour", Change: 41}
 	for range 2 {
 		want.Change++
-		if err := q.SetWitness(t.Context(), want); err != nil {
+		if err := q.SetMarker(t.Context(), want); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := q.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := open(t, bolt.Options{Path: path}).Witness(t.Context()); err != nil || got != want {
+	if got, err := open(t, bolt.Options{Path: path}).Marker(t.Context()); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
 	}
 }

@@ -41,9 +41,9 @@ func copied(t *testing.T, from, to string) {
 	}
 }
 
-// TestALostDatabaseIsRefused, missing, emptied, older than what was acknowledged or another one, by serve and by verify,
-// with the command that helps; and that command does.
-func TestALostDatabaseIsRefused(t *testing.T) {
+// TestLostDatabaseIsRefused covers a database that is missing, empty, older than the acknowledged changes, or another
+// one. serve and verify refuse it and name a restore command, and that command works.
+func TestLostDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		lose func(t *testing.T, dir, older string)
@@ -101,8 +101,8 @@ func TestALostDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheWitnessIsASecondBehindAtMost keeps the number of the last change while the server runs, and at its end.
-func TestTheWitnessIsASecondBehindAtMost(t *testing.T) {
+// TestMarkerFollowsWithinSecond reads the marker while the server runs, and at its end.
+func TestMarkerFollowsWithinSecond(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestTheWitnessIsASecondBehindAtMost(t *testing.T) {
 		h := &house{store: s, queue: q, file: q, log: slog.New(slog.NewTextHandler(io.Discard, nil))}
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { defer close(done); h.keepWitness(ctx) }()
+		go func() { defer close(done); h.keepMarker(ctx) }()
 		change := func() {
 			t.Helper()
 			err := s.Write(ctx, func(tx store.Tx) error { return tx.PutClinic(ctx, store.Clinic{Name: "Harbour", Timezone: "UTC"}) })
@@ -127,15 +127,15 @@ func TestTheWitnessIsASecondBehindAtMost(t *testing.T) {
 		}
 		kept := func(when string) {
 			t.Helper()
-			want := bolt.Witness{DatabaseID: s.ID(), Change: s.LastChange()}
-			if got, err := q.Witness(t.Context()); err != nil || got != want {
+			want := bolt.Marker{DatabaseID: s.ID(), Change: s.LastChange()}
+			if got, err := q.Marker(t.Context()); err != nil || got != want {
 				t.Errorf("%s: got %+v, %v; want %+v", when, got, err, want)
 			}
 		}
 		synctest.Wait()
 		kept("at the start")
 		change()
-		time.Sleep(witnessInterval + time.Millisecond) // of the bubble
+		time.Sleep(markerInterval + time.Millisecond) // of the bubble
 		synctest.Wait()
 		kept("after a second")
 		change()
