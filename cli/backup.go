@@ -155,7 +155,7 @@ func (h *house) newBackups(plan backup.Plan) *backup.Backups {
 		Data: h.dir.path, Store: h.store, Plan: plan, Logger: h.log,
 		Zone: func() *time.Location { return h.engine.Clinic.Zone() },
 		DatabaseBytes: func() (uint64, bool) {
-			m, known := h.engine.Measurements()
+			m, known := h.engine.Record.Measurements()
 			return uint64(m.Bytes), known
 		},
 		Notify: func(ctx context.Context, last time.Time, reason string) error {

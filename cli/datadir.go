@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/person"
 	"holdfast/engine/token"
 	"holdfast/store/backup"
 	"holdfast/store/disk"
@@ -226,13 +226,13 @@ func (d *dataDir) damagedQueues() []string {
 
 // copies lists what is in the directory besides the data itself and holds the same persons: backups, the snapshots made
 // before a migration, and damaged queue files. Oldest first.
-func (d *dataDir) copies() ([]engine.Copy, error) {
+func (d *dataDir) copies() ([]person.Copy, error) {
 	files := d.damagedQueues()
 	entries, err := os.ReadDir(d.file(backupsDir))
 	for _, entry := range entries {
 		files = append(files, filepath.Join(d.file(backupsDir), entry.Name()))
 	}
-	var list []engine.Copy
+	var list []person.Copy
 	for _, file := range files {
 		info, unread := os.Stat(file)
 		if unread != nil {
@@ -240,7 +240,7 @@ func (d *dataDir) copies() ([]engine.Copy, error) {
 			continue
 		}
 		name, _ := filepath.Rel(d.path, file) // both are absolute
-		list = append(list, engine.Copy{Name: name, MadeAt: info.ModTime()})
+		list = append(list, person.Copy{Name: name, MadeAt: info.ModTime()})
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].MadeAt.Before(list[j].MadeAt) })
 	return list, err

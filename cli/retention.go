@@ -6,13 +6,13 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/record"
 )
 
 // retentionSettings are the rows of the table about how long what is over is kept. The times that count when nobody sets
 // them are those of package engine.
 func retentionSettings() []setting {
-	row := func(name, fallback, value, help, more string, to func(*engine.Retention) *time.Duration) setting {
+	row := func(name, fallback, value, help, more string, to func(*record.Retention) *time.Duration) setting {
 		return setting{
 			name: name, fallback: fallback, audience: forServing, group: "Retention", value: value, help: help, more: more,
 			set: func(c *config, v string) (err error) { *to(&c.keep), err = parseDays(v); return err },
@@ -20,11 +20,11 @@ func retentionSettings() []setting {
 	}
 	return []setting{
 		row("keep-sign-ins", "7d", "DAYS", "how long expired sign-ins of the staff are kept", "",
-			func(r *engine.Retention) *time.Duration { return &r.SignIns }),
+			func(r *record.Retention) *time.Duration { return &r.SignIns }),
 		row("keep-records", "400d", "DAYS", "how long ended sessions, deliveries and the presence log are kept", "",
-			func(r *engine.Retention) *time.Duration { return &r.Records }),
+			func(r *record.Retention) *time.Duration { return &r.Records }),
 		row("keep-operations", "30d", "DAYS", "how long delivered operations stay in the queue", "At most the newest 10,000. A failed operation stays until a person decides.",
-			func(r *engine.Retention) *time.Duration { return &r.Operations }),
+			func(r *record.Retention) *time.Duration { return &r.Operations }),
 	}
 }
 

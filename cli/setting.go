@@ -13,13 +13,13 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/clinic"
 	"holdfast/engine/notice"
 	"holdfast/engine/outbound"
 	"holdfast/engine/practice"
 	"holdfast/engine/presence"
+	"holdfast/engine/record"
 	"holdfast/holds/redis"
 	"holdfast/store/backup"
 	"holdfast/web"
@@ -44,7 +44,7 @@ type config struct {
 	outbound outbound.Limits
 	practice practice.Limits
 	limits   web.Limits
-	keep     engine.Retention
+	keep     record.Retention
 
 	afterRollback bool // the data directory is older than the copies of it and the bookings written upstream
 	backups       backup.Plan

@@ -100,7 +100,7 @@ func TestAnOldAddressIsErasedWithThePerson(t *testing.T) {
 		if waits() != 1 {
 			t.Fatal("the mail to the old address does not wait")
 		}
-		if _, err := c.Erase(ctx, "user:jo", store.Person{Email: "new@example.org"}); err != nil {
+		if _, err := c.Person.Erase(ctx, "user:jo", store.Person{Email: "new@example.org"}); err != nil {
 			t.Fatal(err)
 		}
 		if n := waits(); n != 0 {

@@ -124,7 +124,7 @@ func TestErasingOneOfAVisitLeavesTheOthersTheirMail(t *testing.T) {
 		alone := c.mustBook(r)
 		time.Sleep(time.Minute)
 		for _, a := range []store.Appointment{visit[0], alone} {
-			if _, err := c.ErasePeople(t.Context(), jo, a.ID); err != nil {
+			if _, err := c.Person.EraseOf(t.Context(), jo, a.ID); err != nil {
 				t.Fatal(err)
 			}
 		}

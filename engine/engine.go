@@ -104,7 +104,6 @@ type Engine struct {
 	work    []func(context.Context) // what Run keeps running
 
 	usedTickets   *timed.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as one could be used again
-	figures       queueFigures
 	stopFollowing context.CancelFunc
 }
 
@@ -157,8 +156,8 @@ type Options struct {
 	OpenID *openid.Client
 	// Fetcher reads specialists' calendars elsewhere. Default: one that goes to public addresses only.
 	Fetcher *notice.Fetcher
-	// Copies lists the copies of the data that erasing a person does not reach. Nil: none are known.
-	Copies func() ([]Copy, error)
+	// Copies lists the copies of the data that erasing a person does not change. Nil: there are none.
+	Copies func() ([]person.Copy, error)
 	// LastBackup says when the last backup was made; ErrNoBackup if none was. Nil: none is known.
 	LastBackup func() (time.Time, error)
 	// LastCopy says up to when a second place that follows the database has everything: the zero time if it has nothing yet, and false
@@ -168,8 +167,8 @@ type Options struct {
 	// used now can be used again.
 	OnFatal func(error)
 
-	// Retention is how long what is over is kept.
-	Retention Retention
+	// Retention is how long records are stored after their end.
+	Retention record.Retention
 
 	// TimeslotsCacheTTL bounds how long a computed day list is reused. Default 300 s; negative switches the cache off.
 	TimeslotsCacheTTL time.Duration
@@ -198,7 +197,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 		o.Keyring = token.Generate(time.Now())
 	}
 	o.Outbound, o.Practice = o.Outbound.WithDefaults(), o.Practice.WithDefaults()
-	o.Retention = o.Retention.withDefaults()
+	o.Retention = o.Retention.WithDefaults()
 	e, err := arrange(o)
 	if err != nil {
 		return nil, err
@@ -215,7 +214,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.Waitlist.HoldAll(ctx); err != nil {
 		return nil, err
 	}
-	e.work = append(e.work, e.Waitlist.Run, e.forgetRecords, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Request.NotifyExpired, e.Message.Server.Run, e.BusyTime.Run)
+	e.work = append(e.work, e.Waitlist.Run, e.deleteExpired, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Request.NotifyExpired, e.Message.Server.Run, e.BusyTime.Run)
 	if o.Shared {
 		e.work = append(e.work, e.followHolds, e.Booking.ConfirmFromFeed)
 	}
@@ -267,7 +266,10 @@ func arrange(o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e.Person = person.New(o.Store)
+	e.Person = person.New(person.Options{
+		Store: o.Store, Records: e.Record, Queue: o.Queue, Mailer: o.Notices.Mailer, Copies: o.Copies,
+		Hooks: person.Hooks{BeforeErase: e.beforeErase},
+	})
 	e.Group = group.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
 	e.Sheet = sheet.New(o.Store, e.Clinic, e.Booking)
 	e.Downtime = downtime.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking, o.Logger)
@@ -309,6 +311,65 @@ func arrange(o Options) (*Engine, error) {
 		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,
 	})
 	return e, nil
+}
+
+// beforeErase returns a function that releases the times of the offers and requests that exist now and not after an erasure.
+func (e *Engine) beforeErase(ctx context.Context) (release func(context.Context), err error) {
+	offered, err := e.store.OpenWaitlistOffers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked, err := e.Request.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) {
+		e.Waitlist.ReleaseErased(ctx, offered)
+		e.Request.ReleaseErased(ctx, asked)
+	}, nil
+}
+
+// deleteExpired deletes expired records of all packages, until ctx ends.
+func (e *Engine) deleteExpired(ctx context.Context) {
+	keep := e.options.Retention
+	e.Record.RunExpiry(ctx, e.log, []record.Expiry{
+		{Of: "stored answers", Age: store.IdempotencyRetention, Delete: store.Tx.ForgetAnswers},
+		{Of: "used booking tokens", Delete: store.Tx.ForgetNonces},
+		{Of: "agents' sessions", Age: agent.KeepSessions, Delete: store.Tx.ForgetAgentSessions},
+		{Of: "booking requests", Age: record.Day, Delete: request.Forget(false)},
+		{Of: "requests for approval", Age: request.KeptForApproval, Delete: request.Forget(true)},
+		{Of: "waiting list", Age: waitlist.KeepEnded, Delete: store.Tx.ForgetWaitlist},
+		{Of: "counts of public bookings", Age: request.Window, Delete: store.Tx.ForgetTallies},
+		{Of: "sign-ins", Age: keep.SignIns, Delete: store.Tx.ForgetSignIns},
+		{Of: "sessions", Age: keep.Records, Delete: store.Tx.ForgetSessions},
+		{Of: "deliveries", Age: keep.Records, Delete: store.Tx.ForgetDeliveries},
+		{Of: "log of presence", Age: keep.Records, Delete: store.Tx.ForgetPresence},
+	})
+}
+
+// Differences returns, for people, the differences of this process's memory and queue from the database, while requests go on.
+func (e *Engine) Differences(ctx context.Context) ([]string, error) {
+	return record.Differences(ctx, e.Clinic.Differences, e.Booking.Differences, e.Outbound.Differences)
+}
+
+// ErrNoBackup: no backup was made.
+var ErrNoBackup = errors.New("no backup is known")
+
+// LastBackup returns when the last backup was made. ErrNoBackup.
+func (e *Engine) LastBackup() (time.Time, error) {
+	if e.options.LastBackup == nil {
+		return time.Time{}, ErrNoBackup
+	}
+	return e.options.LastBackup()
+}
+
+// LastCopy returns the instant up to which the incremental backup is complete, the zero time before its first upload. It returns false if
+// there is no incremental backup.
+func (e *Engine) LastCopy() (time.Time, bool) {
+	if e.options.LastCopy == nil {
+		return time.Time{}, false
+	}
+	return e.options.LastCopy()
 }
 
 // Run does the background work until ctx ends, and returns when all of it has stopped.

@@ -36,7 +36,7 @@ func TestErasingOneOfAFamily(t *testing.T) {
 	if holders, err := c.Person.Holders(ctx, store.Person{Phone: "03012345"}); err != nil || len(holders) != 2 {
 		t.Errorf("the number is of %+v, %v; want two people", holders, err)
 	}
-	erased, err := c.ErasePeople(ctx, "user:jo", lena.ID)
+	erased, err := c.Person.EraseOf(ctx, "user:jo", lena.ID)
 	if err != nil || erased.Appointments != plan.Coming || erased.Links != 1 || erased.Notes != 0 {
 		t.Errorf("erased: %+v, %v; want what was planned", erased, err)
 	}
@@ -49,13 +49,13 @@ func TestErasingOneOfAFamily(t *testing.T) {
 		t.Errorf("the child's card: %+v, %v", h, err)
 	}
 	var invalid *record.ValidationError
-	if _, err := c.ErasePeople(ctx, "user:jo", lena.ID); !errors.As(err, &invalid) {
+	if _, err := c.Person.EraseOf(ctx, "user:jo", lena.ID); !errors.As(err, &invalid) {
 		t.Errorf("erasing again: %v", err)
 	}
-	if _, err := c.ErasePeople(ctx, "user:jo", "unknown"); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.Person.EraseOf(ctx, "user:jo", "unknown"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("nobody: %v", err)
 	}
-	if erased, err := c.ErasePeople(ctx, "user:jo", child.ID, mother.ID); err != nil || erased.Appointments != 2 || erased.Notes != 1 {
+	if erased, err := c.Person.EraseOf(ctx, "user:jo", child.ID, mother.ID); err != nil || erased.Appointments != 2 || erased.Notes != 1 {
 		t.Errorf("the others: %+v, %v", erased, err)
 	}
 }
@@ -75,7 +75,7 @@ func TestAMotherAndHerDaughterOfOneName(t *testing.T) {
 	if err != nil || plan.Coming != 2 || len(plan.Sharing) != 1 || plan.Sharing[0].AppointmentID != daughter.ID {
 		t.Errorf("planned for the mother is %+v, %v; want hers and the one without a date, and the daughter named", plan, err)
 	}
-	if _, err := c.ErasePeople(ctx, "user:jo", mother.ID); err != nil {
+	if _, err := c.Person.EraseOf(ctx, "user:jo", mother.ID); err != nil {
 		t.Fatal(err)
 	}
 	for id, want := range map[string]string{mother.ID: "", undated.ID: "", daughter.ID: "Anna Vogt"} {

@@ -17,6 +17,3 @@ func SetWall(o *Options, wall func() time.Time) { o.wall = wall }
 
 // OffersToFiles has an engine that is still to be opened offer what becomes free although its mail only becomes files.
 func OffersToFiles(o *Options) { o.OffersToFiles = true }
-
-// ForgetFigures lets QueueFigures measure anew.
-func (e *Engine) ForgetFigures() { e.figures.at = time.Time{} }

@@ -39,7 +39,7 @@ func TestTheQueueIsMeasuredByKind(t *testing.T) {
 		}
 		want := func(kind store.OperationKind, wantWaiting, wantFailed int, oldest time.Duration) {
 			t.Helper()
-			list, err := p.QueueFigures(t.Context())
+			list, err := p.Outbound.Gauges(t.Context())
 			if err != nil || len(list) != len(store.Kinds()) {
 				t.Fatalf("got %+v, %v; want every kind", list, err)
 			}
@@ -66,7 +66,7 @@ func TestTheEndsOfOutboundCallsAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		ends := func() (delivered, missed, failed uint64) {
-			for _, e := range p.Ends() {
+			for _, e := range p.Outbound.Ends() {
 				if e.Kind == store.UpstreamBook {
 					return e.Delivered, e.Missed, e.Failed
 				}
@@ -121,8 +121,7 @@ func BenchmarkQueueFigures(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		p.ForgetFigures()
-		if _, err := p.QueueFigures(b.Context()); err != nil {
+		if _, err := p.Outbound.Measure(b.Context(), time.Now()); err != nil {
 			b.Fatal(err)
 		}
 	}

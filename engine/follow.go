@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -80,6 +81,59 @@ func (e *Engine) follow(changes []store.Change) {
 
 func ofCredential(c store.Change) bool {
 	return c.Noun == store.NounAPIKey || c.Noun == store.NounSignIn || c.Noun == store.NounUser
+}
+
+// followAgain is the pause of followHolds after it lost the events of the live state.
+const followAgain = time.Second
+
+// followHolds passes the live events of other nodes to Booking and Presence, until ctx ends. So a client whose hold has just expired can book
+// with it at this node too, Booking sends each booking to the pages once, and Presence counts again after another node has changed who is
+// online. It begins with the live holds.
+func (e *Engine) followHolds(ctx context.Context) {
+	for ctx.Err() == nil {
+		err := e.followEvents(ctx)
+		if errors.Is(err, holds.ErrClosed) || ctx.Err() != nil {
+			return
+		}
+		e.log.Debug("live events of other nodes lost; retrying in 1 s", "error", err)
+		pause := time.NewTimer(followAgain)
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+		pause.Stop()
+	}
+}
+
+func (e *Engine) followEvents(ctx context.Context) error {
+	watch, err := e.holds.Watch(ctx)
+	if err != nil {
+		return err
+	}
+	defer watch.Close()
+	live, err := e.holds.List(ctx)
+	if err != nil {
+		return err
+	}
+	for i := range live {
+		e.Booking.KnowHold(live[i].ID, &live[i].Span, live[i].Owner)
+	}
+	var events []holds.Event
+	for {
+		if events, err = watch.Next(ctx, events); err != nil {
+			return err
+		}
+		for i := range events {
+			switch x := &events[i]; x.Kind {
+			case holds.EventHold, holds.EventHeartbeat:
+				e.Booking.KnowHold(x.HoldID, &x.Span, x.Owner)
+			case holds.EventConfirm:
+				e.Booking.Confirmed(&x.Span)
+			case holds.EventPresence:
+				e.Presence.Recount()
+			}
+		}
+	}
 }
 
 // publisher is the record.Publisher of all packages.

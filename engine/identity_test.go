@@ -27,7 +27,7 @@ const returnURL = "https://book.example.org" + account.ReturnPath
 // identityClinic is a clinic with a provider that its owner has chosen, and olga, whom the provider knows by her address.
 func identityClinic(t *testing.T, change ...func(*engine.Options)) (*testClinic, *openidtest.Provider, store.User) {
 	t.Helper()
-	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canary secret", Redirect: returnURL, Who: person("olga")}).Serve(t)
+	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canary secret", Redirect: returnURL, Who: claimsOf("olga")}).Serve(t)
 	c, _ := noticeClinic(t, append(change, func(o *engine.Options) { o.OpenID = openid.NewClient(p.Roots) })...)
 	if err := c.Account.Identity.Put(t.Context(), "user:owner", wishFor(p)); err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ func wishFor(p *openidtest.Provider) account.ProviderWish {
 	return account.ProviderWish{Name: "Clinic account", Issuer: p.Issuer, ClientID: p.ClientID, Secret: p.Secret, Domains: []string{"clinic.example"}}
 }
 
-func person(name string) map[string]any {
+func claimsOf(name string) map[string]any {
 	return map[string]any{"sub": "id-" + name, "email": name + "@clinic.example", "email_verified": true, "name": name}
 }
 
@@ -150,17 +150,17 @@ func TestNobodyElseSignsIn(t *testing.T) {
 		{"a cookie that was made up", nil, func(r *account.Return) { r.Cookie = "seal1.0000.AAAA" }, account.ErrBegin},
 		{"another issuer's answer", func(p *openidtest.Provider) { p.Extra = url.Values{"iss": {"https://evil.example"}} }, nil, openid.ErrRefused},
 		{"who said no there", func(p *openidtest.Provider) { p.Who = nil }, nil, account.ErrDenied},
-		{"somebody nobody here knows", func(p *openidtest.Provider) { p.Who = person("stranger") }, nil, account.ErrStranger},
+		{"an unknown identity", func(p *openidtest.Provider) { p.Who = claimsOf("stranger") }, nil, account.ErrStranger},
 		{"an address that nobody vouches for", func(p *openidtest.Provider) {
-			p.Who = person("olga")
+			p.Who = claimsOf("olga")
 			p.Who["sub"], p.Who["email_verified"] = "id-mallory", false
 		}, nil, account.ErrUnverified},
 		{"an address of another domain", func(p *openidtest.Provider) {
-			p.Who = person("olga")
+			p.Who = claimsOf("olga")
 			p.Who["sub"], p.Who["email"] = "id-mallory", "olga@evil.example"
 		}, nil, account.ErrUnverified},
 		{"olga's address, given to somebody else", func(p *openidtest.Provider) {
-			p.Who = person("olga")
+			p.Who = claimsOf("olga")
 			p.Who["sub"] = "id-mallory"
 		}, nil, account.ErrOtherIdentity},
 		{"nothing wrong", nil, nil, nil},
@@ -168,7 +168,7 @@ func TestNobodyElseSignsIn(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			c.t = t
 			p.Do(func(p *openidtest.Provider) {
-				p.Who, p.Lie, p.Forge, p.SignWith, p.Extra = person("olga"), nil, nil, nil, nil
+				p.Who, p.Lie, p.Forge, p.SignWith, p.Extra = claimsOf("olga"), nil, nil, nil, nil
 				if x.change != nil {
 					x.change(p)
 				}
@@ -264,7 +264,7 @@ func TestTheClinicDecidesWhoComesInByIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	signIn := func(name string) error {
-		p.Do(func(p *openidtest.Provider) { p.Who = person(name) })
+		p.Do(func(p *openidtest.Provider) { p.Who = claimsOf(name) })
 		_, err := c.finish(c.begin(p))
 		return err
 	}
@@ -315,7 +315,7 @@ func TestTheClinicDecidesWhoComesInByIdentity(t *testing.T) {
 	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: olga.Email, Password: goodPassword}); err != nil {
 		t.Errorf("an owner by password while the provider is away: %v", err)
 	}
-	p.Do(func(p *openidtest.Provider) { p.Down, p.Who = false, person("otto") })
+	p.Do(func(p *openidtest.Provider) { p.Down, p.Who = false, claimsOf("otto") })
 	r := c.begin(p)
 	p.Do(func(p *openidtest.Provider) { p.Down = true })
 	if _, err := c.finish(r); !errors.Is(err, openid.ErrUnavailable) {

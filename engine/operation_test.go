@@ -449,7 +449,7 @@ func TestEraseWhileItWaits(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := p.Erase(t.Context(), "user:jo", store.Person{Email: "p1@example.org"}); err != nil {
+		if _, err := p.Person.Erase(t.Context(), "user:jo", store.Person{Email: "p1@example.org"}); err != nil {
 			t.Fatal(err)
 		}
 		p.line.set(false, false)

@@ -117,7 +117,7 @@ func TestTwoSpellingsOfOnePerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Who is erased by the address of today is erased as whom they were before.
-	erased, err := c.Erase(ctx, "user:jo", store.Person{Email: "lena@example.org"})
+	erased, err := c.Person.Erase(ctx, "user:jo", store.Person{Email: "lena@example.org"})
 	if err != nil || erased.Appointments < 2 || erased.Notes != 1 || erased.Links != 1 {
 		t.Errorf("erased: %+v, %v", erased, err)
 	}

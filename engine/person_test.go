@@ -53,7 +53,7 @@ func TestEraseDeletesWrittenMail(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				erased, err := c.Erase(ctx, "user:jo", person)
+				erased, err := c.Person.Erase(ctx, "user:jo", person)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -85,7 +85,7 @@ func TestEraseSaysWhichMailIsLeft(t *testing.T) {
 		if err := os.MkdirAll(stuck, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		erased, err := c.Erase(context.Background(), "user:jo", store.Person{Email: "p1@example.org"})
+		erased, err := c.Person.Erase(context.Background(), "user:jo", store.Person{Email: "p1@example.org"})
 		if err != nil || len(erased.MailFilesLeft) != 1 || erased.MailFilesLeft[0] != "op-1-stuck.eml" {
 			t.Errorf("left: %v, error %v; want op-1-stuck.eml", erased.MailFilesLeft, err)
 		}
@@ -115,7 +115,7 @@ func TestEraseReachesMailThatIsBeingWritten(t *testing.T) {
 			return db
 		})
 		db.then = func() {
-			if _, err := c.Erase(context.Background(), "user:jo", store.Person{Email: "p1@example.org"}); err != nil {
+			if _, err := c.Person.Erase(context.Background(), "user:jo", store.Person{Email: "p1@example.org"}); err != nil {
 				t.Error(err)
 			}
 		}

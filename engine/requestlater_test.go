@@ -66,7 +66,7 @@ func TestWhoIsErasedGivesBackWhatTheyAskedFor(t *testing.T) {
 		if c.free(3, theirs.SlotStart) || c.free(3, others.SlotStart) {
 			t.Fatal("what is asked for is not held")
 		}
-		erased, err := c.Erase(context.Background(), "user:desk", store.Person{Email: theirs.Patient.Email})
+		erased, err := c.Person.Erase(context.Background(), "user:desk", store.Person{Email: theirs.Patient.Email})
 		if err != nil || erased.Requests != 1 {
 			t.Fatalf("erased: got %+v, %v; want one request", erased, err)
 		}

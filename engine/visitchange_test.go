@@ -221,7 +221,7 @@ func TestAVisitIsOneMail(t *testing.T) {
 func TestErasingOneOfAVisit(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	list := c.mustVisit(family(c.start, "checkup", "checkup", "checkup"))
-	if _, err := c.ErasePeople(t.Context(), jo, list[1].ID); err != nil {
+	if _, err := c.Person.EraseOf(t.Context(), jo, list[1].ID); err != nil {
 		t.Fatal(err)
 	}
 	there := c.confirmed()

@@ -21,7 +21,7 @@ func TestWhoIsErasedWaitsNoMore(t *testing.T) {
 		first, second := c.waits(1, c.wish(c.start)), c.waits(2, c.wish(c.start))
 		c.mustCancel(noon.ID)
 		c.wantOffered("before", first, "open waiting")
-		erased, err := c.Erase(ctx, "user:desk", store.Person{Email: "P1@example.org"})
+		erased, err := c.Person.Erase(ctx, "user:desk", store.Person{Email: "P1@example.org"})
 		if err != nil || erased.Waitlist != 1 {
 			t.Fatalf("erased: got %+v, %v; want one entry", erased, err)
 		}

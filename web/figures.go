@@ -111,7 +111,7 @@ func (f figures) bookings(to *exposition) {
 }
 
 func (f figures) queue(ctx context.Context, to *exposition) {
-	list, err := f.engine.QueueFigures(ctx)
+	list, err := f.engine.Outbound.Gauges(ctx)
 	if err != nil {
 		f.log.Warn("queue not measured", "error", err)
 	}
@@ -122,7 +122,7 @@ func (f figures) queue(ctx context.Context, to *exposition) {
 		to.gauge(oldestDesc, q.Oldest.Seconds(), kind)
 		to.gauge(attemptDesc, q.Attempt.Seconds(), kind)
 	}
-	for _, e := range f.engine.Ends() {
+	for _, e := range f.engine.Outbound.Ends() {
 		kind := string(e.Kind)
 		to.counter(deliveredDesc, e.Delivered, kind)
 		to.counter(missedDesc, e.Missed, kind)
@@ -132,7 +132,7 @@ func (f figures) queue(ctx context.Context, to *exposition) {
 
 // storage adds the database's own measurements, the age of the last backup, and the free space.
 func (f figures) storage(to *exposition) {
-	if m, ok := f.engine.Measurements(); ok {
+	if m, ok := f.engine.Record.Measurements(); ok {
 		to.durations(writeDesc, m.Writes)
 		to.durations(fsyncDesc, m.Commits)
 		to.gauge(databaseDesc, float64(m.Bytes))

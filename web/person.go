@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"holdfast/engine"
+	"holdfast/engine/person"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -99,7 +99,7 @@ type copyJSON struct {
 }
 
 func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
-	answer := func(n *engine.Erased) any {
+	answer := func(n *person.Erased) any {
 		remains := remainsJSON{Copies: []copyJSON{}, MailFiles: append([]string{}, n.MailFilesLeft...)}
 		for _, k := range n.Copies {
 			remains.Copies = append(remains.Copies, copyJSON{k.Name, httpTime(k.MadeAt), int(time.Since(k.MadeAt).Hours() / 24)})
@@ -109,7 +109,7 @@ func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
 		}
 	}
 	ctx := committing(c, http.StatusOK, answer)
-	var n engine.Erased
+	var n person.Erased
 	var err error
 	switch byName := b.Email+b.Phone+b.ClientID != ""; {
 	case byName && (b.AppointmentID != "" || len(b.Also) > 0):
@@ -122,12 +122,12 @@ func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
 		return fieldError("also", fmt.Sprintf("has more than %d; erase the others after these", maxErased))
 	}
 	if b.AppointmentID != "" {
-		n, err = s.engine.ErasePeople(ctx, c.caller.actor, append([]string{b.AppointmentID}, b.Also...)...)
+		n, err = s.engine.Person.EraseOf(ctx, c.caller.actor, append([]string{b.AppointmentID}, b.Also...)...)
 	} else {
 		if err := s.alone(c, b); err != nil {
 			return err
 		}
-		n, err = s.engine.Erase(ctx, c.caller.actor, store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()})
+		n, err = s.engine.Person.Erase(ctx, c.caller.actor, store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()})
 	}
 	if err != nil {
 		return err

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/person"
 )
 
 func TestEraseListsTheCopiesItDoesNotReach(t *testing.T) {
 	h, _ := newPractice(t, func(o *engine.Options) {
-		o.Copies = func() ([]engine.Copy, error) {
-			return []engine.Copy{{Name: "backups/20260101T000000Z", MadeAt: time.Now().Add(-49 * time.Hour)}}, nil
+		o.Copies = func() ([]person.Copy, error) {
+			return []person.Copy{{Name: "backups/20260101T000000Z", MadeAt: time.Now().Add(-49 * time.Hour)}}, nil
 		}
 	})
 	r := h.do("POST", "/v1/people/erase", map[string]any{"email": "nobody@example.org"}, asAdmin).want(200)

@@ -39,8 +39,11 @@ func (e *ends) count(op *store.Operation, how Ending) {
 	}
 }
 
-// Ends reads the counts of every kind.
+// Ends returns the counts of every kind. It returns none without a queue.
 func (out *Outbound) Ends() []Ends {
+	if out.Queue == nil {
+		return nil
+	}
 	list := make([]Ends, 0, len(out.ends))
 	for i, kind := range store.Kinds() {
 		list = append(list, Ends{kind, out.ends[i].delivered.Load(), out.ends[i].missed.Load(), out.ends[i].failed.Load()})

@@ -48,6 +48,7 @@ type Outbound struct {
 	lanes      []*lane
 	clock      queueClock
 	ends       ends
+	gauges     gauges
 }
 
 // Options configure an Outbound.

@@ -13,18 +13,38 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/notice"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
 
 // People answers who somebody is. It is safe for concurrent use.
 type People struct {
-	store store.Store
-	turn  chan struct{} // who searches; a search reads the whole table
+	store   store.Store
+	options Options
+	turn    chan struct{} // limits the concurrent searches to one, because a search reads the whole table
 }
 
-// New returns People.
-func New(s store.Store) *People { return &People{s, make(chan struct{}, 1)} }
+// Options configure a People.
+type Options struct {
+	Store   store.Store
+	Records *record.Records
+	Queue   store.Queue    // nil: there is none
+	Mailer  *notice.Mailer // nil: no emails are sent, and none are in files
+	// Copies lists the copies of the data that an erasure does not change. Nil: there are none.
+	Copies func() ([]Copy, error)
+	Hooks  Hooks
+}
+
+// Hooks are the functions of packages above this one that an erasure calls. All of them are required.
+type Hooks struct {
+	// BeforeErase runs before an erasure. The caller calls release after the commit, to release the times that were held for the person's
+	// requests and offers.
+	BeforeErase func(ctx context.Context) (release func(context.Context), err error)
+}
+
+// New returns a People.
+func New(o Options) *People { return &People{o.Store, o, make(chan struct{}, 1)} }
 
 // The bounds of one card: pages of appointments with a name in theirs, and names that links lead to.
 const maxNamesakes, maxNames = 20, 12

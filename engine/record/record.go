@@ -23,5 +23,13 @@ type Records struct {
 // New returns the records of a store.
 func New(s store.Store) *Records { return &Records{store: s, answers: newAnswers()} }
 
-// ForgetAnswers lets go of the answers in memory: somebody was erased, and whose words are in an answer is not looked up.
+// Measurements returns what the store measures of itself; false if it does not.
+func (r *Records) Measurements() (store.Measurements, bool) {
+	if m, ok := r.store.(store.Measured); ok {
+		return m.Measurements(), true
+	}
+	return store.Measurements{}, false
+}
+
+// ForgetAnswers deletes the answers in memory. An erasure calls it, because an answer can contain the words of any person.
 func (r *Records) ForgetAnswers() { r.answers.Clear() }

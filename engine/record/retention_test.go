@@ -1,4 +1,4 @@
-package engine
+package record_test
 
 import (
 	"context"
@@ -22,24 +22,17 @@ func (s *steps) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Write(ctx, fn)
 }
 
-// TestForgetRemovesAllThatIsOldInBoundedSteps: much more than one step's worth has come together, and one call removes
-// it, a bounded part in each transaction.
-func TestForgetRemovesAllThatIsOldInBoundedSteps(t *testing.T) {
+// TestDeleteExpiredDeletesAllInBoundedSteps: one call deletes all expired records, of which there are more than one transaction may delete.
+func TestDeleteExpiredDeletesAllInBoundedSteps(t *testing.T) {
 	ctx := t.Context()
 	db := enginetest.Database(t)
-	live := enginetest.Holds(t, db)
 	counted := &steps{Store: db}
-	e, err := New(ctx, Options{Store: counted, Holds: live})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Booking.CloseCache()
-	const old = 5*forgetStep + 7
+	const step, old = 500, 5*500 + 7
 	now := record.Now()
 	answer := func(n int, at time.Time) store.IdempotencyRecord {
 		return store.IdempotencyRecord{Scope: "s", Key: fmt.Sprint(n), Status: 201, Body: []byte("{}"), CreatedAt: at}
 	}
-	err = db.Write(ctx, func(tx store.Tx) error {
+	err := db.Write(ctx, func(tx store.Tx) error {
 		for n := range old {
 			if err := tx.Remember(ctx, answer(n, now.Add(-store.IdempotencyRetention-time.Minute))); err != nil {
 				return err
@@ -51,7 +44,8 @@ func TestForgetRemovesAllThatIsOldInBoundedSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	counted.n = 0
-	if err := e.forget(ctx, now); err != nil {
+	answers := record.Expiry{Of: "stored answers", Age: store.IdempotencyRetention, Delete: store.Tx.ForgetAnswers}
+	if err := record.New(counted).DeleteExpired(ctx, now, []record.Expiry{answers}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := db.Recall(ctx, "s", fmt.Sprint(old), time.Time{}); err != nil {
@@ -65,7 +59,7 @@ func TestForgetRemovesAllThatIsOldInBoundedSteps(t *testing.T) {
 	if err != nil || left != 0 {
 		t.Errorf("%d old answers were left, %v; want none", left, err)
 	}
-	if want := old/forgetStep + 1; counted.n < want {
+	if want := old/step + 1; counted.n < want {
 		t.Errorf("%d answers went in %d transactions, want %d or more", old, counted.n, want)
 	}
 }

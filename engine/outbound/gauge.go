@@ -1,0 +1,89 @@
+package outbound
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"holdfast/store"
+)
+
+// Gauge is the state of the queue for one kind of operation.
+type Gauge struct {
+	Kind    store.OperationKind
+	Waiting int           // pending or processing, without scheduled emails such as reminders
+	Failed  int           // failed permanently, and still listed
+	Oldest  time.Duration // age of the oldest one that waits, of the first 500 of all kinds; 0 if none waits
+	// Attempt is the age of the oldest running attempt, of the first 500; 0 if none is running. A long one
+	// means that the queue has not stored the outcome: no call lasts minutes.
+	Attempt time.Duration
+}
+
+// gaugeAge is how long the gauges are reused: to find the oldest operation, thousands of reminders may have to be read.
+const gaugeAge = 10 * time.Second
+
+// gauges are the last gauges of the queue.
+type gauges struct {
+	mu   sync.Mutex
+	at   time.Time
+	list []Gauge
+}
+
+// Gauges returns the state of the queue by kind, at most 10 seconds old. It returns none without a queue.
+func (out *Outbound) Gauges(ctx context.Context) ([]Gauge, error) {
+	if out.Queue == nil {
+		return nil, nil
+	}
+	out.gauges.mu.Lock()
+	defer out.gauges.mu.Unlock()
+	now := time.Now()
+	if !out.gauges.at.IsZero() && now.Sub(out.gauges.at) < gaugeAge {
+		return out.gauges.list, nil
+	}
+	list, err := out.Measure(ctx, now)
+	if err == nil {
+		out.gauges.at, out.gauges.list = now, list
+	}
+	return list, err
+}
+
+// Measure returns the state of the queue by kind at an instant.
+func (out *Outbound) Measure(ctx context.Context, now time.Time) ([]Gauge, error) {
+	list, q := make([]Gauge, len(store.Kinds())), out.Queue
+	waiting := make(map[store.OperationKind]*Gauge)
+	for i, kind := range store.Kinds() {
+		n, err := q.Counts(ctx, kind)
+		if err == nil && kind == store.Email {
+			var scheduled int
+			scheduled, err = q.Scheduled(ctx, now)
+			n.Pending = max(0, n.Pending-scheduled)
+		}
+		if err != nil {
+			return nil, err
+		}
+		list[i] = Gauge{Kind: kind, Waiting: n.Pending + n.Processing, Failed: n.Failed}
+		if list[i].Waiting > 0 {
+			waiting[kind] = &list[i]
+		}
+	}
+	// They are listed in the order of their creation, so the first of each kind is the oldest.
+	for _, status := range []store.OperationStatus{store.OperationProcessing, store.OperationPending} {
+		if len(waiting) == 0 {
+			break
+		}
+		oldest, err := q.Operations(ctx, store.OperationFilter{Status: status, Kinds: slices.Collect(maps.Keys(waiting)), Due: now, Limit: 500})
+		if err != nil {
+			return nil, err
+		}
+		for i := range oldest {
+			f := waiting[oldest[i].Kind]
+			f.Oldest = max(f.Oldest, now.Sub(oldest[i].CreatedAt))
+			if status == store.OperationProcessing {
+				f.Attempt = max(f.Attempt, now.Sub(oldest[i].AttemptedAt))
+			}
+		}
+	}
+	return list, nil
+}
