@@ -59,7 +59,7 @@ func (c *testClinic) unheld() {
 }
 
 // Tuesdays at nine are at nine before and after the clocks change, and every second week is every second Monday-to-Sunday.
-func TestASeriesKeepsTheWallClock(t *testing.T) {
+func TestSeriesKeepsWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // on 1 January 2000; the clocks go forward in Berlin on 26 March
 		c := newClinic(t, map[string]int{"ada": 1})
 		f := enginetest.ClinicFile(map[string]int{"ada": 1})
@@ -96,7 +96,7 @@ func TestASeriesKeepsTheWallClock(t *testing.T) {
 	})
 }
 
-func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
+func TestSeriesPlanListsConflicts(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "ben": 2})
 	ctx := context.Background()
 	day := func(n int) time.Time { return c.start.AddDate(0, 0, 7*n) }
@@ -163,7 +163,7 @@ func TestAPlanSaysWhatIsInTheWay(t *testing.T) {
 	}
 }
 
-func TestASeriesIsBookedWholeOrNotAtAll(t *testing.T) {
+func TestSeriesBooksAllOrNone(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	list := c.mustBookSeries(c.weekly(6))
 	if len(list) != 6 || list[0].SeriesID == "" {
@@ -197,7 +197,7 @@ func TestASeriesIsBookedWholeOrNotAtAll(t *testing.T) {
 	c.unheld()
 }
 
-func TestOfSeriesThatRaceOneIsBooked(t *testing.T) {
+func TestSeriesRaceHasOneWinner(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	var won, lost int
 	var mu sync.Mutex
@@ -237,7 +237,7 @@ func (blindStore) Taken(context.Context, []string, time.Time, time.Time) ([]stor
 	return nil, nil
 }
 
-func TestWhatOnlyTheDatabaseRefusesLeavesNoHalfSeries(t *testing.T) {
+func TestSeriesRefusedByDatabaseChangesNothing(t *testing.T) {
 	c, _ := noticeClinicOn(t, func(db store.Store) store.Store { return blindStore{db} })
 	c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start.AddDate(0, 0, 14), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
 	r := c.weekly(4)
@@ -262,7 +262,7 @@ func TestWhatOnlyTheDatabaseRefusesLeavesNoHalfSeries(t *testing.T) {
 	c.unheld()
 }
 
-func TestASeriesIsCancelledFromHereOn(t *testing.T) {
+func TestSeriesCancelsFromOneOn(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	list := c.mustBookSeries(c.weekly(6))
 	if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: list[4].ID, Actor: "user:jo"}); err != nil {
@@ -303,7 +303,7 @@ func TestASeriesIsCancelledFromHereOn(t *testing.T) {
 	}
 }
 
-func TestASeriesIsMovedFromHereOn(t *testing.T) {
+func TestSeriesMovesFromOneOn(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 2, "ben": 1})
 	list := c.mustBookSeries(c.weekly(5))
 	// A week later: each goes to where the next one stands.
@@ -348,7 +348,7 @@ func TestASeriesIsMovedFromHereOn(t *testing.T) {
 }
 
 // Six appointments are one mail with six links, and a reminder each; so are three that are cancelled.
-func TestASeriesIsToldInOneMail(t *testing.T) {
+func TestSeriesSendsOneEmail(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)

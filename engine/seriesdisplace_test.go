@@ -11,7 +11,7 @@ import (
 )
 
 // A series that cannot be had takes nothing from whoever is booking: what is in its way is known before anybody is displaced.
-func TestARefusedSeriesDisplacesNobody(t *testing.T) {
+func TestRefusedSeriesDisplacesNoClient(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	theirs := c.mustHold(1, "checkup", c.start, "ada")

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// seriesChanges are what the desk does from the second appointment of a series on, and may take back.
+// seriesChanges are changes from the second appointment of a series on that the desk can undo.
 var seriesChanges = map[string]func(c *testClinic, list []store.Appointment) ([]store.Appointment, error){
 	"a cancellation": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
 		return c.Group.Series.Cancel(context.Background(), group.Cancel{Which: group.Which{ID: list[1].ID, Actor: jo, Undoable: true}, Reason: "ill"})
@@ -39,8 +39,8 @@ var seriesChanges = map[string]func(c *testClinic, list []store.Appointment) ([]
 	},
 }
 
-// TestASeriesIsUndoneWhole: every appointment is as before, the links in the patient's mail open them, and nobody was told.
-func TestASeriesIsUndoneWhole(t *testing.T) {
+// Every appointment is as before, the links in the patient's email open them, and no email about the change was sent.
+func TestSeriesUndoRestoresAll(t *testing.T) {
 	for name, change := range seriesChanges {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -98,8 +98,8 @@ func (c *testClinic) annSays(id string) {
 	}
 }
 
-// One of two that were cancelled together is not brought back alone, also where the other one was changed since.
-func TestOneOfASeriesIsNotTakenBackAlone(t *testing.T) {
+// An undo refuses one of two appointments that were cancelled together, also if the other one was changed since.
+func TestUndoRefusesOneOfSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
 		list := c.mustBookSeries(c.weekly(3))
@@ -115,8 +115,8 @@ func TestOneOfASeriesIsNotTakenBackAlone(t *testing.T) {
 	})
 }
 
-// TestAnUndoOfASeriesHasItsRules: nothing is taken back where not all can be, and the patient is told of the change then.
-func TestAnUndoOfASeriesHasItsRules(t *testing.T) {
+// If one appointment cannot be undone, none is, and the patient gets the email about the change.
+func TestSeriesUndoRefusesLateOrTaken(t *testing.T) {
 	taken := func(c *testClinic, list []store.Appointment) {
 		c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: list[2].SpecialistID, SlotStart: list[2].SlotStart, Source: store.SourceStaff, Actor: jo, Patient: store.Patient{Name: "Per Lind"}})
 	}

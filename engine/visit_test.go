@@ -55,7 +55,7 @@ func (c *testClinic) wantAt(what string, list []store.Appointment, want ...int) 
 	}
 }
 
-func TestAVisitIsHeldAndBookedAsOne(t *testing.T) {
+func TestVisitHoldsAndBooksAsOne(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	h, err := c.holdVisit(1, c.start, "ada", "checkup", "checkup", "checkup")
 	if err != nil || h.SlotEnd != c.start.Add(90*time.Minute) {
@@ -101,7 +101,7 @@ func TestAVisitIsHeldAndBookedAsOne(t *testing.T) {
 }
 
 // What is between two of them is the larger buffer, as the guarantee has it, and a start is listed where all of them fit.
-func TestAVisitFitsAsAWhole(t *testing.T) {
+func TestVisitSlotsFitWholeVisit(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "ben": 2})
 	c.wantAt("a checkup, a surgery and a checkup", c.mustVisit(family(c.start, "checkup", "surgery", "checkup")), 0, 45, 135)
 
@@ -136,7 +136,7 @@ func TestAVisitFitsAsAWhole(t *testing.T) {
 	c.unheld()
 }
 
-func TestWhatIsNoVisit(t *testing.T) {
+func TestVisitRefusesInvalidRequests(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	for name, test := range map[string]struct {
 		r    group.VisitRequest
@@ -165,7 +165,7 @@ func TestWhatIsNoVisit(t *testing.T) {
 	c.unheld()
 }
 
-func TestAVisitTakesARoomForAllOfItsTime(t *testing.T) {
+func TestVisitTakesRoomForWholeTime(t *testing.T) {
 	c := withRooms(t)
 	h, err := c.holdVisit(1, c.start, "ada", "peel", "checkup", "peel")
 	if err != nil || h.Resources != "room-1" {
@@ -189,8 +189,8 @@ func TestAVisitTakesARoomForAllOfItsTime(t *testing.T) {
 	c.unheld()
 }
 
-// What the database refuses of one refuses all, although everything before it had said yes.
-func TestAVisitLostToTheDatabase(t *testing.T) {
+// If only the database refuses one appointment, it refuses the whole visit.
+func TestVisitRefusedByDatabaseReleasesHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	h, err := c.holdVisit(1, c.start, "ada", "checkup", "checkup", "checkup")
 	if err != nil {
@@ -213,7 +213,7 @@ func TestAVisitLostToTheDatabase(t *testing.T) {
 	c.unheld()
 }
 
-func TestAVisitsHoldLapsesAsAWhole(t *testing.T) {
+func TestVisitHoldExpiresAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		h, err := c.holdVisit(1, c.start, "ada", "checkup", "checkup")
@@ -241,7 +241,7 @@ func TestAVisitsHoldLapsesAsAWhole(t *testing.T) {
 }
 
 // The hold of the first person alone is given up for the visit's, and kept where the visit cannot be had.
-func TestAVisitInsteadOfOne(t *testing.T) {
+func TestVisitHoldReplacesOwnHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	one := c.mustHold(1, "checkup", c.start, "ada")
 	c.mustHold(2, "checkup", c.start.Add(time.Hour), "ada")
@@ -269,7 +269,7 @@ func TestAVisitInsteadOfOne(t *testing.T) {
 }
 
 // What the first person has is kept where every room of another one is held, and had again where the visit's claim is refused.
-func TestAVisitInsteadOfOneLosesNothing(t *testing.T) {
+func TestRefusedVisitHoldKeepsReplacedHold(t *testing.T) {
 	var held *holds.HeldError
 	for name, test := range map[string]struct {
 		first, second string

@@ -16,7 +16,7 @@ import (
 	"holdfast/store"
 )
 
-func TestAVisitMovesAsOne(t *testing.T) {
+func TestVisitMovesAsOne(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "ben": 2})
 	r := family(c.start, "checkup", "surgery", "checkup")
 	r.SpecialistID = "ada"
@@ -57,8 +57,8 @@ func TestAVisitMovesAsOne(t *testing.T) {
 	c.unheld()
 }
 
-// Whoever is moved alone comes alone; whoever is cancelled alone leaves the others theirs.
-func TestOneOfAVisitAlone(t *testing.T) {
+// An appointment that is moved alone leaves the visit. One that is cancelled alone changes nothing for the others.
+func TestVisitMemberChangesAlone(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	list := c.mustVisit(family(c.start, "checkup", "checkup", "checkup", "checkup"))
 	c.deskCancels(list[1].ID)
@@ -94,8 +94,8 @@ func TestOneOfAVisitAlone(t *testing.T) {
 	}
 }
 
-// TestAVisitIsTakenBackAsOne: cancelled or moved by the desk, all of it is as before and nobody was told.
-func TestAVisitIsTakenBackAsOne(t *testing.T) {
+// After a cancellation or a move by the desk, all of the visit is as before and no email about the change was sent.
+func TestVisitUndoRestoresAll(t *testing.T) {
 	for name, change := range map[string]func(c *testClinic, id string) ([]store.Appointment, error){
 		"cancelled": func(c *testClinic, id string) ([]store.Appointment, error) {
 			return c.Group.Visit.Cancel(c.t.Context(), group.Cancel{Which: group.Which{ID: id, Actor: jo, Undoable: true}})
@@ -143,8 +143,8 @@ func TestAVisitIsTakenBackAsOne(t *testing.T) {
 	}
 }
 
-// TestAnUndoOfAVisitIsOfAllOrNone: where one of them was touched since, nobody of it is taken back, by whomever it is asked for.
-func TestAnUndoOfAVisitIsOfAllOrNone(t *testing.T) {
+// If one appointment of a visit was changed since, an undo refuses all of them, whichever appointment it names.
+func TestVisitUndoRefusesPart(t *testing.T) {
 	for name, meanwhile := range map[string]func(c *testClinic, a store.Appointment){
 		"a colleague corrects it": func(c *testClinic, a store.Appointment) { c.annSays(a.ID) },
 		"it is moved alone":       func(c *testClinic, a store.Appointment) { c.deskMoves(a.ID, c.start.Add(5*time.Hour)) },
@@ -176,7 +176,7 @@ func TestAnUndoOfAVisitIsOfAllOrNone(t *testing.T) {
 }
 
 // One mail tells of all, with who comes when and one link; so does one about a cancellation, and one reminder is enough.
-func TestAVisitIsOneMail(t *testing.T) {
+func TestVisitSendsOneEmail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
@@ -218,7 +218,7 @@ func TestAVisitIsOneMail(t *testing.T) {
 }
 
 // Erasing one of them leaves the others theirs, and the times of all.
-func TestErasingOneOfAVisit(t *testing.T) {
+func TestEraseOneOfVisitKeepsOthers(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	list := c.mustVisit(family(c.start, "checkup", "checkup", "checkup"))
 	if _, err := c.Person.EraseOf(t.Context(), jo, list[1].ID); err != nil {

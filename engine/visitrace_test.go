@@ -100,7 +100,7 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 	t.Logf("%d booked, %d refused, %d appointments are left", booked.Load(), refused.Load(), len(all))
 }
 
-func TestNobodyGetsHalfAVisit(t *testing.T) {
+func TestVisitRaceLeavesWholeVisits(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "ben": 1})
 	visitRace(t, c.start, c.Engine)
 	if found, err := c.Differences(t.Context()); err != nil || len(found) > 0 {
@@ -108,7 +108,7 @@ func TestNobodyGetsHalfAVisit(t *testing.T) {
 	}
 }
 
-func TestNobodyGetsHalfAVisitFromTwoNodes(t *testing.T) {
+func TestVisitRaceOnTwoNodesLeavesWholeVisits(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada", "ben")
 	visitRace(t, c.start, c.all[0].Engine, c.all[1].Engine)

@@ -41,7 +41,7 @@ func twoFor(c *testClinic, days int, desk bool) group.SlotsRequest {
 }
 
 // Anybody may ask for the starts of a visit, and each list is computed: it is short for whoever is not of the desk.
-func TestAVisitsStartsAreOfTwoWeeksForThePublic(t *testing.T) {
+func TestVisitSlotsLimitPublicRange(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	for _, test := range []struct {
 		days int
@@ -73,7 +73,7 @@ func (a *asked) Err() error {
 }
 
 // Whoever asked and went away in the middle of it is not worked for.
-func TestAVisitsStartsEndWithWhoAsked(t *testing.T) {
+func TestVisitSlotsStopForGoneClient(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	all := twoFor(c, booking.MaxTimeslotDays, true)
 	if list, err := c.Group.Visit.Slots(t.Context(), all); err != nil || len(list.Slots) < 1000 { // what it reads is known from now on
@@ -85,7 +85,7 @@ func TestAVisitsStartsEndWithWhoAsked(t *testing.T) {
 }
 
 // What everybody holds is laid out once: a list of many starts makes few values for each.
-func TestAVisitsStartsDoNotCopyAllHoldsForEach(t *testing.T) {
+func TestVisitSlotsGroupHoldsOnce(t *testing.T) {
 	c := crowdedClinic(t)
 	var list booking.Timeslots
 	measured := testing.Benchmark(func(b *testing.B) {
@@ -107,7 +107,7 @@ func TestAVisitsStartsDoNotCopyAllHoldsForEach(t *testing.T) {
 }
 
 // A start says what it said before: held where somebody has a part of it, own where it is the asking client's.
-func TestAVisitsStartsKnowWhoHolds(t *testing.T) {
+func TestVisitSlotsShowOwnHold(t *testing.T) {
 	c := withRooms(t)
 	types := []string{"peel", "checkup"}
 	for n, who := range []string{"ada", "ben"} {
@@ -133,7 +133,7 @@ func TestAVisitsStartsKnowWhoHolds(t *testing.T) {
 }
 
 // A hold is of the types it was made for, although others take as long, and of the schedule as it is now.
-func TestAVisitsHoldBooksWhatItIsOf(t *testing.T) {
+func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 	ctx := context.Background()
 	closed := func(c *testClinic) {
 		if _, err := c.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.DateOf(c.start), Closed: true}, nil); err != nil {
@@ -197,7 +197,7 @@ func TestAVisitsHoldBooksWhatItIsOf(t *testing.T) {
 }
 
 // A visit is moved to what the practice system has open, and its own time there counts as open.
-func TestAVisitMovesWhereThePracticeSystemIsOpen(t *testing.T) {
+func TestVisitMovesWithinUpstreamOpenings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		column := always()
 		column[0].FromHour, column[0].ToHour = 10, 12
