@@ -103,7 +103,11 @@ func againstOracle(t *testing.T, s store.Store) {
 			r.Fatalf("Write: %v", err)
 		}
 	})
-	if agreed < 100 || refused < 100 {
+	least := 100
+	if testing.Short() {
+		least = 20 // a short run draws fewer calendars
+	}
+	if agreed < least || refused < least {
 		t.Errorf("the calendars were too easy: %d changes fitted and %d were refused", agreed, refused)
 	}
 }
