@@ -31,6 +31,7 @@ func TestBookAnyRefusesOverbookedTime(t *testing.T) {
 			if s := c.slot(9, "checkup", c.start, ""); s != nil {
 				t.Errorf("the overbooked start is listed as %+v", s)
 			}
+			wantStarts(t, "booked in a poll", c.poll(9, "checkup", "", time.Time{}).Booked, c.start)
 			any := bookingOf(9, "checkup")
 			any.SlotStart = c.start
 			if a, err := c.book(any); !errors.Is(err, store.ErrSlotTaken) {

@@ -85,6 +85,78 @@ var rows = []row{
 		},
 	},
 	{
+		name: "PostgreSQL restarts during a delivery, outcome stored afterwards", unit: "passes", pkg: "./engine", run: "^TestPostgresRestartLeavesNoOperationProcessing$", asked: 200,
+		bug: &bug{
+			says: `no operation is processing and the outbox is empty: not within`,
+			lines: []planted.Bug{
+				{In: "outbound.Outbound.keep", Old: "out.unsaved.wakeUps.wake()", Wrong: "_ = u"},
+			},
+		},
+	},
+	{
+		name: "data rolled back to a snapshot, nothing written upstream twice", unit: "passes", pkg: "./engine", run: "^TestRollbackWritesNothingTwice$", asked: 200,
+		bug: &bug{
+			says: `want each of 20 bookings written once`,
+			lines: []planted.Bug{
+				{In: "practice.Practice.attemptWrite", Old: `patient == "" && !op.Unknown && pr.mayBeWritten(op, &p)`, Wrong: "false"},
+			},
+		},
+	},
+	{
+		name: "data directory rolled back behind its copies is refused", unit: "passes", pkg: "./cli", run: "^TestRolledBackDirectoryIsRefused$", asked: 200,
+		bug: &bug{
+			says: `is older than its copies`,
+			lines: []planted.Bug{
+				{In: "backup.Backups.compareCopies", Old: "newest = i", Wrong: "_ = i"},
+			},
+		},
+	},
+	{
+		name: "live streams return with their events", unit: "passes", pkg: "./web/stream", run: "^TestStreamsReturnWithTheirEvents$", asked: 200,
+		bug: &bug{
+			says: `without events: got`,
+			lines: []planted.Bug{
+				{In: "stream.Hub.follow", Old: "h.interrupt(ctx, err)", Wrong: "h.stopWithoutEvents(ctx, err); return"},
+			},
+		},
+	},
+	{
+		name: "every node publishes every booking", unit: "passes", pkg: "./engine", run: "^TestEveryNodePublishesEveryBooking$", asked: 200,
+		bug: &bug{
+			says: `want both bookings`,
+			lines: []planted.Bug{
+				{In: "booking.Booking.ConfirmFromFeed", Old: "range list", Wrong: "range list[:0]"},
+			},
+		},
+	},
+	{
+		name: "a repeat at another node finds its own hold", unit: "passes", pkg: "./engine", run: "^TestRepeatFindsItsOwnHold$", asked: 200,
+		bug: &bug{
+			says: `the repeat: got`,
+			lines: []planted.Bug{
+				{In: "record.Once.Owner", Old: "o == nil", Wrong: "o == nil || true"},
+			},
+		},
+	},
+	{
+		name: "the target of a move is refused until it is whole", unit: "passes", pkg: "./store/postgres", run: "^TestOpenRefusesUnfinishedTarget$", asked: 200,
+		bug: &bug{
+			says: `serving it: got`,
+			lines: []planted.Bug{
+				{In: "postgres.apply", Old: "of.target && m.Version == 1", Wrong: "false && m.Version == 1"},
+			},
+		},
+	},
+	{
+		name: "a poll while a hold becomes a booking", unit: "passes", pkg: "./engine", run: "^TestPollSeesAHoldBecomeABooking$", asked: 200,
+		bug: &bug{
+			says: `booked: got`,
+			lines: []planted.Bug{
+				{In: "booking.Booking.pollType", Old: "range pollTries", Wrong: "range 1"},
+			},
+		},
+	},
+	{
 		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine", run: "^TestASlotIsAnsweredAsIfOneAfterTheOther$", counted: `(\d+) histories`,
 		args: []string{"-histories", "1200", "-seed", "{seed}"}, asked: 100_000,
 		bug: &bug{
