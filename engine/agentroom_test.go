@@ -44,7 +44,7 @@ func TestAgentsAreOfferedNoTimeWithoutARoom(t *testing.T) {
 		if left := ask(); !left[0].Start.Equal(open[1].Start) {
 			t.Errorf("with the room booked the first time is %s, want %s", left[0].Start, open[1].Start)
 		}
-		if _, err := p.Booking.Keep(t.Context(), booking.Wanted{AppointmentTypeID: "cleaning", SpecialistID: "chair1", Start: open[1].Start}, record.NewOwner(), time.Now().Add(time.Hour)); err != nil {
+		if _, err := p.Booking.HoldForRequest(t.Context(), booking.RequestedSlot{AppointmentTypeID: "cleaning", SpecialistID: "chair1", Start: open[1].Start}, record.NewOwner(), time.Now().Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		if left := ask(); !left[0].Start.Equal(open[2].Start) {

@@ -181,8 +181,8 @@ func TestALapsedRequestGivesItsTimeBack(t *testing.T) {
 		c, _ := noticeClinic(t)
 		c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
 		r := c.asks(1, c.start)
-		at := booking.Wanted{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart}
-		if _, err := c.Booking.Keep(context.Background(), at, record.SpelledOwner(r.HoldOwner), r.ExpiresAt.Add(time.Hour)); err != nil {
+		at := booking.RequestedSlot{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart}
+		if _, err := c.Booking.HoldForRequest(context.Background(), at, record.SpelledOwner(r.HoldOwner), r.ExpiresAt.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Until(r.ExpiresAt) - time.Second)

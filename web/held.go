@@ -43,10 +43,10 @@ func (l Limits) withDefaults() Limits {
 // minHoldShare is the number of seats that one address can always hold of a day or week: two people of one household.
 const minHoldShare = 2
 
-// heldTogether bounds the live holds that have something in common, or what else ends by itself. It knows of each only when
+// holdLimit bounds the live holds that have something in common, or what else ends by itself. It knows of each only when
 // it was due to end at last sight; whether it still lives, the table of holds is asked when there seem to be too many. A
 // nil one bounds nothing.
-type heldTogether[K comparable] struct {
+type holdLimit[K comparable] struct {
 	end func(ctx context.Context, id string) (time.Time, bool) // of a live hold
 
 	mu  sync.Mutex
@@ -58,13 +58,13 @@ type heldGroup struct {
 	looked time.Time            // when the table was last asked
 }
 
-func newHeldTogether[K comparable](end func(context.Context, string) (time.Time, bool)) *heldTogether[K] {
-	return &heldTogether[K]{end: end, all: make(map[K]*heldGroup)}
+func newHoldLimit[K comparable](end func(context.Context, string) (time.Time, bool)) *holdLimit[K] {
+	return &holdLimit[K]{end: end, all: make(map[K]*heldGroup)}
 }
 
 // admit counts a hold by its id, or says that there are as many as there may be. One that was counted before is not
 // counted again.
-func (h *heldTogether[K]) admit(ctx context.Context, key K, most int, id string, end, now time.Time) bool {
+func (h *holdLimit[K]) admit(ctx context.Context, key K, most int, id string, end, now time.Time) bool {
 	if h == nil || h.count(key, most, id, end) {
 		return true
 	}
@@ -82,7 +82,7 @@ func (h *heldTogether[K]) admit(ctx context.Context, key K, most int, id string,
 }
 
 // hasRoom reports whether another hold would be admitted. It counts nothing.
-func (h *heldTogether[K]) hasRoom(ctx context.Context, key K, most int, now time.Time) bool {
+func (h *holdLimit[K]) hasRoom(ctx context.Context, key K, most int, now time.Time) bool {
 	if h == nil {
 		return true
 	}
@@ -105,7 +105,7 @@ func (h *heldTogether[K]) hasRoom(ctx context.Context, key K, most int, now time
 }
 
 // size returns the number of known holds of a group.
-func (h *heldTogether[K]) size(key K) int {
+func (h *holdLimit[K]) size(key K) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if g := h.all[key]; g != nil {
@@ -115,7 +115,7 @@ func (h *heldTogether[K]) size(key K) int {
 }
 
 // isAny reports whether some group has as many holds as it may.
-func (h *heldTogether[K]) isAny(most int) bool {
+func (h *holdLimit[K]) isAny(most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, g := range h.all {
@@ -126,7 +126,7 @@ func (h *heldTogether[K]) isAny(most int) bool {
 	return false
 }
 
-func (h *heldTogether[K]) count(key K, most int, id string, end time.Time) bool {
+func (h *holdLimit[K]) count(key K, most int, id string, end time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	g := h.all[key]
@@ -143,7 +143,7 @@ func (h *heldTogether[K]) count(key K, most int, id string, end time.Time) bool 
 
 // refresh asks the table about the holds of a group that should have expired before an instant (all of them if it is
 // zero) and removes those that are gone. It does not hold the lock during the call.
-func (h *heldTogether[K]) refresh(ctx context.Context, key K, before time.Time) {
+func (h *holdLimit[K]) refresh(ctx context.Context, key K, before time.Time) {
 	var due []string
 	h.mu.Lock()
 	if g := h.all[key]; g != nil {
@@ -170,7 +170,7 @@ func (h *heldTogether[K]) refresh(ctx context.Context, key K, before time.Time) 
 }
 
 // forget removes expired holds until ctx ends.
-func (h *heldTogether[K]) forget(ctx context.Context) {
+func (h *holdLimit[K]) forget(ctx context.Context) {
 	timed.Every(ctx, time.Minute, func(now time.Time) {
 		h.mu.Lock()
 		keys := make([]K, 0, len(h.all))

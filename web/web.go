@@ -84,10 +84,10 @@ type Server struct {
 	reads         *limiter // by programs, of what costs more than a page; nil: no limit
 	bulk          bulk     // the published free slots
 	limits        Limits
-	byAddress     *heldTogether[netip.Addr]
-	byDay         *heldTogether[heldDay]
-	byShare       *heldTogether[heldShare]
-	bySession     *heldTogether[netip.Addr] // waiting requests, by the owner of each
+	byAddress     *holdLimit[netip.Addr]
+	byDay         *holdLimit[heldDay]
+	byShare       *holdLimit[heldShare]
+	bySession     *holdLimit[netip.Addr] // waiting requests, by the owner of each
 	metrics       *metrics
 	hub           *stream.Hub           // the live streams
 	files         *pages.Files          // of the pages
@@ -120,8 +120,8 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if o.RateLimit {
 		s.writes, s.opens, s.reads = newLimiter(publicWrites), newLimiter(streamOpens), newLimiter(publicReads)
 		s.polls = newLimiter(publicPolls)
-		s.byAddress, s.byDay = newHeldTogether[netip.Addr](e.Booking.HoldEnd), newHeldTogether[heldDay](e.Booking.HoldEnd)
-		s.byShare, s.bySession = newHeldTogether[heldShare](e.Booking.HoldEnd), newHeldTogether[netip.Addr](e.Booking.SessionWaits)
+		s.byAddress, s.byDay = newHoldLimit[netip.Addr](e.Booking.HoldEnd), newHoldLimit[heldDay](e.Booking.HoldEnd)
+		s.byShare, s.bySession = newHoldLimit[heldShare](e.Booking.HoldEnd), newHoldLimit[netip.Addr](e.Booking.SessionWaits)
 		s.work = append(s.work, s.byAddress.forget, s.byDay.forget, s.byShare.forget, s.bySession.forget)
 	}
 	var err error

@@ -115,6 +115,12 @@ func SpanOf(t *store.AppointmentType, specialistID string, start time.Time) hold
 	}
 }
 
+// Around returns the time whose confirmed appointments decide about the slots of t with from ≤ start < to, and about a slot at from. Pass it
+// to store.Reader.Taken.
+func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time) {
+	return from.Add(-Minutes(t.BufferBeforeMinutes)), to.Add(Minutes(t.DurationMinutes + t.BufferAfterMinutes))
+}
+
 // BookableRange returns the earliest and the latest start, both included, that notice and horizon allow. A day of the
 // horizon is 24 hours, also where the clocks change. A type without notice can be booked from now on.
 func BookableRange(t *store.AppointmentType, now time.Time) (earliest, latest time.Time) {

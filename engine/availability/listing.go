@@ -28,12 +28,6 @@ type Free struct {
 	Seats        int // seats not yet booked, 1 to the type's capacity
 }
 
-// Around returns the time whose confirmed appointments decide about the slots of t with from ≤ start < to, and about a slot at from. Pass it
-// to store.Reader.Taken.
-func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time) {
-	return from.Add(-Minutes(t.BufferBeforeMinutes)), to.Add(Minutes(t.DurationMinutes + t.BufferAfterMinutes))
-}
-
 // Starts appends the start of every slot of t with from ≤ start < to, in order, as Unix milliseconds: windows, steps,
 // fit and blocks only, without notice, horizon, appointments or the active flags.
 func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.Time) []int64 {

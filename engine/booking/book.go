@@ -40,18 +40,29 @@ type Request struct {
 
 	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking. Nil: no check.
 	Admit func(context.Context, store.Tx) error
-	// Asked is the request that this booking confirms; nil for all others.
-	Asked *Asked
+	// Confirms is the request that this booking confirms; nil for all others.
+	Confirms *Confirmation
 
 	lost []holds.Span // seats that the database refused to this booking
 }
 
-// Asked is the request that a booking confirms. Owner is then the owner of the request's hold.
-type Asked struct {
-	ID      string
-	By      string        // the owner of the client that sent the request, as it is stored
-	Offered bool          // by the clinic: the client's cooldown does not matter
-	Length  time.Duration // of the requested time, however long the type is now; 0: as long as the type
+// Confirmation is the request that a booking confirms. Owner of the booking is then the owner of the request's hold.
+type Confirmation struct {
+	RequestID      string
+	Owner          string        // of the client that sent the request, as it is stored
+	IgnoreCooldown bool          // the clinic confirms or offers
+	Length         time.Duration // of the requested time, however long the type is now; 0: as long as the type
+}
+
+// withLength returns a type as it was when a time of it was requested: of that length, and starting at any minute. Later changes of the type
+// do not change the request. For a length of 0 it returns the type unchanged.
+func withLength(t *store.AppointmentType, length time.Duration) *store.AppointmentType {
+	if length == 0 {
+		return t
+	}
+	requested := *t
+	requested.DurationMinutes, requested.SlotStepMinutes = int(length/time.Minute), 1
+	return &requested
 }
 
 // Book writes an appointment. It secures the time with a pinned hold, writes the row, and ends the hold. A named hold that has expired
@@ -89,7 +100,7 @@ func (bk *Booking) book(ctx context.Context, r *Request) (store.Appointment, err
 func (bk *Booking) check(r *Request) (*store.AppointmentType, error) {
 	s := bk.clinic.Current()
 	t, isKnown := s.Types[r.AppointmentTypeID]
-	isConfirmed := r.Asked != nil // everything was checked when it was requested
+	isConfirmed := r.Confirms != nil // everything was checked when it was requested
 	isPublic := r.Source == store.SourceWeb && !isConfirmed
 	var m record.Mistakes
 	record.CheckID(&m, "appointmentTypeId", r.AppointmentTypeID)
@@ -135,7 +146,7 @@ func (bk *Booking) check(r *Request) (*store.AppointmentType, error) {
 		return nil, record.ErrNoAppointmentType
 	}
 	if isConfirmed {
-		t = asAsked(t, r.Asked.Length)
+		t = withLength(t, r.Confirms.Length)
 	}
 	return t, nil
 }

@@ -1,25 +1,25 @@
-// Package booking decides who may hold, book, move and cancel, and lists what is free.
+// Package booking decides who may hold, book, move and cancel a time, and lists the free times.
 //
-// # The law and the courtesy
+// # The database decides
 //
-// A hold is a courtesy, the table is the law. Every path ends in one Write whose insert the database may refuse; nothing
-// before it is needed for safety. What comes before it (the listing, the busy bits, the taken time, the hold) makes refusals
-// rare, early and cheap.
+// Every path ends in one Write whose insert the database can refuse. Nothing before it is needed for the guarantee. The listing, the
+// occupied time in memory and the hold make refusals rare, early and cheap.
 //
-// # A booking's walk
+// # The walk of a booking
 //
-//	Book            what is asked for is checked, and the hold it names is found      book.go
-//	  bookHeld      the hold is pinned: it cannot lapse while the row is written
-//	  bookClaiming  or a hold is claimed first: Candidates, Claim                     hold.go
-//	  WriteBooking  one Write: cooldown, appointment, audit, promises, answer         book.go, change.go
-//	  Confirm       the hold is confirmed; a conflict releases it
+//	Book        one loop: secure the time, write it, settle the hold; after a conflict, exclude that seat and repeat    book.go
+//	  check     everything that is wrong with the request, before the loop                                              book.go
+//	  secure    pins the named hold, or claims and pins one of the offers                                               claim.go
+//	    Offers  the specialists who can take the start, or the reason why none can                                      bookable.go
+//	  Write     one transaction: cooldown, appointment, audit entry, outbox rows, remembered answer                     write.go
+//	    settle  confirms the hold, releases it, or gives it back to its client                                          claim.go
 //
-// Cancelling, moving and attendance are ChangeAppointment (cancel.go): read, decide and write in one transaction.
+// Cancelling, moving and attendance are ChangeAppointment (cancel.go): it reads, decides and writes in one transaction.
 //
 // # Memory
 //
-// What is taken of each specialist's time is in memory (package occupancy). Lists computed from it are cached under a generation
-// (cache.go); notice, horizon and holds are laid over the cached list when it is read.
+// Package occupancy has the occupied time of each specialist in memory. Lists that are computed from it are cached under a generation
+// (cache.go). Notice, horizon and holds are applied when a cached list is read.
 //
 // # Hooks
 //
@@ -85,7 +85,7 @@ func New(o Options) (*Booking, error) {
 	bk := &Booking{
 		Time:  occupancy.New(o.Store, live, o.Logger, o.Clinic, o.Events, o.OpeningsMaxAge),
 		store: o.Store, holds: live, log: o.Logger, clinic: o.Clinic, keys: o.Keys, events: o.Events, hooks: o.Hooks,
-		confirms: newConfirms(), recent: timed.NewMap[string, recentHold](keepRecentHolds, maxRecentHolds),
+		confirms: newConfirms(), recent: timed.NewMap[string, recentHold](recentHoldTime, maxRecentHolds),
 	}
 	var err error
 	if bk.answers, err = newAnswers(o.CacheBytes, o.CacheTTL); err != nil {

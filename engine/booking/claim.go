@@ -193,7 +193,7 @@ func (bk *Booking) pinNamed(ctx context.Context, t *store.AppointmentType, r *Re
 func (bk *Booking) pinHold(ctx context.Context, r *Request) (h holds.Hold, isLive bool, err error) {
 	h, err = bk.holds.Pin(ctx, r.HoldID, r.Owner, BookingPin)
 	if err == nil {
-		if err = bk.agrees(r, h.Span, r.Asked == nil); err != nil {
+		if err = bk.agrees(r, h.Span, r.Confirms == nil); err != nil {
 			bk.Unpin(ctx, h)
 			return holds.Hold{}, false, err
 		}
@@ -253,9 +253,9 @@ func (bk *Booking) settle(ctx context.Context, r *Request, h holds.Hold, a *stor
 		bk.Confirm(ctx, h, *a)
 	case errors.Is(err, store.ErrSlotTaken):
 		bk.Release(ctx, h, holds.ReasonConflict)
-	case !isNamed, r.Asked == nil && errors.As(err, &cooling):
+	case !isNamed, r.Confirms == nil && errors.As(err, &cooling):
 		bk.Release(ctx, h, holds.ReasonReleased)
-	case r.Asked == nil && errors.As(err, &closed):
+	case r.Confirms == nil && errors.As(err, &closed):
 		bk.Release(ctx, h, holds.ReasonConflict)
 	default:
 		bk.Unpin(ctx, h)

@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"holdfast/engine/availability"
@@ -23,13 +24,13 @@ type HoldRequest struct {
 	Place             string // one of the clinic's; empty: any
 	Client            holds.ClientID
 	TTL               time.Duration // 0: the type's
-	Displace          bool          // staff: take it from whoever holds it; its owner is told
+	Displace          bool          // staff: over another client's hold, whose owner is notified
 	IgnoreHours       bool          // staff: outside the opening times as well
-	// Moving is the confirmed appointment that this hold is to move, opened by its manage link. Its own time is free to
-	// it, and a cooldown, which is about booking the same type again, does not stand in its way.
+	// Moving is the confirmed appointment that this hold is to move, opened by its manage link. Its own time is free, and the cooldown
+	// does not apply.
 	Moving *store.Appointment
-	// Limit reports why the caller may not hold this span, such as a network that holds its share of the specialist's day; nil if it may.
-	// Where no specialist is named, the hold goes to one that the caller may hold. Nil: no limit.
+	// Limit returns why the caller may not hold a span, such as a network that holds its share of the specialist's day; nil if it may.
+	// If no specialist is named, specialists over the limit are skipped. Nil: no limit.
 	Limit func(*holds.Span) error
 }
 
@@ -38,8 +39,8 @@ func (r *HoldRequest) moves() bool {
 	return r.Moving != nil && r.Moving.Status == store.Confirmed && r.Moving.AppointmentTypeID == r.AppointmentTypeID
 }
 
-// Hold claims a slot for one client. Where no specialist is named, one is assigned, and the next one if that claim is
-// lost, until one is claimed or none is left.
+// Hold claims a slot for one client. If no specialist is named, it assigns one, and the next one if that claim fails, until a claim
+// succeeds or none is left.
 //
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
 // *CooldownError.
@@ -133,10 +134,10 @@ func (r *HoldRequest) validate() error {
 	return m.Err()
 }
 
-// ExtendHold is a heartbeat: the hold lives for ttl from now (0: its type's), never past its maximum life. With
-// restart, the maximum life begins anew, at most holds.MaxRestarts times.
+// ExtendHold is a heartbeat: the hold expires ttl from now (0: the TTL of its type), never after its maximum life. With restart, the
+// maximum life starts again, at most holds.MaxRestarts times.
 //
-// Errors: holds.ErrNotFound (lapsed or unknown), holds.ErrNotOwner, holds.ErrRestarts, *ValidationError.
+// Errors: holds.ErrNotFound (expired or unknown), holds.ErrNotOwner, holds.ErrRestarts, *ValidationError.
 func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration, restart bool) (holds.Hold, error) {
 	var m record.Mistakes
 	record.CheckID(&m, "holdId", id)
@@ -162,7 +163,7 @@ func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.Clien
 	return h, err
 }
 
-// ReleaseHold gives a hold back. It is idempotent and reports whether the hold was there. holds.ErrNotOwner.
+// ReleaseHold releases a client's hold. It is idempotent and reports whether the hold was there. Errors: holds.ErrNotOwner, *ValidationError.
 func (bk *Booking) ReleaseHold(ctx context.Context, id string, client holds.ClientID) (bool, error) {
 	var m record.Mistakes
 	record.CheckID(&m, "holdId", id)
@@ -171,4 +172,63 @@ func (bk *Booking) ReleaseHold(ctx context.Context, id string, client holds.Clie
 		return false, err
 	}
 	return bk.holds.Release(ctx, id, client.Owner(), holds.ReasonReleased)
+}
+
+// ReclaimHold releases a hold that was just given, because its client has too many.
+func (bk *Booking) ReclaimHold(ctx context.Context, h *holds.Hold) error {
+	_, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, holds.ReasonReleased)
+	return err
+}
+
+// HoldEnd returns when a live hold expires, and whether it is live. If the live state is unreachable, it returns the next second.
+func (bk *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
+	h, err := bk.holds.Hold(ctx, id)
+	if err != nil && !errors.Is(err, holds.ErrNotFound) {
+		return time.Now().Add(time.Second), true
+	}
+	return h.ExpiresAt, err == nil
+}
+
+// Holds lists the live holds of these specialists; of all if none are given.
+func (bk *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
+	return bk.holds.List(ctx, specialistIDs...)
+}
+
+// recentHold is the slot of a hold, remembered after the hold expires: a patient whose hold has just expired can still book with it if
+// the time is free.
+type recentHold struct {
+	appointmentTypeID, specialistID string
+	slotStart                       time.Time
+	owner                           holds.Owner
+}
+
+func (x *recentHold) span() holds.Span {
+	return holds.Span{AppointmentTypeID: x.appointmentTypeID, SpecialistID: x.specialistID, SlotStart: x.slotStart}
+}
+
+// KnowHold remembers a hold beyond its expiry, whichever node gave it.
+func (bk *Booking) KnowHold(id string, s *holds.Span, owner holds.Owner) {
+	bk.recent.Put(id, recentHold{s.AppointmentTypeID, s.SpecialistID, s.SlotStart, owner}, time.Now())
+}
+
+const (
+	recentHoldTime = 15 * time.Minute
+	maxRecentHolds = 1 << 15 // one half of the memory
+)
+
+// Booked returns a function that reports whether the booking of a hold was written. The live state calls it for a pinned hold that expired:
+// the process that pinned it may have stopped between the commit and the confirmation. An appointment without an owner counts as the
+// booking of the pinned hold, because no other client could take the seat.
+func Booked(s store.Store) func(holds.Hold) bool {
+	return func(h holds.Hold) bool {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		list, _, err := s.Appointments(ctx, store.AppointmentFilter{
+			From: h.SlotStart, To: h.SlotEnd, SpecialistID: h.SpecialistID, Status: store.Confirmed, Limit: 500,
+		})
+		return err == nil && slices.ContainsFunc(list, func(a store.Appointment) bool {
+			return a.AppointmentTypeID == h.AppointmentTypeID && a.SlotStart.Equal(h.SlotStart) && !a.Overbook && a.Seat == h.Seat &&
+				(a.Owner == h.Owner.String() || a.Owner == "")
+		})
+	}
 }

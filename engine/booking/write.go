@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"holdfast/engine/record"
@@ -34,8 +35,8 @@ func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appo
 	if r.Source == store.SourceStaff || r.Fence != nil {
 		owner = ""
 	}
-	if r.Asked != nil {
-		id, owner = r.Asked.ID, r.Asked.By
+	if r.Confirms != nil {
+		id, owner = r.Confirms.RequestID, r.Confirms.Owner
 	}
 	return store.Appointment{
 		ID: id, AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: owner,
@@ -56,7 +57,7 @@ func (bk *Booking) insert(ctx context.Context, t *store.AppointmentType, r *Requ
 		r.Fence.Mark(&c)
 	}
 	err := bk.store.Write(ctx, func(tx store.Tx) error {
-		if a.Source == store.SourceWeb && (r.Asked == nil || !r.Asked.Offered) {
+		if a.Source == store.SourceWeb && (r.Confirms == nil || !r.Confirms.IgnoreCooldown) {
 			if err := bk.CheckCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
 				return err
 			}
@@ -176,4 +177,36 @@ func ChannelOf(k store.OperationKind) string {
 		return string(k)
 	}
 	return "upstream"
+}
+
+// CooldownError reports that the client already booked this type, and names that appointment. It is for that client only.
+type CooldownError struct {
+	Until         time.Time // UTC
+	AppointmentID string
+	SlotStart     time.Time // of the appointment, UTC
+}
+
+func (e *CooldownError) Error() string {
+	return "already booked; the next booking of this type is possible from " + e.Until.UTC().Format(time.RFC3339)
+}
+
+// CheckCooldown returns *CooldownError if this client made a web booking of this type within the type's cooldown that is
+// still confirmed. It is derived from the appointments themselves, so a cancellation clears it and a booking that
+// failed never set it. Reading through a Tx it sees that transaction's own state.
+func (bk *Booking) CheckCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, owner string, now time.Time) error {
+	if t.CooldownMinutes <= 0 || owner == "" {
+		return nil
+	}
+	length := time.Duration(t.CooldownMinutes) * time.Minute
+	made, err := r.LatestWebBooking(ctx, owner, t.ID, now.Add(-length))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	}
+	if until := made.CreatedAt.Add(length); until.After(now) {
+		return &CooldownError{Until: until.UTC(), AppointmentID: made.AppointmentID, SlotStart: made.SlotStart}
+	}
+	return nil
 }

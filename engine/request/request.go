@@ -110,7 +110,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 	if err := rq.mayAsk(ctx, &r, &from); err != nil {
 		return Booked{}, err
 	}
-	t, h, held, err := rq.booking.Asking(ctx, &r)
+	t, h, held, err := rq.booking.CheckRequest(ctx, &r)
 	if err != nil {
 		return Booked{}, err
 	}
@@ -118,7 +118,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 	settings := rq.clinic.Settings()
 	until := settings.AskedUntil(t, r.SlotStart, now)
 	if !held {
-		h, err = rq.booking.Keep(ctx, booking.Wanted{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Place: r.Place, Start: r.SlotStart}, owner, until)
+		h, err = rq.booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Place: r.Place, Start: r.SlotStart}, owner, until)
 		if err != nil {
 			return Booked{}, err
 		}
@@ -160,7 +160,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 	case err != nil:
 		rq.booking.Release(ctx, h, holds.ReasonReleased)
 	case held:
-		rq.booking.HandOver(ctx, h, owner, until)
+		rq.booking.TransferToRequest(ctx, h, owner, until)
 	}
 	if err != nil {
 		return Booked{}, err
@@ -210,11 +210,11 @@ func (rq *Requests) Requested(ctx context.Context, manageToken string) (store.Bo
 // keepTime is the hold of an open request: the one there is, or a new one of the very time that was asked for.
 func (rq *Requests) keepTime(ctx context.Context, r *store.BookingRequest) (h holds.Hold, anew bool, err error) {
 	owner := record.SpelledOwner(r.HoldOwner)
-	h, err = rq.booking.Kept(ctx, r.SpecialistID, owner)
+	h, err = rq.booking.RequestHold(ctx, r.SpecialistID, owner)
 	if !errors.Is(err, holds.ErrNotFound) {
 		return h, false, err
 	}
-	h, err = rq.booking.Keep(ctx, booking.Wanted{
+	h, err = rq.booking.HoldForRequest(ctx, booking.RequestedSlot{
 		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart, Length: r.SlotEnd.Sub(r.SlotStart),
 	}, owner, r.ExpiresAt)
 	return h, true, err
@@ -247,7 +247,7 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, 
 	}
 	a, err := rq.booking.Book(ctx, booking.Request{
 		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: h.Owner, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, Source: store.SourceWeb, Actor: actor, Once: once,
-		Asked: &booking.Asked{ID: r.ID, By: r.Owner, Offered: actor != byLink, Length: r.SlotEnd.Sub(r.SlotStart)},
+		Confirms: &booking.Confirmation{RequestID: r.ID, Owner: r.Owner, IgnoreCooldown: actor != byLink, Length: r.SlotEnd.Sub(r.SlotStart)},
 		Admit: func(ctx context.Context, tx store.Tx) error {
 			err := tx.DeleteBookingRequest(ctx, r.ID)
 			if errors.Is(err, store.ErrNotFound) {
@@ -344,7 +344,7 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 
 // letGo gives back the time of a request that has ended.
 func (rq *Requests) letGo(ctx context.Context, r *store.BookingRequest) {
-	if err := rq.booking.LetGo(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
+	if err := rq.booking.ReleaseRequestHold(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
 		rq.log.Warn("hold of an ended request not released; it expires on its own", "request", r.ID, "error", err)
 	}
 }

@@ -202,7 +202,7 @@ func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
 			}
 			until, _ := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), slot.Start, q.now)
 			owner := record.NewOwner()
-			h, err := q.Booking.Keep(ctx, booking.Wanted{AppointmentTypeID: e.AppointmentTypeID, SpecialistID: id, Start: slot.Start}, owner, until.Add(passing))
+			h, err := q.Booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: e.AppointmentTypeID, SpecialistID: id, Start: slot.Start}, owner, until.Add(passing))
 			if lost(err) {
 				continue // a visitor was faster
 			}

@@ -181,7 +181,7 @@ func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now t
 
 // holdOf holds the time of an offer, or finds it held. Where its type takes another time by now, it is none of its times any more.
 func (w *Waitlist) holdOf(ctx context.Context, o *store.WaitlistOffer, until time.Time) (holds.Hold, error) {
-	return w.Booking.Keep(ctx, booking.Wanted{AppointmentTypeID: o.AppointmentTypeID, SpecialistID: o.SpecialistID, Start: o.SlotStart}, record.SpelledOwner(o.HoldOwner), until.Add(passing))
+	return w.Booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: o.AppointmentTypeID, SpecialistID: o.SpecialistID, Start: o.SlotStart}, record.SpelledOwner(o.HoldOwner), until.Add(passing))
 }
 
 // lost reports whether an error says that a time is somebody else's or nobody's.
@@ -233,7 +233,7 @@ func endOffer(ctx context.Context, tx store.Tx, o *store.WaitlistOffer, to store
 
 // letGo gives a time back.
 func (w *Waitlist) letGo(ctx context.Context, o *store.WaitlistOffer) {
-	if err := w.Booking.LetGo(ctx, o.SpecialistID, record.SpelledOwner(o.HoldOwner)); err != nil {
+	if err := w.Booking.ReleaseRequestHold(ctx, o.SpecialistID, record.SpelledOwner(o.HoldOwner)); err != nil {
 		w.Logger.Warn("hold of an offer not released; it expires on its own", "offer", o.ID, "error", err)
 	}
 }

@@ -87,7 +87,7 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 		return store.WaitlistOffer{}, record.Invalid("slotStartDate", "is too soon to be offered; book it at once instead")
 	}
 	owner := record.NewOwner()
-	h, err := w.Booking.Keep(ctx, booking.Wanted{AppointmentTypeID: x.AppointmentTypeID, SpecialistID: specialistID, Start: start}, owner, until.Add(passing))
+	h, err := w.Booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: x.AppointmentTypeID, SpecialistID: specialistID, Start: start}, owner, until.Add(passing))
 	if err != nil {
 		return store.WaitlistOffer{}, err
 	}
@@ -158,7 +158,7 @@ func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.Wa
 	if e.AppointmentID == "" {
 		return w.Booking.Book(ctx, booking.Request{
 			AppointmentTypeID: o.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: e.Patient, Intake: e.Intake, Locale: e.Locale, Source: store.SourceWeb,
-			Actor: actor, Once: once, Asked: &booking.Asked{ID: o.ID, By: e.Owner, Offered: true}, Admit: admit,
+			Actor: actor, Once: once, Confirms: &booking.Confirmation{RequestID: o.ID, Owner: e.Owner, IgnoreCooldown: true}, Admit: admit,
 		})
 	}
 	return w.Booking.Reschedule(ctx, booking.RescheduleRequest{

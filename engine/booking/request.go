@@ -1,0 +1,106 @@
+package booking
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// maxHoldExtension is the longest time by which a request's hold can be extended.
+const maxHoldExtension = 8 * 24 * time.Hour
+
+// A request is a public booking that is not an appointment yet. The server holds its time under an owner of its own, which is not a client:
+// until the request is confirmed, declined or expired. Offers of the waiting list are held in the same way.
+
+// RequestedSlot is the slot of a request.
+type RequestedSlot struct {
+	AppointmentTypeID string
+	SpecialistID      string // empty: any
+	Place             string // empty: any
+	Start             time.Time
+	Length            time.Duration // 0: as long as the type is now
+}
+
+// HoldForRequest holds a slot until an instant for the owner of a request. If that owner holds the slot already, HoldForRequest returns that
+// hold, and extends it if until is later. It does not check notice and horizon: the request was made in time.
+//
+// Errors: ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError.
+func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner holds.Owner, until time.Time) (holds.Hold, error) {
+	s := bk.clinic.Current()
+	t, ok := s.Types[w.AppointmentTypeID]
+	if !ok {
+		return holds.Hold{}, record.ErrNoAppointmentType
+	}
+	t = withLength(t, w.Length)
+	if len(t.Needs) > 0 {
+		if _, err := bk.RequestHold(ctx, w.SpecialistID, owner); err != nil && !errors.Is(err, holds.ErrNotFound) {
+			return holds.Hold{}, err
+		}
+	}
+	rules := Rules{Rules: availability.Rules{IgnoreNotice: true, IgnorePast: true}, Place: w.Place}
+	offers, err := bk.Offers(ctx, s, t, w.SpecialistID, w.Start, rules)
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	ttl := max(time.Until(until), time.Second)
+	return bk.Claim(ctx, s, offers, rules, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxHoldExtension})
+}
+
+// RequestHold returns the live hold of a request's owner. If one of its rooms was deactivated since, it releases the hold.
+//
+// Errors: holds.ErrNotFound, and those of the live state.
+func (bk *Booking) RequestHold(ctx context.Context, specialistID string, owner holds.Owner) (holds.Hold, error) {
+	list, err := bk.holds.List(ctx, specialistID)
+	if err != nil {
+		return holds.Hold{}, err
+	}
+	if i := slices.IndexFunc(list, func(h holds.Hold) bool { return h.Owner.Is(owner) }); i >= 0 {
+		if !bk.clinic.Current().HasInactive(list[i].Resources.List()) {
+			return list[i], nil
+		}
+		bk.Release(ctx, list[i], holds.ReasonReleased)
+	}
+	return holds.Hold{}, holds.ErrNotFound
+}
+
+// ReleaseRequestHold releases the hold of a request's owner, if there is one.
+func (bk *Booking) ReleaseRequestHold(ctx context.Context, specialistID string, owner holds.Owner) error {
+	h, err := bk.RequestHold(ctx, specialistID, owner)
+	if errors.Is(err, holds.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		bk.Release(ctx, h, holds.ReasonReleased)
+	}
+	return err
+}
+
+// CheckRequest checks a booking that becomes a request. If it names a live hold, CheckRequest pins and returns that hold:
+// TransferToRequest gives it to the request, and Unpin gives it back to its client.
+//
+// Errors: *ValidationError, holds.ErrNotOwner, holds.ErrNotFound.
+func (bk *Booking) CheckRequest(ctx context.Context, r *Request) (t *store.AppointmentType, h holds.Hold, live bool, err error) {
+	if t, err = bk.check(r); err != nil || r.HoldID == "" {
+		return t, h, false, err
+	}
+	h, live, err = bk.pinHold(ctx, r)
+	if err == nil && live {
+		r.SlotStart, r.SpecialistID = h.SlotStart, h.SpecialistID
+	}
+	return t, h, live, err
+}
+
+// TransferToRequest gives a client's hold to the owner of a request, in one step. The request is durable by then, so failures are only
+// logged: the time is claimed again when the request is confirmed.
+func (bk *Booking) TransferToRequest(ctx context.Context, h holds.Hold, to holds.Owner, until time.Time) {
+	ttl := max(time.Until(until), time.Second)
+	if _, err := bk.holds.Transfer(context.WithoutCancel(ctx), h.ID, h.Owner, to, ttl, ttl+maxHoldExtension); err != nil {
+		bk.log.Warn("hold not given to its request; claimed again on confirmation", "error", err)
+	}
+}
