@@ -71,7 +71,7 @@ var layers = map[string][]string{
 	"store/postgres":        {"store", "store/pool", "store/table"},
 	"store/...":             {"store"},
 	"holds/redis/redistest": {"holds/node/nodetest"},
-	"holds/...":             {"holds", "holds/broadcast", "holds/busy", "holds/node", "store/pool"}, // one log of events for all, and what several have in common
+	"holds/...":             {"holds", "holds/broadcast", "holds/node", "store/pool"}, // one log of events for all, and what several have in common
 
 	"deploy": {}, "clients": {}, // files for those who operate it, and for those who program against it, and their tests
 	"deploy/systemd": {}, "deploy/dist": {}, // dist is a program of its own, which makes the archives that are given away

@@ -39,7 +39,7 @@ func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error 
 			h.holds = database
 			return local.Close()
 		}
-		return h.openHome(ctx, cfg, o, home.Options{Database: database, Local: local, Booked: booked, Logger: h.log})
+		return errors.Join(h.openHome(ctx, cfg, o, home.Options{Database: database, Booked: booked, Logger: h.log}), local.Close())
 	}
 	lease, err := h.instance()
 	if err != nil {

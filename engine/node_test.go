@@ -23,7 +23,6 @@ import (
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/holds/home"
-	"holdfast/holds/memory"
 	postgresholds "holdfast/holds/postgres"
 	"holdfast/holds/redis"
 	"holdfast/holds/redis/redistest"
@@ -124,7 +123,7 @@ func (c *nodes) open() *node {
 	check(err)
 	database, err := postgresholds.Open(ctx, postgresholds.Options{URL: c.url, Booked: booked})
 	check(err)
-	n.holds = home.New(ctx, home.Options{Primary: shared, Database: database, Local: memory.New(memory.Options{Booked: booked}), Booked: booked, Lease: time.Minute})
+	n.holds = home.New(ctx, home.Options{Primary: shared, Database: database, Booked: booked, Lease: time.Minute})
 	c.t.Cleanup(func() { _ = n.holds.Close() })
 	o := engine.Options{
 		Store: n.store, Holds: n.holds, Queue: n.queue, Keyring: c.keys, Shared: true, Pace: practice.Pace{Reserve: n.queue.Pace, Again: n.queue.PaceAgain, Return: n.queue.PaceReturn},

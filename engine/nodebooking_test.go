@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/account"
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
@@ -278,4 +279,96 @@ func TestNodesNeverOverlapABooking(t *testing.T) {
 		t.Errorf("the database breaks its own rules: %v", err)
 	}
 	t.Logf("%d booked, %d refused", booked.Load(), refused.Load())
+}
+
+// behind is the store of a node whose feed can be stopped.
+type behind struct {
+	store.Store
+	feed  sync.RWMutex // locked for writing while the feed is stopped
+	reads atomic.Int64 // of taken time
+}
+
+func (b *behind) Changes(ctx context.Context, after int64, follow func([]store.Change)) error {
+	return b.Store.Changes(ctx, after, func(changes []store.Change) {
+		b.feed.RLock()
+		defer b.feed.RUnlock()
+		follow(changes)
+	})
+}
+
+func (b *behind) Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+	b.reads.Add(1)
+	return b.Store.Taken(ctx, specialistIDs, from, to)
+}
+
+// TestNodeBehindFeedHoldsNoBookedTime: a node has a day in memory, and has not received the booking of another node. It refuses the
+// time without a question to the database, and no page receives a hold.
+func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
+	var stores []*behind
+	c := newNodes(t, 2, func(c *nodes) {
+		c.options = func(o *engine.Options) {
+			stores = append(stores, &behind{Store: o.Store})
+			o.Store = stores[len(stores)-1]
+		}
+	})
+	c.clinic("ada")
+	first, second, slow := c.all[0], c.all[1], stores[1]
+	request := func(n int, start time.Time) booking.HoldRequest {
+		return booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, Client: client(n)}
+	}
+	if _, err := second.Booking.Hold(t.Context(), request(1, c.start.Add(time.Hour))); err != nil { // reads the day
+		t.Fatal(err)
+	}
+	watch, err := first.Watch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Close()
+	second.stop() // a refusal is compared with the database in the background; not here
+	slow.feed.Lock()
+	first.mustBook(t, 2, c.start)
+	before := slow.reads.Load()
+	_, err = second.Booking.Hold(t.Context(), request(3, c.start))
+	if !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("hold: got %v, want ErrSlotTaken", err)
+	}
+	if n := slow.reads.Load() - before; n != 0 {
+		t.Errorf("the refusal read the taken time %d times, want 0", n)
+	}
+	slow.feed.Unlock()
+	c.agree()
+	if err := first.Booking.Live().Publish(t.Context(), holds.Event{Kind: holds.EventAvailability}); err != nil { // the last event
+		t.Fatal(err)
+	}
+	for last := false; !last; {
+		events, err := watch.Next(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range events {
+			if e := &events[i]; e.Kind == holds.EventHold && e.Owner == client(3).Owner() {
+				t.Errorf("got the event %+v of booked time", e)
+			}
+			last = last || events[i].Kind == holds.EventAvailability
+		}
+	}
+}
+
+// TestLeftoverBusyBitIsCleared: a bit that outlived its appointment refuses one claim. Then the engine compares it with the database.
+func TestLeftoverBusyBitIsCleared(t *testing.T) {
+	c := newNodes(t, 1, nil)
+	c.clinic("ada")
+	n := c.all[0]
+	left := holds.Booked{AppointmentID: "gone", SpecialistID: "ada", SlotStart: c.start, SlotEnd: c.start.Add(30 * time.Minute)}
+	if err := n.holds.FollowBusy(t.Context(), n.store.LastChange(), holds.Booked{}, left); err != nil {
+		t.Fatal(err)
+	}
+	r := booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: client(1)}
+	if _, err := n.Booking.Hold(t.Context(), r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("got %v, want ErrSlotTaken", err)
+	}
+	c.until(time.Minute, "the bit is cleared", func() bool {
+		_, err := n.Booking.Hold(t.Context(), r)
+		return err == nil
+	})
 }

@@ -73,6 +73,7 @@ type Claim struct {
 	MaxLife  time.Duration // ≥ TTL; the longest the hold can live without a restart
 	Quota    int           // live holds the client may have, this one included; 0 = no limit
 	Displace bool          // staff: other clients' conflicting holds are released with ReasonDisplaced
+	Moving   []Booked      // appointments that this claim is to move; their own time is not taken for it
 }
 
 // Excludes reports whether two holds cannot both stand: their spans conflict, or meet and both take a resource, which nobody shares.
@@ -143,6 +144,10 @@ type Table interface {
 	// a quota. A repeat by the same client for the same type, slot and specialist returns the hold it has, renewed to
 	// TTL from now (within its MaxExpiresAt, with EventHeartbeat) but never shortened, and counts once against the
 	// quota. A client's own other holds conflict like anybody's.
+	//
+	// ErrTaken: the time is booked, by a change that Busy received or by an appointment in the database. Displace does
+	// not change that. Only the appointments in Moving do not count. Claim reports a conflict with a hold first, and
+	// ErrTaken before a quota. A refused claim publishes no event. A repeat returns its existing hold, booked or not.
 	//
 	// With Displace, unpinned holds in the way are released with ReasonDisplaced in the same step; pinned ones
 	// still refuse. A seat that nobody holds is taken before one that somebody has to give up, and a claim that is

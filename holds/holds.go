@@ -74,6 +74,8 @@ var (
 	ErrNotOwner = errors.New("another client's hold")
 	// ErrQuota: the client has as many live holds as it may.
 	ErrQuota = errors.New("too many holds for one client")
+	// ErrTaken: the time is booked.
+	ErrTaken = errors.New("the time is booked")
 	// ErrRestarts: the hold's maximum life was begun anew as often as allowed.
 	ErrRestarts = errors.New("the hold cannot be kept any longer")
 	// ErrSlow: this watcher fell behind and was cut off; it must watch and list again.

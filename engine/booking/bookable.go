@@ -27,6 +27,7 @@ type Rules struct {
 	RoomHours    bool            // with IgnoreHours: rooms keep their hours, since the practice-management system has only the specialists'
 	IgnoreClosed bool            // the practice-management system decides: its openings and refusals do not matter
 	Moving       map[string]bool // ids of appointments that move: the time that they have now is free
+	Moved        []holds.Booked  // the time that the same appointments have now, for their Claim
 	Parts        []Part          // of a visit; nil: the type is booked as one appointment
 }
 

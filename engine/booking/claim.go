@@ -92,7 +92,7 @@ func (bk *Booking) Claim(ctx context.Context, s *clinic.Schedule, offers []Offer
 	for left := slices.Clone(offers); len(left) > 0; own = "" {
 		i := pick(left, own)
 		o := left[i]
-		c.Span, c.Seats, c.Needs = o.Span, o.Seats, o.Rooms
+		c.Span, c.Seats, c.Needs, c.Moving = o.Span, o.Seats, o.Rooms, rules.Moved
 		h, err := bk.holds.Claim(ctx, c)
 		var refused *holds.HeldError
 		switch {
@@ -100,6 +100,9 @@ func (bk *Booking) Claim(ctx context.Context, s *clinic.Schedule, offers []Offer
 			if held == nil || refused.Until.Before(held.Until) {
 				held = refused
 			}
+			left = slices.Delete(left, i, i+1)
+		case errors.Is(err, holds.ErrTaken): // another node has booked it, and its change is on the way
+			bk.Doubt(&c.Span)
 			left = slices.Delete(left, i, i+1)
 		case err != nil:
 			return holds.Hold{}, err

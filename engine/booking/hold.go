@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -63,7 +64,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 	}
 	rules := Rules{Rules: availability.Rules{IgnoreHours: r.IgnoreHours}, Place: r.Place}
 	if r.moves() {
-		rules.Moving = map[string]bool{r.Moving.ID: true}
+		rules.Moving, rules.Moved = map[string]bool{r.Moving.ID: true}, []holds.Booked{occupancy.Booked(r.Moving)}
 	}
 	offers, err := bk.Offers(ctx, s, t, r.SpecialistID, r.SlotStart, rules)
 	if err != nil {

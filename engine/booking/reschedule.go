@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -157,7 +158,10 @@ func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *
 // claimFor returns a pinned hold on the new time with one specialist, or with any if none is named.
 func (bk *Booking) claimFor(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *RescheduleRequest, a *store.Appointment,
 	specialistID string) (holds.Hold, error) {
-	rules := Rules{Rules: availability.Rules{IgnoreHours: r.IgnoreHours}, Moving: map[string]bool{a.ID: true}}
+	rules := Rules{
+		Rules:  availability.Rules{IgnoreHours: r.IgnoreHours},
+		Moving: map[string]bool{a.ID: true}, Moved: []holds.Booked{occupancy.Booked(a)},
+	}
 	offers, err := bk.Offers(ctx, s, t, specialistID, r.SlotStart, rules)
 	if err != nil {
 		return holds.Hold{}, err

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -204,7 +205,10 @@ func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, was *Un
 	if was.Overbook {
 		return availability.SpanOf(t, was.SpecialistID, was.SlotStartDate), nil, nil
 	}
-	rules := Rules{Rules: availability.Rules{IgnoreHours: true}, Moving: map[string]bool{a.ID: true}}
+	rules := Rules{
+		Rules:  availability.Rules{IgnoreHours: true},
+		Moving: map[string]bool{a.ID: true}, Moved: []holds.Booked{occupancy.Booked(a)},
+	}
 	offers, err := bk.Offers(ctx, s, t, was.SpecialistID, was.SlotStartDate, rules)
 	if err != nil {
 		return holds.Span{}, nil, err

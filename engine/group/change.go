@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -254,7 +255,7 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove) ([]store.Appointm
 		if ids[i] = r.SpecialistID; ids[i] == "" {
 			ids[i] = a.SpecialistID
 		}
-		rule.moving[a.ID] = true
+		rule.moving[a.ID], rule.moved = true, append(rule.moved, occupancy.Booked(&a))
 		plan[i] = Occurrence{AppointmentID: a.ID, Start: starts[i],
 			End: starts[i].Add(availability.Minutes(t.DurationMinutes)), SpecialistIDs: ids[i : i+1]}
 	}
@@ -325,7 +326,7 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 	s := v.clinic.Current()
 	ids, rule := make([]string, len(list)), rules{ignoreHours: r.IgnoreHours, moving: make(map[string]bool)}
 	for i, a := range list {
-		ids[i], rule.moving[a.ID] = a.AppointmentTypeID, true
+		ids[i], rule.moving[a.ID], rule.moved = a.AppointmentTypeID, true, append(rule.moved, occupancy.Booked(&a))
 	}
 	w, err := slotOfAny(s, ids)
 	if err != nil {

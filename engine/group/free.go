@@ -20,6 +20,7 @@ type rules struct {
 	ignoreHolds  bool            // what other clients hold; the claim decides
 	replaces     string          // the id of a hold that is going to be released
 	moving       map[string]bool // the ids of appointments that are being moved: their own time is free to them
+	moved        []holds.Booked  // the time that the same appointments have now, for their claims
 	asking       holds.Owner     // whose own holds are no obstacle
 	specialistID string          // empty: any who serves all types
 }
@@ -34,7 +35,7 @@ type known struct {
 func (m *mechanism) look(ctx context.Context, s *clinic.Schedule, w *slot, ids []string, from, to time.Time,
 	r *rules) (*known, error) {
 	rules := booking.Rules{Rules: availability.Rules{IgnoreHours: r.ignoreHours, IgnoreNotice: true,
-		IgnoreGrid: true}, Moving: r.moving}
+		IgnoreGrid: true}, Moving: r.moving, Moved: r.moved}
 	for i, t := range w.types {
 		rules.Parts = append(rules.Parts, booking.Part{Type: t, After: w.offsets[i]})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -92,8 +93,9 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 	case a.SeriesID == "":
 		return nil, ErrNoSeries
 	}
-	moving := make(map[string]bool)
+	moving, moved := make(map[string]bool), []holds.Booked(nil)
 	for i := range list {
+		moved = append(moved, occupancy.Booked(&list[i].Appointment))
 		if moving[list[i].ID] = true; w.Reaches != nil && !w.Reaches(list[i].SpecialistID) {
 			return nil, record.ErrForbidden
 		}
@@ -114,7 +116,7 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 			continue
 		}
 		x.known, x.ids, err = se.find(ctx, s, slotOfOne(t), x.start,
-			rules{ignoreHours: true, moving: moving, specialistID: was.SpecialistID})
+			rules{ignoreHours: true, moving: moving, moved: moved, specialistID: was.SpecialistID})
 		if x.why = reasonOf(err); err != nil && x.why == "" {
 			return nil, err
 		}
@@ -163,6 +165,7 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 		specialistID: list[0].was.SpecialistID}
 	for i := range list {
 		ids[i], rule.moving[list[i].ID] = list[i].was.AppointmentTypeID, true
+		rule.moved = append(rule.moved, occupancy.Booked(&list[i].Appointment))
 	}
 	w0, err := slotOfAny(s, ids)
 	if err != nil {

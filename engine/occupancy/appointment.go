@@ -18,10 +18,10 @@ import (
 // The feed applies every committed change, in commit order, before its Write returns (follow.go), so memory is what the
 // database is.
 type appointments struct {
-	// Both are called while nobody can look: what is free by memory is never taken by the busy bits, so that who is given a hold may
-	// book, and a reading that is older than a change does not bring back what the change has freed.
-	filled func([]store.Taken) // told what was read anew
-	freed  func(*store.Taken)  // told what is taken no more
+	// Both are called under the lock. So live state never refuses time that is free in this memory, and a reading that is older
+	// than a change does not set what the change has freed.
+	filled   func([]store.Taken)                            // receives what was read
+	followed func(change int64, before, after *store.Taken) // receives a change
 
 	mu  sync.RWMutex
 	all map[string]*specialistTime
@@ -164,12 +164,10 @@ func reachOf(t *store.Taken) time.Duration {
 }
 
 // apply takes over one committed change: what an appointment took goes, what it takes comes, its resources' time included.
-func (k *appointments) apply(before, after *store.Taken) {
+func (k *appointments) apply(change int64, before, after *store.Taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if before != nil {
-		k.freed(before)
-	}
+	k.followed(change, before, after)
 	for _, t := range []*store.Taken{before, after} {
 		if t == nil {
 			continue

@@ -4,19 +4,17 @@ import (
 	"context"
 
 	"holdfast/engine/availability"
-	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
 
-// What the feed tells of appointments is applied here: to the taken time, the generations and the busy bits, and then told to
-// the pages.
-
+// FollowAppointment applies a change of an appointment to the taken time, the busy bits and the generations, and then publishes
+// it to the pages.
 func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 	s := tm.clinic.Current()
 	if c.Moved() {
-		tm.appointments.apply(c.Before, c.After)
+		tm.appointments.apply(c.Number, c.Before, c.After)
 		for _, t := range []*store.Taken{c.Before, c.After} {
 			if t == nil {
 				continue
@@ -27,7 +25,6 @@ func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 				}
 			}
 		}
-		tm.markBusy(ctx, s, c.After)
 		if c.Before != nil {
 			tm.events.Publish(ctx, holds.Event{Kind: holds.EventCancel, Span: availability.TakenSpan(c.Before), Resources: holds.IDs(c.Before.Resources), Owner: record.SpelledOwner(c.Owner)})
 		}
@@ -37,35 +34,84 @@ func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 	})
 }
 
-// clearBusy and markBusy keep the fast pre-check. Only what shares its time with nobody is marked, so that a hit is always true; a bit
-// cleared too many costs one look at the taken time.
-func (tm *Time) clearBusy(before *store.Taken) {
-	if !before.Overbook {
-		tm.busyFailed(tm.holds.ClearBusy(context.Background(), before.SpecialistID, before.SlotStart, before.SlotEnd))
+// followBusy passes a change on to live state, which refuses booked time. Live state receives only appointments that share
+// their time with no other.
+func (tm *Time) followBusy(change int64, before, after *store.Taken) {
+	var freed, taken holds.Booked
+	if before != nil && !before.Overbook {
+		freed = booked(before)
 	}
-}
-
-func (tm *Time) markBusy(ctx context.Context, s *clinic.Schedule, after *store.Taken) {
-	if after != nil && s.Exclusive(after) {
-		tm.busyFailed(tm.holds.MarkBusy(ctx, after.SpecialistID, after.SlotStart, after.SlotEnd))
+	if after != nil && tm.clinic.Current().Exclusive(after) {
+		taken = booked(after)
 	}
-}
-
-func (tm *Time) busyFailed(err error) {
-	if err != nil {
+	if freed == (holds.Booked{}) && taken == (holds.Booked{}) {
+		return
+	}
+	if err := tm.holds.FollowBusy(context.Background(), change, freed, taken); err != nil {
 		tm.log.Warn("busy bits not updated", "error", err)
 	}
 }
 
-// fillBusy marks what was read anew of one specialist's time, when it is first asked for.
+// fillBusy passes on what was read of one specialist's time, when it is first asked for.
 func (tm *Time) fillBusy(list []store.Taken) {
 	s := tm.clinic.Current()
 	for i := range list {
 		if t := &list[i]; s.Exclusive(t) && !s.IsResource(t.SpecialistID) {
-			if err := tm.holds.MarkBusy(context.Background(), t.SpecialistID, t.SlotStart, t.SlotEnd); err != nil {
+			if err := tm.holds.FollowBusy(context.Background(), 0, holds.Booked{}, booked(t)); err != nil {
 				tm.log.Warn("busy bits not filled", "error", err)
 				return
 			}
 		}
 	}
+}
+
+func booked(t *store.Taken) holds.Booked {
+	return holds.Booked{AppointmentID: t.AppointmentID, SpecialistID: t.SpecialistID, SlotStart: t.SlotStart, SlotEnd: t.SlotEnd}
+}
+
+// Booked returns the time of an appointment that a claim moves, for holds.Claim.Moving. An overbooked appointment has no time of
+// its own: what it overlaps stays refused.
+func Booked(a *store.Appointment) holds.Booked {
+	if a.Overbook {
+		return holds.Booked{}
+	}
+	return holds.Booked{AppointmentID: a.ID, SpecialistID: a.SpecialistID, SlotStart: a.SlotStart, SlotEnd: a.SlotEnd}
+}
+
+// Doubt has a refusal of live state checked against the database, because the time is free in this process's memory. Either
+// another node has just booked it, or its bit is left over: from a Redis that was unreachable during a cancellation, say. The
+// caller does not wait: its claim stays refused.
+func (tm *Time) Doubt(span *holds.Span) {
+	select {
+	case tm.doubts <- *span:
+	default: // the next claim of this time asks again
+	}
+}
+
+// SettleDoubts checks refusals until ctx ends, and clears the time that is free in the database.
+func (tm *Time) SettleDoubts(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case span := <-tm.doubts:
+			if err := tm.settleDoubt(ctx, &span); err != nil && ctx.Err() == nil {
+				tm.log.Warn("refused time not compared with the database; checked again at the next refusal", "error", err)
+			}
+		}
+	}
+}
+
+func (tm *Time) settleDoubt(ctx context.Context, span *holds.Span) error {
+	taken, err := tm.store.Taken(ctx, []string{span.SpecialistID}, span.BusyStart, span.BusyEnd)
+	if err != nil {
+		return err
+	}
+	s := tm.clinic.Current()
+	for i := range taken {
+		if s.Exclusive(&taken[i]) {
+			return nil
+		}
+	}
+	return tm.holds.ClearBusy(ctx, span.SpecialistID, span.BusyStart, span.BusyEnd)
 }

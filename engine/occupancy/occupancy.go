@@ -48,14 +48,19 @@ type Time struct {
 	appointments appointments
 	closed       closures
 	open         openings
+	doubts       chan holds.Span // refusals to check; see Doubt
 }
+
+// maxDoubts is the maximum number of refusals that wait to be checked.
+const maxDoubts = 64
 
 // New returns a Time that knows nothing yet: it reads what it is asked for, and follows what it is told. openingsMaxAge is how old
 // the practice system's openings may be and still be believed.
 func New(s store.Store, live holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher, openingsMaxAge time.Duration) *Time {
 	tm := &Time{store: s, holds: live, log: log, clinic: c, events: events}
-	tm.appointments.filled, tm.appointments.freed = tm.fillBusy, tm.clearBusy
+	tm.appointments.filled, tm.appointments.followed = tm.fillBusy, tm.followBusy
 	tm.closed.changed = make(chan struct{}, 1)
+	tm.doubts = make(chan holds.Span, maxDoubts)
 	tm.open.maxAge = openingsMaxAge
 	return tm
 }

@@ -18,9 +18,8 @@
 // holds each process carries its own. What a claim made in the primary without being answered ends there too, since its client was
 // given another hold; unless somebody has renewed it since.
 //
-// Presence and busy time are always kept in this process as well, and served from there while the primary
-// is away: a node then knows its own heartbeats only. Busy time is only ever read from there, since every process follows
-// every appointment; the primary's is written behind the callers' backs.
+// Presence is always kept in this process as well, and served from there while the primary is away: a node then knows its
+// own heartbeats only. Both backends receive the booked time, whichever serves.
 //
 // A hold keeps the id that its owner was told, whichever backend has it under which id.
 //
@@ -67,7 +66,6 @@ const (
 	probesGood = 2                       // in a row, before the primary serves again
 	hearEvery  = 100 * time.Millisecond  // while the events of the fallback are not heard
 	carryTime  = 10 * time.Second        // to bring everything back to the primary
-	behindMost = 4096                    // writes that nobody waits for
 )
 
 // errEvents is why the primary is given up where its events break off: which of them are missing is not known.
@@ -81,7 +79,6 @@ type Backend struct {
 	logger            *slog.Logger
 	log               *broadcast.Log
 	ledger            ledger
-	behind            chan func(ctx context.Context) error
 
 	mu         sync.RWMutex // held for reading while the fallback serves a call, for writing during a switch
 	onFallback bool
@@ -107,7 +104,7 @@ func New(ctx context.Context, o Options) *Backend {
 	}
 	b := &Backend{
 		primary: o.Primary, fallback: o.Fallback, booked: o.Booked, probe: o.Probe, logger: o.Logger, log: broadcast.New(o.WatchQueue),
-		behind: make(chan func(context.Context) error, behindMost), switched: make(chan struct{}, 1), onFallback: true,
+		switched: make(chan struct{}, 1), onFallback: true,
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
 	b.ledger.open(b)
@@ -122,7 +119,6 @@ func New(ctx context.Context, o Options) *Backend {
 		b.logger.Warn("live state moved to the fallback: primary unusable", "error", err)
 	}
 	b.running.Go(b.keep)
-	b.running.Go(b.writeBehind)
 	return b
 }
 

@@ -1,81 +1,217 @@
 package holdstest
 
 import (
+	"errors"
+	"sync"
 	"testing"
 	"time"
 
 	"holdfast/holds"
 )
 
-// busy is the promises of holds.Busy.
+// busy proves the promises of holds.Busy, and what Claim does with booked time.
 func (h Harness) busy(t *testing.T) {
-	h.prove(t, "only ticks wholly inside are set, so a hit is a true conflict", func(p *proof) {
-		p.no(p.MarkBusy(p.ctx, "ada", p.at("09:02"), p.at("09:18")))
+	h.prove(t, "booked time is refused, and no event is published", func(p *proof) {
+		p.book("ada", "09:00", "09:30")
+		before := p.stream.count(holds.EventHold)
+		wish := p.wish("ada", "09:00", amal)
+		p.taken(wish)
+		wish.Displace, wish.Quota = true, 1
+		p.taken(wish)
+		p.taken(p.wish("ada", "08:45", bela))
+		p.taken(p.wish("ada", "09:15", bela))
+		p.claim(p.wish("bob", "09:00", amal)) // another specialist's time is free
+		if n := p.stream.count(holds.EventHold) - before; len(p.list("ada")) != 0 || n > 1 {
+			p.Errorf("got %d holds of ada and %d events, want none of ada", len(p.list("ada")), n)
+		}
+	})
+	h.prove(t, "only booked time is refused", func(p *proof) {
+		p.book("ada", "09:02", "09:18")
 		for _, c := range []struct {
 			from, to string
 			want     bool
 		}{
-			{"09:00", "09:05", false}, // half inside: the tick proves nothing
+			{"08:30", "09:00", false},
+			{"09:20", "09:50", false},
+			{"09:18", "09:20", false}, // within the tick in which the appointment ends
+			{"09:00", "09:02", false},
 			{"09:05", "09:10", true},
 			{"09:10", "09:15", true},
-			{"09:15", "09:20", false},
-			{"09:04", "09:06", true}, // touches the tick that begins at 09:05
+			{"09:04", "09:06", true}, // touches the tick that starts at 09:05
 			{"09:14", "09:20", true},
 			{"08:00", "12:00", true},
-			{"08:00", "09:05", false},
-			{"09:15", "12:00", false},
-			{"09:10", "09:10", false},
-			{"09:12", "09:12", false},
-			{"09:13", "09:11", false},
 		} {
-			p.busyAt("ada", p.at(c.from), p.at(c.to), c.want)
+			p.takenAt("ada", p.at(c.from), p.at(c.to), c.want)
 		}
-		p.busyAt("bob", p.at("09:05"), p.at("09:10"), false)
+		p.takenAt("bob", p.at("09:05"), p.at("09:10"), false)
 	})
-	h.prove(t, "what is shorter than a tick, empty or reversed marks nothing", func(p *proof) {
-		p.no(p.MarkBusy(p.ctx, "ada", p.at("09:01"), p.at("09:09")))
-		p.no(p.MarkBusy(p.ctx, "ada", p.at("10:00"), p.at("10:00")))
-		p.no(p.MarkBusy(p.ctx, "ada", p.at("12:00"), p.at("11:00")))
-		p.no(p.MarkBusy(p.ctx, "ada", p.at("13:00").Add(time.Nanosecond), p.at("13:05")))
-		p.busyAt("ada", p.day, p.day.Add(24*time.Hour), false)
+	h.prove(t, "buffers of a claim are refused on a booked slot", func(p *proof) {
+		p.book("ada", "09:00", "09:30")
+		c := p.wish("ada", "09:40", amal)
+		c.BusyStart = p.at("09:25")
+		p.taken(c)
+		c.BusyStart = p.at("09:30")
+		p.claim(c)
 	})
-	h.prove(t, "clearing clears what marking set, and only that", func(p *proof) {
-		p.no(p.MarkBusy(p.ctx, "ada", p.at("09:00"), p.at("11:00")))
-		p.no(p.ClearBusy(p.ctx, "ada", p.at("09:30"), p.at("10:00")))
-		p.busyAt("ada", p.at("09:30"), p.at("10:00"), false)
-		p.busyAt("ada", p.at("09:00"), p.at("09:30"), true)
-		p.busyAt("ada", p.at("10:00"), p.at("10:30"), true)
-		p.no(p.ClearBusy(p.ctx, "ada", p.at("09:00"), p.at("11:00")))
-		p.no(p.ClearBusy(p.ctx, "ada", p.at("09:00"), p.at("11:00")))
-		p.busyAt("ada", p.day, p.day.Add(24*time.Hour), false)
-		p.no(p.ClearBusy(p.ctx, "bob", p.at("09:00"), p.at("11:00")))
+	h.prove(t, "refused time displaces no hold", func(p *proof) {
+		hold := p.claim(p.wish("ada", "09:30", amal))
+		p.book("ada", "09:00", "09:30")
+		c := p.wish("ada", "09:15", bela)
+		c.Displace = true
+		p.taken(c)
+		p.unchanged(hold)
 	})
-	h.prove(t, "an appointment across midnight UTC is busy on both days, in any zone", func(p *proof) {
+	h.prove(t, "a repeat returns the hold that it has", func(p *proof) {
+		hold := p.claim(p.wish("ada", "09:00", amal))
+		p.book("ada", "09:00", "09:30")
+		if again := p.claim(p.wish("ada", "09:00", amal)); again.ID != hold.ID {
+			p.Errorf("got %s, want %s", again.ID, hold.ID)
+		}
+	})
+	h.prove(t, "an appointment can move onto a part of its own time", func(p *proof) {
+		own := p.book("ada", "09:00", "10:00")
+		p.book("ada", "10:30", "11:00")
+		c := p.claimOf(p.spanAt("ada", p.at("09:30"), p.at("10:30")), amal)
+		p.taken(c)
+		c.Moving = []holds.Booked{own}
+		p.released(p.claim(c))
+		c = p.claimOf(p.spanAt("ada", p.at("09:45"), p.at("10:45")), amal)
+		c.Moving = []holds.Booked{own}
+		p.taken(c) // another appointment is there
+		c = p.claimOf(p.spanAt("bob", p.at("09:30"), p.at("10:30")), amal)
+		c.Moving = []holds.Booked{own}
+		p.claim(c)
+		theirs := p.book("cyd", "09:00", "09:30")
+		c = p.claimOf(p.spanAt("cyd", p.at("09:00"), p.at("09:30")), bela)
+		c.Moving = []holds.Booked{own}
+		p.taken(c) // the mover's own time is another specialist's
+		c.Moving = append(c.Moving, theirs)
+		p.claim(c)
+	})
+	h.prove(t, "cancelled time is free at once, and the neighbours stay", func(p *proof) {
+		p.book("ada", "08:30", "09:00")
+		cancelled := p.book("ada", "09:00", "09:30")
+		p.book("ada", "09:30", "10:00")
+		p.change(cancelled, holds.Booked{})
+		p.takenAt("ada", p.at("09:00"), p.at("09:30"), false)
+		p.takenAt("ada", p.at("08:30"), p.at("09:00"), true)
+		p.takenAt("ada", p.at("09:30"), p.at("10:00"), true)
+		p.book("ada", "09:00", "09:30")
+		p.takenAt("ada", p.at("09:00"), p.at("09:30"), true)
+	})
+	h.prove(t, "a move frees the old time and takes the new", func(p *proof) {
+		was := p.book("ada", "09:00", "10:00")
+		moved := was
+		moved.SlotStart, moved.SlotEnd = p.at("09:30"), p.at("10:30")
+		p.change(was, moved)
+		p.takenAt("ada", p.at("09:00"), p.at("09:30"), false)
+		p.takenAt("ada", p.at("09:30"), p.at("10:00"), true)
+		p.takenAt("ada", p.at("10:00"), p.at("10:30"), true)
+	})
+	h.prove(t, "time that the database has as free can be cleared", func(p *proof) {
+		p.change(p.book("ada", "09:00", "10:00"), holds.Booked{})
+		p.no(p.ClearBusy(p.ctx, "ada", p.at("09:00"), p.at("10:00")))
+		p.no(p.ClearBusy(p.ctx, "bob", p.at("10:00"), p.at("09:00")))
+		p.takenAt("ada", p.at("09:00"), p.at("10:00"), false)
+	})
+	h.prove(t, "an appointment across midnight UTC is booked on both days, in any zone", func(p *proof) {
 		zone := time.FixedZone("east", 5*3600+1800)
 		from, to := p.day.Add(23*time.Hour+30*time.Minute), p.day.Add(25*time.Hour)
-		p.no(p.MarkBusy(p.ctx, "ada", from.In(zone), to.In(zone)))
-		p.busyAt("ada", from, from.Add(5*time.Minute), true)
-		p.busyAt("ada", to.Add(-5*time.Minute).In(zone), to.In(zone), true)
-		p.busyAt("ada", p.day, from, false)
-		p.busyAt("ada", to, to.Add(23*time.Hour), false)
+		p.change(holds.Booked{}, holds.Booked{AppointmentID: "night", SpecialistID: "ada", SlotStart: from.In(zone), SlotEnd: to.In(zone)})
+		p.takenAt("ada", from, from.Add(5*time.Minute), true)
+		p.takenAt("ada", to.Add(-5*time.Minute).In(zone), to.In(zone), true)
+		p.takenAt("ada", from.Add(-time.Hour), to.Add(time.Hour), true)
+		p.takenAt("ada", from.Add(-time.Hour), from, false)
+		p.takenAt("ada", to, to.Add(time.Hour), false)
 	})
 	h.prove(t, "every tick of a day is its own", func(p *proof) {
-		for i := range int(24 * time.Hour / holds.BusyTick) {
-			if i%3 == 0 {
-				from := p.day.Add(time.Duration(i) * holds.BusyTick)
-				p.no(p.MarkBusy(p.ctx, "ada", from, from.Add(holds.BusyTick)))
+		for _, i := range []int{0, 7, 63, 128, 191, 256, 287} {
+			from := p.day.Add(time.Duration(i) * holds.BusyTick)
+			p.change(holds.Booked{}, holds.Booked{AppointmentID: from.Format("tick1504"), SpecialistID: "ada", SlotStart: from, SlotEnd: from.Add(holds.BusyTick)})
+			for n := -1; n <= 1; n++ {
+				from := from.Add(time.Duration(n) * holds.BusyTick)
+				p.takenAt("ada", from, from.Add(holds.BusyTick), n == 0)
 			}
 		}
-		for i := range int(24 * time.Hour / holds.BusyTick) {
-			from := p.day.Add(time.Duration(i) * holds.BusyTick)
-			p.busyAt("ada", from, from.Add(holds.BusyTick), i%3 == 0)
-		}
+	})
+	h.prove(t, "no racer gets a hold while another client's is booked and confirmed", func(p *proof) {
+		hold := p.claim(p.wish("ada", "09:00", amal))
+		_, err := p.Pin(p.ctx, hold.ID, amal, p.seconds(30))
+		p.no(err)
+		bookUnderRace(p.T, func(i int) error {
+			_, err := p.Claim(p.ctx, p.wish("ada", "09:00", client(i)))
+			return err
+		}, func() {
+			p.book("ada", "09:00", "09:30")
+			_, err := p.Confirm(p.ctx, hold.ID, amal)
+			p.no(err)
+		})
 	})
 }
 
-func (p *proof) busyAt(specialistID string, from, to time.Time, want bool) {
-	p.Helper()
-	if got, err := p.IsBusy(p.ctx, specialistID, from, to); got != want || err != nil {
-		p.Errorf("busy from %s to %s: got %v, %v, want %v", from.UTC().Format("15:04"), to.UTC().Format("15:04"), got, err, want)
+// bookUnderRace books a slot that a pinned hold has, while racers claim it. It fails if a racer gets a hold.
+func bookUnderRace(t *testing.T, claim func(i int) error, book func()) {
+	t.Helper()
+	var racers sync.WaitGroup
+	booked := make(chan struct{})
+	for i := range 4 {
+		racers.Go(func() {
+			for last := false; ; {
+				err := claim(i)
+				var held *holds.HeldError
+				if !errors.As(err, &held) && !errors.Is(err, holds.ErrTaken) {
+					t.Errorf("racer %d: got %v, want a HeldError or ErrTaken", i, err)
+				}
+				if last {
+					return
+				}
+				select {
+				case <-booked: // claim once more after the booking
+					last = true
+				case <-time.After(time.Millisecond):
+				}
+			}
+		})
 	}
+	defer racers.Wait()
+	defer close(booked)
+	book()
+}
+
+// book books a slot of a specialist.
+func (p *proof) book(specialistID, from, to string) holds.Booked {
+	p.Helper()
+	b := holds.Booked{AppointmentID: specialistID + from, SpecialistID: specialistID, SlotStart: p.at(from), SlotEnd: p.at(to)}
+	p.change(holds.Booked{}, b)
+	return b
+}
+
+// change applies the next change of the feed.
+func (p *proof) change(freed, taken holds.Booked) {
+	p.Helper()
+	p.changes++
+	p.no(p.FollowBusy(p.ctx, p.changes, freed, taken))
+}
+
+func (p *proof) spanAt(specialistID string, from, to time.Time) holds.Span {
+	return holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to}
+}
+
+// taken claims booked time.
+func (p *proof) taken(c holds.Claim) {
+	p.Helper()
+	if h, err := p.Claim(p.ctx, c); !errors.Is(err, holds.ErrTaken) {
+		p.Errorf("claim %s at %s: got %q, %v, want ErrTaken", c.SpecialistID, c.SlotStart.Format("15:04"), h.ID, err)
+	}
+}
+
+// takenAt claims a span and releases it, and fails unless it is refused as wanted.
+func (p *proof) takenAt(specialistID string, from, to time.Time, want bool) {
+	p.Helper()
+	c := p.claimOf(p.spanAt(specialistID, from, to), caro)
+	if want {
+		p.taken(c)
+		return
+	}
+	p.released(p.claim(c))
 }

@@ -134,8 +134,7 @@ func (h Harness) backend(t *testing.T) {
 		_, err = p.Select(p.ctx, amal, p.span("ada", "09:00"))
 		p.is(err, holds.ErrClosed)
 		p.is(p.Beat(p.ctx, "ada"), holds.ErrClosed)
-		_, err = p.IsBusy(p.ctx, "ada", p.day, p.day.Add(time.Hour))
-		p.is(err, holds.ErrClosed)
+		p.is(p.FollowBusy(p.ctx, 1, holds.Booked{}, holds.Booked{}), holds.ErrClosed)
 		p.is(p.Ping(p.ctx), holds.ErrClosed)
 		p.no(p.Close())
 	})
@@ -189,6 +188,7 @@ type proof struct {
 	day     time.Time // midnight UTC of a day to come
 	stream  *stream
 	stopped bool
+	changes int64 // numbers the changes of the feed
 }
 
 // keepPace has the seconds of the suite be longer, and lets events be later by as much, where the machine is so busy that answers take

@@ -18,9 +18,6 @@ type Nodes struct {
 	// Server starts, or empties, what the nodes share, and returns what opens one more node on it. The suite closes the nodes.
 	// booked answers for pinned holds that lapse; nil means that none was booked.
 	Server func(t testing.TB) func(booked func(holds.Hold) bool) holds.Backend
-
-	// BusyShared: what one node marks as busy is busy for all. Where it is not, each node is told by its own store.
-	BusyShared bool
 }
 
 // RunNodes proves what several nodes on one server see of each other. Run proves the contract of each.
@@ -35,6 +32,7 @@ func RunNodes(t *testing.T, n Nodes) {
 		{"a lapse is published once however many nodes sweep", (*nodes).onceLapsed},
 		{"a doubt passes to another node when the one that asks hangs", (*nodes).doubt},
 		{"presence and selections are shared", (*nodes).present},
+		{"a node gives no hold on time that another node has booked", (*nodes).booked},
 		{"what comes from the feed stays on its node", (*nodes).fed},
 		{"a node that closes takes nothing with it", (*nodes).leaving},
 	} {
@@ -320,14 +318,47 @@ func (n *nodes) present() {
 	if list, err := b.Selected(ctx, noon, noon.Add(time.Hour), "ada"); err != nil || len(list) != 1 || list[0].Owner != amal {
 		n.Errorf("got %+v, %v, want amal's selection", list, err)
 	}
-	if err := a.MarkBusy(ctx, "ada", noon, noon.Add(time.Hour)); err != nil {
+}
+
+// booked: the node that books applies the change before it ends the hold. The other node has not received the change yet.
+func (n *nodes) booked() {
+	a, b := n.open(nil), n.open(nil)
+	c := nodeWish("ada", amal)
+	h := n.claim(a, c)
+	if _, err := a.Pin(n.Context(), h.ID, amal, time.Minute); err != nil {
 		n.Fatal(err)
 	}
-	for b, want := range map[holds.Backend]bool{a: true, b: n.BusyShared} {
-		if busy, err := b.IsBusy(ctx, "ada", noon, noon.Add(5*time.Minute)); busy != want || err != nil {
-			n.Errorf("got busy %v, %v, want %v", busy, err, want)
+	appointment := holds.Booked{AppointmentID: "one", SpecialistID: "ada", SlotStart: c.SlotStart, SlotEnd: c.SlotEnd}
+	bookUnderRace(n.T, func(i int) error {
+		_, err := b.Claim(n.Context(), nodeWish("ada", client(i)))
+		return err
+	}, func() {
+		if err := a.FollowBusy(n.Context(), 1, holds.Booked{}, appointment); err != nil {
+			n.Error(err)
 		}
+		if ok, err := a.Confirm(n.Context(), h.ID, amal); !ok || err != nil {
+			n.Errorf("confirm: got %v, %v, want true", ok, err)
+		}
+	})
+	moving := nodeWish("ada", bela)
+	moving.Moving = []holds.Booked{appointment}
+	moved := n.claim(b, moving)
+	if _, err := b.Release(n.Context(), moved.ID, bela, holds.ReasonReleased); err != nil {
+		n.Fatal(err)
 	}
+
+	// Each node applies every change, one of them later. An old change of a slow node changes nothing.
+	if err := b.FollowBusy(n.Context(), 2, appointment, holds.Booked{}); err != nil {
+		n.Fatal(err)
+	}
+	again := n.claim(b, nodeWish("ada", bela))
+	if err := a.FollowBusy(n.Context(), 1, holds.Booked{}, appointment); err != nil {
+		n.Fatal(err)
+	}
+	if _, err := a.Release(n.Context(), again.ID, bela, holds.ReasonReleased); err != nil {
+		n.Fatal(err)
+	}
+	n.claim(a, nodeWish("ada", caro))
 }
 
 // fed: every node follows the feed, so a watcher would hear of a change once for each.

@@ -54,11 +54,10 @@ type Database interface {
 	holds.Decisions
 }
 
-// Options of New. Primary, Database and Local are required, belong to the backend from then on, and are closed with it.
+// Options of New. Primary and Database are required, belong to the backend from then on, and are closed with it.
 type Options struct {
 	Primary  holds.Sealer
 	Database Database
-	Local    holds.Busy // in this process; each node knows the busy time from the changes of the record
 
 	// Booked answers for pinned holds whose end was missed during a change of home, as in package memory.
 	Booked func(holds.Hold) bool
@@ -93,14 +92,12 @@ const (
 	restMost   = 48                      // times as long, after several
 	calmAfter  = 5 * time.Minute         // without a departure the rest is short again
 	fillTime   = 10 * time.Second        // to copy all state
-	behindMost = 4096                    // writes to the primary that no caller waits for
 )
 
 // Backend is live state with two homes. The zero value is not usable; see New.
 type Backend struct {
 	primary   holds.Sealer
 	database  Database
-	local     holds.Busy
 	booked    func(holds.Hold) bool
 	probe     time.Duration
 	leaseTime time.Duration
@@ -109,7 +106,6 @@ type Backend struct {
 	log       *broadcast.Log
 	ledger    ledger
 	name      string // of this node
-	behind    chan func(ctx context.Context) error
 
 	mu       sync.Mutex
 	decision holds.Decision
@@ -173,8 +169,8 @@ func New(ctx context.Context, o Options) *Backend {
 		o.Rest = restLeast
 	}
 	b := &Backend{
-		primary: o.Primary, database: o.Database, local: o.Local, booked: o.Booked, probe: o.Probe, logger: o.Logger,
-		log: broadcast.New(o.WatchQueue), name: node.NewID(time.Now()), behind: make(chan func(context.Context) error, behindMost),
+		primary: o.Primary, database: o.Database, booked: o.Booked, probe: o.Probe, logger: o.Logger,
+		log: broadcast.New(o.WatchQueue), name: node.NewID(time.Now()),
 		changed: make(chan struct{}), renew: make(chan struct{}, 1), leaseTime: o.Lease, leastRest: o.Rest, rest: o.Rest,
 	}
 	b.ledger.open(b)
@@ -187,7 +183,6 @@ func New(ctx context.Context, o Options) *Backend {
 	}
 	b.running.Go(b.keepLease)
 	b.running.Go(b.keepProbing)
-	b.running.Go(b.writeBehind)
 	b.awaitHome(ctx)
 	return b
 }
@@ -265,9 +260,6 @@ func (b *Backend) Close() error {
 	defer cancel()
 	b.leave(ctx)
 	err := errors.Join(b.primary.Close(), b.database.Close())
-	if c, ok := b.local.(interface{ Close() error }); ok {
-		err = errors.Join(err, c.Close())
-	}
 	b.running.Wait()
 	return err
 }

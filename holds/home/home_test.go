@@ -5,12 +5,12 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
 	"holdfast/holds"
 	"holdfast/holds/holdstest"
-	"holdfast/holds/memory"
 	"holdfast/holds/postgres"
 	"holdfast/holds/redis"
 	"holdfast/holds/redis/redistest"
@@ -51,15 +51,15 @@ func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *B
 	if err != nil {
 		t.Fatal(err)
 	}
-	database, err := postgres.Open(t.Context(), postgres.Options{URL: url, Booked: r.Booked, WatchQueue: 4096, Timeout: patience})
+	opened, err := postgres.Open(t.Context(), postgres.Options{URL: url, Booked: r.Booked, WatchQueue: 4096, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
+	database := &withAppointments{Backend: opened, url: url}
 	o.Primary, o.Database, o.Booked, o.WatchQueue = primary, database, r.Booked, 1024
 	if o.Rest == 0 {
 		o.Rest = 100 * time.Millisecond // which doubles: a busy machine may leave Redis more often than the test asks for
 	}
-	o.Local = memory.New(memory.Options{Booked: r.Booked, WatchQueue: 4096})
 	return New(t.Context(), o)
 }
 
@@ -137,4 +137,29 @@ func TestMain(m *testing.M) {
 		cluster.Stop()
 	}
 	os.Exit(code)
+}
+
+// withAppointments is a database to which the changes of appointments are committed.
+type withAppointments struct {
+	*postgres.Backend
+	url string
+}
+
+// rows has the appointments of each database, by URL.
+var rows sync.Map
+
+// FollowBusy commits the change. In the product the store has committed it before.
+func (b *withAppointments) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
+	open, _ := rows.LoadOrStore(b.url, sync.OnceValues(func() (*postgrestest.Appointments, error) { return cluster.Appointments(b.url) }))
+	of, err := open.(func() (*postgrestest.Appointments, error))()
+	if err != nil {
+		return err
+	}
+	row := func(x holds.Booked) postgrestest.Appointment {
+		return postgrestest.Appointment{ID: x.AppointmentID, Specialist: x.SpecialistID, Start: x.SlotStart, End: x.SlotEnd}
+	}
+	if err := of.Change(change, row(freed), row(taken)); err != nil {
+		return err
+	}
+	return b.Backend.FollowBusy(ctx, change, freed, taken)
 }

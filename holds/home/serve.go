@@ -247,42 +247,12 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistID
 	return list, err
 }
 
-// MarkBusy implements holds.Busy. It does not wait for the primary.
-func (b *Backend) MarkBusy(ctx context.Context, specialistID string, from, to time.Time) error {
-	return b.mark(ctx, func(ctx context.Context, at holds.Busy) error { return at.MarkBusy(ctx, specialistID, from, to) })
+// FollowBusy implements holds.Busy. Both homes receive every change, whichever is home. Neither waits for a network.
+func (b *Backend) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
+	return errors.Join(b.database.FollowBusy(ctx, change, freed, taken), b.primary.FollowBusy(ctx, change, freed, taken))
 }
 
 // ClearBusy implements holds.Busy.
 func (b *Backend) ClearBusy(ctx context.Context, specialistID string, from, to time.Time) error {
-	return b.mark(ctx, func(ctx context.Context, at holds.Busy) error { return at.ClearBusy(ctx, specialistID, from, to) })
-}
-
-func (b *Backend) mark(ctx context.Context, mark func(ctx context.Context, at holds.Busy) error) error {
-	err := mark(ctx, b.local)
-	if err == nil && b.Mode() == b.primary.Mode() {
-		select {
-		case b.behind <- func(ctx context.Context) error { return mark(ctx, b.primary) }:
-		default: // it is there for people who look; no node reads it
-		}
-	}
-	return err
-}
-
-// IsBusy implements holds.Busy.
-func (b *Backend) IsBusy(ctx context.Context, specialistID string, from, to time.Time) (bool, error) {
-	return b.local.IsBusy(ctx, specialistID, from, to)
-}
-
-// writeBehind writes busy time to the primary until Close.
-func (b *Backend) writeBehind() {
-	for {
-		select {
-		case <-b.done.Done():
-			return
-		case write := <-b.behind:
-			if err := write(b.done); err != nil {
-				b.logger.Debug("busy time not written to the primary", "error", err)
-			}
-		}
-	}
+	return errors.Join(b.database.ClearBusy(ctx, specialistID, from, to), b.primary.ClearBusy(ctx, specialistID, from, to))
 }

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"holdfast/holds"
-	"holdfast/holds/memory"
 	"holdfast/holds/node/nodetest"
 	"holdfast/holds/postgres"
 	"holdfast/holds/redis"
@@ -65,7 +64,7 @@ func serveChild() {
 	if err != nil {
 		panic(err)
 	}
-	b := New(ctx, Options{Primary: primary, Database: database, Local: memory.New(memory.Options{}), Rest: 2 * time.Millisecond, Logger: logger})
+	b := New(ctx, Options{Primary: primary, Database: database, Rest: 2 * time.Millisecond, Logger: logger})
 	out := json.NewEncoder(os.Stdout)
 	var mu sync.Mutex
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {

@@ -310,18 +310,24 @@ func BenchmarkSelected(b *testing.B) {
 	}
 }
 
-// BenchmarkBusy is the pre-check of a half hour.
-func BenchmarkBusy(b *testing.B) {
+// BenchmarkTaken is a claim of a booked half hour.
+func BenchmarkTaken(b *testing.B) {
 	t := New(Options{})
 	defer t.Close()
 	at := time.Now().UTC().Truncate(time.Hour)
-	if err := t.MarkBusy(ctx, "ada", at, at.Add(30*time.Minute)); err != nil {
+	booked := holds.Booked{SpecialistID: "ada", SlotStart: at, SlotEnd: at.Add(30 * time.Minute)}
+	if err := t.FollowBusy(ctx, 1, holds.Booked{}, booked); err != nil {
 		b.Fatal(err)
+	}
+	from, to := at.Add(25*time.Minute), at.Add(55*time.Minute)
+	c := holds.Claim{
+		Span:  holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to},
+		Seats: []int{0}, TTL: time.Minute, MaxLife: time.Minute,
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if hit, err := t.IsBusy(ctx, "ada", at.Add(25*time.Minute), at.Add(55*time.Minute)); !hit || err != nil {
-			b.Fatal(hit, err)
+		if _, err := t.Claim(ctx, c); err != holds.ErrTaken {
+			b.Fatal(err)
 		}
 	}
 }

@@ -7,28 +7,114 @@ import (
 	"holdfast/holds"
 )
 
-// MarkBusy implements holds.Busy.
-func (b *Backend) MarkBusy(_ context.Context, specialistID string, from, to time.Time) error {
-	if b.closed.Load() {
-		return holds.ErrClosed
+// pastDays is how many past days of a specialist stay, until a new day of that specialist drops them.
+const pastDays = 2
+
+// busyTime has one bitmap for each UTC day on which a specialist has a booked tick, by the number of the day since 1970.
+// The shard's lock guards it. The zero value is empty and usable.
+type busyTime map[int64]*busyDay
+
+// busyDay has one bit per tick.
+type busyDay [(holds.BusyTicksOfDay + 63) / 64]uint64
+
+func maskOf(t holds.Ticks) (mask busyDay) {
+	for i := t.First; i < t.End; i++ {
+		mask[i/64] |= 1 << (i % 64)
 	}
-	b.busy.Mark(b.clock.now().wall, specialistID, from, to)
-	return nil
+	return mask
+}
+
+// FollowBusy implements holds.Busy. Changes come in the order of their numbers, so the table does not compare them.
+func (b *Backend) FollowBusy(_ context.Context, _ int64, freed, taken holds.Booked) error {
+	if err := b.setBusy(freed.SpecialistID, freed.Ticks(), false); err != nil {
+		return err
+	}
+	return b.setBusy(taken.SpecialistID, taken.Ticks(), true)
 }
 
 // ClearBusy implements holds.Busy.
 func (b *Backend) ClearBusy(_ context.Context, specialistID string, from, to time.Time) error {
+	return b.setBusy(specialistID, holds.TicksTouching(from, to), false)
+}
+
+func (b *Backend) setBusy(specialistID string, ticks holds.Ticks, busy bool) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
 	}
-	b.busy.Clear(specialistID, from, to)
+	if ticks.First >= ticks.End {
+		return nil
+	}
+	today := b.clock.now().wall.Unix() / int64(24*time.Hour/time.Second)
+	s := b.shardOf(specialistID)
+	s.Lock()
+	defer s.Unlock()
+	if of := s.of(specialistID); busy {
+		of.busy.set(ticks, today)
+	} else {
+		of.busy.clear(ticks)
+	}
 	return nil
 }
 
-// IsBusy implements holds.Busy.
-func (b *Backend) IsBusy(_ context.Context, specialistID string, from, to time.Time) (bool, error) {
-	if b.closed.Load() {
-		return false, holds.ErrClosed
+func (u *busyTime) set(ticks holds.Ticks, today int64) {
+	if *u == nil {
+		*u = make(busyTime)
 	}
-	return b.busy.Is(specialistID, from, to), nil
+	ticks.Days(func(n int64, within holds.Ticks) {
+		day := (*u)[n]
+		if day == nil {
+			for old := range *u {
+				if old < today-pastDays {
+					delete(*u, old)
+				}
+			}
+			day = new(busyDay)
+			(*u)[n] = day
+		}
+		for i, bits := range maskOf(within) {
+			day[i] |= bits
+		}
+	})
+}
+
+func (u busyTime) clear(ticks holds.Ticks) {
+	ticks.Days(func(n int64, within holds.Ticks) {
+		day := u[n]
+		if day == nil {
+			return
+		}
+		for i, bits := range maskOf(within) {
+			day[i] &^= bits
+		}
+		if *day == (busyDay{}) {
+			delete(u, n)
+		}
+	})
+}
+
+// refuses reports whether a claim wants a booked tick that none of the appointments that it moves has.
+func (u busyTime) refuses(c *holds.Claim) (taken bool) {
+	if len(u) == 0 {
+		return false
+	}
+	c.Ticks().Days(func(n int64, within holds.Ticks) {
+		day := u[n]
+		if day == nil {
+			return
+		}
+		for i := within.First; i < within.End && !taken; i++ {
+			taken = day[i/64]&(1<<(i%64)) != 0 && !moves(c, n*holds.BusyTicksOfDay+i)
+		}
+	})
+	return taken
+}
+
+// moves reports whether a tick belongs to an appointment that the claim moves.
+func moves(c *holds.Claim, tick int64) bool {
+	for _, own := range c.Moves() {
+		if own.First <= tick && tick < own.End {
+			return true
+		}
+	}
+	return false
 }

@@ -34,6 +34,9 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	if until, ok := takeSeat(near, &c); !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}
 	}
+	if of.busy.refuses(&c) {
+		return holds.Hold{}, holds.ErrTaken
+	}
 	resources, until, ok := b.resources.choose(&c, now.mono, nobody)
 	if !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}

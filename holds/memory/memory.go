@@ -10,8 +10,8 @@
 // changes under both locks; either is enough to read it. What ends a hold without its client's lock (a lapse, a
 // displacement) marks it as gone and leaves it to the sweeper to take it out of its client's chain.
 //
-// The order is client, shard, log; selections, presence and busy time have a lock each and take only the log's within
-// it. Nothing sleeps, waits or does I/O while it holds one.
+// The order is client, shard, log; selections and presence have a lock each and take only the log's within it. Busy
+// time is under the shard's lock. Nothing sleeps, waits or does I/O while it holds one.
 //
 // # Time
 //
@@ -27,7 +27,6 @@ import (
 
 	"holdfast/holds"
 	"holdfast/holds/broadcast"
-	"holdfast/holds/busy"
 )
 
 // Options of New. The zero value is a table in which every lapsed hold was not booked.
@@ -67,7 +66,6 @@ type Backend struct {
 	doubts     doubts
 	selections selections
 	presence   presence
-	busy       busy.Time
 
 	closed  atomic.Bool
 	done    chan struct{}

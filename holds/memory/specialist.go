@@ -13,6 +13,7 @@ import (
 // reach from is remembered rather than known: reach only grows.
 type specialist struct {
 	holds []*record
+	busy  busyTime
 	reach int64 // no hold seen here went further than this many seconds from its slot's start, either way
 }
 

@@ -7,29 +7,18 @@ import (
 	"holdfast/holds"
 )
 
-// MarkBusy implements holds.Busy. Busy time is this process's: every node follows every appointment, and does so in the writer's
-// turn, which must not wait for the network.
-func (b *Backend) MarkBusy(_ context.Context, specialistID string, from, to time.Time) error {
+// FollowBusy implements holds.Busy. It does nothing: holds_claim reads the appointments themselves, which are in the same
+// database.
+func (b *Backend) FollowBusy(context.Context, int64, holds.Booked, holds.Booked) error {
+	return b.alive()
+}
+
+// ClearBusy implements holds.Busy. It does nothing, as FollowBusy.
+func (b *Backend) ClearBusy(context.Context, string, time.Time, time.Time) error { return b.alive() }
+
+func (b *Backend) alive() error {
 	if b.closed.Load() {
 		return holds.ErrClosed
 	}
-	b.busy.Mark(time.Now(), specialistID, from, to)
 	return nil
-}
-
-// ClearBusy implements holds.Busy.
-func (b *Backend) ClearBusy(_ context.Context, specialistID string, from, to time.Time) error {
-	if b.closed.Load() {
-		return holds.ErrClosed
-	}
-	b.busy.Clear(specialistID, from, to)
-	return nil
-}
-
-// IsBusy implements holds.Busy.
-func (b *Backend) IsBusy(_ context.Context, specialistID string, from, to time.Time) (bool, error) {
-	if b.closed.Load() {
-		return false, holds.ErrClosed
-	}
-	return b.busy.Is(specialistID, from, to), nil
 }

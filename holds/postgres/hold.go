@@ -28,10 +28,15 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	if err != nil {
 		return holds.Hold{}, err
 	}
+	moving := make([]string, len(c.Moving))
+	for i := range c.Moving {
+		moving[i] = c.Moving[i].AppointmentID
+	}
 	id := node.NewID(time.Now())
 	args := append([]any{id, c.Owner.String()}, spanArgs(&c.Span)...)
-	args = append(args, node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, c.Seats, string(needs))
-	h, err := b.take(ctx, `SELECT word, until, COALESCE(hold::text, '') FROM holds_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`, args)
+	args = append(args, node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, c.Seats, string(needs), moving)
+	h, err := b.take(ctx, `SELECT word, until, COALESCE(hold::text, '')
+		FROM holds_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`, args)
 	if err == nil || !errors.Is(err, holds.ErrUnavailable) {
 		return h, err
 	}
@@ -66,6 +71,8 @@ func answered(word, hold string) (holds.Hold, error) {
 	case "ok":
 		h, _, err := node.ReadHold(hold)
 		return h, err
+	case "taken":
+		return holds.Hold{}, holds.ErrTaken
 	case "quota":
 		return holds.Hold{}, holds.ErrQuota
 	case "restarts":

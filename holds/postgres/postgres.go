@@ -22,7 +22,7 @@
 // They are UNLOGGED, but for holds_home and holds_schema: a change costs no write to the disk, and a crash of the server, or the promotion of a standby, empties them.
 // Only owners are in them, which are hashes: no client id and nothing personal.
 //
-// Busy time is not in them. It is fed by the changes of the store, which every node follows, so each has it in its own memory.
+// Booked time is not in them: a claim reads the appointments of the same database.
 //
 // # Events
 //
@@ -55,7 +55,6 @@ import (
 
 	"holdfast/holds"
 	"holdfast/holds/broadcast"
-	"holdfast/holds/busy"
 	"holdfast/holds/node"
 	"holdfast/store/pool"
 )
@@ -97,7 +96,6 @@ type Backend struct {
 	log     *broadcast.Log
 	ear     *node.Ear
 	sweeper *node.Sweeper
-	busy    busy.Time
 
 	epoch   atomic.Uint64 // of the changes of this node; 0 where the home of live state is not decided (home.go)
 	decided chan struct{}

@@ -114,7 +114,35 @@ func TestBackend(t *testing.T) {
 	holdstest.Run(t, holdstest.Harness{
 		Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
 		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
-			return open(t, migrated(t), Options{Booked: booked, WatchQueue: 1024})
+			url := migrated(t)
+			return &withAppointments{open(t, url, Options{Booked: booked, WatchQueue: 1024}), appointments(t, url)}
 		},
 	})
+}
+
+// withAppointments is a backend whose changes are committed to the appointments of its database.
+type withAppointments struct {
+	*Backend
+	appointments *postgrestest.Appointments
+}
+
+// FollowBusy commits the change. In the product the store has committed it before.
+func (b *withAppointments) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
+	row := func(x holds.Booked) postgrestest.Appointment {
+		return postgrestest.Appointment{ID: x.AppointmentID, Specialist: x.SpecialistID, Start: x.SlotStart, End: x.SlotEnd}
+	}
+	if err := b.appointments.Change(change, row(freed), row(taken)); err != nil {
+		return err
+	}
+	return b.Backend.FollowBusy(ctx, change, freed, taken)
+}
+
+// appointments creates the tables of appointments in a database.
+func appointments(t testing.TB, url string) *postgrestest.Appointments {
+	t.Helper()
+	a, err := cluster.Appointments(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
 }

@@ -2,100 +2,189 @@ package redis
 
 import (
 	"context"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/holds"
 )
 
 const (
-	tickSeconds = int64(holds.BusyTick / time.Second)
 	daySeconds  = 24 * 60 * 60
-	dayTicks    = daySeconds / tickSeconds
-	keepDays    = 3 // from a day's midnight: itself and two more
+	keepDays    = 3   // from a day's midnight: itself and two more
+	marksAtOnce = 200 // bitmaps in one call
 )
 
-// MarkBusy implements holds.Busy.
-func (b *Backend) MarkBusy(ctx context.Context, specialistID string, from, to time.Time) error {
-	return b.mark(ctx, specialistID, from, to, 1)
+// Numbers of changes that mark.lua treats in a special way.
+const (
+	clearNumber  = 0  // clear ticks, whatever was applied before
+	forgetNumber = -1 // delete the bitmap
+)
+
+// mark is one change of one bitmap.
+type mark struct {
+	key        string
+	number     int64 // of the change, or one of the constants above
+	clear, set holds.Ticks
+	expirySecs int64
+}
+
+// marks are the changes of the bitmaps that Redis does not have yet, in the order of the feed.
+type marks struct {
+	mu      sync.Mutex
+	waiting []mark
+
+	unwritten atomic.Int64  // waiting, and in the call that is under way
+	turn      chan struct{} // holds one: a call is under way
+	some      chan struct{} // holds one: writeMarks looks again
+}
+
+func (m *marks) open() { m.turn, m.some = make(chan struct{}, 1), make(chan struct{}, 1) }
+
+// FollowBusy implements holds.Busy. Redis only has what the nodes follow: an appointment that a node read when it started
+// is in the memory of that node, and a bit for it could outlive a cancellation that another node has applied already.
+func (b *Backend) FollowBusy(_ context.Context, change int64, freed, taken holds.Booked) error {
+	if change <= 0 {
+		return b.alive()
+	}
+	return b.enqueue(append(
+		marksOf(change, freed.SpecialistID, freed.Ticks(), holds.Ticks{}),
+		marksOf(change, taken.SpecialistID, holds.Ticks{}, taken.Ticks())...))
 }
 
 // ClearBusy implements holds.Busy.
-func (b *Backend) ClearBusy(ctx context.Context, specialistID string, from, to time.Time) error {
-	return b.mark(ctx, specialistID, from, to, 0)
+func (b *Backend) ClearBusy(_ context.Context, specialistID string, from, to time.Time) error {
+	return b.enqueue(marksOf(clearNumber, specialistID, holds.TicksTouching(from, to), holds.Ticks{}))
 }
 
-func (b *Backend) mark(ctx context.Context, specialistID string, from, to time.Time, bit int) error {
-	// The ticks wholly inside.
-	first, end := -floor(-nextSecond(from), tickSeconds), floor(to.Unix(), tickSeconds)
-	for _, d := range daysOf(first, end) {
-		_, err := b.run(ctx, markScript, []string{d.key(specialistID)}, bit, d.first, d.end, (d.day+keepDays)*daySeconds)
-		if err != nil {
-			return err
-		}
+// marksOf returns one mark for each day of the ticks. One of the two runs is empty.
+func marksOf(number int64, specialistID string, clear, set holds.Ticks) (list []mark) {
+	add := func(day int64, clear, set holds.Ticks) {
+		list = append(list, mark{busyKey(specialistID, day), number, clear, set, (day + keepDays) * daySeconds})
+	}
+	clear.Days(func(day int64, within holds.Ticks) { add(day, within, holds.Ticks{}) })
+	set.Days(func(day int64, within holds.Ticks) { add(day, holds.Ticks{}, within) })
+	return list
+}
+
+func busyKey(specialistID string, day int64) string {
+	return "availability:" + specialistID + ":" + time.Unix(day*daySeconds, 0).UTC().Format(time.DateOnly)
+}
+
+func (b *Backend) alive() error {
+	if b.closed.Load() {
+		return holds.ErrClosed
 	}
 	return nil
 }
 
-// IsBusy implements holds.Busy.
-func (b *Backend) IsBusy(ctx context.Context, specialistID string, from, to time.Time) (bool, error) {
-	if b.closed.Load() {
-		return false, holds.ErrClosed
+func (b *Backend) enqueue(list []mark) error {
+	if err := b.alive(); err != nil || len(list) == 0 {
+		return err
 	}
-	if !from.Before(to) {
-		return false, nil
+	b.marks.mu.Lock()
+	b.marks.unwritten.Add(int64(len(list)))
+	b.marks.waiting = append(b.marks.waiting, list...)
+	b.marks.mu.Unlock()
+	select {
+	case b.marks.some <- struct{}{}:
+	default:
 	}
-	// The ticks that overlap.
-	days := daysOf(floor(from.Unix(), tickSeconds), -floor(-nextSecond(to), tickSeconds))
-	keys := make([]string, len(days))
-	for i, d := range days {
-		keys[i] = d.key(specialistID)
-	}
-	ctx, cancel := context.WithTimeout(ctx, b.timeout)
-	defer cancel()
-	maps, err := b.client.MGet(ctx, keys...).Result()
-	if err != nil {
-		return false, b.translate(err)
-	}
-	for i, d := range days {
-		for tick := d.first; tick < d.end; tick++ {
-			bits := text(maps, i)
-			if at := int(tick / 8); at < len(bits) && bits[at]&(0x80>>(tick%8)) != 0 {
-				return true, nil
+	return nil
+}
+
+// writeMarks writes marks that no call waits for, until Close.
+func (b *Backend) writeMarks() {
+	for {
+		select {
+		case <-b.done.Done():
+			return
+		case <-b.marks.some:
+			if err := b.settleMarks(b.done); err != nil && b.alive() == nil {
+				b.logger.Debug("booked time not written to Redis; its bitmaps are deleted later", "error", err)
 			}
 		}
 	}
-	return false, nil
 }
 
-// ticks is a run of ticks of one UTC day, [first, end).
-type ticks struct{ day, first, end int64 }
-
-func (t ticks) key(specialistID string) string {
-	return "availability:" + specialistID + ":" + time.Unix(t.day*daySeconds, 0).UTC().Format(time.DateOnly)
-}
-
-// daysOf deals a run of ticks since 1970 out over the days it touches.
-func daysOf(first, end int64) (days []ticks) {
-	for first < end {
-		day := floor(first, dayTicks)
-		to := min(end, (day+1)*dayTicks)
-		days = append(days, ticks{day, first - day*dayTicks, to - day*dayTicks})
-		first = to
+// settleMarks returns when Redis has every mark that was enqueued before the call. If Redis cannot be used, the bitmaps
+// in question are deleted by a later call: a bit that is missing is harmless, and a bit that is wrong is not.
+func (b *Backend) settleMarks(ctx context.Context) error {
+	if b.marks.unwritten.Load() == 0 {
+		return nil
 	}
-	return days
+	select {
+	case b.marks.turn <- struct{}{}:
+		defer func() { <-b.marks.turn }()
+	case <-ctx.Done():
+		return b.translate(ctx.Err())
+	}
+	b.marks.mu.Lock()
+	list := b.marks.waiting
+	b.marks.waiting = nil
+	b.marks.mu.Unlock()
+	for len(list) > 0 {
+		some := list[:min(len(list), marksAtOnce)]
+		if err := b.writeSome(context.WithoutCancel(ctx), some); err != nil {
+			b.forgetLater(list)
+			return err
+		}
+		b.marks.unwritten.Add(-int64(len(some)))
+		list = list[len(some):]
+	}
+	return nil
 }
 
-// nextSecond is t in seconds, rounded up.
-func nextSecond(t time.Time) int64 {
-	if t.Nanosecond() > 0 {
-		return t.Unix() + 1
+func (b *Backend) writeSome(ctx context.Context, some []mark) error {
+	keys, args := make([]string, len(some)), make([]any, 0, 6*len(some))
+	for i, m := range some {
+		keys[i] = m.key
+		args = append(args, m.number, m.clear.First, m.clear.End, m.set.First, m.set.End, m.expirySecs)
 	}
-	return t.Unix()
+	_, err := b.run(ctx, markScript, keys, args...)
+	return err
 }
 
-func floor(n, by int64) int64 {
-	if n < 0 {
-		return -((-n + by - 1) / by)
+// forgetLater has the bitmaps of marks that may not have been written deleted before the next mark, each once.
+func (b *Backend) forgetLater(list []mark) {
+	known := make(map[string]bool, len(list))
+	var forget []mark
+	for _, m := range list {
+		if !known[m.key] {
+			known[m.key] = true
+			forget = append(forget, mark{key: m.key, number: forgetNumber})
+		}
 	}
-	return n / by
+	b.marks.mu.Lock()
+	defer b.marks.mu.Unlock()
+	b.marks.waiting = append(forget, b.marks.waiting...)
+	b.marks.unwritten.Add(int64(len(forget) - len(list)))
+}
+
+// checkedTicks returns the bitmaps of a claim, and the ticks that it checks in each, as claim.lua reads them.
+func checkedTicks(c *holds.Claim) (keys []string, ticks string) {
+	own := c.Moves()
+	var lists []string
+	c.Ticks().Days(func(day int64, within holds.Ticks) {
+		keys = append(keys, busyKey(c.SpecialistID, day))
+		var list []byte
+		for tick := within.First; tick < within.End; tick++ {
+			if !among(own, day*holds.BusyTicksOfDay+tick) {
+				list = append(strconv.AppendInt(list, tick, 10), ' ')
+			}
+		}
+		lists = append(lists, string(list))
+	})
+	return keys, strings.Join(lists, ",")
+}
+
+func among(runs []holds.Ticks, tick int64) bool {
+	for _, t := range runs {
+		if t.First <= tick && tick < t.End {
+			return true
+		}
+	}
+	return false
 }

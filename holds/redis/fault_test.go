@@ -154,14 +154,8 @@ func calls(b *Backend) map[string]func(ctx context.Context) error {
 		"Everyone":   func(ctx context.Context) error { _, err := b.Everyone(ctx); return err },
 		"Count":      func(ctx context.Context) error { _, err := b.Count(ctx, 0); return err },
 		"Seed":       func(ctx context.Context) error { return b.Seed(ctx, nil) },
-		"MarkBusy":   func(ctx context.Context) error { return b.MarkBusy(ctx, "ada", noon, noon.Add(time.Hour)) },
-		"ClearBusy":  func(ctx context.Context) error { return b.ClearBusy(ctx, "ada", noon, noon.Add(time.Hour)) },
-		"IsBusy": func(ctx context.Context) error {
-			_, err := b.IsBusy(ctx, "ada", noon, noon.Add(time.Hour))
-			return err
-		},
-		"Ping":  b.Ping,
-		"Stats": func(ctx context.Context) error { _, err := b.Stats(ctx); return err },
+		"Ping":       b.Ping,
+		"Stats":      func(ctx context.Context) error { _, err := b.Stats(ctx); return err },
 	}
 }
 

@@ -46,15 +46,20 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 		}
 		needs = string(groups)
 	}
+	if err := b.settleMarks(ctx); err != nil {
+		return holds.Hold{}, err
+	}
 	id, owner := node.NewID(time.Now()), c.Owner.String()
+	bitmaps, ticks := checkedTicks(&c)
 	keys := []string{
 		"specialist:" + c.SpecialistID + ":holds", "client:" + owner + ":holds",
 		holdKey(&c.Span),
 	}
-	args := make([]any, 14, 14+len(c.Seats))
+	keys = append(keys, bitmaps...)
+	args := make([]any, 15, 16+len(c.Seats))
 	copy(args, []any{
 		id, owner, c.AppointmentTypeID, c.SpecialistID, c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(), c.BusyStart.UnixMilli(),
-		c.BusyEnd.UnixMilli(), node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, needs,
+		c.BusyEnd.UnixMilli(), node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, needs, ticks,
 	})
 	for _, seat := range c.Seats {
 		args = append(args, seat)
@@ -117,6 +122,8 @@ func (b *Backend) answered(reply []any) (holds.Hold, error) {
 	case "ok", "own":
 		h, _, err := node.ReadHold(text(reply, 1))
 		return h, err
+	case "taken":
+		return holds.Hold{}, holds.ErrTaken
 	case "quota":
 		return holds.Hold{}, holds.ErrQuota
 	case "restarts":
@@ -178,8 +185,11 @@ func (b *Backend) prolong(ctx context.Context, s lua, id string, owner holds.Own
 // newCall names a call, so that its work can be told from another's.
 func newCall() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// Confirm implements holds.Table.
+// Confirm implements holds.Table. The bit of the appointment is set before the hold ends, so every claim finds one of the two.
 func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
+	if err := b.settleMarks(ctx); err != nil {
+		return false, err
+	}
 	return b.finish(ctx, id, owner, holds.EventConfirm, "")
 }
 

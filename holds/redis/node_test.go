@@ -77,7 +77,7 @@ func next(t *testing.T, w holds.Watch, n int) (got []holds.Event) {
 func TestNodes(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {
-			holdstest.RunNodes(t, holdstest.Nodes{BusyShared: true, Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
+			holdstest.RunNodes(t, holdstest.Nodes{Server: func(t testing.TB) func(func(holds.Hold) bool) holds.Backend {
 				s := redistest.Start(t, program)
 				return func(booked func(holds.Hold) bool) holds.Backend { return open(t, s, Options{Booked: booked}) }
 			}})

@@ -17,7 +17,7 @@
 //	selection:{date}:{specialist}:{time}    sorted set of the owners who look at a slot (UTC), PXAT
 //	client:{owner}:selection                the selection as JSON, PXAT
 //	specialist:{id}:selections, selections:deadlines   sorted sets of selections by deadline
-//	availability:{specialist}:{date}        bitmap of the busy ticks of a UTC day, kept two days past it
+//	availability:{specialist}:{date}        bitmap of the booked ticks of a UTC day, kept two days past it; then the last change
 //	specialists:online, specialists:deactivated        sets of ids
 //	specialists:load                        hash of sessions in progress
 //	specialist:capacity:{id}, specialist:heartbeat:{id}
@@ -108,6 +108,7 @@ type Backend struct {
 	log     *broadcast.Log
 	ear     *node.Ear
 	sweeper *node.Sweeper
+	marks   marks
 
 	epoch   atomic.Uint64 // of the changes of this node; 0 where the home of live state is not decided (home.go)
 	leaving sync.Once
@@ -144,7 +145,9 @@ func Open(o Options) (*Backend, error) {
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
 	b.sweeper = node.NewSweeper(b.sweep, b.resolve)
+	b.marks.open()
 	b.running.Go(b.hear)
+	b.running.Go(b.writeMarks)
 	b.running.Go(func() { b.sweeper.Sweep(b.done) })
 	b.running.Go(func() { b.sweeper.Resolve(b.done) })
 	return b, nil

@@ -1,3 +1,23 @@
+-- holds_booked reports whether a confirmed appointment conflicts with a span and a seat, under the predicate of the guarantee. It does
+-- not count the appointments in moving. Until the store has made its tables, nothing is booked. It is VOLATILE, so that it sees every
+-- appointment that was committed before it began: a booking ends its hold after its commit, so a claim finds one of the two.
+CREATE OR REPLACE FUNCTION holds_booked(kind text, whom text, s bigint, e bigint, bs bigint, be bigint, chosen integer, moving text[])
+RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    reach_before bigint;
+    reach_after  bigint;
+BEGIN
+    IF to_regclass('appointments') IS NULL OR to_regclass('specialists') IS NULL THEN
+        RETURN false;
+    END IF;
+    SELECT reach_before_ms, reach_after_ms INTO reach_before, reach_after FROM specialists WHERE id = whom;
+    RETURN EXISTS (SELECT 1 FROM appointments AS a
+        WHERE a.specialist_id = whom AND a.status = 'confirmed' AND NOT a.overbook AND a.id <> ALL (moving)
+        AND a.slot_start > bs - reach_after AND a.slot_start < be + reach_before
+        AND ((a.busy_start < e AND s < a.busy_end) OR (a.slot_start < be AND bs < a.slot_end))
+        AND NOT (a.appointment_type_id = kind AND a.slot_start = s AND a.slot_end = e AND a.seat <> chosen));
+END $$;
+
 -- holds_claim takes a span for one client, or says who is in the way: see holds.Table.Claim.
 --
 -- made      id of the hold, if there will be a new one; also names this call
@@ -10,10 +30,11 @@
 -- doubt     whether somebody can say if a pinned hold that lapsed was booked
 -- seats     to try, in order
 -- needs     groups of resources of which one each is taken, to try in order: a JSON list of lists
+-- moving    ids of the appointments that the claim moves; their own time is not taken for it
 --
--- word is 'ok' with the hold, 'held' with the latest deadline in the way, or 'quota'.
+-- word is 'ok' with the hold, 'held' with the latest deadline in the way, 'taken' or 'quota'.
 CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
-    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], needs json, OUT word text, OUT until bigint, OUT hold json)
+    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], needs json, moving text[], OUT word text, OUT until bigint, OUT hold json)
 LANGUAGE plpgsql AS $$
 DECLARE
     at     bigint;
@@ -25,6 +46,7 @@ DECLARE
     pick   text;
     grp    json;
     gone   text[] := '{}';
+    free   integer[] := seats;
 BEGIN
     until := 0;
     PERFORM holds_lock(1, own);
@@ -73,6 +95,22 @@ BEGIN
             AND (o.seat = ANY (seats) OR NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e));
         IF until IS NOT NULL THEN -- or it ended between the two questions
             word := 'held';
+            RETURN;
+        END IF;
+    END LOOP;
+    -- After the holds, not before: a booking that ends its hold in between has committed.
+    WHILE holds_booked(kind, whom, s, e, bs, be, chosen, moving) LOOP
+        free := array_remove(free, chosen);
+        chosen := NULL;
+        SELECT u.seat INTO chosen FROM unnest(free) WITH ORDINALITY AS u(seat, place)
+            WHERE NOT EXISTS (SELECT 1 FROM holds_live o
+                WHERE o.specialist_id = whom AND o.deadline > at AND (o.pinned_until > 0 OR NOT displace)
+                AND ((o.busy_start < e AND s < o.busy_end) OR (o.slot_start < be AND bs < o.slot_end))
+                AND NOT (o.appointment_type_id = kind AND o.slot_start = s AND o.slot_end = e AND o.seat <> u.seat))
+            ORDER BY u.place LIMIT 1;
+        IF chosen IS NULL THEN
+            word := 'taken';
+            until := 0;
             RETURN;
         END IF;
     END LOOP;
@@ -133,7 +171,15 @@ BEGIN
     word := 'ok'; hold := holds_json(h);
 END $$;
 
--- For programs that know of no resources.
+-- For programs of version 8, whose claims name no appointments to move and have no word for booked time.
+CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
+    longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], needs json, OUT word text, OUT until bigint, OUT hold json)
+LANGUAGE sql AS $$
+    SELECT CASE c.word WHEN 'taken' THEN 'held' ELSE c.word END, c.until, c.hold
+    FROM holds_claim(made, own, kind, whom, s, e, bs, be, ttl, longest, quota, displace, doubt, seats, needs, '{}'::text[]) AS c
+$$;
+
+-- For programs before version 8, which have no resources.
 CREATE OR REPLACE FUNCTION holds_claim(made text, own text, kind text, whom text, s bigint, e bigint, bs bigint, be bigint, ttl bigint,
     longest bigint, quota integer, displace boolean, doubt boolean, seats integer[], OUT word text, OUT until bigint, OUT hold json)
 LANGUAGE sql AS $$

@@ -3,6 +3,7 @@
 -- KEYS[1]   specialist:{id}:holds
 -- KEYS[2]   client:{owner}:holds
 -- KEYS[3]   hold:{type}:{slotStart}:{specialist}, the key for seat 0
+-- KEYS[4…]  availability:{specialist}:{date}, the bitmaps of the days of the busy interval
 -- ARGV[1]   id of the hold, if there will be a new one; also names this call
 -- ARGV[2]   owner
 -- ARGV[3]   appointment type
@@ -15,9 +16,11 @@
 -- ARGV[12]  1 to displace what is not pinned
 -- ARGV[13]  1 if somebody can say whether a pinned hold that lapsed was booked
 -- ARGV[14]  groups of resources of which one each is taken, to try in order: a JSON list of lists, or empty
--- ARGV[15…] seats to try, in order
+-- ARGV[15]  the ticks to check, without those of the appointments that are moved: for each bitmap in turn a list of numbers with a space
+--           between each, and a comma between the lists
+-- ARGV[16…] seats to try, in order
 --
--- Returns {'new', seat, deadline, maximum, resources}, {'own', hold}, {'held', latest deadline in the way} or {'quota'}.
+-- Returns {'new', seat, deadline, maximum, resources}, {'own', hold}, {'held', latest deadline in the way}, {'taken'} or {'quota'}.
 
 local now = clock()
 local id, owner, kind, specialist = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -41,7 +44,7 @@ end
 -- take returns the first seat that none of those which count is in the way of, or nil and when the last of these lapses.
 local function take(pinnedOnly)
   local latest = 0
-  for i = 15, #ARGV do
+  for i = 16, #ARGV do
     local seat, free = tonumber(ARGV[i]), true
     for _, h in ipairs(near) do
       if not (pinnedOnly and not h.pinned) and not (h.group and h.seat ~= seat) then
@@ -58,6 +61,14 @@ local displace = ARGV[12] == '1'
 local seat, latest = take(false)
 if not seat and displace then seat, latest = take(true) end
 if not seat then return {'held', latest} end
+
+local bitmap = 4
+for list in string.gmatch(ARGV[15] .. ',', '([^,]*),') do
+  for tick in string.gmatch(list, '%d+') do
+    if redis.call('GETBIT', KEYS[bitmap], tick) == 1 then return {'taken'} end
+  end
+  bitmap = bitmap + 1
+end
 
 local displaced, spared, known = {}, 0, {}
 local function displaces(h)

@@ -1,15 +1,26 @@
--- Sets or clears ticks of one day: see holds.Busy.
+-- Applies changes of the booked time: see holds.Busy. A bitmap has one bit per tick of a UTC day, and behind the 288 bits, from byte 36
+-- on, the number of the change that was applied last, in 20 digits.
 --
--- KEYS[1]  availability:{specialist}:{date}
--- ARGV[1]  1 to set, 0 to clear
--- ARGV[2]  first tick
--- ARGV[3]  the tick after the last
--- ARGV[4]  when nobody asks about that day any more, Unix seconds
+-- KEYS      availability:{specialist}:{date}, one for each day of each change, in the order of the changes
+-- ARGV      six for each key:
+--           number of the change; 0 to clear ticks whatever came before, -1 to delete the bitmap
+--           first tick to clear, and the one after the last
+--           first tick to set, and the one after the last
+--           expiry of the bitmap in Unix seconds
 
-for tick = tonumber(ARGV[2]), tonumber(ARGV[3]) - 1 do redis.call('SETBIT', KEYS[1], tick, ARGV[1]) end
-if ARGV[1] == '0' and redis.call('BITCOUNT', KEYS[1]) == 0 then
-  redis.call('DEL', KEYS[1])
-else
-  redis.call('EXPIREAT', KEYS[1], ARGV[4])
+for i, key in ipairs(KEYS) do
+  local at = 6 * (i - 1)
+  local number = tonumber(ARGV[at + 1])
+  if number < 0 then
+    redis.call('DEL', key)
+  else
+    local last = tonumber(redis.call('GETRANGE', key, 36, 55)) or 0
+    if number == 0 or number >= last then
+      for tick = tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]) - 1 do redis.call('SETBIT', key, tick, 0) end
+      for tick = tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5]) - 1 do redis.call('SETBIT', key, tick, 1) end
+      if number > 0 then redis.call('SETRANGE', key, 36, string.format('%020.0f', number)) end
+      redis.call('EXPIREAT', key, ARGV[at + 6])
+    end
+  end
 end
 return 0
