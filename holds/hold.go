@@ -19,10 +19,10 @@ type Span struct {
 	Seat              int
 }
 
-// Conflicts reports whether two spans cannot both stand. It is the guarantee's predicate, word for word what the
-// database enforces: one's busy interval meets the other's slot, unless they are different seats of the very same group
-// session. Two buffers may overlap each other, so the gap between two appointments is the larger of the two, not
-// their sum. The relation is symmetric.
+// Conflicts reports whether the two spans cannot both be booked. It applies the predicate of the guarantee, which the
+// database enforces too: the busy interval of one overlaps the slot of the other, and they are not two seats of the same
+// group session. Two buffers may overlap, so the gap between two appointments is the larger of the buffers, not their
+// sum. The relation is symmetric.
 func (s *Span) Conflicts(o *Span) bool {
 	if s.SpecialistID != o.SpecialistID {
 		return false
@@ -32,51 +32,52 @@ func (s *Span) Conflicts(o *Span) bool {
 	return meet && !(s.SameGroup(o) && s.Seat != o.Seat)
 }
 
-// SameGroup reports whether two spans are one session: the same type, specialist, start and end.
+// SameGroup reports whether two spans are in the same session: the same type, specialist, start and end.
 func (s *Span) SameGroup(o *Span) bool {
 	return s.AppointmentTypeID == o.AppointmentTypeID && s.SpecialistID == o.SpecialistID &&
 		s.SlotStart.Equal(o.SlotStart) && s.SlotEnd.Equal(o.SlotEnd)
 }
 
-// IDs are some ids with a space between each, so that what has them can be compared.
+// IDs is a list of ids, separated by spaces. As a string it is comparable.
 type IDs string
 
 // IDsOf joins ids.
 func IDsOf(ids []string) IDs { return IDs(strings.Join(ids, " ")) }
 
-// List is the ids.
+// List returns the ids.
 func (ids IDs) List() []string { return strings.Fields(string(ids)) }
 
-// Hold is a short exclusive claim of one client on one span, and on the same stretch of the time of some resources: rooms and devices,
-// which nobody shares and nobody claims by themselves.
+// Hold is a short exclusive claim by one client on one span. It can also claim the same time of resources: rooms and
+// devices, which are never shared and are only claimed together with a specialist.
 type Hold struct {
-	ID string // UUIDv7; by itself it opens nothing
+	ID string // UUIDv7; it grants no access by itself
 	Span
-	Resources    IDs // that it takes besides its specialist, one of each of its claim's Needs
+	Resources    IDs // the resources that it takes besides its specialist: one of each group of its claim's Needs
 	Owner        Owner
-	ExpiresAt    time.Time // lapses then unless extended; UTC
-	MaxExpiresAt time.Time // Extend never goes past it
-	Restarts     int       // how often the maximum life was begun anew
+	ExpiresAt    time.Time // the hold expires at this instant unless it is extended; UTC
+	MaxExpiresAt time.Time // Extend never sets ExpiresAt later than this; UTC
+	Restarts     int       // how often the maximum lifetime was restarted
 	Pinned       bool      // its booking is being written
 }
 
-// MaxRestarts is how often Extend may begin a hold's maximum life anew (WCAG 2.2.1: at least ten extensions).
+// MaxRestarts is how often Extend can restart the maximum lifetime of a hold (WCAG 2.2.1: at least ten extensions).
 const MaxRestarts = 10
 
 // Claim asks for a hold.
 type Claim struct {
 	Span     // Seat is ignored; see Seats
 	Owner    Owner
-	Seats    []int         // the seats not yet booked, in the order to try; {0} where nobody shares
-	Needs    [][]string    // groups of resources: one of each is taken as well, of those not yet booked, in the order to try
+	Seats    []int         // the seats that are not booked, in the order to try; {0} unless the type is a group session
+	Needs    [][]string    // groups of resources that are not booked, in the order to try; the hold takes one of each group
 	TTL      time.Duration // > 0
-	MaxLife  time.Duration // ≥ TTL; the longest the hold can live without a restart
-	Quota    int           // live holds the client may have, this one included; 0 = no limit
+	MaxLife  time.Duration // ≥ TTL; the maximum lifetime of the hold without a restart
+	Quota    int           // the maximum number of live holds of the client, including this one; 0 = no limit
 	Displace bool          // staff: other clients' conflicting holds are released with ReasonDisplaced
 	Moving   []Booked      // appointments that this claim is to move; their own time is not taken for it
 }
 
-// Excludes reports whether two holds cannot both stand: their spans conflict, or meet and both take a resource, which nobody shares.
+// Excludes reports whether the two holds cannot both exist: their spans conflict, or their times conflict and both take
+// the same resource.
 func (h *Hold) Excludes(o *Hold) bool {
 	for _, id := range h.Resources.List() {
 		mine, theirs := h.Span, o.Span
@@ -88,135 +89,140 @@ func (h *Hold) Excludes(o *Hold) bool {
 	return h.Conflicts(&o.Span)
 }
 
-// Unmeetable reports whether there is nothing to try: no seat, or no resource of some group.
+// Unmeetable reports whether the claim has nothing to try: no seat, or a group without a resource.
 func (c *Claim) Unmeetable() bool {
 	return len(c.Seats) == 0 || slices.ContainsFunc(c.Needs, func(group []string) bool { return len(group) == 0 })
 }
 
-// Remains is what is left of a hold that another backend takes over.
+// Remains is a hold that another backend takes over, with the time that it has left.
 type Remains struct {
 	Hold
-	LapsesAt time.Time     // without its pin; UTC
-	Life     time.Duration // MaxLife of its claim, for a restart
+	LapsesAt time.Time     // when it would expire without its pin; UTC
+	Life     time.Duration // MaxLife of its claim; a restart needs it
 }
 
-// Restorer is a Backend that can take over what another one held.
+// Restorer is a Backend that can take over the holds, selections and presence of another Backend.
 type Restorer interface {
-	// Restore puts a hold where it was, with the time that it has left, its restarts and its pin. It returns the hold
-	// as it is here, under the same id if the backend can keep it. A live hold with that id is set to what is left; another
-	// one of the same owner on the same slot gives way, with ReasonReleased. *HeldError: somebody else's is in the way.
+	// Restore adds a hold with the time that it has left, its restarts and its pin. It returns the hold as this backend
+	// has it, under the same id if the backend supports that. If a live hold has that id, Restore updates it. If the same
+	// owner has another hold on the same slot, Restore releases that hold with ReasonReleased. *HeldError: the hold of
+	// another client conflicts. Restore does not check booked time.
 	Restore(ctx context.Context, r Remains) (Hold, error)
 
-	// RestoreSelection is Select for what a selection has left.
+	// RestoreSelection is Select with the time that a selection has left.
 	RestoreSelection(ctx context.Context, s Selection) error
 
-	// RestorePresent sets who is present as they were elsewhere. A later heartbeat stays, and so does the load. Here a
-	// Present may be Online and Deactivated, as in Seed; who is Deactivated only is brought back by Activate if they were
-	// online here.
+	// RestorePresent sets the presence of a specialist as another backend had it. A later heartbeat of this backend
+	// stays, and so does the load. As in Seed, a Present can be Online and Deactivated. If it is only Deactivated and the
+	// specialist was online in this backend, Activate brings them online again.
 	RestorePresent(ctx context.Context, p Present) error
 }
 
-// Restored is what became of a hold that was to be taken over: the hold as it is here, or the error of Restore.
+// Restored is the result of one Restore: the hold as this backend has it, or the error.
 type Restored struct {
 	Hold Hold
 	Err  error
 }
 
-// ManyRestorer is a Restorer that takes over many holds in less time than one after another.
+// ManyRestorer is a Restorer that takes over many holds in one step.
 type ManyRestorer interface {
 	Restorer
 
-	// RestoreAll is Restore for each of all, in their order, in one step. ErrUnavailable: nothing is known of any of them; Restore
-	// may be asked for each then.
+	// RestoreAll is Restore for each hold, in order, in one step. ErrUnavailable: the outcome of every hold is unknown, and
+	// the caller can call Restore for each of them.
 	RestoreAll(ctx context.Context, all []Remains) ([]Restored, error)
 }
 
-// Table is who holds what.
+// Table is the table of holds.
 //
-// Each call is one atomic step. A hold that has reached its ExpiresAt does not exist for any call, whether or not its
-// release event was published yet: correctness never waits for a sweeper.
+// Each call is one atomic step. From its ExpiresAt on, a hold does not exist for any call, even if its release event has
+// not been published yet. Correctness never depends on a sweeper.
 type Table interface {
-	// Claim takes the span for one client, or says who has it.
+	// Claim reserves the span for one client.
 	//
-	// Of any number of concurrent claims whose spans conflict, exactly one returns a Hold; the others return a
-	// *HeldError with the latest end among the holds in their way. For a group session the first of Seats that no
-	// other hold has is taken. ErrQuota: the client already has Quota live holds; a conflict is reported before
-	// a quota. A repeat by the same client for the same type, slot and specialist returns the hold it has, renewed to
-	// TTL from now (within its MaxExpiresAt, with EventHeartbeat) but never shortened, and counts once against the
-	// quota. A client's own other holds conflict like anybody's.
+	// Of any number of concurrent claims whose spans conflict, exactly one returns a Hold. The others return a
+	// *HeldError with the instant at which the last of the conflicting holds expires. In a group session, Claim takes
+	// the first of Seats that no other hold has. ErrQuota: the client already has Quota live holds. Claim reports a
+	// conflict before a quota.
+	//
+	// If the same client claims the same type, slot and specialist again, Claim returns the existing hold. It renews the
+	// hold to TTL from now, never past its MaxExpiresAt and never earlier than before, and publishes EventHeartbeat. The
+	// hold counts once against the quota. Other holds of the same client conflict like those of any client.
 	//
 	// ErrTaken: the time is booked, by a change that Busy received or by an appointment in the database. Displace does
 	// not change that. Only the appointments in Moving do not count. Claim reports a conflict with a hold first, and
 	// ErrTaken before a quota. A refused claim publishes no event. A repeat returns its existing hold, booked or not.
 	//
-	// With Displace, unpinned holds in the way are released with ReasonDisplaced in the same step; pinned ones
-	// still refuse. A seat that nobody holds is taken before one that somebody has to give up, and a claim that is
-	// refused displaces nobody.
+	// With Displace, Claim releases the unpinned holds in its way with ReasonDisplaced, in the same step. A pinned hold
+	// still refuses the claim. Claim prefers a seat without a hold to a seat whose hold it has to displace. A refused
+	// claim displaces no hold.
 	//
-	// ErrUnavailable may be a *LostError: then a hold may have been made.
+	// ErrUnavailable can be a *LostError: then the hold may exist.
 	//
-	// With Needs, the hold takes one resource of each group for the same slot and buffers: the first that no other hold has, whoever
-	// its specialist is, and none twice. It takes the specialist and a resource of every group, or nothing: where a group has none, the
-	// claim is refused as for a conflict. Whatever changes or ends the hold does so for all of them at once.
+	// With Needs, the hold takes one resource of each group for the same slot and buffers: the first one that no other
+	// hold has, of any specialist, and no resource twice. Claim takes the specialist and a resource of every group, or
+	// nothing: if a group has no free resource, Claim returns a *HeldError. A change or the end of the hold applies to
+	// all of them in the same step.
 	//
-	// An empty Seats or an empty group of Needs is a *HeldError with a zero Until: all is booked, whatever the client holds.
+	// If Seats or a group of Needs is empty, everything is booked: Claim returns a *HeldError with a zero Until, even if
+	// the client has a hold.
 	Claim(ctx context.Context, c Claim) (Hold, error)
 
-	// Extend lets a hold live for ttl from now, never past its MaxExpiresAt and never shorter than it would have.
-	// With restart, MaxExpiresAt is first moved to MaxLife from now; ErrRestarts after MaxRestarts of those.
-	// ErrNotFound: unknown or lapsed. ErrNotOwner.
+	// Extend sets a hold to expire ttl from now, never past its MaxExpiresAt and never earlier than before. With
+	// restart, it first sets MaxExpiresAt to MaxLife from now; ErrRestarts after MaxRestarts restarts. ErrNotFound: the
+	// hold is unknown or has expired. ErrNotOwner.
 	Extend(ctx context.Context, id string, owner Owner, ttl time.Duration, restart bool) (Hold, error)
 
-	// Pin keeps a hold from lapsing for at least the given time, while its booking is written; MaxExpiresAt does
-	// not bound it. ErrNotFound, ErrNotOwner.
+	// Pin keeps a hold from expiring for at least the given time, while its booking is written. MaxExpiresAt does not
+	// limit a pin. ErrNotFound, ErrNotOwner.
 	Pin(ctx context.Context, id string, owner Owner, atLeast time.Duration) (Hold, error)
 
-	// Unpin ends a pin: the hold lapses when it would have without it, or after grace if that is past already.
-	// ErrNotFound, ErrNotOwner.
+	// Unpin ends a pin. The hold expires when it would have expired without the pin, or after grace if that instant is
+	// past. ErrNotFound, ErrNotOwner.
 	Unpin(ctx context.Context, id string, owner Owner, grace time.Duration) (Hold, error)
 
-	// Transfer gives a hold to another owner in one step, so that no claim takes its time in between. It keeps its id, is not
-	// pinned, lapses after ttl, and has maxLife (≥ ttl) as its longest life from now. It publishes EventHeartbeat for the new owner
-	// and counts against no quota. ErrNotFound, ErrNotOwner.
+	// Transfer gives a hold to another owner in one step, so that no claim takes its time in between. The hold keeps its
+	// id, is not pinned, expires after ttl, and has a maximum lifetime of maxLife (≥ ttl) from now. Transfer publishes
+	// EventHeartbeat for the new owner. It checks no quota. ErrNotFound, ErrNotOwner.
 	Transfer(ctx context.Context, id string, owner, to Owner, ttl, maxLife time.Duration) (Hold, error)
 
-	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports
-	// whether the hold was there. ErrNotOwner.
+	// Confirm removes a hold whose booking is durable and publishes EventConfirm. It is idempotent and reports whether
+	// the hold existed. ErrNotOwner.
 	Confirm(ctx context.Context, id string, owner Owner) (bool, error)
 
-	// Release removes a hold and publishes EventRelease with the reason. It is idempotent and reports whether the
-	// hold was there. ErrNotOwner.
+	// Release removes a hold and publishes EventRelease with the reason. It is idempotent and reports whether the hold
+	// existed. ErrNotOwner.
 	Release(ctx context.Context, id string, owner Owner, reason Reason) (bool, error)
 
 	// Hold returns one live hold. ErrNotFound.
 	Hold(ctx context.Context, id string) (Hold, error)
 
-	// List returns the live holds of these specialists and those that take these resources, each once, or all if none are given, by
-	// specialist, slot start and seat.
+	// List returns the live holds of these specialists or resources, each once, ordered by specialist, slot start and
+	// seat. Without ids it returns all live holds.
 	List(ctx context.Context, specialistIDs ...string) ([]Hold, error)
 
-	// Publish tells every watcher of something the table did not do itself: EventCancel, EventConfirm of a booking
-	// made without a hold, EventAvailability. The backend sets Seq. Where several processes share a table, kinds that
-	// each of them learns FromFeed are told to the watchers of this one.
+	// Publish sends every watcher an event that the table did not cause: EventCancel, EventAvailability, or EventConfirm
+	// of a booking without a hold. The backend sets Seq. If several processes share a table, Publish sends the kinds that
+	// are FromFeed only to the watchers of this process, because every process receives the feed.
 	Publish(ctx context.Context, e Event) error
 
-	// Epoch names this run of the event numbering; event numbers of different epochs cannot be compared.
+	// Epoch names this run of the event numbering. Event numbers of different epochs cannot be compared.
 	Epoch() string
 
-	// Watch follows the events of these specialists and resources, of all if none are given, from now on; an event that names no
-	// specialist concerns every watch. Everything published after Watch returns is seen, so a caller that watches
-	// first and lists second misses nothing; an event that the list already shows is recognised by its hold id.
-	// ErrClosed.
+	// Watch subscribes to the events of these specialists and resources, or to all events if none are given. An event
+	// that names no specialist goes to every watch. The watch receives every event that is published after Watch returns.
+	// So a caller that watches first and lists second misses nothing. It recognises an event that the list already
+	// contains by the id of the hold. ErrClosed.
 	Watch(ctx context.Context, specialistIDs ...string) (Watch, error)
 }
 
-// Watch is one watcher's place in the stream of events. Its queue is bounded: a watcher that falls too far behind is
-// cut off and told, and the others are unharmed. One goroutine may use it at a time.
+// Watch is one subscription to the events. Its queue is bounded. The backend cuts off a watcher that falls too far behind,
+// and Next then returns ErrSlow. Other watchers are not affected. Only one goroutine at a time may use a Watch.
 type Watch interface {
-	// Next waits for events and appends those that are there to buf[:0], in order, each exactly once. It returns
-	// ErrSlow if events were lost, ErrClosed if the backend was closed, or ctx's error.
+	// Next waits for events and appends them to buf[:0], in order, each exactly once. It returns ErrSlow if events were
+	// lost, ErrClosed if the backend was closed, or the error of ctx.
 	Next(ctx context.Context, buf []Event) ([]Event, error)
 
-	// Close gives up the place. It is idempotent.
+	// Close ends the subscription. It is idempotent.
 	Close()
 }
