@@ -13,7 +13,7 @@ import (
 	"holdfast/holds"
 )
 
-// claim is what a client gets who asks for a span, or for what somebody else has.
+// claim proves what Claim returns for a free span, and for a span that another client holds.
 func (h Harness) claim(t *testing.T) {
 	h.prove(t, "a claim returns the hold, shows it and publishes it", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
@@ -42,7 +42,7 @@ func (h Harness) claim(t *testing.T) {
 			}
 		}
 	})
-	h.prove(t, "of fifty clients who race for a slot one has it and the others learn until when", func(p *proof) {
+	h.prove(t, "of fifty concurrent clients one gets the slot, and the others get its expiry", func(p *proof) {
 		var won []holds.Hold
 		var until []time.Time
 		p.race(50, func(i int) func() {
@@ -66,7 +66,7 @@ func (h Harness) claim(t *testing.T) {
 			p.near("Until", u, won[0].ExpiresAt)
 		}
 	})
-	h.prove(t, "HeldError names the latest end among those in the way", func(p *proof) {
+	h.prove(t, "HeldError has the expiry of the last conflicting hold", func(p *proof) {
 		p.claim(p.wish("ada", "09:00", amal))
 		long := p.wish("ada", "09:30", bela)
 		long.TTL = p.seconds(20)
@@ -78,7 +78,7 @@ func (h Harness) claim(t *testing.T) {
 	})
 }
 
-// conflict is which spans exclude each other: by the guarantee's own rule, whatever the order and however many at once.
+// conflict proves which spans exclude each other. It is the predicate of the guarantee, in any order and under concurrency.
 func (h Harness) conflict(t *testing.T) {
 	for _, c := range conflicts {
 		h.prove(t, c.name, func(p *proof) {
@@ -94,13 +94,13 @@ func (h Harness) conflict(t *testing.T) {
 			}
 		})
 	}
-	h.prove(t, "a client's own other holds are in its way like anybody's", func(p *proof) {
+	h.prove(t, "other holds of the same client conflict too", func(p *proof) {
 		p.claim(p.wish("ada", "09:00", amal))
 		wish := p.wish("ada", "09:00", amal)
 		wish.AppointmentTypeID = "extraction"
 		p.refused(wish)
 	})
-	h.prove(t, "of random spans claimed at once no two in conflict are held, and none was refused for nothing", func(p *proof) {
+	h.prove(t, "of random concurrent claims no two conflict, and each refused claim conflicts with a hold", func(p *proof) {
 		var refused []holds.Span
 		p.race(16, func(i int) func() {
 			rnd := rand.New(rand.NewPCG(uint64(i), 5))
@@ -114,7 +114,7 @@ func (h Harness) conflict(t *testing.T) {
 			}
 			return func() { refused = append(refused, mine...) }
 		})
-		list := p.list() // that these do not conflict is the stream's to check
+		list := p.list() // the stream checks that they do not conflict
 		if len(list) == 0 || len(refused) == 0 {
 			p.Fatalf("got %d held and %d refused, want some of both", len(list), len(refused))
 		}
@@ -126,9 +126,9 @@ func (h Harness) conflict(t *testing.T) {
 	})
 }
 
-// repeat is what a client gets who asks for what it has.
+// repeat proves what Claim returns for a slot that the client holds already.
 func (h Harness) repeat(t *testing.T) {
-	h.prove(t, "a repeat for the same slot returns the hold there is, renewed and never shortened", func(p *proof) {
+	h.prove(t, "a repeat returns the existing hold, renewed and never shortened", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
 		first := p.claim(wish)
 		p.pass(p.seconds(4))
@@ -146,7 +146,7 @@ func (h Harness) repeat(t *testing.T) {
 		p.near("within its maximum", p.claim(wish).ExpiresAt, first.MaxExpiresAt)
 		p.refused(p.wish("ada", "09:00", bela))
 	})
-	h.prove(t, "fifty repeats at once are one hold", func(p *proof) {
+	h.prove(t, "fifty concurrent repeats return one hold", func(p *proof) {
 		ids := map[string]bool{}
 		p.race(50, func(int) func() {
 			got, err := p.Claim(p.ctx, p.wish("ada", "09:00", amal))
@@ -158,9 +158,9 @@ func (h Harness) repeat(t *testing.T) {
 	})
 }
 
-// end is how a hold ends by the hand of its owner.
+// end proves how the owner of a hold ends it.
 func (h Harness) end(t *testing.T) {
-	h.prove(t, "a release frees the slot, gives its reason and says whether there was anything", func(p *proof) {
+	h.prove(t, "a release frees the slot, publishes its reason and reports whether the hold existed", func(p *proof) {
 		for _, reason := range []holds.Reason{holds.ReasonReleased, holds.ReasonConflict} {
 			got := p.claim(p.wish("ada", "09:00", amal))
 			for _, want := range []bool{true, false} {
@@ -175,7 +175,7 @@ func (h Harness) end(t *testing.T) {
 			p.is(err, holds.ErrNotFound)
 		}
 	})
-	h.prove(t, "a confirmation removes the hold, pinned or not, and says whether it was there", func(p *proof) {
+	h.prove(t, "a confirmation removes the hold, pinned or not, and reports whether it existed", func(p *proof) {
 		for _, pin := range []bool{false, true} {
 			got := p.claim(p.wish("ada", "09:00", amal))
 			if pin {
@@ -194,9 +194,9 @@ func (h Harness) end(t *testing.T) {
 	})
 }
 
-// owner is who reaches a hold: the client that has it, by the id it was given.
+// owner proves that only the owner of a hold can change it, by the id of the hold.
 func (h Harness) owner(t *testing.T) {
-	h.prove(t, "only its owner reaches a hold", func(p *proof) {
+	h.prove(t, "only the owner can change a hold", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
 		for _, thief := range []holds.Owner{bela, {}, holds.ClientID("client-amal-7c1f0a52d9x").Owner(), holds.ClientID("client-amal-7c1f0a52d").Owner()} {
 			for name, call := range p.calls(got.ID, thief) {
@@ -207,7 +207,7 @@ func (h Harness) owner(t *testing.T) {
 		}
 		p.unchanged(got)
 	})
-	h.prove(t, "an id that was never given is not found", func(p *proof) {
+	h.prove(t, "an unknown id is not found", func(p *proof) {
 		id := p.claim(p.wish("ada", "09:00", amal)).ID
 		last := "0"
 		if strings.HasSuffix(id, last) {
@@ -230,7 +230,7 @@ func (h Harness) owner(t *testing.T) {
 	})
 }
 
-// calls is everything that can be done to a hold, each saying whether it was done.
+// calls returns every call that changes a hold. Each reports whether it changed the hold.
 func (p *proof) calls(id string, c holds.Owner) map[string]func() (bool, error) {
 	return map[string]func() (bool, error){
 		"Extend": func() (bool, error) {
@@ -244,9 +244,9 @@ func (p *proof) calls(id string, c holds.Owner) map[string]func() (bool, error) 
 	}
 }
 
-// listed is what List lists, and how.
+// listed proves which holds List returns, and in which order.
 func (h Harness) listed(t *testing.T) {
-	h.prove(t, "the list is by specialist, slot start and seat, of those asked for", func(p *proof) {
+	h.prove(t, "the list has the holds of the named specialists, by specialist, slot start and seat", func(p *proof) {
 		for _, at := range []string{"11:00", "09:00", "10:00"} {
 			for _, specialist := range []string{"cora", "ada", "bob"} {
 				p.claim(p.wish(specialist, at, amal))
@@ -276,7 +276,7 @@ func (h Harness) listed(t *testing.T) {
 	})
 }
 
-// race runs n goroutines from one start and what they return, one after another, when all are done.
+// race starts n goroutines together. When all have returned, it runs the functions that they returned, one after another.
 func (p *proof) race(n int, run func(i int) func()) {
 	p.Helper()
 	start := make(chan struct{})
@@ -291,7 +291,7 @@ func (p *proof) race(n int, run func(i int) func()) {
 	close(start)
 	all.Wait()
 	for _, f := range finish {
-		if f != nil { // nil where run failed and said so
+		if f != nil { // nil if run failed and reported it
 			f()
 		}
 	}

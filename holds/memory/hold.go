@@ -57,7 +57,8 @@ func (b *Backend) Claim(_ context.Context, c holds.Claim) (holds.Hold, error) {
 	return r.Hold, nil
 }
 
-// enterFor enters a claim's shard, and with it every other one whose holds it may have to end: they take a resource that it wants.
+// enterFor locks the shard of a claim. If the claim needs resources and displaces, it locks all shards: the holds that it has to end can
+// be in any of them.
 func (b *Backend) enterFor(s *shard, c *holds.Claim) (now instant, leave func()) {
 	if len(c.Needs) == 0 {
 		return s.enter(), s.Unlock
@@ -78,7 +79,7 @@ func (b *Backend) enterFor(s *shard, c *holds.Claim) (now instant, leave func())
 	}
 }
 
-// repeated finds the hold that this client already has on this very slot.
+// repeated returns the hold that this client already has on the same slot; nil if it has none.
 func repeated(near []*record, id *identity, span *holds.Span) *record {
 	for _, r := range near {
 		if id.has(r) && r.SameGroup(span) {
@@ -88,8 +89,8 @@ func repeated(near []*record, id *identity, span *holds.Span) *record {
 	return nil
 }
 
-// takeSeat sets c.Seat to the first seat that no hold is in the way of. If there is none and c displaces, it is the first
-// that no pinned hold is in the way of. Failing that, until is when the last of those in the way lapses.
+// takeSeat sets c.Seat to the first seat that conflicts with no hold. If there is none and c displaces, takeSeat sets the
+// first seat that conflicts with no pinned hold. If there is none either, until is when the last conflicting hold expires.
 func takeSeat(near []*record, c *holds.Claim) (until time.Time, ok bool) {
 	until, ok = firstFree(near, c, func(*record) bool { return true })
 	if !ok && c.Displace {
@@ -98,7 +99,7 @@ func takeSeat(near []*record, c *holds.Claim) (until time.Time, ok bool) {
 	return until, ok
 }
 
-// firstFree is takeSeat among those holds that count.
+// firstFree is takeSeat, but it ignores the holds for which counts returns false.
 func firstFree(near []*record, c *holds.Claim, counts func(*record) bool) (until time.Time, ok bool) {
 	for _, c.Seat = range c.Seats {
 		free := true
@@ -200,7 +201,7 @@ func (b *Backend) Release(_ context.Context, id string, owner holds.Owner, reaso
 	return b.end(id, owner, holds.EventRelease, reason)
 }
 
-// end removes a hold at the wish of its owner.
+// end removes a hold for its owner, and publishes the event.
 func (b *Backend) end(id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
 	err := b.own(id, owner, func(s *shard, r *record, now instant) error {
 		s.end(r, now, kind, reason)
@@ -214,7 +215,7 @@ func (b *Backend) end(id string, owner holds.Owner, kind holds.EventKind, reason
 	return err == nil, err
 }
 
-// change runs do on a live hold of this owner and returns the hold as do left it. Errors as own's.
+// change runs do on a live hold of this owner and returns the changed hold. Errors: those of own.
 func (b *Backend) change(id string, owner holds.Owner, do func(*shard, *record, instant) error) (h holds.Hold, err error) {
 	err = b.own(id, owner, func(s *shard, r *record, now instant) error {
 		if err := do(s, r, now); err != nil {
@@ -226,7 +227,9 @@ func (b *Backend) change(id string, owner holds.Owner, do func(*shard, *record, 
 	return h, err
 }
 
-// own runs do on a live hold of this owner, under both its locks. ErrNotFound, ErrNotOwner, ErrClosed, or do's error.
+// own runs do on a live hold of this owner, under the locks of its client and its shard.
+//
+// Errors: ErrNotFound, ErrNotOwner, ErrClosed, and those of do.
 func (b *Backend) own(id string, owner holds.Owner, do func(*shard, *record, instant) error) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
@@ -269,8 +272,8 @@ func (b *Backend) Hold(_ context.Context, id string) (holds.Hold, error) {
 	return holds.Hold{}, holds.ErrNotFound
 }
 
-// List implements holds.Table. It has every lock it needs before it reads, so the holds are those of one moment even
-// across specialists.
+// List implements holds.Table. It acquires every lock before it reads, so the holds of all specialists are from one
+// instant.
 func (b *Backend) List(_ context.Context, specialistIDs ...string) ([]holds.Hold, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
