@@ -60,13 +60,13 @@ func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
 				}
 			}
 			for _, text := range got {
-				if !strings.Contains(text, "<"+to+">") || !strings.Contains(text, "Praxis am Kai") || !strings.Contains(text, "Wenn nicht, sagen Sie es sofort") ||
+				if !strings.Contains(text, "<"+to+">") || !strings.Contains(text, "Praxis am Kai") || !strings.Contains(text, "Wenn nicht, wenden Sie sich sofort") ||
 					strings.Contains(text, "{clinic") || strings.Contains(text, "{when") || strings.Contains(text, "{you") {
 					t.Errorf("%s: got %s", what, text)
 				}
 			}
 		}
-		const password, codes, app, address = "das Passwort Ihres Kontos", "nach keinem Einmalcode mehr gefragt", "gerade eingerichtet", "eine andere Mailadresse"
+		const password, codes, app, address = "das Passwort Ihres Kontos", "kein Einmalcode mehr verlangt", "jetzt ein Einmalcode aus einer App verlangt", "eine andere E-Mail-Adresse"
 		u := c.staff()
 		want("a new account", "")
 		secret, _ := c.withCode(&u)

@@ -149,7 +149,7 @@ func TestWhoAskedIsToldWhenNobodyDecides(t *testing.T) {
 		if n := strings.Count(mails, "Not possible: the appointment you asked for"); n != 1 {
 			t.Errorf("the patient was told %d times, want once:\n%s", n, mails)
 		}
-		if n := strings.Count(mails, "A request lapsed:"); n != 1 {
+		if n := strings.Count(mails, "Request expired:"); n != 1 {
 			t.Errorf("the clinic was told %d times, want once", n)
 		}
 		if _, err := c.Request.Confirm(ctx, asked.Request.ID, "user:jo", nil); err == nil {

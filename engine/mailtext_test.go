@@ -37,7 +37,7 @@ func TestMailsSayTheClinicsWords(t *testing.T) {
 		if strings.Contains(text, "Ihr Termin ist gebucht") || strings.Contains(text, "{") && strings.Contains(text, "{when}") {
 			t.Errorf("the German mail says\n%s", text)
 		}
-		if text := c.mails(folder, spanish.ID)["confirmation"]; !strings.Contains(text, "su cita está reservada") {
+		if text := c.mails(folder, spanish.ID)["confirmation"]; !strings.Contains(text, "Su cita está reservada") {
 			t.Errorf("the Spanish mail says\n%s", text)
 		}
 	})

@@ -92,7 +92,7 @@ func TestPatientsAreToldByMail(t *testing.T) {
 		a := c.mustBook(r)
 		time.Sleep(time.Second)
 		got := c.mails(folder, a.ID)
-		if len(got) != 1 || !strings.Contains(got["confirmation"], "your appointment is booked") ||
+		if len(got) != 1 || !strings.Contains(got["confirmation"], "Your appointment is booked") ||
 			!strings.Contains(got["confirmation"], "https://book.example.org/manage#"+c.Booking.ManageToken(&a)) || !strings.Contains(got["confirmation"], "text/calendar") {
 			t.Errorf("after the booking the mails are %v, want a confirmation with link and calendar file", got)
 		}
@@ -230,7 +230,7 @@ func TestAMailCarriesNoMessageOfAVisitor(t *testing.T) {
 			a := c.mustBook(r)
 			time.Sleep(time.Second)
 			text := c.mails(folder, a.ID)["confirmation"]
-			head, _, _ := strings.Cut(text, "your appointment is booked")
+			head, _, _ := strings.Cut(text, "Your appointment is booked")
 			if got, want := strings.Contains(head, name+",") && strings.Contains(head, name+`" <`), i == 1; got != want || !want && strings.Contains(text, "evil") {
 				t.Errorf("the mail to %q greets by name: got %v, want %v\n%s", name, got, want, text)
 			}

@@ -49,7 +49,7 @@ func TestTheMailTest(t *testing.T) {
 		t.Fatalf("there are the files %v (%v), want one", files, err)
 	}
 	raw, err := os.ReadFile(files[0])
-	if err != nil || !strings.Contains(string(raw), "owner@clinic.example") || !strings.Contains(string(raw), "Subject: Test mail of ") {
+	if err != nil || !strings.Contains(string(raw), "owner@clinic.example") || !strings.Contains(string(raw), "Subject: Test email of ") {
 		t.Errorf("the message is\n%s", raw)
 	}
 }

@@ -23,7 +23,7 @@ func TestAMemberOfStaffKeepsTheirOwnAccount(t *testing.T) {
 	p.click(".side .me a")
 	p.says("Edge on Windows")
 	p.says("This browser")
-	p.press("End the other sign-in")
+	p.press("Sign out the other device")
 	p.accessible("asking before a sign-in is ended")
 	p.saved()
 	p.says("Your other devices are signed out.")

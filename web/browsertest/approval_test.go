@@ -39,7 +39,7 @@ func TestAVisitorAsksForAnAppointment(t *testing.T) {
 	link := "/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
 	mail := h.tab(t)
 	mail.open(link)
-	mail.says("not booked yet: the clinic decides")
+	mail.says("not booked yet: the clinic has to confirm it")
 	mail.forgive() // the link opens no appointment so far, and the page looks for one first
 	if n := ask[int](mail, `document.querySelectorAll('.actions .primary').length`); n != 0 {
 		t.Error("the link offers to confirm")

@@ -20,12 +20,12 @@ func TestTheClinicClosesInOneForm(t *testing.T) {
 	p.set("#closing-from", h.date)
 	p.set("#closing-to", h.days(4, "09:00")[:10])
 	p.set("#closing-title", "Closed for works")
-	p.says("2 appointments lie inside")
+	p.says("2 appointments fall in this time")
 	p.accessible("closing for some days")
 	p.shot("staff-closing")
 	p.run(`document.querySelector('dialog form').requestSubmit()`)
 	p.there(".way li:nth-child(2)")
-	p.says("Blocked: 2 stretches of time") // one for each of the two
+	p.says("2 blocks added") // one for each of the two
 	p.accessible("who is in the way")
 	p.shot("staff-in-the-way")
 	for _, who := range []string{"ada", "karim"} {

@@ -137,7 +137,7 @@ func TestHoldingTooManyTimes(t *testing.T) {
 	}
 	p.choose(h.at("12:00"))
 	p.click(".bar button")
-	p.reads(`You are holding 3 times\. Let one go: .*08:00 .*09:00 .*10:00`)
+	p.reads(`You are holding 3 times\. Release one: .*08:00 .*09:00 .*10:00`)
 	p.look("book-13-quota")
 	p.click(".notice .btn")
 	p.held()

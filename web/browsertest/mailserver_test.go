@@ -43,7 +43,7 @@ func TestMailIsSetUpInTheSettings(t *testing.T) {
 	p.fill("#mail-password", "wrong")
 	p.fill("#mail-from", "Harbour <post@clinic.example>")
 	p.click("#mail-try")
-	p.says("User or password are wrong.")
+	p.says("The user or the password is wrong.")
 	p.says("535 5.7.8 Username and password not accepted")
 	p.accessible("a test mail that was refused")
 	p.run(`document.querySelector('#mail-server').scrollIntoView({ block: 'start', behavior: 'instant' })`)
@@ -54,7 +54,7 @@ func TestMailIsSetUpInTheSettings(t *testing.T) {
 
 	p.set("#mail-password", "right")
 	p.click("#mail-try")
-	p.says("The mail server took a test mail to")
+	p.says("The mail server accepted a test email to")
 	<-taken
 	p.click("#mail-server [type=submit]")
 	p.until(`document.querySelector('#mail-password').value === '' && document.querySelector('#mail-password-hint').innerText.startsWith('One is kept')`)
@@ -67,7 +67,7 @@ func TestMailIsSetUpInTheSettings(t *testing.T) {
 		t.Errorf("the page has the password %q", got)
 	}
 	p.click("#mail-try") // by the password that is kept
-	p.says("The mail server took a test mail to")
+	p.says("The mail server accepted a test email to")
 	<-taken
 	p.set("#mail-user", "somebody else")
 	p.click("#mail-try")
@@ -84,5 +84,5 @@ func TestThePageSaysThatTheStartCounts(t *testing.T) {
 	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#settings")
-	p.says("The server was started with the mail server mail.start.example:587, and that one counts.")
+	p.says("The server was started with the mail server mail.start.example:587, which takes precedence.")
 }

@@ -13,7 +13,7 @@ func TestAnOwnerWritesAMail(t *testing.T) {
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#settings")
 	p.there(".mail")
-	p.says("your appointment is booked.")
+	p.says("Your appointment is booked.")
 	p.run(`document.getElementById('mailTexts.confirmation.en.text').focus()`)
 	p.write("See you {soon}.")
 	p.press("Preview")

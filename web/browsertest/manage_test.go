@@ -97,7 +97,7 @@ func TestTooLateToChangeOnline(t *testing.T) {
 	h.must(200, "PUT", "/v1/settings", map[string]any{"changeCutoffHours": 24 * 30}, asAdmin)
 	p := h.tab(t)
 	p.open(link)
-	p.says("This cannot be changed online. Call 030 1234567.")
+	p.says("This appointment can no longer be changed online. Please call 030 1234567.")
 	if n := p.count(".btn.danger"); n != 0 {
 		t.Error("it is too late, and there is still a button")
 	}

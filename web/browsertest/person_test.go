@@ -27,7 +27,7 @@ func TestAPatientHasACard(t *testing.T) {
 	p.set("#person-note", "Needs a lift")
 	p.press("Add note")
 	p.until(`/Needs a lift/.test(document.querySelector('.person ul').innerText)`)
-	p.press("Merge with another spelling")
+	p.press("Merge with a duplicate")
 	p.set("#person-merge", "1.12.1991")
 	p.there(".merge .textlink")
 	p.click(".merge .textlink")

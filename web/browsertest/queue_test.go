@@ -145,7 +145,7 @@ func TestAllThatFailedIsTriedAgain(t *testing.T) {
 	p.lineSays("Per Lind", "Failed")
 	p.accessible("bookings that failed")
 	p.click("#retry-all")
-	p.says("2 tried again.")
+	p.says("Retrying 2.")
 	p.lineSays("Lena Vogt", "Done")
 	p.lineSays("Per Lind", "Done")
 	p.until(`!document.querySelector('#retry-all')`)

@@ -199,7 +199,7 @@ func TestTheOnlineTimesOfLastWeek(t *testing.T) {
 		got = append(got, strings.ReplaceAll(line, "\u00a0", " "))
 	}
 	want := []string{
-		"09:00 to 12:05, 13:00 to 15:00 (lost contact) = 5 h 05 min", " = Not online", "22:00 to 24:00 = 2 h 00 min",
+		"09:00 to 12:05, 13:00 to 15:00 (connection lost) = 5 h 05 min", " = Not online", "22:00 to 24:00 = 2 h 00 min",
 		"00:00 to 01:30 (deactivated by the clinic) = 1 h 30 min", " = Not online", " = Not online", " = Not online",
 	}
 	if !slices.Equal(got, want) {

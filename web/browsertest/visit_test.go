@@ -81,7 +81,7 @@ func TestALinkOfAVisitSaysWhomToCall(t *testing.T) {
 	p.click(".btn.danger")
 	p.there("#reason")
 	p.run(`document.querySelector('form').requestSubmit()`)
-	p.says("This cannot be changed online. Call")
+	p.says("This appointment can no longer be changed online. Please call")
 	if n := len(h.bookings()); n != 2 {
 		t.Errorf("%d appointments are left, want both", n)
 	}
