@@ -116,7 +116,7 @@ func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
 			t.Errorf("the %s names the mail server: %s", what, said)
 		}
 	}
-	if !strings.Contains(fmt.Sprint(log), clinic.MailServerChanged) {
+	if !strings.Contains(fmt.Sprint(log), string(clinic.MailServerChanged)) {
 		t.Errorf("the log does not say that it was changed: %v", log)
 	}
 

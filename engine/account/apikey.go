@@ -66,7 +66,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 		if err := record.OnceOf(ctx).Remember(ctx, tx, key, now); err != nil {
 			return err
 		}
-		return record.Audit(ctx, tx, now, actor, "apikey.created", "apikey:"+key.ID, "", nil, map[string]string{"name": name, "scope": string(scope)})
+		return record.Audit(ctx, tx, now, actor, record.ActionAPIKeyCreated, "apikey:"+key.ID, "", nil, map[string]string{"name": name, "scope": string(scope)})
 	})
 	return key, secret, err
 }
@@ -81,7 +81,7 @@ func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id stri
 		if err := tx.RevokeAPIKey(ctx, id, now); err != nil {
 			return err
 		}
-		return record.Audit(ctx, tx, now, actor, "apikey.revoked", "apikey:"+id, "", nil, nil)
+		return record.Audit(ctx, tx, now, actor, record.ActionAPIKeyRevoked, "apikey:"+id, "", nil, nil)
 	})
 	ac.knownKeys.forget()
 	return err

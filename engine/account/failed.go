@@ -71,7 +71,7 @@ func (ac *Account) noteFailed(ctx context.Context, userID, address string, why e
 		subject = "user:unknown"
 	}
 	err := ac.store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
-		return record.Audit(ctx, tx, now, "client", "user.sign_in_failed", subject, why.Error(), nil, entry)
+		return record.Audit(ctx, tx, now, "client", record.ActionUserSignInFailed, subject, why.Error(), nil, entry)
 	})
 	if err != nil {
 		ac.log.Warn("failed sign-in not audited", "error", err)

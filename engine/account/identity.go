@@ -122,10 +122,10 @@ func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (b
 	}
 	u, err = tx.UserByEmail(ctx, email)
 	before = u
-	action, audited := "user.linked", any(auditedUser(&u))
+	action, audited := record.ActionUserLinked, any(auditedUser(&u))
 	switch {
 	case errors.Is(err, store.ErrNotFound) && id.NewRole != "":
-		action, audited = "user.created", nil
+		action, audited = record.ActionUserCreated, nil
 		u = store.User{ID: record.NewID(), Email: email, Name: cmp.Or(strings.TrimSpace(id.Name), email), Role: id.NewRole, Active: true, CreatedAt: record.Now()}
 		var m record.Mistakes
 		ac.checkUser(&m, &u)

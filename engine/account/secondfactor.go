@@ -27,7 +27,7 @@ func (ac *Account) BeginTOTP(u *store.User) (secret []byte, uri string) {
 // Errors: *ValidationError, and those of DisableTOTP.
 func (ac *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret []byte, code string) error {
 	now := record.Now()
-	return ac.changeTOTP(ctx, s, "user.totp_enabled", proof, func(u *store.User) error {
+	return ac.changeTOTP(ctx, s, record.ActionUserTOTPEnabled, proof, func(u *store.User) error {
 		last := int64(0)
 		if hmac.Equal(secret, u.TOTPSecret) {
 			last = u.TOTPLastStep
@@ -45,7 +45,7 @@ func (ac *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret
 //
 // Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile.
 func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error {
-	return ac.changeTOTP(ctx, s, "user.totp_disabled", proof, func(u *store.User) error {
+	return ac.changeTOTP(ctx, s, record.ActionUserTOTPDisabled, proof, func(u *store.User) error {
 		u.TOTPSecret, u.TOTPLastStep = nil, 0
 		return nil
 	})
@@ -53,7 +53,7 @@ func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error
 
 // changeTOTP changes the second factor of who shows the password and, where codes are on, a code. What is wrong counts as a
 // failed sign-in.
-func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action string, proof Proof, edit func(*store.User) error) error {
+func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action record.Action, proof Proof, edit func(*store.User) error) error {
 	now, guess := record.Now(), guessByDevice(s.User.Email, s.SignIn.ID)
 	if until, err := ac.beginGuess(ctx, now, guess); err != nil {
 		return err

@@ -89,7 +89,7 @@ func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit 
 	if u.PasswordHash, err = ac.passwords.hash(ctx, owner.Password); err != nil {
 		return u, err
 	}
-	return u, ac.clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: record.Actor("user:" + u.ID), Action: "clinic.set_up", Subject: "clinic"}, func(tx store.Tx) error {
+	return u, ac.clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: record.Actor("user:" + u.ID), Action: record.ActionClinicSetUp, Subject: "clinic"}, func(tx store.Tx) error {
 		if err := ac.checkSetup(ctx, tx, token); err != nil {
 			return err
 		}

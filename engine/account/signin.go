@@ -116,7 +116,7 @@ func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now tim
 		if err := tx.InsertSignIn(ctx, s); err != nil {
 			return err
 		}
-		return record.Audit(ctx, tx, now, record.Actor("user:"+u.ID), "user.signed_in", "user:"+u.ID, by, nil, nil)
+		return record.Audit(ctx, tx, now, record.Actor("user:"+u.ID), record.ActionUserSignedIn, "user:"+u.ID, by, nil, nil)
 	})
 	if err != nil {
 		return "", Staff{}, err
@@ -221,7 +221,7 @@ func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, passwo
 	if err != nil {
 		return err
 	}
-	_, err = ac.changeUser(ctx, s.Actor(), "user.password", s.User.ID, func(tx store.Tx, u *store.User) error {
+	_, err = ac.changeUser(ctx, s.Actor(), record.ActionUserPassword, s.User.ID, func(tx store.Tx, u *store.User) error {
 		if _, err := unchangedUser(ctx, tx, &checked); err != nil {
 			return err
 		}

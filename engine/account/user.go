@@ -34,7 +34,7 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 		if err := tx.PutUser(ctx, u); err != nil {
 			return err
 		}
-		if err := record.Audit(ctx, tx, record.Now(), actor, "user.created", "user:"+u.ID, "", nil, auditedUser(&u)); err != nil {
+		if err := record.Audit(ctx, tx, record.Now(), actor, record.ActionUserCreated, "user:"+u.ID, "", nil, auditedUser(&u)); err != nil {
 			return err
 		}
 		return record.OnceOf(ctx).Remember(ctx, tx, u, record.Now())
@@ -54,7 +54,7 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 		}
 	}
 	left := "" // the specialist whose calendar the user has no more
-	changed, err := ac.changeUser(ctx, actor, "user.changed", id, func(tx store.Tx, u *store.User) error {
+	changed, err := ac.changeUser(ctx, actor, record.ActionUserChanged, id, func(tx store.Tx, u *store.User) error {
 		before := *u
 		edit(u)
 		if left = ""; before.Role == store.RoleSpecialist && (!u.Active || u.Role != before.Role || u.SpecialistID != before.SpecialistID) {
@@ -69,7 +69,7 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 		switch {
 		case hash != "":
 			u.PasswordHash = hash
-			if err := record.Audit(ctx, tx, record.Now(), actor, "user.password", "user:"+id, "", nil, nil); err != nil {
+			if err := record.Audit(ctx, tx, record.Now(), actor, record.ActionUserPassword, "user:"+id, "", nil, nil); err != nil {
 				return err
 			}
 		case u.Active && u.Role == before.Role && u.SpecialistID == before.SpecialistID && u.Identity == before.Identity:
@@ -135,7 +135,7 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 // changeUser lets edit change one user as the transaction has it, so that of two changes at once none is lost, and commits
 // it with its audit entry and with what the user is told of it. The last active owner cannot be lost. edit may be called more than once. store.ErrNotFound,
 // *ValidationError.
-func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action, id string, edit func(store.Tx, *store.User) error) (store.User, error) {
+func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action record.Action, id string, edit func(store.Tx, *store.User) error) (store.User, error) {
 	var after store.User
 	var committed func()
 	err := ac.store.Write(ctx, func(tx store.Tx) error {

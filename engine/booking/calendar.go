@@ -83,7 +83,7 @@ func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointm
 		} else if err != nil {
 			return err
 		}
-		return record.Audit(ctx, tx, now, actor, "appointment.calendar_ended", "appointment:"+a.ID, "", nil, nil)
+		return record.Audit(ctx, tx, now, actor, record.ActionAppointmentCalendarEnded, "appointment:"+a.ID, "", nil, nil)
 	})
 }
 

@@ -98,7 +98,7 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	if c.Before != nil {
 		before = auditedAppointment(c.Before)
 	}
-	err := record.Audit(ctx, tx, c.At, c.Actor, "appointment."+c.Kind, "appointment:"+c.After.ID, c.Reason, before, auditedAppointment(c.After))
+	err := record.Audit(ctx, tx, c.At, c.Actor, record.Action("appointment."+c.Kind), "appointment:"+c.After.ID, c.Reason, before, auditedAppointment(c.After))
 	if err != nil {
 		return err
 	}

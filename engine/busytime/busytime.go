@@ -178,13 +178,13 @@ func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, 
 		return record.Invalid("url", "must begin with https:// or webcal://: whoever has this address reads the calendar, so nobody on the way may")
 	}
 	b := store.BusyCalendar{SpecialistID: specialistID, Address: ca.Keys.Current().Seal(address, about(specialistID)), SetAt: record.Now()}
-	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: "specialist.busy_calendar_set", Subject: "specialist:" + specialistID},
+	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: record.ActionSpecialistBusyCalendarSet, Subject: "specialist:" + specialistID},
 		func(tx store.Tx) error { return tx.PutBusyCalendar(ctx, b) })
 }
 
 // Remove ends the reading, and what was read no longer counts. Removing none is no error. store.ErrNotFound.
 func (ca *Calendars) Remove(ctx context.Context, actor record.Actor, specialistID string) error {
-	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: "specialist.busy_calendar_removed", Subject: "specialist:" + specialistID},
+	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: record.ActionSpecialistBusyCalendarRemoved, Subject: "specialist:" + specialistID},
 		func(tx store.Tx) error {
 			if _, err := tx.PutBusyBlocks(ctx, specialistID, nil); err != nil {
 				return err

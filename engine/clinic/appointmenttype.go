@@ -30,7 +30,7 @@ func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor,
 	if t.ID == "" {
 		t.ID = record.NewID()
 	}
-	return cl.putAppointmentType(ctx, actor, "appointmenttype.created", t.ID, func(before *store.AppointmentType) (store.AppointmentType, error) {
+	return cl.putAppointmentType(ctx, actor, record.ActionAppointmentTypeCreated, t.ID, func(before *store.AppointmentType) (store.AppointmentType, error) {
 		if before != nil {
 			return t, record.Invalid("id", "this id is in use; choose another, or change that appointment type with PATCH")
 		}
@@ -40,7 +40,7 @@ func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor,
 
 // UpdateAppointmentType lets edit change one type. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor, id string, edit func(*store.AppointmentType)) (store.AppointmentType, error) {
-	return cl.putAppointmentType(ctx, actor, "appointmenttype.changed", id, func(before *store.AppointmentType) (store.AppointmentType, error) {
+	return cl.putAppointmentType(ctx, actor, record.ActionAppointmentTypeChanged, id, func(before *store.AppointmentType) (store.AppointmentType, error) {
 		if before == nil {
 			return store.AppointmentType{}, record.ErrNoAppointmentType
 		}
@@ -56,7 +56,7 @@ func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor,
 func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor, id string) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
-	c := ScheduleChange{Actor: actor, Action: "appointmenttype.archived", Subject: "appointmenttype:" + id}
+	c := ScheduleChange{Actor: actor, Action: record.ActionAppointmentTypeArchived, Subject: "appointmenttype:" + id}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
@@ -72,7 +72,7 @@ func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor
 }
 
 // putAppointmentType stores what edit makes of the type as it is; before is nil if there is none.
-func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, action, id string,
+func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, action record.Action, id string,
 	edit func(before *store.AppointmentType) (store.AppointmentType, error)) (store.AppointmentType, error) {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()

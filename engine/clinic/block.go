@@ -52,7 +52,7 @@ func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.B
 		return b, err
 	}
 	return b, cl.ChangeSchedule(ctx, &ScheduleChange{
-		Actor: actor, Action: "block.created", Subject: "specialist:" + b.SpecialistID, reason: b.Reason, after: blockEntry(&b),
+		Actor: actor, Action: record.ActionBlockCreated, Subject: "specialist:" + b.SpecialistID, reason: b.Reason, after: blockEntry(&b),
 		once: once, result: b,
 	}, func(tx store.Tx) error { return tx.PutBlock(ctx, b) })
 }
@@ -60,7 +60,7 @@ func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.B
 // DeleteBlock opens the time of one block again, as far as the hours and other blocks do. store.ErrNotFound, also for a
 // block that Blocks no longer names; *ValidationError for one that is read from a calendar elsewhere.
 func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string) error {
-	c := ScheduleChange{Actor: actor, Action: "block.deleted"}
+	c := ScheduleChange{Actor: actor, Action: record.ActionBlockDeleted}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		b, err := tx.DeleteBlock(ctx, id)
 		if err == nil && b.End.Before(time.Now().Add(-store.BlockMemory)) {

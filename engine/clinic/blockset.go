@@ -140,7 +140,7 @@ func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockF
 	if err != nil {
 		return nil, err
 	}
-	c := ScheduleChange{Actor: actor, Action: "blocks.created", Subject: "blocks", reason: strings.TrimSpace(f.Spans[0].Title), after: auditedSet(all), once: once, result: all}
+	c := ScheduleChange{Actor: actor, Action: record.ActionBlocksCreated, Subject: "blocks", reason: strings.TrimSpace(f.Spans[0].Title), after: auditedSet(all), once: once, result: all}
 	return all, cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		for _, b := range all {
 			if err := tx.PutBlock(ctx, b); err != nil {
@@ -154,7 +154,7 @@ func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockF
 // DeleteBlockSet removes all blocks that were made with one form. store.ErrNotFound. reaches says whether the caller may change a
 // specialist's calendar; one that is out of reach refuses all, with record.ErrForbidden.
 func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID string, reaches func(specialistID string) bool) error {
-	c := ScheduleChange{Actor: actor, Action: "blocks.deleted", Subject: "blocks"}
+	c := ScheduleChange{Actor: actor, Action: record.ActionBlocksDeleted, Subject: "blocks"}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		all, err := tx.DeleteBlocks(ctx, setID)
 		if err != nil {

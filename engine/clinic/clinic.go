@@ -83,7 +83,7 @@ func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit fun
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
 	var after store.Clinic
-	c := ScheduleChange{Actor: actor, Action: "clinic.changed", Subject: "clinic"}
+	c := ScheduleChange{Actor: actor, Action: record.ActionClinicChanged, Subject: "clinic"}
 	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
@@ -114,7 +114,7 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
 	var after Settings
-	c := ScheduleChange{Actor: actor, Action: "settings.changed", Subject: "clinic"}
+	c := ScheduleChange{Actor: actor, Action: record.ActionSettingsChanged, Subject: "clinic"}
 	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {

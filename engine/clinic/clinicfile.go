@@ -48,7 +48,7 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 	defer cl.schedule.change.Unlock()
 	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
 	var rows *importRows
-	c := ScheduleChange{Actor: actor, Action: "clinic.imported", Subject: "clinic", after: n, result: n}
+	c := ScheduleChange{Actor: actor, Action: record.ActionClinicImported, Subject: "clinic", after: n, result: n}
 	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {

@@ -16,9 +16,9 @@ type feedAudit struct {
 func (cl *Clinic) PutCalendarFeed(ctx context.Context, actor record.Actor, specialistID string, f store.CalendarFeed) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
-	c := ScheduleChange{Actor: actor, Action: "specialist.feed_ended", Subject: "specialist:" + specialistID}
+	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistFeedEnded, Subject: "specialist:" + specialistID}
 	if f.Hash != "" {
-		c.Action, c.after = "specialist.feed_made", feedAudit{f.Names}
+		c.Action, c.after = record.ActionSpecialistFeedMade, feedAudit{f.Names}
 	}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)

@@ -10,8 +10,8 @@ import (
 
 // What can be done to the choice of a mail server, as the audit log names it.
 const (
-	MailServerChanged = "settings.mail_changed"
-	MailServerSealed  = "settings.mail_sealed" // the same password under a newer key
+	MailServerChanged = record.ActionSettingsMailChanged
+	MailServerSealed  = record.ActionSettingsMailSealed // the same password under a newer key
 )
 
 // mailAudit is what the audit log keeps of a mail server: whether there is a password, and never which.
@@ -32,7 +32,7 @@ func mailAudited(s *notice.Server) any {
 }
 
 // ChangeMailServer lets edit make another choice of the one before; nil is none. Errors: those of edit.
-func (cl *Clinic) ChangeMailServer(ctx context.Context, actor record.Actor, action string, edit func(before *notice.Server) (*notice.Server, error)) error {
+func (cl *Clinic) ChangeMailServer(ctx context.Context, actor record.Actor, action record.Action, edit func(before *notice.Server) (*notice.Server, error)) error {
 	return cl.changeChoice(ctx, actor, action, func(s *Settings) (before, after any, err error) {
 		before = mailAudited(s.Mail)
 		s.Mail, err = edit(s.Mail)
@@ -41,7 +41,7 @@ func (cl *Clinic) ChangeMailServer(ctx context.Context, actor record.Actor, acti
 }
 
 // changeChoice lets edit change a part of the settings that has a secret, and say what the audit log keeps of it.
-func (cl *Clinic) changeChoice(ctx context.Context, actor record.Actor, action string, edit func(*Settings) (before, after any, err error)) error {
+func (cl *Clinic) changeChoice(ctx context.Context, actor record.Actor, action record.Action, edit func(*Settings) (before, after any, err error)) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: actor, Action: action, Subject: "clinic"}

@@ -9,8 +9,8 @@ import (
 
 // What can be done to the choice of an identity provider, as the audit log names it.
 const (
-	OpenIDChanged = "settings.openid_changed"
-	OpenIDSealed  = "settings.openid_sealed" // the same secret under a newer key
+	OpenIDChanged = record.ActionSettingsOpenIDChanged
+	OpenIDSealed  = record.ActionSettingsOpenIDSealed // the same secret under a newer key
 )
 
 // openIDAudit is what the audit log keeps of an identity provider: whether there is a secret, and never which.
@@ -30,7 +30,7 @@ func openIDAudited(p *openid.Provider) any {
 }
 
 // ChangeOpenID lets edit make another choice of the identity provider before; nil is none. Errors: those of edit.
-func (cl *Clinic) ChangeOpenID(ctx context.Context, actor record.Actor, action string, edit func(before *openid.Provider) (*openid.Provider, error)) error {
+func (cl *Clinic) ChangeOpenID(ctx context.Context, actor record.Actor, action record.Action, edit func(before *openid.Provider) (*openid.Provider, error)) error {
 	return cl.changeChoice(ctx, actor, action, func(s *Settings) (before, after any, err error) {
 		before = openIDAudited(s.OpenID)
 		s.OpenID, err = edit(s.OpenID)

@@ -32,14 +32,14 @@ func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.O
 	}
 	o.ID = record.NewID()
 	return o, cl.ChangeSchedule(ctx, &ScheduleChange{
-		Actor: actor, Action: "override.put", Subject: "specialist:" + o.SpecialistID, reason: o.Reason, after: overrideEntry(&o),
+		Actor: actor, Action: record.ActionOverridePut, Subject: "specialist:" + o.SpecialistID, reason: o.Reason, after: overrideEntry(&o),
 		once: once, result: o,
 	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
 }
 
 // DeleteOverride gives a date its weekly hours back. store.ErrNotFound.
 func (cl *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id string) error {
-	c := ScheduleChange{Actor: actor, Action: "override.deleted"}
+	c := ScheduleChange{Actor: actor, Action: record.ActionOverrideDeleted}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		o, err := tx.DeleteOverride(ctx, id)
 		c.before = overrideEntry(&o)

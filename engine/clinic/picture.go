@@ -50,13 +50,13 @@ func (cl *Clinic) PutPicture(ctx context.Context, actor record.Actor, specialist
 		return p, record.Invalid("content", "must be at most %d KB", MaxPicture>>10)
 	}
 	c := ScheduleChange{
-		Actor: actor, Action: "specialist.picture_put", Subject: "specialist:" + specialistID, after: pictureAudit{p.ContentType, p.Digest, len(content)},
+		Actor: actor, Action: record.ActionSpecialistPicturePut, Subject: "specialist:" + specialistID, after: pictureAudit{p.ContentType, p.Digest, len(content)},
 	}
 	return p, cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error { return tx.PutPicture(ctx, specialistID, p) })
 }
 
 // DeletePicture takes the picture of a specialist away. store.ErrNotFound.
 func (cl *Clinic) DeletePicture(ctx context.Context, actor record.Actor, specialistID string) error {
-	c := ScheduleChange{Actor: actor, Action: "specialist.picture_deleted", Subject: "specialist:" + specialistID}
+	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistPictureDeleted, Subject: "specialist:" + specialistID}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error { return tx.DeletePicture(ctx, specialistID) })
 }

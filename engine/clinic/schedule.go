@@ -193,11 +193,12 @@ func (cl *Clinic) Serves(specialistID string) []string {
 
 // ScheduleChange is what is recorded of one change of the schedule.
 type ScheduleChange struct {
-	Actor                   record.Actor
-	Action, Subject, reason string
-	before, after           any // for the audit log, as the API names them; nil where there is nothing; write may set them
-	once                    *record.Once
-	result                  any // what once answers with
+	Actor           record.Actor
+	Action          record.Action
+	Subject, reason string
+	before, after   any // for the audit log, as the API names them; nil where there is nothing; write may set them
+	once            *record.Once
+	result          any // what once answers with
 }
 
 // ChangeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the very next

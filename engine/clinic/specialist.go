@@ -18,7 +18,7 @@ func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor, p st
 	if p.ID == "" {
 		p.ID = record.NewID()
 	}
-	return cl.putSpecialist(ctx, actor, "specialist.created", p.ID, func(before *store.Specialist) (store.Specialist, error) {
+	return cl.putSpecialist(ctx, actor, record.ActionSpecialistCreated, p.ID, func(before *store.Specialist) (store.Specialist, error) {
 		if before != nil {
 			return p, record.Invalid("id", "this id is in use; choose another, or change that specialist with PATCH")
 		}
@@ -28,7 +28,7 @@ func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor, p st
 
 // UpdateSpecialist lets edit change one specialist. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id string, edit func(*store.Specialist)) (store.Specialist, error) {
-	return cl.putSpecialist(ctx, actor, "specialist.changed", id, func(before *store.Specialist) (store.Specialist, error) {
+	return cl.putSpecialist(ctx, actor, record.ActionSpecialistChanged, id, func(before *store.Specialist) (store.Specialist, error) {
 		if before == nil {
 			return store.Specialist{}, store.ErrNotFound
 		}
@@ -44,7 +44,7 @@ func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id 
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
 	var p store.Specialist
-	c := ScheduleChange{Actor: actor, Action: "specialist.archived", Subject: "specialist:" + id}
+	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistArchived, Subject: "specialist:" + id}
 	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {
@@ -71,7 +71,7 @@ func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id 
 }
 
 // putSpecialist stores what edit makes of the specialist as it is; before is nil if there is none.
-func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action, id string,
+func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action record.Action, id string,
 	edit func(before *store.Specialist) (store.Specialist, error)) (store.Specialist, error) {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
@@ -177,7 +177,7 @@ func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specia
 		return err
 	}
 	c := ScheduleChange{
-		Actor: actor, Action: "weeklyhours.replaced", Subject: "specialist:" + specialistID, after: hoursEntries(hours),
+		Actor: actor, Action: record.ActionWeeklyHoursReplaced, Subject: "specialist:" + specialistID, after: hoursEntries(hours),
 	}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)

@@ -38,7 +38,7 @@ func NameIn(t *store.AppointmentType, language string) string {
 func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor, ids []string) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
-	c := ScheduleChange{Actor: actor, Action: "appointmenttypes.ordered", Subject: "clinic"}
+	c := ScheduleChange{Actor: actor, Action: record.ActionAppointmentTypesOrdered, Subject: "clinic"}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
 		if err != nil {

@@ -143,7 +143,7 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 	}
 	said := map[string]any{"from": kit.From.String(), "to": kit.To.String(), "appointments": count}
 	err = k.store.Write(ctx, func(tx store.Tx) error {
-		return record.Audit(ctx, tx, now, r.Actor, "appointments.downtime_kit", "appointments", r.SpecialistID, nil, said)
+		return record.Audit(ctx, tx, now, r.Actor, record.ActionAppointmentsDowntimeKit, "appointments", r.SpecialistID, nil, said)
 	})
 	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrOverloaded) {
 		// It is for the hour in which nothing can be written.

@@ -55,7 +55,7 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 		if err := booking.WritePromises(ctx, tx, now, calls...); err != nil {
 			return err
 		}
-		if err := record.Audit(ctx, tx, now, actor, "appointment.told", "appointment:"+a.ID, "", nil, nil); err != nil {
+		if err := record.Audit(ctx, tx, now, actor, record.ActionAppointmentTold, "appointment:"+a.ID, "", nil, nil); err != nil {
 			return err
 		}
 		return once.Remember(ctx, tx, a, now)

@@ -218,7 +218,7 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 			return out.giveUp(ctx, actor, op)
 		}
 		_, c, err := out.conclude(ctx, op, Outcome{End: Delivered, Result: out.nameOf(ctx, &op)}, func(tx store.Tx) error {
-			return record.Audit(ctx, tx, out.Now(), actor, "operation.exists", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+			return record.Audit(ctx, tx, out.Now(), actor, record.ActionOperationExists, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
 		})
 		if c != nil {
 			out.Enqueue(c.Calls...)
@@ -256,7 +256,7 @@ func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Op
 			if err = PutDelivery(ctx, tx, &op, DeliveryFailed, now); err != nil {
 				return err
 			}
-			if err = record.Audit(ctx, tx, now, actor, "operation.given_up", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)}); err != nil {
+			if err = record.Audit(ctx, tx, now, actor, record.ActionOperationGivenUp, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)}); err != nil {
 				return err
 			}
 			ended := out.delivery(op.Kind).Ended
@@ -292,7 +292,7 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op), PutDelivery(ctx, tx, &op, booking.DeliveryQueued, now)); err != nil {
 			return err
 		}
-		err := record.Audit(ctx, tx, now, actor, "operation.retried", "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+		err := record.Audit(ctx, tx, now, actor, record.ActionOperationRetried, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
 		reopened := out.delivery(op.Kind).Reopened
 		if err != nil || reopened == nil {
 			return err

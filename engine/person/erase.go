@@ -93,7 +93,7 @@ func (pe *People) erase(ctx context.Context, actor record.Actor, p store.Person,
 	}
 	if len(linked) > 0 {
 		before, err = pe.store.Erase(ctx, store.Person{Of: linked}, now, func(tx store.Tx, blanked store.Erased) error {
-			return record.Audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": blanked.Appointments})
+			return record.Audit(ctx, tx, now, actor, record.ActionPersonErased, "person", "", nil, map[string]int{"appointments": blanked.Appointments})
 		})
 		if err != nil {
 			return erased, err
@@ -102,7 +102,7 @@ func (pe *People) erase(ctx context.Context, actor record.Actor, p store.Person,
 	erased.Erased, err = pe.store.Erase(ctx, p, now, func(tx store.Tx, blanked store.Erased) error {
 		erased.Erased = blanked
 		erased.Add(before)
-		if err := record.Audit(ctx, tx, now, actor, "person.erased", "person", "", nil, map[string]int{"appointments": erased.Appointments}); err != nil {
+		if err := record.Audit(ctx, tx, now, actor, record.ActionPersonErased, "person", "", nil, map[string]int{"appointments": erased.Appointments}); err != nil {
 			return err
 		}
 		return record.OnceOf(ctx).Remember(ctx, tx, erased, now)

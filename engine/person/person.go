@@ -227,7 +227,7 @@ func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor
 		if err := tx.InsertPersonNote(ctx, n); err != nil {
 			return err
 		}
-		if err := record.Audit(ctx, tx, n.CreatedAt, actor, "person.noted", "appointment:"+appointmentID, "", nil, nil); err != nil {
+		if err := record.Audit(ctx, tx, n.CreatedAt, actor, record.ActionPersonNoted, "appointment:"+appointmentID, "", nil, nil); err != nil {
 			return err
 		}
 		return once.Remember(ctx, tx, n, n.CreatedAt)
@@ -248,7 +248,7 @@ func named(ctx context.Context, r store.Reader, appointmentID string) (store.Ide
 
 // DeleteNote removes a note. store.ErrNotFound.
 func (pe *People) DeleteNote(ctx context.Context, id string, actor record.Actor) error {
-	return pe.remove(ctx, actor, "person.note_deleted", func(tx store.Tx) error { return tx.DeletePersonNote(ctx, id) })
+	return pe.remove(ctx, actor, record.ActionPersonNoteDeleted, func(tx store.Tx) error { return tx.DeletePersonNote(ctx, id) })
 }
 
 // Link says that the people of two appointments are one. It is taken back by Unlink; nothing about the appointments changes.
@@ -273,7 +273,7 @@ func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor
 		if err := tx.InsertPersonLink(ctx, l); err != nil {
 			return err
 		}
-		if err := record.Audit(ctx, tx, l.CreatedAt, actor, "person.linked", "appointment:"+appointmentID, "", nil, map[string]string{"with": otherID}); err != nil {
+		if err := record.Audit(ctx, tx, l.CreatedAt, actor, record.ActionPersonLinked, "appointment:"+appointmentID, "", nil, map[string]string{"with": otherID}); err != nil {
 			return err
 		}
 		return once.Remember(ctx, tx, l, l.CreatedAt)
@@ -282,10 +282,10 @@ func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor
 
 // Unlink takes a link back. store.ErrNotFound.
 func (pe *People) Unlink(ctx context.Context, id string, actor record.Actor) error {
-	return pe.remove(ctx, actor, "person.unlinked", func(tx store.Tx) error { return tx.DeletePersonLink(ctx, id) })
+	return pe.remove(ctx, actor, record.ActionPersonUnlinked, func(tx store.Tx) error { return tx.DeletePersonLink(ctx, id) })
 }
 
-func (pe *People) remove(ctx context.Context, actor record.Actor, action string, do func(store.Tx) error) error {
+func (pe *People) remove(ctx context.Context, actor record.Actor, action record.Action, do func(store.Tx) error) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return pe.store.Write(ctx, func(tx store.Tx) error {
 		if err := do(tx); err != nil {

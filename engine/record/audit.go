@@ -20,8 +20,8 @@ func (r *Records) Deliveries(ctx context.Context, appointmentID string) ([]store
 
 // Audit adds one entry. Before and after are stored as JSON where they are not nil, with the field names that the API
 // has for them: the log is read by owners, not by who knows our types.
-func Audit(ctx context.Context, tx store.Tx, at time.Time, actor Actor, action, subject, reason string, before, after any) error {
-	entry := store.AuditEntry{ID: NewID(), At: at, Actor: string(actor), Action: action, Subject: subject, Reason: reason}
+func Audit(ctx context.Context, tx store.Tx, at time.Time, actor Actor, action Action, subject, reason string, before, after any) error {
+	entry := store.AuditEntry{ID: NewID(), At: at, Actor: string(actor), Action: string(action), Subject: subject, Reason: reason}
 	var err error
 	if entry.Before, err = rawJSON(before); err != nil {
 		return err

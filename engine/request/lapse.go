@@ -59,7 +59,7 @@ func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 			if err := tx.DeclineBookingRequest(ctx, r.ID); err != nil {
 				return err
 			}
-			return rq.record(ctx, tx, "request.lapsed", r, "system", at, mail)
+			return rq.record(ctx, tx, record.ActionRequestLapsed, r, "system", at, mail)
 		})
 		switch {
 		case err == nil:

@@ -149,7 +149,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 		if err := tx.InsertBookingRequest(ctx, asked); err != nil {
 			return err
 		}
-		if err := rq.record(ctx, tx, "request.created", &asked, r.Actor, now, mail); err != nil {
+		if err := rq.record(ctx, tx, record.ActionRequestCreated, &asked, r.Actor, now, mail); err != nil {
 			return err
 		}
 		return r.Once.Remember(ctx, tx, asked, now)
@@ -177,7 +177,7 @@ type requestAudit struct {
 	ExpiresAt         time.Time `json:"expiresAt"`
 }
 
-func (rq *Requests) record(ctx context.Context, tx store.Tx, action string, r *store.BookingRequest, actor record.Actor, now time.Time, mail []booking.Promise) error {
+func (rq *Requests) record(ctx context.Context, tx store.Tx, action record.Action, r *store.BookingRequest, actor record.Actor, now time.Time, mail []booking.Promise) error {
 	err := record.Audit(ctx, tx, now, actor, action, "request:"+r.ID, "", nil, requestAudit{r.AppointmentTypeID, r.SpecialistID, r.SlotStart, r.ExpiresAt})
 	if err != nil {
 		return err
@@ -314,7 +314,7 @@ func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, 
 			}
 		} else if err != nil {
 			return err
-		} else if err := rq.record(ctx, tx, "request.declined", &r, actor, now, mail); err != nil {
+		} else if err := rq.record(ctx, tx, record.ActionRequestDeclined, &r, actor, now, mail); err != nil {
 			return err
 		}
 		r.Status = store.RequestDeclined

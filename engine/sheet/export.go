@@ -55,7 +55,7 @@ func (sh *Sheets) Export(ctx context.Context, actor record.Actor, from, to time.
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	said := map[string]any{"appointments": rows, "from": from, "to": to}
 	err := sh.store.Write(ctx, func(tx store.Tx) error {
-		return record.Audit(ctx, tx, now, actor, "appointments.exported", "appointments", "", nil, said)
+		return record.Audit(ctx, tx, now, actor, record.ActionAppointmentsExported, "appointments", "", nil, said)
 	})
 	return b.String(), err
 }

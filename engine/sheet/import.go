@@ -77,7 +77,7 @@ func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor 
 			calls = append(calls, more...)
 		}
 		counts := map[string]int{"booked": f.Count(Book), "there": f.Count(There), "refused": f.Count(Refused), "skipped": f.Count(Skipped)}
-		if err := record.Audit(ctx, tx, now, actor, "appointments.imported", "appointments", "", nil, counts); err != nil {
+		if err := record.Audit(ctx, tx, now, actor, record.ActionAppointmentsImported, "appointments", "", nil, counts); err != nil {
 			return err
 		}
 		return once.Remember(ctx, tx, f, now)

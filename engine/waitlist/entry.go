@@ -90,7 +90,7 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 		if err := tx.InsertWaitlistEntry(ctx, e); err != nil {
 			return err
 		}
-		if err := auditEntry(ctx, tx, now, r.Actor, "joined", &e, e.Status); err != nil {
+		if err := auditEntry(ctx, tx, now, r.Actor, record.ActionWaitlistJoined, &e, e.Status); err != nil {
 			return err
 		}
 		if err := booking.WritePromises(ctx, tx, now, mail...); err != nil {
@@ -280,7 +280,7 @@ func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor, o
 		if err := tx.MoveWaitlistEntry(ctx, id, store.WaitlistUnconfirmed, store.WaitlistWaiting, now); err != nil {
 			return err
 		}
-		if err := auditEntry(ctx, tx, now, actor, "confirmed", &e, e.Status); err != nil {
+		if err := auditEntry(ctx, tx, now, actor, record.ActionWaitlistConfirmed, &e, e.Status); err != nil {
 			return err
 		}
 		return once.Remember(ctx, tx, e, now)
@@ -320,7 +320,7 @@ func (w *Waitlist) dropEntry(ctx context.Context, tx store.Tx, e *store.Waitlist
 	if err := tx.MoveWaitlistEntry(ctx, e.ID, e.Status, to, now); err != nil {
 		return nil, err
 	}
-	if err := auditEntry(ctx, tx, now, actor, string(to), e, to); err != nil {
+	if err := auditEntry(ctx, tx, now, actor, record.Action("waitlist."+string(to)), e, to); err != nil {
 		return nil, err
 	}
 	offers, err := tx.WaitlistOffers(ctx, e.ID)

@@ -116,7 +116,7 @@ func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.T
 		if err := tx.EndWaitlistOffer(ctx, o.ID, store.OfferLapsed, now); err != nil {
 			return err
 		}
-		if err := auditOffer(ctx, tx, now, system, "offer_lapsed", o); err != nil {
+		if err := auditOffer(ctx, tx, now, system, record.ActionWaitlistOfferLapsed, o); err != nil {
 			return err
 		}
 		e, err := tx.WaitlistEntry(ctx, o.EntryID)
@@ -205,7 +205,7 @@ func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bo
 		if mail = nil; tell && now.Sub(o.CreatedAt) >= quiet { // before that, nobody has heard of the offer
 			mail = w.Messages.WaitlistMail(&e, o, message.MailOfferGone, now, now, now.Add(confirmWithin))
 		}
-		if err := auditOffer(ctx, tx, now, system, "offer_withdrawn", o); err != nil {
+		if err := auditOffer(ctx, tx, now, system, record.ActionWaitlistOfferWithdrawn, o); err != nil {
 			return err
 		}
 		return booking.WritePromises(ctx, tx, now, mail...)

@@ -36,7 +36,7 @@ func (w *Waitlist) offer(ctx context.Context, e *store.WaitlistEntry, h holds.Ho
 		if err := tx.InsertWaitlistOffer(ctx, o); err != nil {
 			return err
 		}
-		if err := auditOffer(ctx, tx, now, actor, "offered", &o); err != nil {
+		if err := auditOffer(ctx, tx, now, actor, record.ActionWaitlistOffered, &o); err != nil {
 			return err
 		}
 		if err := booking.WritePromises(ctx, tx, now, mail...); err != nil {
@@ -194,7 +194,7 @@ func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntr
 		}
 		others = append(others, ended...)
 	}
-	return others, auditOffer(ctx, tx, now, actor, "offer_accepted", o)
+	return others, auditOffer(ctx, tx, now, actor, record.ActionWaitlistOfferAccepted, o)
 }
 
 // repeats is for how long the link of an offer answers with the appointment that was booked by it, for whoever has lost the answer. After
@@ -229,7 +229,7 @@ func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor, o
 		if declined = err == nil; errors.As(err, &ended) && ended.As == string(store.OfferDeclined) {
 			err = nil
 		} else if err == nil {
-			err = auditOffer(ctx, tx, now, actor, "offer_declined", &o)
+			err = auditOffer(ctx, tx, now, actor, record.ActionWaitlistOfferDeclined, &o)
 		}
 		if err != nil {
 			return err

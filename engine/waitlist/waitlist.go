@@ -151,12 +151,12 @@ type offerAudit struct {
 	ExpiresAt     time.Time `json:"expiresAt"`
 }
 
-func auditEntry(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, what string, e *store.WaitlistEntry, to store.WaitlistStatus) error {
-	return record.Audit(ctx, tx, now, actor, "waitlist."+what, "waitlist:"+e.ID, "", nil, entryAudit{e.AppointmentTypeID, string(to)})
+func auditEntry(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, action record.Action, e *store.WaitlistEntry, to store.WaitlistStatus) error {
+	return record.Audit(ctx, tx, now, actor, action, "waitlist:"+e.ID, "", nil, entryAudit{e.AppointmentTypeID, string(to)})
 }
 
-func auditOffer(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, what string, o *store.WaitlistOffer) error {
-	return record.Audit(ctx, tx, now, actor, "waitlist."+what, "waitlist:"+o.EntryID, "", nil, offerAudit{o.ID, o.SpecialistID, o.SlotStart, o.ExpiresAt})
+func auditOffer(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, action record.Action, o *store.WaitlistOffer) error {
+	return record.Audit(ctx, tx, now, actor, action, "waitlist:"+o.EntryID, "", nil, offerAudit{o.ID, o.SpecialistID, o.SlotStart, o.ExpiresAt})
 }
 
 // samePerson reports whether two entries are of one address, number or client.
