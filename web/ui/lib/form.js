@@ -9,13 +9,10 @@ function useError(error) {
   const [hidden, hide] = useState(false), field = useRef()
   useEffect(() => hide(false), [error])
   useEffect(() => {
-    const el = field.current, form = el?.closest('form'), show = () => hide(false), change = () => hide(true)
-    el?.addEventListener('input', change)
+    const el = field.current, form = el.closest('form'), show = () => hide(false)
+    el.addEventListener('input', () => hide(true))
     form?.addEventListener('submit', show, true)
-    return () => {
-      el?.removeEventListener('input', change)
-      form?.removeEventListener('submit', show, true)
-    }
+    return () => form?.removeEventListener('submit', show, true)
   }, [])
   return [hidden ? undefined : error, field]
 }
