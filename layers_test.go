@@ -239,8 +239,8 @@ func TestImportsPointOneWay(t *testing.T) {
 	}
 }
 
-// TestADiagramBrokenIsSeen plants one import of each forbidden kind and asks for the complaint.
-func TestADiagramBrokenIsSeen(t *testing.T) {
+// TestBrokenDiagramIsFound plants one import of each forbidden kind and asks for the complaint.
+func TestBrokenDiagramIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		planted source
@@ -299,8 +299,8 @@ func moduleOf(modules []string, importPath string) (module string) {
 	return module
 }
 
-// TestAThirdPartyModuleHasOneOwner: what is imported from one place can be replaced in one place.
-func TestAThirdPartyModuleHasOneOwner(t *testing.T) {
+// TestThirdPartyModuleHasOneOwner: what is imported from one place can be replaced in one place.
+func TestThirdPartyModuleHasOneOwner(t *testing.T) {
 	modules := requirements(t)
 	for _, s := range sources(t) {
 		for _, i := range s.imports {
@@ -351,8 +351,8 @@ func TestPackagesAreNouns(t *testing.T) {
 	}
 }
 
-// TestFilesAreOneNoun: past maxLines a file is two nouns, unless long says why not.
-func TestFilesAreOneNoun(t *testing.T) {
+// TestFilesStayShort: past maxLines a file is two nouns, unless long says why not.
+func TestFilesStayShort(t *testing.T) {
 	for _, file := range tree(t, ".go", ".js") {
 		b, err := os.ReadFile(file)
 		if err != nil {

@@ -41,9 +41,9 @@ func portsInARow(t *testing.T, n int) int {
 	return 0
 }
 
-// TestTheClusterOnLoopback starts what `make cluster` starts, and books through its load balancer while a node is killed. Ctrl-C
+// TestClusterOnLoopback starts what `make cluster` starts, and books through its load balancer while a node is killed. Ctrl-C
 // leaves nothing.
-func TestTheClusterOnLoopback(t *testing.T) {
+func TestClusterOnLoopback(t *testing.T) {
 	clitest.Long(t, "two nodes, PostgreSQL, Redis and nginx")
 	postgres, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	_, redis := exec.LookPath("redis-server")
@@ -153,9 +153,9 @@ var openClinic = []byte(`{"clinic":{"name":"Harbour Clinic","timezone":"UTC","lo
  "appointmentTypes":[{"id":"checkup","name":"Check-up","durationMinutes":30,"slotStepMinutes":30,"cooldownMinutes":0,"horizonDays":60,
    "specialists":[{"specialistId":"ada","priority":1}]}]}`)
 
-// TestTheComposeFileHangsTogether, as far as that can be seen without a daemon: what a service names is declared, the settings are
+// TestComposeFileIsConsistent, as far as that can be seen without a daemon: what a service names is declared, the settings are
 // settings, and the balancer knows the nodes by their names.
-func TestTheComposeFileHangsTogether(t *testing.T) {
+func TestComposeFileIsConsistent(t *testing.T) {
 	b, err := os.ReadFile("compose.yaml")
 	if err != nil {
 		t.Fatal(err)

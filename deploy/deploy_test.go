@@ -184,8 +184,8 @@ func matches(labels map[string]string, matchers [][3]string) bool {
 	return true
 }
 
-// TestEveryMetricThatIsNamedIsThere holds the dashboard and the alerts to the scrape of a live server.
-func TestEveryMetricThatIsNamedIsThere(t *testing.T) {
+// TestNamedMetricsExist holds the dashboard and the alerts to the scrape of a live server.
+func TestNamedMetricsExist(t *testing.T) {
 	there := parseScrape(newHouse(t).scrapes())
 	for kind, list := range map[string][]query{"the dashboard": dashboard(t), "the alerts": alerts(t)} {
 		if len(list) < 15 {
@@ -199,8 +199,9 @@ func TestEveryMetricThatIsNamedIsThere(t *testing.T) {
 	}
 }
 
-// TestEveryMetricIsShown: what nobody looks at need not be measured. Build and Go's own collection are left out.
-func TestEveryMetricIsShown(t *testing.T) {
+// TestMetricsAreOnDashboard: a metric that no panel shows is not needed. Build information and Go's own metrics are
+// exempt.
+func TestMetricsAreOnDashboard(t *testing.T) {
 	shown := ""
 	for _, q := range append(dashboard(t), alerts(t)...) {
 		shown += q.expr + "\n"
@@ -213,8 +214,8 @@ func TestEveryMetricIsShown(t *testing.T) {
 	}
 }
 
-// TestAMistakeInAnExpressionIsSeen plants one of each kind.
-func TestAMistakeInAnExpressionIsSeen(t *testing.T) {
+// TestExpressionMistakeIsFound plants one of each kind.
+func TestExpressionMistakeIsFound(t *testing.T) {
 	there := parseScrape(`# HELP a_total x
 a_total{kind="x",reason="say \"no\""} 1
 b 2

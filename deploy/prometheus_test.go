@@ -27,8 +27,8 @@ func tool(t *testing.T, name string) string {
 	return path
 }
 
-// TestPromtoolTakesTheRules: their syntax, and the stories of alerts_test.yml.
-func TestPromtoolTakesTheRules(t *testing.T) {
+// TestPromtoolAcceptsRules: their syntax, and the stories of alerts_test.yml.
+func TestPromtoolAcceptsRules(t *testing.T) {
 	promtool := tool(t, "promtool")
 	for _, args := range [][]string{{"check", "rules", "alerts.yml"}, {"test", "rules", "alerts_test.yml"}} {
 		c := exec.Command(promtool, args...)
@@ -39,9 +39,9 @@ func TestPromtoolTakesTheRules(t *testing.T) {
 	}
 }
 
-// TestPrometheusAnswersEveryQuery lets Prometheus scrape a live server and asks it everything that the dashboard and the
+// TestPrometheusAnswersQueries lets Prometheus scrape a live server and asks it everything that the dashboard and the
 // alerts ask. What is so on any server has an answer on this one.
-func TestPrometheusAnswersEveryQuery(t *testing.T) {
+func TestPrometheusAnswersQueries(t *testing.T) {
 	p := startPrometheus(t, tool(t, "prometheus"), newHouse(t))
 	for _, q := range dashboard(t) {
 		n, err := p.shown(q.expr)

@@ -229,9 +229,9 @@ func TestBehindAProxy(t *testing.T) {
 	}
 }
 
-// TestAQuietStreamOutlivesTheProxysPatience: nobody books anything, and the pings alone keep it open. The patience of the proxy and the time
-// between pings are both a fraction of what they are.
-func TestAQuietStreamOutlivesTheProxysPatience(t *testing.T) {
+// TestQuietStreamOutlivesProxyTimeout: without a booking, pings alone keep the stream open. The timeout of the proxy
+// and the interval of the pings are fractions of the real ones.
+func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 	const patience = 2 * time.Second
 	for _, p := range proxies {
 		t.Run(p.name, func(t *testing.T) {

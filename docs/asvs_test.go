@@ -19,9 +19,9 @@ var (
 	testOfOurs  = regexp.MustCompile(`(?m)^func (Test[A-Z][A-Za-z0-9]*)\(`)
 )
 
-// TestTheASVSMapIsWhole: every requirement of level 2 has its row, in the order of the standard, the sums are right, and what a row
+// TestASVSMapIsComplete: every requirement of level 2 has its row, in the order of the standard, the sums are right, and what a row
 // names is there.
-func TestTheASVSMapIsWhole(t *testing.T) {
+func TestASVSMapIsComplete(t *testing.T) {
 	b, err := os.ReadFile("asvs.md")
 	if err != nil {
 		t.Fatal(err)

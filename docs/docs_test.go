@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestThePackedDescriptionIsTheOneBesideIt(t *testing.T) {
+func TestCompressedOpenAPIIsCurrent(t *testing.T) {
 	want, err := os.ReadFile("api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)

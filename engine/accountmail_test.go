@@ -18,7 +18,7 @@ import (
 
 // A member of staff is told by mail, in the clinic's language, when their password, their codes or their address were changed, whoever
 // did it: at the address that the account had before. Nothing else of an account is told, and a change that was refused is not.
-func TestTheStaffAreToldOfChangesOfTheirAccounts(t *testing.T) {
+func TestAccountChangeNotifiesUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := context.Background()

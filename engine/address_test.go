@@ -12,9 +12,10 @@ import (
 	"holdfast/store"
 )
 
-// TestTheOldAddressIsTold: when the desk corrects a mail address, both are told, the old one even in silence; links that were
-// sent to the old one are dead, and it stays nowhere once it was told.
-func TestTheOldAddressIsTold(t *testing.T) {
+// TestAddressChangeNotifiesOldAddress: if the desk corrects an email address, both addresses get an email, the old
+// one even without notifications. Links that were sent to the old address stop working, and the address is deleted
+// after its email.
+func TestAddressChangeNotifiesOldAddress(t *testing.T) {
 	for _, x := range []struct {
 		name, to string
 		silent   bool
@@ -74,8 +75,8 @@ func TestTheOldAddressIsTold(t *testing.T) {
 	}
 }
 
-// TestAnOldAddressIsErasedWithThePerson, also while the mail to it waits for its day.
-func TestAnOldAddressIsErasedWithThePerson(t *testing.T) {
+// TestErasePersonBlanksOldAddress, also while the mail to it waits for its day.
+func TestErasePersonBlanksOldAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
 		c, _ := noticeClinic(t, mailBy(t, noAddress(t), &log))

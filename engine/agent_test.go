@@ -19,7 +19,7 @@ import (
 )
 
 // The four answers of createAppt, each with what is then true here and upstream.
-func TestTheAnswersToAnAgent(t *testing.T) {
+func TestAgentAnswers(t *testing.T) {
 	type after struct {
 		status    store.Status
 		state     store.UpstreamState
@@ -172,7 +172,7 @@ func TestLateTurnWritesNothing(t *testing.T) {
 }
 
 // Without an upstream the booking is complete here, and the appointment's own id is its GUID.
-func TestAnAgentWithoutUpstream(t *testing.T) {
+func TestAgentWithoutUpstream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{})
 		b := p.wish(20)
@@ -250,8 +250,8 @@ func TestAuthorization(t *testing.T) {
 	})
 }
 
-// TestAnAgentIsKnownAfterARestart, and after one in which the keys were replaced.
-func TestAnAgentIsKnownAfterARestart(t *testing.T) {
+// TestAgentSessionSurvivesRestart, and after one in which the keys were replaced.
+func TestAgentSessionSurvivesRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{})
 		made, err := p.Agent.Identify(t.Context(), agentKey, jane)
@@ -352,7 +352,7 @@ func changed(signed string) string {
 
 // The same booking sent twice at once, as a program does whose first try seems to hang, is one booking, and neither is
 // told that the slot is gone.
-func TestTheSameBookingTwiceAtOnce(t *testing.T) {
+func TestConcurrentRepeatBooksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: 2 * time.Second})
@@ -380,7 +380,7 @@ func TestTheSameBookingTwiceAtOnce(t *testing.T) {
 }
 
 // A slot that is queued, tried or held is nobody else's.
-func TestAQueuedSlotIsKept(t *testing.T) {
+func TestQueuedBookingKeepsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited)

@@ -13,9 +13,9 @@ import (
 	"holdfast/store"
 )
 
-// TestAKnownPatientIsKnown: whoever was booked for once is the same patient at every later call, whatever key, session or
-// restart lies between, and the practice system is not asked to add them again.
-func TestAKnownPatientIsKnown(t *testing.T) {
+// TestKnownPatientIsFound: a person with an earlier booking is the same patient in every later call, with any key or
+// session and after a restart. The practice-management system is not asked to add the patient again.
+func TestKnownPatientIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		identify := func(r agent.Patient) agent.PatientAnswer {
@@ -106,8 +106,8 @@ func TestAKnownPatientIsKnown(t *testing.T) {
 	})
 }
 
-// TestSeveralOfOneName: two charts of what seems one person are told apart by the e-mail address, or by a person.
-func TestSeveralOfOneName(t *testing.T) {
+// TestPatientsOfOneName: the email address, or a person, tells two charts of one name apart.
+func TestPatientsOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{})
 		jane := agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "555 0100"}
@@ -148,8 +148,8 @@ func TestSeveralOfOneName(t *testing.T) {
 	})
 }
 
-// TestAPatientThatIsGoneIsAddedAnew: a patient that the practice system does not know any more is no known one.
-func TestAPatientThatIsGoneIsAddedAnew(t *testing.T) {
+// TestMissingPatientIsAddedAgain: a patient that the practice system does not know any more is no known one.
+func TestMissingPatientIsAddedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		jane := agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "555 0100"}

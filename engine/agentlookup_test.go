@@ -42,9 +42,9 @@ func withCharts(t *testing.T, o upstreamtest.Options) *testPractice {
 	return p
 }
 
-// TestAChartThatIsThereIsFound: whoever has a chart in the practice system gets no second one; what is not clear is asked,
-// and nobody is named.
-func TestAChartThatIsThereIsFound(t *testing.T) {
+// TestExistingChartIsFound: a patient with a chart in the practice-management system gets no second one. The agent
+// asks if the match is not clear, and names no patient.
+func TestExistingChartIsFound(t *testing.T) {
 	jane := agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+1 555 010 0123"}
 	twin := agent.Patient{FirstName: "alex", LastName: "canary-twin", BirthDate: "01/01/1991", Phone: "5550100777"}
 	with := func(p agent.Patient, edit func(*agent.Patient)) agent.Patient { edit(&p); return p }
@@ -111,9 +111,9 @@ func TestAChartThatIsThereIsFound(t *testing.T) {
 	}
 }
 
-// TestNobodyToAskAddsThePatient, as if there were no question, and within the bound: a vendor without the procedure, which
+// TestPatientIsAddedWithoutLookup, as if there were no question, and within the bound: a vendor without the procedure, which
 // is not asked again at once, and one that does not answer.
-func TestNobodyToAskAddsThePatient(t *testing.T) {
+func TestPatientIsAddedWithoutLookup(t *testing.T) {
 	for name, c := range map[string]struct {
 		options upstreamtest.Options
 		asked   int // look-ups for two patients a minute apart

@@ -13,9 +13,9 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentsAreOfferedNoTimeWithoutARoom: the practice system has the chair open and knows of no rooms of ours, one of which is booked and
+// TestAgentSlotsNeedFreeRoom: the practice system has the chair open and knows of no rooms of ours, one of which is booked and
 // held with another chair.
-func TestAgentsAreOfferedNoTimeWithoutARoom(t *testing.T) {
+func TestAgentSlotsNeedFreeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{
 			specialists: 2,

@@ -12,7 +12,7 @@ import (
 )
 
 // A key that was found good is remembered for a second, and never beyond its revocation.
-func TestARevokedKeyIsDeadAtOnce(t *testing.T) {
+func TestRevokedKeyIsRefused(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	key, secret, err := c.Account.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
 	if err != nil {
@@ -40,7 +40,7 @@ func TestARevokedKeyIsDeadAtOnce(t *testing.T) {
 }
 
 // Revoked elsewhere, by the command line or another node, it dies within that second.
-func TestAKeyRevokedElsewhereIsDeadWithinASecond(t *testing.T) {
+func TestKeyRevokedAtOtherNodeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		key, secret, err := c.Account.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})

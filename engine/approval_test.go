@@ -34,9 +34,9 @@ func approved(c *testClinic) {
 	}
 }
 
-// TestTheDeskApproves: a booking of such a type is a request, whose time is held for two days; the desk confirms it, and the patient
+// TestDeskApprovesRequest: a booking of such a type is a request, whose time is held for two days; the desk confirms it, and the patient
 // gets the link of the call and what to know about cancelling, in their language.
-func TestTheDeskApproves(t *testing.T) {
+func TestDeskApprovesRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		approved(c)
@@ -88,7 +88,7 @@ func TestTheDeskApproves(t *testing.T) {
 }
 
 // A request for a slot that is soon keeps it until then, and one that nobody decides about gives it back.
-func TestARequestForApprovalLapses(t *testing.T) {
+func TestApprovalRequestExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
 		approved(c)
@@ -116,8 +116,8 @@ func TestARequestForApprovalLapses(t *testing.T) {
 	})
 }
 
-// TestWhoAskedIsToldWhenNobodyDecides: once, the patient and the clinic, and the time is free.
-func TestWhoAskedIsToldWhenNobodyDecides(t *testing.T) {
+// TestExpiredApprovalNotifiesPatient: once, the patient and the clinic, and the time is free.
+func TestExpiredApprovalNotifiesPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		approved(c)

@@ -10,7 +10,7 @@ import (
 )
 
 // What names a type and a specialist names them when they are archived, too.
-func TestWhatIsArchivedKeepsItsName(t *testing.T) {
+func TestArchivedEntriesKeepNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := t.Context()

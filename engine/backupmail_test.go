@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestTheClinicIsToldThatThereAreNoBackups by mail, and who asks for that learns why it cannot be.
-func TestTheClinicIsToldThatThereAreNoBackups(t *testing.T) {
+// TestMissingBackupsNotifyClinic by mail, and who asks for that learns why it cannot be.
+func TestMissingBackupsNotifyClinic(t *testing.T) {
 	var to string
 	address := noticetest.MailServer(t, func(line string) string { to = line; return "250 ok" })
 	var log lockedBuffer

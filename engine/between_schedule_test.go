@@ -99,7 +99,7 @@ func TestScheduleChangesAreNotLost(t *testing.T) {
 	}
 }
 
-func TestScheduleRefusesWhatIsTakenOrGoneMeanwhile(t *testing.T) {
+func TestScheduleRefusesConcurrentConflict(t *testing.T) {
 	ctx := context.Background()
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
 	xray := func(name string) store.AppointmentType {

@@ -110,7 +110,7 @@ var kim = account.Credentials{Email: "kim@example.org", Password: goodPassword, 
 
 func ofTheSignIn(s store.SignIn) bool { return s.UserAgent == kim.UserAgent }
 
-func TestSignInDecidesOnTheAccountAsItIs(t *testing.T) {
+func TestSignInUsesCurrentAccount(t *testing.T) {
 	other := "a different password"
 	for _, x := range []struct {
 		name      string
@@ -181,7 +181,7 @@ func TestOneTimeCodeSignsInOnce(t *testing.T) {
 	}
 }
 
-func TestOneTimeCodeThatSignedInSwitchesNothingOn(t *testing.T) {
+func TestUsedOneTimeCodeIsRefused(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	u := c.staff()
 	secret, code := c.withCode(&u)
@@ -222,7 +222,7 @@ func TestUserChangesAreNotLost(t *testing.T) {
 	}
 }
 
-func TestChangePasswordRefusesWhatWasOverruled(t *testing.T) {
+func TestChangePasswordRefusesStaleChange(t *testing.T) {
 	ctx, reset := context.Background(), "reset by the owner"
 	for _, x := range []struct {
 		name      string
@@ -295,7 +295,7 @@ func TestOwnersCannotAllStepDownAtOnce(t *testing.T) {
 	}
 }
 
-func TestSignInsAtOnceGuessNoMoreThanOneAfterTheOther(t *testing.T) {
+func TestConcurrentSignInsCountGuesses(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	c.staff()
 	var looked atomic.Int32

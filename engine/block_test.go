@@ -44,7 +44,7 @@ func (c *testClinic) refused(what string, start time.Time) {
 	}
 }
 
-func TestBlocksOfOneDayAreRemovedOneByOne(t *testing.T) {
+func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
 	ctx := context.Background()
 	early, late := c.start, c.start.Add(3*time.Hour)
@@ -129,7 +129,7 @@ func TestBlockRefusals(t *testing.T) {
 }
 
 // A clinic file has the blocks, and reading it any number of times makes each of them once.
-func TestAClinicFileHasItsBlocks(t *testing.T) {
+func TestClinicFileHasBlocks(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	block := c.mustBlock("Meeting", c.start)

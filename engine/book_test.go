@@ -17,7 +17,7 @@ import (
 
 // What booking, cancelling and moving promise, over the real database and the real table of holds.
 
-func TestBookWithALiveHold(t *testing.T) {
+func TestBookWithLiveHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	h := c.mustHold(1, "checkup", c.start, "ada")
 	r := bookingOf(1, "checkup")
@@ -34,7 +34,7 @@ func TestBookWithALiveHold(t *testing.T) {
 	}
 }
 
-func TestBookWithALapsedHold(t *testing.T) {
+func TestBookWithExpiredHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		free := c.mustHold(1, "checkup", c.start, "ada")
@@ -65,7 +65,7 @@ func TestBookWithALapsedHold(t *testing.T) {
 	})
 }
 
-func TestBookWithoutAHold(t *testing.T) {
+func TestBookWithoutHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	r := bookingOf(1, "checkup")
 	r.SlotStart = c.start
@@ -85,8 +85,8 @@ func TestBookWithoutAHold(t *testing.T) {
 	c.mustBook(r)
 }
 
-// TestADeskBookingThatIsRefusedDisplacesNobody: whoever holds a time keeps it where the desk cannot have it either.
-func TestADeskBookingThatIsRefusedDisplacesNobody(t *testing.T) {
+// TestRefusedDeskBookingDisplacesNoHold: a client keeps its hold if the desk cannot book the time either.
+func TestRefusedDeskBookingDisplacesNoHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	r := bookingOf(1, "checkup")
 	r.SlotStart = c.start.Add(time.Hour)

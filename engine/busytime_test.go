@@ -89,7 +89,7 @@ func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engin
 
 // While somebody is busy elsewhere nothing is booked; what was booked stays and is a conflict; a source that fails leaves what was read; and
 // what it has taken back is free again.
-func TestWhoIsBusyElsewhereIsNotBooked(t *testing.T) {
+func TestBusyTimeRefusesBooking(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)
 	e := busyClinic(t, db, token.Generate(time.Now()))
@@ -194,7 +194,7 @@ func TestWhoIsBusyElsewhereIsNotBooked(t *testing.T) {
 }
 
 // Of two processes on one database one asks for what is due, and what is removed or replaced while an answer is on its way does not count.
-func TestACalendarIsAskedForOnce(t *testing.T) {
+func TestCalendarIsFetchedOnce(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)
 	keys := token.Generate(time.Now()) // who asks opens what another has sealed
@@ -264,7 +264,7 @@ func TestACalendarIsAskedForOnce(t *testing.T) {
 }
 
 // Days and times without a zone are the specialist's: after a move to another zone the calendar is read anew, though it has not changed.
-func TestACalendarIsReadAnewInAnotherZone(t *testing.T) {
+func TestCalendarIsReadAgainInNewZone(t *testing.T) {
 	t.Parallel()
 	e, began := busyClinic(t, enginetest.Database(t), token.Generate(time.Now())), time.Now().UTC()
 	ctx, at := t.Context(), enginetest.Noon(time.UTC, 2)

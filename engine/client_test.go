@@ -9,9 +9,9 @@ import (
 	"holdfast/store"
 )
 
-// TestAppointmentsOfTheDeskHaveNoClient: neither an invented one nor that of the browser at the desk. It is still known
+// TestDeskAppointmentHasNoClient: neither an invented one nor that of the browser at the desk. It is still known
 // that they are the booking of the hold that they were made with.
-func TestAppointmentsOfTheDeskHaveNoClient(t *testing.T) {
+func TestDeskAppointmentHasNoClient(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	const browser = holds.ClientID("the-browser-at-the-desk")
 	held, err := c.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(2 * time.Hour), Client: browser})

@@ -26,7 +26,7 @@ func (s *settable) with(o *engine.Options) {
 var clockSteps = map[string]time.Duration{"10 minutes forward": 10 * time.Minute, "2 hours back": -2 * time.Hour, "a second forward": time.Second}
 
 // The write arrives late. Whoever looks it up early does not find it and writes it again.
-func TestASetClockDoesNotShortenAQuarantine(t *testing.T) {
+func TestClockStepKeepsQuarantine(t *testing.T) {
 	for name, step := range clockSteps {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestASetClockDoesNotShortenAQuarantine(t *testing.T) {
 	}
 }
 
-func TestASetClockDoesNotDelayARetry(t *testing.T) {
+func TestClockStepKeepsRetry(t *testing.T) {
 	for name, step := range clockSteps {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestASetClockDoesNotDelayARetry(t *testing.T) {
 	}
 }
 
-func TestAReminderGoesByTheClockAsItIs(t *testing.T) {
+func TestReminderFollowsClockStep(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		var clock settable

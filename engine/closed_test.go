@@ -62,7 +62,7 @@ func always() []upstreamtest.Column {
 
 // A slot that the practice system refused, although it lists it, is not offered again a moment later: to no agent, on no
 // page. A later listing opens it again, and so does time.
-func TestARefusedSlotIsClosedForAWhile(t *testing.T) {
+func TestRefusedSlotIsClosed(t *testing.T) {
 	open := listing{agents: true, page: true}
 	closed := func(t *testing.T, what string, got listing) {
 		t.Helper()
@@ -119,9 +119,9 @@ func TestARefusedSlotIsClosedForAWhile(t *testing.T) {
 	})
 }
 
-// TestAClosureSurvivesARestart: what was refused before the process ended is not offered by the next one, which opens it when the
+// TestClosureSurvivesRestart: what was refused before the process ended is not offered by the next one, which opens it when the
 // refusal is old enough, and says so to whoever looks.
-func TestAClosureSurvivesARestart(t *testing.T) {
+func TestClosureSurvivesRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
 		ctx, start := t.Context(), c.start

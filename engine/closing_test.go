@@ -116,7 +116,7 @@ func (c *testClinic) BlocksOver(t *testing.T, date func(string) store.Date) bool
 	return err == nil
 }
 
-func TestAPatientIsToldToMove(t *testing.T) {
+func TestBlockNotifiesPatient(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)

@@ -44,7 +44,7 @@ func (o *otherwise) Closures(ctx context.Context) ([]store.Closure, error) {
 	return append(all, o.closures...), err
 }
 
-func TestDifferencesNamesWhatIsNotInMemory(t *testing.T) {
+func TestCompareFindsMissingAppointment(t *testing.T) {
 	first, specialists := bookedClinic(t, 1, 2) // today, and what is asked for at any hour: tomorrow
 	ctx, queue := t.Context(), enginetest.Queue(t)
 	db := &otherwise{Store: first.store}
@@ -110,8 +110,8 @@ func TestDifferencesNamesWhatIsNotInMemory(t *testing.T) {
 	}
 }
 
-// TestDifferencesPassWhileOthersBook: what is committed while it looks is no difference.
-func TestDifferencesPassWhileOthersBook(t *testing.T) {
+// TestComparePassesDuringBookings: what is committed while it looks is no difference.
+func TestComparePassesDuringBookings(t *testing.T) {
 	e, specialists := bookedClinic(t, 2, 0)
 	day := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3)
 	ctx, stop := context.WithCancel(t.Context())

@@ -71,8 +71,8 @@ func TestBookingsAndRefusalsAreCounted(t *testing.T) {
 	}
 }
 
-// TestAConflictIsCounted: what this process did not know of, and the database did.
-func TestAConflictIsCounted(t *testing.T) {
+// TestConflictIsCounted: what this process did not know of, and the database did.
+func TestConflictIsCounted(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	r := bookingOf(1, "checkup")
 	r.SlotStart, r.Source = c.start, store.SourceStaff

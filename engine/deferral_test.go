@@ -66,7 +66,7 @@ func (c *testClinic) states(appointmentID string) map[string]string {
 	return states
 }
 
-func TestMailWaitsForTheInternet(t *testing.T) {
+func TestEmailWaitsForNetwork(t *testing.T) {
 	address := noAddress(t)
 	connect, connected := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -105,9 +105,9 @@ func TestMailWaitsForTheInternet(t *testing.T) {
 	})
 }
 
-// TestErasingOneOfAVisitLeavesTheOthersTheirMail: a mail that waits to be written about several speaks of those who are left, and one about
+// TestEraseOneOfVisitKeepsOtherEmails: a mail that waits to be written about several speaks of those who are left, and one about
 // whoever was erased is not needed any more, and no failure.
-func TestErasingOneOfAVisitLeavesTheOthersTheirMail(t *testing.T) {
+func TestEraseOneOfVisitKeepsOtherEmails(t *testing.T) {
 	address := noAddress(t)
 	connect, connected := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -149,7 +149,7 @@ func TestErasingOneOfAVisitLeavesTheOthersTheirMail(t *testing.T) {
 	})
 }
 
-func TestMailIsGivenUpAfterADay(t *testing.T) {
+func TestEmailIsGivenUpAfterOneDay(t *testing.T) {
 	clitest.OnlyInFull(t)
 	address := noAddress(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +217,7 @@ func hookReceiver(t *testing.T, status int) (url string, told func() []string) {
 }
 
 // One receiver is away for hours and then gets everything in order; the other one is not kept waiting for it.
-func TestWebhooksWaitForTheirReceiver(t *testing.T) {
+func TestWebhookWaitsForReceiver(t *testing.T) {
 	away, there := "http://"+noAddress(t), ""
 	there, told := hookReceiver(t, 204)
 	back, toldLater := hookReceiver(t, 204)
@@ -259,7 +259,7 @@ func TestWebhooksWaitForTheirReceiver(t *testing.T) {
 
 // Of two changes that are committed together, whoever asked for the later one may be the first to hand over what it promised: what was
 // decided first is told first all the same.
-func TestWhatIsPromisedFirstIsToldFirst(t *testing.T) {
+func TestOperationsKeepOrder(t *testing.T) {
 	there, told := hookReceiver(t, 204)
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
@@ -299,7 +299,7 @@ func TestWhatIsPromisedFirstIsToldFirst(t *testing.T) {
 }
 
 // A receiver that takes calls and does not answer has one at a time, and the other receivers have theirs meanwhile.
-func TestAHangingWebhookDelaysOnlyItself(t *testing.T) {
+func TestHungWebhookDelaysOnlyItself(t *testing.T) {
 	let := make(chan struct{})
 	var hanging, most atomic.Int32
 	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -338,7 +338,7 @@ func TestAHangingWebhookDelaysOnlyItself(t *testing.T) {
 }
 
 // Who answers and refuses was reached: that counts, and ten of them are the end.
-func TestARefusedWebhookCounts(t *testing.T) {
+func TestRefusedWebhookCounts(t *testing.T) {
 	url, told := hookReceiver(t, 404)
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestTheDeskIsWrittenUpstreamFirst: bookings of the public wait for the practice system, and the desk's overtakes them.
-func TestTheDeskIsWrittenUpstreamFirst(t *testing.T) {
+// TestDeskBookingIsWrittenFirst: bookings of the public wait for the practice system, and the desk's overtakes them.
+func TestDeskBookingIsWrittenFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		book := func(n int, source store.Source) store.Appointment {

@@ -21,9 +21,9 @@ func wrongFrom(network string) account.Credentials {
 	return wrong
 }
 
-// TestStrangersNeverLockOutAKnownBrowser: whatever others try, and from wherever, a right password is taken from a browser that has
+// TestOthersNeverLockOutKnownBrowser: whatever others try, and from wherever, a right password is taken from a browser that has
 // signed in to the account before; from any other it has to wait.
-func TestStrangersNeverLockOutAKnownBrowser(t *testing.T) {
+func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		c.staff()

@@ -11,7 +11,7 @@ import (
 
 // Whoever shares an address or a number is shown before somebody is erased, and kept; a spelling that leads to the next one is the
 // person's, also by a link.
-func TestErasingOneOfAFamily(t *testing.T) {
+func TestEraseOneOfFamily(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
 	lena := c.of(0, store.Patient{Name: "Lena Vogt", Phone: "030 12345", Email: "vogt@example.org", BirthDate: "1991-12-01"})
@@ -60,9 +60,9 @@ func TestErasingOneOfAFamily(t *testing.T) {
 	}
 }
 
-// TestAMotherAndHerDaughterOfOneName share a number, and there is an appointment without a date of birth: erasing one leaves the other, and
+// TestEraseKeepsNamesake share a number, and there is an appointment without a date of birth: erasing one leaves the other, and
 // whose that appointment is nobody guesses where it could be either's.
-func TestAMotherAndHerDaughterOfOneName(t *testing.T) {
+func TestEraseKeepsNamesake(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
 	mother := c.of(0, store.Patient{Name: "Anna Vogt", Phone: "030 12345", BirthDate: "1960-01-02"})

@@ -23,8 +23,9 @@ func waiting(n int, kind store.OperationKind, created, next time.Time, attempted
 	return op
 }
 
-// TestTheQueueIsMeasuredByKind: how much waits, since when, and what failed; a reminder for tomorrow waits for nobody.
-func TestTheQueueIsMeasuredByKind(t *testing.T) {
+// TestQueueMetricsByKind: how many operations wait, since when, and how many failed. A reminder for tomorrow does not
+// count as waiting.
+func TestQueueMetricsByKind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{})
 		now := time.Now()
@@ -61,8 +62,8 @@ func TestTheQueueIsMeasuredByKind(t *testing.T) {
 	})
 }
 
-// TestTheEndsOfOutboundCallsAreCounted: what took effect, each attempt that did not, and what failed for good.
-func TestTheEndsOfOutboundCallsAreCounted(t *testing.T) {
+// TestOutboundOutcomesAreCounted: what took effect, each attempt that did not, and what failed for good.
+func TestOutboundOutcomesAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		ends := func() (delivered, missed, failed uint64) {
@@ -98,7 +99,7 @@ func TestTheEndsOfOutboundCallsAreCounted(t *testing.T) {
 	})
 }
 
-func TestABackupIsKnownOrNot(t *testing.T) {
+func TestBackupAgeMetric(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	if _, err := c.LastBackup(); !errors.Is(err, engine.ErrNoBackup) {
 		t.Errorf("got %v, want ErrNoBackup", err)

@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestTheDeskFindsFreeTimes by who, weekday and part of the day, and none that is booked or held.
-func TestTheDeskFindsFreeTimes(t *testing.T) {
+// TestDeskFindsFreeTimes by who, weekday and part of the day, and none that is booked or held.
+func TestDeskFindsFreeTimes(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 2, "bea": 1})
 	day := store.DateOf(c.start)
 	find := func(r booking.FindRequest) []booking.Timeslot {

@@ -17,12 +17,12 @@ import (
 	"holdfast/store"
 )
 
-// TestMemoryEqualsTheDatabaseAfterRacingChanges races many changes of few appointments, so that several of one appointment
+// TestMemoryEqualsDatabaseAfterRaces races many changes of few appointments, so that several of one appointment
 // share a commit, from a thousand seeds. After each, what is kept in memory must be what the database answers: the taken
 // time byte for byte, a listing computed from it, and every busy bit.
 //
 // Announcing changes from their callers, in whatever order they wake up, failed here at nearly every seed.
-func TestMemoryEqualsTheDatabaseAfterRacingChanges(t *testing.T) {
+func TestMemoryEqualsDatabaseAfterRaces(t *testing.T) {
 	const atOnce = 50 // seeds to one clinic, each on a day of its own
 	seeds := uint64(1000)
 	if !clitest.InFull() {
@@ -142,9 +142,9 @@ func spell(taken []store.Taken) (s string) {
 	return s
 }
 
-// TestARefusalOfTakenTimeAsksNoDatabase: once a specialist's time was asked for, a hold or booking of a taken slot is
+// TestTakenTimeIsRefusedWithoutDatabase: once a specialist's time was asked for, a hold or booking of a taken slot is
 // refused from memory, named or pooled.
-func TestARefusalOfTakenTimeAsksNoDatabase(t *testing.T) {
+func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 	e, specialists := bookedClinic(t, 2, 0)
 	ctx := context.Background()
 	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(10 * time.Hour)

@@ -27,9 +27,9 @@ func (f *forgetful) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error
 	return h, err
 }
 
-// TestABookingOutlivesAHoldThatIsForgotten: whoever books or moves without a hold is not told that theirs has lapsed, because the one
-// that the booking takes for itself was forgotten by a live state that failed.
-func TestABookingOutlivesAHoldThatIsForgotten(t *testing.T) {
+// TestBookingOutlivesLostHold: a client that books or moves without a hold gets no error about an expired hold if a
+// failed live state lost the hold of the booking itself.
+func TestBookingOutlivesLostHold(t *testing.T) {
 	db := enginetest.Database(t)
 	live := &forgetful{Backend: enginetest.Holds(t, db)}
 	e, err := engine.New(t.Context(), engine.Options{Store: db, Holds: live})

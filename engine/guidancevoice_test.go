@@ -16,9 +16,9 @@ import (
 	"holdfast/store"
 )
 
-// TestAConfirmationHasTheClinicInIt: place, address and way as the clinic has them, the guardian's sentence for minors
+// TestConfirmationNamesClinic: place, address and way as the clinic has them, the guardian's sentence for minors
 // alone, in the clinic's language, and never a word that somebody typed.
-func TestAConfirmationHasTheClinicInIt(t *testing.T) {
+func TestConfirmationNamesClinic(t *testing.T) {
 	texts := clinic.AgentTexts{Place: "the harbour", Address: "Pier 7", Directions: "Tram 3 to the end", Closing: "Please bring your card."}
 	for name, c := range map[string]struct {
 		texts       clinic.AgentTexts
@@ -76,8 +76,8 @@ func TestAConfirmationHasTheClinicInIt(t *testing.T) {
 	}
 }
 
-// TestAQueuedAnswerKeepsSilent: of limits, of the system, of failure.
-func TestAQueuedAnswerKeepsSilent(t *testing.T) {
+// TestQueuedAnswerHidesDetails: of limits, of the system, of failure.
+func TestQueuedAnswerHidesDetails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited)

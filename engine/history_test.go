@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAPersonHasAHistory of what has the same name, and a birth date, number or address in common.
-func TestAPersonHasAHistory(t *testing.T) {
+// TestPersonHasHistory of what has the same name, and a birth date, number or address in common.
+func TestPersonHasHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		n := 0

@@ -49,7 +49,7 @@ func TestHoldBlocksEveryOverlappingType(t *testing.T) {
 	})
 }
 
-func TestTwoClientsOneSlot(t *testing.T) {
+func TestConcurrentHoldsHaveOneWinner(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "bea": 1})
 	first, second := c.mustHold(1, "checkup", c.start, ""), c.mustHold(2, "checkup", c.start, "")
 	if first.SpecialistID == second.SpecialistID {

@@ -59,8 +59,8 @@ func TestWebhookSecretRotates(t *testing.T) {
 	})
 }
 
-// TestACallIsSignedWithBothSecrets, so that a receiver that knows either of them loses none.
-func TestACallIsSignedWithBothSecrets(t *testing.T) {
+// TestWebhookIsSignedWithBothSecrets, so that a receiver that knows either of them loses none.
+func TestWebhookIsSignedWithBothSecrets(t *testing.T) {
 	c, _ := noticeClinic(t)
 	type call struct {
 		header http.Header

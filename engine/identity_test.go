@@ -73,7 +73,7 @@ func (c *testClinic) finish(r account.Return) (account.Staff, error) {
 }
 
 // Who comes back is the user whose address the provider vouches for, and from then on the one who has its subject, whatever the address.
-func TestASignInWithTheIdentityProvider(t *testing.T) {
+func TestSignInWithIdentityProvider(t *testing.T) {
 	c, p, olga := identityClinic(t)
 	for i, name := range []string{"olga", "olga-married"} {
 		p.Do(func(p *openidtest.Provider) { p.Who["email"] = name + "@clinic.example" })
@@ -100,8 +100,8 @@ func TestASignInWithTheIdentityProvider(t *testing.T) {
 	}
 }
 
-// TestNobodyElseSignsIn is the table of attacks. Each begins as an honest sign-in of olga.
-func TestNobodyElseSignsIn(t *testing.T) {
+// TestUnknownIdentityIsRefused is the table of attacks. Each begins as an honest sign-in of olga.
+func TestUnknownIdentityIsRefused(t *testing.T) {
 	lie := func(claim string, value any) func(*openidtest.Provider) {
 		return func(p *openidtest.Provider) {
 			p.Lie = func(_, claims map[string]any) { claims[claim] = value }
@@ -256,7 +256,7 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 }
 
 // The clinic's own rules stand above what a provider says.
-func TestTheClinicDecidesWhoComesInByIdentity(t *testing.T) {
+func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	ctx := t.Context()
 	c, p, olga := identityClinic(t)
 	otto, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: goodPassword})
@@ -324,7 +324,7 @@ func TestTheClinicDecidesWhoComesInByIdentity(t *testing.T) {
 }
 
 // Whoever has one-time codes here is asked for one, unless the provider says that it has asked for a second factor itself.
-func TestTheSecondFactorOfAnIdentity(t *testing.T) {
+func TestIdentitySecondFactor(t *testing.T) {
 	ctx := t.Context()
 	c, p, olga := identityClinic(t)
 	_, code := c.withCode(&olga)
@@ -356,7 +356,7 @@ func TestTheSecondFactorOfAnIdentity(t *testing.T) {
 }
 
 // What an owner types is looked at before it is kept, and said in words.
-func TestAnIdentityProviderIsLookedAtFirst(t *testing.T) {
+func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 	ctx := t.Context()
 	c, p, _ := identityClinic(t)
 	kept := c.Account.Identity.Setup()

@@ -12,7 +12,7 @@ import (
 )
 
 // For another client a provider may call everybody otherwise: they are known by their address once more, and each address once.
-func TestAnotherClientOfTheIdentityProvider(t *testing.T) {
+func TestIdentityOfOtherClientIsRefused(t *testing.T) {
 	c, p, olga := identityClinic(t)
 	if _, err := c.finish(c.begin(p)); err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestAnotherClientOfTheIdentityProvider(t *testing.T) {
 }
 
 // Where nobody can sign in with the identity provider, since the server has not the key to the client's secret, everybody does by password.
-func TestPasswordsCountWhereTheProviderCannotBeUsed(t *testing.T) {
+func TestPasswordWorksWithoutProvider(t *testing.T) {
 	ctx := t.Context()
 	c, p, _ := identityClinic(t)
 	otto, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: goodPassword})

@@ -27,7 +27,7 @@ func (p *testPractice) asked(procedure string) (at []time.Time) {
 
 // Writes work and look-ups do not: the one of unknown outcome is for review after three answers that are of no use, and
 // nobody else waits for it.
-func TestAFailingLookUpHoldsUpOnlyItsOwn(t *testing.T) {
+func TestFailedLookupDelaysOnlyItsOwn(t *testing.T) {
 	for _, outcome := range []upstreamtest.Outcome{upstreamtest.ServerError, upstreamtest.Garbage, upstreamtest.Half} {
 		t.Run(string(outcome), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAFailingLookUpHoldsUpOnlyItsOwn(t *testing.T) {
 
 // A practice system that asks to be left alone is asked less and less, one question at a time, and an unknown outcome is
 // not given to people for that.
-func TestLookUpsAreSpacedAndBackedOff(t *testing.T) {
+func TestLookupsAreSpacedAndBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := true
 		decide := func(c upstreamtest.Call) upstreamtest.Step {
@@ -111,7 +111,7 @@ func TestLookUpsAreSpacedAndBackedOff(t *testing.T) {
 }
 
 // The files are put back to what they were before a booking was written: it is found, and not written again.
-func TestFilesPutBackMakeNoDuplicate(t *testing.T) {
+func TestRestoredFilesMakeNoDuplicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.line.set(true, false)

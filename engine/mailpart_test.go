@@ -93,9 +93,9 @@ func property(calendar, name string) string {
 	return line[1]
 }
 
-// TestMailCarriesAnInvitation: a mail program is invited, sees the move as the same event with a higher sequence, and takes it out
+// TestEmailHasInvitation: a mail program is invited, sees the move as the same event with a higher sequence, and takes it out
 // when it is cancelled (RFC 5546); the mail is in the patient's language and of the clinic's own domain.
-func TestMailCarriesAnInvitation(t *testing.T) {
+func TestEmailHasInvitation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t, func(o *engine.Options) { o.Notices.From = "post@clinic.example" })
 		ctx := context.Background()
@@ -154,8 +154,8 @@ func TestMailCarriesAnInvitation(t *testing.T) {
 	})
 }
 
-// TestMailsAreInTheLanguageOfTheBooking: where there are no letters in it, or none is known, the clinic's.
-func TestMailsAreInTheLanguageOfTheBooking(t *testing.T) {
+// TestEmailUsesBookingLanguage: where there are no letters in it, or none is known, the clinic's.
+func TestEmailUsesBookingLanguage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		if _, err := c.Clinic.UpdateClinic(context.Background(), "system", func(to *store.Clinic) { to.Locale = "es" }); err != nil {
@@ -181,8 +181,8 @@ func TestMailsAreInTheLanguageOfTheBooking(t *testing.T) {
 	})
 }
 
-// TestNothingTypedIsMarkup: what the clinic and the patient typed is text in every part, whatever it looks like.
-func TestNothingTypedIsMarkup(t *testing.T) {
+// TestEmailEscapesTypedText: what the clinic and the patient typed is text in every part, whatever it looks like.
+func TestEmailEscapesTypedText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		_, err := c.Clinic.UpdateClinic(context.Background(), "system", func(to *store.Clinic) {

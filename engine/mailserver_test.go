@@ -67,7 +67,7 @@ func (p *provider) wants(t *testing.T, what string, words ...string) {
 var tester = mail.Address{Name: "Jo", Address: "jo@example.org"}
 
 // An owner chooses a mail server: it is tried without being chosen, counts at once when it is, and its password is nowhere to be read.
-func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
+func TestMailServerChangesWhileRunning(t *testing.T) {
 	p := newProvider(t)
 	mailer := p.mailer(t)
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer = mailer })
@@ -127,7 +127,7 @@ func TestAMailServerIsChosenWhileTheServerRuns(t *testing.T) {
 }
 
 // A kept password goes to the server and the user that it was typed for, and to no other: who may change the choice cannot find it out.
-func TestAKeptPasswordGoesNowhereElse(t *testing.T) {
+func TestStoredPasswordStaysWithServer(t *testing.T) {
 	p := newProvider(t)
 	mailer := p.mailer(t)
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Notices.Mailer = mailer })
@@ -171,7 +171,7 @@ func TestAKeptPasswordGoesNowhereElse(t *testing.T) {
 }
 
 // The password outlives every rotation of the keys; without its key mail waits, until the password is typed again.
-func TestAPasswordOutlivesItsKeys(t *testing.T) {
+func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	p := newProvider(t)
 	mailer, now := p.mailer(t), time.Now()
 	keys := token.Generate(now)
@@ -212,7 +212,7 @@ func TestAPasswordOutlivesItsKeys(t *testing.T) {
 }
 
 // What is chosen through one node counts on the others, and mail that waited there goes out.
-func TestTheChoiceCountsOnEveryNode(t *testing.T) {
+func TestMailServerAppliesToAllNodes(t *testing.T) {
 	p := newProvider(t)
 	c := newNodes(t, 2, func(c *nodes) {
 		c.options = func(o *engine.Options) { o.Notices = message.Transport{Mailer: p.mailer(t)} }

@@ -10,8 +10,8 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// TestMailsSayTheClinicsWords in the patient's language, with what stands for something filled in; the details and the link stay.
-func TestMailsSayTheClinicsWords(t *testing.T) {
+// TestEmailUsesClinicTexts in the patient's language, with what stands for something filled in; the details and the link stay.
+func TestEmailUsesClinicTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := context.Background()

@@ -206,8 +206,8 @@ func (n *node) mustBook(t testing.TB, client int, start time.Time) store.Appoint
 	return a
 }
 
-// TestAStartLeavesOtherNodesTheirOperations: what another node attempts at this moment is not recovered by a node that starts.
-func TestAStartLeavesOtherNodesTheirOperations(t *testing.T) {
+// TestStartKeepsOtherNodesOperations: what another node attempts at this moment is not recovered by a node that starts.
+func TestStartKeepsOtherNodesOperations(t *testing.T) {
 	c := newNodes(t, 1, nil)
 	c.clinic("ada")
 	first := c.all[0]
@@ -322,9 +322,9 @@ func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 	}
 }
 
-// TestAPromiseThatWasNeverQueuedIsKept: a node that ends between the commit and the queue leaves a promise; whoever attempts a later
-// operation of the appointment finds it, and keeps it first.
-func TestAPromiseThatWasNeverQueuedIsKept(t *testing.T) {
+// TestUnqueuedOutboxRowIsDelivered: a node that ends between the commit and the queue leaves an outbox row. The node
+// that attempts a later operation of the appointment finds the row and delivers it first.
+func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(nil))
 	c.clinic("ada", "bob")
 	first, second := c.all[0], c.all[1]
@@ -348,8 +348,8 @@ func TestAPromiseThatWasNeverQueuedIsKept(t *testing.T) {
 	}
 }
 
-// TestNodesShareThePace: writes to the practice system keep their distance, whichever node makes them.
-func TestNodesShareThePace(t *testing.T) {
+// TestNodesSharePacer: writes to the practice system keep their distance, whichever node makes them.
+func TestNodesSharePacer(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(nil))
 	c.clinic("ada", "bob")
 	began := time.Now()

@@ -21,9 +21,9 @@ import (
 
 var jane = agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100", UUI: "call-1"}
 
-// TestAnAgentIsKnownAtEveryNode: what one node told a key of a patient authorizes it at another, one that starts later included, and
+// TestAgentSessionIsOnAllNodes: what one node told a key of a patient authorizes it at another, one that starts later included, and
 // nobody else.
-func TestAnAgentIsKnownAtEveryNode(t *testing.T) {
+func TestAgentSessionIsOnAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	made, err := c.all[0].Agent.Identify(t.Context(), agentKey, jane)
@@ -57,9 +57,9 @@ func TestAnAgentIsKnownAtEveryNode(t *testing.T) {
 	}
 }
 
-// TestAPatientWhoMayBeThereIsAddedByNoNode: the practice system's answer was lost at one node, or that node was killed before it
+// TestUnknownPatientIsAddedByNoNode: the practice system's answer was lost at one node, or that node was killed before it
 // came. Another one does not add them again.
-func TestAPatientWhoMayBeThereIsAddedByNoNode(t *testing.T) {
+func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	server := upstreamtest.New(upstreamtest.Options{})
 	c := newNodes(t, 2, func(c *nodes) { c.upstream = server })
 	c.clinic("ada")
@@ -161,9 +161,8 @@ func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("the node is gone")
 }
 
-// TestAHoldThatHasJustLapsedBooksAtEveryNode: by its id alone, for its owner and nobody else, also where the node started after it
-// was given.
-func TestAHoldThatHasJustLapsedBooksAtEveryNode(t *testing.T) {
+// TestExpiredHoldBooksAtAllNodes: by its id alone, for its owner only, also at a node that started after the claim.
+func TestExpiredHoldBooksAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada", "bob")
 	request := booking.HoldRequest{AppointmentTypeID: "checkup", SpecialistID: "bob", SlotStart: c.start, Client: client(1), TTL: 4 * time.Second}

@@ -24,8 +24,8 @@ import (
 
 // What patients and the desk see of two nodes: one clinic.
 
-// TestAHoldIsHeldAtEveryNode: it refuses others there, and is told there.
-func TestAHoldIsHeldAtEveryNode(t *testing.T) {
+// TestHoldExcludesAtAllNodes: the hold refuses other clients at every node, and every node receives its event.
+func TestHoldExcludesAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	first, second := c.all[0], c.all[1]
@@ -143,8 +143,8 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	}
 }
 
-// TestABookingIsOffTheListOfEveryNode that knows of it, and an own change of the schedule is on it.
-func TestABookingIsOffTheListOfEveryNode(t *testing.T) {
+// TestBookingIsUnlistedAtAllNodes that knows of it, and an own change of the schedule is on it.
+func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	first, second := c.all[0], c.all[1]
@@ -179,8 +179,8 @@ func TestABookingIsOffTheListOfEveryNode(t *testing.T) {
 	}
 }
 
-// TestARevokedCredentialIsToldAtEveryNode, so that what was opened with it ends there.
-func TestARevokedCredentialIsToldAtEveryNode(t *testing.T) {
+// TestRevocationReachesAllNodes, so that what was opened with it ends there.
+func TestRevocationReachesAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	first, second := c.all[0], c.all[1]
@@ -221,9 +221,9 @@ func bookings(t *testing.T) int {
 	return n
 }
 
-// TestNodesNeverOverlapABooking: bookings of types of 15, 30 and 45 minutes at random times through both nodes, with and without
+// TestNodesNeverDoubleBook: bookings of types of 15, 30 and 45 minutes at random times through both nodes, with and without
 // holds, many at the same moment. What is booked never overlaps; the databases' own check says so by another method.
-func TestNodesNeverOverlapABooking(t *testing.T) {
+func TestNodesNeverDoubleBook(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	file := enginetest.ClinicFile(map[string]int{"ada": 1, "bob": 1})
 	var types []string

@@ -11,8 +11,9 @@ import (
 	"holdfast/store"
 )
 
-// TestSweepsOfManyNodesAreOne: who is not heard of goes offline once, whoever looks, and who is heard of at one node stays at all.
-func TestSweepsOfManyNodesAreOne(t *testing.T) {
+// TestSweepRunsOnOneNode: a specialist without heartbeats goes offline once, whichever node sweeps. A specialist with
+// heartbeats at one node stays online at all.
+func TestSweepRunsOnOneNode(t *testing.T) {
 	c := newNodes(t, 3, func(c *nodes) {
 		c.options = func(o *engine.Options) {
 			o.Presence = presence.Options{StaleAfter: time.Second, Sweep: 20 * time.Millisecond, Mirror: 50 * time.Millisecond, Reconcile: time.Hour}

@@ -9,9 +9,9 @@ import (
 	"holdfast/engine/account"
 )
 
-// TestGuessesAreCountedOverAllNodes: whoever guesses at a password through every node has as many tries as through one, and who knows
-// it signs in.
-func TestGuessesAreCountedOverAllNodes(t *testing.T) {
+// TestGuessesCountOnAllNodes: guessing a password through every node gives as many tries as through one. The right
+// password still signs in.
+func TestGuessesCountOnAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	if _, err := c.all[0].Account.CreateUser(t.Context(), "system", owner()); err != nil {

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestNodesOfferATimeOnce: two nodes look at the same list; each time is offered to one, each who waits has one offer, and one mail of it.
-func TestNodesOfferATimeOnce(t *testing.T) {
+// TestNodesOfferTimeOnce: two nodes look at the same list; each time is offered to one, each who waits has one offer, and one mail of it.
+func TestNodesOfferTimeOnce(t *testing.T) {
 	mailer, err := notice.NewMailer(notice.MailOptions{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func (c *testClinic) mails(folder, appointmentID string) map[string]string {
 	return texts
 }
 
-func TestPatientsAreToldByMail(t *testing.T) {
+func TestPatientsReceiveEmail(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
@@ -149,7 +149,7 @@ func TestPatientsAreToldByMail(t *testing.T) {
 	})
 }
 
-func TestProgramsAreToldByWebhook(t *testing.T) {
+func TestProgramsReceiveWebhook(t *testing.T) {
 	c, _ := noticeClinic(t)
 	ctx := context.Background()
 	type call struct{ id, body string }
@@ -221,7 +221,7 @@ func TestWebhookKeepsItsSecret(t *testing.T) {
 }
 
 // What a visitor typed as a name is no message: not in the name of the recipient, and nowhere else in the mail.
-func TestAMailCarriesNoMessageOfAVisitor(t *testing.T) {
+func TestEmailOmitsVisitorText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		for i, name := range []string{"Your account is locked, see evil.example/now", "Lena Vogt"} {

@@ -41,9 +41,9 @@ func openPractice(t *testing.T, columns []upstreamtest.Column) *testPractice {
 	})
 }
 
-// TestThePageOffersWhatThePracticeSystemHasOpen: it lists ten to twelve, Holdfast's own calendar is open all day. What is taken
+// TestSlotsFollowUpstreamOpenings: it lists ten to twelve, Holdfast's own calendar is open all day. What is taken
 // there by telephone is gone from the page within minutes. An hour without an answer opens the own calendar again.
-func TestThePageOffersWhatThePracticeSystemHasOpen(t *testing.T) {
+func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		column := always()
 		column[0].FromHour, column[0].ToHour = 10, 12
@@ -110,8 +110,8 @@ func TestThePageOffersWhatThePracticeSystemHasOpen(t *testing.T) {
 	})
 }
 
-// TestOpeningsAreAskedForWithinThePace: questions are a spacing apart, and fewer than the days they are about.
-func TestOpeningsAreAskedForWithinThePace(t *testing.T) {
+// TestOpeningsRespectPacer: questions are a spacing apart, and fewer than the days they are about.
+func TestOpeningsRespectPacer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := openPractice(t, always())
 		time.Sleep(time.Hour)
@@ -132,8 +132,8 @@ func TestOpeningsAreAskedForWithinThePace(t *testing.T) {
 	})
 }
 
-// TestAPracticeThatListsNothingIsBookedFromTheOwnCalendar: not every practice has set its online openings up.
-func TestAPracticeThatListsNothingIsBookedFromTheOwnCalendar(t *testing.T) {
+// TestSlotsUseOwnCalendarWithoutOpenings: not every practice has set its online openings up.
+func TestSlotsUseOwnCalendarWithoutOpenings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := openPractice(t, nil)
 		time.Sleep(15 * time.Minute)
@@ -146,8 +146,8 @@ func TestAPracticeThatListsNothingIsBookedFromTheOwnCalendar(t *testing.T) {
 	})
 }
 
-// TestAMoveOntoItsOwnTimeIsOpen: the practice system does not list what the appointment itself takes there.
-func TestAMoveOntoItsOwnTimeIsOpen(t *testing.T) {
+// TestMoveOntoOwnTimeIsOpen: the practice system does not list what the appointment itself takes there.
+func TestMoveOntoOwnTimeIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{
 			upstream: &upstreamtest.Options{Columns: always()},

@@ -25,7 +25,7 @@ import (
 // What the queue promises: nothing is lost while the upstream is away, what nobody knows becomes somebody's decision, and
 // people can try again or give up.
 
-func TestUpstreamAwayForADay(t *testing.T) {
+func TestUpstreamUnreachableForOneDay(t *testing.T) {
 	clitest.OnlyInFull(t)
 	for name, dead := range map[string]bool{"nobody listens": false, "nobody answers": true} {
 		t.Run(name, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestReviewWritesOutcomeWithAudit(t *testing.T) {
 
 // A first try that is applied so late that it is not seen when it is looked up refuses the second: the slot is taken, by
 // ourselves. That is found out too, and nobody is told that the booking failed.
-func TestOurOwnFirstTryTookTheSlot(t *testing.T) {
+func TestOwnFirstAttemptIsAdopted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{RefuseTaken: true}})
 		p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: 95 * time.Second})
@@ -393,7 +393,7 @@ func TestQueueLost(t *testing.T) {
 }
 
 // What the upstream calls a chair is corrected while a booking waits: it is written under the new name, not forgotten.
-func TestTheChairIsRenamedWhileItWaits(t *testing.T) {
+func TestWriteSurvivesRenamedChair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.line.set(true, false)
@@ -439,7 +439,7 @@ func TestRetryAfterACorrection(t *testing.T) {
 }
 
 // A person is erased while their booking waits: it is not written, and staff see that.
-func TestEraseWhileItWaits(t *testing.T) {
+func TestEraseDuringQueuedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.line.set(true, false)

@@ -20,7 +20,7 @@ func (c *testClinic) of(hours int, p store.Patient) store.Appointment {
 	return c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start.Add(time.Duration(hours) * time.Hour), Source: store.SourceStaff, Actor: "user:jo", IgnoreHours: true, Patient: p})
 }
 
-func TestPeopleAreFoundAsTheyAreTyped(t *testing.T) {
+func TestSearchFindsPartialNames(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	for i, p := range []store.Patient{
 		{Name: "Jürgen Großmann", Phone: "+49 30 5556677", BirthDate: "1980-03-31"},
@@ -71,7 +71,7 @@ func TestPeopleAreFoundAsTheyAreTyped(t *testing.T) {
 	}
 }
 
-func TestTwoSpellingsOfOnePerson(t *testing.T) {
+func TestMergeTwoSpellings(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
 	married := c.of(0, store.Patient{Name: "Lena Sand", Email: "lena@example.org"})

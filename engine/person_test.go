@@ -78,7 +78,7 @@ func TestEraseDeletesWrittenMail(t *testing.T) {
 	}
 }
 
-func TestEraseSaysWhichMailIsLeft(t *testing.T) {
+func TestEraseReportsRemainingEmail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		stuck := filepath.Join(folder, "op-1-stuck.eml", "in the way") // a directory cannot be read as mail
@@ -107,7 +107,7 @@ func (s *afterReading) Appointment(ctx context.Context, id string) (store.Appoin
 	return a, err
 }
 
-func TestEraseReachesMailThatIsBeingWritten(t *testing.T) {
+func TestEraseReachesEmailInProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := &afterReading{}
 		c, folder := noticeClinicOn(t, func(s store.Store) store.Store {

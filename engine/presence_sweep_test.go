@@ -17,7 +17,7 @@ import (
 
 // The sweeps: what a heartbeat costs, who goes offline and who must not, and what is healed.
 
-func TestAThousandHeartbeatsASecondWriteOneStatementAMinute(t *testing.T) {
+func TestHeartbeatsWriteOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ids []string
 		for i := range 10 {
@@ -56,7 +56,7 @@ func TestAThousandHeartbeatsASecondWriteOneStatementAMinute(t *testing.T) {
 	})
 }
 
-func TestASweepThatCannotReadTakesNobodyOffline(t *testing.T) {
+func TestFailedSweepKeepsSpecialistsOnline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada", "bea")
 		c.online("ada", "bea")
@@ -106,7 +106,7 @@ func TestAutoOffline(t *testing.T) {
 
 // A server that is away for longer than the stale period could not hear anybody. After the restart everybody who was
 // online has that period anew; who says nothing in it goes offline, and no reconciliation puts that off.
-func TestALongRestartTakesNobodyOffline(t *testing.T) {
+func TestLongRestartKeepsSpecialistsOnline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada", "bea")
 		c.online("ada", "bea")
@@ -123,7 +123,7 @@ func TestALongRestartTakesNobodyOffline(t *testing.T) {
 	})
 }
 
-func TestAHeartbeatDuringASweepCounts(t *testing.T) {
+func TestHeartbeatDuringSweepCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{Mirror: time.Hour}, "ada", "bea")
 		c.online("ada", "bea")
@@ -140,7 +140,7 @@ func TestAHeartbeatDuringASweepCounts(t *testing.T) {
 	})
 }
 
-func TestWhoComesOnlineSurvivesTheNextSweep(t *testing.T) {
+func TestOnlineSurvivesNextSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		c.online("ada")
@@ -155,7 +155,7 @@ func TestWhoComesOnlineSurvivesTheNextSweep(t *testing.T) {
 	})
 }
 
-func TestWithoutPingsNobodyGoesStale(t *testing.T) {
+func TestOptionalHeartbeatsKeepOnline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		off, on := false, true
@@ -192,7 +192,7 @@ func TestStaleAfterChangesWhileRunning(t *testing.T) {
 	})
 }
 
-func TestReconciliationHealsPlantedDrift(t *testing.T) {
+func TestReconcileRepairsDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{Reconcile: 20 * time.Second}, "ada", "bea", "cy", "dov", "eli")
 		c.online("ada", "bea", "cy", "dov")
@@ -233,7 +233,7 @@ func TestReconciliationHealsPlantedDrift(t *testing.T) {
 	})
 }
 
-func TestReconciliationWhileSessionsComeAndGo(t *testing.T) {
+func TestReconcileDuringSessions(t *testing.T) {
 	c := newOnCall(t, presence.Options{Reconcile: time.Millisecond}, "ada", "bea", "cy", "dov")
 	done := make(chan error)
 	for i, id := range []string{"ada", "bea", "cy", "dov"} {
@@ -272,7 +272,7 @@ func (c *onCall) comeAndGo(n int, id string) error {
 	return nil
 }
 
-func TestAnotherStorageIsSeeded(t *testing.T) {
+func TestNewStorageIsSeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		c.online("ada")
@@ -298,8 +298,8 @@ func TestAnotherStorageIsSeeded(t *testing.T) {
 	})
 }
 
-// TestAStorageThatLostWhatItHadIsSeeded: a database that crashed names another epoch and has nobody online.
-func TestAStorageThatLostWhatItHadIsSeeded(t *testing.T) {
+// TestEmptiedStorageIsSeeded: a database that crashed has another epoch and no specialist online.
+func TestEmptiedStorageIsSeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		c.online("ada")

@@ -258,7 +258,7 @@ func (c *onCall) settings(edit func(*clinic.Settings)) {
 // A sweep that found many silent takes its time; who is heard of meanwhile stays.
 // Coming online seeds the heartbeat: what was mirrored long ago must not count.
 // Going online twice is going online once: neither written nor told again. It does renew the heartbeat.
-func TestGoingOnlineTwice(t *testing.T) {
+func TestOnlineIsIdempotent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		events := c.events(holds.EventPresence)
@@ -285,7 +285,7 @@ func TestGoingOnlineTwice(t *testing.T) {
 	})
 }
 
-func TestARestartKeepsWhoIsThere(t *testing.T) {
+func TestRestartKeepsOnline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada", "bea", "cy")
 		c.online("ada", "bea")
@@ -317,7 +317,7 @@ func TestARestartKeepsWhoIsThere(t *testing.T) {
 }
 
 // The heartbeat that going online seeds is durable at once, and not with the next mirror.
-func TestARestartRightAfterComingOnline(t *testing.T) {
+func TestRestartAfterOnline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		c.online("ada")
@@ -336,7 +336,7 @@ func TestARestartRightAfterComingOnline(t *testing.T) {
 // Counting anew must not undo what begins or ends while it counts.
 // Another storage of the live state knows nothing of who is here; it is told at once, and while a node is on its own it
 // judges nobody.
-func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
+func TestDeactivateSetsOfflineAndSignsOut(t *testing.T) {
 	for name, off := range map[string]func(c *onCall) error{
 		"changed": func(c *onCall) error {
 			_, err := c.Clinic.UpdateSpecialist(c.t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = false })
@@ -393,7 +393,7 @@ func TestWhoIsSwitchedOffGoesOfflineAndIsSignedOut(t *testing.T) {
 	}
 }
 
-func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
+func TestActivateAllowsOnline(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada")
 	for _, active := range []bool{false, true} {
 		if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
@@ -409,8 +409,8 @@ func TestWhoIsSwitchedOnAgainCanComeBack(t *testing.T) {
 	}
 }
 
-// TestSwitchingOnRestoresWhatSwitchingOffTook, a restart in between or not; who went offline meanwhile stays so.
-func TestSwitchingOnRestoresWhatSwitchingOffTook(t *testing.T) {
+// TestActivateRestoresOnline, a restart in between or not; who went offline meanwhile stays so.
+func TestActivateRestoresOnline(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(c *onCall) *onCall
 		want      string   // the next that the streams are told
@@ -479,7 +479,7 @@ func TestSwitchingOnRestoresWhatSwitchingOffTook(t *testing.T) {
 	}
 }
 
-func TestTheBeaconIsAtMostTenSecondsOld(t *testing.T) {
+func TestSnapshotIsAtMostTenSecondsOld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		want := func(want int) {
@@ -498,7 +498,7 @@ func TestTheBeaconIsAtMostTenSecondsOld(t *testing.T) {
 }
 
 // Who goes is not promised to patients for another ten seconds.
-func TestTheBeaconIsCountedAnewWhenSomebodyGoes(t *testing.T) {
+func TestSnapshotIsRenewedAfterOffline(t *testing.T) {
 	set := func(edit func(*store.Specialist)) func(*onCall) error {
 		return func(c *onCall) error {
 			_, err := c.Clinic.UpdateSpecialist(c.t.Context(), "system", "ada", edit)

@@ -11,7 +11,7 @@ import (
 
 // However much is told to the outside in a day, the queue keeps a bounded number of what it has delivered, and nothing of
 // what was said in it.
-func TestTheQueueDoesNotGrowWithWhatIsDelivered(t *testing.T) {
+func TestDeliveredOperationsArePruned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const kept = 3
 		var queue store.Queue

@@ -100,8 +100,8 @@ func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
 	}
 }
 
-// TestOneNetworkAtOnceBooksNoMore sends the bookings of one network at one time.
-func TestOneNetworkAtOnceBooksNoMore(t *testing.T) {
+// TestConcurrentBookingsRespectLimit sends the bookings of one network at one time.
+func TestConcurrentBookingsRespectLimit(t *testing.T) {
 	c, _ := noticeClinic(t)
 	var booked, refused atomic.Int32
 	var all sync.WaitGroup
@@ -125,8 +125,8 @@ func TestOneNetworkAtOnceBooksNoMore(t *testing.T) {
 	}
 }
 
-// TestLimitsOutliveTheProcess counts in the database: another engine over it goes on counting.
-func TestLimitsOutliveTheProcess(t *testing.T) {
+// TestLimitsSurviveRestart counts in the database: another engine over it goes on counting.
+func TestLimitsSurviveRestart(t *testing.T) {
 	keys := token.Generate(time.Now())
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
 	for n := range 10 {
@@ -169,8 +169,8 @@ func (c *testClinic) operations(id string) (kinds string) {
 	return kinds
 }
 
-// TestPastTheLimitABookingIsARequest: it takes its time and nothing else, until it is confirmed.
-func TestPastTheLimitABookingIsARequest(t *testing.T) {
+// TestBookingOverLimitBecomesRequest: it takes its time and nothing else, until it is confirmed.
+func TestBookingOverLimitBecomesRequest(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
 	ctx := context.Background()
 	_, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
@@ -262,8 +262,8 @@ func isLimit(err error) bool {
 	return errors.As(err, &limit)
 }
 
-// TestARequestNeedsAnAddressToConfirm: without one nothing is given up.
-func TestARequestNeedsAnAddressToConfirm(t *testing.T) {
+// TestRequestNeedsEmail: without one nothing is given up.
+func TestRequestNeedsEmail(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
 	c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
 	r := c.publicBooking(1)
@@ -279,8 +279,8 @@ func TestARequestNeedsAnAddressToConfirm(t *testing.T) {
 	}
 }
 
-// TestARequestLapsesOrIsDeclined: where every booking has to be confirmed, without limits.
-func TestARequestLapsesOrIsDeclined(t *testing.T) {
+// TestRequestExpiresOrIsDeclined: where every booking has to be confirmed, without limits.
+func TestRequestExpiresOrIsDeclined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		ctx := context.Background()
@@ -333,8 +333,9 @@ func TestARequestLapsesOrIsDeclined(t *testing.T) {
 	})
 }
 
-// TestRequestsKeepTheirTimeAfterARestart: holds in memory are lost, and taken anew before anybody is answered.
-func TestRequestsKeepTheirTimeAfterARestart(t *testing.T) {
+// TestRequestHoldSurvivesRestart: a restart loses the holds in memory and takes them again before it answers a
+// request.
+func TestRequestHoldSurvivesRestart(t *testing.T) {
 	keys := token.Generate(time.Now())
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
 	c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
@@ -356,7 +357,7 @@ func TestRequestsKeepTheirTimeAfterARestart(t *testing.T) {
 }
 
 // While the address of the pages is a guess, a mail has no link, so nobody could confirm from it.
-func TestWithoutAKnownAddressNobodyIsAskedByMail(t *testing.T) {
+func TestRequestWithoutBaseURLIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t, byServer(t), func(o *engine.Options) { o.BaseURL = "" })
 		for n := range 11 {

@@ -58,7 +58,7 @@ func (c *testClinic) changeType(change func(*store.AppointmentType)) {
 	}
 }
 
-func TestWhoIsErasedGivesBackWhatTheyAskedFor(t *testing.T) {
+func TestErasedRequestFreesSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
 		approved(c)
@@ -79,8 +79,8 @@ func TestWhoIsErasedGivesBackWhatTheyAskedFor(t *testing.T) {
 	})
 }
 
-// TestWhatWasAskedForIsWhatIsConfirmed, however long the type is by now, and after a restart as well.
-func TestWhatWasAskedForIsWhatIsConfirmed(t *testing.T) {
+// TestConfirmationKeepsRequest, however long the type is by now, and after a restart as well.
+func TestConfirmationKeepsRequest(t *testing.T) {
 	for _, minutes := range []int{20, 30, 45, 60} {
 		for _, restart := range []bool{false, true} {
 			keys := token.Generate(time.Now())
@@ -100,8 +100,8 @@ func TestWhatWasAskedForIsWhatIsConfirmed(t *testing.T) {
 	}
 }
 
-// TestAConfirmationThatIsRefusedLosesNothing: the request is open as before, and nobody else gets its time.
-func TestAConfirmationThatIsRefusedLosesNothing(t *testing.T) {
+// TestRefusedConfirmationKeepsRequest: the request stays open, and no other client gets its time.
+func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 	c, _ := noticeClinic(t)
 	approved(c)
 	r := c.asks(1, c.start)
@@ -124,9 +124,9 @@ func TestAConfirmationThatIsRefusedLosesNothing(t *testing.T) {
 	}
 }
 
-// TestTheCooldownIsNoAnswerToAConfirmation: of several who confirm one request at the same moment all get its appointment, and the desk may
+// TestConfirmationIgnoresCooldown: of several who confirm one request at the same moment all get its appointment, and the desk may
 // approve a second one of the same family.
-func TestTheCooldownIsNoAnswerToAConfirmation(t *testing.T) {
+func TestConfirmationIgnoresCooldown(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
 	c.changeType(func(t *store.AppointmentType) { t.CooldownMinutes = 60 })
 	c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
@@ -151,8 +151,8 @@ func TestTheCooldownIsNoAnswerToAConfirmation(t *testing.T) {
 	}
 }
 
-// TestARequestThatLapsedWhileTheServerWasOff is answered when it is on again, even after a long weekend.
-func TestARequestThatLapsedWhileTheServerWasOff(t *testing.T) {
+// TestRequestExpiresDuringDowntime is answered when it is on again, even after a long weekend.
+func TestRequestExpiresDuringDowntime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
 		approved(c)
@@ -175,8 +175,8 @@ func TestARequestThatLapsedWhileTheServerWasOff(t *testing.T) {
 	})
 }
 
-// TestALapsedRequestGivesItsTimeBack, although the hold lives on: the clock of holds stood still while the machine slept.
-func TestALapsedRequestGivesItsTimeBack(t *testing.T) {
+// TestExpiredRequestFreesSlot, although the hold lives on: the clock of holds stood still while the machine slept.
+func TestExpiredRequestFreesSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
 		c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })

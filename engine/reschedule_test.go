@@ -95,7 +95,7 @@ func (s *meddling) Write(ctx context.Context, fn func(store.Tx) error) error {
 }
 
 // What happens to an appointment between the moment a move was looked at and the moment it is written.
-func TestAMoveAndAnotherChange(t *testing.T) {
+func TestConcurrentMoveIsRefused(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	between := &meddling{Store: c.store}

@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/record"
 )
 
-func TestSecondFactorIsChangedByWhoHasPasswordAndCode(t *testing.T) {
+func TestSecondFactorNeedsPasswordAndCode(t *testing.T) {
 	ctx := context.Background()
 	for _, x := range []struct {
 		name     string

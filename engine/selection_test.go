@@ -113,7 +113,7 @@ func kinds(events []holds.Event) []string {
 	return list
 }
 
-func TestASelectionLapsesAfterTenSeconds(t *testing.T) {
+func TestSelectionExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		events := c.events(holds.EventSelect, holds.EventDeselect)
@@ -133,7 +133,7 @@ func TestASelectionLapsesAfterTenSeconds(t *testing.T) {
 	})
 }
 
-func TestPollingRenewsOnesOwnSelection(t *testing.T) {
+func TestPollRenewsOwnSelection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		c.look(1, c.start, "", false)
@@ -158,7 +158,7 @@ func TestPollingRenewsOnesOwnSelection(t *testing.T) {
 	})
 }
 
-func TestAPollSelectsOnlyWhatCanBeBooked(t *testing.T) {
+func TestPollSelectsBookableOnly(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	b := bookingOf(9, "checkup")
 	b.SlotStart = c.start
@@ -173,7 +173,7 @@ func TestAPollSelectsOnlyWhatCanBeBooked(t *testing.T) {
 	}
 }
 
-func TestAClientLooksAtOneSlot(t *testing.T) {
+func TestClientHasOneSelection(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	later := c.start.Add(time.Hour)
 	events := c.events(holds.EventSelect, holds.EventDeselect)
@@ -264,7 +264,7 @@ func TestPollTellsBookedFromLocked(t *testing.T) {
 }
 
 // Polls share one reading of the live state. Whatever changes it shows in the very next poll.
-func TestAPollSeesWhatHappenedBefore(t *testing.T) {
+func TestPollIsConsistent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		at := []time.Time{c.start}

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-func TestAnUnansweredRequestLapses(t *testing.T) {
+func TestUnansweredSessionExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		c.online("ada")
@@ -46,8 +46,8 @@ func TestAnUnansweredRequestLapses(t *testing.T) {
 	})
 }
 
-// TestASessionThatNobodyEndsExpires: its place is free again, the streams are told, and what is said of it meanwhile counts.
-func TestASessionThatNobodyEndsExpires(t *testing.T) {
+// TestUnendedSessionExpires: its place is free again, the streams get the event, and a change in the meantime counts.
+func TestUnendedSessionExpires(t *testing.T) {
 	clitest.OnlyInFull(t)
 	for name, c := range map[string]struct {
 		settings int // minutes; 0: the default
@@ -118,8 +118,8 @@ func TestASessionThatNobodyEndsExpires(t *testing.T) {
 	}
 }
 
-// TestAFloodOfRequestsIsNotAskedForInCircles: as many as are read at once, none of them due, wait for the first to lapse.
-func TestAFloodOfRequestsIsNotAskedForInCircles(t *testing.T) {
+// TestSessionListIsBounded: as many as are read at once, none of them due, wait for the first to lapse.
+func TestSessionListIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		for i := range 501 {

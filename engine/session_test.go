@@ -46,7 +46,7 @@ func wantRefusal(t *testing.T, what string, err error, want availability.Reason)
 	}
 }
 
-func TestTheLifeOfASession(t *testing.T) {
+func TestSessionLifecycle(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada")
 	c.online("ada")
 	events := c.events(holds.EventSession)
@@ -88,7 +88,7 @@ func TestTheLifeOfASession(t *testing.T) {
 	}
 }
 
-func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
+func TestConcurrentAcceptsHaveOneWinner(t *testing.T) {
 	times := 1000
 	if !clitest.InFull() {
 		times = 150
@@ -133,7 +133,7 @@ func TestTwoAcceptOneRequestAThousandTimes(t *testing.T) {
 	t.Logf("won: %v", wins)
 }
 
-func TestNobodyTakesMoreThanFits(t *testing.T) {
+func TestSessionsRespectCapacity(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada")
 	c.online("ada")
 	var all sync.WaitGroup
@@ -168,7 +168,7 @@ func TestNobodyTakesMoreThanFits(t *testing.T) {
 	c.mustAccept(c.request(99).ID, "ada")
 }
 
-func TestTheLoadIsNeverNegative(t *testing.T) {
+func TestLoadIsNeverNegative(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada")
 	c.online("ada")
 	s := c.request(1)
@@ -246,7 +246,7 @@ func TestPaymentKeepsTheLoad(t *testing.T) {
 	c.wantLoads(map[string]int{"ada": 0, "bea": 0})
 }
 
-func TestCancelIsForItsOwnClient(t *testing.T) {
+func TestSessionCancelNeedsOwner(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada")
 	c.online("ada")
 	s := c.request(1)
@@ -269,7 +269,7 @@ func TestCancelIsForItsOwnClient(t *testing.T) {
 	wantRefusal(t, "ending what was cancelled", err, presence.ReasonEnded)
 }
 
-func TestWhoCannotAccept(t *testing.T) {
+func TestAcceptRefusals(t *testing.T) {
 	c := newOnCall(t, presence.Options{}, "ada", "bea")
 	s := c.request(1)
 	var invalid *record.ValidationError

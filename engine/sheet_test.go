@@ -24,7 +24,7 @@ func (c *testClinic) sheetOf(name string) string {
 }
 
 // Every row says in its last column what becomes of it; the plan says so too, and nothing is written before the import is.
-func TestASheetNamesEachRowsProblem(t *testing.T) {
+func TestSheetNamesRowProblems(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
 	at := func(hour int) time.Time { return c.start.Add(time.Duration(hour-c.start.Hour()) * time.Hour) }
@@ -86,7 +86,7 @@ func TestASheetNamesEachRowsProblem(t *testing.T) {
 }
 
 // What is given out is read back: by the same clinic as what it has, by another as the same appointments.
-func TestASheetIsReadBack(t *testing.T) {
+func TestSheetRoundTrips(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
 	want := c.of(0, store.Patient{Name: "=cmd|' /C calc'!A0", Phone: "+49 30 12345", Email: "a@example.org", BirthDate: "1980-02-29", Notes: "two\nlines, and \"quotes\"\n- 2 mg;=1+1"})
@@ -108,7 +108,7 @@ func TestASheetIsReadBack(t *testing.T) {
 }
 
 // A file that is no table is refused with a sentence about it.
-func TestWhatIsNoSheet(t *testing.T) {
+func TestSheetRefusesInvalidFiles(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	for text, says := range map[string]string{
 		"":                                      "is empty",

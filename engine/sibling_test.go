@@ -10,9 +10,9 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// TestASecondChildIsConfirmed: brother and sister in one breath. The second waits for its turn at the practice system and is
+// TestSecondChildIsConfirmed: brother and sister in one breath. The second waits for its turn at the practice system and is
 // confirmed; only a third, whose turn would come after the bound, is queued, and told so at once.
-func TestASecondChildIsConfirmed(t *testing.T) {
+func TestSecondChildIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		for child, want := range []time.Duration{0, 10 * time.Second} {

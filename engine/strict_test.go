@@ -60,11 +60,11 @@ var strictSlot = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %v", input, output) },
 }
 
-var wantedHistories = flag.Int("histories", 0, "how many histories TestASlotIsAnsweredAsIfOneAfterTheOther makes; 0: as many as fit an ordinary run")
+var wantedHistories = flag.Int("histories", 0, "how many histories TestSlotHistoriesAreLinearizable makes; 0: as many as fit an ordinary run")
 
 // Holds and bookings of one slot, all at once, are answered as if they had come one after the other. In particular no hold is
 // granted on time that was booked before it was asked for.
-func TestASlotIsAnsweredAsIfOneAfterTheOther(t *testing.T) {
+func TestSlotHistoriesAreLinearizable(t *testing.T) {
 	const clients, calls = 4, 5
 	c := newClinic(t, map[string]int{"ada": 1})
 	histories := 1200

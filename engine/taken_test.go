@@ -17,9 +17,9 @@ import (
 	"holdfast/store"
 )
 
-// TestTakenTimeAgreesWithTheStore books, moves and cancels at random, and asks over changing stretches: what is kept in
-// memory must be what the database answers, in the same order, at every step.
-func TestTakenTimeAgreesWithTheStore(t *testing.T) {
+// TestOccupancyEqualsStore books, moves and cancels at random and reads changing ranges: the state in memory must
+// equal the database's answer, in the same order, at every step.
+func TestOccupancyEqualsStore(t *testing.T) {
 	e, specialists := bookedClinic(t, 3, 0)
 	ctx := context.Background()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -147,7 +147,7 @@ func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 }
 
 // Every booking outdates the lists of its type. Whoever takes any specialist does not have one made anew for each of many.
-func TestAHoldOfAnybodyMakesNoLists(t *testing.T) {
+func TestPooledHoldBuildsNoLists(t *testing.T) {
 	e, _ := bookedClinic(t, 100, 1)
 	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(8 * time.Hour)
 	allocations := testing.AllocsPerRun(10, func() {

@@ -52,8 +52,8 @@ func peels(n int, start time.Time, who string) booking.Request {
 	return r
 }
 
-// TestARoomThatWasSwitchedOffIsNotBooked, although it was held before.
-func TestARoomThatWasSwitchedOffIsNotBooked(t *testing.T) {
+// TestDeactivatedRoomIsNotBooked, although it was held before.
+func TestDeactivatedRoomIsNotBooked(t *testing.T) {
 	c := withRooms(t)
 	h := c.mustHold(1, "peel", c.start, "ada")
 	if _, err := c.Clinic.UpdateSpecialist(context.Background(), jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
@@ -71,8 +71,8 @@ func TestARoomThatWasSwitchedOffIsNotBooked(t *testing.T) {
 	}
 }
 
-// TestARequestFindsAnotherRoom where the one that was kept for it was switched off.
-func TestARequestFindsAnotherRoom(t *testing.T) {
+// TestRequestTakesAnotherRoom where the one that was kept for it was switched off.
+func TestRequestTakesAnotherRoom(t *testing.T) {
 	c := withRooms(t)
 	if _, err := c.Clinic.UpdateAppointmentType(context.Background(), jo, "peel", func(t *store.AppointmentType) { t.Page.Approval = true }); err != nil {
 		t.Fatal(err)
@@ -92,7 +92,7 @@ func TestARequestFindsAnotherRoom(t *testing.T) {
 	c.unheld()
 }
 
-func TestAnAppointmentTakesARoom(t *testing.T) {
+func TestAppointmentTakesRoom(t *testing.T) {
 	c := withRooms(t)
 	first, second := c.mustBook(peels(1, c.start, "ada")), c.mustBook(peels(2, c.start, "ben"))
 	if !slices.Equal(first.Resources, []string{"room-1"}) || !slices.Equal(second.Resources, []string{"room-2"}) {
@@ -118,7 +118,7 @@ func TestAnAppointmentTakesARoom(t *testing.T) {
 	}
 }
 
-func TestAHoldKeepsTheRoomToo(t *testing.T) {
+func TestHoldTakesRoom(t *testing.T) {
 	c := withRooms(t)
 	held := c.mustHold(1, "laser", c.start, "ada")
 	if held.Resources != "laser-1 room-2" {
@@ -152,7 +152,7 @@ func TestAHoldKeepsTheRoomToo(t *testing.T) {
 	}
 }
 
-func TestARoomMovesAlong(t *testing.T) {
+func TestRescheduleMovesRoom(t *testing.T) {
 	c := withRooms(t)
 	ctx := context.Background()
 	a := c.mustBook(peels(1, c.start, "ada"))
@@ -177,7 +177,7 @@ func TestARoomMovesAlong(t *testing.T) {
 	}
 }
 
-func TestAnUndoneCancellationHasItsRoomAgain(t *testing.T) {
+func TestUndoneCancelTakesRoomAgain(t *testing.T) {
 	c := withRooms(t)
 	ctx := context.Background()
 	a := c.mustBook(peels(1, c.start, "ada"))
@@ -190,7 +190,7 @@ func TestAnUndoneCancellationHasItsRoomAgain(t *testing.T) {
 	}
 }
 
-func TestARoomHasHoursAndBlocks(t *testing.T) {
+func TestRoomHoursAndBlocksApply(t *testing.T) {
 	c := withRooms(t)
 	ctx := context.Background()
 	for _, id := range []string{"room-1", "room-2"} {
@@ -220,7 +220,7 @@ func TestARoomHasHoursAndBlocks(t *testing.T) {
 	}
 }
 
-func TestASeriesTakesRooms(t *testing.T) {
+func TestSeriesTakesRooms(t *testing.T) {
 	c := withRooms(t)
 	r := c.weekly(3)
 	r.AppointmentTypeID = "peel"
@@ -238,7 +238,7 @@ func TestASeriesTakesRooms(t *testing.T) {
 	c.unheld()
 }
 
-func TestWhatATypeMayNeed(t *testing.T) {
+func TestTypeNeedsAreValidated(t *testing.T) {
 	c := withRooms(t)
 	ctx := context.Background()
 	for name, test := range map[string]struct {
@@ -266,9 +266,9 @@ func TestWhatATypeMayNeed(t *testing.T) {
 	}
 }
 
-// TestNoRoomIsTakenTwice: twelve at once hold, book, move and cancel what shares two rooms and a laser. In the end no two have one at a
+// TestRoomIsNeverDoubleBooked: twelve at once hold, book, move and cancel what shares two rooms and a laser. In the end no two have one at a
 // time, and memory is what the database is.
-func TestNoRoomIsTakenTwice(t *testing.T) {
+func TestRoomIsNeverDoubleBooked(t *testing.T) {
 	c := withRooms(t)
 	ctx := context.Background()
 	var wg sync.WaitGroup

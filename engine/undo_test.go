@@ -43,8 +43,9 @@ func same(a store.Appointment) store.Appointment {
 	return a
 }
 
-// TestUndoIsAsIfNothingHadHappened: the appointment is as before, the link in the patient's mail opens it, and nobody was told.
-func TestUndoIsAsIfNothingHadHappened(t *testing.T) {
+// TestUndoRestoresEverything: the appointment is as before, the link in the patient's email opens it, and no
+// notification was sent.
+func TestUndoRestoresEverything(t *testing.T) {
 	for name, change := range map[string]func(c *testClinic, a *store.Appointment) store.Appointment{
 		"a cancellation": func(c *testClinic, a *store.Appointment) store.Appointment { return c.deskCancels(a.ID) },
 		"a move": func(c *testClinic, a *store.Appointment) store.Appointment {
@@ -90,8 +91,9 @@ func TestUndoIsAsIfNothingHadHappened(t *testing.T) {
 	}
 }
 
-// TestUndoHasItsRules: it ends, it is one's own, and it gives way to what happened meanwhile. The patient is told then.
-func TestUndoHasItsRules(t *testing.T) {
+// TestUndoRules: undo ends after its time, undoes only one's own change, and refuses if another change followed. The
+// patient is notified then.
+func TestUndoRules(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		meanwhile func(c *testClinic, a *store.Appointment)
@@ -131,8 +133,8 @@ func TestUndoHasItsRules(t *testing.T) {
 	}
 }
 
-// TestUndoGivesWayToAHold: somebody is booking the time.
-func TestUndoGivesWayToAHold(t *testing.T) {
+// TestUndoRefusesHeldTime: another client is booking the time.
+func TestUndoRefusesHeldTime(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	r := bookingOf(1, "checkup")
 	r.SlotStart = c.start
@@ -165,8 +167,8 @@ func TestUndoOverbooksAgain(t *testing.T) {
 	}
 }
 
-// TestThePracticeSystemHearsNothingOfWhatWasTakenBack and of the rest a little later.
-func TestThePracticeSystemHearsNothingOfWhatWasTakenBack(t *testing.T) {
+// TestUndoWithdrawsUpstreamWrite and of the rest a little later.
+func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		a, err := p.Booking.Book(t.Context(), booking.Request{
@@ -206,8 +208,8 @@ func TestThePracticeSystemHearsNothingOfWhatWasTakenBack(t *testing.T) {
 	})
 }
 
-// TestTheDeskCorrectsTheType: the appointment becomes one of another type where it stands, if that fits.
-func TestTheDeskCorrectsTheType(t *testing.T) {
+// TestDeskCorrectsType: the appointment becomes one of another type where it stands, if that fits.
+func TestDeskCorrectsType(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	r := bookingOf(1, "checkup")
 	r.SlotStart = c.start
@@ -234,8 +236,8 @@ func TestTheDeskCorrectsTheType(t *testing.T) {
 	}
 }
 
-// TestTheDeskKnowsSinceWhenSomebodyWaits: from the arrival on, until it is said that nobody came.
-func TestTheDeskKnowsSinceWhenSomebodyWaits(t *testing.T) {
+// TestDeskShowsArrivalTime: from the arrival until the attendance becomes no_show.
+func TestDeskShowsArrivalTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		r := bookingOf(1, "checkup")

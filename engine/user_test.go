@@ -109,7 +109,7 @@ func TestSignIn(t *testing.T) {
 	})
 }
 
-func TestTheLastOwnerStays(t *testing.T) {
+func TestLastOwnerIsKept(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	u, err := c.Account.CreateUser(ctx, "system", owner())

@@ -90,9 +90,9 @@ func (c *testClinic) mustCancel(id string) {
 	time.Sleep(time.Second)
 }
 
-// TestAFreedTimeIsOfferedInOrder: to the first, after its lapse to the second, after a refusal to the third, who books it; at no moment
+// TestFreedTimeIsOfferedInOrder: to the first, after its lapse to the second, after a refusal to the third, who books it; at no moment
 // can a stranger have it.
-func TestAFreedTimeIsOfferedInOrder(t *testing.T) {
+func TestFreedTimeIsOfferedInOrder(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder, noon := waitingRoom(t)
@@ -168,8 +168,9 @@ func isEnded(err error, as string) bool {
 	return errors.As(err, &ended) && ended.As == as
 }
 
-// TestWhoWantsItSoonerIsMoved: the appointment moves in one step, what it leaves is offered to the next, and nobody else is asked.
-func TestWhoWantsItSoonerIsMoved(t *testing.T) {
+// TestAcceptedOfferMovesAppointment: the appointment moves in one step. Its old time is offered to the next entry and
+// to no other.
+func TestAcceptedOfferMovesAppointment(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, noon := waitingRoom(t)
@@ -193,8 +194,8 @@ func TestWhoWantsItSoonerIsMoved(t *testing.T) {
 	})
 }
 
-// TestAnOfferIsNoneOnceItsTimeIsLost: somebody else has the time after a restart, and whoever takes it is told.
-func TestAnOfferIsNoneOnceItsTimeIsLost(t *testing.T) {
+// TestOfferEndsWithItsTime: another client has the time after a restart, and accepting the offer explains that.
+func TestOfferEndsWithItsTime(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		keys := token.Generate(time.Now())
@@ -226,8 +227,8 @@ func TestAnOfferIsNoneOnceItsTimeIsLost(t *testing.T) {
 	})
 }
 
-// TestAnUndoTakesBackWhatIsOffered: nobody has heard of it.
-func TestAnUndoTakesBackWhatIsOffered(t *testing.T) {
+// TestUndoWithdrawsOffer: no email about the offer has been sent.
+func TestUndoWithdrawsOffer(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder, noon := waitingRoom(t)
@@ -246,9 +247,9 @@ func TestAnUndoTakesBackWhatIsOffered(t *testing.T) {
 	})
 }
 
-// TestTwoTimesAndTwoWaiting: two who wait are offered two different times of several, and one who is away for three offers in a row is
+// TestTwoTimesForTwoEntries: two who wait are offered two different times of several, and one who is away for three offers in a row is
 // taken off.
-func TestTwoTimesAndTwoWaiting(t *testing.T) {
+func TestTwoTimesForTwoEntries(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := waitingRoom(t)
@@ -264,8 +265,8 @@ func TestTwoTimesAndTwoWaiting(t *testing.T) {
 	})
 }
 
-// TestANightIsNoTimeToAnswer: what becomes free at night is kept until the morning.
-func TestANightIsNoTimeToAnswer(t *testing.T) {
+// TestOfferDeadlineSkipsNight: what becomes free at night is kept until the morning.
+func TestOfferDeadlineSkipsNight(t *testing.T) {
 	day := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	at := func(clock string) time.Time {
 		hour, _ := time.Parse("15:04", clock)
@@ -290,8 +291,9 @@ func TestANightIsNoTimeToAnswer(t *testing.T) {
 	}
 }
 
-// TestVisitorsConfirmThatTheyWait: nothing is kept for an address that nobody reads, and one network asks so often.
-func TestVisitorsConfirmThatTheyWait(t *testing.T) {
+// TestVisitorConfirmsEntry: the server holds nothing for an unconfirmed address, and one network can ask only so
+// often.
+func TestVisitorConfirmsEntry(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
 	ctx := context.Background()
 	ask := func(n int) (store.WaitlistEntry, error) {
@@ -334,8 +336,9 @@ func TestVisitorsConfirmThatTheyWait(t *testing.T) {
 	}
 }
 
-// TestASeatOfAFullGroupIsWaitedFor: who waits for one session is offered the seat that somebody leaves, and no other session.
-func TestASeatOfAFullGroupIsWaitedFor(t *testing.T) {
+// TestFullGroupSeatIsOffered: an entry for one session is offered a seat that becomes free there, and no other
+// session.
+func TestFullGroupSeatIsOffered(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := waitingRoom(t)

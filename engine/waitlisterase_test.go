@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestWhoIsErasedWaitsNoMore: the entry goes, and what was offered passes to the next.
-func TestWhoIsErasedWaitsNoMore(t *testing.T) {
+// TestErasedPersonLeavesWaitingList: the entry goes, and what was offered passes to the next.
+func TestErasedPersonLeavesWaitingList(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, noon := waitingRoom(t)
@@ -33,8 +33,8 @@ func TestWhoIsErasedWaitsNoMore(t *testing.T) {
 	})
 }
 
-// TestWhoCancelsIsOfferedNothingEarlier: an offer of an earlier time ends with the appointment that was to be earlier.
-func TestWhoCancelsIsOfferedNothingEarlier(t *testing.T) {
+// TestCancelWithdrawsEarlierOffers: an offer of an earlier time ends with the appointment that was to be earlier.
+func TestCancelWithdrawsEarlierOffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, noon := waitingRoom(t)
 		r := bookingOf(1, "checkup")

@@ -9,8 +9,8 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// TestTheLinkOfAnOfferOpensNothingLater: whoever has lost the answer finds it, and the mailbox of long ago does not.
-func TestTheLinkOfAnOfferOpensNothingLater(t *testing.T) {
+// TestOfferLinkExpires: a patient who lost the answer finds it again with the link; an old mailbox does not.
+func TestOfferLinkExpires(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, noon := waitingRoom(t)

@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAnUndoTakesBackTheRoomThatIsOffered: what keeps the undone appointment's time from it is an offer of somebody else's time, in its room.
-func TestAnUndoTakesBackTheRoomThatIsOffered(t *testing.T) {
+// TestUndoWithdrawsRoomOffer: an offer of another time in the same room keeps the undone appointment from its time.
+func TestUndoWithdrawsRoomOffer(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, _, _ := waitingRoom(t)

@@ -9,7 +9,7 @@ import (
 
 // The clinic's set-up: what an admin can change, and what the public sees of it.
 
-func TestOnlyAnAdminChangesTheClinic(t *testing.T) {
+func TestClinicNeedsAdmin(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct{ method, path, body string }{
 		{"PUT", "/v1/clinic", "{}"}, {"POST", "/v1/import", "{}"}, {"GET", "/v1/export", ""},
@@ -167,7 +167,7 @@ func TestWeeklyHours(t *testing.T) {
 	h.do("GET", "/v1/specialists/nobody/weekly-hours", nil, asAdmin).problem(404, "not_found")
 }
 
-func TestAnOverrideShowsInTheVeryNextListing(t *testing.T) {
+func TestOverrideShowsInNextListing(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/specialists/ada/overrides"
 	if len(h.slots(1, "checkup", "&specialistId=ada")) != 48 {
@@ -204,7 +204,7 @@ func TestAnOverrideShowsInTheVeryNextListing(t *testing.T) {
 	h.do("POST", "/v1/specialists/nobody/overrides", map[string]any{"date": h.day(0), "closed": true}, asAdmin).problem(404, "not_found")
 }
 
-func TestImportAndExportAreOneClinic(t *testing.T) {
+func TestExportRoundTripsImport(t *testing.T) {
 	h := newHouse(t)
 	exported := h.do("GET", "/v1/export", nil, asAdmin).want(200)
 	for range 2 { // idempotent by id
@@ -245,7 +245,7 @@ func TestImportAndExportAreOneClinic(t *testing.T) {
 	}
 }
 
-func TestErasingAPerson(t *testing.T) {
+func TestErasePerson(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, header{"Idempotency-Key": "key-1"}).want(201)
 	id := booked.text("appointment", "id")

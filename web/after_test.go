@@ -76,8 +76,9 @@ func (n *nodeOf) lists(w *httptest.ResponseRecorder) bool {
 	return strings.Contains(w.Body.String(), `"start":"`+n.start.Format(time.RFC3339)+`"`)
 }
 
-// TestAnAnswerWaitsForWhatItsCallerKnows: a booking is off the list of a node that had not heard of it when it was asked.
-func TestAnAnswerWaitsForWhatItsCallerKnows(t *testing.T) {
+// TestHoldfastAfterWaitsForChange: a booking is not listed at a node that had not applied it when the request
+// arrived.
+func TestHoldfastAfterWaitsForChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNodeOf(t, true)
 		if !n.lists(n.list("")) {
@@ -118,8 +119,8 @@ func TestHoldfastAfterIsANumber(t *testing.T) {
 	}
 }
 
-// TestOneNodeSaysNoNumbers: how many changes a clinic makes is nobody's business where nobody needs it.
-func TestOneNodeSaysNoNumbers(t *testing.T) {
+// TestSingleNodeOmitsChangeNumber: a single node does not reveal how many changes a clinic makes.
+func TestSingleNodeOmitsChangeNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNodeOf(t, false)
 		if w := n.book(); w.Code != http.StatusCreated || w.Header().Get("Holdfast-Change") != "" {

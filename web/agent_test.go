@@ -193,7 +193,7 @@ func TestAgentAnswersWithoutDebug(t *testing.T) {
 
 // A repeat is told what became of the first: not that it waits when it has failed, and not that the practice system was
 // busy when nobody knows what it did.
-func TestARepeatIsToldWhatBecameOfTheFirst(t *testing.T) {
+func TestRepeatReturnsFirstOutcome(t *testing.T) {
 	h, fake := newPractice(t, func(o *engine.Options) { o.Outbound.Quarantine = time.Hour })
 	key := h.key("agent")
 	ask := func(minutes int) func() *reply {
@@ -240,7 +240,7 @@ func TestARepeatIsToldWhatBecameOfTheFirst(t *testing.T) {
 }
 
 // A booking that the practice system has is no failed one because a later move of it failed.
-func TestARepeatAfterAMoveThatFailed(t *testing.T) {
+func TestRepeatAfterFailedMove(t *testing.T) {
 	h, fake := newPractice(t)
 	key := h.key("agent")
 	who := h.identified(key, "call")

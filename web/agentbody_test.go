@@ -10,9 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentRoutesPassOverUnknownFields: a language model adds words of its own. They are named and do nothing, not even
+// TestAgentRoutesIgnoreUnknownFields: a language model adds words of its own. They are named and do nothing, not even
 // where one differs from a known field in capitals alone; other routes refuse them.
-func TestAgentRoutesPassOverUnknownFields(t *testing.T) {
+func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")
 	patient := `"firstName":"Jane","lastName":"Roe","FIRSTNAME":"Mallory","reasoning":{"why":["because","\"}"]},"a<b":null,"sessionId":"call"`
@@ -67,8 +67,8 @@ func TestAgentRoutesPassOverUnknownFields(t *testing.T) {
 	h.do("POST", "/v1/holds", `{"surprise":1}`).problem(400, "malformed_body")
 }
 
-// TestEveryAgentAnswerSaysWhatToDo: refusals before the body is understood, too, and what was answered well.
-func TestEveryAgentAnswerSaysWhatToDo(t *testing.T) {
+// TestAgentAnswersHaveGuidance: refusals before the body is understood, too, and what was answered well.
+func TestAgentAnswersHaveGuidance(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")
 	plain := header{"Content-Type": "text/plain"}
@@ -107,8 +107,8 @@ func TestEveryAgentAnswerSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// TestAgentsAreAskedWhoThePatientIs: nobody is named, and what is to be asked for is said.
-func TestAgentsAreAskedWhoThePatientIs(t *testing.T) {
+// TestAgentNeedsPatient: the request names no patient, and the answer says what to ask for.
+func TestAgentNeedsPatient(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")
 	jane := map[string]any{"firstName": "Jane", "lastName": "Canaroe", "birthDate": "1980-03-31", "phone": "030 5550199"}

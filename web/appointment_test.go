@@ -9,7 +9,7 @@ import (
 
 // Booking, and what can be done with what is booked.
 
-func TestABookingIsAnsweredWithoutThePerson(t *testing.T) {
+func TestBookingAnswerOmitsPatient(t *testing.T) {
 	h := newHouseAt(t, "https://book.example.org")
 	hold := h.hold(1, "checkup", h.at(0)).want(201)
 	r := h.book(1, "checkup", map[string]any{"holdId": hold.text("holdId")}).want(201)
@@ -61,7 +61,7 @@ func TestEveryWayToBook(t *testing.T) {
 	h.book(24, "checkup", map[string]any{"slotStartDate": h.at(630), "specialistId": "ada"}).problem(409, "slot_taken")
 }
 
-func TestBookingsThatCannotBe(t *testing.T) {
+func TestBookRefusesInvalidRequests(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct {
 		name   string
@@ -104,7 +104,7 @@ func TestBookingsThatCannotBe(t *testing.T) {
 	h.book(1, "nobody", map[string]any{"slotStartDate": h.at(0)}).problem(404, "not_found")
 }
 
-func TestCooldownIsSetBySuccessAndClearedByCancelling(t *testing.T) {
+func TestCooldownStartsAtSuccessAndEndsAtCancel(t *testing.T) {
 	h := newHouse(t)
 	h.book(1, "cooling", map[string]any{"slotStartDate": h.at(7)}).problem(409, "not_bookable")
 	booked := h.book(1, "cooling", map[string]any{"slotStartDate": h.at(0)}).want(201)
@@ -127,7 +127,7 @@ func TestCooldownIsSetBySuccessAndClearedByCancelling(t *testing.T) {
 	h.book(1, "cooling", map[string]any{"slotStartDate": h.at(120)}).want(201)
 }
 
-func TestTheManageLinkOpensItsOwnAppointmentOnly(t *testing.T) {
+func TestManageLinkOpensOneAppointment(t *testing.T) {
 	h := newHouse(t)
 	mine := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	other := h.book(2, "checkup", map[string]any{"slotStartDate": h.at(60)}).want(201)
@@ -183,7 +183,7 @@ func TestScopes(t *testing.T) {
 	h.do("GET", "/v1/clinic", nil, header{"Authorization": "Basic eDp5"}).want(200)
 }
 
-func TestCancellingFreesTheTime(t *testing.T) {
+func TestCancelFreesTime(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 	path := "/v1/appointments/" + booked.text("appointment", "id")
@@ -198,7 +198,7 @@ func TestCancellingFreesTheTime(t *testing.T) {
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 }
 
-func TestReschedulingIsAtomicAndMakesANewLink(t *testing.T) {
+func TestRescheduleRotatesLink(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "surgery", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(180), "specialistId": "ada"}).want(201)
@@ -227,7 +227,7 @@ func TestReschedulingIsAtomicAndMakesANewLink(t *testing.T) {
 	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(7)}, moved.managing()).problem(409, "not_bookable")
 }
 
-func TestAStaleVersionIsRefused(t *testing.T) {
+func TestIfMatchRefusesStaleVersion(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	path := "/v1/appointments/" + booked.text("appointment", "id")
@@ -246,7 +246,7 @@ func TestAStaleVersionIsRefused(t *testing.T) {
 	h.do("POST", path+"/attendance", map[string]any{"attendance": "expected"}, asAdmin, header{"If-Match": "*"}).want(200)
 }
 
-func TestTheDeskBooksWithReasons(t *testing.T) {
+func TestDeskOverbooksWithReason(t *testing.T) {
 	h := newHouse(t)
 	body := func(change map[string]any) map[string]any {
 		all := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada", "patient": patient(1)}
@@ -273,7 +273,7 @@ func TestTheDeskBooksWithReasons(t *testing.T) {
 
 // The desk may book over a visitor's hold, who is told. Where any specialist will do, nobody has to give a time up as
 // long as another's is free.
-func TestTheDeskBooksOverAHold(t *testing.T) {
+func TestDeskBooksOverHold(t *testing.T) {
 	h := newHouse(t)
 	book := func(minutes int, change map[string]any) *reply {
 		body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(minutes), "patient": patient(1)}
@@ -295,7 +295,7 @@ func TestTheDeskBooksOverAHold(t *testing.T) {
 	keep().problem(410, "hold_expired")
 }
 
-func TestAppointmentsAreListedInPages(t *testing.T) {
+func TestAppointmentsArePaged(t *testing.T) {
 	h := newHouse(t)
 	for n := range 5 {
 		h.book(n, "checkup", map[string]any{"slotStartDate": h.at(60 * n), "specialistId": []string{"ada", "bea"}[n%2]}).want(201)
@@ -336,7 +336,7 @@ func TestAppointmentsAreListedInPages(t *testing.T) {
 	h.do("GET", "/v1/appointments", nil).problem(401, "unauthorized")
 }
 
-func TestChangesPastTheCutOffAreForTheDesk(t *testing.T) {
+func TestCutOffRefusesPatientChange(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	h.do("PUT", "/v1/settings", map[string]any{"changeCutoffHours": 72}, asAdmin).want(200)
@@ -353,7 +353,7 @@ func TestChangesPastTheCutOffAreForTheDesk(t *testing.T) {
 }
 
 // A visitor's name is read at the desk and in mails; the desk types what it likes.
-func TestAPublicBookingHasAVisibleName(t *testing.T) {
+func TestPublicBookingNeedsVisibleName(t *testing.T) {
 	h := newHouse(t)
 	for n, name := range []string{"Lena\u202e Vogt", strings.Repeat("Lena ", 20)} {
 		body := map[string]any{"slotStartDate": h.at(60 * n), "specialistId": "ada", "clientId": client(n), "patient": map[string]any{"name": name}}

@@ -6,7 +6,7 @@ import (
 )
 
 // The link of a request that the desk decides about shows it and gives it back, and does not confirm it. Agents ask like anybody.
-func TestARequestForApprovalOnTheWire(t *testing.T) {
+func TestApprovalRequestOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true, "remote": true, "videoLink": "https://video.example.org/{appointment}"}, asAdmin).want(200)
 	body := func(n, minutes int) map[string]any {

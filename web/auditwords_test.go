@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/words"
 )
 
-// TestTheLogHasASentenceForEveryAction: the console would show an action without a sentence by its bare name.
-func TestTheLogHasASentenceForEveryAction(t *testing.T) {
+// TestAuditLogDescribesEveryAction: the console would show an action without a sentence by its bare name.
+func TestAuditLogDescribesEveryAction(t *testing.T) {
 	for _, language := range words.Tags() {
 		b, err := os.ReadFile("../engine/words/" + language + "/pages/owner.json")
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 
 // The address of the pages, once it is said, is the same wherever somebody is told one.
 
-func TestTheAddressThatTheOwnerSaysIsInEveryAnswer(t *testing.T) {
+func TestBaseURLIsInEveryLink(t *testing.T) {
 	h := newHouse(t)
 	before := h.do("GET", "/v1/settings", nil, asAdmin).want(200)
 	if got := before.get("address", "from"); got != "guess" || before.get("address", "url") != h.server.URL {
@@ -34,7 +34,7 @@ func TestTheAddressThatTheOwnerSaysIsInEveryAnswer(t *testing.T) {
 }
 
 // The page says its language, and the patient is written to in it.
-func TestTheLanguageOfThePageIsKept(t *testing.T) {
+func TestPageLanguageIsRemembered(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "locale": "de"}).want(201)
 	if got := h.do("GET", "/v1/appointments/"+booked.text("appointment", "id"), nil, asAdmin).want(200).text("appointment", "locale"); got != "de" {

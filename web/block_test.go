@@ -6,7 +6,7 @@ import (
 )
 
 // Two blocks on one day are two things: each has its id and its reason, and removing one leaves the other.
-func TestBlocksOfOneDayAreRemovedOneByOne(t *testing.T) {
+func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	h := newHouse(t)
 	at := func(minutes int) string { return h.at(minutes - 60*h.start.Hour()) } // from midnight, so that all is on one date
 	path := "/v1/specialists/ada/blocks"
@@ -63,7 +63,7 @@ func TestBlocksOfOneDayAreRemovedOneByOne(t *testing.T) {
 }
 
 // A specialist blocks the own time, sees when colleagues are away, and not why.
-func TestASpecialistIsNotToldWhyAColleagueIsAway(t *testing.T) {
+func TestColleaguesBlockReasonIsHidden(t *testing.T) {
 	h := newHouse(t)
 	ada := h.signedIn("ada@clinic.example", "specialist", "ada")
 	of := map[string]string{}

@@ -11,7 +11,7 @@ import (
 
 // What is free is published for everybody: the manifest names the files, each line is a resource that is right by the standard and refers to
 // what is there, and links lead to the booking page. Who has it is not sent it again.
-func TestWhatIsFreeIsPublished(t *testing.T) {
+func TestSmartSchedulingPublishesFreeSlots(t *testing.T) {
 	t.Parallel()
 	h, d := newHouse(t), readDefinitions(t)
 	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
@@ -52,7 +52,7 @@ func TestWhatIsFreeIsPublished(t *testing.T) {
 }
 
 // A name that no server can have is not written into each of many lines.
-func TestALongHostIsNotPublished(t *testing.T) {
+func TestSmartSchedulingRefusesLongHost(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for length, want := range map[int]int{200: 200, 8000: 404} {
@@ -72,7 +72,7 @@ func TestALongHostIsNotPublished(t *testing.T) {
 }
 
 // Asking all day costs the clinic nothing: a file is made once a minute, and one network is held to a rate.
-func TestWhoAsksAllDayIsHeldToARate(t *testing.T) {
+func TestSmartSchedulingIsRateLimited(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	first := h.do("GET", "/.well-known/smart-scheduling/slots.ndjson", nil).want(200)
@@ -94,7 +94,7 @@ func TestWhoAsksAllDayIsHeldToARate(t *testing.T) {
 }
 
 // A program without a key for /mcp is told where it is described how to be let in, and what is said there is so.
-func TestMCPSaysHowToBeLetIn(t *testing.T) {
+func TestMCPExplainsAuthentication(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	refused := h.do("POST", "/mcp", map[string]any{}).want(401)

@@ -9,7 +9,7 @@ import (
 )
 
 // What goes wrong while the files are made takes nobody down who asks later.
-func TestAPanicLetsOthersMakeTheFiles(t *testing.T) {
+func TestPanicDoesNotBlockPublication(t *testing.T) {
 	t.Parallel()
 	var k bulk
 	func() {
@@ -33,7 +33,7 @@ func TestAPanicLetsOthersMakeTheFiles(t *testing.T) {
 }
 
 // Where more is free than is published, the next days of every type are.
-func TestThePublishedSlotsAreTheNearestOfAllTypes(t *testing.T) {
+func TestSmartSchedulingPublishesNearestSlots(t *testing.T) {
 	t.Parallel()
 	from := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 	free := nearest{most: 6}
@@ -53,7 +53,7 @@ func TestThePublishedSlotsAreTheNearestOfAllTypes(t *testing.T) {
 }
 
 // Where only requests tell the address, a file is written and compressed once for each, and few are kept whatever is named.
-func TestAFileIsPackedOnceForAnAddress(t *testing.T) {
+func TestSmartSchedulingCompressesOnce(t *testing.T) {
 	t.Parallel()
 	all := &bulkFiles{files: map[string]*bulkFile{"slots.ndjson": packed([]byte(bulkBase + "/?type=checkup"))}}
 	first := all.of("slots.ndjson", "https://a.example")

@@ -9,7 +9,7 @@ import (
 
 // A specialist's calendar is read at an address that is known once: as it is now, without names unless they were asked for, and no
 // longer when another address was made or it was ended.
-func TestACalendarFeed(t *testing.T) {
+func TestCalendarFeed(t *testing.T) {
 	h := newHouse(t)
 	read := func(address string, headers ...header) *reply {
 		t.Helper()
@@ -70,7 +70,7 @@ func TestACalendarFeed(t *testing.T) {
 }
 
 // Whoever has left is not read about any more.
-func TestTheCalendarOfWhoHasLeftIsClosed(t *testing.T) {
+func TestFeedOfDeactivatedSpecialistIsClosed(t *testing.T) {
 	h := newHouse(t)
 	address := h.do("POST", "/v1/specialists/ada/calendar-feed", map[string]any{}, asAdmin).want(201).text("calendarFeed", "url")
 	_, path, _ := strings.Cut(address, "/v1/")
@@ -80,7 +80,7 @@ func TestTheCalendarOfWhoHasLeftIsClosed(t *testing.T) {
 }
 
 // Who leaves does not take the calendar along, though somebody else works on under it.
-func TestAFeedEndsWithTheAccountOfWhoseCalendarItIs(t *testing.T) {
+func TestFeedEndsWithAccount(t *testing.T) {
 	h := newHouse(t)
 	user := h.do("POST", "/v1/users", map[string]any{"email": "ada@clinic.example", "name": "Ada", "role": "specialist", "specialistId": "ada",
 		"password": "a few words together"}, asAdmin).want(201).text("user", "id")
@@ -92,7 +92,7 @@ func TestAFeedEndsWithTheAccountOfWhoseCalendarItIs(t *testing.T) {
 }
 
 // A patient's calendar reads the one appointment as it is now, moved and cancelled, at an address that changes nothing.
-func TestTheCalendarOfAnAppointment(t *testing.T) {
+func TestAppointmentFeed(t *testing.T) {
 	h := newHouse(t)
 	read := func(address string, headers ...header) *reply {
 		t.Helper()
@@ -138,7 +138,7 @@ func TestTheCalendarOfAnAppointment(t *testing.T) {
 }
 
 // The address of an appointment's calendar ends when the patient or the desk says so, with the mail address it lies in, and with the person.
-func TestTheCalendarOfAnAppointmentEnds(t *testing.T) {
+func TestAppointmentFeedEnds(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 	id := booked.text("appointment", "id")

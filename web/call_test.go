@@ -14,8 +14,8 @@ import (
 
 const traceOf = "0af7651916cd43dd8448eb211c80319c"
 
-// TestARequestKeepsTheNameItCameWith: a proxy's id and trace are answered and logged, unless they are not fit for a log.
-func TestARequestKeepsTheNameItCameWith(t *testing.T) {
+// TestRequestIDIsKept: a proxy's id and trace are answered and logged, unless they are not fit for a log.
+func TestRequestIDIsKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		id, trace             string
 		keepsID, keepsItTrace bool
@@ -46,8 +46,8 @@ func TestARequestKeepsTheNameItCameWith(t *testing.T) {
 	}
 }
 
-// TestASlowRequestSaysWhereTheTimeWent, and a quick one and a stream do not.
-func TestASlowRequestSaysWhereTheTimeWent(t *testing.T) {
+// TestSlowRequestLogsItsParts, and a quick one and a stream do not.
+func TestSlowRequestLogsItsParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := bare(t)
 		slow := func(c *call) error {
@@ -77,8 +77,8 @@ func TestASlowRequestSaysWhereTheTimeWent(t *testing.T) {
 	})
 }
 
-// TestTheStoreAddsUpItsTime: both ways into the database are measured.
-func TestTheStoreAddsUpItsTime(t *testing.T) {
+// TestSlowRequestSumsStoreTime: both ways into the database are measured.
+func TestSlowRequestSumsStoreTime(t *testing.T) {
 	db := enginetest.Database(t)
 	var spent store.Spent
 	ctx := store.WithSpent(t.Context(), &spent)

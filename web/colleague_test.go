@@ -19,7 +19,7 @@ func (h *house) signedIn(email, role, specialistID string) header {
 }
 
 // A specialist sees the own calendar, and of the colleagues' only when they are busy: no name, no type, no id.
-func TestASpecialistSeesColleaguesAsBusy(t *testing.T) {
+func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	h := newHouse(t)
 	own := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201).get("appointment", "id")
 	h.book(2, "surgery", map[string]any{"slotStartDate": h.at(120), "specialistId": "bea"}).want(201)

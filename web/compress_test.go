@@ -73,9 +73,9 @@ func TestAnswersWithPatientsAreNotCompressed(t *testing.T) {
 	}
 }
 
-// TestTheBigClinicsPageIsSmall: forty types, each of sixty specialists, are in the page itself: no more of them than choosing needs,
+// TestPageOfLargeClinicIsSmall: forty types, each of sixty specialists, are in the page itself: no more of them than choosing needs,
 // and what repeats there costs next to nothing.
-func TestTheBigClinicsPageIsSmall(t *testing.T) {
+func TestPageOfLargeClinicIsSmall(t *testing.T) {
 	h := newHouse(t)
 	var serving []map[string]any
 	for n := range 60 {
@@ -95,7 +95,7 @@ func TestTheBigClinicsPageIsSmall(t *testing.T) {
 }
 
 // A tag that was given with a compressed answer is taken back.
-func TestACompressedAnswerIsNotSentAgain(t *testing.T) {
+func TestETagCoversCompressedAnswer(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/slots/poll?date=" + h.day(0)
 	for n := range 40 { // many booked times make a long answer

@@ -44,8 +44,8 @@ func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 	}
 }
 
-// TestAKnownBrowserIsNotLockedOut sends the cookie that a sign-in left behind.
-func TestAKnownBrowserIsNotLockedOut(t *testing.T) {
+// TestKnownBrowserIsNotLockedOut sends the cookie that a sign-in left behind.
+func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 	h := newHouse(t)
 	h.signedIn("jo@clinic.example", "owner", "")
 	signIn := func(password string, headers ...header) *reply {
@@ -64,8 +64,8 @@ func TestAKnownBrowserIsNotLockedOut(t *testing.T) {
 	signIn("a few words together", header{"Cookie": device}).want(200)
 }
 
-// TestSayingTheAddressSignsNobodyOut: neither who came by it, nor who comes by the plain one on the clinic's network.
-func TestSayingTheAddressSignsNobodyOut(t *testing.T) {
+// TestBaseURLChangeKeepsSessions: neither who came by it, nor who comes by the plain one on the clinic's network.
+func TestBaseURLChangeKeepsSessions(t *testing.T) {
 	h := newHouse(t)
 	owner := h.signedIn("owner@clinic.example", "owner", "")
 	h.do("PUT", "/v1/settings", map[string]any{"baseUrl": "https://book.example.org"}, owner).want(200)

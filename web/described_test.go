@@ -19,8 +19,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestEveryFieldOfTheSettingsIsDescribed, those of its parts included, and no other is.
-func TestEveryFieldOfTheSettingsIsDescribed(t *testing.T) {
+// TestSettingsFieldsAreDescribed, those of its parts included, and no other is.
+func TestSettingsFieldsAreDescribed(t *testing.T) {
 	doc, err := description()
 	if err != nil {
 		t.Fatal(err)
@@ -63,8 +63,8 @@ func compareFields(t *testing.T, at string, of reflect.Type, schema *openapi3.Sc
 	}
 }
 
-// TestEveryWebhookEventIsDescribed: each event has a callback, and what arrives is as it is described, headers included.
-func TestEveryWebhookEventIsDescribed(t *testing.T) {
+// TestWebhookEventsAreDescribed: each event has a callback, and what arrives is as it is described, headers included.
+func TestWebhookEventsAreDescribed(t *testing.T) {
 	doc, err := description()
 	if err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestTheDowntimeKitHasWhatADeskNeeds: who, when, the number, what and the notes, as JSON, as a page by itself and as a spreadsheet;
+// TestDowntimePlanIsComplete: who, when, the number, what and the notes, as JSON, as a page by itself and as a spreadsheet;
 // nothing that was typed is markup or a formula, no cache keeps it, and the log says that it was taken.
-func TestTheDowntimeKitHasWhatADeskNeeds(t *testing.T) {
+func TestDowntimePlanIsComplete(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	day := h.at(0)[:10]
@@ -74,8 +74,8 @@ func TestTheDowntimeKitHasWhatADeskNeeds(t *testing.T) {
 	}
 }
 
-// TestASpecialistsKitIsTheirOwn: nothing of a colleague's is in it.
-func TestASpecialistsKitIsTheirOwn(t *testing.T) {
+// TestDowntimePlanOfSpecialistIsOwn: nothing of a colleague's is in it.
+func TestDowntimePlanOfSpecialistIsOwn(t *testing.T) {
 	t.Parallel()
 	r := newRoles(t)
 	slot := r.slot()
@@ -89,8 +89,8 @@ func TestASpecialistsKitIsTheirOwn(t *testing.T) {
 	}
 }
 
-// TestWhatWasWrittenByHandIsChecked: each row is told what it meets, rows above it included, and nothing is written.
-func TestWhatWasWrittenByHandIsChecked(t *testing.T) {
+// TestPaperBookingsAreChecked: each row gets its conflicts, with earlier rows too, and nothing is written.
+func TestPaperBookingsAreChecked(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	a := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Lena Vogt"}}, asAdmin).want(201)

@@ -30,9 +30,9 @@ func answered(t *testing.T, conn net.Conn) *http.Response {
 	return answer
 }
 
-// TestARequestOnAnIdleConnectionIsAnswered although the server had been asked to stop when it was sent, and the client is
+// TestShutdownAnswersIdleConnection although the server had been asked to stop when it was sent, and the client is
 // told to send no more there.
-func TestARequestOnAnIdleConnectionIsAnswered(t *testing.T) {
+func TestShutdownAnswersIdleConnection(t *testing.T) {
 	h := newHouse(t)
 	address, stop, ended := h.serve()
 	conn, err := net.Dial("tcp", address)
@@ -82,8 +82,9 @@ func (g *gated) Close() error {
 	return g.TCPListener.Close()
 }
 
-// TestWhoHasConnectedIsAnswered although nobody had accepted the connection yet when the server was asked to stop.
-func TestWhoHasConnectedIsAnswered(t *testing.T) {
+// TestShutdownAnswersNewConnection: a connection in the backlog is answered, although it was not accepted before the
+// stop.
+func TestShutdownAnswersNewConnection(t *testing.T) {
 	h := newHouse(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 // The table from errors to answers, and what happens to a request that goes wrong in a way no test of a route can bring
 // about.
 
-func TestEveryErrorHasItsAnswer(t *testing.T) {
+func TestErrorsMapToProblems(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		err    error
@@ -80,7 +80,7 @@ func TestEveryErrorHasItsAnswer(t *testing.T) {
 	}
 }
 
-func TestEveryReasonHasItsOwnSentence(t *testing.T) {
+func TestReasonsHaveSentences(t *testing.T) {
 	said := make(map[string]availability.Reason)
 	for _, r := range []availability.Reason{
 		availability.ReasonInactive, availability.ReasonTooSoon, availability.ReasonTooFar, availability.ReasonOverrideClosed, availability.ReasonOutsideHours,
@@ -95,7 +95,7 @@ func TestEveryReasonHasItsOwnSentence(t *testing.T) {
 	}
 }
 
-func TestEveryCodeHasASection(t *testing.T) {
+func TestCodesAreDocumented(t *testing.T) {
 	raw, err := os.ReadFile("../docs/errors.md")
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func (s *Server) try(h handle, r *http.Request) *httptest.ResponseRecorder {
 	return w
 }
 
-func TestAPanicIsAnAnswer(t *testing.T) {
+func TestPanicAnswers500(t *testing.T) {
 	s, log := bare(t)
 	w := s.try(func(*call) error { panic("Zounds!") }, httptest.NewRequest("GET", "/", nil))
 	if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || strings.Contains(w.Body.String(), "Zounds") {
@@ -161,7 +161,7 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 	}()
 }
 
-func TestWhoIsGoneIsToldNothing(t *testing.T) {
+func TestClosedConnectionGetsNoAnswer(t *testing.T) {
 	s, log := bare(t)
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
@@ -171,7 +171,7 @@ func TestWhoIsGoneIsToldNothing(t *testing.T) {
 	}
 }
 
-func TestAFailureIsLoggedAndNotTold(t *testing.T) {
+func TestInternalErrorIsLoggedOnly(t *testing.T) {
 	s, log := bare(t)
 	w := s.try(func(*call) error { return fmt.Errorf("disk i/o error at /var: %w", store.ErrUnavailable) }, httptest.NewRequest("GET", "/", nil))
 	if w.Code != 503 || w.Header().Get("Retry-After") != "3" || strings.Contains(w.Body.String(), "/var") {
@@ -182,8 +182,8 @@ func TestAFailureIsLoggedAndNotTold(t *testing.T) {
 	}
 }
 
-// TestTheSecondOfTwoIsToldToWait: the first request with a key is still at work when the second one comes.
-func TestTheSecondOfTwoIsToldToWait(t *testing.T) {
+// TestConcurrentRepeatIsInFlight: the first request with a key is still at work when the second one comes.
+func TestConcurrentRepeatIsInFlight(t *testing.T) {
 	db := enginetest.Database(t)
 	live := enginetest.Holds(t, db)
 	s, _ := bare(t)

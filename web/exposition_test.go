@@ -7,8 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// TestLinesOfOneNameStandTogether, below their head, whichever came first; what a label or a help may hold is escaped.
-func TestLinesOfOneNameStandTogether(t *testing.T) {
+// TestExpositionGroupsSeries, below their head, whichever came first; what a label or a help may hold is escaped.
+func TestExpositionGroupsSeries(t *testing.T) {
 	var to exposition
 	odd := &metric{"b_total", "Two\nlines, a \\ and \"quotes\".", []string{"a", "b"}}
 	to.counter(odd, 3, "x", "y \"z\" \\ \n")

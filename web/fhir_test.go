@@ -131,7 +131,7 @@ func (d definitions) resource(t *testing.T, what string, raw []byte) map[string]
 }
 
 // The standard's own examples are right by the definitions, and what is broken in one is seen.
-func TestTheStandardsExamplesAreRight(t *testing.T) {
+func TestStandardWebhookExamples(t *testing.T) {
 	t.Parallel()
 	d := readDefinitions(t)
 	for _, name := range []string{"appointment-example", "schedule-example", "slot-example", "location-example", "operationoutcome-example", "capabilitystatement-example"} {
@@ -160,7 +160,7 @@ func TestTheStandardsExamplesAreRight(t *testing.T) {
 }
 
 // Every answer is right by the definitions of the standard; pages follow one another and have everything once; errors are OperationOutcomes.
-func TestFHIRAnswersAsTheStandardHasIt(t *testing.T) {
+func TestFHIRFollowsStandard(t *testing.T) {
 	t.Parallel()
 	h, d := newHouse(t), readDefinitions(t)
 	ask := func(status int, path string, headers ...header) map[string]any {

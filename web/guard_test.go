@@ -52,9 +52,9 @@ func (l *listening) end() (last string) {
 	return last
 }
 
-// TestWhatIsRevokedEndsItsStreams: at once, with a reason, and no other stream. Nobody looks at them by the clock here, which would end them
-// as well, a moment later.
-func TestWhatIsRevokedEndsItsStreams(t *testing.T) {
+// TestRevokedCredentialEndsStreams: immediately, with a reason, and no other stream. The periodic check, which would
+// end them a moment later, does not run here.
+func TestRevokedCredentialEndsStreams(t *testing.T) {
 	user := func(h *house, email string) string {
 		for _, one := range h.do("GET", "/v1/users", nil, asAdmin).want(200).body["users"].([]any) {
 			if u := one.(map[string]any); u["email"] == email {

@@ -6,7 +6,7 @@ import (
 )
 
 // Anybody may ask whether the server is ready; which version it is, only who operates it.
-func TestTheVersionIsForWhoOperatesTheServer(t *testing.T) {
+func TestVersionNeedsOperator(t *testing.T) {
 	h := newHouse(t)
 	through := header{"X-Forwarded-For": "198.51.100.7"} // a proxy, and not this machine
 	for _, x := range []struct {

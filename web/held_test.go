@@ -30,7 +30,7 @@ func (h *house) holdFrom(n int, address string, more ...header) *reply {
 	}, append(more, from(address))...)
 }
 
-func TestOneNetworkHoldsSoMuch(t *testing.T) {
+func TestNetworkHoldLimit(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{HoldsPerAddress: 3}))
 	ids := make([]string, 4)
 	for n := 1; n <= 3; n++ {
@@ -57,7 +57,7 @@ func TestOneNetworkHoldsSoMuch(t *testing.T) {
 	h.holdFrom(14, "2001:db8:1:2:ffff::1").problem(429, "rate_limited")
 }
 
-func TestOneDayIsNotHeldWhole(t *testing.T) {
+func TestDayHoldLimit(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{HoldsPerDay: 2}))
 	const first = 24 // midnight
 	h.holdFrom(first, "203.0.113.1").want(201)
@@ -69,7 +69,7 @@ func TestOneDayIsNotHeldWhole(t *testing.T) {
 	}, from("203.0.113.3")).want(201) // another specialist
 }
 
-func TestOneNetworkHoldsAFifthOfADay(t *testing.T) {
+func TestNetworkHoldsFifthOfDay(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	const first = 24 // midnight; the day has 48 slots
 	for n := first; n < first+9; n++ {
@@ -170,7 +170,7 @@ func nextDay(t *testing.T, date string) string {
 	return day.AddDate(0, 0, 1).Format(time.DateOnly)
 }
 
-func TestOneNetworkHoldsAFifthOfAWeek(t *testing.T) {
+func TestNetworkHoldsFifthOfWeek(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	var hours []map[string]any // five slots a day
 	for day := range 7 {
@@ -192,7 +192,7 @@ func TestOneNetworkHoldsAFifthOfAWeek(t *testing.T) {
 }
 
 // A hold of the public lives as long as a form takes; a program may ask for more.
-func TestAHoldOfThePublicLivesFiveMinutesAtATime(t *testing.T) {
+func TestPublicHoldTTLIsCapped(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"holdTtlSeconds": 400}, asAdmin).want(200)
 	for n, c := range []struct {
@@ -216,7 +216,7 @@ func TestAHoldOfThePublicLivesFiveMinutesAtATime(t *testing.T) {
 	h.hold(9, "checkup", h.at(-60), map[string]any{"ttlSeconds": 601}).problem(422, "validation_failed").field("ttlSeconds")
 }
 
-func TestOneNetworkAsksForSoManySessions(t *testing.T) {
+func TestNetworkSessionLimit(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{SessionsPerAddress: 2}))
 	ask := func(n int, address string, more ...header) *reply {
 		t.Helper()
@@ -241,7 +241,7 @@ func TestHoldsAreUnlimitedWhenRateLimitIsOff(t *testing.T) {
 	}
 }
 
-func TestOneNetworkOpensSoManyStreams(t *testing.T) {
+func TestNetworkStreamLimit(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{StreamsPerAddress: 2, Streams: 4}))
 	var opened []*http.Response
 	open := func(address string) *http.Response {

@@ -8,7 +8,7 @@ import (
 
 // Holding a slot: what is answered, and every way of being refused.
 
-func TestAHoldIsAnsweredWithItsTimes(t *testing.T) {
+func TestHoldAnswerHasTimes(t *testing.T) {
 	h := newHouse(t)
 	r := h.hold(1, "checkup", h.at(0)).want(201)
 	for field, want := range map[string]string{
@@ -32,7 +32,7 @@ func TestAHoldIsAnsweredWithItsTimes(t *testing.T) {
 	}
 }
 
-func TestAnInstantMayHaveAnyOffset(t *testing.T) {
+func TestInstantAcceptsAnyOffset(t *testing.T) {
 	h := newHouse(t)
 	local := h.start.In(zone(t, "America/New_York")).Format("2006-01-02T15:04:05-07:00")
 	if got := h.hold(1, "checkup", local).want(201).text("slotStartDate"); got != h.at(0) {
@@ -40,7 +40,7 @@ func TestAnInstantMayHaveAnyOffset(t *testing.T) {
 	}
 }
 
-func TestTwoClientsGetTwoSpecialistsAndTheThirdIsRefused(t *testing.T) {
+func TestPooledHoldsUseAllSpecialists(t *testing.T) {
 	h := newHouse(t)
 	if got := h.hold(1, "checkup", h.at(0)).want(201).text("specialistId"); got != "ada" {
 		t.Errorf("the first got %s, want ada of the higher priority", got)
@@ -56,7 +56,7 @@ func TestTwoClientsGetTwoSpecialistsAndTheThirdIsRefused(t *testing.T) {
 	h.hold(3, "surgery", h.at(0)).problem(409, "slot_held")
 }
 
-func TestHoldsThatCannotBe(t *testing.T) {
+func TestHoldRefusesInvalidRequests(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct {
 		name   string
@@ -104,7 +104,7 @@ func TestHoldsThatCannotBe(t *testing.T) {
 	}
 }
 
-func TestAHoldIsKeptAndGivenBack(t *testing.T) {
+func TestHoldIsExtendedAndReleased(t *testing.T) {
 	h := newHouse(t)
 	held := h.hold(1, "checkup", h.at(0)).want(201)
 	id := held.text("holdId")
@@ -134,7 +134,7 @@ func TestAHoldIsKeptAndGivenBack(t *testing.T) {
 	}
 }
 
-func TestAClosingPageReleasesByBeacon(t *testing.T) {
+func TestBeaconReleasesHold(t *testing.T) {
 	h := newHouse(t)
 	for _, contentType := range []string{"text/plain;charset=UTF-8", "application/json"} {
 		id := h.hold(1, "checkup", h.at(0)).want(201).text("holdId")
@@ -146,7 +146,7 @@ func TestAClosingPageReleasesByBeacon(t *testing.T) {
 	h.do("POST", "/v1/holds/release", "", header{"Content-Type": "text/plain"}).problem(400, "malformed_body")
 }
 
-func TestTheClientMayComeAsAHeader(t *testing.T) {
+func TestClientHeader(t *testing.T) {
 	h := newHouse(t)
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0)}
 	id := h.do("POST", "/v1/holds", body, header{"Holdfast-Client": client(1)}).want(201).text("holdId")
@@ -170,7 +170,7 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-func TestHoldsAreShownToTheirClientAndTheDesk(t *testing.T) {
+func TestHoldIsVisibleToOwnerAndDesk(t *testing.T) {
 	h := newHouse(t)
 	h.hold(1, "checkup", h.at(0)).want(201)
 	h.hold(2, "checkup", h.at(0)).want(201)
@@ -195,7 +195,7 @@ func TestHoldsAreShownToTheirClientAndTheDesk(t *testing.T) {
 	h.do("GET", "/v1/holds", nil).problem(422, "validation_failed").field("clientId")
 }
 
-func TestTheDeskMayDisplaceAHold(t *testing.T) {
+func TestDeskDisplacesHold(t *testing.T) {
 	h := newHouse(t)
 	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada", "clientId": client(9)}
@@ -205,7 +205,7 @@ func TestTheDeskMayDisplaceAHold(t *testing.T) {
 }
 
 // The cooldown is about booking again. Whoever moves an appointment holds its new time as if there were none.
-func TestMovingAnAppointmentMindsNoCooldown(t *testing.T) {
+func TestRescheduleIgnoresCooldown(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"cooldownMinutes": 60}, asAdmin).want(200)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)

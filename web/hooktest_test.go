@@ -14,7 +14,7 @@ import (
 )
 
 // An owner tries a webhook: one signed message, and the truth about it.
-func TestTheWebhookTest(t *testing.T) {
+func TestWebhookTestRoute(t *testing.T) {
 	h, _ := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })
 	var got *http.Request
 	var body []byte

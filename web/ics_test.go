@@ -25,7 +25,7 @@ func unfolded(t *testing.T, ics string) map[string]string {
 	return lines
 }
 
-func TestAnAppointmentForTheCalendar(t *testing.T) {
+func TestAppointmentICS(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/clinic", map[string]any{
 		"name": "Praxis für Zähne; Ärzte, Haus \\ Hof, und noch ein recht langer Name, der gefaltet wird", "contact": map[string]any{"address": "Kai 1\n20457 Hamburg"},

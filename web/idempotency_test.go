@@ -11,7 +11,7 @@ import (
 
 func key(s string) header { return header{"Idempotency-Key": s} }
 
-func TestTheSameKeyGetsTheSameAnswer(t *testing.T) {
+func TestIdempotencyKeyReturnsFirstAnswer(t *testing.T) {
 	h := newHouse(t)
 	first := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
 	if first.header.Get("Idempotency-Replayed") != "" {
@@ -30,7 +30,7 @@ func TestTheSameKeyGetsTheSameAnswer(t *testing.T) {
 }
 
 // The slot is free again, so nothing but the key stands against a second booking.
-func TestARepeatedBookingIsNotMadeTwiceAfterItsCancellation(t *testing.T) {
+func TestRepeatAfterCancelBooksOnce(t *testing.T) {
 	h := newHouse(t)
 	request := map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}
 	first := h.book(1, "checkup", request, key("k")).want(201)
@@ -42,7 +42,7 @@ func TestARepeatedBookingIsNotMadeTwiceAfterItsCancellation(t *testing.T) {
 	h.hold(2, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201) // it was neither booked nor is it held
 }
 
-func TestOnlySuccessesAreRemembered(t *testing.T) {
+func TestIdempotencyStoresOnlySuccess(t *testing.T) {
 	h := newHouse(t)
 	held := h.hold(9, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201).text("holdId")
 	request := map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}
@@ -51,7 +51,7 @@ func TestOnlySuccessesAreRemembered(t *testing.T) {
 	h.book(1, "checkup", request, key("k")).want(201)
 }
 
-func TestHoldsAndTheScheduleAreRememberedToo(t *testing.T) {
+func TestIdempotencyCoversHoldsAndSchedule(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct {
 		path    string
@@ -77,9 +77,9 @@ func TestHoldsAndTheScheduleAreRememberedToo(t *testing.T) {
 	}
 }
 
-// TestAMoveCanBeRepeatedWithTheOldLink: the answer to a move has the new link, and the old one is dead. If that answer is
+// TestRescheduleRepeatsWithOldLink: the answer to a move has the new link, and the old one is dead. If that answer is
 // lost, the repeat has only the old one.
-func TestAMoveCanBeRepeatedWithTheOldLink(t *testing.T) {
+func TestRescheduleRepeatsWithOldLink(t *testing.T) {
 	h := newHouse(t)
 	link := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201).managing()
 	path, body := "/v1/appointments/managed/reschedule", map[string]any{"slotStartDate": h.at(60)}
@@ -128,7 +128,7 @@ func TestRacersWithOneKeyBookOnce(t *testing.T) {
 	}
 }
 
-func TestKeysThatCannotBe(t *testing.T) {
+func TestIdempotencyKeyRefusesInvalidKeys(t *testing.T) {
 	h := newHouse(t)
 	for _, bad := range []string{strings.Repeat("k", 256), "tab\there", "umlaut-\xc3\xbc"} {
 		r := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key(bad)).problem(422, "validation_failed")

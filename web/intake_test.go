@@ -24,7 +24,7 @@ func asking(t testing.TB) *house {
 const bookCheckup = "/v1/appointment-types/checkup/book"
 
 // What a visitor has to say and does not is refused by the server, which names the field.
-func TestAPublicBookingNeedsWhatIsAsked(t *testing.T) {
+func TestPublicBookingNeedsAnswers(t *testing.T) {
 	h := asking(t)
 	whole := func() map[string]any {
 		return map[string]any{
@@ -71,7 +71,7 @@ func TestAPublicBookingNeedsWhatIsAsked(t *testing.T) {
 }
 
 // The desk and programs say what they know; what they say has to fit.
-func TestTheDeskSaysWhatItKnows(t *testing.T) {
+func TestDeskMayOmitAnswers(t *testing.T) {
 	h := asking(t)
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"}}
 	h.do("POST", "/v1/appointments", body, asAdmin).want(201)
@@ -86,7 +86,7 @@ func TestTheDeskSaysWhatItKnows(t *testing.T) {
 }
 
 // What was said waits with a request and comes along when it is confirmed.
-func TestARequestKeepsWhatWasSaid(t *testing.T) {
+func TestRequestKeepsAnswers(t *testing.T) {
 	h := asking(t)
 	settings := h.do("GET", "/v1/settings", nil, asAdmin).want(200).get("settings").(map[string]any)
 	settings["publicBookings"] = map[string]any{"confirm": true}
@@ -122,7 +122,7 @@ func TestConsentIsChecked(t *testing.T) {
 
 // What was answered is corrected at the desk, an answer at a time; a question that is asked no more keeps its answer until it is taken
 // away. The log says that something was corrected and not what.
-func TestTheDeskCorrectsAnswers(t *testing.T) {
+func TestDeskCorrectsAnswers(t *testing.T) {
 	h := asking(t)
 	id := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"},
 		"answers": map[string]any{"why": "My knee.", "well": "no"}}, asAdmin).want(201).text("appointment", "id")
@@ -172,7 +172,7 @@ func TestTheDeskCorrectsAnswers(t *testing.T) {
 }
 
 // Answers go out with the spreadsheet, and come in with it.
-func TestAnswersAreInTheSpreadsheet(t *testing.T) {
+func TestSpreadsheetHasAnswers(t *testing.T) {
 	h := asking(t)
 	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"},
 		"answers": map[string]any{"why": "My knee.\nSince May.", "well": "no"}}, asAdmin).want(201)
@@ -197,7 +197,7 @@ func TestAnswersAreInTheSpreadsheet(t *testing.T) {
 }
 
 // A series keeps with each appointment what was said once.
-func TestASeriesKeepsWhatWasSaid(t *testing.T) {
+func TestSeriesKeepsAnswers(t *testing.T) {
 	h := asking(t)
 	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "times": []any{map[string]any{"slotStartDate": h.at(0)}, map[string]any{"slotStartDate": h.at(60)}},
 		"patient": map[string]any{"name": "Rosa Winter"}, "answers": map[string]any{"knee": "left"}}, asAdmin).want(201)

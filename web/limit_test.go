@@ -13,7 +13,7 @@ import (
 
 // The limits per address, and whose address it is.
 
-func TestABucketEmptiesAndFills(t *testing.T) {
+func TestTokenBucketRefills(t *testing.T) {
 	l := newLimiter(rate{every: 100 * time.Millisecond, burst: 5})
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	a, b := netip.MustParseAddr("203.0.113.7"), netip.MustParseAddr("203.0.113.8")
@@ -47,7 +47,7 @@ func TestABucketEmptiesAndFills(t *testing.T) {
 	}
 }
 
-func TestALimiterKnowsNetworksAndForgets(t *testing.T) {
+func TestLimiterExpiresNetworks(t *testing.T) {
 	l := newLimiter(rate{every: time.Minute, burst: 1})
 	now := time.Now()
 	for _, c := range []struct {
@@ -69,7 +69,7 @@ func TestALimiterKnowsNetworksAndForgets(t *testing.T) {
 	}
 }
 
-func TestTheAddressIsTheOneBeforeTheTrustedProxies(t *testing.T) {
+func TestClientAddressSkipsTrustedProxies(t *testing.T) {
 	s := &Server{log: slog.New(slog.DiscardHandler), options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
 	for _, c := range []struct {
 		name, peer string
@@ -116,7 +116,7 @@ func TestTheAddressIsTheOneBeforeTheTrustedProxies(t *testing.T) {
 }
 
 // A proxy that nobody named would make all visitors one, and nobody would know why.
-func TestAForwardingStrangerIsLoggedOnce(t *testing.T) {
+func TestUntrustedForwardingIsLoggedOnce(t *testing.T) {
 	for _, header := range []string{"X-Forwarded-For", "Forwarded"} {
 		var log strings.Builder
 		s := &Server{log: slog.New(slog.NewTextHandler(&log, nil)), options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
@@ -148,7 +148,7 @@ type connFrom struct {
 
 func (c *connFrom) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.from) }
 
-func TestConnectionsOfOneNetworkAreBounded(t *testing.T) {
+func TestConnectionsPerNetworkAreBounded(t *testing.T) {
 	conns := make(map[string]*connFrom)
 	for _, from := range []string{"[2001:db8::1]:1", "[2001:db8::2]:2", "[2001:db8::3]:3", "[2001:db8:0:1::1]:4", "10.0.0.1:5", "10.0.0.1:6", "10.0.0.1:7", "[2001:db8::8]:8", "[2001:db8::9]:9"} {
 		a := netip.MustParseAddrPort(from)

@@ -35,8 +35,8 @@ func TestMailTextsArePreviewedAndChecked(t *testing.T) {
 	}
 }
 
-// TestMailsHaveWordsInTheirLanguagesOnly: words in a language that no mail is written in would be kept and never sent.
-func TestMailsHaveWordsInTheirLanguagesOnly(t *testing.T) {
+// TestEmailTextsBelongToLanguage: words in a language that no mail is written in would be kept and never sent.
+func TestEmailTextsBelongToLanguage(t *testing.T) {
 	h := newHouse(t)
 	for _, language := range words.Tags() {
 		body := map[string]any{"mailTexts": map[string]any{"reminder": map[string]any{language: map[string]any{"text": "See you"}}}}

@@ -11,7 +11,7 @@ import (
 )
 
 // An owner sets mail up over HTTP. The server's refusal is an answer in words for the page, and no answer has the password.
-func TestAnOwnerChoosesTheMailServer(t *testing.T) {
+func TestOwnerChoosesMailServer(t *testing.T) {
 	host, address := noticetest.MailPort()
 	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
 	(&noticetest.Script{Address: address, Certificate: certificate, User: "clinic", Password: "canarysmtp"}).Serve(t)

@@ -13,7 +13,7 @@ import (
 )
 
 // An owner tries the mail: one message to the own address, and the truth about it.
-func TestTheMailTest(t *testing.T) {
+func TestMailTestRoute(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail")
 	for _, c := range []struct {
 		name, delivery string
@@ -55,7 +55,7 @@ func TestTheMailTest(t *testing.T) {
 }
 
 // A patient is told that mail was sent when a mail server took it, and not before; a file is no mail.
-func TestPatientsAreToldThatMailWasSent(t *testing.T) {
+func TestAnswerReportsSentEmail(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options func() notice.MailOptions

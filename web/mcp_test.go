@@ -59,7 +59,7 @@ func tool(t *testing.T, s *mcp.ClientSession, name string, in map[string]any) (o
 	return out, text, answer.IsError
 }
 
-func TestAnAssistantBooksMovesAndCancels(t *testing.T) {
+func TestMCPBooksMovesAndCancels(t *testing.T) {
 	h := newHouse(t)
 	s := assistant(t, h)
 	list, err := s.ListTools(context.Background(), nil)
@@ -134,9 +134,9 @@ func TestAnAssistantBooksMovesAndCancels(t *testing.T) {
 	}
 }
 
-// TestMCPSaysWhatMayBeSent: a model is told the clinic, its zone and the date there, and each field's values; what is beyond them
-// is refused.
-func TestMCPSaysWhatMayBeSent(t *testing.T) {
+// TestMCPDescribesArguments: a model receives the clinic, its zone and date, and the values of each field. A value
+// beyond them is refused.
+func TestMCPDescribesArguments(t *testing.T) {
 	h := newHouse(t)
 	s := assistant(t, h)
 	clinic, today := h.engine.Clinic.Schedule().Clinic.Name, time.Now().In(h.engine.Clinic.Zone()).Format("Monday, 2006-01-02")

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMemoryIsWarnedAboutOnce: past the bound, and again only after it was well below.
-func TestMemoryIsWarnedAboutOnce(t *testing.T) {
+// TestLowMemoryIsLoggedOnce: past the bound, and again only after it was well below.
+func TestLowMemoryIsLoggedOnce(t *testing.T) {
 	var said bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&said, nil))
 	w := memoryWarning{what: "heap", bound: heapWarning}
@@ -23,8 +23,8 @@ func TestMemoryIsWarnedAboutOnce(t *testing.T) {
 	}
 }
 
-// TestTheMemoryOfThisProcessIsKnown: where /proc does not say, nobody is warned.
-func TestTheMemoryOfThisProcessIsKnown(t *testing.T) {
+// TestProcessMemoryIsMeasured: without /proc there is no warning.
+func TestProcessMemoryIsMeasured(t *testing.T) {
 	if n := heapBytes(); n == 0 || n > 4<<30 {
 		t.Errorf("the heap has %d bytes", n)
 	}

@@ -31,8 +31,8 @@ func metric(text, series string) string {
 	return ""
 }
 
-// TestAnIdleServerHasFewLines: with a label for each route and bucket there were 2,446.
-func TestAnIdleServerHasFewLines(t *testing.T) {
+// TestIdleMetricsAreShort: with a label for each route and bucket there were 2,446.
+func TestIdleMetricsAreShort(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/", nil)
 	h.do("GET", "/v1/clinic", nil)
@@ -41,8 +41,8 @@ func TestAnIdleServerHasFewLines(t *testing.T) {
 	}
 }
 
-// TestABusyServerHasFewLines: every route asked once, refused for want of everything.
-func TestABusyServerHasFewLines(t *testing.T) {
+// TestBusyMetricsAreShort: every route asked once, refused for want of everything.
+func TestBusyMetricsAreShort(t *testing.T) {
 	h := newHouse(t)
 	parameter := regexp.MustCompile(`\{\w+\}`)
 	for _, route := range web.RoutesOf(h.web) {
@@ -60,8 +60,8 @@ func TestABusyServerHasFewLines(t *testing.T) {
 	}
 }
 
-// TestFiguresMoveWithWhatTheyCount: a hold, a booking, a refusal, a stream and a backup that is missing.
-func TestFiguresMoveWithWhatTheyCount(t *testing.T) {
+// TestMetricsCountEvents: a hold, a booking, a refusal, a stream and a backup that is missing.
+func TestMetricsCountEvents(t *testing.T) {
 	h := newHouse(t)
 	before := h.scrape()
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}).want(201)

@@ -10,7 +10,7 @@ import (
 
 // Silence is the desk's to ask for: of what a patient does with the manage link people and programs are told, whatever the
 // request says.
-func TestNotifyFalseIsTheDesksAlone(t *testing.T) {
+func TestNotifyFalseNeedsStaff(t *testing.T) {
 	for _, x := range []struct {
 		name, action, notice, event string
 		body                        map[string]any
@@ -52,7 +52,7 @@ func TestNotifyFalseIsTheDesksAlone(t *testing.T) {
 }
 
 // A move in silence ends the patient's link and sends no other, so the answer says whom to call.
-func TestADeadLinkSaysWhomToCall(t *testing.T) {
+func TestExpiredLinkShowsPhone(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada", "patient": map[string]any{"name": "Lena", "email": "lena@example.org"}}).want(201)
 	id := booked.text("appointment", "id")

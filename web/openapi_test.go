@@ -28,7 +28,7 @@ func TestOpenAPIIsValid(t *testing.T) {
 	}
 }
 
-func TestEveryRouteIsDescribedAndEveryDescriptionIsARoute(t *testing.T) {
+func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	doc, err := description()
 	if err != nil {
 		t.Fatal(err)
@@ -113,9 +113,9 @@ func findOperation(doc *openapi3.T, method, path string) *openapi3.Operation {
 	return nil
 }
 
-// TestTheDescriptionSaysWhoMayCall: what the table of roles refuses to nobody in particular needs a credential in the
-// description, and what it lets through needs none; the manage link and the session are named where they open something.
-func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
+// TestOpenAPIDescribesAccess: a route that refuses anonymous callers needs a credential in the description, and the
+// others need none. The manage link and the session are named where they are accepted.
+func TestOpenAPIDescribesAccess(t *testing.T) {
 	doc, err := description()
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
 		name := line.method + " " + line.path
 		operation := findOperation(doc, line.method, line.path)
 		if operation == nil || seen[name] {
-			continue // TestEveryRouteIsDescribedAndEveryDescriptionIsARoute has the missing ones
+			continue // TestOpenAPIDescribesEveryRoute has the missing ones
 		}
 		seen[name] = true
 		schemes := make(map[string]bool)
@@ -196,9 +196,9 @@ var notRemembered = map[string]string{
 	"/v1/specialists/{id}/busy-calendar/read": "it reads anew, and a repeat comes to the same",
 }
 
-// TestTheDescriptionSaysWhatCanBeRepeated: every POST takes an Idempotency-Key, but for those that TestEveryPostCanBeRepeated
+// TestOpenAPIDescribesIdempotency: every POST takes an Idempotency-Key, but for those that TestEveryPostCanBeRepeated
 // makes an exception of.
-func TestTheDescriptionSaysWhatCanBeRepeated(t *testing.T) {
+func TestOpenAPIDescribesIdempotency(t *testing.T) {
 	doc, err := description()
 	if err != nil {
 		t.Fatal(err)

@@ -45,7 +45,7 @@ func cookieOf(t *testing.T, got *reply, name string) *http.Cookie {
 
 // A browser signs in with the identity provider. Its cookie is its own and short, the way back is to the sign-in page and nowhere else, and
 // nothing of it is in an answer or a log.
-func TestABrowserSignsInWithTheIdentityProvider(t *testing.T) {
+func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	h, p := openIDHouse(t)
 	begin := func() (*http.Cookie, string) {
 		got := h.do("POST", "/v1/auth/openid", nil, header{"Origin": "https://book.example.org"}).want(200)
@@ -113,7 +113,7 @@ func TestABrowserSignsInWithTheIdentityProvider(t *testing.T) {
 }
 
 // The provider is away: the page says so, and the password goes on.
-func TestTheIdentityProviderIsAway(t *testing.T) {
+func TestUnreachableIdentityProvider(t *testing.T) {
 	h, p := openIDHouse(t)
 	h.do("POST", "/v1/auth/openid", nil).want(200)
 	p.Do(func(p *openidtest.Provider) { p.Down = true })

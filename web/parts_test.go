@@ -53,7 +53,7 @@ func unzipped(t *testing.T, b []byte) string {
 	return string(plain)
 }
 
-func TestSlotsAreCompressedForWhoTakesIt(t *testing.T) {
+func TestTimeslotsAreCompressedOnRequest(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/appointment-types/checkup/timeslots?from=" + h.day(0) + "&to=" + h.day(7)
 	plain, body := h.raw("GET", path)
@@ -88,7 +88,7 @@ func TestSlotsAreCompressedForWhoTakesIt(t *testing.T) {
 	}
 }
 
-func TestSlotsAreNotSentTwice(t *testing.T) {
+func TestTimeslotsHonourETag(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/appointment-types/checkup/timeslots?from=" + h.day(0) + "&to=" + h.day(7)
 	for _, as := range []header{{}, asGzip} {
@@ -120,8 +120,8 @@ func TestSlotsAreNotSentTwice(t *testing.T) {
 	}
 }
 
-// TestWhatTakesGzip is the header, as RFC 9110 has it.
-func TestWhatTakesGzip(t *testing.T) {
+// TestAcceptsGzip is the header, as RFC 9110 has it.
+func TestAcceptsGzip(t *testing.T) {
 	for accepted, want := range map[string]bool{
 		"": false, "gzip": true, "br, gzip": true, "deflate": false, "identity": false, "*": true, "gzip;q=0": false, "gzip; q=0.000": false, "gzip;q=0.1": true,
 		"*;q=0": false, "gzip;q=0, *": false, "GZIP": true, "x-gzip": true, "not-gzip-at-all": false, "gzip, deflate, br, zstd": true, "br;q=1.0, gzip;q=0.8, *;q=0.1": true,

@@ -28,9 +28,9 @@ func TestEveryRequestHasADeadline(t *testing.T) {
 	}
 }
 
-// TestAWriteThatHasBegunIsAwaited: the deadline bounds the wait for a turn only, so nobody is told "failed" of what is
-// there.
-func TestAWriteThatHasBegunIsAwaited(t *testing.T) {
+// TestStartedWriteIsAwaited: the deadline limits only the wait for the write's turn, so no caller gets "failed" for a
+// write that succeeded.
+func TestStartedWriteIsAwaited(t *testing.T) {
 	const patience = 500 * time.Millisecond // in which a read is answered on any machine
 	h := newHouse(t, func(o *web.Options) { o.Patience = patience })
 	h.written.slow.Store(true)

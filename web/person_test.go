@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/person"
 )
 
-func TestEraseListsTheCopiesItDoesNotReach(t *testing.T) {
+func TestEraseListsUnreachedCopies(t *testing.T) {
 	h, _ := newPractice(t, func(o *engine.Options) {
 		o.Copies = func() ([]person.Copy, error) {
 			return []person.Copy{{Name: "backups/20260101T000000Z", MadeAt: time.Now().Add(-49 * time.Hour)}}, nil
@@ -21,8 +21,8 @@ func TestEraseListsTheCopiesItDoesNotReach(t *testing.T) {
 	}
 }
 
-// TestASharedNumberErasesNobodyByItself: several people have it, so the answer is to say whom; the others are kept.
-func TestASharedNumberErasesNobodyByItself(t *testing.T) {
+// TestSharedPhoneErasesNoPerson: several people have it, so the answer is to say whom; the others are kept.
+func TestSharedPhoneErasesNoPerson(t *testing.T) {
 	h := newHouse(t)
 	family := func(n int, name string) string {
 		return h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(60 * n),

@@ -26,7 +26,7 @@ func twoPlaces(t testing.TB) *house {
 }
 
 // A listing, a hold and a booking can be narrowed to a place, and each says where it is.
-func TestPlacesNarrowAndAreSaid(t *testing.T) {
+func TestPlaceFiltersTimeslots(t *testing.T) {
 	h := twoPlaces(t)
 	starts := func(place string) (all []string) {
 		list := h.do("GET", "/v1/appointment-types/checkup/timeslots?from="+h.day(0)+"&to="+h.day(1)+"&place="+place, nil).want(200)
@@ -86,8 +86,8 @@ func TestPlacesNarrowAndAreSaid(t *testing.T) {
 	}
 }
 
-// TestASeriesIsWhereItsHoursAre, also after it was moved from the one's morning to the other's.
-func TestASeriesIsWhereItsHoursAre(t *testing.T) {
+// TestSeriesHasPlaceOfHours, also after it was moved from the one's morning to the other's.
+func TestSeriesHasPlaceOfHours(t *testing.T) {
 	h := twoPlaces(t)
 	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}, map[string]any{"slotStartDate": h.at(7 * 24 * 60), "specialistId": "ada"}}
 	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "patient": patient(1), "times": times}, asAdmin).want(201)
@@ -109,7 +109,7 @@ func idsOf(v any) string {
 	return strings.Join(all, "+")
 }
 
-func TestPlacesAreChecked(t *testing.T) {
+func TestPlacesAreValidated(t *testing.T) {
 	h := twoPlaces(t)
 	h.do("PUT", "/v1/specialists/ada/weekly-hours", []any{map[string]any{"weekday": "monday", "start": "08:00", "end": "09:00", "place": "west"}}, asAdmin).
 		problem(422, "validation_failed").field("weeklyHours[0].place")

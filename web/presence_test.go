@@ -39,7 +39,7 @@ func (h *house) request(n int) string {
 }
 
 // A route that says everything by its path takes an empty object or nothing, and says so of anything else.
-func TestASwitchTakesNoFields(t *testing.T) {
+func TestPresenceSwitchRefusesFields(t *testing.T) {
 	h := newHouse(t)
 	for _, body := range []any{nil, "{}", " {} "} {
 		h.do("POST", "/v1/specialists/ada/online", body, asAdmin).want(200)
@@ -106,7 +106,7 @@ func TestPresenceOverHTTP(t *testing.T) {
 }
 
 // Who was made without a number takes one session at a time.
-func TestANewSpecialistTakesOneSession(t *testing.T) {
+func TestNewSpecialistHasOneSession(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "new", "name": "Dr New"}, asAdmin).want(201)
 	h.do("POST", "/v1/import", `{"specialists":[{"id":"imported","name":"Dr Imported"},{"id":"none","name":"Dr None","maxSessions":0}]}`, asAdmin).want(200)
@@ -116,7 +116,7 @@ func TestANewSpecialistTakesOneSession(t *testing.T) {
 	}
 }
 
-func TestPresenceNeedsItsScope(t *testing.T) {
+func TestPresenceNeedsScope(t *testing.T) {
 	h, key := onCall(t, 1)
 	agent := h.key("agent")
 	ada, desk := h.signedIn("ada@clinic.example", "specialist", "ada"), h.signedIn("desk@clinic.example", "reception", "")
@@ -145,7 +145,7 @@ func TestPresenceNeedsItsScope(t *testing.T) {
 	}
 }
 
-func TestAHeartbeatOfSomebodySwitchedOff(t *testing.T) {
+func TestHeartbeatOfDeactivatedSpecialistIsRefused(t *testing.T) {
 	h, key := onCall(t, 1)
 	h.online(key, "ada")
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": false}, asAdmin).want(200)
@@ -163,7 +163,7 @@ func TestAHeartbeatOfSomebodySwitchedOff(t *testing.T) {
 }
 
 // The public beacon counts and names nobody; one answer serves for ten seconds.
-func TestTheBeacon(t *testing.T) {
+func TestPresenceSnapshot(t *testing.T) {
 	h, key := onCall(t, 1)
 	if r := h.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":false,"count":0}` {
 		t.Errorf("nobody is there: got %s", r.raw)
@@ -280,7 +280,7 @@ func TestSessionsOverHTTP(t *testing.T) {
 	h.do("POST", session+"/end", map[string]any{"outcome": strings.Repeat("x", 201)}, key).problem(422, "validation_failed").field("outcome")
 }
 
-func TestSpecialistsTouchTheirOwnSessions(t *testing.T) {
+func TestSpecialistChangesOwnSessions(t *testing.T) {
 	h, key := onCall(t, 2)
 	h.online(key, "ada", "bea")
 	ada, bea := h.signedIn("ada@clinic.example", "specialist", "ada"), h.signedIn("bea@clinic.example", "specialist", "bea")
@@ -309,7 +309,7 @@ func TestSessionsAreIdempotentByKey(t *testing.T) {
 	}
 }
 
-func TestPresenceIsMeasured(t *testing.T) {
+func TestPresenceMetrics(t *testing.T) {
 	h, key := onCall(t, 1)
 	h.online(key, "ada", "bea")
 	h.do("POST", h.request(1)+"/accept", map[string]any{"specialistId": "ada"}, key).want(200)

@@ -12,7 +12,7 @@ import (
 )
 
 // What fails for good is in the log with its reason, in a metric and in the desk's list; all of it is sent again at once.
-func TestWhatFailedForGoodIsSeenAndSentAgain(t *testing.T) {
+func TestFailedOperationIsRetried(t *testing.T) {
 	var takes atomic.Bool
 	h, _ := newPractice(t, func(o *engine.Options) {
 		var err error

@@ -100,7 +100,7 @@ func (t *watchedTx) UpdateSession(ctx context.Context, s store.Session) error {
 	return t.Tx.UpdateSession(ctx, s)
 }
 
-func TestAnswersAreRememberedWhereTheyBelong(t *testing.T) {
+func TestIdempotencyIsScopedToRoute(t *testing.T) {
 	h := newHouse(t)
 	own := header{"Holdfast-Client": client(1)}
 	presence := h.key("presence")

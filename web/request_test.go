@@ -7,8 +7,9 @@ import (
 	"holdfast/web"
 )
 
-// TestPublicBookingsPastTheLimitAreRefused: without a mail server nobody could confirm more, so the answer says when there is room.
-func TestPublicBookingsPastTheLimitAreRefused(t *testing.T) {
+// TestPublicBookingsOverLimitAreRefused: without a mail server no request can be confirmed, so the answer gives the
+// time when there is room.
+func TestPublicBookingsOverLimitAreRefused(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	book := func(n int, headers ...header) *reply {
 		who := patient(n)
@@ -29,8 +30,8 @@ func TestPublicBookingsPastTheLimitAreRefused(t *testing.T) {
 	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"perPhone": -1, "confirmMinutes": 1}}, asAdmin).problem(422, "validation_failed")
 }
 
-// TestABookingRequestOnTheWire: asked for, shown to the desk, and confirmed with the link of its mail.
-func TestABookingRequestOnTheWire(t *testing.T) {
+// TestBookingRequestOnTheWire: asked for, shown to the desk, and confirmed with the link of its mail.
+func TestBookingRequestOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": true}}, asAdmin).want(200)
 	body := map[string]any{"clientId": client(1), "slotStartDate": h.at(0), "specialistId": "ada", "patient": patient(1)}

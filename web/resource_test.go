@@ -9,7 +9,7 @@ import (
 )
 
 // A room is made and needed through the API, taken with a booking, seen by the desk and by no patient.
-func TestARoomIsTheDesksToSee(t *testing.T) {
+func TestRoomIsHiddenFromPublic(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"}, asAdmin).want(201)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": []any{[]any{"ada"}}}, asAdmin).problem(422, "validation_failed").field("needs[0]")
@@ -51,7 +51,7 @@ func TestARoomIsTheDesksToSee(t *testing.T) {
 
 // A page that lists one type hears when the room that it shares with another type is held and given back, whoever the specialist is, and
 // is told to list anew: from the hold of somebody whom it does not show it could not tell.
-func TestAPageHearsOfASharedRoom(t *testing.T) {
+func TestStreamReportsSharedRoom(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"}, asAdmin).want(201)
 	needs := []any{[]any{"room-1"}}

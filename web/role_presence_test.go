@@ -34,8 +34,8 @@ func TestPresenceKeyWritesPresenceAlone(t *testing.T) {
 	}
 }
 
-// TestABoundPresenceKeyServesOneSpecialist: what is done for a colleague with it is refused.
-func TestABoundPresenceKeyServesOneSpecialist(t *testing.T) {
+// TestBoundPresenceKeyServesOneSpecialist: what is done for a colleague with it is refused.
+func TestBoundPresenceKeyServesOneSpecialist(t *testing.T) {
 	r := newRoles(t)
 	make := func(scope, specialist string) *reply {
 		return r.do("POST", "/v1/api-keys", map[string]any{"name": "pager", "scope": scope, "specialistId": specialist}, asAdmin)
@@ -66,8 +66,9 @@ func TestABoundPresenceKeyServesOneSpecialist(t *testing.T) {
 	r.do("POST", "/v1/specialists/ada/offline", nil, key).want(200)
 }
 
-// TestAMetricsKeyReadsMetricsAlone: it changes nothing on any route, and reads what nobody else without a sign-in may read on one.
-func TestAMetricsKeyReadsMetricsAlone(t *testing.T) {
+// TestMetricsKeyReadsMetricsAlone: the key changes nothing on any route, and reads one route that needs a sign-in
+// otherwise.
+func TestMetricsKeyReadsMetricsAlone(t *testing.T) {
 	r := newRoles(t)
 	r.callers["metrics"] = r.key("metrics")
 	lines := readRoleTable(t)

@@ -33,14 +33,14 @@ func TestEveryGetAnswersHead(t *testing.T) {
 	}
 }
 
-func TestWhatHasNoRouteIsAProblem(t *testing.T) {
+func TestUnknownRouteIsProblem(t *testing.T) {
 	h := newHouse(t)
 	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/holds/", "/V1/holds", "/v1/appointments/a%2Fb", "/v1/appointments/a/b/c", "//v1/clinic", "/v1/../livez", "/.git/config", "/ui/0000/lib/api.js"} {
 		h.do("GET", path, nil).problem(404, "not_found")
 	}
 }
 
-func TestAWrongMethodNamesTheRightOnes(t *testing.T) {
+func TestWrongMethodHasAllowHeader(t *testing.T) {
 	h := newHouse(t)
 	for path, want := range map[string][]string{
 		"/v1/holds":              {"GET", "HEAD", "POST", "PATCH", "DELETE"},
@@ -59,7 +59,7 @@ func TestAWrongMethodNamesTheRightOnes(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerHasTheHeadersOfSecurity(t *testing.T) {
+func TestAnswersHaveSecurityHeaders(t *testing.T) {
 	h := newHouse(t)
 	for _, r := range []*reply{
 		h.do("GET", "/v1/clinic", nil), h.do("GET", "/nothing", nil), h.do("PUT", "/livez", nil), h.do("POST", "/v1/holds", "{"), h.do("GET", "/docs", nil), h.do("GET", "/", nil),
@@ -84,8 +84,8 @@ func TestEveryAnswerHasTheHeadersOfSecurity(t *testing.T) {
 	}
 }
 
-// TestBodiesAreHeldToTheLetter: what is wrong with a document as such is refused before anybody looks at its values.
-func TestBodiesAreHeldToTheLetter(t *testing.T) {
+// TestBodiesAreStrict: what is wrong with a document as such is refused before anybody looks at its values.
+func TestBodiesAreStrict(t *testing.T) {
 	h := newHouse(t)
 	good := `"appointmentTypeId":"checkup","slotStartDate":"` + h.at(0) + `","clientId":"` + client(1) + `"`
 	for _, c := range []struct {
@@ -140,7 +140,7 @@ func TestBodiesAreHeldToTheLetter(t *testing.T) {
 	}
 }
 
-func TestABodyIsSmallAndJSON(t *testing.T) {
+func TestBodyIsSmallAndJSON(t *testing.T) {
 	h := newHouse(t)
 	big := `{"clientId":"` + strings.Repeat("x", 1<<20) + `"}`
 	h.do("POST", "/v1/holds", big).problem(413, "payload_too_large")
@@ -171,7 +171,7 @@ func TestABodyIsSmallAndJSON(t *testing.T) {
 	}
 }
 
-func TestABrowserOnAnotherSiteCannotWrite(t *testing.T) {
+func TestCrossSiteWriteIsRefused(t *testing.T) {
 	h := newHouseAt(t, "https://book.example.org")
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}
 	h.do("POST", "/v1/holds", body, header{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}).problem(403, "forbidden")
@@ -182,8 +182,8 @@ func TestABrowserOnAnotherSiteCannotWrite(t *testing.T) {
 	h.do("GET", "/v1/clinic", nil, header{"Sec-Fetch-Site": "cross-site"}).want(200)
 }
 
-// TestABrokenOffBodyIsAnswered: a body that stops half way is answered, and does not keep its handler.
-func TestABrokenOffBodyIsAnswered(t *testing.T) {
+// TestTruncatedBodyIsRefused: a body that stops half way is answered, and does not keep its handler.
+func TestTruncatedBodyIsRefused(t *testing.T) {
 	h := newHouse(t)
 	conn, err := net.Dial("tcp", h.server.Listener.Addr().String())
 	if err != nil {

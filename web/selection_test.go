@@ -106,7 +106,7 @@ func TestSelectAndPoll(t *testing.T) {
 	h.poll(2, "").want(200).wantTimes("activeSelections")
 }
 
-func TestSelectWithALock(t *testing.T) {
+func TestSelectWithLock(t *testing.T) {
 	h := newHouse(t)
 	r := h.selects(1, h.at(0), map[string]any{"lock": true, "specialistId": "ada"}).want(200)
 	if r.get("locked") != true || r.get("ttl") != 600.0 {
@@ -124,7 +124,7 @@ func TestSelectWithALock(t *testing.T) {
 	h.selects(2, h.at(0), map[string]any{"lock": true, "specialistId": "ada"}).want(200)
 }
 
-func TestPollTags(t *testing.T) {
+func TestPollHonoursETag(t *testing.T) {
 	h := newHouse(t)
 	first := h.poll(1, "").want(200)
 	tag := first.header.Get("ETag")
@@ -156,7 +156,7 @@ func TestPollTags(t *testing.T) {
 }
 
 // Times are on the specialist's wall where one is named, and else on the clinic's.
-func TestPollSpeaksLocalTime(t *testing.T) {
+func TestPollUsesLocalTime(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"timezone": "Asia/Kolkata"}, asAdmin).want(200)
 	at := h.start.Add(-6 * time.Hour)
@@ -179,7 +179,7 @@ func TestPollSpeaksLocalTime(t *testing.T) {
 	}
 }
 
-func TestPollSaysWhichStorage(t *testing.T) {
+func TestPollReportsStorageMode(t *testing.T) {
 	for _, c := range []struct {
 		mode, status string
 		redis        bool
@@ -198,7 +198,7 @@ func TestPollSaysWhichStorage(t *testing.T) {
 }
 
 // A day is asked for by itself, or with a specialist: what is so of any type is listed, each start once.
-func TestPollByDateUnitesTheTypes(t *testing.T) {
+func TestPollByDateMergesTypes(t *testing.T) {
 	h := newHouse(t)
 	day := "/v1/slots/poll?date=" + h.start.Format(time.DateOnly)
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"timezone": "Asia/Kolkata"}, asAdmin).want(200)
@@ -238,7 +238,7 @@ func TestPollByDateUnitesTheTypes(t *testing.T) {
 	h.do("GET", day+"&specialistId=nobody", nil).problem(422, "validation_failed").field("specialistId")
 }
 
-func TestBadSelectionsOverHTTP(t *testing.T) {
+func TestSelectRefusesInvalidRequests(t *testing.T) {
 	h := newHouse(t)
 	for _, path := range []string{"/v1/slots/select", "/v1/slots/deselect"} {
 		for field, bad := range map[string]any{
@@ -279,7 +279,7 @@ func TestBadSelectionsOverHTTP(t *testing.T) {
 }
 
 // What operators see has no secret in it: a client is a short hash.
-func TestDebugTellsNoSecrets(t *testing.T) {
+func TestDebugHidesSecrets(t *testing.T) {
 	h := newHouse(t)
 	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
 	h.hold(1, "checkup", h.at(60), map[string]any{"specialistId": "bea"}).want(201)

@@ -6,7 +6,7 @@ import (
 )
 
 // A plan, the booking of what was chosen of it, the same request again, and what is said where a time is gone.
-func TestASeriesOverHTTP(t *testing.T) {
+func TestSeriesOverHTTP(t *testing.T) {
 	h := newHouse(t)
 	h.book(9, "checkup", map[string]any{"slotStartDate": h.at(7 * 24 * 60), "specialistId": "ada"}).want(201)
 	plan := h.do("POST", "/v1/appointment-types/checkup/series-plan", map[string]any{
@@ -54,7 +54,7 @@ func TestASeriesOverHTTP(t *testing.T) {
 }
 
 // The desk takes back what it has done to several; a program cannot, and what is gone is named.
-func TestTheDeskTakesASeriesBack(t *testing.T) {
+func TestDeskUndoesSeries(t *testing.T) {
 	h := newHouse(t)
 	reception := h.signedIn("desk@clinic.example", "reception", "")
 	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}, map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}}

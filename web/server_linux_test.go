@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAVanishedPeerIsGivenUpSoon: the kernel is told, for every connection that is accepted.
-func TestAVanishedPeerIsGivenUpSoon(t *testing.T) {
+// TestVanishedPeerIsDropped: the kernel option is set for every accepted connection.
+func TestVanishedPeerIsDropped(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func within[T any](t *testing.T, d time.Duration, c <-chan T, what string) T {
 	}
 }
 
-func TestServeEndsInGoodOrder(t *testing.T) {
+func TestServeShutsDownInOrder(t *testing.T) {
 	h := newHouse(t)
 	address, stop, ended := h.serve()
 
@@ -105,7 +105,7 @@ func TestServeEndsInGoodOrder(t *testing.T) {
 	}
 }
 
-func TestServeReportsABrokenListener(t *testing.T) {
+func TestServeReportsListenerError(t *testing.T) {
 	h := newHouse(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -125,7 +125,7 @@ func TestServeReportsABrokenListener(t *testing.T) {
 	}
 }
 
-func TestHeadsAreSmallAndQuick(t *testing.T) {
+func TestRequestHeadsAreBounded(t *testing.T) {
 	t.Parallel() // it waits for the real time-out
 	h := newHouse(t)
 	address, stop, ended := h.serve()
@@ -161,14 +161,14 @@ func TestHeadsAreSmallAndQuick(t *testing.T) {
 	}
 }
 
-func TestNewNeedsAnEngine(t *testing.T) {
+func TestNewNeedsEngine(t *testing.T) {
 	if _, err := web.New(nil, web.Options{}); err == nil {
 		t.Error("a server without an engine was made")
 	}
 }
 
 // Of the connections of one network only so many wait. A proxy speaks for many.
-func TestIdleConnectionsOfOneNetworkAreBounded(t *testing.T) {
+func TestIdleConnectionsPerNetworkAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		options func(*web.Options)

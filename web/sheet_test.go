@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestAppointmentsAsASpreadsheet: out of one clinic, into it again under another id, with the mistakes named; who imports what is not
+// TestAppointmentsSpreadsheet: out of one clinic, into it again under another id, with the mistakes named; who imports what is not
 // good says so.
-func TestAppointmentsAsASpreadsheet(t *testing.T) {
+func TestAppointmentsSpreadsheet(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0),
 		"patient": map[string]any{"name": "Lena Vogt", "phone": "+49 30 77"}}, asAdmin).want(201)
@@ -37,8 +37,8 @@ func TestAppointmentsAsASpreadsheet(t *testing.T) {
 	h.do("POST", "/v1/import/appointments", map[string]any{"csv": "x"}, asAdmin).problem(422, "validation_failed")
 }
 
-// TestAClinicFileIsTriedFirst: what is new, changed and the same, and each mistake, with nothing stored.
-func TestAClinicFileIsTriedFirst(t *testing.T) {
+// TestImportDryRunChangesNothing: what is new, changed and the same, and each mistake, with nothing stored.
+func TestImportDryRunChangesNothing(t *testing.T) {
 	h := newHouse(t)
 	exported := h.do("GET", "/v1/export", nil, asAdmin).want(200)
 	same := h.do("POST", "/v1/import/plan", exported.raw, asAdmin).want(200)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEndingAllOtherSignIns: every browser but the one that asks is signed out, of this member of staff only.
-func TestEndingAllOtherSignIns(t *testing.T) {
+// TestSignOutOtherSessions: every browser but the one that asks is signed out, of this member of staff only.
+func TestSignOutOtherSessions(t *testing.T) {
 	h := newHouse(t)
 	mine, others := h.signedIn("jo@clinic.example", "reception", ""), h.signedIn("robin@clinic.example", "owner", "")
 	again := func() header {

@@ -33,7 +33,7 @@ func (h *house) slots(n int, appointmentType, query string) map[string]map[strin
 	return found
 }
 
-func TestTimeslotsSayWhatIsFreeAndWhatIsHeld(t *testing.T) {
+func TestTimeslotsCountFreeAndHeld(t *testing.T) {
 	h := newHouse(t)
 	all := h.slots(1, "checkup", "")
 	if len(all) != 48 {
@@ -65,9 +65,9 @@ func TestTimeslotsSayWhatIsFreeAndWhatIsHeld(t *testing.T) {
 	}
 }
 
-// TestTheKeptJSONIsTheJSON: a list that is answered from the kept bytes, in part or whole, is the list that encoding/json
+// TestCachedJSONEqualsJSON: a list that is answered from the kept bytes, in part or whole, is the list that encoding/json
 // would have written.
-func TestTheKeptJSONIsTheJSON(t *testing.T) {
+func TestCachedJSONEqualsJSON(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/appointment-types/checkup/timeslots?from=" + h.day(0) + "&to=" + h.day(3)
 	for step := range 6 {
@@ -96,7 +96,7 @@ func TestTheKeptJSONIsTheJSON(t *testing.T) {
 	}
 }
 
-func TestTheGenerationMovesWithABooking(t *testing.T) {
+func TestBookingBumpsGeneration(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/appointment-types/checkup/timeslots"
 	before := h.do("GET", path, nil).want(200)
@@ -110,7 +110,7 @@ func TestTheGenerationMovesWithABooking(t *testing.T) {
 	}
 }
 
-func TestListingsThatCannotBe(t *testing.T) {
+func TestTimeslotsRefuseInvalidRequests(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct {
 		path   string
@@ -151,7 +151,7 @@ func TestListingsThatCannotBe(t *testing.T) {
 	h.do("GET", "/v1/appointment-types/checkup/timeslots?from=2026-11-23&to=2027-01-24", nil).want(200) // 62 days
 }
 
-func TestNextAvailableIsTheFirstThatNobodyHolds(t *testing.T) {
+func TestNextAvailableSkipsHeldSlots(t *testing.T) {
 	h := newHouse(t)
 	next := func(after string) string {
 		t.Helper()
@@ -173,7 +173,7 @@ func TestNextAvailableIsTheFirstThatNobodyHolds(t *testing.T) {
 	h.do("GET", "/v1/appointment-types/checkup/next-available", nil).problem(404, "no_slots")
 }
 
-func TestExplainSaysWhy(t *testing.T) {
+func TestExplainGivesReason(t *testing.T) {
 	h := newHouse(t)
 	why := func(at string) map[string]string {
 		t.Helper()

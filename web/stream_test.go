@@ -63,8 +63,8 @@ func (h *house) opens(path string, headers ...header) (status int, lines []strin
 	return answer.StatusCode, lines
 }
 
-// TestAStreamTicketOpensOneStream: the ticket stands for the client that asked for it, once.
-func TestAStreamTicketOpensOneStream(t *testing.T) {
+// TestStreamTicketOpensOneStream: the ticket stands for the client that asked for it, once.
+func TestStreamTicketOpensOneStream(t *testing.T) {
 	h := newHouse(t)
 	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
 	own := `"clientId":"` + client(1) + `"`
@@ -111,9 +111,9 @@ func TestAStreamTicketOpensOneStream(t *testing.T) {
 	}
 }
 
-// TestPagesPutNoSecretIntoAnAddress: a stream of a page is opened with a ticket, a search is a POST. That the documented
+// TestPagesKeepSecretsOutOfURLs: a stream of a page is opened with a ticket, a search is a POST. That the documented
 // proxies log no query either is proven in package deploy.
-func TestPagesPutNoSecretIntoAnAddress(t *testing.T) {
+func TestPagesKeepSecretsOutOfURLs(t *testing.T) {
 	query := regexp.MustCompile(`get\([^)]*(clientId: client|[{ ]q[,:])|URLSearchParams\([^)]*clientId|\?clientId=|[?&]q=`)
 	err := filepath.WalkDir("ui", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".js" {
@@ -130,8 +130,8 @@ func TestPagesPutNoSecretIntoAnAddress(t *testing.T) {
 	}
 }
 
-// TestSearchByPostAnswersLikeTheList: the same page of the same appointments, without the words in the address.
-func TestSearchByPostAnswersLikeTheList(t *testing.T) {
+// TestSearchEqualsList: the same page of the same appointments, without the words in the address.
+func TestSearchEqualsList(t *testing.T) {
 	h := newHouse(t)
 	for n := range 3 {
 		h.book(n, "checkup", map[string]any{"slotStartDate": h.at(30 * n)}).want(201)

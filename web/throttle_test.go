@@ -24,7 +24,7 @@ func (h *house) write(headers ...header) *reply {
 	return &reply{t: h.t, status: w.Code, header: w.Header(), raw: w.Body.String()}
 }
 
-func TestOneAddressCannotWriteWithoutEnd(t *testing.T) {
+func TestWritesPerAddressAreLimited(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	n, last := 0, h.write()
 	for ; last.status == 422; last = h.write() {
@@ -43,7 +43,7 @@ func TestOneAddressCannotWriteWithoutEnd(t *testing.T) {
 }
 
 // A poll of a client renews its selection, so it is limited, but not as a write: a waiting room that polls can still book.
-func TestPollsHaveTheirOwnLimit(t *testing.T) {
+func TestPollsHaveOwnLimit(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	path := "&selected=" + h.start.Format("15:04")
 	n, last := 0, h.poll(1, path)
@@ -65,7 +65,7 @@ func TestPollsHaveTheirOwnLimit(t *testing.T) {
 	}
 }
 
-func TestGuessingKeysIsLimited(t *testing.T) {
+func TestKeyGuessesAreLimited(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	guess := header{"Authorization": "Bearer hfk_guess"}
 	n := 0
@@ -78,14 +78,14 @@ func TestGuessingKeysIsLimited(t *testing.T) {
 	h.write(asAdmin).want(422)
 }
 
-func TestWithoutTheLimitThereIsNone(t *testing.T) {
+func TestRateLimitOffDisablesLimits(t *testing.T) {
 	h := newHouse(t)
 	for range 1000 {
 		h.write().want(422)
 	}
 }
 
-func TestMetricsAreForAdminsAndThisMachine(t *testing.T) {
+func TestMetricsNeedAdminOrLoopback(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/v1/clinic", nil).want(200)
 	r := h.do("GET", "/metrics", nil).want(200)
@@ -121,7 +121,7 @@ func TestMetricsAreForAdminsAndThisMachine(t *testing.T) {
 
 // What has no route has several handlers and one row: a path and a method that nobody knows are counted together, and
 // the metrics can still be read.
-func TestMetricsSurviveWhatHasNoRoute(t *testing.T) {
+func TestMetricsCountUnknownRoutes(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/v1/nothing", nil).problem(404, "not_found")
 	h.do("DELETE", "/v1/clinic", nil).problem(405, "method_not_allowed")

@@ -11,7 +11,7 @@ import (
 
 // What the page says about a type comes back as it was sent, to the desk and in a clinic file; the public is not told the link of a
 // video call.
-func TestTypePageComesBack(t *testing.T) {
+func TestTypePageRoundTrips(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"typeGroups": []any{
 		map[string]any{"id": "first", "name": "First visits", "names": map[string]any{"de": "Erste Besuche"}}, map[string]any{"id": "later", "name": "Later"},
@@ -54,7 +54,7 @@ func TestTypePageComesBack(t *testing.T) {
 	}
 }
 
-func TestTypePageIsChecked(t *testing.T) {
+func TestTypePageIsValidated(t *testing.T) {
 	h := newHouse(t)
 	question := func(q map[string]any) map[string]any { return map[string]any{"questions": []any{q}} }
 	for field, body := range map[string]map[string]any{
@@ -76,7 +76,7 @@ func TestTypePageIsChecked(t *testing.T) {
 }
 
 // A type for the desk is not there for people without a key, whatever they ask for.
-func TestATypeForTheDeskIsNotOffered(t *testing.T) {
+func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"deskOnly": true}, asAdmin).want(200)
 	if strings.Contains(h.do("GET", "/v1/appointment-types", nil).want(200).raw, `"checkup"`) || strings.Contains(h.do("GET", "/", nil).want(200).raw, `"id":"checkup"`) {

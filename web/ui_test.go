@@ -23,7 +23,7 @@ var (
 	assetPath = regexp.MustCompile(`(?:src|href)="(/[^"]+)"`)
 )
 
-func TestAPageCarriesWhatItNeeds(t *testing.T) {
+func TestPageEmbedsItsData(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/clinic", map[string]any{"name": `Praxis </script><img src=x>`, "contact": map[string]any{"phone": "030 1234"}}, asAdmin).want(200)
 	page := h.do("GET", "/", nil).want(200)
@@ -82,7 +82,7 @@ func TestAPageCarriesWhatItNeeds(t *testing.T) {
 }
 
 // A worker does not inherit the page's policy: without its own it could send no heartbeat. The other files need none.
-func TestOnlyTheWorkerMaySpeakToTheServer(t *testing.T) {
+func TestPageConnectsThroughWorkerOnly(t *testing.T) {
 	h := newHouse(t)
 	page := assetPath.FindStringSubmatch(h.do("GET", "/", nil).raw)[1]
 	for name, want := range map[string]string{
@@ -96,7 +96,7 @@ func TestOnlyTheWorkerMaySpeakToTheServer(t *testing.T) {
 	}
 }
 
-func TestPagesHaveTheirNameInTheLog(t *testing.T) {
+func TestPagesAreNamedInLog(t *testing.T) {
 	h := newHouse(t)
 	h.do("HEAD", "/", nil).want(200)
 	h.do("GET", assetPath.FindStringSubmatch(h.do("GET", "/", nil).raw)[1], nil).want(200)
@@ -142,7 +142,7 @@ func TestAssetsAreCompressed(t *testing.T) {
 	}
 }
 
-func TestThePageIsInTheLanguageAskedFor(t *testing.T) {
+func TestPageHonoursLanguage(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct{ query, accept, want string }{
 		{"", "", "en"}, {"?lang=de", "es", "de"}, {"", "fr, es;q=0.8, de;q=0.5", "es"}, {"?lang=xx", "de-AT", "de"}, {"?lang=%3Cscript%3E", "", "en"},
@@ -154,7 +154,7 @@ func TestThePageIsInTheLanguageAskedFor(t *testing.T) {
 	}
 }
 
-func TestEmbeddingIsOffUntilSitesAreNamed(t *testing.T) {
+func TestEmbeddingIsOffByDefault(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/embed", nil).problem(404, "not_found")
 	h.do("PUT", "/v1/settings", map[string]any{"embedOrigins": []string{"https://clinic.example"}}, asAdmin).want(200)
@@ -168,7 +168,7 @@ func TestEmbeddingIsOffUntilSitesAreNamed(t *testing.T) {
 	h.do("GET", "/embed.js", nil).want(200)
 }
 
-func TestWithoutScriptThePageSaysWhomToCall(t *testing.T) {
+func TestPageWithoutScriptShowsPhone(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/clinic", map[string]any{"name": "Praxis Nord", "contact": map[string]any{"phone": "030 / 1234"}}, asAdmin).want(200)
 	for _, page := range []string{"/", "/manage"} {
@@ -235,7 +235,7 @@ var onlySome = [][]string{{"choose", "asks"}, {"waiting"}, {"request"}}
 
 // The patient's page is at most 45 KB on the wire, the form and the page of the booked appointment included, which follow
 // while the patient reads. German takes most room.
-func TestThePatientPageStaysInItsBudget(t *testing.T) {
+func TestPatientPageStaysInBudget(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct {
 		all  bool
@@ -274,7 +274,7 @@ func TestThePatientPageStaysInItsBudget(t *testing.T) {
 	}
 }
 
-func TestTheDemoPageIsForTheDemo(t *testing.T) {
+func TestDemoPageNeedsDemo(t *testing.T) {
 	real := newHouse(t)
 	real.do("GET", "/demo", nil).problem(404, "not_found")
 	if raw := real.do("GET", "/", nil).want(200).raw; strings.Contains(raw, web.DemoEmail) || strings.Contains(raw, web.DemoPassword) {

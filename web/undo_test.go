@@ -6,7 +6,7 @@ import (
 )
 
 // The desk takes back its own cancellation over HTTP; a program cannot, and nobody can twice.
-func TestTheDeskTakesBack(t *testing.T) {
+func TestDeskUndoes(t *testing.T) {
 	h := newHouse(t)
 	reception := h.signedIn("desk@clinic.example", "reception", "")
 	id := h.do("POST", "/v1/appointments", map[string]any{

@@ -6,7 +6,7 @@ import (
 )
 
 // A parent and two children: listed where all fit, held, booked, asked for again, moved, taken back and cancelled as one.
-func TestAVisitOverHTTP(t *testing.T) {
+func TestVisitOverHTTP(t *testing.T) {
 	h := newHouse(t)
 	h.book(9, "checkup", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}).want(201)
 	for query, want := range map[string]bool{"&people=2": true, "&people=3": false, "&with=checkup": true, "&with=checkup,checkup": false} {
@@ -81,7 +81,7 @@ func TestAVisitOverHTTP(t *testing.T) {
 
 // The link of one of a visit tells nothing of the people of the others, neither when it cancels all nor when there is nothing left to
 // cancel; and it names only those who have the same contact.
-func TestALinkOfAVisitTellsOfOnePerson(t *testing.T) {
+func TestVisitLinkShowsOnePerson(t *testing.T) {
 	h := newHouse(t)
 	for name, x := range map[string]struct {
 		contact, own map[string]any // of all, and of the first from then on

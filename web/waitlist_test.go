@@ -22,8 +22,9 @@ func (h *house) waitingToken(id string) string {
 	return h.engine.Message.WaitlistToken(&x.WaitlistEntry, nil)
 }
 
-// TestTheWaitingListOnTheWire: the desk adds and offers, the link declines and takes, and nobody else sees who waits.
-func TestTheWaitingListOnTheWire(t *testing.T) {
+// TestWaitingListOnTheWire: the desk adds and offers, the link declines and accepts, and no other caller sees the
+// entries.
+func TestWaitingListOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	form := map[string]any{"to": h.day(20), "weekdays": []string{"monday"}, "earliest": "09:00", "latest": "12:00", "patient": patient(1), "clientId": client(1)}
 	if r := h.do("POST", "/v1/appointment-types/checkup/waitlist", form).problem(403, "forbidden"); r.text("reason") != "waitlist_closed" {

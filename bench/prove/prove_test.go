@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestNothingToRunIsAnError: a name with a slip in it proves nothing, and says so.
-func TestNothingToRunIsAnError(t *testing.T) {
+// TestProveNeedsRows: a name with a slip in it proves nothing, and says so.
+func TestProveNeedsRows(t *testing.T) {
 	table := []row{{name: "histories"}, {name: "an hour of faults", onlyLong: true}}
 	for _, tt := range []struct {
 		args []string
@@ -27,8 +27,8 @@ func TestNothingToRunIsAnError(t *testing.T) {
 	}
 }
 
-// TestSightIsTheBugsOwnSentence: what fails of anything else has seen nothing.
-func TestSightIsTheBugsOwnSentence(t *testing.T) {
+// TestBugIsSeenByItsSentence: what fails of anything else has seen nothing.
+func TestBugIsSeenByItsSentence(t *testing.T) {
 	b := &bug{says: `(?s)got .*want`}
 	for _, tt := range []struct {
 		name, output string
@@ -47,8 +47,8 @@ func TestSightIsTheBugsOwnSentence(t *testing.T) {
 	}
 }
 
-// TestRowsAreThere keeps the table true while the code changes: each test and fuzz target that it names, and each line of its bugs.
-func TestRowsAreThere(t *testing.T) {
+// TestRowsNameExistingTests keeps the table true while the code changes: each test and fuzz target that it names, and each line of its bugs.
+func TestRowsNameExistingTests(t *testing.T) {
 	for i := range rows {
 		r := &rows[i]
 		if r.bug != nil {
@@ -80,8 +80,8 @@ func TestRowsAreThere(t *testing.T) {
 	}
 }
 
-// TestALineIsRecordedInItsPlace: a row that is run again replaces what it said, and leaves the others and the other form alone.
-func TestALineIsRecordedInItsPlace(t *testing.T) {
+// TestRecordReplacesRow: a row that is run again replaces what it said, and leaves the others and the other form alone.
+func TestRecordReplacesRow(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "proof.md")
 	text := "# Proof\n<!-- make prove, short form -->\n\n" + tableHead + "\n| a | 1 |\n| a and b | 2 |\n\n<!-- until here -->\nmore\n<!-- make prove, long form -->\n\n" + tableHead + "\n\n<!-- until here -->\n"
 	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {

@@ -157,7 +157,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine", run: "^TestASlotIsAnsweredAsIfOneAfterTheOther$", counted: `(\d+) histories`,
+		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine", run: "^TestSlotHistoriesAreLinearizable$", counted: `(\d+) histories`,
 		args: []string{"-histories", "1200", "-seed", "{seed}"}, asked: 100_000,
 		bug: &bug{
 			says: `of one slot is Illegal`,
@@ -167,7 +167,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "live stream under a storm of claims", unit: "readers", pkg: "./web/stream", run: "^TestStreamLosesAndDoublesNothing$", counted: `(\d+) readers`,
+		name: "live stream under a storm of claims", unit: "readers", pkg: "./web/stream", run: "^TestStreamIsCompleteAndUnique$", counted: `(\d+) readers`,
 		env: "HOLDFAST_READERS=300", longEnv: "HOLDFAST_READERS=5000",
 		bug: &bug{
 			says: `visitor \d+ (believes in|was never told of)`,
@@ -177,7 +177,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "readers that never read", unit: "passes", pkg: "./web/stream", run: "^TestSlowReaderIsCutAndNobodyWaits$|^TestFellOffTheRing$", asked: 200,
+		name: "readers that never read", unit: "passes", pkg: "./web/stream", run: "^TestSlowReaderIsCutOff$|^TestReaderBehindRingIsEnded$", asked: 200,
 		bug: &bug{
 			says: `streams are left 5 s after the first event`,
 			lines: []planted.Bug{

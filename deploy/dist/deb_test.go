@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestTheDebianPackageIsOneToDpkg, and what is in it stands where it belongs. The program in it is a stand-in.
-func TestTheDebianPackageIsOneToDpkg(t *testing.T) {
+// TestDpkgAcceptsPackage, and what is in it stands where it belongs. The program in it is a stand-in.
+func TestDpkgAcceptsPackage(t *testing.T) {
 	dpkg, err := exec.LookPath("dpkg-deb")
 	if err != nil {
 		t.Skip("there is no dpkg-deb")
@@ -60,7 +60,7 @@ func TestTheDebianPackageIsOneToDpkg(t *testing.T) {
 	}
 }
 
-func TestVersionsAreInDebiansOrder(t *testing.T) {
+func TestDebVersionsAreOrdered(t *testing.T) {
 	for given, want := range map[string]string{"v1.2.0": "1.2.0", "v1.2.0-3-gabc": "1.2.0+3+gabc", "abc123-dirty": "0+abc123+dirty", "dev": "0+dev", "v1.2.0-rc.1": "1.2.0~rc.1"} {
 		if got := debVersion(given); got != want {
 			t.Errorf("%q: got %s, want %s", given, got, want)
@@ -68,8 +68,8 @@ func TestVersionsAreInDebiansOrder(t *testing.T) {
 	}
 }
 
-// TestTheUnitIsClosed: the exposure that systemd works out stays under 3 of 10.
-func TestTheUnitIsClosed(t *testing.T) {
+// TestUnitIsHardened: the exposure that systemd works out stays under 3 of 10.
+func TestUnitIsHardened(t *testing.T) {
 	analyze, err := exec.LookPath("systemd-analyze")
 	if err != nil {
 		t.Skip("there is no systemd-analyze")

@@ -123,8 +123,8 @@ func follow(t *testing.T, content map[string][]byte) {
 	}
 }
 
-// TestALicenceThatNobodyKnowsIsAnError, and so is none at all.
-func TestALicenceThatNobodyKnowsIsAnError(t *testing.T) {
+// TestUnknownLicenceIsAnError, and so is none at all.
+func TestUnknownLicenceIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := readLicences(dir); err == nil {
 		t.Error("a module without a licence is given along")

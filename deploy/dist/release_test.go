@@ -15,9 +15,9 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// TestAReleaseIsReproducible makes the release for this machine twice and compares every byte; then it looks into it. It compiles the
+// TestReleaseIsReproducible makes the release for this machine twice and compares every byte; then it looks into it. It compiles the
 // program, which says nothing about races: `.ci/run` runs it after the build that it shares its work with.
-func TestAReleaseIsReproducible(t *testing.T) {
+func TestReleaseIsReproducible(t *testing.T) {
 	clitest.Long(t, "two releases are built")
 	t.Chdir("../..")
 	o := options{version: "v0.0.0-test", at: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), targets: []target{{runtime.GOOS, runtime.GOARCH}}}

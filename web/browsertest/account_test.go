@@ -11,7 +11,7 @@ import (
 )
 
 // Somebody at the desk sees where else they are signed in and ends it, changes the password, and has a code asked for.
-func TestAMemberOfStaffKeepsTheirOwnAccount(t *testing.T) {
+func TestStaffManageOwnAccount(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

@@ -8,7 +8,7 @@ import (
 )
 
 // A visitor asks for a video call that the desk approves: told so before and after, with the link once it is approved.
-func TestAVisitorAsksForAnAppointment(t *testing.T) {
+func TestVisitorRequestsAppointment(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
 		x := &f.AppointmentTypes[0]

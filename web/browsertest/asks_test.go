@@ -27,7 +27,7 @@ func asking(f *clinic.File) {
 }
 
 // A patient is asked what the clinic wants to know, told what is missing, and keeps what was typed; the desk reads it.
-func TestAPatientAnswersTheClinicsQuestions(t *testing.T) {
+func TestPatientAnswersQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, asking)
 	p := h.tab(t)
@@ -74,7 +74,7 @@ func TestAPatientAnswersTheClinicsQuestions(t *testing.T) {
 
 // The desk asks what the type asks, with the keyboard alone: what is required once, and not as a bar. What was answered is corrected
 // where the rest is, and stands on the card.
-func TestTheDeskAsksTheClinicsQuestions(t *testing.T) {
+func TestDeskAnswersQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, asking)
 	p := h.desk(t, store.RoleReception)
@@ -119,7 +119,7 @@ func TestTheDeskAsksTheClinicsQuestions(t *testing.T) {
 }
 
 // An owner writes the questions and the text to agree to.
-func TestAnOwnerWritesQuestions(t *testing.T) {
+func TestOwnerEditsQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)

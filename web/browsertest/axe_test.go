@@ -78,7 +78,7 @@ func languagesOf(t *testing.T) []string {
 }
 
 // Every state of the booking page and of the page of a booked appointment, in each language and both themes.
-func TestThePatientsPagesAreAccessible(t *testing.T) {
+func TestPatientPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
 		t.Run(lang, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestThePatientsPagesAreAccessible(t *testing.T) {
 }
 
 // The check itself can fail.
-func TestAnInaccessiblePageIsSeen(t *testing.T) {
+func TestAxeFindsInaccessiblePage(t *testing.T) {
 	t.Parallel()
 	p := newHouse(t).tab(t)
 	p.open("/?lang=en")

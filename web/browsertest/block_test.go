@@ -23,7 +23,7 @@ func (p *tab) blocks(from, to, reason string) {
 
 // Two blocks of one day are two stretches on the board, each with its reason. The menu takes one of them away, and nobody
 // can book into the other.
-func TestBlocksOfOneDayAreRemovedOneByOne(t *testing.T) {
+func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

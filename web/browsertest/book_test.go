@@ -83,7 +83,7 @@ func (h *house) one(t testing.TB) map[string]any {
 	return list[0]
 }
 
-func TestAPatientBooksAnyTime(t *testing.T) {
+func TestPatientBooksFirstAvailable(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -130,7 +130,7 @@ func TestAPatientBooksAnyTime(t *testing.T) {
 }
 
 // Back leaves the booked appointment for the times, and Forward comes to it again.
-func TestBackAndForwardAfterABooking(t *testing.T) {
+func TestBackAndForwardAfterBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -168,7 +168,7 @@ func calendarFile(t testing.TB, file string) map[string]string {
 	return event
 }
 
-func TestAPatientBooksWithANamedSpecialist(t *testing.T) {
+func TestPatientBooksNamedSpecialist(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -188,7 +188,7 @@ func TestAPatientBooksWithANamedSpecialist(t *testing.T) {
 }
 
 // What is missing is said in a list that takes the focus, and nothing is sent.
-func TestAFormThatIsNotCompleteSaysWhatIsMissing(t *testing.T) {
+func TestIncompleteFormNamesMissingFields(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -206,7 +206,7 @@ func TestAFormThatIsNotCompleteSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-func TestBookingWithTheKeyboardAlone(t *testing.T) {
+func TestPatientBooksByKeyboard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -257,7 +257,7 @@ func (p *tab) tabTo(condition string) {
 }
 
 // A screen of 1280 points at 400 % is one of 320: nothing may be cut off or scroll sideways.
-func TestBookingAt400Percent(t *testing.T) {
+func TestPatientBooksAt400Percent(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -279,7 +279,7 @@ func TestBookingAt400Percent(t *testing.T) {
 }
 
 // A clinic's own network has no TLS, and so no secure context: no clipboard, no random UUIDs, no locks.
-func TestBookingOverTheClinicsNetwork(t *testing.T) {
+func TestPatientBooksOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

@@ -32,7 +32,7 @@ func grouped(f *clinic.File) {
 }
 
 // A patient finds one of forty types by a word, and one of its fifteen specialists by name; the specialist stands beside the type.
-func TestAPatientChoosesAmongMany(t *testing.T) {
+func TestPatientSearchesManyTypes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, grouped)
 	h.must(200, "PUT", "/v1/specialists/specialist-03/picture", map[string]any{"content": pixel}, asAdmin)
@@ -81,7 +81,7 @@ func TestAPatientChoosesAmongMany(t *testing.T) {
 }
 
 // The clinic's own words are in the language of the page, and so are its groups.
-func TestTheClinicsWordsAreInThePagesLanguage(t *testing.T) {
+func TestClinicTextsFollowPageLanguage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, grouped)
 	p := h.tab(t)
@@ -98,7 +98,7 @@ func TestTheClinicsWordsAreInThePagesLanguage(t *testing.T) {
 }
 
 // An owner puts a type into a group, gives it a colour, a price and German words, and moves it up; a specialist gets a line.
-func TestAnOwnerDressesAType(t *testing.T) {
+func TestOwnerEditsTypePage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)

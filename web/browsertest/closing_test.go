@@ -7,7 +7,7 @@ import (
 )
 
 // The clinic closes for some days in one form; who is booked then is named, and moved from there. Holidays come from a file.
-func TestTheClinicClosesInOneForm(t *testing.T) {
+func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

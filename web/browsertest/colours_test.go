@@ -60,7 +60,7 @@ func (p *tab) stopsSeen(page string) {
 
 // Whoever replaces the colours, as many with low vision do, sees what is free, held, taken and chosen, and where the
 // focus is, by borders, words and marks.
-func TestThePatientsPagesWithOwnColours(t *testing.T) {
+func TestPatientPagesInForcedColours(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

@@ -46,7 +46,7 @@ func (p *tab) answers(path, status, code, retryAfter, times string) {
 }
 
 // A hold that was let lapse is taken again by whoever comes back, if it is still free.
-func TestALapsedTimeIsHeldAgain(t *testing.T) {
+func TestExpiredHoldIsClaimedAgain(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -83,7 +83,7 @@ func closed(is func(store.Weekday) bool) func(*clinic.File) {
 	}
 }
 
-func TestADayWithoutTimesLeadsToTheFirstFreeOne(t *testing.T) {
+func TestEmptyDayOffersFirstFreeDay(t *testing.T) {
 	t.Parallel()
 	day := store.Weekday(enginetest.Noon(time.UTC, 2).Weekday())
 	h := newHouse(t, closed(func(d store.Weekday) bool { return d == day }))
@@ -97,7 +97,7 @@ func TestADayWithoutTimesLeadsToTheFirstFreeOne(t *testing.T) {
 	p.there(".chip")
 }
 
-func TestAClinicWithoutTimesNamesItsPhone(t *testing.T) {
+func TestClinicWithoutTimesShowsPhone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, closed(func(store.Weekday) bool { return true }))
 	p := h.tab(t)
@@ -107,7 +107,7 @@ func TestAClinicWithoutTimesNamesItsPhone(t *testing.T) {
 	p.look("book-11-none")
 }
 
-func TestBookingTheSameTypeTooSoon(t *testing.T) {
+func TestCooldownIsExplained(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].CooldownMinutes = 3 * 1440 })
 	p := h.tab(t)
@@ -126,7 +126,7 @@ func TestBookingTheSameTypeTooSoon(t *testing.T) {
 	h.one(t)
 }
 
-func TestHoldingTooManyTimes(t *testing.T) {
+func TestHoldQuotaIsExplained(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -146,7 +146,7 @@ func TestHoldingTooManyTimes(t *testing.T) {
 	}
 }
 
-func TestTooManyRequestsAreTriedAgain(t *testing.T) {
+func TestPageRetriesRateLimitedRequest(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -159,7 +159,7 @@ func TestTooManyRequestsAreTriedAgain(t *testing.T) {
 }
 
 // The server cannot write for a while. The page says so, tries again by itself, and books once.
-func TestAServerThatCannotSaveIsAskedAgain(t *testing.T) {
+func TestPageRetriesWhenServerCannotSave(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ status, code string }{{"503", "storage_unavailable"}, {"507", "storage_full"}} {
 		t.Run(c.code, func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestAServerThatCannotSaveIsAskedAgain(t *testing.T) {
 }
 
 // Somebody opens the same page with the same secret. The first says that it has paused, and may be taken up again.
-func TestAPageThatWasReplacedCanBeUsedAgain(t *testing.T) {
+func TestReplacedPageResumes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -206,7 +206,7 @@ func TestAPageThatWasReplacedCanBeUsedAgain(t *testing.T) {
 }
 
 // Without scripts each page says so at its top, and the patient's pages name the phone.
-func TestWithoutJavaScriptAPageSaysSoFirst(t *testing.T) {
+func TestPageWithoutJavaScriptShowsPhone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{"https://praxis.example"}}, asAdmin)

@@ -27,7 +27,7 @@ func numbers(content string) (all []int) {
 }
 
 // An owner brings appointments along: each row's problem is named, the good ones are imported, and the others can be taken home.
-func TestAnOwnerImportsASpreadsheet(t *testing.T) {
+func TestOwnerImportsSpreadsheet(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)

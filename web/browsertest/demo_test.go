@@ -21,7 +21,7 @@ func newDemo(t testing.TB) *house {
 }
 
 // A time taken on the left phone greys on the right one and is a ghost at the desk, all in one window.
-func TestTheDemoShowsAHoldThrice(t *testing.T) {
+func TestDemoShowsHoldOnThreePages(t *testing.T) {
 	t.Parallel()
 	h := newDemo(t)
 	p := h.tab(t)
@@ -52,7 +52,7 @@ func TestTheDemoShowsAHoldThrice(t *testing.T) {
 }
 
 // The demo's window, in each language and both themes.
-func TestTheDemoIsAccessible(t *testing.T) {
+func TestDemoIsAccessible(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
 		t.Run(lang, func(t *testing.T) {
@@ -79,7 +79,7 @@ func TestTheDemoIsAccessible(t *testing.T) {
 }
 
 // The left phone loses its connection, says so, and finds it again; what was booked is counted before and after.
-func TestTheDemosCableIsPulled(t *testing.T) {
+func TestDemoSurvivesNetworkCut(t *testing.T) {
 	t.Parallel()
 	h := newDemo(t)
 	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("09:00"), "patient": map[string]any{"name": "Lena Vogt"}}, asAdmin)

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTheDemosClusterGoesOn: a node is killed by its button, and Redis, and both at once; the race is won by one all the same, the
-// phones stay live, and what was killed comes back by itself.
-func TestTheDemosClusterGoesOn(t *testing.T) {
+// TestDemoClusterSurvivesKilledNode: buttons kill a node, Redis, and both together. One client still wins the race,
+// the phones stay live, and the killed processes return by themselves.
+func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres"); len(found) == 0 {
 		t.Skip("SKIPPED: no PostgreSQL is installed; apt-get install postgresql")
 	}

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestTheDemosServerIsKilledAndLosesNothing: the button ends the server as a crash does. What was acknowledged a moment before is there when it is
+// TestDemoServerKillLosesNothing: the button ends the server as a crash does. What was acknowledged a moment before is there when it is
 // back by itself, the phones are live again, and a phone that held a time has it again.
-func TestTheDemosServerIsKilledAndLosesNothing(t *testing.T) {
+func TestDemoServerKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	h, _ := startDemo(t)
 	p := h.tab(t)

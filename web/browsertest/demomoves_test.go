@@ -43,7 +43,7 @@ func startDemo(t *testing.T, flags ...string) (*house, time.Time) {
 
 // The demo convinces by itself: its page opens on today, with free times on both phones and the same day in full swing on
 // the desk, and something moves, before anybody has clicked: within five seconds on a machine that does nothing else.
-func TestTheDemoMovesByItself(t *testing.T) {
+func TestDemoVisitorsBook(t *testing.T) {
 	t.Parallel()
 	h, began := startDemo(t)
 	p := h.tab(t)

@@ -43,7 +43,7 @@ const onScreen = `(e => {
 })(document.activeElement)`
 
 // A whole day at the desk, from signing in to signing out, without a mouse.
-func TestAWholeDeskDayWithTheKeyboardAlone(t *testing.T) {
+func TestDeskDayByKeyboard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	email := h.staff(store.RoleReception)
@@ -194,7 +194,7 @@ func TestAWholeDeskDayWithTheKeyboardAlone(t *testing.T) {
 }
 
 // A screen of 1280 points at 400 % is one of 320 by 200: every page fits, and the day's work can be done.
-func TestTheConsoleAt400Percent(t *testing.T) {
+func TestConsoleAt400Percent(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)
 	email := h.staff(store.RoleOwner)
@@ -256,7 +256,7 @@ func TestTheConsoleAt400Percent(t *testing.T) {
 }
 
 // Whoever cannot bear motion sees none; whoever replaces the colours sees the states by their borders and words.
-func TestTheConsoleWithoutMotionAndWithOwnColours(t *testing.T) {
+func TestConsoleInReducedMotionAndForcedColours(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)
 	p := h.desk(t, store.RoleOwner)

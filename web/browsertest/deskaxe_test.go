@@ -52,7 +52,7 @@ func iconPath(t testing.TB, icon string) string {
 }
 
 // Each view of the desk and each of its dialogs, in each language.
-func TestTheDeskIsAccessible(t *testing.T) {
+func TestDeskIsAccessible(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
 		t.Run(lang, func(t *testing.T) {

@@ -57,7 +57,7 @@ func (h *house) restart() { h.start(engine.Options{}, web.Options{})() }
 
 // With the server gone the desk's address offers the last plan. It opens with the password of the sign-in and no other, it is nowhere in
 // clear, a changed one is refused, and the next one takes its place.
-func TestTheLastPlanOpensWithoutAServer(t *testing.T) {
+func TestDowntimePlanOpensOffline(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -141,7 +141,7 @@ func (p *tab) paper(name string) {
 func ptr[T any](v T) *T { return &v }
 
 // A sign-in that is ended elsewhere takes the plan with it; who signs out here finds it again.
-func TestAPlanGoesWithASignInThatIsEndedElsewhere(t *testing.T) {
+func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -179,7 +179,7 @@ func TestAPlanGoesWithASignInThatIsEndedElsewhere(t *testing.T) {
 }
 
 // The service worker is the desk's alone: a patient's page never comes from it, and its files are those of this release.
-func TestTheServiceWorkerIsTheDesksAlone(t *testing.T) {
+func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -211,7 +211,7 @@ func TestTheServiceWorkerIsTheDesksAlone(t *testing.T) {
 }
 
 // What was written by hand is entered at one go: each line says what is in its way, and nothing is booked over another without a reason.
-func TestWhatWasWrittenByHandIsEntered(t *testing.T) {
+func TestDeskEntersPaperBookings(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -260,7 +260,7 @@ func TestWhatWasWrittenByHandIsEntered(t *testing.T) {
 }
 
 // While all are booked nothing can be typed; a line that is changed all the same is not booked as it was.
-func TestALineThatIsChangedWhileAllAreBooked(t *testing.T) {
+func TestEditedPaperBookingIsKept(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

@@ -11,7 +11,7 @@ import (
 )
 
 // A sign-in that runs out in the middle of a booking asks for the password again, and the booking goes on as it was.
-func TestASignInThatRunsOutKeepsTheDraft(t *testing.T) {
+func TestExpiredSignInKeepsDraft(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -39,7 +39,7 @@ func TestASignInThatRunsOutKeepsTheDraft(t *testing.T) {
 }
 
 // A desk that nobody touches warns two minutes ahead, and then locks itself with what was typed behind the lock.
-func TestAnIdleDeskWarnsAndLocks(t *testing.T) {
+func TestIdleDeskWarnsAndLocks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	email := h.staff(store.RoleReception)
@@ -74,7 +74,7 @@ func TestAnIdleDeskWarnsAndLocks(t *testing.T) {
 }
 
 // Somebody is booking a time online. The desk is told so before it takes it, and takes it only on purpose.
-func TestTheDeskTakesATimeThatIsBeingBooked(t *testing.T) {
+func TestDeskDisplacesPatientsHold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -96,7 +96,7 @@ func TestTheDeskTakesATimeThatIsBeingBooked(t *testing.T) {
 }
 
 // Time is blocked around what is booked in it, which is named and stays.
-func TestBlockedTimeKeepsWhatIsBookedInIt(t *testing.T) {
+func TestBlockKeepsAppointments(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -119,7 +119,7 @@ func TestBlockedTimeKeepsWhatIsBookedInIt(t *testing.T) {
 }
 
 // A specialist works in the own calendar, and sees of the colleagues that they are busy, and no more.
-func TestASpecialistSeesColleaguesAsBusy(t *testing.T) {
+func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleSpecialist)

@@ -26,7 +26,7 @@ func site(t *testing.T, h *house) string {
 	return s.URL
 }
 
-func TestTheBookingPageInsideAnotherSite(t *testing.T) {
+func TestEmbeddedPageBooks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	home := site(t, h)
@@ -56,7 +56,7 @@ func TestTheBookingPageInsideAnotherSite(t *testing.T) {
 }
 
 // A site that is not named in the settings gets nothing to show.
-func TestASiteThatIsNotNamedCannotFrameThePage(t *testing.T) {
+func TestUnlistedSiteCannotEmbed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	home := site(t, h)
@@ -74,7 +74,7 @@ func TestASiteThatIsNotNamedCannotFrameThePage(t *testing.T) {
 
 // A frame may be given no storage at all. The booking goes through in it all the same, and the appointment's own page
 // opens beside it, because a frame is no place to keep.
-func TestBookingInAFrameWithoutStorage(t *testing.T) {
+func TestEmbeddedPageBooksWithoutStorage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{"https://praxis.example"}}, asAdmin)
@@ -97,7 +97,7 @@ func TestBookingInAFrameWithoutStorage(t *testing.T) {
 
 // The frame is as high as its page, so the end of the page can lie far below what the reader sees. The button for the chosen time is seen
 // all the same, on a telephone and on a wide screen, and follows when the site is scrolled.
-func TestTheButtonForAChosenTimeIsSeenInAFrame(t *testing.T) {
+func TestEmbeddedPageShowsBookButton(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	to, err := url.Parse(h.url)

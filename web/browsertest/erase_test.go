@@ -9,7 +9,7 @@ import (
 )
 
 // An owner finds somebody, sees what goes and who shares the number, and erases that one: the child with the mother's number stays.
-func TestAnOwnerErasesOneOfAFamily(t *testing.T) {
+func TestOwnerErasesOneOfFamily(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	book := func(name, born, clock string) string {
@@ -49,7 +49,7 @@ func TestAnOwnerErasesOneOfAFamily(t *testing.T) {
 }
 
 // The reception has no way to it.
-func TestTheReceptionErasesNobody(t *testing.T) {
+func TestReceptionCannotErase(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

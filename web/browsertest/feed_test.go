@@ -10,7 +10,7 @@ import (
 )
 
 // An owner gives a specialist's calendar an address, which is shown once and ends with a press; a specialist does it alone.
-func TestACalendarIsReadElsewhere(t *testing.T) {
+func TestCalendarSubscriptionIsReadable(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)

@@ -10,7 +10,7 @@ import (
 
 // Somebody rings: "the next free one, with anybody". Two keys, or two clicks, and the booking stands on that time. One key
 // holds a time while the caller thinks, so that nobody online can take it, and the booking has it still.
-func TestTheNextFreeTimeIsFoundHeldAndBooked(t *testing.T) {
+func TestDeskBooksNextFreeTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

@@ -25,7 +25,7 @@ func (p *tab) seats(says string) {
 }
 
 // Whoever is in a group session is on one card, which says how many of how many they are, also when somebody else books.
-func TestAGroupIsOneCard(t *testing.T) {
+func TestGroupSessionIsOneCard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -67,7 +67,7 @@ func TestAGroupIsOneCard(t *testing.T) {
 }
 
 // The roster is the work on a group: each person opened, marked, moved and taken off alone, somebody added at that very time.
-func TestTheRosterOfAGroup(t *testing.T) {
+func TestRosterListsGroup(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -144,7 +144,7 @@ func TestTheRosterOfAGroup(t *testing.T) {
 }
 
 // A full group has a waiting list for its very time.
-func TestAFullGroupHasAWaitingList(t *testing.T) {
+func TestFullGroupHasWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languages {
 		t.Run(lang, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 )
 
 // An appointment's dialog says what its patient has had and will have here, who did not come included, and leads there.
-func TestAnAppointmentShowsItsPatientsHistory(t *testing.T) {
+func TestAppointmentShowsPatientHistory(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

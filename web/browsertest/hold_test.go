@@ -33,7 +33,7 @@ func (p *tab) noted() time.Time {
 	return time.UnixMilli(ask[int64](p, "window.notedAt"))
 }
 
-func TestAHoldGreysTheTimeForEverybodyElse(t *testing.T) {
+func TestHoldGreysTimeForOthers(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	a, b := h.tab(t), h.tab(t)
@@ -92,7 +92,7 @@ func TestAHoldGreysTheTimeForEverybodyElse(t *testing.T) {
 
 // Somebody who is on a time when it becomes held stays there, and the arrows go on from there without choosing what
 // cannot be had.
-func TestFocusStaysOnATimeThatIsTakenAway(t *testing.T) {
+func TestFocusStaysOnTakenTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -131,7 +131,7 @@ func TestFocusStaysOnATimeThatIsTakenAway(t *testing.T) {
 }
 
 // Two tabs and 48 programs want one time. One gets it, and the others are told.
-func TestOfAllWhoWantATimeOneGetsIt(t *testing.T) {
+func TestRacingPatientsHaveOneWinner(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	tabs := []*tab{h.tab(t), h.tab(t)}
@@ -199,7 +199,7 @@ func TestOfAllWhoWantATimeOneGetsIt(t *testing.T) {
 }
 
 // The time is lost while the form is filled in: the words stay, and one press takes the nearest free time.
-func TestALostTimeKeepsWhatWasTyped(t *testing.T) {
+func TestLostTimeKeepsForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -227,7 +227,7 @@ func TestALostTimeKeepsWhatWasTyped(t *testing.T) {
 }
 
 // The same at the claim: somebody was quicker by less than the stream needs.
-func TestATimeLostAtTheClaimOffersItsNeighbours(t *testing.T) {
+func TestLostClaimOffersNearbyTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -254,7 +254,7 @@ func TestATimeLostAtTheClaimOffersItsNeighbours(t *testing.T) {
 
 // Two minutes before a hold's longest life ends the page asks, and may be told to keep it ten times (WCAG 2.2.1). The
 // page's own clock is moved; the server's is not asked to run faster.
-func TestKeepingATimeTenTimes(t *testing.T) {
+func TestHoldIsExtendedTenTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -279,7 +279,7 @@ func TestKeepingATimeTenTimes(t *testing.T) {
 }
 
 // A phone freezes what is not in front. A hold outlives that, for as long as it was asked for.
-func TestAFrozenTabKeepsItsTime(t *testing.T) {
+func TestFrozenTabKeepsHold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -300,7 +300,7 @@ func TestAFrozenTabKeepsItsTime(t *testing.T) {
 	h.one(t)
 }
 
-func TestAReloadKeepsTheTimeAndTheWords(t *testing.T) {
+func TestReloadKeepsHoldAndForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -329,7 +329,7 @@ func TestAReloadKeepsTheTimeAndTheWords(t *testing.T) {
 // other's streams for ever, so the copy takes a secret of its own and does not touch the first one's hold.
 //
 // It does not run beside the others: a first tab that has no time to answer for a second and a half is taken for gone.
-func TestADuplicatedTabIsSomebodyElse(t *testing.T) {
+func TestDuplicatedTabIsNewClient(t *testing.T) {
 	h := newHouse(t)
 	p := h.tab(t)
 	p.when("&specialist=ada")

@@ -13,7 +13,7 @@ import (
 
 // A hold outlives its TTL for as long as the page beats, and the page says when even that comes to an end. The TTL is
 // six seconds here, and the longest life leaves ten until the warning.
-func TestAHoldOutlivesItsTTL(t *testing.T) {
+func TestHeartbeatKeepsHold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
 		f.AppointmentTypes[0].HoldTTLSeconds, f.AppointmentTypes[0].MaxHoldSeconds = 6, 130
@@ -50,7 +50,7 @@ func (h *house) heldTimes(t *testing.T, want float64) {
 }
 
 // While no server answers nothing keeps a hold, and a page does not go on counting when its TTL is over.
-func TestAHoldThatNoServerKeepsLapsesWithItsTTL(t *testing.T) {
+func TestHoldExpiresWithoutServer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -68,7 +68,7 @@ func TestAHoldThatNoServerKeepsLapsesWithItsTTL(t *testing.T) {
 
 // A server that starts anew knows no holds. As soon as the page reaches it again, it holds the time again or says that
 // somebody else has it.
-func TestAfterARestartThePageSaysWhetherItsHoldLives(t *testing.T) {
+func TestPageChecksHoldAfterRestart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string

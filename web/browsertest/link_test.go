@@ -6,7 +6,7 @@ import (
 )
 
 // The cable is pulled: the page says what is true, and heals by itself when the network is back.
-func TestAPageWithoutNetworkSaysSoAndHeals(t *testing.T) {
+func TestOfflinePageRecovers(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -31,7 +31,7 @@ func TestAPageWithoutNetworkSaysSoAndHeals(t *testing.T) {
 	}
 }
 
-func TestAHeldTimeIsKeptWithoutNetwork(t *testing.T) {
+func TestOfflinePageKeepsHold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -50,7 +50,7 @@ func TestAHeldTimeIsKeptWithoutNetwork(t *testing.T) {
 }
 
 // The booking is written and its answer is lost. The page asks again with the same key, and there is one booking.
-func TestALostAnswerIsNoSecondBooking(t *testing.T) {
+func TestLostAnswerBooksOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

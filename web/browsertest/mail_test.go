@@ -12,7 +12,7 @@ import (
 )
 
 // The page says that a mail was sent when the mail server has taken it, and not a moment before.
-func TestThePageSaysThatMailWasSent(t *testing.T) {
+func TestPageConfirmsSentEmail(t *testing.T) {
 	t.Parallel()
 	taken := make(chan struct{})
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string {
@@ -57,7 +57,7 @@ func TestThePageSaysThatMailWasSent(t *testing.T) {
 }
 
 // Where no mail server is set, no page promises a mail: neither the form, nor a link that has died, nor the setup page.
-func TestWithoutAMailServerNoPagePromisesMail(t *testing.T) {
+func TestPageWithoutMailServerPromisesNoEmail(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

@@ -15,7 +15,7 @@ import (
 
 // An owner sets mail up in the settings: the page hints at what does not go together, a test mail says what the server really said and
 // what to do, and what is saved is shown again without its password.
-func TestMailIsSetUpInTheSettings(t *testing.T) {
+func TestOwnerSetsUpMailServer(t *testing.T) {
 	t.Parallel()
 	host, address := noticetest.MailPort()
 	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
@@ -75,7 +75,7 @@ func TestMailIsSetUpInTheSettings(t *testing.T) {
 }
 
 // Where the server was started with a mail server, the page says that this one counts.
-func TestThePageSaysThatTheStartCounts(t *testing.T) {
+func TestVisitPageExplainsStartTime(t *testing.T) {
 	t.Parallel()
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://mail.start.example:587"})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // An owner writes a mail's words, sees how it reads, is told of a placeholder that there is not, and saves.
-func TestAnOwnerWritesAMail(t *testing.T) {
+func TestOwnerEditsEmailTexts(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)

@@ -21,7 +21,7 @@ func (h *house) stranger(clock string) string {
 }
 
 // The old time is kept until the new one is confirmed, and then the old link is dead.
-func TestChangingAnAppointmentByItsLink(t *testing.T) {
+func TestPatientMovesByLink(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	link := h.stranger("10:00")
@@ -59,7 +59,7 @@ func TestChangingAnAppointmentByItsLink(t *testing.T) {
 }
 
 // Opening the page, and asking for its address as a mail scanner does, cancels nothing. One button does.
-func TestCancellingAnAppointmentByItsLink(t *testing.T) {
+func TestPatientCancelsByLink(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	link := h.stranger("10:00")
@@ -90,7 +90,7 @@ func TestCancellingAnAppointmentByItsLink(t *testing.T) {
 	p.shows(h.at("10:00"), "free")
 }
 
-func TestTooLateToChangeOnline(t *testing.T) {
+func TestManagePageRefusesLateChange(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	link := h.stranger("10:00")

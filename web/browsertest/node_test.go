@@ -31,9 +31,9 @@ func (c carried) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// TestThePagesSayWhatTheyKnow: where several nodes serve, a page that has booked has the next request answered from what was so then,
+// TestPagesShowClinicDetails: where several nodes serve, a page that has booked has the next request answered from what was so then,
 // also after it was loaded anew.
-func TestThePagesSayWhatTheyKnow(t *testing.T) {
+func TestPagesShowClinicDetails(t *testing.T) {
 	h := newHouseWith(t, engine.Options{Shared: true}, web.Options{})
 	var mu sync.Mutex
 	var told, sent []string

@@ -29,7 +29,7 @@ func (p *tab) saved() {
 }
 
 // An owner sets the clinic up by hand: people, hours, days off, types, colleagues, keys, settings. The log has it all.
-func TestAnOwnerRunsTheOffice(t *testing.T) {
+func TestOwnerManagesSchedule(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)
@@ -191,7 +191,7 @@ func TestAnOwnerRunsTheOffice(t *testing.T) {
 }
 
 // What each role finds in its navigation, as the brief has it.
-func TestEachRoleFindsItsPages(t *testing.T) {
+func TestRoleSeesItsPages(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for role, want := range map[store.Role]string{
@@ -213,7 +213,7 @@ func TestEachRoleFindsItsPages(t *testing.T) {
 }
 
 // The day on paper has a page for everybody who sees somebody, with the names or, where they are hidden, initials.
-func TestTheDayOnPaper(t *testing.T) {
+func TestDayPrints(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { f.Specialists[0].Name = "Dr Ada Brandt-Löwenherz" })
 	p := h.desk(t, store.RoleReception)

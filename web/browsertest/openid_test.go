@@ -16,7 +16,7 @@ import (
 )
 
 // An owner sets an identity provider up, is told what is wrong with it, and signs in with it from then on, by the keyboard alone.
-func TestAnOwnerSignsInWithTheIdentityProvider(t *testing.T) {
+func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	t.Parallel()
 	provider := (&openidtest.Provider{ClientID: "holdfast", Secret: "right"}).Serve(t)
 	h := newHouseWith(t, engine.Options{OpenID: openid.NewClient(provider.Roots)}, web.Options{})

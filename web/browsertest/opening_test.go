@@ -14,7 +14,7 @@ import (
 
 // The board of thirty specialists opens with twelve requests at most, nothing of it in the browser's cache: on the far side of
 // a slow line each one is a wait.
-func TestTheBoardOfThirtyOpensWithTwelveRequests(t *testing.T) {
+func TestBoardOfThirtyNeedsTwelveRequests(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
 		for n := range 28 {

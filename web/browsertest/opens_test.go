@@ -42,7 +42,7 @@ const boardFilled = `(board => {
 })(document.querySelector('.board'))`
 
 // On a phone the board opens on hours that are worked, whatever the hour, and so does the next day.
-func TestThePhoneBoardOpensOnWorkedHours(t *testing.T) {
+func TestPhoneBoardOpensOnWorkingHours(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
@@ -78,7 +78,7 @@ func TestThePhoneBoardOpensOnWorkedHours(t *testing.T) {
 
 // An hour that somebody chose stays in sight on the next day, if it is worked then; a day without hours opens at what is
 // booked on it all the same.
-func TestTheNextDayOpensAtTheChosenHourOrWhatIsBooked(t *testing.T) {
+func TestNextDayKeepsHour(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	day := func(n int) string {

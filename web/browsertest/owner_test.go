@@ -94,7 +94,7 @@ func (p *tab) visit(lang string, states []state, do func(state)) {
 }
 
 // Every page beside the calendar and its dialogs, in each language and both themes.
-func TestTheOfficeIsAccessible(t *testing.T) {
+func TestSettingsPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
 		t.Run(lang, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestTheOfficeIsAccessible(t *testing.T) {
 }
 
 // An owner tries the mail, and is told that none is set up.
-func TestTheMailTest(t *testing.T) {
+func TestMailTestRoute(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)

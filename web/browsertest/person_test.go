@@ -9,7 +9,7 @@ import (
 )
 
 // A name that was mistyped finds the person; the card has what was and comes, a note that stays, and the other spelling.
-func TestAPatientHasACard(t *testing.T) {
+func TestPersonHasCard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

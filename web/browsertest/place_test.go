@@ -22,7 +22,7 @@ func atTwoPlaces(f *clinic.File) {
 }
 
 // A patient of a clinic with two houses chooses one, is offered its times and its people, and reads where to go.
-func TestAPatientChoosesAPlace(t *testing.T) {
+func TestPatientChoosesPlace(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, atTwoPlaces)
 	p := h.tab(t)
@@ -52,7 +52,7 @@ func TestAPatientChoosesAPlace(t *testing.T) {
 }
 
 // An owner adds a house and says in the hours who works there.
-func TestAnOwnerAddsAPlace(t *testing.T) {
+func TestOwnerAddsPlace(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)
@@ -81,7 +81,7 @@ func TestAnOwnerAddsAPlace(t *testing.T) {
 }
 
 // The desk of a clinic with two houses reads where an appointment is, on its card and in it, and looks at one house alone.
-func TestTheDeskSeesWhere(t *testing.T) {
+func TestDeskShowsPlaces(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, atTwoPlaces)
 	p := h.desk(t, store.RoleReception)

@@ -7,7 +7,7 @@ import (
 
 // Every tab of every test watches for what no page may do: throw, break the content security policy, speak to anybody
 // but the server. This is the proof that the watch sees it.
-func TestAPageThatMisbehavesIsSeen(t *testing.T) {
+func TestPolicyViolationFailsTest(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

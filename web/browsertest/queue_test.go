@@ -94,7 +94,7 @@ func (p *tab) lineSays(name, text string) {
 }
 
 // The practice system asks to slow down. The page says so, counts to the next try, and a person can try now or give up.
-func TestTheQueueWaitsRetriesAndGivesUp(t *testing.T) {
+func TestQueuePageRetriesAndGivesUp(t *testing.T) {
 	t.Parallel()
 	h, fake := newPractice(t, 60*time.Second)
 	fake.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited)
@@ -133,7 +133,7 @@ func TestTheQueueWaitsRetriesAndGivesUp(t *testing.T) {
 }
 
 // Two bookings failed for good. One press tries both again.
-func TestAllThatFailedIsTriedAgain(t *testing.T) {
+func TestQueuePageRetriesAllFailed(t *testing.T) {
 	t.Parallel()
 	h, fake := newPractice(t, time.Millisecond)
 	for _, name := range []string{"Lena Vogt", "Per Lind"} {
@@ -152,7 +152,7 @@ func TestAllThatFailedIsTriedAgain(t *testing.T) {
 }
 
 // What the practice system refused is closed for a while, and the desk sees which time and until when.
-func TestTheDeskSeesWhatThePracticeSystemRefused(t *testing.T) {
+func TestDeskShowsRefusedUpstreamWrite(t *testing.T) {
 	t.Parallel()
 	h, _ := newPractice(t, time.Millisecond)
 	start, err := time.Parse(time.RFC3339, h.at("09:00"))
@@ -170,7 +170,7 @@ func TestTheDeskSeesWhatThePracticeSystemRefused(t *testing.T) {
 }
 
 // Nobody knows whether three bookings arrived, and the practice system cannot be asked. A person decides.
-func TestTheThreeDecisionsAboutABookingInDoubt(t *testing.T) {
+func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	h, fake := newPractice(t, time.Millisecond)
 	blind := slices.Repeat([]upstreamtest.Step{{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.ServerError}}, 3)

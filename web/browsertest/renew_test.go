@@ -35,7 +35,7 @@ func (h *house) change(id string, with map[string]any) {
 }
 
 // Who has the form open while the clinic asks for something else is asked for it, and keeps the time and what was typed.
-func TestAnOpenFormLearnsWhatIsAskedNow(t *testing.T) {
+func TestOpenFormShowsNewQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -79,7 +79,7 @@ func TestAnOpenFormLearnsWhatIsAskedNow(t *testing.T) {
 }
 
 // A type that has become shorter is held anew at the length it has now.
-func TestAnOpenFormLearnsOfAnotherLength(t *testing.T) {
+func TestOpenFormShowsNewLength(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].SlotStepMinutes = 30 })
 	p := h.tab(t)
@@ -102,7 +102,7 @@ func TestAnOpenFormLearnsOfAnotherLength(t *testing.T) {
 }
 
 // A type that is gone is not looked for without an end, whichever step the page was at.
-func TestAnOpenPageLearnsThatATypeIsGone(t *testing.T) {
+func TestOpenPageDropsRemovedType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	what, details := h.tab(t), h.tab(t)
@@ -153,7 +153,7 @@ func TestAnOpenPageLearnsThatATypeIsGone(t *testing.T) {
 }
 
 // Who comes back to a page after a long while finds what the clinic has changed meanwhile.
-func TestAPageThatComesBackIsMadeAnew(t *testing.T) {
+func TestRestoredPageIsRefreshed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -175,7 +175,7 @@ func TestAPageThatComesBackIsMadeAnew(t *testing.T) {
 }
 
 // The page of an appointment whose type is gone while a new time is being chosen says so, and not that its link is dead.
-func TestAnOpenChangeLearnsThatItsTypeIsGone(t *testing.T) {
+func TestOpenMoveDropsRemovedType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

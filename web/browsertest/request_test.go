@@ -35,7 +35,7 @@ func (h *house) requests() (all []store.BookingRequest) {
 }
 
 // A visitor is told to look into the mail, and the link in it shows what was asked for and confirms it with a press.
-func TestAVisitorConfirmsFromTheMail(t *testing.T) {
+func TestVisitorConfirmsByEmail(t *testing.T) {
 	t.Parallel()
 	h := everyBookingConfirmed(t)
 	p := h.tab(t)
@@ -69,7 +69,7 @@ func TestAVisitorConfirmsFromTheMail(t *testing.T) {
 }
 
 // The desk sees in the navigation that something waits, and decides.
-func TestTheDeskDecidesRequests(t *testing.T) {
+func TestDeskDecidesRequests(t *testing.T) {
 	t.Parallel()
 	h := everyBookingConfirmed(t)
 	for i, name := range []string{"Lena Sorge", "Omar Ruiz"} {

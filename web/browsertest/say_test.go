@@ -8,7 +8,7 @@ import (
 
 // A screen reader hears the countdown at five, two and one minutes and at no other time, and never what strangers hold.
 // The page's own clock is moved, as in the test of keeping a time.
-func TestTheCountdownIsSpokenThrice(t *testing.T) {
+func TestCountdownIsAnnouncedThreeTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

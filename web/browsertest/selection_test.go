@@ -25,7 +25,7 @@ func (p *tab) unlooked(start string) {
 }
 
 // A phone that dies says nothing any more: no goodbye, no release. Its look outlives it by ten seconds at most.
-func TestALookOfAKilledTabLapses(t *testing.T) {
+func TestSelectionOfClosedTabExpires(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	own, closeIt := chromedp.NewContext(chromium.open(t), chromedp.WithNewBrowserContext())
@@ -58,7 +58,7 @@ func TestALookOfAKilledTabLapses(t *testing.T) {
 
 // A network that breaks event streams (a proxy that buffers, a filter) lets plain requests through. After three streams
 // that failed the page asks instead, sees the same, and goes back to the stream when there is one.
-func TestAPageWhoseStreamIsBrokenAsksInstead(t *testing.T) {
+func TestPagePollsWithoutStream(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -125,7 +125,7 @@ func (p *tab) streams(there bool) {
 }
 
 // A mouse that rests on a time marks it for other visitors, as focus does, until it leaves.
-func TestPointingMarksATime(t *testing.T) {
+func TestPointingSelectsTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	a, b := h.tab(t), h.tab(t)

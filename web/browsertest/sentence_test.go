@@ -18,7 +18,7 @@ var refusals = []string{
 var blank = regexp.MustCompile(`[{}]|\s[.,:;]|\b(call|a|an|from|of|to)\s*[.,:;]|\b(undefined|null|NaN|Invalid Date)\b`)
 
 // No sentence about a refusal has a gap, whatever page it is on and however little the server said, in a clinic without a number to call.
-func TestNoSentenceHasAGap(t *testing.T) {
+func TestSentencesHaveNoGaps(t *testing.T) {
 	t.Parallel()
 	silent := func(f *clinic.File) { f.Clinic.Phone = "" }
 	// press presses a button and has what it sends refused in each way; each sentence is read.

@@ -20,7 +20,7 @@ func (h *house) days(n int, clock string) string {
 
 // "Six times, every week at nine, any of the two": one form. What is in the way is said beside the time, with the nearest
 // others; what is chosen is booked with one press, and from one of them on cancelled or moved with two.
-func TestASeriesOfSixIsOneForm(t *testing.T) {
+func TestDeskBooksSeries(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

@@ -44,7 +44,7 @@ func (h *house) sessions(t testing.TB, role store.Role) *tab {
 }
 
 // A specialist comes online with the own switch, sees who wants to talk, and takes them from the first word to the end.
-func TestASpecialistTakesASession(t *testing.T) {
+func TestSpecialistAcceptsSession(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)
 	p := h.sessions(t, store.RoleSpecialist)
@@ -91,7 +91,7 @@ func TestASpecialistTakesASession(t *testing.T) {
 }
 
 // Two want the same request: one has it, the other is told who was first. The reception moves it on.
-func TestTheFirstToAcceptHasIt(t *testing.T) {
+func TestFirstAcceptWinsSession(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)
 	p := h.sessions(t, store.RoleSpecialist)
@@ -141,7 +141,7 @@ func TestTheFirstToAcceptHasIt(t *testing.T) {
 
 // Whom the server has not heard from for a while is put online again by their own page, which says so, whichever page of
 // the console it shows; whom a person switched off stays off.
-func TestThePageGoesOnlineAgainByItself(t *testing.T) {
+func TestPresencePageReconnects(t *testing.T) {
 	t.Parallel()
 	quick := engine.Options{Presence: presence.Options{StaleAfter: 2 * time.Second, Sweep: 200 * time.Millisecond}}
 	h := newHouseWith(t, quick, web.Options{}, oneSession)
@@ -166,7 +166,7 @@ func TestThePageGoesOnlineAgainByItself(t *testing.T) {
 }
 
 // When was Ada online last week? The reception finds it beside her name: the hours of each day, and how each stretch ended.
-func TestTheOnlineTimesOfLastWeek(t *testing.T) {
+func TestPresencePageShowsLastWeek(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)
 	monday := time.Now().UTC().Truncate(24 * time.Hour)

@@ -22,7 +22,7 @@ func (h *house) setupLink(t testing.TB) (path, token string) {
 
 // Four screens lead to the first booking. Each is saved when it is left, so a reload comes back to where one was; the
 // link works once.
-func TestSettingAClinicUp(t *testing.T) {
+func TestSetupCreatesClinic(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
 		t.Run(lang, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestSettingAClinicUp(t *testing.T) {
 	}
 }
 
-func TestASetupLinkThatIsWrong(t *testing.T) {
+func TestSetupRefusesWrongLink(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, empty)
 	path, token := h.setupLink(t)

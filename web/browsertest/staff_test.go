@@ -83,7 +83,7 @@ func (p *tab) set(selector, value string) {
 }
 
 // Somebody rings who has been here before. Letters on a free cell begin a booking with that name.
-func TestReceptionBooksInSevenKeys(t *testing.T) {
+func TestReceptionBooksWithSevenKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -121,7 +121,7 @@ func TestReceptionBooksInSevenKeys(t *testing.T) {
 }
 
 // A drag asks before it moves, and comes to the same as the Move dialog.
-func TestDraggingAndTheMoveDialogAreOne(t *testing.T) {
+func TestDragEqualsMoveDialog(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -177,7 +177,7 @@ func (p *tab) drag(from, into string, down float64) {
 }
 
 // Somebody else was quicker: what was decided on an old picture is refused, and the new one is shown.
-func TestAStaleChangeIsRefused(t *testing.T) {
+func TestDeskRefusesStaleChange(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -198,7 +198,7 @@ func TestAStaleChangeIsRefused(t *testing.T) {
 }
 
 // Overbooking takes a reason, which the log keeps. A specialist cannot do it, and not around the page either.
-func TestOverbookingTakesAReason(t *testing.T) {
+func TestOverbookNeedsReason(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -243,7 +243,7 @@ func TestOverbookingTakesAReason(t *testing.T) {
 }
 
 // A hold of a patient is a ghost on the board for as long as it lives, without a name.
-func TestAGhostAppearsAndVanishes(t *testing.T) {
+func TestBoardShowsHoldInProgress(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

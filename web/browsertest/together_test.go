@@ -14,7 +14,7 @@ func withRoom(f *clinic.File) {
 }
 
 // An owner adds a device and says that a type needs a room.
-func TestAnOwnerSaysWhatATypeNeeds(t *testing.T) {
+func TestOwnerSetsRoomsOfType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withRoom)
 	p := h.desk(t, store.RoleOwner)
@@ -45,7 +45,7 @@ func TestAnOwnerSaysWhatATypeNeeds(t *testing.T) {
 }
 
 // What takes a room stands in the room's column too, and patients see no room.
-func TestARoomHasAColumn(t *testing.T) {
+func TestRoomHasColumn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withRoom)
 	h.must(200, "PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": []any{[]any{"room-1"}}}, asAdmin)

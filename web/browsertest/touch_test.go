@@ -64,7 +64,7 @@ func (p *tab) stroke(selector string, dx, dy float64) {
 
 // A finger that rests on a card takes it along, one that moves at once rolls the board, and a tap opens the card, whose
 // Move dialog comes to the same as the drag.
-func TestTheDeskByTouch(t *testing.T) {
+func TestDeskByTouch(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -126,7 +126,7 @@ func TestTheDeskByTouch(t *testing.T) {
 }
 
 // On a phone there is room for one column. A finger turns to the next one in the direction in which the language is read.
-func TestTheNextColumnIsAStrokeAway(t *testing.T) {
+func TestSwipeShowsNextColumn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { // with two, the next one is also the one before
 		third := f.Specialists[1]
@@ -157,7 +157,7 @@ func TestTheNextColumnIsAStrokeAway(t *testing.T) {
 }
 
 // The days that a phone has no room for come in with a finger, which chooses none of them by it.
-func TestTheDaysRollUnderAFinger(t *testing.T) {
+func TestSwipeShowsNextDays(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

@@ -28,7 +28,7 @@ func (p *tab) toasted(text string) {
 const ctrl = 2
 
 // A phone number was written down wrong: two keys, beside the number itself.
-func TestAPhoneNumberIsCorrectedWithTwoKeys(t *testing.T) {
+func TestDeskCorrectsPhoneWithTwoKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -71,7 +71,7 @@ func TestAPhoneNumberIsCorrectedWithTwoKeys(t *testing.T) {
 }
 
 // Whatever was done on the board is taken back within ten seconds: by keys, or by the button.
-func TestTheBoardTakesBack(t *testing.T) {
+func TestBoardUndoes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -125,7 +125,7 @@ func TestTheBoardTakesBack(t *testing.T) {
 }
 
 // A block, and the end of one.
-func TestABlockIsTakenBack(t *testing.T) {
+func TestBlockIsUndone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

@@ -39,7 +39,7 @@ func unitTests(t *testing.T) (dir string, names []string) {
 	return dir, names
 }
 
-func TestThePagesStateMachinesInNode(t *testing.T) {
+func TestPageStateMachinesInNode(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("SKIPPED: there is no Node; Chromium runs the same tests")
@@ -71,7 +71,7 @@ func TestThePagesStateMachinesInNode(t *testing.T) {
 	}
 }
 
-func TestThePagesStateMachinesInChromium(t *testing.T) {
+func TestPageStateMachinesInChromium(t *testing.T) {
 	t.Parallel()
 	dir, names := unitTests(t)
 	table, err := json.Marshal(map[string]any{"imports": imports})

@@ -10,7 +10,7 @@ import (
 )
 
 // "Add another person": a parent and two children are one form, held and booked as one, and cancelled and taken back as one.
-func TestAParentAndTwoChildrenAreOneForm(t *testing.T) {
+func TestDeskBooksVisitOfThree(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
@@ -67,7 +67,7 @@ func TestAParentAndTwoChildrenAreOneForm(t *testing.T) {
 }
 
 // The page of a link is about one appointment, so it cancels none of several who come together: it says whom to call.
-func TestALinkOfAVisitSaysWhomToCall(t *testing.T) {
+func TestVisitLinkShowsPhone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	made := h.must(201, "POST", "/v1/visits", map[string]any{
@@ -101,7 +101,7 @@ func (h *house) family() (ids [3]string) {
 }
 
 // A quick Enter does not cancel or move one child alone: nothing is sent before it is known who else comes, nor where that cannot be read.
-func TestADialogOfAVisitWaitsForWhoComes(t *testing.T) {
+func TestVisitDialogNeedsPeople(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.family()
@@ -148,7 +148,7 @@ func TestADialogOfAVisitWaitsForWhoComes(t *testing.T) {
 
 // What is in the way of any of a visit is said before it is moved. Where one has left a gap, the others close it, and whoever is named
 // stands where the dialog says.
-func TestTheObstacleOfAWholeVisitIsSaid(t *testing.T) {
+func TestVisitDialogExplainsRefusal(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	ids := h.family()
@@ -172,7 +172,7 @@ func TestTheObstacleOfAWholeVisitIsSaid(t *testing.T) {
 }
 
 // What is in the way of the last of a visit is said while it is booked.
-func TestTheObstacleOfAFamilyIsSaid(t *testing.T) {
+func TestVisitDialogNamesRefusedPerson(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.must(201, "POST", "/v1/appointments", map[string]any{

@@ -11,7 +11,7 @@ import (
 
 // Whoever comes in is marked with one click on the card's own sign, and stands in the strip above the board with the time
 // that has passed since.
-func TestArrivedIsOneClick(t *testing.T) {
+func TestArrivedNeedsOneClick(t *testing.T) {
 	t.Parallel()
 	h, date := houseAt(t, 11)
 	email := h.staff(store.RoleReception)
@@ -52,7 +52,7 @@ func TestArrivedIsOneClick(t *testing.T) {
 }
 
 // What is booked online is counted until somebody at the desk looks, also when the board was closed meanwhile.
-func TestWhatWasBookedOnlineIsMarked(t *testing.T) {
+func TestBoardMarksOnlineBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

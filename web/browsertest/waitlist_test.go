@@ -35,7 +35,7 @@ func (h *house) waiting() *waitlist.Waiting {
 }
 
 // A visitor who finds no time asks to wait, confirms from the mail, and takes what becomes free with one press.
-func TestAVisitorWaitsAndTakesWhatBecomesFree(t *testing.T) {
+func TestVisitorAcceptsOffer(t *testing.T) {
 	t.Parallel()
 	h := mailing(t, func(f *clinic.File) { f.Specialists[0].WeeklyHours = nil })
 	p := h.tab(t)
@@ -109,7 +109,7 @@ func (h *house) offered() *store.WaitlistOffer {
 }
 
 // The desk adds a caller, offers a time by hand, books it for them, and takes somebody off, all with words and names.
-func TestTheDeskKeepsTheWaitingList(t *testing.T) {
+func TestDeskManagesWaitingList(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)

@@ -15,7 +15,7 @@ import (
 const long = "Kieferorthopädiefachassistenzsprech" + "s"
 
 // What clinics and patients write does not make a page wider than a phone, however long its words are.
-func TestALongWordMakesNoPageWider(t *testing.T) {
+func TestLongWordDoesNotWidenPage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
 		f.Clinic.Name, f.Clinic.Address, f.Clinic.Email = long, long+"straße 1, "+long, "post@"+strings.ToLower(strings.ReplaceAll(long, "ä", "ae"))+".example"
@@ -63,7 +63,7 @@ func TestALongWordMakesNoPageWider(t *testing.T) {
 }
 
 // The countdown of a hold says that it is a time that is left, and not one of the day.
-func TestTheCountdownSaysWhatIsLeft(t *testing.T) {
+func TestCountdownShowsRemainingTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
@@ -84,7 +84,7 @@ func TestTheCountdownSaysWhatIsLeft(t *testing.T) {
 }
 
 // Who reads the page in another zone than the clinic's is told whose time it is, on every page that says one.
-func TestEveryPageNamesAForeignZone(t *testing.T) {
+func TestPagesNameForeignZone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)

@@ -109,8 +109,8 @@ func (s *serving) presented(t *testing.T, name string) (*x509.Certificate, error
 	return c.ConnectionState().PeerCertificates[0], nil
 }
 
-// TestACertificateIsGot by either kind of proof, since a machine may be reachable on one port only, and is kept.
-func TestACertificateIsGot(t *testing.T) {
+// TestCertificateIsObtained by either kind of proof, since a machine may be reachable on one port only, and is kept.
+func TestCertificateIsObtained(t *testing.T) {
 	t.Parallel()
 	for _, without := range []string{"", "plain"} {
 		t.Run("without "+without, func(t *testing.T) {
@@ -155,8 +155,8 @@ func expectPrivate(t *testing.T, dir string) {
 	}
 }
 
-// TestTheOtherProofIsTried when nobody answers on port 443: the second attempt uses port 80, and soon.
-func TestTheOtherProofIsTried(t *testing.T) {
+// TestSecondChallengeIsTried: if port 443 is unreachable, the second attempt uses port 80, and soon.
+func TestSecondChallengeIsTried(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), nil, acmetest.Options{}, "secure")
 	is := s.eventually(t, "failed", failed)
@@ -168,8 +168,8 @@ func TestTheOtherProofIsTried(t *testing.T) {
 	}
 }
 
-// TestACertificateIsRenewed when a third of its time is left.
-func TestACertificateIsRenewed(t *testing.T) {
+// TestCertificateIsRenewed when a third of its time is left.
+func TestCertificateIsRenewed(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	last := &x509.Certificate{NotBefore: now.Add(-50 * time.Minute), NotAfter: now.Add(10 * time.Minute)}
@@ -186,8 +186,8 @@ func TestACertificateIsRenewed(t *testing.T) {
 	}
 }
 
-// TestADomainThatLeadsNowhere is said to, and the server goes on without.
-func TestADomainThatLeadsNowhere(t *testing.T) {
+// TestUnreachableDomain is said to, and the server goes on without.
+func TestUnreachableDomain(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), func(o *Options) { o.Domains = []string{"book.clinic.example"} }, acmetest.Options{}, "")
 	is := s.eventually(t, "failed", failed)
@@ -199,8 +199,8 @@ func TestADomainThatLeadsNowhere(t *testing.T) {
 	}
 }
 
-// TestWithoutTheDirectoryWhatIsThereIsServed: also a certificate that has ended.
-func TestWithoutTheDirectoryWhatIsThereIsServed(t *testing.T) {
+// TestStoredCertificateIsServed: also a certificate that has ended.
+func TestStoredCertificateIsServed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := open(t, dir, nil, acmetest.Options{Validity: time.Second}, "")
@@ -237,8 +237,8 @@ func TestWithoutTheDirectoryWhatIsThereIsServed(t *testing.T) {
 	}
 }
 
-// TestPlainHTTPLeadsToHTTPS: to the domain that was asked for, or to the first.
-func TestPlainHTTPLeadsToHTTPS(t *testing.T) {
+// TestHTTPRedirectsToHTTPS: to the domain that was asked for, or to the first.
+func TestHTTPRedirectsToHTTPS(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ base, host, path, want string }{
 		{"", "book.clinic.test", "/staff?day=1", "https://book.clinic.test/staff?day=1"},

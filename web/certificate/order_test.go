@@ -15,8 +15,8 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// TestFailuresKeepWithinTheLimits: of Let's Encrypt, which refuses after five failed proofs of a name in an hour.
-func TestFailuresKeepWithinTheLimits(t *testing.T) {
+// TestFailuresRespectRateLimits: of Let's Encrypt, which refuses after five failed proofs of a name in an hour.
+func TestFailuresRespectRateLimits(t *testing.T) {
 	t.Parallel()
 	wrong := errors.New("no")
 	at, within := time.Duration(0), 0
@@ -47,8 +47,8 @@ func TestFailuresKeepWithinTheLimits(t *testing.T) {
 	}
 }
 
-// TestAFailureIsExplained in words for whoever runs the server, who can do something about most of them.
-func TestAFailureIsExplained(t *testing.T) {
+// TestFailureIsExplained: an operator can act on the text of most failures.
+func TestFailureIsExplained(t *testing.T) {
 	t.Parallel()
 	said := func(kind string) *acme.Error {
 		return &acme.Error{ProblemType: "urn:ietf:params:acme:error:" + kind, Detail: "because"}
@@ -76,8 +76,8 @@ func TestAFailureIsExplained(t *testing.T) {
 	}
 }
 
-// TestADomainIsAName in the DNS, as a certificate has it.
-func TestADomainIsAName(t *testing.T) {
+// TestDomainIsValidated in the DNS, as a certificate has it.
+func TestDomainIsValidated(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ given, want, wrong string }{
 		{given: " Book.Clinic.org. ", want: "book.clinic.org"},
@@ -103,8 +103,8 @@ func TestADomainIsAName(t *testing.T) {
 	}
 }
 
-// TestOneOrderAtATimeByAClockThatIsAhead, by which what was got just now is due: it is kept for a while.
-func TestOneOrderAtATimeByAClockThatIsAhead(t *testing.T) {
+// TestOrdersAreSerialUnderClockSkew, by which what was got just now is due: it is kept for a while.
+func TestOrdersAreSerialUnderClockSkew(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
 		name     string

@@ -47,7 +47,7 @@ func TestEveryEmbeddedFileIsServed(t *testing.T) {
 	}
 }
 
-func TestFilesHaveTheirTypes(t *testing.T) {
+func TestFilesHaveContentTypes(t *testing.T) {
 	f := load(t)
 	for name, want := range map[string]string{
 		"book/page.js": "text/javascript; charset=utf-8", "holdfast.css": "text/css; charset=utf-8", "favicon.svg": "image/svg+xml",

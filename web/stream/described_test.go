@@ -45,9 +45,9 @@ func constants(t *testing.T, file, of string) (values []string) {
 	return values
 }
 
-// TestEveryFrameIsDescribed: whatever a stream can say, in its owner's form and in the others', is a frame that the description
+// TestFramesAreDescribed: whatever a stream can say, in its owner's form and in the others', is a frame that the description
 // of the API has, with these very fields. A kind of event or a reason that is added fails here until it is described.
-func TestEveryFrameIsDescribed(t *testing.T) {
+func TestFramesAreDescribed(t *testing.T) {
 	raw, err := os.ReadFile("../../docs/api/openapi.yaml")
 	if err != nil {
 		t.Fatal(err)

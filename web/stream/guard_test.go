@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestAStreamEndsWithItsCredential: at once when it is told to look, by itself when the time is up, and not because somebody
-// cannot say.
-func TestAStreamEndsWithItsCredential(t *testing.T) {
+// TestStreamEndsWithCredential: at a recheck, or when the credential expires, but not after an error of the check.
+func TestStreamEndsWithCredential(t *testing.T) {
 	const after = 30 * time.Second
 	for name, c := range map[string]struct {
 		changes func(stands *atomic.Pointer[error], h *Hub)

@@ -20,9 +20,9 @@ import (
 // The live stream: order, uniqueness, completeness, and nobody waiting for a slow reader. The hub is the real one over
 // the real engine; connections are net.Pipe inside a bubble of virtual time, or sockets where the kernel's buffers matter.
 
-// TestStreamLosesAndDoublesNothing opens streams in the middle of a storm of claims and releases. Each must be told of
-// every hold exactly once, in its snapshot or live, and must end with the very holds that the table has.
-func TestStreamLosesAndDoublesNothing(t *testing.T) {
+// TestStreamIsCompleteAndUnique opens streams during a storm of claims and releases. Each must receive every hold
+// exactly once, in its snapshot or live, and must end with exactly the holds of the table.
+func TestStreamIsCompleteAndUnique(t *testing.T) {
 	synctest.Test(t, stormWithVisitors)
 }
 
@@ -156,9 +156,9 @@ func TestStreamClientsAreSecret(t *testing.T) {
 	})
 }
 
-// TestSlowReaderIsCutAndNobodyWaits: readers that never read are cut off within the write time-out, while a healthy one
+// TestSlowReaderIsCutOff: readers that never read are cut off within the write time-out, while a healthy one
 // beside them gets every event.
-func TestSlowReaderIsCutAndNobodyWaits(t *testing.T) {
+func TestSlowReaderIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
 		healthy := s.listen("checkup", "", 0)
@@ -192,8 +192,8 @@ func TestSlowReaderIsCutAndNobodyWaits(t *testing.T) {
 	})
 }
 
-// TestFellOffTheRing: a reader that is further behind than the ring keeps is told, in its last frame, to come back.
-func TestFellOffTheRing(t *testing.T) {
+// TestReaderBehindRingIsEnded: a reader that has fallen off the ring gets a last frame that tells it to reconnect.
+func TestReaderBehindRingIsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{WriteTimeout: time.Hour})
 		r := s.listen("checkup", "", 0)

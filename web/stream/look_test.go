@@ -13,10 +13,10 @@ import (
 	"holdfast/holds"
 )
 
-// TestStreamCountsLooks lets two visitors look at a time and away again around each step of a stream's beginning: before
+// TestStreamCountsSelections lets two visitors look at a time and away again around each step of a stream's beginning: before
 // it joins, between that and its snapshot (twice), after the snapshot, and once it is live. In every one of those orders
 // its reader can count who looks: nobody is counted twice, and nobody leaves who had not come.
-func TestStreamCountsLooks(t *testing.T) {
+func TestStreamCountsSelections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
 		ctx := context.Background()

@@ -89,7 +89,7 @@ func TestPresenceTranscript(t *testing.T) {
 
 // What was published before the snapshot was taken and reaches the ring after the stream has joined is in the snapshot, and
 // telling it again would show a session in a state that it has left.
-func TestPresenceStreamsAreNotToldThePast(t *testing.T) {
+func TestPresenceStreamStartsAtNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
 		x := &subscriber{topic: new(topic)}

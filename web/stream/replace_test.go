@@ -37,8 +37,8 @@ func twoHubs(t *testing.T) (a, b *streams) {
 	return a, b
 }
 
-// TestAStreamIsReplacedFromAnotherNode, and the one that replaced it stays.
-func TestAStreamIsReplacedFromAnotherNode(t *testing.T) {
+// TestStreamIsReplacedFromOtherNode, and the one that replaced it stays.
+func TestStreamIsReplacedFromOtherNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoHubs(t)
 		const client = "a-client-of-two-nodes"
@@ -65,8 +65,8 @@ func TestAStreamIsReplacedFromAnotherNode(t *testing.T) {
 	})
 }
 
-// TestOfStreamsOpenedTogetherOneStays, whichever node each was opened at.
-func TestOfStreamsOpenedTogetherOneStays(t *testing.T) {
+// TestConcurrentStreamsLeaveOne, whichever node each was opened at.
+func TestConcurrentStreamsLeaveOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b := twoHubs(t)
 		for range 20 {

@@ -8,8 +8,8 @@ import (
 	"weak"
 )
 
-// TestRingsAreLetGoWhenNobodyListens: a ring takes up to 1.5 MB, and a clinic has as many as it has types.
-func TestRingsAreLetGoWhenNobodyListens(t *testing.T) {
+// TestRingIsFreedWithLastSubscriber: a ring takes up to 1.5 MB, and a clinic has as many as it has types.
+func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStreams(t, Options{})
 		leaves, stays, desk := s.listen("checkup", "", 0), s.listen("checkup", "", 0), s.listen(AllTypes, "", 0)

@@ -62,8 +62,8 @@ func TestModulesAreJoined(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeJoinedIsRefused before the program is built, instead of in a patient's browser.
-func TestWhatCannotBeJoinedIsRefused(t *testing.T) {
+// TestJoinRefusesUnsupportedModules before the program is built, instead of in a patient's browser.
+func TestJoinRefusesUnsupportedModules(t *testing.T) {
 	for _, c := range []struct{ name, file, body, want string }{
 		{"a module that is not there", "book/page.js", "import { a } from '../lib/gone.js'", "lib/gone.js, which is not there"},
 		{"a name that is not exported", "book/page.js", "import { whisper } from '../lib/say.js'", "imports whisper from lib/say.js"},

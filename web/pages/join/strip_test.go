@@ -10,7 +10,7 @@ import (
 
 // Lines may be trimmed, and those that begin with // dropped, because none of them is inside a text: a template literal
 // over several lines is html`…`, whose blanks at a line's end mean nothing, and no line of one begins with //.
-func TestStrippingTheFilesChangesNoText(t *testing.T) {
+func TestMinifyKeepsTexts(t *testing.T) {
 	err := fs.WalkDir(os.DirFS("../../ui"), ".", func(name string, _ fs.DirEntry, err error) error {
 		if err != nil || path.Ext(name) != ".js" || strings.HasPrefix(name, "vendor") {
 			return err
