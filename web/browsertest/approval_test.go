@@ -23,7 +23,7 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	p.shot("approval-what")
 	p.when("")
 	p.take(h.at("10:00"))
-	p.says("The clinic decides about it.")
+	p.says("The clinic has to confirm this appointment.")
 	p.says("Please cancel a day before.")
 	p.shot("approval-details")
 	p.accessible("details of a request")

@@ -34,7 +34,7 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	p.accessible("erasing a person")
 	p.shot("staff-erase")
 	p.press("Erase this person")
-	p.says("1 appointment is for nobody now")
+	p.says("1 appointment has no name now")
 	p.accessible("a person is erased")
 	p.press("Close")
 	for id, want := range map[string]any{lena: nil, mia: "Mia Vogt"} {

@@ -22,7 +22,7 @@ func TestAppointmentShowsPatientHistory(t *testing.T) {
 	h.must(200, "POST", "/v1/appointments/"+gone+"/cancel", map[string]any{}, asAdmin)
 	p.appointment("Tom Vogt", "karim", "11:00") // has the family's number
 	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
-	p.until(`/coming 1, earlier 1/.test(document.querySelector('.history summary').innerText)`)
+	p.until(`/1 upcoming, 1 past/.test(document.querySelector('.history summary').innerText)`)
 	p.click(".history summary")
 	p.until(`document.querySelectorAll('.history li').length === 2`)
 	p.accessible("an appointment with a history")

@@ -57,7 +57,7 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	p.says("The mail server accepted a test email to")
 	<-taken
 	p.click("#mail-server [type=submit]")
-	p.until(`document.querySelector('#mail-password').value === '' && document.querySelector('#mail-password-hint').innerText.startsWith('One is kept')`)
+	p.until(`document.querySelector('#mail-password').value === '' && document.querySelector('#mail-password-hint').innerText.startsWith('A password is stored')`)
 	if !h.engine.Message.SendsMail() {
 		t.Error("it is saved, and no mail is sent")
 	}
