@@ -1,17 +1,17 @@
-// Package account is who may come in: members of staff with their passwords and second factors, their sign-ins, the first
-// set-up of a clinic, and the API keys of programs.
+// Package account decides who may sign in. It has the members of staff with their passwords and second factors, their
+// sign-ins, the first setup of a clinic, and the API keys of programs.
 //
-// # What is decided where
+// # Checks and transactions
 //
-// argon2id runs outside of any transaction, because it takes as long as it should. What it said is then decided on inside
-// one: the user is read again, compared with the one whose password was checked, the one-time code is spent, and only then is
-// the sign-in made. So an account that was switched off meanwhile stays off, and a code signs in once.
+// argon2id runs outside of any transaction, because it is slow on purpose. A transaction then decides on its result:
+// it reads the user again, compares it with the user whose password was checked, uses up the one-time code, and only
+// then creates the sign-in. So an account that was deactivated in the meantime stays out, and a code signs in once.
 //
 // # Guessing
 //
-// A try counts before the password is looked at, by account and network (guess.go), over all nodes (nodeguess.go), and for itself where
-// the browser has signed in before (device.go). Failures are in the audit log (failed.go); common passwords are refused (common.go). Only hashes of sign-in cookies and of
-// API keys are stored, and they are compared in constant time.
+// An attempt counts before the password is checked: by account and network (guess.go), over all nodes (nodeguess.go),
+// and on its own for a browser that has signed in before (device.go). Failures are in the audit log (failed.go).
+// Common passwords are refused (common.go). The store has only hashes of sign-in cookies and of API keys.
 package account
 
 import (
@@ -48,8 +48,8 @@ type Account struct {
 
 // Hooks are the functions of packages above this one that a change of an account calls. All of them are required.
 type Hooks struct {
-	// UserChanged runs in the transaction that creates or changes a member of staff, and writes the emails that notify them. The caller
-	// calls committed after the commit.
+	// UserChanged runs in the transaction that creates or changes a member of staff, and writes the emails that
+	// notify them. The caller calls committed after the commit.
 	UserChanged func(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (committed func(), err error)
 }
 
@@ -65,7 +65,7 @@ type Options struct {
 	Hooks    Hooks
 }
 
-// New returns an Account. The error says that the admin key is too short.
+// New returns an Account. It fails if the admin key is too short.
 func New(o Options) (*Account, error) {
 	ac := &Account{store: o.Store, log: o.Logger, clinic: o.Clinic, keys: o.Keys, hooks: o.Hooks, shared: o.Shared, passwords: newPasswords()}
 	if o.AdminKey != "" {
@@ -84,5 +84,6 @@ func New(o Options) (*Account, error) {
 	return ac, nil
 }
 
-// ForgetKeys makes the next use of each API key read it from the store again. The follower calls it after a key was revoked.
+// ForgetKeys empties the cache of API keys, so that the next use of each key reads it from the store. The follower
+// calls it after a key was revoked.
 func (ac *Account) ForgetKeys() { ac.knownKeys.forget() }

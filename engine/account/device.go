@@ -6,17 +6,18 @@ import (
 	"strings"
 )
 
-// A browser that signed in keeps a device token beside its sign-in, and longer: it says that somebody has signed in to this account
-// there before. It opens nothing; with it the failures of others do not count (OWASP Authentication Cheat Sheet, device cookies).
-// It is its own nonce, and a MAC over that and the account, so nothing is kept about it.
+// A browser that signed in stores a device token for longer than its sign-in. The token proves that the browser has
+// signed in to this account before. It grants no access, but with it the failures of other browsers do not count
+// (OWASP Authentication Cheat Sheet, device cookies). It consists of a nonce and a MAC over the nonce and the
+// account, so the server stores nothing for it.
 
-// DeviceToken names a browser that has just signed in to an account.
+// DeviceToken returns a device token for a browser that has just signed in to an account.
 func (ac *Account) DeviceToken(email string) string {
 	nonce := rand.Text()
 	return nonce + "." + ac.deviceMAC(email, nonce)
 }
 
-// device returns the nonce of a token that was made for this account, or nothing.
+// device returns the nonce of a token that was made for this account, or an empty string.
 func (ac *Account) device(email, token string) string {
 	nonce, mac, found := strings.Cut(token, ".")
 	if !found || len(token) > 100 || subtle.ConstantTimeCompare([]byte(mac), []byte(ac.deviceMAC(email, nonce))) != 1 {

@@ -10,9 +10,10 @@ import (
 	"holdfast/store"
 )
 
-// Failed sign-ins are in the audit log by account and network: the first of an hour, the tenth, the hundredth and so on, each with how
-// many there were. What was typed as an account is not: it may be a password in the wrong field. Whoever tries accounts and networks
-// without end gets maxFailedEntries lines an hour and then one that says so.
+// The audit log records failed sign-ins by account and network: the first of an hour, the tenth, the hundredth and so
+// on, each with the number of failures so far. It does not record the text in the account field, which may be a
+// password in the wrong field. If an attacker tries very many accounts and networks, the log gets maxFailedEntries
+// entries an hour, and then one that reports the cut.
 
 const maxFailedEntries = 200
 
@@ -24,14 +25,14 @@ type failedSignIns struct {
 	entries int
 }
 
-// failedJSON is what the audit log says of them.
+// failedJSON is the audit entry of a failed sign-in.
 type failedJSON struct {
 	Network  string `json:"network,omitempty"`
 	Failures int    `json:"failures,omitempty"` // in this hour
 	More     bool   `json:"more,omitempty"`     // the others of this hour are not listed
 }
 
-// count counts one failure, and says what is to be written about it, if anything.
+// count counts one failure. write reports whether the caller has to write entry to the audit log.
 func (f *failedSignIns) count(account, network string, now time.Time) (entry failedJSON, write bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -60,7 +61,7 @@ func isPowerOfTen(n int) bool {
 	return n == 1
 }
 
-// noteFailed writes a failed sign-in down. userID is empty where no account has the address.
+// noteFailed records a failed sign-in in the audit log. userID is empty if no account has the email address.
 func (ac *Account) noteFailed(ctx context.Context, userID, address string, why error, now time.Time) {
 	subject := "user:" + cmp.Or(userID, "unknown")
 	entry, write := ac.failed.count(subject, networkOf(address), now)

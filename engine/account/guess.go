@@ -10,17 +10,18 @@ import (
 	"time"
 )
 
-// guesses slows down the guessing of passwords and codes. A guess is counted for the account from this network, for the network,
-// and for the account from everywhere; each failure past the free ones doubles the wait. A browser that has signed in to the account
-// before is counted for itself alone: what strangers do never locks it out. A guess counts as failed from the moment it is made
-// until it is found right, so that any number of guesses at once get as far as they would one after the other. It is memory only, so
-// a restart forgives.
+// guesses slows down the guessing of passwords and codes. It counts an attempt for the account from this network, for
+// the network, and for the account from all networks. Each failure after the free ones doubles the wait. A browser
+// that has signed in to the account before has its own count, so other clients can never lock it out.
+//
+// An attempt counts as failed from its start until it turns out to be right. So any number of concurrent attempts get
+// no further than attempts one after the other. The counts are in memory only: a restart resets them.
 type guesses struct {
 	mu  sync.Mutex
 	all map[guessKey]failures
 }
 
-// guessKey is the hash of what is counted, so that what somebody types takes no more room than a hash.
+// guessKey is the hash of the subject of a count, so that long input takes no more memory than a hash.
 type guessKey [sha256.Size]byte
 
 type failures struct {
@@ -28,24 +29,24 @@ type failures struct {
 	last  time.Time
 }
 
-// counted is one thing that an attempt is counted for.
+// counted is one count that an attempt adds to.
 type counted struct {
 	key   guessKey
 	free  int           // guesses without a wait
 	most  time.Duration // the longest wait
-	stays bool          // a right guess forgives none of the others
+	stays bool          // a right attempt subtracts only itself and does not reset the count
 }
 
-// guess is what one attempt is counted for.
+// guess is the list of counts that one attempt adds to.
 type guess []counted
 
 const (
 	freeByPair    = 5  // of an account from one network
-	freeByNetwork = 20 // a clinic behind one address comes to work at one time
-	freeByAccount = 50 // from all networks together: whoever has many
+	freeByNetwork = 20 // the staff of a clinic share one address and sign in at the same hour
+	freeByAccount = 50 // from all networks together, for an attacker with many
 	freeByDevice  = 10
 	maxBackoff    = 15 * time.Minute
-	// maxDeviceBackoff is short: whoever sits there has signed in before, and is slowed down and not kept out.
+	// maxDeviceBackoff is short: this browser has signed in before, so it is slowed down but not locked out.
 	maxDeviceBackoff = 30 * time.Second
 	maxGuessKeys     = 20_000
 )
@@ -59,7 +60,7 @@ func keyOf(parts ...string) guessKey {
 	return guessKey(h.Sum(nil))
 }
 
-// guessOf is a guess by a browser that nobody knows.
+// guessOf returns the counts of an attempt by a browser without a device token.
 func guessOf(email, address string) guess {
 	network := networkOf(address)
 	return guess{
@@ -67,31 +68,33 @@ func guessOf(email, address string) guess {
 	}
 }
 
-// byNetwork counts for a network. A right guess forgives none of its others: it may guess at other accounts.
+// byNetwork returns the count of a network. A right attempt does not reset it: the network may be guessing at other
+// accounts.
 func byNetwork(network string) counted {
 	return counted{keyOf("network", network), freeByNetwork, maxBackoff, true}
 }
 
-// guessByDevice is a guess by a browser that has signed in to the account, or is signed in.
+// guessByDevice returns the count of an attempt by a browser that has signed in to the account, or is signed in.
 func guessByDevice(email, device string) guess {
 	return guess{{keyOf("device", email, device), freeByDevice, maxDeviceBackoff, false}}
 }
 
-// networkOf is what one household or attacker has at least: an IPv4 address, or the 64-bit network of an IPv6 address.
+// networkOf returns the smallest network that one household or attacker has: an IPv4 address, or the /64 of an IPv6
+// address.
 func networkOf(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return address
 	}
 	if a = a.Unmap().WithZone(""); a.Is6() {
-		network, _ := a.Prefix(64) // an IPv6 address has as many bits
+		network, _ := a.Prefix(64) // cannot fail: an IPv6 address has 128 bits
 		return network.String()
 	}
 	return a.String()
 }
 
-// begin counts one guess as failed, until end says otherwise. If it has to wait it is not counted, and begin returns the
-// instant from which on it may be made.
+// begin counts one attempt as failed until end corrects it. If the attempt has to wait, begin does not count it and
+// returns the instant from which it is allowed.
 func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -110,8 +113,8 @@ func (g *guesses) begin(now time.Time, x guess) (until time.Time) {
 	return time.Time{}
 }
 
-// end says what became of a guess that begin has counted. A right one forgives the account, and one that decided nothing,
-// such as a password without its code, is not counted.
+// end corrects the counts after an attempt that begin has counted. A right attempt resets the counts of the account.
+// An attempt without a result, such as a password without its code, is not counted.
 func (g *guesses) end(x guess, err error) {
 	if isWrong(err) {
 		return
@@ -127,7 +130,7 @@ func (g *guesses) end(x guess, err error) {
 	}
 }
 
-// isWrong reports whether a sign-in failed as a guess does.
+// isWrong reports whether the error of a sign-in counts as a failed guess.
 func isWrong(err error) bool {
 	return errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode) || errors.Is(err, ErrStranger) || errors.Is(err, ErrOtherIdentity)
 }
@@ -141,8 +144,8 @@ func (g *guesses) since(now time.Time, key guessKey) failures {
 	return f
 }
 
-// makeRoom keeps the memory bounded. The keys with the fewest failures go first, and of those the oldest: whoever fills it
-// with others does not get rid of the one that is being guessed.
+// makeRoom bounds the memory. It removes the keys with the fewest failures first, and of those the oldest. So an
+// attacker who fills the memory with other keys cannot remove the key that is being guessed.
 func (g *guesses) makeRoom() {
 	if g.all == nil {
 		g.all = make(map[guessKey]failures)
@@ -163,7 +166,7 @@ func (g *guesses) makeRoom() {
 	}
 }
 
-// until is when the next guess may be made; in the past or zero: now.
+// until returns when the next attempt is allowed. A past or zero instant means now.
 func (f failures) until(c counted) time.Time {
 	if f.count < c.free {
 		return time.Time{}
@@ -171,7 +174,8 @@ func (f failures) until(c counted) time.Time {
 	return f.last.Add(c.wait(f.count))
 }
 
-// wait is how long after the last of so many failures the next guess may be made; there are no fewer than are free.
+// wait returns how long after the last failure the next attempt is allowed. count is the number of failures, at least
+// c.free.
 func (c counted) wait(count int) time.Duration {
 	return min(time.Second<<min(count-c.free, 20), c.most)
 }

@@ -12,42 +12,46 @@ import (
 )
 
 var (
-	// ErrStranger: the identity provider vouches for somebody who may not come in here: nobody of the staff, or switched off.
+	// ErrStranger: the identity is not that of an active member of staff.
 	ErrStranger = errors.New("nobody of the staff has this identity")
-	// ErrOtherIdentity: the address is that of a member of staff whom the same provider knows as somebody else, for the same client.
+	// ErrOtherIdentity: the member of staff with this email address already has another identity of the same provider
+	// and client.
 	ErrOtherIdentity = errors.New("the member of staff with this address has another identity")
 )
 
-// Identity is who somebody is to the clinic's identity provider, after all of it was found true.
+// Identity is a person as the clinic's identity provider identified them. All of it is verified.
 type Identity struct {
 	Issuer, Subject string
-	ClientID        string     // for whom the issuer said it
-	Email           string     // vouched for, and of a domain of the clinic; empty: it says nothing
-	Name            string     //
-	NewRole         store.Role // what somebody becomes whom nobody here knows; empty: they are refused
-	HasSecondFactor bool       // the provider has asked for one, so ours is not asked for
-	Code            string     // a one-time code of ours
+	ClientID        string     // the client for which the issuer identified the person
+	Email           string     // verified, and in a domain of the clinic; empty: not available
+	Name            string     // of a user to create; empty: the email address
+	NewRole         store.Role // the role of a new user; empty: unknown people are refused
+	HasSecondFactor bool       // the provider checked a second factor, so this server does not
+	Code            string     // a one-time code of this server
 	By              string     // the provider's name, for the audit log
-	Address         string     // the network address it comes from
+	Address         string     // the network address of the browser
 	UserAgent       string
 }
 
-// of is the beginning of all keys of one client of an issuer. A provider may call a person otherwise for each client (a pairwise subject, OpenID
-// Connect Core, 8.1; Microsoft Entra does), so what it said for another client says nothing now.
+// of returns the prefix of all keys of one client of an issuer. A provider may give a person a different subject for
+// each client (a pairwise subject, OpenID Connect Core, 8.1; Microsoft Entra does), so a subject for another client
+// identifies no user here.
 func (id *Identity) of() string { return id.Issuer + " " + url.QueryEscape(id.ClientID) + " " }
 
-// key is how a user has an identity.
+// key returns the identity as the store has it in a user.
 func (id *Identity) key() string { return id.of() + id.Subject }
 
-// mayUsePassword reports whether a password signs this user in. Owners come in by password whatever is chosen, so that nobody is locked out of
-// a clinic by somebody else's server, and so does everybody while there is no other way in here: after a restore with other keys, say.
+// mayUsePassword reports whether a password signs this user in. Owners can always use a password, so that the failure
+// of another company's server cannot lock them out of their clinic. All other users can use one while no provider is
+// available, such as after a restore with other keys.
 func (ac *Account) mayUsePassword(u *store.User) bool {
 	p := ac.clinic.Settings().OpenID
 	return p == nil || !p.OwnersOnly || u.Role == store.RoleOwner || ac.Identity.SignInWith() == ""
 }
 
-// BeginReturn counts a browser that returns from the identity provider as a failed guess of its network, by the limit of failed passwords.
-// The caller must call end with the outcome: only a sign-in that the provider or the clinic refused stays counted. *BackoffError.
+// BeginReturn counts a browser that returns from the identity provider as a failed guess of its network, under the
+// limit for failed passwords. The caller must call end with the outcome: the count stays only if the provider or the
+// clinic refused the sign-in. *BackoffError.
 func (ac *Account) BeginReturn(ctx context.Context, address string) (end func(refused bool), err error) {
 	now, g := record.Now(), guess{byNetwork(networkOf(address))}
 	if until, err := ac.beginGuess(ctx, now, g); err != nil {
@@ -64,8 +68,9 @@ func (ac *Account) BeginReturn(ctx context.Context, address string) (end func(re
 	}, nil
 }
 
-// SignInByIdentity signs in whom an identity provider vouches for: the user who has this identity, or, at the first time, whose address the
-// provider vouches for. An address opens an account only until it has an identity of this provider and client: it may be given to somebody else later.
+// SignInByIdentity signs in a person whom the identity provider identified: the user who has this identity, or at the
+// first sign-in the user with the verified email address. An email address opens an account only until the account
+// has an identity of this provider and client, because the address may later belong to another person.
 //
 // Errors: ErrStranger, ErrOtherIdentity, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret string, staff Staff, err error) {
@@ -78,7 +83,7 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 			return "", Staff{}, &BackoffError{until}
 		}
 	}
-	known := "" // the user, where there is one
+	known := "" // the user's id, if there is a user
 	committed := func() {}
 	secret, staff, err = ac.openSignIn(ctx, id.UserAgent, id.By, now, func(tx store.Tx) (store.User, error) {
 		before, u, err := ac.identified(ctx, tx, &id)
@@ -109,8 +114,9 @@ func (ac *Account) SignInByIdentity(ctx context.Context, id Identity) (secret st
 	return secret, staff, err
 }
 
-// identified finds the user who has an identity, links it to the one whose address it comes with, or creates a user. before is the user
-// as the transaction found it; of one who was created it has no fields. ErrStranger, ErrOtherIdentity.
+// identified finds the user who has an identity, links the identity to the user with its email address, or returns a
+// new user. before is the user as the transaction found it; for a new user its fields are zero. ErrStranger,
+// ErrOtherIdentity.
 func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (before, u store.User, err error) {
 	u, err = tx.UserByIdentity(ctx, id.key())
 	if !errors.Is(err, store.ErrNotFound) {

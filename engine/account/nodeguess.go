@@ -8,14 +8,15 @@ import (
 	"holdfast/store"
 )
 
-// # Guesses at several nodes
+// # Guesses on several nodes
 //
-// Each node counts the guesses that it is asked (guess.go), also those that are not decided yet. Where there are other nodes, the failed
-// ones are counted in the database as well, under keyed hashes, and a guess waits for those of all nodes. What is right forgives at its
-// own node; in the database a failure counts for maxBackoff, and the wait is counted from the last one.
+// Each node counts the attempts that it receives (guess.go), including those without a result yet. If there are other
+// nodes, they also count failed attempts in the database, under keyed hashes, and an attempt waits for the failures
+// of all nodes. A right attempt resets the counts of its own node only. In the database a failure counts for
+// maxBackoff, and the wait runs from the last failure.
 
-// beginGuess counts one guess as failed, until endGuess says otherwise. If it has to wait it is not counted, and until is the earliest
-// instant at which it may be tried again; asked then, it may have to wait once more.
+// beginGuess counts one attempt as failed until endGuess corrects it. If the attempt has to wait, it is not counted,
+// and until is the earliest instant at which it may be allowed. At that instant it may have to wait again.
 func (ac *Account) beginGuess(ctx context.Context, now time.Time, x guess) (until time.Time, err error) {
 	if ac.shared {
 		if until, err = ac.waitForAll(ctx, now, x); err != nil || until.After(now) {
@@ -25,7 +26,7 @@ func (ac *Account) beginGuess(ctx context.Context, now time.Time, x guess) (unti
 	return ac.guesses.begin(now, x), nil
 }
 
-// endGuess says what became of a guess that beginGuess has counted.
+// endGuess records the outcome of an attempt that beginGuess has counted.
 func (ac *Account) endGuess(ctx context.Context, x guess, err error) {
 	ac.guesses.end(x, err)
 	if !ac.shared || !isWrong(err) {
@@ -45,7 +46,8 @@ func (ac *Account) endGuess(ctx context.Context, x guess, err error) {
 	}
 }
 
-// waitForAll is until when a guess waits for what failed at any node; a past instant or zero: it need not.
+// waitForAll returns until when an attempt has to wait because of failures on all nodes. A past or zero instant means
+// no wait.
 func (ac *Account) waitForAll(ctx context.Context, now time.Time, x guess) (until time.Time, err error) {
 	for _, c := range x {
 		n, _, err := ac.store.Tally(ctx, ac.tallyOf(c), now.Add(-maxBackoff))
@@ -67,7 +69,7 @@ func (ac *Account) waitForAll(ctx context.Context, now time.Time, x guess) (unti
 	return until, nil
 }
 
-// tallyOf is the key under which failures are counted in the database.
+// tallyOf returns the key of a count in the database.
 func (ac *Account) tallyOf(c counted) string {
 	return "guess/" + ac.keys.Current().Name("guess "+hex.EncodeToString(c.key[:]))
 }

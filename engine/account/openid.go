@@ -19,29 +19,31 @@ import (
 
 // The staff can sign in with an identity provider that an owner chooses (OpenID Connect).
 //
-// The choice is in the clinic's settings, as that of the mail server is; the client's secret is sealed for this issuer and this client. A
-// choice that changes where sign-ins come from is checked first, and kept only if the issuer would sign somebody in.
+// The choice is in the clinic's settings, like that of the mail server. The client's secret is sealed for this issuer
+// and this client. A choice that changes the source of sign-ins is checked first, and is stored only if the issuer
+// can sign people in.
 //
-// What belongs to one sign-in is in a sealed cookie of the browser for ten minutes: the state, the nonce and the secret of PKCE, and for which
-// issuer and client. So any node finishes what another began, only the browser that began it can, and an attacker cannot pass it another
-// person's code. The state is used up in the database before the issuer is asked, so a sign-in is finished once on all nodes together.
+// The data of one sign-in is in a sealed cookie of the browser for ten minutes: the state, the nonce, the secret of
+// PKCE, the issuer and the client. So any node can finish a sign-in that another node began. Only the browser that
+// began it can finish it, and an attacker cannot pass it another person's code. The database marks the state as used
+// before the server calls the issuer, so a sign-in is finished once in the whole cluster.
 
-// ReturnPath is where the issuer sends browsers back to, behind the clinic's own address.
+// ReturnPath is the path to which the issuer sends browsers, after the clinic's public address.
 const ReturnPath = "/v1/auth/openid/callback"
 
 const (
-	beginLife = 10 * time.Minute // of a sign-in that was begun
-	codeLife  = 5 * time.Minute  // of one that waits for a one-time code
+	beginLife = 10 * time.Minute // from the start of a sign-in to the return of the browser
+	codeLife  = 5 * time.Minute  // of a sign-in that waits for a one-time code
 )
 
 var (
-	// ErrOff: the staff have no identity provider to sign in with here, or the clinic's own address or the client's secret is missing.
+	// ErrOff: no identity provider is set up, or the clinic's public address or the client's secret is missing.
 	ErrOff = errors.New("no identity provider is set up")
-	// ErrBegin: this browser has begun no sign-in that this answer belongs to, or it was too long ago, or it is over.
+	// ErrBegin: this browser has not begun the sign-in of this answer, or the sign-in has expired or is finished.
 	ErrBegin = errors.New("this browser has not begun this sign-in")
-	// ErrDenied: the provider says that nobody signed in there.
+	// ErrDenied: the provider did not sign the user in. It returned an error or no code.
 	ErrDenied = errors.New("the identity provider signed nobody in")
-	// ErrUnverified: nobody vouches for the address, or it is of a domain that the clinic has not named.
+	// ErrUnverified: the provider has not verified the email address, or its domain is not one of the clinic's.
 	ErrUnverified = errors.New("the address is not vouched for, or its domain is not the clinic's")
 )
 
@@ -53,10 +55,10 @@ type Identities struct {
 	account *Account
 	client  *openid.Client
 	keys    *token.Keys
-	calling chan struct{} // limits the concurrent calls of the issuer
+	calling chan struct{} // limits the concurrent calls to the issuer
 }
 
-// SignInWith is the name of the identity provider that the staff can sign in with now; empty: none.
+// SignInWith returns the name of the identity provider with which the staff can sign in now; empty: none.
 func (x *Identities) SignInWith() string {
 	if p, _, err := x.login(); err == nil {
 		return p.Name
@@ -64,7 +66,7 @@ func (x *Identities) SignInWith() string {
 	return ""
 }
 
-// login is the provider and what we are to it. ErrOff.
+// login returns the provider, and this server's client with it. ErrOff.
 func (x *Identities) login() (*openid.Provider, openid.Login, error) {
 	p := x.clinic.Settings().OpenID
 	base, from := x.clinic.BaseURL()
@@ -78,7 +80,7 @@ func (x *Identities) login() (*openid.Provider, openid.Login, error) {
 	return p, openid.Login{Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Redirect: base + ReturnPath}, nil
 }
 
-// begun is what a browser keeps of a sign-in until it comes back.
+// begun is the content of the cookie that a browser has between Begin and Finish.
 type begun struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
@@ -88,14 +90,14 @@ type begun struct {
 	Until    int64  `json:"u"` // Unix seconds
 }
 
-// What a cookie is sealed for, so that none of a kind passes for one of the other.
+// Purposes of the sealed cookies. A cookie sealed for one purpose cannot be opened for the other.
 const (
 	forBegun = "openid sign-in"
 	forCode  = "openid one-time code"
 )
 
-// Begin begins a sign-in: where to send the browser, and the cookie that it has to come back with. ErrOff, openid.ErrUnavailable,
-// openid.ErrRefused.
+// Begin starts a sign-in. It returns the address to redirect the browser to, and the cookie with which the browser
+// must return. ErrOff, openid.ErrUnavailable, openid.ErrRefused.
 func (x *Identities) Begin(ctx context.Context) (address, cookie string, err error) {
 	_, login, err := x.login()
 	if err != nil {
@@ -113,7 +115,7 @@ func (x *Identities) Begin(ctx context.Context) (address, cookie string, err err
 func (x *Identities) seal(v any, about string) string {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // strings and numbers can be JSON
+		panic(err) // strings and numbers always marshal
 	}
 	return x.keys.Current().Seal(string(b), about)
 }
@@ -123,25 +125,27 @@ func (x *Identities) open(cookie, about string, v any) bool {
 	return ok && json.Unmarshal([]byte(text), v) == nil
 }
 
-// Return is a browser that comes back from the issuer.
+// Return holds the query parameters of the issuer's redirect, and the browser that follows it.
 type Return struct {
-	Cookie             string // of BeginOpenID
+	Cookie             string // of Begin
 	State, Code        string
-	Issuer             string // the parameter iss, if there is one
-	Error              string // the issuer's word for what went wrong
+	Issuer             string // the parameter iss; empty: not given
+	Error              string // the issuer's error code; empty: none
 	Address, UserAgent string // of the browser
 }
 
-// Finish signs in who came back. With ErrCodeNeeded comes a cookie with which FinishCode goes on.
+// Finish signs in the user of a browser that returned from the issuer. With ErrCodeNeeded it returns a cookie for
+// FinishCode.
 //
-// Errors: ErrOff, ErrBegin, ErrDenied, ErrUnverified, openid.ErrUnavailable, openid.ErrRefused, ErrStranger, ErrOtherIdentity,
-// ErrCodeNeeded, *BackoffError, store.ErrOverloaded.
+// Errors: ErrOff, ErrBegin, ErrDenied, ErrUnverified, openid.ErrUnavailable, openid.ErrRefused, ErrStranger,
+// ErrOtherIdentity, ErrCodeNeeded, *BackoffError, store.ErrOverloaded.
 func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff Staff, cookie string, err error) {
 	var b begun
 	if !x.open(r.Cookie, forBegun, &b) || time.Now().Unix() >= b.Until {
 		return "", Staff{}, "", ErrBegin
 	}
-	// Only a browser that has begun a sign-in can try anything here, so other returns are not counted: any page can link to this address.
+	// A return without a begun sign-in is not counted: it cannot guess anything, and any page can link to this
+	// address.
 	end, err := x.account.BeginReturn(ctx, r.Address)
 	if err != nil {
 		return "", Staff{}, "", err
@@ -151,7 +155,8 @@ func (x *Identities) Finish(ctx context.Context, r Return) (secret string, staff
 	return secret, staff, cookie, err
 }
 
-// isRefused reports whether a browser returned with an answer that signs nobody in, and not because a server failed or a code is missing.
+// isRefused reports whether the provider or the clinic refused the sign-in, as opposed to a failed server or a
+// missing code.
 func isRefused(err error) bool {
 	for _, is := range []error{ErrBegin, ErrDenied, ErrUnverified, openid.ErrRefused, ErrStranger, ErrOtherIdentity} {
 		if errors.Is(err, is) {
@@ -170,7 +175,7 @@ func (x *Identities) finish(ctx context.Context, b *begun, r Return) (secret str
 	if err != nil {
 		return "", Staff{}, "", err
 	}
-	if b.Issuer != login.Issuer || b.ClientID != login.ClientID { // it was begun with another one
+	if b.Issuer != login.Issuer || b.ClientID != login.ClientID { // it was begun with another provider
 		return "", Staff{}, "", ErrBegin
 	}
 	if err := x.useUp(ctx, b); err != nil {
@@ -210,7 +215,7 @@ func (x *Identities) finish(ctx context.Context, b *begun, r Return) (secret str
 	return secret, staff, cookie, err
 }
 
-// useUp makes sure that what a browser began is finished once. ErrBegin.
+// useUp marks the state of a sign-in as used, so that it is finished once. ErrBegin.
 func (x *Identities) useUp(ctx context.Context, b *begun) error {
 	err := x.store.Write(ctx, func(tx store.Tx) error {
 		return tx.UseNonce(ctx, store.NonceUse{Nonce: "openid:" + b.State, ExpiresAt: time.Unix(b.Until, 0).UTC()})
@@ -221,13 +226,14 @@ func (x *Identities) useUp(ctx context.Context, b *begun) error {
 	return err
 }
 
-// isOf reports whether an address is of one of these domains.
+// isOf reports whether an email address is in one of these domains.
 func isOf(domains []string, email string) bool {
 	at := strings.LastIndexByte(email, '@')
 	return at > 0 && slices.Contains(domains, strings.ToLower(email[at+1:]))
 }
 
-// waiting is what a browser keeps of somebody whom the provider has vouched for, and whom we ask for a one-time code.
+// waiting is the content of the cookie of a browser that returned from the provider and still needs a one-time code
+// of this server.
 type waiting struct {
 	Issuer   string `json:"i"`
 	ClientID string `json:"c"`
@@ -236,7 +242,8 @@ type waiting struct {
 	Until    int64  `json:"u"`
 }
 
-// FinishCode signs in who came back and has a one-time code of ours as well. ErrBegin, ErrOff, and those of account.SignInByIdentity.
+// FinishCode finishes a sign-in for which Finish returned ErrCodeNeeded. Errors: ErrBegin, ErrOff, and those of
+// Account.SignInByIdentity.
 func (x *Identities) FinishCode(ctx context.Context, cookie, code, address, userAgent string) (secret string, staff Staff, err error) {
 	var w waiting
 	if !x.open(cookie, forCode, &w) || time.Now().Unix() >= w.Until {

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// MinPassword and MaxPassword bound a password, in characters and bytes (NIST SP 800-63B: length counts, composition rules
-// do not).
+// MinPassword, in characters, and MaxPassword, in bytes, bound the length of a password (NIST SP 800-63B: length
+// counts, composition rules do not).
 const (
 	MinPassword = 12
 	MaxPassword = 1024
 )
 
-// argonParams are argon2id's costs: 19 MiB, two passes, one lane (OWASP Password Storage Cheat Sheet).
+// argonParams are the cost parameters of argon2id: 19 MiB, two passes, one lane (OWASP Password Storage Cheat Sheet).
 type argonParams struct {
 	memoryKiB, passes uint32
 	lanes             uint8
@@ -32,10 +32,11 @@ var argonNow = argonParams{memoryKiB: 19 << 10, passes: 2, lanes: 1}
 
 const argonKey = 32
 
-// passwords hashes and checks, at most two at a time, so that a burst of sign-ins cannot take the machine's memory.
+// passwords hashes and verifies passwords, at most two at a time, so that a burst of sign-ins cannot exhaust the
+// machine's memory.
 type passwords struct {
 	turns chan struct{}
-	// decoy is checked where there is no such account, so that both answers take the same time.
+	// decoy is verified if there is no such account, so that both answers take the same time.
 	decoy string
 }
 
@@ -54,7 +55,7 @@ func (p *passwords) turn(ctx context.Context) (done func(), err error) {
 	}
 }
 
-// hash returns a PHC string.
+// hash hashes a password with a new salt and returns a PHC string.
 func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	done, err := p.turn(ctx)
 	if err != nil {
@@ -67,7 +68,7 @@ func (p *passwords) hash(ctx context.Context, password string) (string, error) {
 	return encodeArgon(argonNow, salt, key), nil
 }
 
-// verify reports whether a password is the one of a PHC string.
+// verify reports whether a password matches a PHC string.
 func (p *passwords) verify(ctx context.Context, phc, password string) (bool, error) {
 	params, salt, want, err := decodeArgon(phc)
 	if err != nil {
@@ -109,7 +110,7 @@ func decodeArgon(phc string) (p argonParams, salt, key []byte, err error) {
 	return p, salt, key, nil
 }
 
-// checkPassword checks one that somebody chose. about is what belongs to the account, so that it is not the password.
+// checkPassword checks a new password. about are texts of the account, which must not be the password.
 func checkPassword(m *record.Mistakes, field, password string, about ...string) {
 	switch n := utf8.RuneCountInString(password); {
 	case n < MinPassword:

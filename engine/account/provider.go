@@ -13,34 +13,34 @@ import (
 	"holdfast/store"
 )
 
-// ProviderWish is an identity provider as somebody types it.
+// ProviderWish is an identity provider as an owner enters it.
 type ProviderWish struct {
 	Name       string
 	Issuer     string
 	ClientID   string
-	Secret     string // empty: the one that is kept for this issuer and this client
+	Secret     string // empty: the stored secret of this issuer and client
 	IsPublic   bool   // the client has no secret
 	Domains    []string
 	NewRole    string
 	OwnersOnly bool
 }
 
-// ProviderSetup is how the staff sign in besides their passwords. No secret is in it.
+// ProviderSetup describes the chosen identity provider. It contains no secret.
 type ProviderSetup struct {
 	Chosen     *openid.Provider // its Sealed is empty; nil: none is chosen
 	IsSet      bool             // the client has a secret
-	IsReadable bool             // and this server has the key to it
-	Redirect   string           // what has to be registered with the provider; empty: the clinic's own address is not said yet
+	IsReadable bool             // this server has the key to the secret
+	Redirect   string           // the address to register with the provider; empty: no public address is set
 }
 
-// FoundError says why a choice was not kept: what a look at the issuer found.
+// FoundError reports why Put refused a provider: the finding of the check of its issuer.
 type FoundError struct{ Finding openid.Finding }
 
 func (e *FoundError) Error() string {
 	return "the identity provider cannot sign anybody in: " + string(e.Finding)
 }
 
-// Setup is how the staff sign in now.
+// Setup describes the identity provider that is chosen now.
 func (x *Identities) Setup() ProviderSetup {
 	var s ProviderSetup
 	if base, from := x.clinic.BaseURL(); from != clinic.URLGuessed {
@@ -55,7 +55,8 @@ func (x *Identities) Setup() ProviderSetup {
 	return s
 }
 
-// secret of a client as it is kept; empty where it has none.
+// secret opens the stored secret of a client; empty if the client has none. isReadable reports whether this server
+// has the key to it.
 func (x *Identities) secret(p *openid.Provider) (secret string, isReadable bool) {
 	if p.Sealed == "" {
 		return "", true
@@ -63,11 +64,12 @@ func (x *Identities) secret(p *openid.Provider) (secret string, isReadable bool)
 	return x.keys.Current().Open(p.Sealed, use(p))
 }
 
-// use is what a secret is sealed for.
+// use returns the purpose for which the secret of a client is sealed.
 func use(p *openid.Provider) string { return fmt.Sprintf("openid client %s %s", p.Issuer, p.ClientID) }
 
-// Put makes another choice. Whether the issuer would sign anybody in is found out first, unless it is the one that is chosen, with the
-// same client and secret: then the rest can be changed while it is away. *record.ValidationError, *FoundError.
+// Put chooses an identity provider. It first checks that the issuer can sign people in, unless the issuer, the client
+// and the secret are unchanged: then the other fields can be changed while the issuer is unreachable.
+// *record.ValidationError, *FoundError.
 func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish) error {
 	before := x.clinic.Settings().OpenID
 	p, secret, err := x.complete(w, before)
@@ -87,12 +89,13 @@ func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish
 	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) { return p, nil })
 }
 
-// Remove takes the choice back: everybody signs in by password again. Taking back none is no error.
+// Remove deletes the choice, so that all users sign in by password again. It is not an error if no provider is
+// chosen.
 func (x *Identities) Remove(ctx context.Context, actor record.Actor) error {
 	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) { return nil, nil })
 }
 
-// Seal seals the secret with the key that signs now, as Seal does with its password, before that key is replaced.
+// Seal seals the secret again with the current signing key. A key rotation calls it before it replaces that key.
 func (x *Identities) Seal(ctx context.Context) error {
 	if kept := x.clinic.Settings().OpenID; kept == nil || kept.Sealed == "" {
 		return nil
@@ -102,7 +105,7 @@ func (x *Identities) Seal(ctx context.Context) error {
 			return before, nil
 		}
 		secret, isReadable := x.secret(before)
-		if !isReadable { // as it was: it is to be typed again
+		if !isReadable { // unchanged: an owner has to enter it again
 			return before, nil
 		}
 		after := *before
@@ -113,7 +116,7 @@ func (x *Identities) Seal(ctx context.Context) error {
 
 const maxDomains = 20
 
-// complete checks a wish, and finds the secret that goes with it. *record.ValidationError.
+// complete checks a wish, and finds the secret for it. *record.ValidationError.
 func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openid.Provider, secret string, _ error) {
 	var m record.Mistakes
 	p := &openid.Provider{
@@ -156,7 +159,8 @@ func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openi
 	return p, secret, m.Err()
 }
 
-// domains checks the domains whose addresses are known here: one at least, since without one everybody with an account there would be.
+// domains checks the email domains whose users may sign in. At least one is required: without one, every user of the
+// provider could sign in.
 func domains(m *record.Mistakes, typed []string) []string {
 	var list []string
 	for _, d := range typed {

@@ -8,21 +8,21 @@ import (
 	"holdfast/store"
 )
 
-// Proof is what a signed-in member of staff shows again before the second factor is changed: somebody else may be sitting
-// at the browser.
+// Proof is the evidence that a signed-in member of staff gives again before the second factor is changed, because
+// another person may be at the browser.
 type Proof struct {
 	Password string
-	Code     string // of the present app, where codes are on
+	Code     string // of the current app, if codes are on
 }
 
-// BeginTOTP returns a fresh secret and the address for the authenticator app. It takes effect with EnableTOTP.
+// BeginTOTP returns a new secret and its URI for the authenticator app. The secret takes effect with EnableTOTP.
 func (ac *Account) BeginTOTP(u *store.User) (secret []byte, uri string) {
 	secret = newTOTPSecret()
 	return secret, totpURI(secret, ac.clinic.Schedule().Clinic.Name, u.Email)
 }
 
-// EnableTOTP asks for a one-time code at every sign-in from now on, after a first right code of the new app, and ends the
-// other sign-ins. A code that has signed in does not count as one.
+// EnableTOTP requires a one-time code at every later sign-in. code must be a valid code of the new app, and not one
+// that has already signed in. EnableTOTP ends the other sign-ins of the user.
 //
 // Errors: *ValidationError, and those of DisableTOTP.
 func (ac *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret []byte, code string) error {
@@ -41,9 +41,10 @@ func (ac *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret
 	})
 }
 
-// DisableTOTP asks for no code any more, and ends the other sign-ins.
+// DisableTOTP stops requiring one-time codes, and ends the other sign-ins of the user.
 //
-// Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile.
+// Errors: ErrWrongPassword, ErrCodeNeeded, ErrWrongCode, *BackoffError, ErrUnauthorized if the sign-in has ended
+// since it was read.
 func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error {
 	return ac.changeTOTP(ctx, s, record.ActionUserTOTPDisabled, proof, func(u *store.User) error {
 		u.TOTPSecret, u.TOTPLastStep = nil, 0
@@ -51,8 +52,8 @@ func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error
 	})
 }
 
-// changeTOTP changes the second factor of who shows the password and, where codes are on, a code. What is wrong counts as a
-// failed sign-in.
+// changeTOTP changes the second factor of a user who gives the right password and, if codes are on, a right code. A
+// wrong proof counts as a failed sign-in.
 func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action record.Action, proof Proof, edit func(*store.User) error) error {
 	now, guess := record.Now(), guessByDevice(s.User.Email, s.SignIn.ID)
 	if until, err := ac.beginGuess(ctx, now, guess); err != nil {
@@ -67,7 +68,7 @@ func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action record.Actio
 				return err
 			}
 			if checked.ID != u.ID {
-				return record.ErrUnauthorized // the address is somebody else's by now
+				return record.ErrUnauthorized // the email address now belongs to another user
 			}
 			if err := stillSignedIn(ctx, tx, s); err != nil {
 				return err

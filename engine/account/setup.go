@@ -24,14 +24,14 @@ var (
 	ErrSetupLink = errors.New("the setup link is wrong or has expired")
 )
 
-// NeedsSetup reports whether nobody can sign in yet.
+// NeedsSetup reports whether there are no users yet.
 func (ac *Account) NeedsSetup(ctx context.Context) (bool, error) {
 	users, err := ac.store.Users(ctx)
 	return len(users) == 0, err
 }
 
-// NewSetupToken makes the one-time token of a setup link, in place of one that was made before. Only its hash is kept.
-// ErrSetupDone once there is an owner.
+// NewSetupToken creates the one-time token of a setup link and replaces the previous one. The store has only its
+// hash. ErrSetupDone if there is a user.
 func (ac *Account) NewSetupToken(ctx context.Context) (string, error) {
 	raw := make([]byte, 24)
 	rand.Read(raw)
@@ -45,7 +45,7 @@ func (ac *Account) NewSetupToken(ctx context.Context) (string, error) {
 	return token, err
 }
 
-// CheckSetup answers nil if a setup token works now. ErrSetupDone, ErrSetupLink.
+// CheckSetup returns nil if a setup token is valid now. ErrSetupDone, ErrSetupLink.
 func (ac *Account) CheckSetup(ctx context.Context, token string) error {
 	return ac.checkSetup(ctx, ac.store, token)
 }
@@ -69,7 +69,8 @@ func (ac *Account) checkSetup(ctx context.Context, r store.Reader, token string)
 	return nil
 }
 
-// Setup makes the first owner and names the clinic, and ends the link. *ValidationError, ErrSetupDone, ErrSetupLink.
+// Setup creates the first owner, names the clinic, and disables the setup link. *ValidationError, ErrSetupDone,
+// ErrSetupLink.
 func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit func(*store.Clinic)) (store.User, error) {
 	if err := ac.CheckSetup(ctx, token); err != nil {
 		return store.User{}, err

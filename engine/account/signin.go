@@ -21,17 +21,18 @@ const (
 )
 
 var (
-	// ErrWrongPassword: no such account, a wrong password, or an account that is switched off. It does not say which.
+	// ErrWrongPassword: no such account, a wrong password, or a deactivated account. It does not reveal which.
 	ErrWrongPassword = errors.New("e-mail address or password is wrong")
-	// ErrCodeNeeded: the password is right and the account asks for a one-time code.
+	// ErrCodeNeeded: the password is right, but the account needs a one-time code.
 	ErrCodeNeeded = errors.New("a one-time code is needed")
-	// ErrPasswordOff: the password is right, and only owners sign in with one here.
+	// ErrPasswordOff: the password is right, but only owners can sign in with a password here.
 	ErrPasswordOff = errors.New("a password signs in owners only")
-	// ErrWrongCode: the one-time code is wrong or was used.
+	// ErrWrongCode: the one-time code is wrong or was already used.
 	ErrWrongCode = errors.New("the one-time code is wrong or was used already")
 )
 
-// BackoffError says that too many sign-ins failed for this account or from this network.
+// BackoffError reports that too many sign-ins failed for this account or from this network. Until is the earliest
+// instant of the next attempt.
 type BackoffError struct{ Until time.Time }
 
 func (e *BackoffError) Error() string { return "too many failed sign-ins" }
@@ -45,16 +46,16 @@ type Staff struct {
 // Actor names the member of staff in the audit log.
 func (s *Staff) Actor() record.Actor { return record.Actor("user:" + s.User.ID) }
 
-// Credentials are what a member of staff types, and from where.
+// Credentials are the input of a member of staff, and the browser that sent it.
 type Credentials struct {
 	Email, Password, Code string
-	Address               string // the network address it comes from
+	Address               string // the network address of the browser
 	Device                string // the device token of the browser, if it has one
 	UserAgent             string
 }
 
-// SignIn checks a member of staff and returns the secret for the browser's cookie, which is not kept. Failures are
-// slowed down per account and network, and by themselves in a browser that has signed in before.
+// SignIn checks a member of staff and returns the secret for the browser's cookie, which the store does not have.
+// Failures are slowed down per account and network, and on their own for a browser that has signed in before.
 //
 // Errors: ErrWrongPassword, ErrPasswordOff, ErrCodeNeeded, ErrWrongCode, *BackoffError.
 func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, staff Staff, err error) {
@@ -92,9 +93,10 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 	return secret, staff, err
 }
 
-// openSignIn signs in the user whom who finds, in the transaction that makes the sign-in: while a password was checked, which takes its
-// time, the account may have been switched off or changed. The code is decided there too, and its step is used up in the same
-// transaction, so of any number of sign-ins with one code exactly one succeeds. by is who vouched for the user, if not we.
+// openSignIn creates a sign-in for the user whom who returns. who runs in the same transaction, because the account
+// may have been deactivated or changed during the slow check of the password. who also checks the one-time code, and
+// the transaction stores its step as used. So of any number of sign-ins with one code, exactly one succeeds. by names
+// the identity provider that identified the user; empty: this server did.
 func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now time.Time, who func(store.Tx) (store.User, error)) (secret string, staff Staff, err error) {
 	raw := make([]byte, 32)
 	rand.Read(raw)
@@ -127,8 +129,8 @@ func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now tim
 // maxUserAgent is the longest stored description of a browser, in bytes.
 const maxUserAgent = 300
 
-// works reports whether a user may sign in as far as the specialist is concerned: a specialist's account needs a specialist
-// who is active. Other accounts always may.
+// works reports whether a user may sign in as far as the specialist is concerned: the account of a specialist needs
+// an active specialist. Other accounts always may.
 func (ac *Account) works(u *store.User) bool {
 	if u.Role != store.RoleSpecialist {
 		return true
@@ -137,8 +139,8 @@ func (ac *Account) works(u *store.User) bool {
 	return err == nil && p.Active
 }
 
-// mustWork is works as a transaction reads it, so that a sign-in cannot overtake the change that deactivates the specialist. It
-// returns refusal if the specialist is not active.
+// mustWork is works on the data of a transaction, so that a sign-in cannot overtake the change that deactivates the
+// specialist. It returns refusal if the specialist is not active.
 func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error) error {
 	if u.Role != store.RoleSpecialist {
 		return nil
@@ -150,8 +152,8 @@ func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error)
 	return err
 }
 
-// unchangedUser reads anew, in a transaction, the user whose password was checked outside of it. ErrWrongPassword if what
-// was checked does not stand any more: another password or address, or an account that was switched off.
+// unchangedUser reads, in a transaction, the user whose password was checked outside of it. ErrWrongPassword if the
+// password or the email address has changed since then, or the account was deactivated.
 func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store.User, error) {
 	u, err := tx.User(ctx, checked.ID)
 	if err == nil && (!u.Active || u.Email != checked.Email || u.PasswordHash != checked.PasswordHash) {
@@ -160,7 +162,7 @@ func unchangedUser(ctx context.Context, tx store.Tx, checked *store.User) (store
 	return u, err
 }
 
-// useCode uses up the step of a one-time code, of a user who needs one. ErrCodeNeeded, ErrWrongCode.
+// useCode uses up the step of a one-time code if the user needs one. ErrCodeNeeded, ErrWrongCode.
 func useCode(u *store.User, code string, now time.Time) error {
 	switch {
 	case u.TOTPSecret == nil:
@@ -176,7 +178,8 @@ func useCode(u *store.User, code string, now time.Time) error {
 	return nil
 }
 
-// knownPassword returns the active user who has this address and this password. ErrWrongPassword, which takes as long.
+// knownPassword returns the active user who has this email address and this password. ErrWrongPassword takes as long
+// as a success.
 func (ac *Account) knownPassword(ctx context.Context, email, password string) (store.User, error) {
 	u, err := ac.store.UserByEmail(ctx, email)
 	known := err == nil && u.Active
@@ -197,10 +200,11 @@ func (ac *Account) knownPassword(ctx context.Context, email, password string) (s
 	return u, err
 }
 
-// ChangePassword gives a signed-in member of staff, who knows the present password, a new one, and ends the other
-// sign-ins. A wrong present password counts as a failed sign-in.
+// ChangePassword replaces the password of a signed-in member of staff who gives the current password, and ends the
+// user's other sign-ins. A wrong current password counts as a failed sign-in.
 //
-// Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in was ended meanwhile, *ValidationError.
+// Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in has ended since it was read,
+// *ValidationError.
 func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, password string) error {
 	now := record.Now()
 	guess := guessByDevice(s.User.Email, s.SignIn.ID)
@@ -212,7 +216,7 @@ func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, passwo
 	checked, err := ac.knownPassword(ctx, s.User.Email, current)
 	ac.endGuess(ctx, guess, err)
 	if err == nil && checked.ID != s.User.ID {
-		err = record.ErrUnauthorized // the address is somebody else's by now
+		err = record.ErrUnauthorized // the email address now belongs to another user
 	}
 	if err != nil {
 		return err
@@ -235,7 +239,7 @@ func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, passwo
 	return err
 }
 
-// stillSignedIn answers ErrUnauthorized if a sign-in was ended since it was read.
+// stillSignedIn returns ErrUnauthorized if a sign-in has ended since it was read.
 func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
 	open, err := r.SignIns(ctx, s.User.ID)
 	if err == nil && !slices.ContainsFunc(open, func(x store.SignIn) bool { return x.ID == s.SignIn.ID }) {
@@ -244,8 +248,8 @@ func stillSignedIn(ctx context.Context, r store.Reader, s *Staff) error {
 	return err
 }
 
-// SignedIn returns the member of staff whose cookie this is. ErrUnauthorized if it is unknown, has expired, or the
-// account was switched off.
+// SignedIn returns the member of staff who has this cookie. ErrUnauthorized if it is unknown or has expired, or if
+// the account or its specialist was deactivated.
 func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 	s, u, err := ac.store.SignInByHash(ctx, sha256.Sum256([]byte(secret)))
 	now := record.Now()
@@ -275,8 +279,8 @@ func (ac *Account) SignOut(ctx context.Context, signInID string) error {
 	return ac.store.Write(ctx, func(tx store.Tx) error { return tx.DeleteSignIn(ctx, signInID) })
 }
 
-// SignOutOthers ends every sign-in of a signed-in member of staff but this one, and answers how many there were. ErrUnauthorized
-// if this one was ended meanwhile: whoever was signed out signs nobody out.
+// SignOutOthers ends all other sign-ins of a signed-in member of staff, and returns their number. ErrUnauthorized if
+// this sign-in has ended since it was read, so that a signed-out user cannot sign out others.
 func (ac *Account) SignOutOthers(ctx context.Context, s *Staff) (ended int, err error) {
 	err = ac.store.Write(ctx, func(tx store.Tx) (err error) {
 		if err := stillSignedIn(ctx, tx, s); err != nil {
@@ -293,8 +297,9 @@ func (ac *Account) SignIns(ctx context.Context, userID string) ([]store.SignIn, 
 	return ac.store.SignIns(ctx, userID)
 }
 
-// SignInStands answers until when a sign-in stands by itself, for what was opened with it and lives on. Asking is no activity:
-// it does not keep the sign-in alive. ErrUnauthorized if it has ended, or does not give what it gave.
+// SignInStands returns the instant at which a sign-in ends without further activity. A stream that was opened with
+// the sign-in calls it. The call is not activity: it does not extend the sign-in. ErrUnauthorized if the sign-in has
+// ended, or if the user's role or specialist has changed.
 func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time, err error) {
 	now := record.Now()
 	open, u, err := ac.store.SignInByHash(ctx, s.SignIn.Hash)
@@ -313,15 +318,15 @@ func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time,
 	return until, nil
 }
 
-// OnRevoked has f called whenever a sign-in or a key was ended or a user changed, in this process or another. f must be quick
-// and must not write.
+// OnRevoked registers f, which is called whenever a sign-in has ended, a key was revoked or a user has changed, in
+// this process or another. f must be quick and must not write.
 func (ac *Account) OnRevoked(f func()) {
 	ac.revoked.mu.Lock()
 	defer ac.revoked.mu.Unlock()
 	ac.revoked.tell = append(ac.revoked.tell, f)
 }
 
-// Revoked is whom to tell of it.
+// revoked has the functions that OnRevoked registered.
 type revoked struct {
 	mu   sync.Mutex
 	tell []func()
@@ -336,5 +341,6 @@ func (r *revoked) told() {
 	}
 }
 
-// TellRevoked is called when a sign-in or a key was ended, or a user changed: whoever guards something by them looks again.
+// TellRevoked calls the functions that OnRevoked registered, so that they check their sign-ins and keys again. The
+// follower calls it after a sign-in has ended, a key was revoked or a user has changed.
 func (ac *Account) TellRevoked() { ac.revoked.told() }

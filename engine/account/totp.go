@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// One-time codes as RFC 6238 and every authenticator app have them: HMAC-SHA-1, 30 seconds, six digits. A code of the
-// step before or after now is accepted, for clocks that differ, and each step once.
+// TotpStep is the time step of one-time codes, in seconds. The codes follow RFC 6238, as authenticator apps do:
+// HMAC-SHA-1, 30 seconds, six digits. The server accepts a code of the current, the previous or the next step,
+// because clocks differ, and each step once.
 const TotpStep = 30
 
 func newTOTPSecret() []byte {
@@ -22,14 +23,14 @@ func newTOTPSecret() []byte {
 	return secret
 }
 
-// totpURI is what the QR code of an authenticator app says.
+// totpURI returns the text of the QR code for an authenticator app.
 func totpURI(secret []byte, clinic, email string) string {
 	key := base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret)
 	label := url.PathEscape(clinic + ":" + email)
 	return "otpauth://totp/" + label + "?secret=" + key + "&issuer=" + url.QueryEscape(clinic)
 }
 
-// checkTOTP returns the time step of a right code that is later than lastStep.
+// checkTOTP returns the time step of a right code. The step is later than lastStep.
 func checkTOTP(secret []byte, code string, lastStep int64, now time.Time) (step int64, ok bool) {
 	current := now.Unix() / TotpStep
 	for _, at := range [...]int64{current, current - 1, current + 1} {

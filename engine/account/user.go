@@ -9,15 +9,15 @@ import (
 	"holdfast/store"
 )
 
-// NewUser asks for a member of staff who can sign in.
+// NewUser describes a member of staff to create, who can sign in.
 type NewUser struct {
 	Email, Name  string
 	Role         store.Role
-	SpecialistID string // whose own calendar it is; required for store.RoleSpecialist
+	SpecialistID string // the specialist whose calendar the user has; required for store.RoleSpecialist
 	Password     string
 }
 
-// CreateUser adds a member of staff. *ValidationError, also when the address is in use.
+// CreateUser adds a member of staff. *ValidationError, also if the email address is in use.
 func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser) (store.User, error) {
 	u := store.User{ID: record.NewID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID, Active: true, CreatedAt: record.Now()}
 	var m record.Mistakes
@@ -42,9 +42,10 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 	return u, duplicateAddress(err)
 }
 
-// UpdateUser lets edit change a user, and gives the user a new password unless it is nil; both or neither. Who is
-// switched off, or gets another role, password or identity, is signed out everywhere. edit may be called more than once.
-// store.ErrNotFound, *ValidationError; the last active owner stays one.
+// UpdateUser calls edit to change a user, and sets a new password unless password is nil. Either both changes are
+// stored or neither. A user who is deactivated, or gets another role, specialist, password or identity, is signed out
+// everywhere. edit may be called more than once. Errors: store.ErrNotFound; *ValidationError, also if no active owner
+// with a password would remain.
 func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string, edit func(*store.User), password *string) (store.User, error) {
 	hash := ""
 	if password != nil {
@@ -53,7 +54,7 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 			return store.User{}, err
 		}
 	}
-	left := "" // the specialist whose calendar the user has no more
+	left := "" // the specialist whose calendar the user no longer has
 	changed, err := ac.changeUser(ctx, actor, record.ActionUserChanged, id, func(tx store.Tx, u *store.User) error {
 		before := *u
 		edit(u)
@@ -79,14 +80,14 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 		return err
 	})
 	if p, unknown := ac.clinic.Specialist(left); err == nil && unknown == nil && p.Page.Feed.Hash != "" {
-		// Its address may be on their own telephone.
+		// The user may have the address of the calendar feed on their own phone.
 		err = ac.clinic.PutCalendarFeed(ctx, actor, left, store.CalendarFeed{})
 	}
 	return changed, err
 }
 
-// newPassword checks a password that somebody chose and returns its hash. It takes a while, so it is made before the
-// transaction that stores it. *ValidationError.
+// newPassword checks a new password and returns its hash. Hashing is slow, so it happens before the transaction that
+// stores the hash. *ValidationError.
 func (ac *Account) newPassword(ctx context.Context, password string, about ...string) (hash string, err error) {
 	var m record.Mistakes
 	checkPassword(&m, "password", password, append(about, ac.clinic.Schedule().Clinic.Name)...)
@@ -99,12 +100,12 @@ func (ac *Account) newPassword(ctx context.Context, password string, about ...st
 // Users lists all members of staff by name.
 func (ac *Account) Users(ctx context.Context) ([]store.User, error) { return ac.store.Users(ctx) }
 
-// User returns one. store.ErrNotFound.
+// User returns one user. store.ErrNotFound.
 func (ac *Account) User(ctx context.Context, id string) (store.User, error) {
 	return ac.store.User(ctx, id)
 }
 
-// UserByEmail returns one by address. store.ErrNotFound.
+// UserByEmail returns the user with this email address. store.ErrNotFound.
 func (ac *Account) UserByEmail(ctx context.Context, email string) (store.User, error) {
 	return ac.store.UserByEmail(ctx, normalEmail(email))
 }
@@ -132,9 +133,9 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 	}
 }
 
-// changeUser lets edit change one user as the transaction has it, so that of two changes at once none is lost, and commits
-// it with its audit entry and with what the user is told of it. The last active owner cannot be lost. edit may be called more than once. store.ErrNotFound,
-// *ValidationError.
+// changeUser calls edit with one user as the transaction has it, so that of two concurrent changes neither is lost.
+// It commits the change together with its audit entry and with the emails that notify the user. edit may be called
+// more than once. Errors: store.ErrNotFound; *ValidationError, also if no active owner with a password would remain.
 func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action record.Action, id string, edit func(store.Tx, *store.User) error) (store.User, error) {
 	var after store.User
 	var committed func()
@@ -192,5 +193,3 @@ func keepAnOwner(ctx context.Context, r store.Reader, without string) error {
 func auditedUser(u *store.User) map[string]any {
 	return map[string]any{"role": u.Role, "specialistId": u.SpecialistID, "active": u.Active, "totp": u.TOTPSecret != nil, "linked": u.Identity != ""}
 }
-
-// now is the present instant as the store keeps it.
