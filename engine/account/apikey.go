@@ -54,7 +54,7 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 	if err := m.Err(); err != nil {
 		return store.APIKey{}, "", err
 	}
-	secret := apiKeyPrefix + rand.Text() + rand.Text() // 260 bits in base32: no letters that look alike in case
+	secret := apiKeyPrefix + rand.Text() + rand.Text() // 260 bits in base32, which does not depend on the case of letters
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	key := store.APIKey{
 		ID: record.NewID(), Name: name, Scope: scope, Hash: sha256.Sum256([]byte(secret)), Prefix: secret[:len(apiKeyPrefix)+6], CreatedAt: now,

@@ -29,7 +29,7 @@ var (
 var wellKnown = sync.OnceValue(func() []string {
 	unpacked, err := gzip.NewReader(bytes.NewReader(triedWords))
 	if err != nil {
-		panic("engine/account: tried.txt.gz: " + err.Error()) // it is part of the program
+		panic("engine/account: tried.txt.gz: " + err.Error()) // cannot happen: the file is part of the program
 	}
 	tried, err := io.ReadAll(unpacked)
 	if err != nil {

@@ -29,7 +29,7 @@ type failedSignIns struct {
 type failedJSON struct {
 	Network  string `json:"network,omitempty"`
 	Failures int    `json:"failures,omitempty"` // in this hour
-	More     bool   `json:"more,omitempty"`     // the others of this hour are not listed
+	More     bool   `json:"more,omitempty"`     // the log omits the other failures of this hour
 }
 
 // count counts one failure. write reports whether the caller has to write entry to the audit log.

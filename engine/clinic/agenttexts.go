@@ -8,20 +8,21 @@ import (
 	"holdfast/engine/words"
 )
 
-// AgentTexts are what a clinic has its agents say. Each is one line of plain words; an empty one is the default.
+// AgentTexts are the clinic's own texts for voice and chat agents. Each is one line of plain words. An empty text
+// means the default.
 type AgentTexts struct {
 	Language   string `json:"language,omitempty"`   // the tag of a registered language; default: the clinic's
-	Place      string `json:"place,omitempty"`      // as people say it; default: the clinic's name
-	Address    string `json:"address,omitempty"`    // as people say it; default: the clinic's address
+	Place      string `json:"place,omitempty"`      // in spoken form; default: the clinic's name
+	Address    string `json:"address,omitempty"`    // in spoken form; default: the clinic's address
 	Directions string `json:"directions,omitempty"` // how to find the place
-	Guardian   string `json:"guardian,omitempty"`   // the sentence about who comes along with a minor
+	Guardian   string `json:"guardian,omitempty"`   // the sentence about the adult who comes with a minor
 	Closing    string `json:"closing,omitempty"`    // a sentence at the end of a confirmation, such as what to bring
 }
 
-// maxAgentText bounds one of the texts, in characters.
+// maxAgentText is the longest text, in characters.
 const maxAgentText = 300
 
-// checkAgentTexts completes and checks what a clinic has its agents say.
+// checkAgentTexts trims and checks the texts.
 func checkAgentTexts(m *record.Mistakes, t *AgentTexts) {
 	if t.Language != "" && !slices.Contains(words.Tags(), t.Language) {
 		m.Add("agentTexts.language", "must be one of %s", strings.Join(words.Tags(), ", "))

@@ -10,14 +10,14 @@ import (
 	"holdfast/store"
 )
 
-// MaxHorizonDays is how far ahead a type may be booked.
+// MaxHorizonDays is the largest HorizonDays of a type.
 const MaxHorizonDays = 3 * 366
 
-// MaxHoldTTL bounds the TTL of a hold. The times of an appointment type are its defaults; a request may ask for another TTL
-// up to this, never past the type's MaxHoldSeconds.
+// MaxHoldTTL is the longest TTL of a hold. The hold times of an appointment type are defaults: a request can ask for
+// another TTL up to MaxHoldTTL, but never past the type's MaxHoldSeconds.
 const MaxHoldTTL = 600 * time.Second
 
-// DefaultAppointmentType holds the value of every field that a new type does not name.
+// DefaultAppointmentType returns the default of every field of a new type.
 func DefaultAppointmentType() store.AppointmentType {
 	return store.AppointmentType{
 		DurationMinutes: 30, HorizonDays: 60, CooldownMinutes: 1440, Capacity: 1,
@@ -25,7 +25,8 @@ func DefaultAppointmentType() store.AppointmentType {
 	}
 }
 
-// CreateAppointmentType adds a type; an empty id is made. A SlotStepMinutes of 0 is the duration. *ValidationError.
+// CreateAppointmentType adds a type. An empty id becomes a new one. A SlotStepMinutes of 0 becomes the duration.
+// *ValidationError.
 func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor, t store.AppointmentType) (store.AppointmentType, error) {
 	if t.ID == "" {
 		t.ID = record.NewID()
@@ -38,7 +39,7 @@ func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor,
 	})
 }
 
-// UpdateAppointmentType lets edit change one type. store.ErrNotFound, *ValidationError.
+// UpdateAppointmentType calls edit to change one type. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor, id string, edit func(*store.AppointmentType)) (store.AppointmentType, error) {
 	return cl.putAppointmentType(ctx, actor, record.ActionAppointmentTypeChanged, id, func(before *store.AppointmentType) (store.AppointmentType, error) {
 		if before == nil {
@@ -52,7 +53,7 @@ func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor,
 	})
 }
 
-// ArchiveAppointmentType takes a type out of every listing; its appointments stay. store.ErrNotFound.
+// ArchiveAppointmentType removes a type from every listing. Its appointments stay. store.ErrNotFound.
 func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor, id string) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
@@ -71,7 +72,7 @@ func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor
 	})
 }
 
-// putAppointmentType stores what edit makes of the type as it is; before is nil if there is none.
+// putAppointmentType stores the type that edit returns. before is the stored type, or nil if there is none.
 func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, action record.Action, id string,
 	edit func(before *store.AppointmentType) (store.AppointmentType, error)) (store.AppointmentType, error) {
 	cl.schedule.change.Lock()
@@ -103,7 +104,7 @@ func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, ac
 	return t, err
 }
 
-// typeIn finds an appointment type in a schedule that was read; nil if it is not there.
+// typeIn returns an appointment type of a stored schedule, or nil.
 func typeIn(s *store.Schedule, id string) *store.AppointmentType {
 	for i := range s.AppointmentTypes {
 		if s.AppointmentTypes[i].ID == id {
@@ -113,8 +114,8 @@ func typeIn(s *store.Schedule, id string) *store.AppointmentType {
 	return nil
 }
 
-// positions are those of types and specialists in the lists that people see. An existing one keeps its position, and with it the colour
-// that a type has by its position; a new one is added at the end.
+// positions are the positions of types and specialists in the lists that people see. An existing one keeps its
+// position, and a type keeps the colour that depends on it. A new one is added at the end.
 type positions struct {
 	types, specialists       map[string]int
 	nextType, nextSpecialist int
@@ -154,7 +155,7 @@ func assigned(list []store.Assignment) []string {
 	return ids
 }
 
-// checkAppointmentType trims and checks one type. Field names are prefixed with at.
+// checkAppointmentType trims and checks one type. It prefixes field names with at.
 func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentType, known func(specialistID string) bool, groups []TypeGroup) {
 	checkTypePage(m, at, &t.Page, groups)
 	t.Name, t.Description = strings.TrimSpace(t.Name), strings.TrimSpace(t.Description)
@@ -224,7 +225,7 @@ type AppointmentTypeEntry struct {
 	Active              bool              `json:"active"`
 	Upstream            *UpstreamType     `json:"upstream,omitempty"`
 	Specialists         []AssignmentEntry `json:"specialists"`
-	Needs               []store.Need      `json:"needs,omitempty"` // of each group of rooms and devices one is taken as well
+	Needs               []store.Need      `json:"needs,omitempty"` // groups of rooms and devices; an appointment takes one of each
 	store.TypePage
 }
 
@@ -234,7 +235,7 @@ type AssignmentEntry struct {
 	Priority     int    `json:"priority"`
 }
 
-// UpstreamType is what the practice-management system calls an appointment type.
+// UpstreamType is the id of an appointment type in the practice-management system.
 type UpstreamType struct {
 	AppointmentTypeGUID string `json:"appointmentTypeGUID"`
 }
@@ -266,7 +267,7 @@ func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
 	return row
 }
 
-// typeEntry is an appointment type as a File and the audit log name it.
+// typeEntry converts an appointment type to its form in a File and in the audit log.
 func typeEntry(t *store.AppointmentType) AppointmentTypeEntry {
 	entry := AppointmentTypeEntry{
 		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,

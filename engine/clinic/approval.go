@@ -8,14 +8,14 @@ import (
 	"holdfast/store"
 )
 
-// How long a request that the desk approves keeps its time: the default, and the most a type may have.
+// How many hours a request that the desk approves holds its time: the default, and the most a type can have.
 const (
 	DefaultApprovalHours = 48
 	MaxApprovalHours     = 7 * 24
 )
 
-// AskedUntil is how long a request for a slot of a type keeps its time: as long as the desk has to approve it, never past the slot's
-// start; for all other types as the settings say.
+// AskedUntil returns until when a request for a slot of a type holds its time. If the type needs approval, that is as
+// long as the desk has to approve it, but never past the start of the slot. For all other types the settings decide.
 func (s *Settings) AskedUntil(t *store.AppointmentType, start, now time.Time) time.Time {
 	if !t.Page.Approval {
 		return now.Add(s.PublicBookings.Keeps())
@@ -27,7 +27,7 @@ func (s *Settings) AskedUntil(t *store.AppointmentType, start, now time.Time) ti
 	return until
 }
 
-// VideoLink is where a remote appointment takes place; empty for all others.
+// VideoLink returns the video link of a remote appointment, or an empty string.
 func (s *Schedule) VideoLink(a *store.Appointment) string {
 	t := s.TypeOf(a.AppointmentTypeID)
 	if t == nil || !t.Page.Remote {
@@ -36,7 +36,7 @@ func (s *Schedule) VideoLink(a *store.Appointment) string {
 	return strings.ReplaceAll(t.Page.VideoLink, "{appointment}", a.ID)
 }
 
-// CancelTextIn is what a type's patients are told about cancelling, in a language.
+// CancelTextIn returns the text of a type about cancelling, for its patients, in a language.
 func CancelTextIn(t *store.AppointmentType, language string) string {
 	return cmp.Or(t.Page.Texts[language].CancelText, t.Page.CancelText)
 }

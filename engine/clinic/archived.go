@@ -9,9 +9,10 @@ import (
 	"holdfast/store"
 )
 
-// What was archived has no more times, and is still what its appointments are about: their mails, files and pages name it.
+// Archived types and specialists have no more slots, but their appointments still need them: emails, files and pages
+// show their names.
 
-// TypeOf returns a type whether it is archived or not, or nil.
+// TypeOf returns a type, archived or not, or nil.
 func (s *Schedule) TypeOf(id string) *store.AppointmentType {
 	if t := s.Types[id]; t != nil {
 		return t
@@ -22,7 +23,7 @@ func (s *Schedule) TypeOf(id string) *store.AppointmentType {
 	return nil
 }
 
-// TypeName is what a type is called in a language, archived or not; its id where nobody knows it.
+// TypeName returns the name of a type in a language, archived or not. For an unknown type it returns the id.
 func (s *Schedule) TypeName(id, language string) string {
 	if t := s.TypeOf(id); t != nil {
 		return NameIn(t, language)
@@ -30,8 +31,8 @@ func (s *Schedule) TypeName(id, language string) string {
 	return id
 }
 
-// Who returns the name of a specialist, archived or not, and the zone that their appointments are in: none and the clinic's where
-// nobody knows them.
+// Who returns the name of a specialist, archived or not, and the zone of their appointments. For an unknown
+// specialist it returns no name and the clinic's zone.
 func (s *Schedule) Who(id string) (name string, zone *time.Location) {
 	if p := s.SpecialistByID[id]; p != nil {
 		return p.Name, s.Calendars[id].Zone()

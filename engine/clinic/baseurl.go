@@ -11,25 +11,26 @@ import (
 
 // # The address of the pages
 //
-// Links begin with the address of the pages. --base-url sets it, or else the owner does, in the setup or in the settings. While no address
-// is set, an answer uses the address of its request. An email has no request, and any client can choose the address of one. So an email
-// uses the address of this machine if the server listens on no other one, and contains no link otherwise.
+// Links begin with the address of the pages. --base-url sets it, or else the owner does, in the setup or in the
+// settings. While no address is set, an answer uses the address of its request. An email has no request, and any
+// client can choose the address of one. So an email uses the address of this machine if the server listens on no
+// other one, and contains no link otherwise.
 
-// URLSource says what set the address of the pages.
+// URLSource names the source of the address of the pages.
 type URLSource string
 
 // The sources, in their order of precedence.
 const (
-	URLFromStart    URLSource = "start"    // the server was started with it
-	URLFromSettings URLSource = "settings" // the owner
-	URLGuessed      URLSource = "guess"    // it is not set
+	URLFromStart    URLSource = "start"    // set at the start of the server
+	URLFromSettings URLSource = "settings" // set by the owner
+	URLGuessed      URLSource = "guess"    // not set
 )
 
-// defaultPorts are those that browsers leave out of an origin.
+// defaultPorts are the ports that browsers leave out of an origin.
 var defaultPorts = map[string]string{"http": "80", "https": "443"}
 
-// ParseBaseURL reads the address of the pages: a scheme and a host, perhaps a port. It is returned as browsers write an origin.
-// Empty is nobody's address and fine. The error says what it should be.
+// ParseBaseURL parses the address of the pages: a scheme, a host and an optional port. It returns the address as
+// browsers write an origin. An empty address is valid and returned unchanged. The error describes the expected form.
 func ParseBaseURL(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -48,10 +49,12 @@ func ParseBaseURL(s string) (string, error) {
 	return "", fmt.Errorf("%q should be a scheme and a host and nothing more, such as https://book.example.org", s)
 }
 
-// GuessBaseURL sets the address under which this machine reaches the pages. Links in emails use it while no other address is set.
+// GuessBaseURL sets the address under which this machine reaches the pages. Links in emails use it while no other
+// address is set.
 func (cl *Clinic) GuessBaseURL(origin string) { cl.guessedURL.Store(&origin) }
 
-// BaseURL is where people find the pages, without a slash at the end, and who has said so; empty while nobody has.
+// BaseURL returns the address of the pages, without a slash at the end, and its source. It is empty if no address is
+// set.
 func (cl *Clinic) BaseURL() (string, URLSource) {
 	if cl.givenURL != "" {
 		return cl.givenURL, URLFromStart
@@ -62,7 +65,8 @@ func (cl *Clinic) BaseURL() (string, URLSource) {
 	return "", URLGuessed
 }
 
-// LinkURL is what links begin with where there is no request to go by; empty: leave the link out.
+// LinkURL returns the beginning of links that are written without a request, such as in emails. If it is empty, the
+// caller leaves the link out.
 func (cl *Clinic) LinkURL() string {
 	if said, _ := cl.BaseURL(); said != "" {
 		return said
@@ -73,7 +77,8 @@ func (cl *Clinic) LinkURL() string {
 	return ""
 }
 
-// ChooseBaseURL notes in the settings of c where people find the pages; empty changes nothing. *record.ValidationError.
+// ChooseBaseURL stores the address of the pages in the settings of c. An empty address changes nothing.
+// *record.ValidationError.
 func ChooseBaseURL(c *store.Clinic, baseURL string) error {
 	origin, err := ParseBaseURL(baseURL)
 	if err != nil {

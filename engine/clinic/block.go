@@ -9,10 +9,10 @@ import (
 	"holdfast/store"
 )
 
-// maxBlock is the longest a block may be. Whoever is away for longer has overrides, or is switched off.
+// maxBlock is the longest duration of a block. For a longer absence, use overrides or deactivate the specialist.
 const maxBlock = 366 * 24 * time.Hour
 
-// BlockEntry is one block in a File. Its id makes importing it twice the same as once.
+// BlockEntry is one block in a File. Its id makes the import idempotent.
 type BlockEntry struct {
 	ID     string    `json:"id"`
 	Start  time.Time `json:"start"`
@@ -21,12 +21,12 @@ type BlockEntry struct {
 	SetID  string    `json:"setId,omitempty"`
 }
 
-// blockEntry is a block as a File and the audit log name it.
+// blockEntry converts a block to its form in a File and in the audit log.
 func blockEntry(b *store.Block) BlockEntry {
 	return BlockEntry{b.ID, b.Start, b.End, b.Reason, b.SetID}
 }
 
-// Blocks lists the blocks of one specialist by start, those included that ended within store.BlockMemory.
+// Blocks lists the blocks of one specialist by start, including those that ended within store.BlockMemory.
 // store.ErrNotFound.
 func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 	s := cl.Current()
@@ -36,8 +36,9 @@ func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 	return s.Blocks[specialistID], nil
 }
 
-// CreateBlock keeps a stretch of a specialist's time free of bookings. What is booked in it stays, and so do other blocks.
-// It shows in the very next listing. Instants are kept to the second. store.ErrNotFound, *ValidationError.
+// CreateBlock blocks a stretch of a specialist's time, so that it cannot be booked. Existing appointments and other
+// blocks in it stay. The next listing shows it. Instants are truncated to the second. store.ErrNotFound,
+// *ValidationError.
 func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block, once *record.Once) (store.Block, error) {
 	if _, err := cl.Specialist(b.SpecialistID); err != nil {
 		return b, err
@@ -57,8 +58,9 @@ func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.B
 	}, func(tx store.Tx) error { return tx.PutBlock(ctx, b) })
 }
 
-// DeleteBlock opens the time of one block again, as far as the hours and other blocks do. store.ErrNotFound, also for a
-// block that Blocks no longer names; *ValidationError for one that is read from a calendar elsewhere.
+// DeleteBlock removes one block, so that its time can be booked again where the hours and other blocks allow it.
+// store.ErrNotFound, also for a block that ended more than store.BlockMemory ago; *ValidationError for a block from
+// an external calendar.
 func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionBlockDeleted}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
@@ -74,7 +76,7 @@ func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string
 	})
 }
 
-// checkBlock refuses what cannot be meant.
+// checkBlock trims and checks one block. It prefixes field names with at.
 func checkBlock(m *record.Mistakes, at string, b *store.Block) {
 	record.CheckID(m, at+"id", b.ID)
 	if b.SetID != "" {
@@ -97,7 +99,7 @@ func checkBlock(m *record.Mistakes, at string, b *store.Block) {
 	}
 }
 
-// addBlock checks a block of a file and keeps it for the import.
+// addBlock checks a block of a file and adds it to the import.
 func (r *importRows) addBlock(m *record.Mistakes, at string, b store.Block) {
 	checkBlock(m, at, &b)
 	if r.blockIDs[b.ID] {

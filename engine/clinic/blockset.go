@@ -13,35 +13,35 @@ import (
 	"holdfast/store"
 )
 
-// MaxBlocks is the most blocks that one form makes, specialists times days.
+// MaxBlocks is the largest number of blocks that one form creates: specialists times days.
 const MaxBlocks = 2000
 
-// maxRepeat is how long after its beginning a block may still be repeated.
+// maxRepeat is how long after its first day a block can be repeated, in days.
 const maxRepeat = 2 * 366
 
-// BlockForm asks for blocks that go together: of one or several specialists or of all, once, on several days, or every so many
-// weeks. Dates and times are the clinic's wall clock, whatever zone a specialist lives in.
+// BlockForm describes blocks that are created together: for one, several or all specialists, once, on several days,
+// or every few weeks. Dates and times are the clinic's wall clock, whatever the zone of a specialist.
 type BlockForm struct {
-	SpecialistIDs []string // none: all who are active now; who comes later is not blocked
+	SpecialistIDs []string // none: all who are active now; later ones are not blocked
 	Spans         []BlockSpan
-	EveryWeeks    int // with Until: each span again after so many weeks, 1 to 52
+	EveryWeeks    int // with Until: repeat each span after this many weeks, 1 to 52
 	Until         store.Date
 }
 
-// BlockSpan is one stretch: whole days, or from a time of the first to a time of the last.
+// BlockSpan is one stretch of time: whole days, or from a time of the first day to a time of the last day.
 type BlockSpan struct {
 	Title      string
 	From, To   store.Date // both included
 	Start, End store.TimeOfDay
-	Whole      bool // Start and End do not count
+	Whole      bool // Start and End are ignored
 }
 
-// blockSet is what the audit log says about blocks made or removed together.
+// blockSet is the audit entry of blocks that were created or removed together.
 type blockSet struct {
 	SetID         string       `json:"setId,omitempty"`
 	Blocks        int          `json:"blocks"`
 	SpecialistIDs []string     `json:"specialistIds"`
-	First         []BlockEntry `json:"first"` // some of them
+	First         []BlockEntry `json:"first"` // at most ten of them
 }
 
 func auditedSet(list []store.Block) blockSet {
@@ -57,7 +57,8 @@ func auditedSet(list []store.Block) blockSet {
 	return s
 }
 
-// PlanBlocks lists the blocks that a form would make, by start, then specialist. Nothing is written. *ValidationError.
+// PlanBlocks lists the blocks that a form would create, by start, then specialist. It writes nothing.
+// *ValidationError.
 func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 	s := cl.Current()
 	var m record.Mistakes
@@ -117,7 +118,7 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 				m.Add("spans", "that would be more than %d blocks, specialists times days: take fewer days at once", MaxBlocks)
 			}
 			if len(m) > 0 {
-				for j := range m { // as the form names them
+				for j := range m { // use the field names of the form
 					m[j].Field = strings.NewReplacer(at+"start", at+"from", at+"end", at+"to", at+"reason", at+"title").Replace(m[j].Field)
 				}
 				return nil, m.Err()
@@ -134,7 +135,8 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 	return all, nil
 }
 
-// CreateBlocks makes the blocks of a form, all or none. What is booked in them stays, and so do other blocks. *ValidationError.
+// CreateBlocks creates the blocks of a form, all or none. Existing appointments and other blocks in their time stay.
+// *ValidationError.
 func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockForm, once *record.Once) ([]store.Block, error) {
 	all, err := cl.PlanBlocks(f)
 	if err != nil {
@@ -151,8 +153,9 @@ func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockF
 	})
 }
 
-// DeleteBlockSet removes all blocks that were made with one form. store.ErrNotFound. reaches says whether the caller may change a
-// specialist's calendar; one that is out of reach refuses all, with record.ErrForbidden.
+// DeleteBlockSet removes all blocks that one form created. reaches reports whether the caller may change a
+// specialist's calendar. If it is false for one of the specialists, DeleteBlockSet removes nothing and returns
+// record.ErrForbidden. store.ErrNotFound.
 func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID string, reaches func(specialistID string) bool) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionBlocksDeleted, Subject: "blocks"}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
@@ -168,7 +171,8 @@ func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID 
 	})
 }
 
-// BlocksWith returns a block and all that were made with it, those included that ended within store.BlockMemory. store.ErrNotFound.
+// BlocksWith returns a block and all blocks that were created with it, including those that ended within
+// store.BlockMemory. store.ErrNotFound.
 func (cl *Clinic) BlocksWith(id string) ([]store.Block, error) {
 	s := cl.Current()
 	var named *store.Block

@@ -1,22 +1,24 @@
-// Package clinic is the schedule that everything else is decided on: the clinic and its settings, specialists, appointment
-// types, weekly hours, overrides and blocks, and the clinic file that carries all of them in and out.
+// Package clinic has the schedule, on which all other decisions depend: the clinic and its settings, specialists,
+// appointment types, weekly hours, overrides and blocks. It also imports and exports all of them as a clinic file.
 //
 // # The snapshot in memory
 //
-// Current is one immutable reading of the whole schedule, prepared for looking things up. It is replaced as a whole when the
-// store's feed tells of a change (FollowSchedule), before the Write that made it returns; nothing else replaces it. So a
-// caller that changed something finds it in the very next listing, and a reader never sees half of a change.
+// Current returns one immutable snapshot of the whole schedule, prepared for look-ups. When the feed of the store
+// delivers a change, FollowSchedule replaces the snapshot as a whole, before the Write of that change returns. After
+// the start, nothing else replaces it. So a caller sees its own change in the next listing, and a reader never sees
+// half of a change.
 //
 // # Generations
 //
-// Each appointment type has a generation: it names the state of everything that the type's slots are computed from. It is
-// moved after that state, and read before it, so a list computed from older state is never found under the newer one.
+// Each appointment type has a generation. It names the state of everything from which the type's slots are computed.
+// The generation changes after that state changes, and a reader reads it before that state. So a list that was
+// computed from older state is never found under the newer generation.
 //
-// # Changing it
+// # Changes
 //
-// Every change is one Write. What it depends on is read inside (a name that is taken, a specialist who is gone), since writes
-// run one after another; the audit entry and the remembered answer commit with it. A *record.ValidationError names every
-// mistake at once, each by its place in the JSON.
+// Every change is one Write. Its preconditions, such as a free name or an existing specialist, are read inside that
+// Write, because writes run one after another. The audit entry and the remembered answer commit with the change. A
+// *record.ValidationError lists all mistakes together, each with its path in the JSON.
 package clinic
 
 import (
@@ -47,7 +49,8 @@ type Clinic struct {
 
 // Hooks are the functions of packages above this one that a change of the schedule calls. All of them are required.
 type Hooks struct {
-	// SpecialistChanged runs after the commit that stored or archived a specialist. The calls are in the order of the commits of this node.
+	// SpecialistChanged runs after the commit that stored or archived a specialist. The calls are in the order of the
+	// commits of this node.
 	SpecialistChanged func(context.Context, store.Specialist)
 }
 
@@ -61,7 +64,8 @@ type Options struct {
 	Words   *words.Catalog // the texts for people; nil: those of the program
 }
 
-// New returns a Clinic without a schedule. Call ReadSchedule before its other methods. The error names a wrong BaseURL.
+// New returns a Clinic without a schedule. Call ReadSchedule before its other methods. New fails if BaseURL is not
+// valid.
 func New(o Options) (*Clinic, error) {
 	given, err := ParseBaseURL(o.BaseURL)
 	if err != nil {
@@ -78,7 +82,7 @@ func New(o Options) (*Clinic, error) {
 // Words returns the texts for people in all languages.
 func (cl *Clinic) Words() *words.Catalog { return cl.words }
 
-// UpdateClinic lets edit change the clinic itself. *ValidationError.
+// UpdateClinic calls edit to change the clinic itself, without its settings. *ValidationError.
 func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic, error) {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
@@ -108,8 +112,9 @@ func (cl *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit f
 	return cl.EditSettings(ctx, actor, func(s *Settings) error { edit(s); return nil })
 }
 
-// EditSettings calls edit with the stored settings and stores the result. No other change of the settings comes between
-// the read and the write. If edit returns an error, EditSettings returns that error and stores nothing. *ValidationError.
+// EditSettings calls edit with the stored settings and stores the result. No other change of the settings comes
+// between the read and the write. If edit returns an error, EditSettings returns that error and stores nothing.
+// *ValidationError.
 func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit func(*Settings) error) (Settings, error) {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
@@ -143,15 +148,15 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 	return after, err
 }
 
-// StoredSchedule is the schedule that a change is made on, as the transaction has it.
+// StoredSchedule returns the schedule as the transaction has it. A change must be based on it, not on Current.
 func StoredSchedule(ctx context.Context, tx store.Tx) (store.Schedule, error) {
 	s, err := tx.Schedule(ctx)
 	s.Clinic.Timezone = cmp.Or(s.Clinic.Timezone, unsetZone)
 	return s, err
 }
 
-// CheckClinic names the fields as the document does that they came in: at stands before its own, contact before the ways to
-// reach it.
+// CheckClinic trims and checks the clinic itself. at is the prefix of its field names in the document that they came
+// in; contact is the prefix of its contact fields.
 func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 	for _, s := range []*string{&c.Name, &c.Locale, &c.Phone, &c.Email, &c.Address, &c.Website} {
 		*s = strings.TrimSpace(*s)
@@ -180,7 +185,8 @@ func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 	record.CheckText(m, contact+"website", c.Website, 500, false)
 }
 
-// ValidLocale accepts the shape of BCP 47: groups of 1 to 8 letters or digits, joined by hyphens, the first of letters.
+// ValidLocale reports whether s has the form of a BCP 47 tag: groups of 1 to 8 letters or digits, joined by hyphens.
+// The first group has only letters, and at least two.
 func ValidLocale(s string) bool {
 	groups := strings.Split(s, "-")
 	if len(s) > 35 || len(groups[0]) < 2 {

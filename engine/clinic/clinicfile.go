@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// File is a whole clinic as one JSON document: what import reads and export writes. Import is idempotent by id, so
-// the same file twice is the same clinic; what the file does not name stays as it is.
+// File is a whole clinic as one JSON document, which Import reads and Export writes. Import is idempotent by id:
+// importing the same file twice gives the same clinic. Import does not change anything that the file does not name.
 type File struct {
 	Clinic           *FileClinic            `json:"clinic,omitempty"`
 	Specialists      []SpecialistEntry      `json:"specialists"`
@@ -29,20 +29,21 @@ type FileClinic struct {
 	Settings *Settings `json:"settings,omitempty"`
 }
 
-// strictJSON decodes and refuses fields that are not known, which a method of a nested type must ask for anew.
+// strictJSON decodes JSON and refuses unknown fields. A nested type with its own UnmarshalJSON does not inherit that
+// option from the outer decoder, so it has to call strictJSON.
 func strictJSON(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	return d.Decode(v)
 }
 
-// Imported counts what a File named.
+// Imported counts the specialists and appointment types of a File.
 type Imported struct {
 	Specialists      int `json:"specialists"`
 	AppointmentTypes int `json:"appointmentTypes"`
 }
 
-// Import stores a File, whole or not at all. *ValidationError names every mistake in it.
+// Import stores a File, all of it or nothing. *ValidationError lists every mistake in it.
 func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Imported, error) {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
@@ -57,7 +58,7 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 		if rows, err = f.rows(&s); err != nil {
 			return err
 		}
-		for i := range rows.specialists { // which no file knows, and no file ends
+		for i := range rows.specialists { // a file does not contain feeds and does not change them
 			rows.specialists[i].Page.Feed = store.CalendarFeed{}
 			if before := specialistIn(&s, rows.specialists[i].ID); before != nil {
 				rows.specialists[i].Page.Feed = before.Page.Feed
@@ -74,19 +75,19 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 	return n, nil
 }
 
-// importRows is a checked ClinicFile as rows of the store.
+// importRows is a checked File as rows of the store.
 type importRows struct {
 	clinic      *store.Clinic
 	specialists []store.Specialist
 	hours       map[string][]store.WeeklyWindow
 	overrides   []store.Override
 	blocks      []store.Block
-	places      []Place         // of the clinic that the file makes
-	blockIDs    map[string]bool // to find one that is in the file twice
+	places      []Place         // the places that the clinic has after the import
+	blockIDs    map[string]bool // to find ids that are in the file twice
 	types       []store.AppointmentType
 }
 
-// rows checks the file against the schedule that it is stored over. It may be called again.
+// rows checks the file against the stored schedule that it is imported into. It may be called more than once.
 func (f *File) rows(s *store.Schedule) (*importRows, error) {
 	var m record.Mistakes
 	r := &importRows{hours: make(map[string][]store.WeeklyWindow), blockIDs: make(map[string]bool), places: placesOf(s)}
@@ -130,10 +131,10 @@ func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Cli
 	if c.Settings != nil {
 		before, err := readSettings(settings)
 		if err == nil {
-			c.Settings.Webhooks = before.Webhooks // they have secrets, so no file has them
+			c.Settings.Webhooks = before.Webhooks // they contain secrets, so a file does not have them
 		}
 		checkSettings(m, c.Settings, &before)
-		row.Settings, _ = c.Settings.stored() // a struct of strings and numbers cannot fail
+		row.Settings, _ = c.Settings.stored() // a struct of strings and numbers always marshals
 	}
 	CheckClinic(m, "clinic.", "clinic.", &row)
 	return row
@@ -178,7 +179,7 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 	return nil
 }
 
-// Export returns the clinic as a File that Import would read back to the same clinic.
+// Export returns the clinic as a File. Import of that file gives the same clinic.
 func (cl *Clinic) Export() File {
 	s := cl.Current()
 	settings := cl.Settings()
@@ -196,7 +197,7 @@ func (cl *Clinic) Export() File {
 			entry.Overrides = append(entry.Overrides, overrideEntry(&o))
 		}
 		for _, b := range s.Blocks[p.ID] {
-			if b.Source == store.BlockDesk { // the others come again from where they came
+			if b.Source == store.BlockDesk { // the others are read from their calendars again
 				entry.Blocks = append(entry.Blocks, blockEntry(&b))
 			}
 		}
@@ -208,7 +209,7 @@ func (cl *Clinic) Export() File {
 	return f
 }
 
-// clinicEntry is a clinic as a File and the audit log name it, without its settings.
+// clinicEntry converts a clinic, without its settings, to its form in a File and in the audit log.
 func clinicEntry(c *store.Clinic) *FileClinic {
 	return &FileClinic{
 		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address, Website: c.Website,

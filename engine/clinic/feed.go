@@ -7,12 +7,12 @@ import (
 	"holdfast/store"
 )
 
-// feedAudit is what the audit log keeps of the address of a specialist's calendar.
+// feedAudit is the audit entry of the address of a specialist's calendar feed.
 type feedAudit struct {
 	Names bool `json:"names"`
 }
 
-// PutCalendarFeed gives the calendar of a specialist an address in place of the one there is, or none. store.ErrNotFound.
+// PutCalendarFeed replaces the address of a specialist's calendar feed. The zero value removes it. store.ErrNotFound.
 func (cl *Clinic) PutCalendarFeed(ctx context.Context, actor record.Actor, specialistID string, f store.CalendarFeed) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()

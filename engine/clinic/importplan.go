@@ -2,29 +2,30 @@ package clinic
 
 import "encoding/json"
 
-// ImportPlan says what importing a File would do to each of what it names.
+// ImportPlan describes what the import of a File would change.
 type ImportPlan struct {
-	Clinic           string        `json:"clinic,omitempty"` // new, changed or same; empty: the file has none
+	Clinic           string        `json:"clinic,omitempty"` // new, changed or same; empty: the file has no clinic
 	Specialists      []ImportEntry `json:"specialists"`
 	AppointmentTypes []ImportEntry `json:"appointmentTypes"`
 }
 
-// ImportEntry is one of them.
+// ImportEntry describes the change of one specialist or appointment type.
 type ImportEntry struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
 	Change string `json:"change"` // new, changed or same
 }
 
-// PlanImport checks a File and compares it with the clinic. Nothing is stored. *ValidationError names every mistake in it.
+// PlanImport checks a File and compares it with the clinic. It stores nothing. *ValidationError lists every mistake
+// in it.
 func (cl *Clinic) PlanImport(f File) (ImportPlan, error) {
 	s := cl.Current()
 	plan := ImportPlan{Specialists: []ImportEntry{}, AppointmentTypes: []ImportEntry{}}
 	if f.Clinic != nil {
-		given := *f.Clinic // rows completes it
+		given := *f.Clinic // a copy, because rows fills in defaults
 		f.Clinic = &given
 	}
-	said, _ := json.Marshal(f.Clinic) // structs of strings and numbers cannot fail
+	said, _ := json.Marshal(f.Clinic) // structs of strings and numbers always marshal
 	if _, err := f.rows(&s.Schedule); err != nil {
 		return plan, err
 	}
@@ -52,7 +53,7 @@ func (cl *Clinic) PlanImport(f File) (ImportPlan, error) {
 }
 
 func inJSON(v any) string {
-	b, _ := json.Marshal(v) // structs of strings and numbers cannot fail
+	b, _ := json.Marshal(v) // structs of strings and numbers always marshal
 	return string(b)
 }
 

@@ -10,28 +10,31 @@ import (
 	"holdfast/store"
 )
 
-// What is said beside the name: the consent that the clinic wants, and the answers to a type's questions.
+// The intake of a booking is its data in addition to the name: the consent to the clinic's text, and the answers to a
+// type's questions.
 
 const (
 	maxConsent = 2000
 	maxAnswer  = 1000
 )
 
-// Consent is the text that whoever books online has to agree to. An empty Text: the clinic wants no consent.
+// Consent is the text that patients must agree to when they book online. An empty Text: the clinic requires no
+// consent.
 type Consent struct {
 	Text  string            `json:"text,omitempty"`
 	Texts map[string]string `json:"texts,omitempty"` // by language
 }
 
-// Said is what somebody says beside their name.
+// Said is the input of a booking in addition to the name.
 type Said struct {
-	Consent    bool              // they agree to the clinic's text
-	NewPatient bool              // they have not been here before
+	Consent    bool              // the patient agrees to the clinic's text
+	NewPatient bool              // the patient has not been here before
 	Answers    map[string]string // by the question's id
 }
 
-// CheckIntake checks what was said to book a type, and is what is kept of it. Whoever books online has to give everything that the
-// clinic asks for; the desk, agents and programs give what they know. An answer that is given fits its question whoever gives it.
+// CheckIntake checks the input of a booking of a type and returns the part to store. If online is set, the patient
+// must give everything that the clinic asks for. The desk, agents and programs can leave out what they do not have.
+// Every given answer must fit its question, whichever of them gives it.
 func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said *Said, online bool, now time.Time) store.Intake {
 	kept := store.Intake{NewPatient: said.NewPatient}
 	if said.Consent && s.Consent.Text != "" {
@@ -62,8 +65,10 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 	return kept
 }
 
-// ChangeAnswers is what an appointment's answers are after some were said anew: an empty one is taken away, and what is not named
-// stays, also where its question is asked no more. One that is not changed keeps its question as it was asked.
+// ChangeAnswers returns the answers of an appointment after some of them were changed. kept are the stored answers
+// and said are the new ones by question id. An empty answer removes the stored one. Answers that said does not name
+// stay, even if the type no longer has their question. An unchanged answer keeps the wording of its question from the
+// time of the booking.
 func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.Answer, said map[string]string) []store.Answer {
 	left, now := maps.Clone(said), []store.Answer(nil)
 	have := func(id string) int {
@@ -102,7 +107,8 @@ func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.An
 	return now
 }
 
-// checkAnswer is an answer as it is kept, which is that of the clinic's own language where there are options.
+// checkAnswer checks an answer and returns it in its stored form. For a choice, that is the option in the clinic's
+// own language.
 func checkAnswer(m *record.Mistakes, q *store.Question, value string) string {
 	field := "answers." + q.ID
 	switch q.Kind {
@@ -120,7 +126,8 @@ func checkAnswer(m *record.Mistakes, q *store.Question, value string) string {
 	return value
 }
 
-// optionOf finds the option that an answer means, in whichever language it was chosen; empty if it is none.
+// optionOf returns the option that an answer means, whichever language it was chosen in. It returns an empty string
+// if the answer is not an option.
 func optionOf(q *store.Question, value string) string {
 	if slices.Contains(q.Options, value) {
 		return value
@@ -140,7 +147,7 @@ func checkConsent(m *record.Mistakes, s *Settings) {
 	for language, text := range s.Consent.Texts {
 		record.CheckText(m, "consent.texts."+clip(language), text, maxConsent, true)
 	}
-	if s.Consent.Text == "" { // nothing is asked
+	if s.Consent.Text == "" { // no consent is required
 		s.Consent = Consent{}
 	}
 	for field, link := range map[string]*string{"privacyUrl": &s.PrivacyURL, "imprintUrl": &s.ImprintURL} {

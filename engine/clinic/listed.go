@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// Listed finds the type that a listing is asked about, of all its specialists or of the one named, and the zone that its dates are
-// in. store.ErrNotFound, *record.ValidationError.
+// Listed returns the type for a listing, and the zone of its dates. The listing covers all specialists of the type,
+// or only the given one. store.ErrNotFound, *record.ValidationError.
 func (s *Schedule) Listed(appointmentTypeID, specialistID string) (*store.AppointmentType, *time.Location, error) {
 	t, ok := s.Types[appointmentTypeID]
 	if !ok {

@@ -8,13 +8,13 @@ import (
 	"holdfast/store"
 )
 
-// What can be done to the choice of a mail server, as the audit log names it.
+// Audit actions for changes of the mail server.
 const (
 	MailServerChanged = record.ActionSettingsMailChanged
-	MailServerSealed  = record.ActionSettingsMailSealed // the same password under a newer key
+	MailServerSealed  = record.ActionSettingsMailSealed // the same password, sealed with a newer key
 )
 
-// mailAudit is what the audit log keeps of a mail server: whether there is a password, and never which.
+// mailAudit is a mail server in the audit log. It shows whether there is a password, but never the password.
 type mailAudit struct {
 	Host        string            `json:"host"`
 	Port        int               `json:"port"`
@@ -31,7 +31,8 @@ func mailAudited(s *notice.Server) any {
 	return mailAudit{s.Host, s.Port, s.Encryption, s.User, s.Sealed != "", s.From}
 }
 
-// ChangeMailServer lets edit make another choice of the one before; nil is none. Errors: those of edit.
+// ChangeMailServer calls edit with the chosen mail server and stores the result; nil means none. Errors: those of
+// edit.
 func (cl *Clinic) ChangeMailServer(ctx context.Context, actor record.Actor, action record.Action, edit func(before *notice.Server) (*notice.Server, error)) error {
 	return cl.changeChoice(ctx, actor, action, func(s *Settings) (before, after any, err error) {
 		before = mailAudited(s.Mail)
@@ -40,7 +41,8 @@ func (cl *Clinic) ChangeMailServer(ctx context.Context, actor record.Actor, acti
 	})
 }
 
-// changeChoice lets edit change a part of the settings that has a secret, and say what the audit log keeps of it.
+// changeChoice calls edit to change a part of the settings that contains a secret. edit returns the values before and
+// after for the audit log.
 func (cl *Clinic) changeChoice(ctx context.Context, actor record.Actor, action record.Action, edit func(*Settings) (before, after any, err error)) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()

@@ -10,19 +10,21 @@ import (
 	"holdfast/engine/words"
 )
 
-// MailText is what a mail says in the clinic's own words, in place of those that come with the program. An empty one is as it was.
+// MailText is the clinic's own text of an email. It replaces the text of the program. An empty field means the text
+// of the program.
 type MailText struct {
 	Subject string `json:"subject,omitempty"`
 	Text    string `json:"text,omitempty"` // the first paragraphs; the details, the link and the end stay
 }
 
-// MailTexts are the clinic's own words by mail, as the delivery log calls them, and by language.
+// MailTexts are the clinic's own texts by notice, named as in the delivery log, and by language.
 type MailTexts map[string]map[string]MailText
 
-// mailNotices are the mails to patients whose words a clinic may choose.
+// mailNotices are the emails to patients whose text a clinic can choose.
 var mailNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "confirmation_request", "request_received", "request_declined", "waitlist_confirm", "waitlist_joined", "waitlist_offer", "waitlist_withdrawn"}
 
-// mailPlaceholders are what stands for something of the appointment in a MailText. What patients have typed is not among them.
+// mailPlaceholders are the placeholders for data of the appointment in a MailText. Text that patients entered is not
+// among them.
 var mailPlaceholders = []string{"what", "when", "day", "who", "where", "clinic", "phone"}
 
 const (
@@ -32,7 +34,7 @@ const (
 
 var placeholder = regexp.MustCompile(`\{([^{}\s]*)\}`)
 
-// CheckMailText trims and checks the clinic's words for one mail in one language. Field names are prefixed with at.
+// CheckMailText trims and checks the clinic's text of one email in one language. It prefixes field names with at.
 func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailText) {
 	text.Subject, text.Text = strings.TrimSpace(text.Subject), strings.TrimSpace(text.Text)
 	if !slices.Contains(mailNotices, notice) {

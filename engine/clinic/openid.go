@@ -7,13 +7,13 @@ import (
 	"holdfast/engine/record"
 )
 
-// What can be done to the choice of an identity provider, as the audit log names it.
+// Audit actions for changes of the identity provider.
 const (
 	OpenIDChanged = record.ActionSettingsOpenIDChanged
-	OpenIDSealed  = record.ActionSettingsOpenIDSealed // the same secret under a newer key
+	OpenIDSealed  = record.ActionSettingsOpenIDSealed // the same secret, sealed with a newer key
 )
 
-// openIDAudit is what the audit log keeps of an identity provider: whether there is a secret, and never which.
+// openIDAudit is an identity provider in the audit log. It shows whether there is a secret, but never the secret.
 type openIDAudit struct {
 	openid.Provider
 	Sealed    string `json:"-"`
@@ -29,7 +29,8 @@ func openIDAudited(p *openid.Provider) any {
 	return a
 }
 
-// ChangeOpenID lets edit make another choice of the identity provider before; nil is none. Errors: those of edit.
+// ChangeOpenID calls edit with the chosen identity provider and stores the result; nil means none. Errors: those of
+// edit.
 func (cl *Clinic) ChangeOpenID(ctx context.Context, actor record.Actor, action record.Action, edit func(before *openid.Provider) (*openid.Provider, error)) error {
 	return cl.changeChoice(ctx, actor, action, func(s *Settings) (before, after any, err error) {
 		before = openIDAudited(s.OpenID)

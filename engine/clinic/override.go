@@ -19,8 +19,8 @@ func (cl *Clinic) Overrides(specialistID string) ([]store.Override, error) {
 	return s.Overrides[specialistID], nil
 }
 
-// PutOverride closes one local date of a specialist or gives it other hours, in place of an override that the date may
-// have. Appointments on it stay. It shows in the very next listing. store.ErrNotFound, *ValidationError.
+// PutOverride closes one local date of a specialist or gives it other hours. It replaces an override of that date.
+// Appointments on that date stay. The next listing shows it. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override, once *record.Once) (store.Override, error) {
 	if _, err := cl.Specialist(o.SpecialistID); err != nil {
 		return o, err
@@ -37,7 +37,7 @@ func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.O
 	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
 }
 
-// DeleteOverride gives a date its weekly hours back. store.ErrNotFound.
+// DeleteOverride restores the weekly hours of a date. store.ErrNotFound.
 func (cl *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionOverrideDeleted}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
@@ -48,7 +48,7 @@ func (cl *Clinic) DeleteOverride(ctx context.Context, actor record.Actor, id str
 	})
 }
 
-// checkOverride sorts the hours of an override and refuses what cannot be meant.
+// checkOverride trims and checks an override, and sorts its hours.
 func checkOverride(m *record.Mistakes, at string, o *store.Override, places []Place) {
 	o.Reason = strings.TrimSpace(o.Reason)
 	record.CheckText(m, at+"reason", o.Reason, 500, true)
@@ -89,7 +89,7 @@ type OverrideEntry struct {
 	Reason string        `json:"reason,omitempty"`
 }
 
-// overrideEntry is an override as a File and the audit log name it.
+// overrideEntry converts an override to its form in a File and in the audit log.
 func overrideEntry(o *store.Override) OverrideEntry {
 	entry := OverrideEntry{Date: o.Date, Closed: o.Closed, Reason: o.Reason}
 	for _, w := range o.Hours {

@@ -10,10 +10,10 @@ import (
 	"holdfast/store"
 )
 
-// MaxPicture bounds a specialist's picture, in bytes. It is shown as large as a thumbnail.
+// MaxPicture is the largest size of a specialist's picture, in bytes. Pages show it as a thumbnail.
 const MaxPicture = 150 << 10
 
-// pictureType says what a picture is by its first bytes. Empty: none that pages show.
+// pictureType returns the media type of a picture by its first bytes. Empty: pages cannot show it.
 func pictureType(content []byte) string {
 	switch {
 	case bytes.HasPrefix(content, []byte("\x89PNG\r\n\x1a\n")):
@@ -31,15 +31,15 @@ func (cl *Clinic) Picture(ctx context.Context, specialistID string) (store.Pictu
 	return cl.store.Picture(ctx, specialistID)
 }
 
-// pictureAudit is what the audit log keeps of a picture.
+// pictureAudit is the audit entry of a picture.
 type pictureAudit struct {
 	ContentType string `json:"contentType,omitempty"`
 	Digest      string `json:"digest"`
 	Bytes       int    `json:"bytes,omitempty"`
 }
 
-// PutPicture gives a specialist a picture in place of the one there is: a PNG, a JPEG or a WebP of at most MaxPicture bytes.
-// store.ErrNotFound, *ValidationError.
+// PutPicture sets the picture of a specialist and replaces the previous one: a PNG, JPEG or WebP of at most
+// MaxPicture bytes. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) PutPicture(ctx context.Context, actor record.Actor, specialistID string, content []byte) (store.Picture, error) {
 	sum := sha256.Sum256(content)
 	p := store.Picture{ContentType: pictureType(content), Digest: hex.EncodeToString(sum[:8]), Content: content}
@@ -55,7 +55,7 @@ func (cl *Clinic) PutPicture(ctx context.Context, actor record.Actor, specialist
 	return p, cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error { return tx.PutPicture(ctx, specialistID, p) })
 }
 
-// DeletePicture takes the picture of a specialist away. store.ErrNotFound.
+// DeletePicture removes the picture of a specialist. store.ErrNotFound.
 func (cl *Clinic) DeletePicture(ctx context.Context, actor record.Actor, specialistID string) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistPictureDeleted, Subject: "specialist:" + specialistID}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error { return tx.DeletePicture(ctx, specialistID) })

@@ -12,12 +12,12 @@ import (
 	"holdfast/store"
 )
 
-// A clinic may have several places. A window of a specialist's hours says at which the specialist works then, and so an appointment
-// has a place from the hours it was booked in.
+// A clinic can have several places. A window of a specialist's hours can name the place of work, and an appointment
+// gets its place from the window that it is booked in.
 
 const maxPlaces = 50
 
-// Place is one of the clinic's houses. Windows of hours and appointments name it by its id.
+// Place is one location of the clinic. Windows of hours and appointments refer to it by its id.
 type Place struct {
 	ID      string            `json:"id"`
 	Name    string            `json:"name"`
@@ -34,8 +34,9 @@ func (s *Schedule) Place(id string) *Place {
 	return &s.Settings.Places[i]
 }
 
-// PlaceAt is where a specialist works at an instant: the place of the window that it lies in, or outside of all of them that of the
-// day's first. Empty: the clinic has no places, or the hours name none.
+// PlaceAt returns the id of the place where a specialist works at an instant: the place of the window that contains
+// the instant, or outside of all windows the first place of that day's windows. Empty: the clinic has no places, or
+// the hours name none.
 func (s *Schedule) PlaceAt(specialistID string, at time.Time) string {
 	calendar := s.Calendars[specialistID]
 	if len(s.Settings.Places) == 0 || calendar == nil {
@@ -56,7 +57,7 @@ func (s *Schedule) PlaceAt(specialistID string, at time.Time) string {
 	return found
 }
 
-// WindowsOn are the hours of one local date: those of its override if there is one.
+// WindowsOn returns the hours of one local date: those of its override, or else the weekly hours of that weekday.
 func (s *Schedule) WindowsOn(specialistID string, date store.Date, day store.Weekday) (windows []store.Window) {
 	for _, o := range s.Overrides[specialistID] {
 		if o.Date == date {
@@ -71,7 +72,8 @@ func (s *Schedule) WindowsOn(specialistID string, date store.Date, day store.Wee
 	return windows
 }
 
-// CalendarAt is a specialist's calendar of what is worked at a place; the whole one for no place.
+// CalendarAt returns a specialist's calendar with only the hours at a place. For an empty place it returns the whole
+// calendar.
 func (s *Schedule) CalendarAt(specialistID, place string) *availability.Calendar {
 	whole := s.Calendars[specialistID]
 	if place == "" || whole == nil {
@@ -91,12 +93,12 @@ func (s *Schedule) CalendarAt(specialistID, place string) *availability.Calendar
 	}
 	narrow, err := availability.NewCalendar(*s.SpecialistByID[specialistID], weekly, overrides, s.Blocks[specialistID])
 	if err != nil {
-		return whole // cannot be: it was made of more
+		return whole // cannot happen: the whole calendar, with more hours, was valid
 	}
 	return narrow
 }
 
-// PlacesOf lists where a specialist works, in the settings' order.
+// PlacesOf lists the ids of the places where a specialist works, in the order of the settings.
 func (s *Schedule) PlacesOf(specialistID string) (ids []string) {
 	if len(s.Settings.Places) == 0 {
 		return nil
@@ -118,8 +120,8 @@ func (s *Schedule) PlacesOf(specialistID string) (ids []string) {
 	return ids
 }
 
-// Where says where an appointment is, in a language: the name and the address of its place, or the clinic's address. Nothing for a
-// remote one.
+// Where returns the location of an appointment in a language: the name and address of its place, or the clinic's
+// address. It is empty for a remote appointment.
 func (s *Schedule) Where(a *store.Appointment, language string) string {
 	if t := s.TypeOf(a.AppointmentTypeID); t != nil && t.Page.Remote {
 		return ""
@@ -146,7 +148,7 @@ func checkPlaces(m *record.Mistakes, places []Place) {
 	}
 }
 
-// placesOf lists the ids of the places in what the store kept of the settings.
+// placesOf returns the places in the stored settings.
 func placesOf(s *store.Schedule) []Place {
 	settings, err := readSettings(s.Clinic.Settings)
 	if err != nil {
@@ -155,14 +157,15 @@ func placesOf(s *store.Schedule) []Place {
 	return settings.Places
 }
 
-// checkPlace refuses a window at a place that there is not.
+// checkPlace refuses a window at an unknown place.
 func checkPlace(m *record.Mistakes, field, id string, places []Place) {
 	if id != "" && !slices.ContainsFunc(places, func(p Place) bool { return p.ID == id }) {
 		m.Add(field+".place", "no place has the id %q; the settings list them as places", clip(id))
 	}
 }
 
-// usedPlaces says of each place that hours name whose they are, the first by id.
+// usedPlaces returns the places that hours name. The value is the id of the first specialist with hours there, weekly
+// hours before overrides.
 func usedPlaces(s *store.Schedule) map[string]string {
 	used := make(map[string]string)
 	note := func(place, specialistID string) {

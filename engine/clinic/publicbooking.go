@@ -7,15 +7,15 @@ import (
 	"holdfast/engine/record"
 )
 
-// PublicBookings bound what people without a sign-in or a key book in any one hour. A zero number is its default. What is past
-// the limits, and everything where Confirm is set, is a request: it is an appointment once it was confirmed from its mail, or by
-// the desk.
+// PublicBookings limits how many appointments people without a sign-in or an API key can book in any one hour. A
+// number of 0 means its default. A booking over the limits becomes a request, and with Confirm every public booking
+// does. A request becomes an appointment when the patient confirms it from its email, or the desk confirms it.
 type PublicBookings struct {
 	Confirm        bool `json:"confirm,omitempty"`
 	PerNetwork     int  `json:"perNetwork,omitempty"`     // from one IPv4 address or IPv6 /64; default 10
-	PerEmail       int  `json:"perEmail,omitempty"`       // with one e-mail address; default 3
+	PerEmail       int  `json:"perEmail,omitempty"`       // with one email address; default 3
 	PerPhone       int  `json:"perPhone,omitempty"`       // with one phone number; default 3
-	ConfirmMinutes int  `json:"confirmMinutes,omitempty"` // how long a request keeps its time; default 30
+	ConfirmMinutes int  `json:"confirmMinutes,omitempty"` // how long a request holds its time; default 30
 }
 
 const (
@@ -23,14 +23,14 @@ const (
 	maxConfirmMinutes = 48 * 60
 )
 
-// WithDefaults is p with every number set.
+// WithDefaults returns p with the defaults filled in.
 func (p PublicBookings) WithDefaults() PublicBookings {
 	p.PerNetwork, p.PerEmail, p.PerPhone = cmp.Or(p.PerNetwork, 10), cmp.Or(p.PerEmail, 3), cmp.Or(p.PerPhone, 3)
 	p.ConfirmMinutes = cmp.Or(p.ConfirmMinutes, 30)
 	return p
 }
 
-// Keeps is how long a request keeps its time.
+// Keeps returns how long a request holds its time.
 func (p PublicBookings) Keeps() time.Duration {
 	return time.Duration(p.WithDefaults().ConfirmMinutes) * time.Minute
 }

@@ -7,10 +7,10 @@ import (
 	"holdfast/store"
 )
 
-// The bounds of what a type may need.
+// Limits of a type's needs: the number of groups, and of resources in a group.
 const maxNeeds, maxNeeded = 5, 50
 
-// IsResource reports whether an id is a room's or a device's.
+// IsResource reports whether an id is that of a room or a device.
 func (s *Schedule) IsResource(id string) bool {
 	p := s.SpecialistByID[id]
 	return p != nil && p.Kind == store.ResourceKind
@@ -24,7 +24,7 @@ func (s *Schedule) TypesOf(id string) []string {
 	return s.Serves[id]
 }
 
-// always are the hours of a resource that has none of its own: it is there whenever a specialist is.
+// always returns the hours of a resource without its own hours: it is available at all times.
 func always() (hours []store.WeeklyWindow) {
 	for day := range store.Weekday(7) {
 		hours = append(hours, store.WeeklyWindow{Weekday: day, Window: store.Window{End: 24 * 60}})
@@ -32,7 +32,7 @@ func always() (hours []store.WeeklyWindow) {
 	return hours
 }
 
-// checkKind checks what a resource can be, and that nobody becomes another kind: before is nil for a new one.
+// checkKind checks the kind of a specialist or resource. The kind cannot change; before is nil for a new one.
 func checkKind(m *record.Mistakes, at string, p, before *store.Specialist) {
 	switch {
 	case p.Kind != store.PersonKind && p.Kind != store.ResourceKind:
@@ -45,7 +45,7 @@ func checkKind(m *record.Mistakes, at string, p, before *store.Specialist) {
 	}
 }
 
-// kinds says what everybody of a schedule is.
+// kinds returns the kinds of all specialists and resources of a schedule, by id.
 func kinds(s *store.Schedule) map[string]store.SpecialistKind {
 	all := make(map[string]store.SpecialistKind, len(s.Specialists))
 	for i := range s.Specialists {
@@ -54,7 +54,7 @@ func kinds(s *store.Schedule) map[string]store.SpecialistKind {
 	return all
 }
 
-// checkNeeds checks what a type needs besides its specialists, and that none of these is a resource.
+// checkNeeds checks the resources that a type needs, and that none of its specialists is a resource.
 func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds map[string]store.SpecialistKind) {
 	for i, a := range t.Specialists {
 		if kinds[a.SpecialistID] == store.ResourceKind {
@@ -85,7 +85,7 @@ func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds m
 	}
 }
 
-// refuseNeeded refuses to archive what a type needs: that type could not be booked any more.
+// refuseNeeded returns an error if a type needs the resource, because that type could then no longer be booked.
 func refuseNeeded(s *store.Schedule, id string) error {
 	for i := range s.AppointmentTypes {
 		t := &s.AppointmentTypes[i]

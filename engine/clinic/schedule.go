@@ -16,7 +16,7 @@ import (
 	"holdfast/store"
 )
 
-// Schedule is one immutable reading of the clinic's schedule, prepared for looking things up.
+// Schedule is one immutable snapshot of the clinic's schedule, prepared for look-ups.
 type Schedule struct {
 	store.Schedule
 	Settings       Settings
@@ -28,7 +28,8 @@ type Schedule struct {
 	NeededBy       map[string][]string // appointment type ids by resource id
 }
 
-// HasInactive reports whether one of these resources is deactivated or gone, so that what is held of it can no longer be booked.
+// HasInactive reports whether one of these resources is deactivated or missing, so that holds on it can no longer be
+// booked.
 func (s *Schedule) HasInactive(resources []string) bool {
 	return slices.ContainsFunc(resources, func(id string) bool {
 		p := s.SpecialistByID[id]
@@ -36,14 +37,14 @@ func (s *Schedule) HasInactive(resources []string) bool {
 	})
 }
 
-// scheduleCache keeps the current schedule and the generation of each appointment type.
+// scheduleCache has the current schedule and the generation of each appointment type.
 //
-// A generation names the state of everything a type's slots are computed from. The feed moves it after every change of
-// that state (follow.go), and it is read before that state, so a list computed from older state can never be found under the
-// newer generation.
+// A generation names the state of everything from which a type's slots are computed. The feed changes it after every
+// change of that state (follow.go). A reader reads the generation before that state, so a list that was computed from
+// older state is never found under the newer generation.
 type scheduleCache struct {
 	current atomic.Pointer[Schedule]
-	clock   atomic.Uint64 // the last generation given out; starts at the wall clock in ms so that restarts differ
+	clock   atomic.Uint64 // the last generation; starts at the wall clock in ms, so that restarts differ
 	change  sync.Mutex    // one change at a time, so that SpecialistChanged is called in the order of the commits
 
 	mu          sync.RWMutex
@@ -51,13 +52,13 @@ type scheduleCache struct {
 	base        uint64
 }
 
-// Current is the schedule as it is now. It must not be changed.
+// Current returns the current schedule. The caller must not change it.
 func (cl *Clinic) Current() *Schedule { return cl.schedule.current.Load() }
 
-// Schedule returns the clinic's schedule as it is now. It must not be changed.
+// Schedule returns the current schedule in the form of the store. The caller must not change it.
 func (cl *Clinic) Schedule() *store.Schedule { return &cl.Current().Schedule }
 
-// Zone is the clinic's own time zone.
+// Zone returns the clinic's own time zone.
 func (cl *Clinic) Zone() *time.Location { return cl.Current().Zone }
 
 // AppointmentType returns one active or inactive type. store.ErrNotFound.
@@ -76,7 +77,7 @@ func (cl *Clinic) Specialist(id string) (store.Specialist, error) {
 	return store.Specialist{}, store.ErrNotFound
 }
 
-// Generation names the state that this type's slots are computed from.
+// Generation names the state from which this type's slots are computed.
 func (cl *Clinic) Generation(appointmentTypeID string) uint64 {
 	c := &cl.schedule
 	c.mu.RLock()
@@ -87,7 +88,7 @@ func (cl *Clinic) Generation(appointmentTypeID string) uint64 {
 	return c.base
 }
 
-// MoveGenerations gives these types a new generation, all types if none are named, and returns it.
+// MoveGenerations gives these types a new generation and returns it. Without arguments it does so for all types.
 func (cl *Clinic) MoveGenerations(appointmentTypeIDs ...string) uint64 {
 	c := &cl.schedule
 	c.mu.Lock()
@@ -106,7 +107,7 @@ func (cl *Clinic) MoveGenerations(appointmentTypeIDs ...string) uint64 {
 	return g
 }
 
-// ReadSchedule reads the schedule anew. The generations are the caller's to move, afterwards.
+// ReadSchedule reads the schedule from the store again. The caller must then call MoveGenerations.
 func (cl *Clinic) ReadSchedule(ctx context.Context) error {
 	read, err := cl.store.Schedule(ctx)
 	if err != nil {
@@ -120,8 +121,8 @@ func (cl *Clinic) ReadSchedule(ctx context.Context) error {
 	return nil
 }
 
-// Differences says so, in words, if the schedule in memory is not the one in the database. A change that is committed while it
-// looks may be among them.
+// Differences returns a message if the schedule in memory differs from the one in the database. A change that is
+// committed during the call may appear as a difference.
 func (cl *Clinic) Differences(ctx context.Context) ([]string, error) {
 	read, err := cl.store.Schedule(ctx)
 	if err != nil {
@@ -191,19 +192,19 @@ func (cl *Clinic) Serves(specialistID string) []string {
 	return cl.Current().Serves[specialistID]
 }
 
-// ScheduleChange is what is recorded of one change of the schedule.
+// ScheduleChange is the audit record of one change of the schedule.
 type ScheduleChange struct {
 	Actor           record.Actor
 	Action          record.Action
 	Subject, reason string
-	before, after   any // for the audit log, as the API names them; nil where there is nothing; write may set them
+	before, after   any // for the audit log, in the form of the API; nil if there is nothing; write may set them
 	once            *record.Once
-	result          any // what once answers with
+	result          any // the answer that once remembers
 }
 
-// ChangeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the very next
-// listing shows it. A change that depends on what there is reads it in write, where nothing can come between, and says in c
-// what it found.
+// ChangeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the next
+// listing shows it. A change that depends on stored state reads that state in write, where no other change can come
+// between, and sets the fields of c from it.
 func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write func(store.Tx) error) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return cl.store.Write(ctx, func(tx store.Tx) error {
@@ -221,7 +222,7 @@ func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write f
 	})
 }
 
-// assigned lists the specialists of a type, nobody if there is no such type.
+// assigned lists the specialists of a type. It returns nil for an unknown type.
 func (s *Schedule) assigned(appointmentTypeID string) []string {
 	if t := s.Types[appointmentTypeID]; t != nil {
 		return assigned(t.Specialists)
@@ -239,12 +240,13 @@ func OfSchedule(c store.Change) bool {
 	return c.Noun == store.NounClinic || c.Noun == store.NounAppointmentType || c.Noun == store.NounSpecialist
 }
 
-// FollowSchedule reads the schedule anew, once for a whole batch, moves the generations of what it concerns, and tells the
-// streams of every specialist touched.
+// FollowSchedule reads the schedule again, once for a whole batch of changes. It changes the generations of the
+// affected types and notifies the streams of every affected specialist.
 func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	before := cl.Current()
 	if err := cl.ReadSchedule(ctx); err != nil {
-		// The next change tries again; until then what is decided is a moment old, and the database decides in the end.
+		// The next change tries again. Until then this node decides on the previous schedule, and the database makes
+		// the final decision.
 		cl.log.Error("changed schedule not loaded", "error", err)
 		return
 	}
@@ -270,12 +272,13 @@ func (cl *Clinic) FollowSchedule(ctx context.Context, changes []store.Change) {
 	for _, id := range union(specialists, nil) {
 		cl.events.Publish(ctx, holds.Event{
 			Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation,
-			AppointmentTypeIDs: union(before.TypesOf(id), after.TypesOf(id)), // a type that was just taken away is told as well
+			AppointmentTypeIDs: union(before.TypesOf(id), after.TypesOf(id)), // includes a type that was just removed
 		})
 	}
 }
 
-// Exclusive reports whether an appointment shares its time with nobody.
+// Exclusive reports whether no other appointment may share the time of this one: its type has one seat and it is not
+// an overbook.
 func (s *Schedule) Exclusive(t *store.Taken) bool {
 	kind := s.Types[t.AppointmentTypeID]
 	return !t.Overbook && kind != nil && kind.Capacity == 1

@@ -16,10 +16,11 @@ import (
 	"holdfast/store"
 )
 
-// SetupReminderHours is how long before the start patients are reminded once a clinic is set up, as its setup says.
+// SetupReminderHours is how long before the start patients get a reminder in a clinic that was just set up.
 const SetupReminderHours = 24
 
-// RemindFromSetup notes reminders in the settings of a clinic that is set up, unless it has chosen.
+// RemindFromSetup turns reminders on in the settings of a clinic that is being set up, unless they already have a
+// value.
 func RemindFromSetup(c *store.Clinic) error {
 	settings, err := readSettings(c.Settings)
 	if err != nil || settings.ReminderHours != 0 {
@@ -30,53 +31,54 @@ func RemindFromSetup(c *store.Clinic) error {
 	return err
 }
 
-// Settings are what the owner of a clinic chooses. The zero value is a clinic that has chosen nothing.
+// Settings are the choices of a clinic's owner. The zero value is a clinic without any choice.
 type Settings struct {
-	BaseURL            string   `json:"baseUrl,omitempty"`            // where people find the pages, such as https://book.example.org
-	RequiredFields     []string `json:"requiredFields,omitempty"`     // of the patient besides the name: email, phone, contact, birthDate
-	ChangeCutoffHours  int      `json:"changeCutoffHours,omitempty"`  // patients change and cancel online until so long before the start
+	BaseURL            string   `json:"baseUrl,omitempty"`            // the address of the pages, such as https://book.example.org
+	RequiredFields     []string `json:"requiredFields,omitempty"`     // of the patient, in addition to the name: email, phone, contact, birthDate
+	ChangeCutoffHours  int      `json:"changeCutoffHours,omitempty"`  // patients can change and cancel online until this long before the start
 	Accent             string   `json:"accent,omitempty"`             // one of the page's tested hues
 	Logo               string   `json:"logo,omitempty"`               // a PNG as a data: URL, at most 100 KB
 	EmbedOrigins       []string `json:"embedOrigins,omitempty"`       // sites that may frame the booking page; none: embedding is off
 	RequirePing        *bool    `json:"requirePing,omitempty"`        // specialists who are online must send heartbeats; default true
-	StaleAfterSeconds  int      `json:"staleAfterSeconds,omitempty"`  // how old a heartbeat may be; 0: as the server was started
-	SessionIdleMinutes int      `json:"sessionIdleMinutes,omitempty"` // an accepted session without a sign of life expires so long after the last; 0: DefaultSessionIdle
-	ReminderHours      int      `json:"reminderHours,omitempty"`      // patients are reminded by mail so long before the start; 0: never
+	StaleAfterSeconds  int      `json:"staleAfterSeconds,omitempty"`  // the maximum age of a heartbeat; 0: the value from the server's start
+	SessionIdleMinutes int      `json:"sessionIdleMinutes,omitempty"` // an accepted session expires this long after its last activity; 0: DefaultSessionIdle
+	ReminderHours      int      `json:"reminderHours,omitempty"`      // patients get an email reminder this long before the start; 0: never
 
-	PublicBookings PublicBookings `json:"publicBookings,omitzero"` // how often the public may book
-	Waitlist       Waitlist       `json:"waitlist,omitzero"`       // what becomes free is offered
+	PublicBookings PublicBookings `json:"publicBookings,omitzero"` // limits of public bookings
+	Waitlist       Waitlist       `json:"waitlist,omitzero"`       // offers of times that become free
 
-	PrivacyURL string  `json:"privacyUrl,omitempty"` // where the clinic says what it does with what people type
-	ImprintURL string  `json:"imprintUrl,omitempty"` // where it says who it is
+	PrivacyURL string  `json:"privacyUrl,omitempty"` // the clinic's privacy policy
+	ImprintURL string  `json:"imprintUrl,omitempty"` // the clinic's legal notice
 	Consent    Consent `json:"consent,omitzero"`
 
-	Places     []Place     `json:"places,omitempty"`     // the clinic's houses; hours name them
+	Places     []Place     `json:"places,omitempty"`     // the clinic's locations; hours refer to them
 	TypeGroups []TypeGroup `json:"typeGroups,omitempty"` // headings of the booking page, in their order
-	MailTexts  MailTexts   `json:"mailTexts,omitempty"`  // the clinic's own words in mails to patients
+	MailTexts  MailTexts   `json:"mailTexts,omitempty"`  // the clinic's own texts in emails to patients
 
-	AgentTexts AgentTexts `json:"agentTexts,omitzero"` // what voice and chat agents say
+	AgentTexts AgentTexts `json:"agentTexts,omitzero"` // texts for voice and chat agents
 
 	Webhooks []WebhookEndpoint `json:"webhooks,omitempty"`
 
-	// Mail is the mail server that the owner has chosen; nil: none. It is in no answer, no file and no audit entry; ChangeMailServer
-	// changes it, and nothing else does.
+	// Mail is the mail server that the owner has chosen; nil: none. Only ChangeMailServer changes it. It is not in
+	// any API answer, clinic file or audit entry.
 	Mail *notice.Server `json:"-"`
 
-	// OpenID is the identity provider that staff may sign in with; nil: none. It is as Mail is; ChangeOpenID changes it.
+	// OpenID is the identity provider that the staff can sign in with; nil: none. Only ChangeOpenID changes it. Like
+	// Mail, it is not in any API answer, clinic file or audit entry.
 	OpenID *openid.Provider `json:"-"`
 }
 
-// storedSettings are Settings as the store keeps them.
+// storedSettings are Settings in the form of the store.
 type storedSettings struct {
 	Settings
 	Mail   *notice.Server   `json:"mailServer,omitempty"`
 	OpenID *openid.Provider `json:"openId,omitempty"`
 }
 
-// DefaultSessionIdle is how long an accepted session may go without a sign of life where the clinic has not said.
+// DefaultSessionIdle is how long an accepted session can be without activity if the clinic has not set a value.
 const DefaultSessionIdle = 4 * time.Hour
 
-// SessionIdle is how long an accepted session may go without a sign of life.
+// SessionIdle returns how long an accepted session can be without activity before it expires.
 func (s Settings) SessionIdle() time.Duration {
 	if s.SessionIdleMinutes == 0 {
 		return DefaultSessionIdle
@@ -84,10 +86,10 @@ func (s Settings) SessionIdle() time.Duration {
 	return time.Duration(s.SessionIdleMinutes) * time.Minute
 }
 
-// Settings returns the clinic's settings as they are now. The lists in it must not be changed.
+// Settings returns the clinic's current settings. The caller must not change their lists.
 func (cl *Clinic) Settings() Settings { return cl.Current().Settings }
 
-// readSettings reads what the store kept.
+// readSettings decodes the stored settings.
 func readSettings(raw json.RawMessage) (s Settings, err error) {
 	var stored storedSettings
 	if len(raw) > 0 {
@@ -97,7 +99,7 @@ func readSettings(raw json.RawMessage) (s Settings, err error) {
 	return stored.Settings, err
 }
 
-// stored is what the store keeps.
+// stored encodes the settings for the store.
 func (s Settings) stored() (json.RawMessage, error) {
 	return json.Marshal(storedSettings{s, s.Mail, s.OpenID})
 }
@@ -180,7 +182,7 @@ func isOrigin(s string) bool {
 	return true
 }
 
-// audited is what the audit log keeps of settings: the logo's bytes and the webhooks' secrets are left out.
+// audited returns the settings for the audit log, without the bytes of the logo and the secrets of the webhooks.
 func (s Settings) audited() Settings {
 	s.Webhooks = slices.Clone(s.Webhooks)
 	for i := range s.Webhooks {

@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// CreateSpecialist adds a specialist; an empty id is made, an empty zone is the clinic's. *ValidationError.
+// CreateSpecialist adds a specialist. An empty id becomes a new one, an empty zone the clinic's. *ValidationError.
 func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor, p store.Specialist) (store.Specialist, error) {
 	if p.ID == "" {
 		p.ID = record.NewID()
@@ -26,7 +26,7 @@ func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor, p st
 	})
 }
 
-// UpdateSpecialist lets edit change one specialist. store.ErrNotFound, *ValidationError.
+// UpdateSpecialist calls edit to change one specialist. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id string, edit func(*store.Specialist)) (store.Specialist, error) {
 	return cl.putSpecialist(ctx, actor, record.ActionSpecialistChanged, id, func(before *store.Specialist) (store.Specialist, error) {
 		if before == nil {
@@ -39,7 +39,8 @@ func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id s
 	})
 }
 
-// ArchiveSpecialist takes a specialist out of every listing; the appointments stay. store.ErrNotFound.
+// ArchiveSpecialist removes a specialist from every listing and signs out their user accounts. The appointments stay.
+// store.ErrNotFound; *ValidationError if a type needs it as a resource.
 func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id string) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
@@ -70,7 +71,7 @@ func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id 
 	return err
 }
 
-// putSpecialist stores what edit makes of the specialist as it is; before is nil if there is none.
+// putSpecialist stores the specialist that edit returns. before is the stored specialist, or nil if there is none.
 func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action record.Action, id string,
 	edit func(before *store.Specialist) (store.Specialist, error)) (store.Specialist, error) {
 	cl.schedule.change.Lock()
@@ -111,7 +112,7 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action 
 	return p, err
 }
 
-// specialistIn finds a specialist in a schedule that was read; nil if it is not there.
+// specialistIn returns a specialist of a stored schedule, or nil.
 func specialistIn(s *store.Schedule, id string) *store.Specialist {
 	for i := range s.Specialists {
 		if s.Specialists[i].ID == id {
@@ -121,7 +122,7 @@ func specialistIn(s *store.Schedule, id string) *store.Specialist {
 	return nil
 }
 
-// endSignInsOf signs out whoever works as this specialist.
+// endSignInsOf signs out the users who work as this specialist.
 func endSignInsOf(ctx context.Context, tx store.Tx, specialistID string) error {
 	users, err := tx.Users(ctx)
 	if err != nil {
@@ -169,8 +170,8 @@ func (cl *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error)
 	return s.WeeklyHours[specialistID], nil
 }
 
-// PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours stay. store.ErrNotFound,
-// *ValidationError.
+// PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours stay.
+// store.ErrNotFound, *ValidationError.
 func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specialistID string, hours []store.WeeklyWindow) error {
 	hours, err := checkedHours(hours, cl.Settings().Places)
 	if err != nil {
@@ -192,8 +193,8 @@ func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specia
 	})
 }
 
-// DryRunWeeklyHours lists the slots of one type that these hours would give a specialist, changing nothing. Live holds
-// are left out of account. store.ErrNotFound, *ValidationError.
+// DryRunWeeklyHours lists the slots of one type that these hours would give a specialist. It changes nothing and
+// ignores live holds. store.ErrNotFound, *ValidationError.
 func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string, hours []store.WeeklyWindow, from, to store.Date) ([]availability.Slot, error) {
 	s := cl.Current()
 	p := s.SpecialistByID[specialistID]
@@ -205,7 +206,8 @@ func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointme
 	if err != nil {
 		return nil, err
 	}
-	// What is still switched off is prepared before it is opened: the answer is what it would give then.
+	// Hours can be prepared for a specialist or type that is still off. The answer shows the slots that there will be
+	// once both are on.
 	opened, openedType := *p, *t
 	opened.Active, openedType.Active = true, true
 	calendar, err := availability.NewCalendar(opened, hours, s.Overrides[specialistID], s.Blocks[specialistID])
@@ -268,7 +270,7 @@ func checkWindow(m *record.Mistakes, field string, w store.Window) {
 
 func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
 
-// clip shortens what somebody sent before it is said back.
+// clip shortens a value of the request before an error message repeats it.
 func clip(s string) string {
 	if cut := store.CutText(s, 64); cut != s {
 		return cut + "…"
@@ -276,8 +278,8 @@ func clip(s string) string {
 	return s
 }
 
-// SpecialistEntry is one specialist in a File, with hours, overrides and blocks. Weekly hours that are absent stay
-// as they are, and an empty list clears them; overrides and blocks that are not named stay.
+// SpecialistEntry is one specialist in a File, with hours, overrides and blocks. If weeklyHours is absent, the stored
+// hours stay; an empty list clears them. Overrides and blocks that the file does not name stay.
 type SpecialistEntry struct {
 	ID          string              `json:"id"`
 	Kind        string              `json:"kind,omitempty"` // resource for a room or a device
@@ -293,7 +295,7 @@ type SpecialistEntry struct {
 	store.SpecialistPage
 }
 
-// UpstreamSpecialist is what the practice-management system calls a specialist.
+// UpstreamSpecialist has the ids of a specialist in the practice-management system.
 type UpstreamSpecialist struct {
 	ScheduleViewGUID   string `json:"scheduleViewGUID"`
 	ScheduleColumnGUID string `json:"scheduleColumnGUID"`
@@ -347,10 +349,11 @@ func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone
 	}
 }
 
-// specialistEntry is a specialist as a File and the audit log name them, without hours, overrides and blocks.
+// specialistEntry converts a specialist, without hours, overrides and blocks, to the form in a File and in the audit
+// log.
 func specialistEntry(p *store.Specialist) SpecialistEntry {
 	entry := SpecialistEntry{ID: p.ID, Kind: string(p.Kind), Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, SpecialistPage: p.Page}
-	entry.Feed = store.CalendarFeed{} // of this server, and nobody else's to know
+	entry.Feed = store.CalendarFeed{} // it belongs to this server and is confidential
 	if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
 		entry.Upstream = &UpstreamSpecialist{p.UpstreamScheduleViewID, p.UpstreamColumnID}
 	}

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// What the booking page says about a type, and what it asks (store.TypePage).
+// The texts and questions of a type on the booking page (store.TypePage).
 
 const (
 	maxTypeGroups = 50
@@ -19,14 +19,16 @@ const (
 	maxLanguages  = 20
 )
 
-// TypeGroup is a heading on the booking page under which types stand. Types name it by its id; their order is that of the settings.
+// TypeGroup is a heading on the booking page with the types below it. A type refers to it by its id. The order of the
+// headings is that of the settings.
 type TypeGroup struct {
 	ID    string            `json:"id"`
 	Name  string            `json:"name"`
 	Names map[string]string `json:"names,omitempty"` // by language
 }
 
-// NameIn is what a type is called in a language: its own words for it if it has them.
+// NameIn returns the name of a type in a language. If the type has no name in that language, it returns the type's
+// own name.
 func NameIn(t *store.AppointmentType, language string) string {
 	if text := t.Page.Texts[language]; text.Name != "" {
 		return text.Name
@@ -34,7 +36,8 @@ func NameIn(t *store.AppointmentType, language string) string {
 	return t.Name
 }
 
-// OrderAppointmentTypes puts the types named first, in their order, and leaves the others behind them as they are. *ValidationError.
+// OrderAppointmentTypes moves the given types to the front, in the given order. The others follow in their previous
+// order. *ValidationError.
 func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor, ids []string) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
@@ -81,7 +84,7 @@ func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor,
 	})
 }
 
-// checkTypePage trims and checks what the page says about a type. groups are those that there are.
+// checkTypePage trims and checks the page texts of a type. groups are the groups of the settings.
 func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []TypeGroup) {
 	p.Price, p.CancelText, p.VideoLink = strings.TrimSpace(p.Price), strings.TrimSpace(p.CancelText), strings.TrimSpace(p.VideoLink)
 	if p.Group != "" && !slices.ContainsFunc(groups, func(g TypeGroup) bool { return g.ID == p.Group }) {
@@ -120,7 +123,7 @@ func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []Ty
 	}
 }
 
-// checkQuestions trims and checks a type's questions. One without an id gets the next free one.
+// checkQuestions trims and checks a type's questions. A question without an id gets the next free one.
 func checkQuestions(m *record.Mistakes, at string, list []store.Question) []store.Question {
 	if len(list) > maxQuestions {
 		m.Add(at+"questions", "at most %d questions", maxQuestions)
@@ -184,7 +187,7 @@ func checkQuestions(m *record.Mistakes, at string, list []store.Question) []stor
 	return list
 }
 
-// checkLanguages refuses what is no language to have words in.
+// checkLanguages refuses tags that are not valid as the language of a text.
 func checkLanguages(m *record.Mistakes, field string, tags []string) {
 	if len(tags) > maxLanguages {
 		m.Add(field, "at most %d languages", maxLanguages)
@@ -196,7 +199,7 @@ func checkLanguages(m *record.Mistakes, field string, tags []string) {
 	}
 }
 
-// checkLink refuses what is no address of a page.
+// checkLink refuses a link that is not the http or https address of a page.
 func checkLink(m *record.Mistakes, field, link string) {
 	_, after, found := strings.Cut(link, "://")
 	if !strings.HasPrefix(link, "https://") && !strings.HasPrefix(link, "http://") || !found || after == "" || len(link) > 500 || strings.ContainsAny(link, " \t\r\n\"<>") {
@@ -205,8 +208,9 @@ func checkLink(m *record.Mistakes, field, link string) {
 	record.CheckText(m, field, link, 500, false)
 }
 
-// checkNamed trims and checks what is alike in the lists of the settings: an id that nothing before it has, a name, and names by
-// language. field is its place, with a dot at the end; what is the word for it.
+// checkNamed trims and checks the common fields of the lists in the settings: a unique id, a name, and names by
+// language. field is the path of the list entry, with a dot at the end. what is the word for the entry in error
+// messages.
 func checkNamed(m *record.Mistakes, field, what, id string, name *string, names map[string]string, seen map[string]bool) {
 	*name = strings.TrimSpace(*name)
 	record.CheckID(m, field+"id", id)
@@ -221,7 +225,7 @@ func checkNamed(m *record.Mistakes, field, what, id string, name *string, names 
 	checkNames(m, field+"names", names, 100)
 }
 
-// checkTypeGroups checks the settings' groups.
+// checkTypeGroups checks the groups of the settings.
 func checkTypeGroups(m *record.Mistakes, groups []TypeGroup) {
 	if len(groups) > maxTypeGroups {
 		m.Add("typeGroups", "at most %d groups", maxTypeGroups)
@@ -234,7 +238,7 @@ func checkTypeGroups(m *record.Mistakes, groups []TypeGroup) {
 	}
 }
 
-// checkNames checks one line by language.
+// checkNames checks a one-line text by language. most is its longest length, in characters.
 func checkNames(m *record.Mistakes, field string, names map[string]string, most int) {
 	checkLanguages(m, field, slices.Collect(maps.Keys(names)))
 	for language, name := range names {
@@ -253,7 +257,7 @@ func trimmed(list []string) []string {
 	return out
 }
 
-// checkSpecialistPage trims and checks what the page says about a specialist.
+// checkSpecialistPage trims and checks the page texts of a specialist.
 func checkSpecialistPage(m *record.Mistakes, at string, p *store.SpecialistPage) {
 	p.Line = strings.TrimSpace(p.Line)
 	record.CheckText(m, at+"line", p.Line, 120, false)
@@ -263,7 +267,7 @@ func checkSpecialistPage(m *record.Mistakes, at string, p *store.SpecialistPage)
 	}
 }
 
-// groupsOf lists the groups of a schedule that was read.
+// groupsOf returns the groups in the stored settings.
 func groupsOf(s *store.Schedule) []TypeGroup {
 	settings, err := readSettings(s.Clinic.Settings)
 	if err != nil {
@@ -272,7 +276,7 @@ func groupsOf(s *store.Schedule) []TypeGroup {
 	return settings.TypeGroups
 }
 
-// checkUse refuses settings that lack what the schedule stands on.
+// checkUse refuses settings that lack a group or a place that the schedule uses.
 func (s *Settings) checkUse(m *record.Mistakes, schedule *store.Schedule) {
 	for i := range schedule.AppointmentTypes {
 		t := &schedule.AppointmentTypes[i]

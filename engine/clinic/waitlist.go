@@ -7,15 +7,16 @@ import (
 	"holdfast/engine/record"
 )
 
-// Waitlist is how times that become free are offered to those who wait for them. The zero value of each field is its default.
+// Waitlist configures how the server offers times that become free to waiting patients. The zero value of each field
+// is its default.
 type Waitlist struct {
-	DeskOnly     bool `json:"deskOnly,omitempty"`     // the booking page does not ask who wants to wait
-	OfferMinutes int  `json:"offerMinutes,omitempty"` // how long a time is kept for whom it is offered to; default 30
+	DeskOnly     bool `json:"deskOnly,omitempty"`     // the booking page does not offer the waiting list
+	OfferMinutes int  `json:"offerMinutes,omitempty"` // how long an offer holds its time; default 30
 }
 
 const maxOfferMinutes = 24 * 60
 
-// Keeps is how long a time is kept for whom it is offered to.
+// Keeps returns how long an offer holds its time.
 func (w Waitlist) Keeps() time.Duration {
 	return time.Duration(cmp.Or(w.OfferMinutes, 30)) * time.Minute
 }

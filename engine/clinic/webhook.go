@@ -13,29 +13,30 @@ import (
 	"holdfast/store"
 )
 
-// WebhookEndpoint is a program of the clinic that wants to be told.
+// WebhookEndpoint is a program of the clinic that receives webhooks.
 type WebhookEndpoint struct {
 	ID     string   `json:"id"`
 	URL    string   `json:"url"`
-	Secret string   `json:"secret"`           // "whsec_…"; left out, a known webhook keeps its own and a new one has one made
+	Secret string   `json:"secret"`           // "whsec_…"; if empty, a known webhook keeps its secret and a new one gets one
 	Events []string `json:"events,omitempty"` // none: all of them
 	Active bool     `json:"active"`           // default true
 
-	// Rotate asks for a new secret to be made. It is never stored.
+	// Rotate asks for a new secret. It is never stored.
 	Rotate bool `json:"rotateSecret,omitempty"`
-	// Previous is the secret before the last change. Until PreviousUntil every call is signed with both, so that the receiver
-	// can change over without losing one. Both are the server's to say: what a change of the settings brings is passed over.
+	// Previous is the previous secret. Until PreviousUntil the server signs every call with both, so that the
+	// receiver can switch without losing a call. The server sets both fields and ignores them in a change of the
+	// settings.
 	Previous      string    `json:"previousSecret,omitempty"`
 	PreviousUntil time.Time `json:"previousSecretUntil,omitzero"`
-	// DisabledAt is when the server set Active to false, because the receiver answered 410. It is zero while Active is true.
-	// A change of the settings cannot set it.
+	// DisabledAt is when the server set Active to false, because the receiver answered 410. It is zero while Active
+	// is true. A change of the settings cannot set it.
 	DisabledAt time.Time `json:"disabledAt,omitzero"`
 }
 
-// SecretOverlap is how long the secret before counts beside a new one.
+// SecretOverlap is how long the previous secret remains valid together with a new one.
 const SecretOverlap = 24 * time.Hour
 
-// Secrets are those that a call is signed with now, the current one first.
+// Secrets returns the secrets that sign a call now, the current one first.
 func (w *WebhookEndpoint) Secrets(now time.Time) []string {
 	if w.Previous != "" && now.Before(w.PreviousUntil) {
 		return []string{w.Secret, w.Previous}
@@ -43,7 +44,7 @@ func (w *WebhookEndpoint) Secrets(now time.Time) []string {
 	return []string{w.Secret}
 }
 
-// rotate completes the secrets of w, which replaces known; nil: it is new.
+// rotate completes the secrets of w, which replaces known. known is nil for a new webhook.
 func (w *WebhookEndpoint) rotate(known *WebhookEndpoint, now time.Time) {
 	w.Previous, w.PreviousUntil = "", time.Time{}
 	if known != nil && w.Secret == "" {
@@ -62,11 +63,12 @@ func (w *WebhookEndpoint) rotate(known *WebhookEndpoint, now time.Time) {
 	}
 }
 
-// errKeepSettings ends a change of the settings that has nothing to change.
+// errKeepSettings aborts a change of the settings that has nothing to change.
 var errKeepSettings = errors.New("clinic: nothing to change")
 
-// DisableWebhook sets the webhook with this id to inactive, if it is active and still has this address. It calls notify in
-// the same transaction. It reports whether it disabled the webhook: of concurrent calls, only the first one does.
+// DisableWebhook sets the webhook with this id to inactive, if it is active and still has this address. It calls
+// notify in the same transaction. It reports whether it disabled the webhook: of concurrent calls, only the first one
+// does.
 func (cl *Clinic) DisableWebhook(ctx context.Context, id, url, reason string, notify func(tx store.Tx, at time.Time) error) (bool, error) {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
@@ -106,15 +108,15 @@ func (w *WebhookEndpoint) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(w))
 }
 
-// WebhookEvents returns what a webhook can be about.
+// WebhookEvents returns the events that a webhook can subscribe to.
 func WebhookEvents() []string { return slices.Clone(webhookEvents) }
 
 var webhookEvents = []string{
 	"appointment.created", "appointment.cancelled", "appointment.rescheduled", "upstream.completed", "upstream.failed", "upstream.needs_review",
 }
 
-// checkWebhooks completes and checks the endpoints of new settings. One that is in known, by its id, keeps its secret if
-// none is given.
+// checkWebhooks completes and checks the endpoints of new settings. An endpoint whose id is in known keeps its secret
+// if none is given.
 func checkWebhooks(m *record.Mistakes, list, known []WebhookEndpoint) {
 	seen := make(map[string]bool)
 	for i := range list {
