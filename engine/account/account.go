@@ -11,7 +11,8 @@
 //
 // An attempt counts before the password is checked: by account and network (guess.go), over all nodes (nodeguess.go),
 // and on its own for a browser that has signed in before (device.go). Failures are in the audit log (failed.go).
-// Common passwords are refused (common.go). The store has only hashes of sign-in cookies and of API keys.
+// Common passwords are refused (common.go). The store has only hashes of sign-in cookies and of API keys. The hashes
+// of the bootstrap admin key and of the setup token are compared in constant time.
 package account
 
 import (
