@@ -1,10 +1,11 @@
-// Command holdfast is an appointment server in one binary. Package cli is its manual; README.md is the tour.
+// Command holdfast is an appointment server in one binary. The comment of package cli is its manual, and README.md
+// introduces it.
 package main
 
 import (
 	"os"
 
-	// The zone database travels inside the binary, so that every machine knows every zone, and the same rules of it.
+	// The time zone database is part of the binary, so that every machine has all zones and the same rules.
 	_ "time/tzdata"
 
 	"holdfast/cli"

@@ -1,4 +1,5 @@
-// Package clitest is what the tests of the whole program share: the built program, and the choice between the three runs.
+// Package clitest has what the tests of the whole program share: the built program, and the choice between three
+// runs.
 //
 //	make quick   go test -short: no server, no browser, no built program
 //	make test    the whole suite
@@ -18,7 +19,7 @@ import (
 	"time"
 )
 
-// Long skips a test that belongs to the long run only, and says why it does.
+// Long skips a test that belongs to the long run only. why is the reason, for the log.
 func Long(t testing.TB, why string) {
 	t.Helper()
 	if !IsLong() {
@@ -26,14 +27,14 @@ func Long(t testing.TB, why string) {
 	}
 }
 
-// IsLong reports whether the long run was asked for. A test that repeats something does it less often otherwise.
+// IsLong reports whether this is the long run. In the other runs, a test with repetitions does fewer of them.
 func IsLong() bool { return !testing.Short() && os.Getenv("HOLDFAST_TESTS") == "long" }
 
-// InFull reports whether a test does all that it can: repeats a proof as often as it takes, or simulates days in virtual time. The short
-// run and the race detector, which makes everything about ten times as slow, do a part.
+// InFull reports whether a test does all of its work: all repetitions of a proof, or days of virtual time. In the
+// short run, and with the race detector, which is about ten times slower, a test does a part of it.
 func InFull() bool { return !testing.Short() && !raceDetector }
 
-// OnlyInFull skips a test of which no part is worth running in the short run or with the race detector.
+// OnlyInFull skips a test of which no part is useful in the short run or with the race detector.
 func OnlyInFull(t testing.TB) {
 	t.Helper()
 	if !InFull() {
@@ -47,8 +48,9 @@ var program struct {
 	err  error
 }
 
-// Program returns the path of the program, built without the race detector. All packages of a run share one file: its name is the hash of
-// the program's build, so the first test builds it and the others find it. The short run skips the test.
+// Program returns the path of the program, built without the race detector. All packages of a run share one file,
+// whose name is the hash of the program's build: the first test builds it and the others find it. Program skips the
+// test in the short run.
 func Program(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -62,7 +64,8 @@ func Program(t testing.TB) string {
 }
 
 func build() (string, error) {
-	// The build id changes with the sources, the flags and the toolchain; asking for it compiles what has changed, and does not link.
+	// The build id changes with the sources, the flags and the toolchain. This command compiles the changes and does
+	// not link.
 	id, err := run("list", "-export", "-f", "{{.BuildID}}", "holdfast")
 	if err != nil {
 		return "", err
@@ -83,7 +86,7 @@ func build() (string, error) {
 			}
 		}
 	}
-	fresh, err := os.MkdirTemp(dir, "new-") // another package may build it at the same time: the last rename counts
+	fresh, err := os.MkdirTemp(dir, "new-") // another package may build it at the same time; the last rename wins
 	if err != nil {
 		return "", err
 	}

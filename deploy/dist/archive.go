@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// entry is a file of an archive.
+// entry is a file in an archive. Its content is that of the file from, or content if from is empty.
 type entry struct {
 	name    string
-	from    string // a file, or
+	from    string // path of a file; empty: content
 	content []byte
 	mode    int64
 }
@@ -25,10 +25,10 @@ func (e *entry) read() ([]byte, error) {
 	return os.ReadFile(e.from)
 }
 
-// packTar writes an archive in which everything is below one directory and of one time.
+// packTar writes a compressed tar archive with all files in one directory and with the same time.
 func packTar(path, below string, content []entry, at time.Time) error {
 	return pack(path, func(w io.Writer) error {
-		zipped, err := gzip.NewWriterLevel(w, gzip.BestCompression) // without a name and a time in its header
+		zipped, err := gzip.NewWriterLevel(w, gzip.BestCompression) // its header has no name and no time
 		if err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func packTar(path, below string, content []entry, at time.Time) error {
 	})
 }
 
-// packZip is packTar for Windows.
+// packZip is packTar as a zip archive, for Windows.
 func packZip(path, below string, content []entry, at time.Time) error {
 	return pack(path, func(w io.Writer) error {
 		z := zip.NewWriter(w)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The bill of materials is CycloneDX 1.6, of which these are the fields that are used.
+// The bill of materials has the format CycloneDX 1.6. The types have only the fields that billOf uses.
 
 type bill struct {
 	Format     string      `json:"bomFormat"`

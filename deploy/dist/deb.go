@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// The Debian package is the program, a hardened systemd unit, and a settings file that an upgrade keeps. It does not
-// start the server: the operator first sets the address of the pages.
+// The Debian package has the program, a hardened systemd unit, and a settings file that an upgrade does not
+// overwrite. It does not start the server: the operator first sets the address of the pages.
 
-// debMachines are Debian's names of the machines that there is a package for.
+// debMachines maps the targets that have a Debian package to Debian's names of their architectures.
 var debMachines = map[target]string{{"linux", "amd64"}: "amd64", {"linux", "arm64"}: "arm64"}
 
 const unitFile = "deploy/systemd/holdfast.service"
@@ -28,7 +28,7 @@ const debDefaults = `# Settings of Holdfast, one a line; holdfast serve --help l
 #HOLDFAST_TRUSTED_PROXIES=127.0.0.1
 `
 
-// After an install or an upgrade, a running server is restarted; a stopped one is not started.
+// After an installation or an upgrade, systemd restarts a running server. It does not start a stopped one.
 const debAfter = `#!/bin/sh
 set -e
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
@@ -58,7 +58,7 @@ if [ -d /run/systemd/system ]; then
 fi
 `
 
-// packDeb writes a package. Versions of Debian begin with a digit.
+// packDeb writes a Debian package.
 func packDeb(file string, o *options, machine, program string, parts []part) error {
 	unit, err := os.ReadFile(unitFile)
 	if err != nil {
@@ -82,7 +82,7 @@ func packDeb(file string, o *options, machine, program string, parts []part) err
 	var sums strings.Builder
 	for _, e := range content {
 		size += len(e.content)
-		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(e.content), strings.TrimPrefix(e.name, "./")) // dpkg --verify reads these; SHA256SUMS is what vouches
+		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(e.content), strings.TrimPrefix(e.name, "./")) // for dpkg --verify; authenticity depends on SHA256SUMS
 	}
 	control := fmt.Sprintf(`Package: holdfast
 Version: %s
@@ -125,8 +125,9 @@ Description: appointment server in one binary
 	})
 }
 
-// debVersion is a version in Debian's order: 1.2.0-3-gabc, three commits after 1.2.0, is more than 1.2.0 and less than 1.2.1; 1.2.0-rc.1
-// is less than 1.2.0.
+// debVersion converts a version to one that Debian sorts correctly. 1.2.0-3-gabc, three commits after 1.2.0, is
+// greater than 1.2.0 and less than 1.2.1. 1.2.0-rc.1 is less than 1.2.0. The result begins with a digit, as Debian
+// requires.
 func debVersion(v string) string {
 	v, after, _ := strings.Cut(strings.TrimPrefix(v, "v"), "-")
 	switch {
@@ -142,7 +143,7 @@ func debVersion(v string) string {
 	return v
 }
 
-// tarball is an archive with the directories that lead to its files, as dpkg wants it.
+// tarball returns an archive that also has the parent directories of its files, as dpkg requires.
 func tarball(content []entry, at time.Time) ([]byte, error) {
 	var b bytes.Buffer
 	zipped, err := gzip.NewWriterLevel(&b, gzip.BestCompression)

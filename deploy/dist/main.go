@@ -1,10 +1,10 @@
-// Command dist makes the files of a release: one archive for each system, with the program, its licence and those of
-// everything that is linked into it, a bill of materials for each, Debian packages, and SHA256SUMS of all. `make
-// dist` runs it at the root of the module.
+// Command dist builds the files of a release: one archive for each system, with the program, its licence and those of
+// all linked modules; a bill of materials for each archive; Debian packages; and SHA256SUMS of all files. `make dist`
+// runs it at the root of the module.
 //
-// It is reproducible: the same commit, Go and version make the same bytes on any machine. The archives have the time
-// of the commit, and no owner or path of the machine; the program is built with -trimpath and without cgo and version
-// control stamps.
+// It is reproducible: the same commit, Go and version give the same bytes on any machine. The archives have the time
+// of the commit, and no owner or path of the machine. The program is built with -trimpath, and without cgo and
+// version control stamps.
 package main
 
 import (
@@ -23,10 +23,10 @@ import (
 	"time"
 )
 
-// target is a system that the program is made for.
+// target is a system that the program is built for.
 type target struct{ system, machine string }
 
-// targets are all of them. linux/arm is ARMv6 and later.
+// targets lists all targets. linux/arm is ARMv6 and later.
 var targets = []target{
 	{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "arm"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"freebsd", "amd64"},
 }
@@ -78,7 +78,7 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// release makes all files.
+// release builds all files.
 func release(ctx context.Context, o options) error {
 	if len(o.targets) == 0 {
 		return errors.New("none of the systems is known")
@@ -117,7 +117,7 @@ func release(ctx context.Context, o options) error {
 	return os.WriteFile(filepath.Join(o.into, "SHA256SUMS"), []byte(sums.String()), 0o644)
 }
 
-// make builds for one system and packs it. It returns the files that it made.
+// make builds the program for one system and packs it. It returns the files that it has written.
 func (o *options) make(ctx context.Context, t target) (made []string, err error) {
 	work, err := os.MkdirTemp("", "holdfast-dist-")
 	if err != nil {

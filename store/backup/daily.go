@@ -23,7 +23,7 @@ type Daily struct {
 	began       time.Time
 	retryAt     time.Time // after a failure
 	notifiedAt  time.Time
-	denied      bool // the log says that expired backups could not be deleted
+	denied      bool // the log already has the message that expired backups could not be deleted
 }
 
 // Daily returns the maker of daily backups.

@@ -15,7 +15,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// OpenOptions say which backup to open, and how.
+// OpenOptions name a backup and describe how to open it.
 type OpenOptions struct {
 	// Path is the backup: a directory, a snapshot (a .db file), an incremental backup, or one of these in a bucket
 	// (s3://bucket/prefix/name).

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Plan says when the server makes backups, how many of them stay, and where it copies them. The zero value makes none.
+// Plan sets when the server makes backups, how many of them stay, and where it copies them. The zero value makes
+// none.
 type Plan struct {
 	Daily       bool
 	At          time.Duration // of the daily backup, after midnight in the clinic's zone

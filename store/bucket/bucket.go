@@ -1,21 +1,22 @@
-// Package bucket keeps files as objects in a bucket of S3-compatible storage: put, get, list and delete.
+// Package bucket stores files as objects in a bucket of S3-compatible storage: put, get, list and delete.
 //
-// # What is whole
+// # Atomicity
 //
-// An object is there whole or not at all. Put signs the SHA-256 of what it sends, and the service compares it before it answers; who wants to
-// see for himself gets the object again. There is no rename, so whoever keeps several objects that belong together writes
-// last the one that says that all are there.
+// An object is complete or absent. Put signs the SHA-256 of the content, and the service compares it before it
+// answers. A caller that wants its own proof gets the object again. There is no rename. A caller that stores several
+// related objects therefore writes last the object whose existence means that all of them exist.
 //
-// # What may be lost
+// # Failures
 //
-// A call ends when nothing has moved for Options.Patience, in either direction, however long it takes as a whole. What the service was too
-// busy for, or what broke on the way, is tried again a few times. A Put that fails after that may have been done all the same, or be
-// done later, so whoever repeats it repeats the same bytes, or takes another key; see Refused.
+// A call ends when no data has moved in either direction for Options.Patience, however long the whole call takes. The
+// call is retried twice if the service was busy or the connection broke. A Put that fails after that may have taken
+// effect, or may take effect later. So a caller that repeats it sends the same bytes, or uses another key; see
+// Refused.
 //
-// # What it does not do
+// # Limits
 //
-// No copy in parts: an object is 5 GiB at most, which is what one PUT may be. The signature is not ours: it is AWS's own
-// (docs/decisions/0075-object-storage.md).
+// There are no multipart uploads: an object has at most 5 GiB, the limit of one PUT. The signature code is from the
+// AWS SDK (docs/decisions/0075-object-storage.md).
 package bucket
 
 import (
@@ -44,23 +45,23 @@ import (
 )
 
 const (
-	// MaxObject is how many bytes an object has at most.
+	// MaxObject is the largest size of an object, in bytes.
 	MaxObject = 5 << 30
 
 	tries      = 3
-	maxAnswer  = 8 << 20 // of what is listed at once, or said of an error
-	atOnce     = 8       // deletes
-	wantsAsked = 1 << 20 // bytes from which the service is asked first whether it takes them
+	maxAnswer  = 8 << 20 // bytes of a listing page or of an error that are read
+	atOnce     = 8       // concurrent deletes
+	wantsAsked = 1 << 20 // bytes from which a Put sends Expect: 100-continue, so that the service can refuse it before the upload
 )
 
-// Options say where the bucket is and who asks. The zero value of each that may be empty is its default.
+// Options name the bucket and the access key. The zero value of each field that may be empty is its default.
 type Options struct {
-	Endpoint  string // such as https://s3.example.net; empty: that of AWS for Region. With an endpoint the bucket is the first part of the path
+	Endpoint  string // such as https://s3.example.net, with the bucket as the first part of the path; empty: the endpoint of AWS for Region
 	Region    string // empty: us-east-1
 	Bucket    string
 	AccessKey string
 	SecretKey string
-	Patience  time.Duration // how long nothing may move; zero: 30 s
+	Patience  time.Duration // how long a call may move no data; zero: 30 s
 	Pause     time.Duration // before the second try, and twice as long before the third; zero: 1 s
 }
 
@@ -72,14 +73,14 @@ type Bucket struct {
 	http   *http.Client
 }
 
-// Object is what a list says of one.
+// Object describes one object in a list.
 type Object struct {
 	Key      string
 	Size     int64
 	Modified time.Time // when it was put, by the service's clock
 }
 
-// New makes a Bucket. It asks nobody.
+// New returns a Bucket. It makes no request.
 func New(o Options) *Bucket {
 	if o.Region == "" {
 		o.Region = "us-east-1"
@@ -92,7 +93,7 @@ func New(o Options) *Bucket {
 	}
 	b := &Bucket{Options: o, base: strings.TrimSuffix(o.Endpoint, "/") + "/" + o.Bucket}
 	switch {
-	case o.Endpoint == "" && strings.Contains(o.Bucket, "."): // no certificate is for a name with more dots
+	case o.Endpoint == "" && strings.Contains(o.Bucket, "."): // the certificate of AWS does not cover a bucket name with dots
 		b.base = "https://s3." + o.Region + ".amazonaws.com/" + o.Bucket
 	case o.Endpoint == "":
 		b.base = "https://" + o.Bucket + ".s3." + o.Region + ".amazonaws.com"
@@ -103,17 +104,18 @@ func New(o Options) *Bucket {
 			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: atOnce, IdleConnTimeout: 20 * time.Second,
 			TLSHandshakeTimeout: o.Patience, ExpectContinueTimeout: 2 * time.Second, DisableCompression: true,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a signature is for one address
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a signature is valid for one address
 	}
 	return b
 }
 
-// Close lets go of the connections that are kept for the next call.
+// Close closes the idle connections.
 func (b *Bucket) Close() { b.http.CloseIdleConnections() }
 
-// Put writes an object, or another in the place of one. It sends nothing whose SHA-256 is not digest. Keys are made of letters, digits and "-_./".
+// Put writes an object, or replaces an existing one. It sends nothing if the SHA-256 of the content is not digest.
+// Keys consist of letters, digits and "-_./".
 //
-// Errors: a *Error, ErrNotSent, store.ErrFull where there is no room for it, or what ctx says.
+// Errors: a *Error, ErrNotSent, store.ErrFull if there is no space for the object, or the cause of ctx.
 func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int64, digest []byte) error {
 	if size > MaxObject {
 		return fmt.Errorf("%w: it has %d MB, and one object may have %d (%w)", store.ErrFull, size>>20, MaxObject>>20, ErrNotSent)
@@ -130,9 +132,10 @@ func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int
 	return b.do(ctx, c, func(io.Reader) error { return nil })
 }
 
-// Get reads an object. Each try begins with another writer, since it begins anew. An error of the writer's ends it.
+// Get reads an object. Each try reads from the start and calls begin for its writer. An error of the writer ends Get.
 //
-// Errors: a *Error, of which errors.Is(err, store.ErrNotFound) says that there is no such object, the writer's, or what ctx says.
+// Errors: a *Error, which is store.ErrNotFound if the object does not exist; the error of the writer; or the cause of
+// ctx.
 func (b *Bucket) Get(ctx context.Context, key string, begin func() (io.Writer, error)) error {
 	return b.do(ctx, call{method: http.MethodGet, key: key}, func(answer io.Reader) error {
 		to, err := begin()
@@ -144,10 +147,11 @@ func (b *Bucket) Get(ctx context.Context, key string, begin func() (io.Writer, e
 	})
 }
 
-// unwritten is an error of who takes what is read, such as a disk that is full. It is not the network's.
+// unwritten is an error of the writer that receives an object, such as a full disk. It is not an error of the
+// network.
 type unwritten struct{ error }
 
-// taking marks the errors of a writer.
+// taking marks the errors of a writer as unwritten.
 type taking struct{ to io.Writer }
 
 func (w taking) Write(p []byte) (int, error) {
@@ -158,7 +162,7 @@ func (w taking) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// GetFile reads an object into a new file, which only its owner can read.
+// GetFile reads an object into a new file with mode 0600.
 func (b *Bucket) GetFile(ctx context.Context, key, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -171,9 +175,9 @@ func (b *Bucket) GetFile(ctx context.Context, key, path string) error {
 	return errors.Join(err, f.Close())
 }
 
-// listing is a page of what a bucket has (ListObjectsV2).
+// listing is one page of a list of objects (ListObjectsV2).
 type listing struct {
-	XMLName  xml.Name `xml:"ListBucketResult"` // whatever else is well-formed is no empty list
+	XMLName  xml.Name `xml:"ListBucketResult"` // other well-formed XML is an error, not an empty list
 	Contents []struct {
 		Key          string
 		Size         int64
@@ -184,7 +188,7 @@ type listing struct {
 	Next           string `xml:"NextContinuationToken"`
 }
 
-// List lists the objects whose keys begin with prefix, by key; all of them, or none with an error.
+// List lists the objects whose keys begin with prefix, ordered by key. It returns all of them, or an error.
 func (b *Bucket) List(ctx context.Context, prefix string) (all []Object, err error) {
 	err = b.list(ctx, url.Values{"prefix": {prefix}}, func(page *listing) error {
 		for _, c := range page.Contents {
@@ -199,7 +203,8 @@ func (b *Bucket) List(ctx context.Context, prefix string) (all []Object, err err
 	return all, err
 }
 
-// Folders lists what follows prefix in the keys, up to the next slash and with it, each once.
+// Folders lists the next part of the keys that begin with prefix: the text up to and including the next slash, each
+// once.
 func (b *Bucket) Folders(ctx context.Context, prefix string) (all []string, err error) {
 	err = b.list(ctx, url.Values{"prefix": {prefix}, "delimiter": {"/"}}, func(page *listing) error {
 		for _, c := range page.CommonPrefixes {
@@ -236,8 +241,8 @@ func (b *Bucket) list(ctx context.Context, query url.Values, each func(*listing)
 	}
 }
 
-// Delete deletes objects, several at once, and of all the first one last: it is there as long as any of them may be. One that is not there is no
-// error.
+// Delete deletes objects, several concurrently, and the first key after all others: its object exists as long as any
+// of the others may exist. A missing object is not an error.
 func (b *Bucket) Delete(ctx context.Context, keys ...string) error {
 	for len(keys) > 1 {
 		n := max(len(keys)-atOnce, 1)
@@ -273,13 +278,13 @@ type call struct {
 	body        io.ReaderAt // nil: none
 	size        int64
 	sum         string // SHA-256 of body in hexadecimal
-	md5         string // of body in base64; a bucket that locks its objects asks for it
+	md5         string // of body in base64; a bucket with object lock requires it
 }
 
-// nothing is the SHA-256 of no bytes.
+// nothing is the SHA-256 of an empty body.
 const nothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-// do makes a request, and makes it again if it can help. What read does with the answer counts only if the error is nil.
+// do makes a request and retries it after a retryable error. The result of read counts only if the error is nil.
 func (b *Bucket) do(ctx context.Context, c call, read func(io.Reader) error) (err error) {
 	unsure := false
 	for n := range tries {
@@ -309,7 +314,7 @@ func (b *Bucket) do(ctx context.Context, c call, read func(io.Reader) error) (er
 
 var errSilent = errors.New("silence")
 
-// once makes a request.
+// once makes a request, without a retry.
 func (b *Bucket) once(ended context.Context, c call, read func(io.Reader) error) error {
 	ctx, cancel := context.WithCancelCause(ended)
 	defer cancel(nil)
@@ -330,7 +335,7 @@ func (b *Bucket) once(ended context.Context, c call, read func(io.Reader) error)
 		sum, r.ContentLength = c.sum, c.size
 		r.Header.Set("Content-MD5", c.md5)
 		if c.size > 0 {
-			r.Body = io.NopCloser(&watched{from: io.NewSectionReader(c.body, 0, c.size), watch: watch}) // a try before may still be reading
+			r.Body = io.NopCloser(&watched{from: io.NewSectionReader(c.body, 0, c.size), watch: watch}) // each try has its own reader: an earlier try may still be reading
 		}
 		if c.size >= wantsAsked {
 			r.Header.Set("Expect", "100-continue")
@@ -365,13 +370,13 @@ func (b *Bucket) once(ended context.Context, c call, read func(io.Reader) error)
 	return b.lost(err)
 }
 
-// watch ends a call in which nothing moves.
+// watch cancels a call in which no data moves for patience.
 type watch struct {
 	timer    *time.Timer
 	patience time.Duration
 }
 
-// watched is what moves in a call.
+// watched is a body whose reads restart the timer of a watch.
 type watched struct {
 	from  io.Reader
 	watch *watch
@@ -383,7 +388,7 @@ func (w *watched) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// refused makes an error of an answer.
+// refused converts an answer to an error.
 func (b *Bucket) refused(c call, answer *http.Response, body io.Reader) error {
 	e := &Error{Status: answer.StatusCode}
 	text, _ := io.ReadAll(io.LimitReader(body, maxAnswer))

@@ -11,30 +11,31 @@ import (
 )
 
 var (
-	// ErrKey: the service does not know the access key, or the secret key is not its.
+	// ErrKey: the service does not have the access key, or the secret key does not match it.
 	ErrKey = errors.New("wrong key")
-	// ErrDenied: the key may not do this.
+	// ErrDenied: the access key has no right to do this.
 	ErrDenied = errors.New("not allowed")
-	// ErrClock: the clock of this machine and that of the service are too far apart for a signature.
+	// ErrClock: the clock of this machine differs too much from that of the service for a valid signature.
 	ErrClock = errors.New("wrong clock")
-	// ErrNoBucket: there is no such bucket.
+	// ErrNoBucket: the bucket does not exist.
 	ErrNoBucket = errors.New("no such bucket")
 	// ErrElsewhere: the bucket is in another region, or has another address.
 	ErrElsewhere = errors.New("the bucket is elsewhere")
-	// ErrNotSent: the request was not made, because of what was to be sent.
+	// ErrNotSent: the request was not made, because its content is too large, unreadable or changed.
 	ErrNotSent = errors.New("nothing was sent")
-	// ErrUnreachable: there was no answer, or none that is S3's.
+	// ErrUnreachable: there was no answer, or no valid answer of S3.
 	ErrUnreachable = errors.New("no answer")
 )
 
-// Error is what a service has answered, or that it has not. errors.Is finds the sentinels above, store.ErrNotFound for an object that is not
-// there, and store.ErrFull where there is no room. It has no key and no signature in it.
+// Error is an error answer of the service, or a missing answer. errors.Is finds the sentinels above,
+// store.ErrNotFound if the object does not exist, and store.ErrFull if there is no space. Its text contains no secret
+// key and no signature.
 type Error struct {
 	Status int    `xml:"-"` // 0: there was no answer
 	Code   string // of the service, such as AccessDenied
-	Region string // where the bucket is, if the service says so
+	Region string // of the bucket, if the service reports it
 
-	unsure bool // a try before had no answer that says that it was not done
+	unsure bool // an earlier try may have taken effect
 
 	words string
 	kind  error
@@ -43,7 +44,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.words }
 
-// Unwrap is for errors.Is.
+// Unwrap returns the kind and the cause of the error, for errors.Is.
 func (e *Error) Unwrap() (all []error) {
 	for _, err := range []error{e.kind, e.cause} {
 		if err != nil {
@@ -53,19 +54,20 @@ func (e *Error) Unwrap() (all []error) {
 	return all
 }
 
-// Refused reports whether the service has said no to a call, or was not asked, so that it is known not to have been done, nor to be done later.
+// Refused reports whether the call certainly had no effect and will have none later: the service refused it, or it
+// was not sent.
 func Refused(err error) bool {
 	var e *Error
 	return errors.Is(err, ErrNotSent) || errors.As(err, &e) && !e.unsure && e.isRefusal() && !e.mayPass()
 }
 
-// isRefusal reports whether the answer says that this try was not done. An answer of 500 or 504 does not.
+// isRefusal reports whether the answer proves that this try had no effect. Status 500 or 504 proves nothing.
 func (e *Error) isRefusal() bool {
 	return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusRequestTimeout ||
 		e.Status != 0 && errors.Is(e.kind, store.ErrFull)
 }
 
-// mayPass reports whether it may be otherwise in a second.
+// mayPass reports whether the error is retryable.
 func (e *Error) mayPass() bool {
 	switch e.Status {
 	case 0:
@@ -76,12 +78,13 @@ func (e *Error) mayPass() bool {
 	return slices.Contains([]string{"SlowDown", "RequestTimeout", "OperationAborted", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"}, e.Code)
 }
 
-// lost is a call without an answer.
+// lost returns the error of a call without a complete answer.
 func (b *Bucket) lost(err error) error {
 	return &Error{words: fmt.Sprintf("there was no whole answer from %s: %s", b.host(), plain(err)), kind: ErrUnreachable, cause: err}
 }
 
-// plain leaves out the address that net/http puts before an error: it has the whole query in it.
+// plain returns the text of an error without the address that net/http puts before it, which contains the whole
+// query.
 func plain(err error) string {
 	for {
 		inner := errors.Unwrap(err)
@@ -98,7 +101,7 @@ func (b *Bucket) host() string {
 	return host
 }
 
-// say finds the words for what a service has answered.
+// say sets the kind and the text of the error from the service's answer.
 func (e *Error) say(b *Bucket, c call) {
 	switch e.Code {
 	case "InvalidAccessKeyId", "InvalidAccessKey", "UnauthorizedAccess":
@@ -137,10 +140,11 @@ func (e *Error) say(b *Bucket, c call) {
 	e.words += " (" + strings.ToValidUTF8(e.Code[:min(len(e.Code), maxCode)], "") + ")"
 }
 
-// maxCode is how many bytes of what a service calls an error are printed.
+// maxCode is how many bytes of the service's error code the text contains.
 const maxCode = 64
 
-// who is the beginning of the access key, which is enough to know it by: it is the secret one where somebody has swapped the two.
+// who returns the first four characters of the access key, which are enough to recognize it. An operator may have
+// swapped the access key and the secret key, so the text must not contain the whole key.
 func (b *Bucket) who() string {
 	if len(b.AccessKey) <= 4 {
 		return b.AccessKey
@@ -148,7 +152,7 @@ func (b *Bucket) who() string {
 	return b.AccessKey[:4] + "…"
 }
 
-// deed is what a call does, for a sentence.
+// deed returns the verb that describes a call in an error text.
 func (c *call) deed() string {
 	switch {
 	case c.method == http.MethodPut:

@@ -4,8 +4,8 @@ package disk
 
 import "syscall"
 
-// Free returns how many bytes this user can still write to the file system of a directory. known is false where the
-// system does not tell.
+// Free returns how many bytes this user can still write to the file system of a directory. known is false if the
+// system does not report it.
 func Free(dir string) (bytes uint64, known bool) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

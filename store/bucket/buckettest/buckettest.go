@@ -1,4 +1,5 @@
-// Package buckettest starts the Versity S3 Gateway, a real server of S3's protocol that checks every signature, on loopback.
+// Package buckettest starts the Versity S3 Gateway on loopback. It is a real server of the S3 protocol and checks
+// every signature.
 package buckettest
 
 import (
@@ -27,7 +28,7 @@ import (
 
 const version = "v1.8.0"
 
-// Service is a server that runs until the test ends, with the bucket "clinic" and one user who owns all of it.
+// Service is a server that runs until the test ends. It has the bucket "clinic" and one user, who owns everything.
 type Service struct {
 	URL  string
 	Root string // the directory of the bucket: an object is a file below it
@@ -35,10 +36,10 @@ type Service struct {
 	program string
 }
 
-// Name is the bucket that a Service has.
+// Name is the name of a Service's bucket.
 const Name = "clinic"
 
-// Access and Secret are the key of who owns everything.
+// Access and Secret are the key of the user who owns everything.
 const (
 	Access = "owner-access-key"
 	Secret = "owner-secret-key-quite-long"
@@ -46,7 +47,8 @@ const (
 
 var building sync.Mutex
 
-// binaryFor is the gateway, built once for this user; the test is skipped where it cannot be fetched.
+// binaryFor returns the path of the gateway's program, which is built once for this user. It skips the test if the
+// gateway cannot be downloaded.
 func binaryFor(t testing.TB) string {
 	t.Helper()
 	clitest.Long(t, "the S3 server is compiled from source, in two to five minutes")
@@ -64,12 +66,12 @@ func binaryFor(t testing.TB) string {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	// The tests of other packages want it too, at the same time, and it takes minutes.
+	// The tests of other packages may build it at the same time, and a build takes minutes.
 	alone, err := os.OpenFile(filepath.Join(dir, "building"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer alone.Close() // and let the next one in
+	defer alone.Close() // unlocks it for the next process
 	if err := waitAlone(alone); err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,7 @@ func Start(t testing.TB) *Service {
 	}
 	listen := free(t)
 	s.URL = "http://" + listen
-	// What is said of objects lies beside them, since a file system in memory may have no extended attributes.
+	// The gateway stores metadata in sidecar files, because a file system in memory may have no extended attributes.
 	run := exec.Command(s.program, "--access", Access, "--secret", Secret, "--port", listen, "--iam-dir", filepath.Join(dir, "users"), "--quiet", "--keep-alive",
 		"posix", "--sidecar", filepath.Join(dir, "about"), filepath.Join(dir, "objects"))
 	var said bytes.Buffer
@@ -136,7 +138,7 @@ func Start(t testing.TB) *Service {
 	}
 }
 
-// User makes a user who has no rights of its own, and returns its key.
+// User creates a user without any rights and returns its key.
 func (s *Service) User(t testing.TB, name string) (access, secret string) {
 	t.Helper()
 	access, secret = name+"-access-key", name+"-secret-key-quite-long"
@@ -147,7 +149,7 @@ func (s *Service) User(t testing.TB, name string) (access, secret string) {
 	return access, secret
 }
 
-// Allow makes the policy of the bucket: what each user may do in it, by access key.
+// Allow sets the policy of the bucket: the actions that each user may perform, by access key.
 func (s *Service) Allow(t testing.TB, may map[string][]string) {
 	t.Helper()
 	var statements []string
@@ -177,11 +179,11 @@ func (s *Service) Allow(t testing.TB, may map[string][]string) {
 	}
 }
 
-// free is an address of loopback that nobody has.
+// free returns a free loopback address.
 func free(t testing.TB) string {
 	t.Helper()
-	// Between here and the gateway's own start another process could take the port; at an address of this test's own, where a system has
-	// as many, nobody asks for one.
+	// Another process could take the port before the gateway starts. At a random address of 127.0.0.0/8, no other
+	// process asks for a port. Some systems have only 127.0.0.1.
 	own := rand.Perm(250)
 	l, err := net.Listen("tcp", fmt.Sprintf("127.%d.%d.%d:0", own[0]+1, own[1]+1, own[2]+1))
 	if err != nil {
