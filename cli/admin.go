@@ -22,18 +22,18 @@ import (
 	"holdfast/store"
 )
 
-// The admin socket is a Unix socket (0600, in a directory of 0700) for the commands on this machine. The file system has
-// said who may open it, so it asks for no credential: it has the routes of the API, with every right, and under /local what
-// cannot be asked for over TCP at all.
+// The admin socket is a Unix socket (mode 0600, in a directory of mode 0700) for the commands on this machine. The
+// file system decides who can open it, so the socket asks for no credential. It has all routes of the API, with every
+// right, and under /local the routes that do not exist over TCP.
 
-// adminHost stands in the URLs of requests to the socket; nobody resolves it.
+// adminHost is the host in the URLs of requests to the socket. It is never resolved.
 const adminHost = "http://admin.sock"
 
-// localActor is who did it, in the audit log.
+// localActor is the actor of these requests in the audit log.
 const localActor = record.Actor("system")
 
-// adminHandler answers on the socket: the routes of the API, as the administrator of this machine, and what only somebody on this
-// machine may ask for.
+// adminHandler serves the socket: the routes of the API, with the rights of this machine's administrator, and the
+// routes that only a user of this machine can call.
 func (h *house) adminHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", h.web.Local())
@@ -61,10 +61,10 @@ func statusOf(err error) int {
 
 func answer(w http.ResponseWriter, body any) {
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(body) // the peer went away: there is nobody to tell
+	_ = json.NewEncoder(w).Encode(body) // an error means that the peer has closed the connection
 }
 
-// refuse answers with a problem; every mistake of an invalid value gets its own line.
+// refuse answers with a problem. Each invalid field gets its own line.
 func refuse(w http.ResponseWriter, status int, err error) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(status)
@@ -80,13 +80,13 @@ func refuse(w http.ResponseWriter, status int, err error) {
 	_ = json.NewEncoder(w).Encode(told)
 }
 
-// problem is how the socket refuses: the part of RFC 9457 that a terminal has a use for.
+// problem is the error answer of the socket: the fields of RFC 9457 that a terminal needs.
 type problem struct {
 	Status int       `json:"status"`
 	Title  string    `json:"title"`
 	Detail string    `json:"detail,omitempty"`
 	Errors []mistake `json:"errors,omitempty"`
-	// Overlaps are those that a check found.
+	// Overlaps are the overlaps that a check found.
 	Overlaps []overlapBody `json:"overlaps,omitempty"`
 }
 
@@ -104,7 +104,7 @@ func (p *problem) Error() string {
 	return b.String()
 }
 
-// serveAdmin answers on listener until ctx ends, and returns when every answer is out.
+// serveAdmin serves listener until ctx ends. It returns when all answers are written, at most 5 seconds later.
 func (h *house) serveAdmin(ctx context.Context, listener net.Listener) {
 	s := &http.Server{Handler: h.adminHandler(), ReadHeaderTimeout: 5 * time.Second,
 		ErrorLog: slog.NewLogLogger(h.log.Handler(), slog.LevelDebug)}
@@ -114,7 +114,7 @@ func (h *house) serveAdmin(ctx context.Context, listener net.Listener) {
 		patience, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		if s.Shutdown(patience) != nil {
-			_ = s.Close() // a backup that takes longer is made anew
+			_ = s.Close() // a backup that takes longer fails; the operator repeats it
 		}
 	})()
 	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -124,8 +124,8 @@ func (h *house) serveAdmin(ctx context.Context, listener net.Listener) {
 	<-stopped
 }
 
-// listenAdmin makes the socket of a data directory. The caller has the directory's lock, so a socket that is already
-// there was left by a process that died.
+// listenAdmin creates the socket of a data directory. The caller has the directory's lock, so an existing socket was
+// left by a process that died.
 func listenAdmin(dir string) (net.Listener, error) {
 	path, done, err := socketPath(dir)
 	if err != nil {
@@ -139,20 +139,21 @@ func listenAdmin(dir string) (net.Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the admin socket: %w", err)
 	}
-	// The directory keeps others out from the first instant; the mode keeps them out where the directory was opened up.
+	// The mode of the directory protects the socket from the start. The mode of the socket protects it if the
+	// operator has opened the directory to others.
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	// Unlinking is left to close of the house: by then the path under /proc may be another one.
+	// house.serve removes the socket: when the listener closes, the path under /proc may belong to another file.
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	return l, nil
 }
 
-// longestSocketPath is what fits into a sockaddr_un everywhere, with its final zero byte.
+// longestSocketPath is the length that fits into a sockaddr_un on every system, with its final zero byte.
 const longestSocketPath = 103
 
-// socketPath is a name for the socket of dir that is short enough to be bound or dialled until done is called. On Linux
-// a long one is reached through an open descriptor of the directory.
+// socketPath returns a path of dir's socket that is short enough to bind or dial. The path is valid until the caller
+// calls done. On Linux, a long path goes through an open descriptor of the directory.
 func socketPath(dir string) (path string, done func(), err error) {
 	path, err = filepath.Abs(filepath.Join(dir, socketFile))
 	if err != nil || len(path) <= longestSocketPath {
@@ -168,10 +169,10 @@ func socketPath(dir string) (path string, done func(), err error) {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", d.Fd(), socketFile), func() { _ = d.Close() }, nil
 }
 
-// adminClient speaks to an admin socket.
+// adminClient is a client of an admin socket.
 type adminClient struct{ http *http.Client }
 
-// dialAdmin returns a client of the server that has the data directory, or an error if none answers.
+// dialAdmin returns a client of the server that has the data directory, or an error if no server answers.
 func dialAdmin(ctx context.Context, dir string) (*adminClient, error) {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		path, done, err := socketPath(dir)
@@ -188,7 +189,8 @@ func dialAdmin(ctx context.Context, dir string) (*adminClient, error) {
 	return &adminClient{&http.Client{Transport: &http.Transport{DialContext: dial}}}, conn.Close()
 }
 
-// do sends body, if it is not nil, as JSON and reads the answer's body. A refusal is a *problem.
+// do sends body as JSON, unless it is nil, and returns the body of the answer. If the server refuses the request, the
+// error is a *problem.
 func (c *adminClient) do(ctx context.Context, method, path string, body io.Reader) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, adminHost+path, body)
 	if err != nil {
@@ -216,7 +218,7 @@ func (c *adminClient) do(ctx context.Context, method, path string, body io.Reade
 	return b, nil
 }
 
-// call is do with a JSON body and a JSON answer; either may be nil.
+// call is do with a JSON body and a JSON answer. Either can be nil.
 func (c *adminClient) call(ctx context.Context, method, path string, body, into any) error {
 	var send io.Reader
 	if body != nil {

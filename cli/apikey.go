@@ -23,7 +23,7 @@ type apiKeyBody struct {
 	CreatedAt    time.Time   `json:"createdAt"`
 	LastUsedAt   *time.Time  `json:"lastUsedAt,omitempty"`
 	RevokedAt    *time.Time  `json:"revokedAt,omitempty"`
-	SpecialistID string      `json:"specialistId,omitempty"` // of a presence key that is bound to one
+	SpecialistID string      `json:"specialistId,omitempty"` // of a presence key that is limited to one specialist
 }
 
 func apikeyCommand(p process) *cobra.Command {

@@ -173,8 +173,8 @@ func (h *house) lastBackup() (time.Time, error) {
 	return last, err
 }
 
-// keepDaily makes the daily backups until ctx ends. It looks once a minute, so the start of the server is over before
-// its first backup.
+// keepDaily makes the daily backups until ctx ends. It checks once a minute, so the server has started before its
+// first backup.
 func (h *house) keepDaily(ctx context.Context) {
 	if !h.backups.Plan.Daily {
 		return

@@ -1,22 +1,23 @@
-// Package cli is the holdfast command: what an operator types, and how the parts are put together for it.
+// Package cli is the holdfast command: the commands of the operator, and the wiring of the server's parts.
 //
 // # Commands
 //
-// One command is one file. serve.go is the wiring of the whole server on one page: open, wire, serve, drain. The
-// commands that need the data (import, export, apikey, backup, verify) all talk to the admin socket in the data
-// directory. If a server runs there, it answers; if none does, the command opens the data directory itself, answers on
-// the socket for as long as it takes, and goes. So there is one path, and two processes never write one database.
+// Each command has one file. serve.go has the wiring of the whole server: open, wire, serve, drain. The commands that
+// need the data (import, export, apikey, backup, verify) all use the admin socket in the data directory. If a server
+// runs there, it answers. If not, the command opens the data directory itself, serves the socket while it works, and
+// closes the directory. So there is one code path, and two processes never write one database.
 //
 // # Settings
 //
-// setting.go is the one table of them. A setting has one name in three places: flag --base-url, environment
-// HOLDFAST_BASE_URL, line HOLDFAST_BASE_URL=… in the file of --config. The flag wins over the environment, the
-// environment over the file, the file over the default. A secret may also be given as a file: --admin-key-file,
-// HOLDFAST_ADMIN_KEY_FILE. All mistakes are reported at once.
+// setting.go has the one table of settings. A setting has one name in three places: flag --base-url, environment
+// HOLDFAST_BASE_URL, line HOLDFAST_BASE_URL=… in the file of --config. The flag takes precedence over the
+// environment, the environment over the file, the file over the default. A secret can also be in a file:
+// --admin-key-file, HOLDFAST_ADMIN_KEY_FILE. All mistakes are reported together.
 //
 // # Exit codes
 //
-// 0: done. 1: it failed; the message says why. 2: the command line or a setting is wrong; nothing was begun.
+// 0: success. 1: the command failed; the message has the reason. 2: the command line or a setting is wrong; the
+// command did not start.
 package cli
 
 import (
@@ -35,7 +36,7 @@ import (
 	"holdfast/store/bolt"
 )
 
-// process is what a command may touch of the process it runs in. Tests give it other streams.
+// process is the part of the operating system's process that a command uses. Tests replace the streams.
 type process struct {
 	args    []string // without the program's name
 	environ []string // KEY=VALUE
@@ -45,11 +46,11 @@ type process struct {
 	version string
 }
 
-// Main runs the command that the process was started with and returns its exit code. The first SIGINT or SIGTERM asks
-// the command to finish in good order; a second one ends the process at once. An empty version means a build without
-// one: the revision it was built from stands in.
+// Main runs the command of this process and returns its exit code. The first SIGINT or SIGTERM stops the command
+// gracefully. The second one ends the process immediately. If version is empty, Main uses the revision from the build
+// information.
 func Main(version string) int {
-	bolt.CheckMain() // the queue's file is checked by a child of this process
+	bolt.CheckMain() // in a child process that checks the queue's file, this does not return
 	ctx, stop := untilSignalled()
 	defer stop()
 	return run(ctx, process{
@@ -58,8 +59,8 @@ func Main(version string) int {
 	})
 }
 
-// untilSignalled returns a context that the first SIGINT or SIGTERM ends. The second one kills the process, as it would
-// have without us.
+// untilSignalled returns a context that the first SIGINT or SIGTERM ends. The second one kills the process, as it
+// would by default.
 func untilSignalled() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
@@ -78,12 +79,12 @@ func untilSignalled() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// usageError is a mistake in what was typed or set, as opposed to something that failed.
+// usageError is a mistake in the command line or in a setting. Other errors are failures.
 type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// run is Main without the process.
+// run is Main for a given process. It returns the exit code.
 func run(ctx context.Context, p process) int {
 	root := rootCommand(p)
 	root.SetArgs(joinYes(p.args))
@@ -129,7 +130,8 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return p.flagError(root, c, err)
 	})
-	// cobra's own --version says more than the line, unless it is given a template, and one template keeps 3 MB of methods.
+	// The --version of cobra prints more than this line unless it gets a template, and a template adds 3 MB of
+	// methods to the binary.
 	root.SetUsageFunc(usage)
 	root.Flags().BoolP("version", "v", false, "print the version")
 	defineSettings(root, forServing)
@@ -139,7 +141,7 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	return root
 }
 
-// noArguments refuses anything that is not a flag. Of a misspelt command it says which ones there are.
+// noArguments refuses any argument that is not a flag. For a misspelt command, its error suggests a similar one.
 func noArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -155,7 +157,7 @@ func noArguments(c *cobra.Command, args []string) error {
 	return usageError{fmt.Errorf("%s %s %q.%s\nSee: %s --help", c.CommandPath(), what, args[0], hint, c.CommandPath())}
 }
 
-// oneArgument asks for exactly one, which the message calls what.
+// oneArgument requires exactly one argument, which the error message calls what.
 func oneArgument(what string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) == 1 {

@@ -12,7 +12,7 @@ import (
 	"holdfast/web"
 )
 
-// decodeStrictly reads one JSON value by the rules of the import over HTTP, and says on which line it went wrong.
+// decodeStrictly reads one JSON value by the rules of the import over HTTP. Its errors name the line.
 func decodeStrictly(text []byte, into any) error {
 	err := json.Unmarshal(text, into)
 	at := 0

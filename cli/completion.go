@@ -2,25 +2,26 @@ package cli
 
 import "github.com/spf13/cobra"
 
-// What a shell completes besides the names of commands and flags: the values of a flag that has a few, true and false, files
-// where a file is meant, directories for --data, and nothing where nothing is known. No completion opens the data directory.
+// Shells complete the names of commands and flags, the values of a flag that has few of them, true and false, files
+// for arguments that name a file, and directories for --data. Other values are not completed. No completion opens the
+// data directory.
 
-// completes says what the values of a flag are.
+// completes sets the values that a shell offers for a flag.
 func completes(c *cobra.Command, flag string, values ...string) {
 	mustDefine(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)))
 }
 
-// completesFiles says that a flag names a file.
+// completesFiles lets a shell complete the value of a flag with files.
 func completesFiles(c *cobra.Command, flag string) {
 	mustDefine(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)))
 }
 
-// completesDirectories says that a flag names a directory.
+// completesDirectories lets a shell complete the value of a flag with directories.
 func completesDirectories(c *cobra.Command, flag string) {
 	mustDefine(c.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)))
 }
 
-// takesFile completes the arguments of a command by files.
+// takesFile lets a shell complete the arguments of a command with files.
 func takesFile(c *cobra.Command) *cobra.Command {
 	c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return nil, cobra.ShellCompDirectiveDefault
@@ -28,7 +29,7 @@ func takesFile(c *cobra.Command) *cobra.Command {
 	return c
 }
 
-// mustDefine is for what fails by a mistake in this package alone, such as a flag that was not defined before.
+// mustDefine panics on an error that only a mistake in this package can cause, such as an undefined flag.
 func mustDefine(err error) {
 	if err != nil {
 		panic(err)

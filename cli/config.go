@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// configFlag names the file of settings. It is no setting itself: a file cannot name another.
+// configFlag names the file of settings. It is not a setting itself: a file cannot name another file.
 const configFlag = "config"
 
 // defineSettings gives a command a flag for every setting of this audience, and --config.
@@ -53,7 +53,7 @@ func defineSettings(c *cobra.Command, who audience) {
 	}
 }
 
-// joinYes lets the value of a true-or-false flag stand behind it as well as after an equals sign.
+// joinYes joins a true-or-false flag and a separate value (--flag false) into --flag=false, so that both forms work.
 func joinYes(args []string) []string {
 	var joined []string
 	for i := 0; i < len(args); i++ {
@@ -69,18 +69,18 @@ func joinYes(args []string) []string {
 	return joined
 }
 
-// given is one value that somebody set.
+// given is one value that an operator set, or a default.
 type given struct {
 	value string
 	from  string // such as "flag --listen", for messages
 	file  bool   // the value names a file that has the secret
 }
 
-// source is one of the places where settings are given: the flags, the environment, the file. Values by setting name.
+// source has the values of one source of settings, by the setting's name: the flags, the environment or the file.
 type source map[string][]given
 
 // resolve reads every setting from the flags of c, the environment and the file of --config, in this order of
-// precedence. The warnings are about what was set and means nothing. The error is a usageError with every mistake.
+// precedence. The warnings list names that are not settings. The error is a usageError with every mistake.
 func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string, err error) {
 	var wrong mistakes
 	table := settings()
@@ -94,7 +94,7 @@ func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string,
 			path, pathFrom = value, "environment HOLDFAST_CONFIG"
 		case fromEnv.take(table, key, value, "environment "+key):
 		case key == "HOLDFAST_PORT" || strings.HasPrefix(key, "HOLDFAST_PORT_") || strings.HasPrefix(key, "HOLDFAST_SERVICE_"):
-			// Kubernetes sets these in every pod beside a service named holdfast, so they mean nothing here.
+			// Kubernetes sets these in every pod of a namespace with a service named holdfast. They are not settings.
 		default:
 			warnings = append(warnings, ignored("environment "+key, table, key))
 		}
@@ -127,7 +127,7 @@ func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string,
 		there[s.name] = value != "" || err != nil
 	}
 	for _, s := range table {
-		if there[s.name] && c.Flags().Lookup(s.name) != nil { // other commands have no use for it, whole or not
+		if there[s.name] && c.Flags().Lookup(s.name) != nil { // a command without the flag does not use the setting
 			s.miss(table, there, &wrong)
 		}
 	}
@@ -137,23 +137,24 @@ func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string,
 	return cfg, warnings, wrong.err()
 }
 
-// ignored is the warning about a name that means nothing.
+// ignored returns the warning about a name that is not a setting.
 func ignored(where string, table []setting, key string) string {
 	return where + " is not a setting and was ignored" + didYouMean(table, key)
 }
 
-// miss adds a mistake for every setting that s means nothing without and that is not there.
+// miss adds a mistake for every missing setting that s requires.
 func (s setting) miss(table []setting, there map[string]bool, wrong *mistakes) {
 	for _, other := range table {
 		if slices.Contains(s.with, other.name) && !there[other.name] {
-			there[other.name] = true // said once, and on to what it needs itself
+			there[other.name] = true // report it once, and then its own requirements
 			wrong.add("flag --%s (%s): is missing, and --%s needs it; set it, or take --%s out", other.name, other.env(), s.name, s.name)
 			other.miss(table, there, wrong)
 		}
 	}
 }
 
-// choose takes the value from the first source that has one.
+// choose takes the value from the first source that has one, or the default. It returns an error if a source has both
+// a value and a file.
 func (s setting) choose(sources ...[]given) (given, error) {
 	for _, list := range sources {
 		if len(list) == 0 {
@@ -168,13 +169,13 @@ func (s setting) choose(sources ...[]given) (given, error) {
 	return given{value: s.fallback, from: "default"}, nil
 }
 
-// readSecret reads a secret from its file; the line end that editors put behind it is no part of it.
+// readSecret reads a secret from its file, without the line break that editors add at the end.
 func readSecret(path string) (string, error) {
 	b, err := os.ReadFile(path)
 	return strings.TrimRight(string(b), "\r\n"), err
 }
 
-// take files value under the setting that key names, and reports whether there is one.
+// take adds value to the setting that key names, and reports whether there is such a setting.
 func (src source) take(table []setting, key, value, from string) bool {
 	for _, s := range table {
 		file := s.secret && key == s.env()+"_FILE"
@@ -198,9 +199,10 @@ func flagSource(c *cobra.Command, table []setting) source {
 	return src
 }
 
-// fileSource reads KEY=VALUE lines. Empty lines and those that begin with # are skipped, a comment after a value and one pair
-// of quotes around it are taken off, so that the same file serves a shell, systemd and a container runtime. The warnings are about
-// keys that begin with HOLDFAST_ and mean nothing, as in the environment: the file may be another version's.
+// fileSource reads KEY=VALUE lines. It skips empty lines and lines that begin with #. It removes a comment after a
+// value and one pair of quotes around it, so that a shell, systemd and a container runtime can read the same file.
+// Like for the environment, a key that begins with HOLDFAST_ and is not a setting is only a warning: the file may be
+// for another version.
 func fileSource(path, from string, table []setting, wrong *mistakes) (src source, warnings []string) {
 	src = source{}
 	f, err := os.Open(path)
@@ -244,7 +246,7 @@ func fileSource(path, from string, table []setting, wrong *mistakes) (src source
 	return src, warnings
 }
 
-// envName brings a key of the file, which may also be written x-y or X_Y, to HOLDFAST_X_Y.
+// envName converts a key of the file to HOLDFAST_X_Y. The file can also have it as x-y or X_Y.
 func envName(key string) string {
 	key = strings.ToUpper(strings.ReplaceAll(strings.TrimSpace(key), "-", "_"))
 	return "HOLDFAST_" + strings.TrimPrefix(key, "HOLDFAST_")
@@ -252,7 +254,8 @@ func envName(key string) string {
 
 func known(table []setting, key string) bool { return source{}.take(table, key, "", "") }
 
-// withoutComment takes off what follows a # that has a blank before it, or that follows the quotes, and the blanks around.
+// withoutComment removes a comment and the blanks around the value. A comment begins with a # after a blank, or with
+// a # after the quotes.
 func withoutComment(v string) string {
 	text := strings.TrimSpace(v)
 	if text != "" && (text[0] == '"' || text[0] == '\'') {
@@ -271,7 +274,7 @@ func withoutComment(v string) string {
 	return text
 }
 
-// quoted writes a value so that it is read as it is.
+// quoted returns a value in a form that fileSource reads back unchanged.
 func quoted(v string) string {
 	if withoutComment(v) == v && unquote(v) == v {
 		return v
@@ -289,7 +292,7 @@ func unquote(v string) string {
 	return v
 }
 
-// didYouMean names the setting whose name is nearest to key, if one is near.
+// didYouMean suggests the setting whose name is most similar to key, if at most 3 edits differ.
 func didYouMean(table []setting, key string) string {
 	near := slices.MinFunc(table, func(a, b setting) int { return cmp.Compare(distance(a.env(), key), distance(b.env(), key)) })
 	if distance(near.env(), key) > 3 {
@@ -298,7 +301,7 @@ func didYouMean(table []setting, key string) string {
 	return "; did you mean " + near.env() + "?"
 }
 
-// distance counts the single-character edits between a and b (Levenshtein).
+// distance returns the number of single-character edits between a and b (Levenshtein).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
@@ -349,7 +352,7 @@ func configCommand(p process) *cobra.Command {
 	return c
 }
 
-// printConfig writes the settings as a file that --config can read.
+// printConfig writes the settings as a file for --config.
 func printConfig(w io.Writer, cfg config) error {
 	var b strings.Builder
 	for _, s := range settings() {

@@ -10,9 +10,10 @@ import (
 	"time"
 )
 
-// needDatabase refuses a data directory without a database, and makes nothing in it: a mistyped --data would otherwise be
-// a new, empty clinic, and the key or owner made in it would be of no use anywhere. Commands that begin a clinic (serve,
-// import, demo, restore) do without. Where a server is just starting for the first time, it is waited for.
+// needDatabase returns an error for a data directory without a database, and creates nothing. Otherwise a mistyped
+// --data would create a new, empty clinic, and its key or owner would be useless. Commands that can start a clinic
+// (serve, import, demo, restore) do not call it. If a server is just starting there for the first time, needDatabase
+// waits for it.
 func needDatabase(ctx context.Context, data string) error {
 	patience, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -36,21 +37,21 @@ func needDatabase(ctx context.Context, data string) error {
 func hasDatabase(dir string) bool {
 	for _, file := range []string{databaseFile, postgresFile} {
 		_, err := os.Stat(filepath.Join(dir, file))
-		if err == nil || os.IsPermission(err) { // what cannot be looked into is refused by who opens it, with the reason
+		if err == nil || os.IsPermission(err) { // if access is denied, opening the database reports the reason
 			return true
 		}
 	}
 	return false
 }
 
-// nearDatabases are the directories with a database that may have been meant, at most two: beside the one named, in it,
-// above it, and the default. The most similar names come first.
+// nearDatabases returns at most two directories with a database that the operator may have meant: next to the named
+// directory, in it, above it, and the default. The most similar names come first.
 func nearDatabases(data string) []string {
 	data = filepath.Clean(data)
 	above := filepath.Dir(data)
 	var near []string
 	for _, pattern := range []string{filepath.Join(data, "*"), filepath.Join(above, "*"), above, "holdfast-data"} {
-		files, _ := filepath.Glob(filepath.Join(pattern, databaseFile)) // a name with a bracket in it finds less
+		files, _ := filepath.Glob(filepath.Join(pattern, databaseFile)) // a name with a bracket finds fewer
 		for _, file := range files {
 			if dir := filepath.Dir(file); dir != data && !slices.Contains(near, dir) {
 				near = append(near, dir)

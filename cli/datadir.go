@@ -25,23 +25,23 @@ const (
 	queueFile    = backup.QueueFile
 	secretFile   = backup.KeysFile
 	backupsDir   = backup.Folder
-	mailDir      = "mail"                   // messages that no mail server was there for
-	damagedQueue = queueFile + ".damaged-*" // what was moved aside, as a pattern
+	mailDir      = "mail"                   // messages that were written as files, without a mail server
+	damagedQueue = queueFile + ".damaged-*" // pattern of damaged queue files that were moved aside
 	socketFile   = "admin.sock"
 	lockFile     = "holdfast.pid"
 )
 
-// dataDir is a data directory that this process has to itself until close.
+// dataDir is a data directory. No other process can use it until close.
 type dataDir struct {
 	path string
 	keys *token.Keyring
-	// newKeys: secret.key was not there and has been made although there is a database, so that links and tokens
-	// signed before are void.
+	// newKeys reports that secret.key was missing and a new one was created although there is a database. All links
+	// and tokens signed before are then invalid.
 	newKeys bool
 	lock    *os.File
 }
 
-// inUseError says that another process has the data directory.
+// inUseError reports that another process uses the data directory.
 type inUseError struct {
 	path string
 	pid  string // of the other process; empty if it is just starting
@@ -55,12 +55,12 @@ func (e *inUseError) Error() string {
 	return fmt.Sprintf("the data directory %s is in use by %s. Stop that one first, or name another directory with --data", e.path, who)
 }
 
-// openDataDir takes the directory at path, making it (0700) and its secret.key (0600) if they are missing, and removes what
-// a process that was killed has left half made. If another process has the directory, it waits for as long as patience says:
-// the kernel may free the lock of a process that was killed a moment after its death.
+// openDataDir locks the directory at path. It creates the directory (mode 0700) and its secret.key (mode 0600) if
+// they are missing, and removes the partial files of a killed process. If another process has the lock, openDataDir
+// waits for up to patience: the kernel can release the lock of a killed process shortly after its death.
 //
-// It refuses, saying what to do: a directory in which nothing can be written, one that another process has
-// (*inUseError), a secret.key that others than its owner can read, or that cannot be read as one.
+// It returns an error that explains what to do if the directory is not writable, if another process uses it
+// (*inUseError), or if secret.key is readable by other users or invalid.
 func openDataDir(path string, now time.Time, patience time.Duration) (*dataDir, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -85,7 +85,7 @@ func openDataDir(path string, now time.Time, patience time.Duration) (*dataDir, 
 
 func (d *dataDir) file(name string) string { return filepath.Join(d.path, name) }
 
-// close gives the directory free. The lock file stays: removing it could take away the one a next process has locked.
+// close unlocks the directory. The lock file stays: the next process may have locked it already.
 func (d *dataDir) close() error {
 	return errors.Join(d.lock.Truncate(0), unlockFile(d.lock), d.lock.Close())
 }
@@ -94,23 +94,27 @@ func unusable(path string, err error) error {
 	return fmt.Errorf("the data directory %s cannot be used: %w. Let the user that runs holdfast own it and write in it, or name another directory with --data", path, err)
 }
 
-// lockPatience is how long a server that starts waits for the lock of one that has just been killed.
+// lockPatience is how long a starting server waits for the lock of a server that has just been killed.
 const lockPatience = 2 * time.Second
 
-// halfMade are the names of what is made beside its place and then renamed. They are only made under the directory's lock.
+// halfMade has the patterns of files and directories that are written under a temporary name and then renamed. They
+// are only created under the directory's lock.
 var halfMade = [...]string{backup.PartialPattern, backup.SpoolPattern, ".migrate-*", backup.RestorePattern, ".secret-*", ".writable-*"}
 
-// checkDir is where an upgrade is tried, and unsealedDir where a sealed copy or a trail is opened to be restored, beside whoever has the directory.
-// What was last written longer than checkTime ago was left by one that was killed; of what was opened, it is the database and secret.key in the clear.
-// A move that was interrupted goes on in halfDir; after moveTime nobody has gone on with it, and everybody in it is there for nothing.
+// checkDir is the pattern of directories in which an upgrade is tried. They, and the directories in which a backup is
+// opened for a restore (backup.OpenedPattern), are created without the lock. If the last write to one is more than
+// checkTime ago, a killed process left it. An opened backup contains the database and secret.key in plain text.
+//
+// An interrupted move continues in halfDir. If the last write to it is more than moveTime ago, the move was
+// abandoned, and the patients' data in it is deleted.
 const (
 	checkDir  = ".check-*"
 	checkTime = time.Hour
 	moveTime  = 7 * 24 * time.Hour
 )
 
-// removeHalfMade removes what a process has left that was killed while it made a backup or a copy, restored one, wrote the keys, tried an upgrade or
-// moved a clinic here. What cannot be removed is in nobody's way.
+// removeHalfMade removes what a killed process left while it made or copied a backup, restored one, wrote the keys,
+// tried an upgrade or moved a clinic here. It ignores errors: leftover files do no harm.
 func (d *dataDir) removeHalfMade(now time.Time) {
 	for _, dir := range []string{d.path, d.file(backupsDir)} {
 		for _, pattern := range halfMade {
@@ -132,8 +136,8 @@ func (d *dataDir) removeHalfMade(now time.Time) {
 	}
 }
 
-// lockDir locks the lock file for as long as it is open (the kernel frees it however the process ends) and writes the
-// process id into it for others to name.
+// lockDir locks the lock file and writes the process id into it, for the error messages of other processes. The lock
+// lasts as long as the file is open: the kernel releases it however the process ends.
 func lockDir(path string, patience time.Duration) (*os.File, error) {
 	begun := time.Now()
 	f, pid, err := lockFileAt(filepath.Join(path, lockFile))
@@ -151,7 +155,7 @@ func lockDir(path string, patience time.Duration) (*os.File, error) {
 	if err == nil {
 		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 	}
-	if err != nil && !disk.IsFull(err) { // without the process id, the lock still holds
+	if err != nil && !disk.IsFull(err) { // on a full disk, the lock works without the process id
 		return nil, errors.Join(unusable(path, err), f.Close())
 	}
 	return f, nil
@@ -160,7 +164,7 @@ func lockDir(path string, patience time.Duration) (*os.File, error) {
 // errLocked: another process has the lock.
 var errLocked = errors.New("locked")
 
-// holderOf is the process id that a lock file names.
+// holderOf returns the process id in a lock file; empty if there is none.
 func holderOf(lock *os.File) string {
 	b := make([]byte, 32)
 	n, _ := lock.ReadAt(b, 0)
@@ -171,7 +175,8 @@ func holderOf(lock *os.File) string {
 	return pid
 }
 
-// writable tries what permissions alone do not tell: a read-only mount refuses too.
+// writable returns an error if no file can be created in a directory. The permissions alone do not show a read-only
+// mount.
 func writable(path string) error {
 	f, err := os.CreateTemp(path, ".writable-*")
 	if err != nil {
@@ -180,7 +185,7 @@ func writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// readKeys reads secret.key, or makes one.
+// readKeys reads secret.key, or creates it.
 func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 	path := d.file(secretFile)
 	info, err := os.Stat(path)
@@ -192,7 +197,7 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 	if err != nil {
 		return nil, fmt.Errorf("secret key: %w", err)
 	}
-	if loose := info.Mode().Perm() & 0o077; loose != 0 && runtime.GOOS != "windows" { // which has no such bits
+	if loose := info.Mode().Perm() & 0o077; loose != 0 && runtime.GOOS != "windows" { // Windows has no permission bits
 		return nil, fmt.Errorf("%s can be read by others (mode %#o), and whoever reads it can forge links and tokens. Close it with: chmod 600 %s  and, if others have had access, have a new one made by moving it away",
 			path, info.Mode().Perm(), path)
 	}
@@ -205,12 +210,12 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if whole := keys.Marshal(); !bytes.Equal(text, whole) {
-		_ = writeKeys(path, keys) // with a checksum, from now on; where that cannot be written, the keys are good as they are
+		_ = writeKeys(path, keys) // adds the missing checksum; if that fails, the keys are still valid
 	}
 	return keys, nil
 }
 
-// writeKeys writes the keys so that after a power cut there is the whole file or none.
+// writeKeys writes the keys. After a power cut, the file is complete or unchanged.
 func writeKeys(path string, keys *token.Keyring) error {
 	if err := disk.Replace(path, keys.Marshal()); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -218,14 +223,14 @@ func writeKeys(path string, keys *token.Keyring) error {
 	return nil
 }
 
-// damagedQueues are the queue files that were found damaged and moved aside, and that nobody has deleted yet.
+// damagedQueues lists the damaged queue files that were moved aside and not deleted yet.
 func (d *dataDir) damagedQueues() []string {
-	list, _ := filepath.Glob(d.file(damagedQueue)) // the pattern is a good one
+	list, _ := filepath.Glob(d.file(damagedQueue)) // the pattern is valid
 	return list
 }
 
-// copies lists what is in the directory besides the data itself and holds the same persons: backups, the snapshots made
-// before a migration, and damaged queue files. Oldest first.
+// copies lists the files in the directory that contain the same personal data as the database: backups, the snapshots
+// before migrations, and damaged queue files. Oldest first.
 func (d *dataDir) copies() ([]person.Copy, error) {
 	files := d.damagedQueues()
 	entries, err := os.ReadDir(d.file(backupsDir))
@@ -246,7 +251,7 @@ func (d *dataDir) copies() ([]person.Copy, error) {
 	return list, err
 }
 
-// damagedWords says what became of a damaged queue file.
+// damagedWords explains what happened to a damaged queue file.
 func damagedWords(file string) string {
 	return fmt.Sprintf("%s was damaged and moved aside: the queue was rebuilt from the database, and nothing that was still to be done is lost.\n"+
 		"  Check the disk. The file may hold personal data: delete it once nobody wants to look into it.", file)

@@ -80,14 +80,14 @@ func (p process) demo(ctx context.Context, cfg config, cluster bool) error {
 		cfg.adminKey = "demo-" + rand.Text()
 	}
 	if cfg.given["rate-limit"].from == "default" {
-		cfg.rateLimit = false // the visitors and whoever tries it out share one address
+		cfg.rateLimit = false // the visitors and the users of the demo share one address
 	}
 	now := time.Now()
 	clinic, err := demoClinicAt(now)
 	if err != nil {
 		return err
 	}
-	// The visitors would fill a log that is about requests.
+	// At the info level, the visitors' requests would fill the log.
 	log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	if cluster {
 		return p.demoCluster(ctx, cfg, clinic, now, log)
@@ -118,7 +118,7 @@ func (p process) demo(ctx context.Context, cfg config, cluster bool) error {
 	return errors.Join(h.serve(ctx, listener, visitors.run, agent.run), h.close())
 }
 
-// seedDemo makes the demo's clinic, its days, and who signs in.
+// seedDemo creates the demo's clinic, its appointments and its user.
 func (h *house) seedDemo(ctx context.Context, now time.Time, clinic clinic.File) error {
 	if _, err := h.engine.Clinic.Import(ctx, localActor, clinic); err != nil {
 		return fmt.Errorf("the demo's clinic: %w", err)
@@ -136,15 +136,15 @@ func (h *house) seedDemo(ctx context.Context, now time.Time, clinic clinic.File)
 	return nil
 }
 
-// listenNearby listens on --listen. If the default address is in use, it takes a free port. Everybody can read the password of the demo's
-// owner, and its page can kill its processes, so another address than loopback is refused.
+// listenNearby listens on --listen. If the default address is in use, it takes a free port. It refuses any address
+// except loopback: the password of the demo's owner is public, and the demo's page can kill its processes.
 func listenNearby(cfg config) (net.Listener, error) {
 	l, err := net.Listen("tcp", cfg.listen)
 	if errors.Is(err, syscall.EADDRINUSE) && cfg.given["listen"].from == "default" {
 		return listen("127.0.0.1:0", "listen")
 	}
 	if err != nil {
-		return listen(cfg.listen, "listen") // fails again, with a sentence
+		return listen(cfg.listen, "listen") // fails again, with an explanation
 	}
 	if at, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !at.Addr().IsLoopback() {
 		return nil, errors.Join(fmt.Errorf("the demo listens on loopback only, and %s is not loopback: remove --listen, or use 127.0.0.1:8788", cfg.listen), l.Close())

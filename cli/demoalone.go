@@ -20,16 +20,17 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// The demo's server is a process of its own where this process can take it along when it dies (Linux), so that its page can have a button
-// that really kills it (kill -9). It is behind the same small load balancer as the nodes of --cluster, and started again on the data that
-// it left.
+// On Linux, the demo's server is a separate process, which the kernel ends together with this one. So the demo's page
+// can have a button that really kills the server (kill -9). The server is behind the same small load balancer as the
+// nodes of --cluster, and restarts with the data that it left.
 
-// killable reports whether the demo can have that button: not if the server writes to a practice-management system that is not the demo's.
+// killable reports whether the demo has that button. It has none if the server writes to a real practice-management
+// system.
 func killable(cfg config) bool { return runtime.GOOS == "linux" && cfg.upstream.url == "" }
 
-// demoAlone serves the demo's clinic by one process that can be killed, until ctx ends.
+// demoAlone serves the demo's clinic with one process that can be killed, until ctx ends.
 func (p process) demoAlone(ctx context.Context, cfg config, front net.Listener, file clinic.File, now time.Time, log *slog.Logger) error {
-	set := givenEnv(cfg) // what whoever started the demo has said, before anything is added to it
+	set := givenEnv(cfg) // the operator's settings, before the demo adds its own
 	base := "http://" + front.Addr().String()
 	practice := newPractice(&cfg, file)
 	line, err := listen("127.0.0.1:0", "listen")
@@ -64,7 +65,7 @@ func (p process) demoAlone(ctx context.Context, cfg config, front net.Listener, 
 	return p.behindFront(ctx, cfg, c, front, file, log)
 }
 
-// behindFront serves what runs in c, with the demo's visitors, until ctx ends.
+// behindFront serves the parts of c, with the demo's visitors, until ctx ends.
 func (p process) behindFront(ctx context.Context, cfg config, c *cluster, front net.Listener, file clinic.File, log *slog.Logger) (err error) {
 	base := "http://" + front.Addr().String()
 	server := &http.Server{Handler: newDemoFront(c, log), ReadHeaderTimeout: 5 * time.Second}
@@ -85,7 +86,7 @@ func (p process) behindFront(ctx context.Context, cfg config, c *cluster, front 
 	return err
 }
 
-// givenEnv is every setting that somebody has given, as the environment of another process says it.
+// givenEnv returns every setting that was set, as environment variables for another process.
 func givenEnv(cfg config) (env []string) {
 	for _, s := range settings() {
 		g := cfg.given[s.name]
@@ -100,7 +101,7 @@ func givenEnv(cfg config) (env []string) {
 	return env
 }
 
-// demoServer is the demo's server: this program again, with the command of a node.
+// demoServer returns the demo's server as a part: this program with the command of a node.
 func demoServer(cfg config, set []string, dir, base, practice string) (*part, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -137,7 +138,7 @@ func demoServer(cfg config, set []string, dir, base, practice string) (*part, er
 	}}, nil
 }
 
-// partAddress is one that a part listens on after each restart.
+// partAddress returns a free loopback address. A part listens on the same address after each restart.
 func partAddress() (string, error) {
 	free, err := listen("127.0.0.1:0", "listen")
 	if err != nil {

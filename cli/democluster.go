@@ -22,14 +22,15 @@ import (
 	"holdfast/store/postgres"
 )
 
-// `holdfast demo --cluster` is the demo on two nodes: processes of this program, with a PostgreSQL and a Redis of this machine, behind a
-// small load balancer (demofront.go). What is killed on its page comes back by itself. Everything is in the demo's own directory,
-// listens on loopback or on sockets there, and ends with it.
+// `holdfast demo --cluster` runs the demo on two nodes: processes of this program, with a PostgreSQL and a Redis of
+// this machine, behind a small load balancer (demofront.go). A part that the page kills restarts automatically. All
+// files are in the demo's own directory. All parts listen on loopback or on sockets in that directory, and end with
+// the demo.
 
-// demoNodes is how many nodes there are.
+// demoNodes is the number of nodes.
 const demoNodes = 2
 
-// demoCluster serves the demo's clinic on several nodes until ctx ends. cfg is that of the demo.
+// demoCluster serves the demo's clinic on several nodes until ctx ends. cfg has the settings of the demo.
 func (p process) demoCluster(ctx context.Context, cfg config, file clinic.File, now time.Time, log *slog.Logger) (err error) {
 	programs, err := findPrograms()
 	if err != nil {
@@ -81,15 +82,17 @@ func (p process) demoCluster(ctx context.Context, cfg config, file clinic.File, 
 	return p.behindFront(ctx, cfg, c, front, file, log)
 }
 
-// nodeDir is the data directory of a node.
+// nodeDir returns the data directory of a node.
 func nodeDir(data string, n int) string { return filepath.Join(data, fmt.Sprint("node", n+1)) }
 
-// seedCluster puts the demo's clinic into the database, and the first node's keys into the directories of the others.
+// seedCluster writes the demo's clinic to the database, and copies the first node's keys to the directories of the
+// others.
 func (p process) seedCluster(ctx context.Context, cfg config, database string, line http.RoundTripper, file clinic.File, now time.Time, log *slog.Logger) error {
 	cfg.data, cfg.database = nodeDir(cfg.data, 0), database
 	var h *house
 	var err error
-	// Whoever looked whether PostgreSQL is up was alone on it, and is gone; on a busy machine PostgreSQL comes to know that late.
+	// startPostgres has opened the database exclusively to see whether it is up. On a busy machine, PostgreSQL
+	// notices late that this connection is closed.
 	if waited := untilUp(ctx, "the database", func(context.Context) bool {
 		h, err = openHouse(ctx, cfg, houseOptions{version: p.version, log: log, demo: true, exclusive: true, line: line})
 		return !errors.Is(err, postgres.ErrInUse)
@@ -110,7 +113,7 @@ func (p process) seedCluster(ctx context.Context, cfg config, database string, l
 	return nil
 }
 
-// demoNode is one node: this program again, with a command of its own that nobody is told of.
+// demoNode returns one node as a part: this program with a hidden command.
 func demoNode(cfg config, n int, database, redis, base, practice, version string) (*part, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -139,7 +142,7 @@ func demoNode(cfg config, n int, database, redis, base, practice, version string
 	}}, nil
 }
 
-// demoNodeCommand is serve with the demo's page.
+// demoNodeCommand is serve with the demo's page, as a hidden command.
 func demoNodeCommand(p process) *cobra.Command {
 	c := &cobra.Command{
 		Use: "node", Hidden: true, Short: "One server of the demo", Args: noArguments,
@@ -176,7 +179,7 @@ func printDemoCluster(w io.Writer, c *cluster, base string) {
 	_, _ = fmt.Fprintf(w, "└─ kill    %s/demo\n", base)
 }
 
-// dials reports whether something listens.
+// dials reports whether a process listens on an address.
 func dials(ctx context.Context, network, address string) bool {
 	d := net.Dialer{Timeout: time.Second}
 	c, err := d.DialContext(ctx, network, address)

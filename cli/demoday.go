@@ -12,14 +12,14 @@ import (
 	"holdfast/store"
 )
 
-// The demo shows a day in full swing whatever hour it is started at: its clinic stands in a harbour where it is late
-// morning. What has been is arrived and done, something is going on, and there is room for the rest of the day.
+// The demo shows a busy day at any time: its clinic is in a harbour where it is late morning. The earlier visits are
+// completed, some are in progress, and the rest of the day has free slots.
 
-// demoHour is the local hour at which the demo begins, wherever that is.
+// demoHour is the local hour at which the demo begins.
 const demoHour = 11
 
-// harbours are one for each hour of the day, with clocks that nobody changes. The clinic is at home in Hamburg where that
-// suits.
+// harbours has one harbour for each hour of the day, in zones without daylight saving time. The clinic stays in
+// Hamburg if it is late morning there.
 var harbours = []struct{ zone, address string }{
 	{"Pacific/Pago_Pago", "Pago Pago"}, {"Pacific/Honolulu", "Honolulu"}, {"Pacific/Gambier", "Rikitea"}, {"Pacific/Pitcairn", "Adamstown"},
 	{"America/Hermosillo", "Guaymas"}, {"America/Costa_Rica", "Puerto Limón"}, {"America/Panama", "Panamá"}, {"America/Puerto_Rico", "San Juan"},
@@ -29,7 +29,8 @@ var harbours = []struct{ zone, address string }{
 	{"Asia/Tokyo", "Yokohama"}, {"Australia/Brisbane", "Brisbane"}, {"Pacific/Noumea", "Nouméa"}, {"Pacific/Fiji", "Suva"},
 }
 
-// demoClinicAt is the demo's clinic at an instant: in a harbour where it is late morning, and with everybody at work today.
+// demoClinicAt returns the demo's clinic at an instant: in a harbour where it is late morning, and with all
+// specialists at work today.
 func demoClinicAt(now time.Time) (f clinic.File, err error) {
 	if err := decodeStrictly(demoClinic, &f); err != nil {
 		return f, fmt.Errorf("the demo's clinic: %w", err)
@@ -59,7 +60,7 @@ func demoClinicAt(now time.Time) (f clinic.File, err error) {
 	return f, nil
 }
 
-// workedOn are weekly hours in which one day is worked as the first day that has hours.
+// workedOn returns weekly hours in which day has the hours of the first weekday in the list.
 func workedOn(hours []clinic.HoursEntry, day store.Weekday) []clinic.HoursEntry {
 	all := slices.DeleteFunc(slices.Clone(hours), func(h clinic.HoursEntry) bool { return h.Weekday == day })
 	for _, h := range hours {
@@ -71,15 +72,15 @@ func workedOn(hours []clinic.HoursEntry, day store.Weekday) []clinic.HoursEntry 
 	return all
 }
 
-// demoVisit is one appointment of the day that the demo begins with.
+// demoVisit is one appointment of the demo's first day.
 type demoVisit struct {
 	typeID, specialistID string
 	start                time.Time
 	attendance           store.Attendance
 }
 
-// demoDay is that day: the visits that were and are, in order, and the break of one of the specialists. It is a pure
-// function of the instant.
+// demoDay returns the visits of that day in order, and the break of one specialist. It is a pure function of the
+// instant.
 func demoDay(now time.Time, f clinic.File) (visits []demoVisit, pause store.Block, err error) {
 	zone, err := time.LoadLocation(f.Clinic.Timezone)
 	if err != nil {
@@ -103,7 +104,7 @@ func demoDay(now time.Time, f clinic.File) (visits []demoVisit, pause store.Bloc
 			visits = append(visits, v)
 		}
 	}
-	half := now.Truncate(30 * time.Minute) // everybody's slots start on the half hour, in zones of whole hours
+	half := now.Truncate(30 * time.Minute) // all slots start on the half hour, in zones with whole-hour offsets
 	add("checkup", "ada", 30, at(8, 0), at(8, 30), at(9, 30), at(10, 0), at(13, 30), at(15, 0))
 	add("checkup", "mina", 30, at(8, 0), at(9, 0), at(9, 30), half, half.Add(2*time.Hour), half.Add(3*time.Hour))
 	add("video-visit", "grace", 15, at(8, 15), at(8, 30), at(9, 0), at(9, 45), at(13, 30))
@@ -114,7 +115,7 @@ func demoDay(now time.Time, f clinic.File) (visits []demoVisit, pause store.Bloc
 			add("back-school", "mina", 60, half.Truncate(time.Hour).Add(4*time.Hour))
 		}
 	}
-	// Enough for the practice system, which takes few at a time, to have something to deliver.
+	// These are enough that the slow practice-management system has a queue.
 	for n := range 6 {
 		add("physiotherapy", "jonas", 40, at(15+n%3, 0).AddDate(0, 0, n/3))
 	}
@@ -122,7 +123,7 @@ func demoDay(now time.Time, f clinic.File) (visits []demoVisit, pause store.Bloc
 	return visits, store.Block{SpecialistID: "grace", Start: half.Add(90 * time.Minute), End: half.Add(135 * time.Minute), Reason: "Team meeting"}, nil
 }
 
-// furnish writes the demo's day. What does not fit is left out: the day is a picture and no promise.
+// furnish books the demo's day. It leaves out visits that do not fit: the day is only an example.
 func (h *house) furnish(ctx context.Context, now time.Time, f clinic.File) error {
 	visits, pause, err := demoDay(now, f)
 	if err != nil {

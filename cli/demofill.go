@@ -13,23 +13,24 @@ import (
 	"holdfast/store"
 )
 
-// The demo's other time: beside the visits that it is about (demoday.go), every day is about as full as a good practice is, with
-// people who can be called and of whom something is known. It comes in as a spreadsheet does, so nobody is told of it and the
-// practice system has nothing to catch up with.
+// The demo's other visits: in addition to the visits of demoday.go, every day is about as full as that of a busy
+// clinic, and the patients have phone numbers and notes. The visits are imported as a spreadsheet, so the server
+// sends no messages and queues no upstream writes for them.
 
 const (
-	demoDays  = 9  // that are filled, yesterday the first
+	demoDays  = 9  // days to fill, from yesterday
 	demoFull  = 70 // per cent of the opening hours
-	demoPast  = 90 // of those of today that are over
-	demoQuiet = 12 // the most per cent that stay free in a run, so that no morning is empty
-	// demoRoom is for how long from now nobody else comes to whom the phones book first, so that there is something to race for.
+	demoPast  = 90 // per cent of today's opening hours that are over
+	demoQuiet = 12 // highest chance, in per cent, that 15 minutes stay free; low, so that no morning is empty
+	// demoRoom is how long from now this file adds no visits for demoHost, the specialist that the demo's phones book
+	// first. The phones can then compete for these slots.
 	demoRoom = 3 * time.Hour
 	demoHost = "ada"
 )
 
 var demoNotes = []string{"", "", "Prefers the mornings", "", "Brings the referral", "", "", "Needs a lift", "", "Speaks Portuguese", "", "First visit", "", "Hard of hearing: speak clearly", ""}
 
-// demoSheet is the spreadsheet of those days. It is a pure function of the instant.
+// demoSheet returns the spreadsheet of those days. It is a pure function of the instant.
 func demoSheet(now time.Time, f clinic.File) (string, error) {
 	visits, _, err := demoDay(now, f)
 	if err != nil {
@@ -37,7 +38,7 @@ func demoSheet(now time.Time, f clinic.File) (string, error) {
 	}
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{"appointmentTypeId", "specialistId", "start", "attendance", "name", "email", "phone", "birthDate", "notes"}) // to memory
+	_ = w.Write([]string{"appointmentTypeId", "specialistId", "start", "attendance", "name", "email", "phone", "birthDate", "notes"}) // writes to memory do not fail
 	for i := range f.Specialists {
 		p := &f.Specialists[i]
 		zone, err := time.LoadLocation(p.Timezone)
@@ -81,7 +82,7 @@ func demoSheet(now time.Time, f clinic.File) (string, error) {
 					takes := t.BufferBeforeMinutes + t.DurationMinutes + t.BufferAfterMinutes
 					most, quiet := demoFull+dice.IntN(9)-4, demoQuiet
 					if instant.Before(now) && day == 0 {
-						most, quiet = demoPast, 0 // so that what is to come today has room for those who watch
+						most, quiet = demoPast, 0 // then the rest of today has free slots for the demo's users
 					}
 					full := open > 0 && booked*100 >= open*most
 					if full || at+takes > int(h.End) || busyUntil(visited, at, at+takes) > at || dice.IntN(100) < quiet && booked > 0 {
@@ -104,10 +105,10 @@ func demoSheet(now time.Time, f clinic.File) (string, error) {
 	return b.String(), w.Error()
 }
 
-// busy is a part of a day, in minutes of it.
+// busy is a part of a day, in minutes since midnight.
 type busy struct{ from, to int }
 
-// visitsOf are the times of a date that the demo's visits take of somebody; a group takes its time once.
+// visitsOf returns the times that the demo's visits take of a specialist on a date. A group session counts once.
 func visitsOf(visits []demoVisit, f clinic.File, specialistID string, date time.Time) (all []busy) {
 	for _, v := range visits {
 		start := v.start.In(date.Location())
@@ -124,7 +125,7 @@ func visitsOf(visits []demoVisit, f clinic.File, specialistID string, date time.
 	return all
 }
 
-// busyUntil is the end of what overlaps a part of a day, or 0.
+// busyUntil returns the latest end of the times that overlap a part of a day, or 0.
 func busyUntil(all []busy, from, to int) (until int) {
 	for _, b := range all {
 		if b.from < to && from < b.to {
@@ -134,7 +135,7 @@ func busyUntil(all []busy, from, to int) (until int) {
 	return until
 }
 
-// demoAttendance is what the desk has noted of a visit by now.
+// demoAttendance returns the attendance that the desk has recorded for a visit by now.
 func demoAttendance(now, start, end time.Time, n int) store.Attendance {
 	switch {
 	case !now.Before(end) && n%13 == 0:
@@ -149,7 +150,7 @@ func demoAttendance(now, start, end time.Time, n int) store.Attendance {
 	return store.Expected
 }
 
-// fill writes those days. What does not fit beside the demo's visits is left out.
+// fill imports those days. It leaves out visits that do not fit next to the demo's own.
 func (h *house) fill(ctx context.Context, now time.Time, f clinic.File) error {
 	sheet, err := demoSheet(now, f)
 	if err != nil {

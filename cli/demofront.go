@@ -14,11 +14,12 @@ import (
 	"time"
 )
 
-// asking is who asks the nodes how they are.
+// asking is the HTTP client that requests the state of the nodes.
 var asking = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// demoFront is the load balancer of the demo's cluster, and what its page kills and starts with. Any node answers any request; one
-// that could not be sent goes to the next node, and what was sent is never sent again from here, as nginx.conf has it.
+// demoFront is the load balancer of the demo's cluster, and the routes with which its page kills and starts parts.
+// Any node can answer any request. If a request could not be sent, it goes to the next node. A request that was sent
+// is never repeated, as in nginx.conf.
 type demoFront struct {
 	*cluster
 	turn atomic.Uint64
@@ -32,7 +33,7 @@ func newDemoFront(c *cluster, log *slog.Logger) http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetXForwarded()
-			r.Out.Host, r.Out.URL.Scheme, r.Out.URL.Host = r.In.Host, "http", "node" // RoundTrip names one
+			r.Out.Host, r.Out.URL.Scheme, r.Out.URL.Host = r.In.Host, "http", "node" // RoundTrip sets the real host
 		},
 		Transport: f, FlushInterval: -1, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
@@ -44,7 +45,7 @@ func newDemoFront(c *cluster, log *slog.Logger) http.Handler {
 	return http.NewCrossOriginProtection().Handler(mux)
 }
 
-// RoundTrip sends a request to a node, in turns.
+// RoundTrip sends a request to the next node in turn.
 func (f *demoFront) RoundTrip(r *http.Request) (reply *http.Response, err error) {
 	turn := f.turn.Add(1)
 	err = errors.New("no node is there")
@@ -67,7 +68,7 @@ func (f *demoFront) RoundTrip(r *http.Request) (reply *http.Response, err error)
 	return nil, err
 }
 
-// states tells how each part is.
+// states lists the state of each part.
 func (f *demoFront) states(w http.ResponseWriter, r *http.Request) {
 	all := make([]partState, len(f.parts))
 	for i, x := range f.parts {
@@ -79,8 +80,8 @@ func (f *demoFront) states(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"parts": all})
 }
 
-// act kills a part, or starts it before its time. Only a page of this address may, on this machine: a name that leads to loopback is
-// somebody else's page.
+// act kills a part, or starts it early. It accepts only requests to a loopback IP address: a host name that resolves
+// to loopback can belong to another site's page.
 func (f *demoFront) act(w http.ResponseWriter, r *http.Request) {
 	if at, err := netip.ParseAddrPort(r.Host); err != nil || !at.Addr().IsLoopback() {
 		w.WriteHeader(http.StatusForbidden)
@@ -106,7 +107,7 @@ func (f *demoFront) act(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotFound)
 }
 
-// untilEnded waits a moment for a part that was killed.
+// untilEnded waits at most 0.5 seconds until a killed part has ended.
 func (f *demoFront) untilEnded(ctx context.Context, x *part) {
 	for range 50 {
 		x.mu.Lock()

@@ -21,10 +21,10 @@ import (
 	store "holdfast/store/postgres"
 )
 
-// backAfter is how long a part of the demo's cluster is away after it was killed.
+// backAfter is how long a part of the demo's cluster stays down after it was killed.
 const backAfter = 6 * time.Second
 
-// part is one process of the demo's cluster that is started again whenever it ends.
+// part is one process of the demo's cluster. It restarts whenever it ends.
 type part struct {
 	id      string           // node1, node2 or redis
 	url     *url.URL         // of a node
@@ -33,11 +33,11 @@ type part struct {
 
 	mu      sync.Mutex
 	running *exec.Cmd     // nil: it has ended
-	back    time.Time     // when it is started again
-	now     chan struct{} // start it at once
+	back    time.Time     // when it restarts
+	now     chan struct{} // restarts it immediately
 }
 
-// run keeps the process running until ctx ends, and then ends it.
+// run restarts the process whenever it ends, until ctx ends. Then it ends the process.
 func (x *part) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		c := x.command()
@@ -70,7 +70,7 @@ func (x *part) run(ctx context.Context) {
 	}
 }
 
-// endProcess asks a process to end, and ends it if it does not.
+// endProcess sends the signal to a process, and kills it if it does not end within 10 seconds.
 func endProcess(c *exec.Cmd, ask syscall.Signal, ended <-chan struct{}) {
 	_ = c.Process.Signal(ask)
 	patience := time.NewTimer(10 * time.Second)
@@ -83,14 +83,14 @@ func endProcess(c *exec.Cmd, ask syscall.Signal, ended <-chan struct{}) {
 	}
 }
 
-// kill ends the process as a crash does, and reports whether there was one.
+// kill ends the process like a crash, and reports whether it was running.
 func (x *part) kill() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.running != nil && x.running.Process.Kill() == nil
 }
 
-// start has the process started again at once.
+// start restarts the process immediately.
 func (x *part) start() {
 	select {
 	case x.now <- struct{}{}:
@@ -98,7 +98,7 @@ func (x *part) start() {
 	}
 }
 
-// partState is how a part is, as the demo's page is told.
+// partState is the state of a part, for the demo's page.
 type partState struct {
 	ID            string `json:"id"`
 	State         string `json:"state"` // up, starting or down
@@ -106,7 +106,7 @@ type partState struct {
 	StorageMode   string `json:"storageMode,omitempty"` // of a node that is up
 }
 
-// state asks the part how it is.
+// state requests the state of the part.
 func (x *part) state(ctx context.Context) partState {
 	s := partState{ID: x.id, State: "starting"}
 	x.mu.Lock()
@@ -146,11 +146,11 @@ func (x *part) state(ctx context.Context) partState {
 	return s
 }
 
-// cluster is all that runs beside this process.
+// cluster is the set of processes that this process has started.
 type cluster struct {
 	out   io.Writer
 	parts []*part
-	ends  []func() // the last started ends first
+	ends  []func() // called in reverse order
 }
 
 // begin starts a part and waits until it is up.
@@ -164,8 +164,7 @@ func (c *cluster) begin(ctx context.Context, x *part) error {
 	return untilUp(ctx, x.id, func(ctx context.Context) bool { return x.state(ctx).State == "up" })
 }
 
-// startTime is how long a part may take to start. A machine that is busy with other things takes long, and whoever does not want to wait
-// presses Ctrl-C.
+// startTime is how long a part may take to start. A busy machine needs long. The operator can press Ctrl-C.
 const startTime = 2 * time.Minute
 
 func untilUp(ctx context.Context, what string, up func(context.Context) bool) error {
@@ -181,17 +180,17 @@ func untilUp(ctx context.Context, what string, up func(context.Context) bool) er
 	return nil
 }
 
-// stop ends everything.
+// stop ends all parts, in reverse order.
 func (c *cluster) stop() {
 	for i := len(c.ends) - 1; i >= 0; i-- {
 		c.ends[i]()
 	}
 }
 
-// programs are what a cluster needs besides this program.
-type programs struct{ postgres, redis string } // the directory of PostgreSQL's own, and a Redis or Valkey
+// programs has the paths of the programs that a cluster needs, in addition to this one.
+type programs struct{ postgres, redis string } // the directory of PostgreSQL's programs; redis-server or valkey-server
 
-// findPrograms says which are missing, and how they are had.
+// findPrograms finds them. Its error names the missing ones and how to install them.
 func findPrograms() (found programs, err error) {
 	var missing []string
 	servers, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
@@ -224,7 +223,8 @@ func findPrograms() (found programs, err error) {
 	return found, nil
 }
 
-// startPostgres makes a PostgreSQL with an empty database and returns its URL. It does not run as root, so then another user has it.
+// startPostgres starts a PostgreSQL with an empty database and returns its URL. PostgreSQL refuses to run as root, so
+// root runs it as the user postgres.
 func (c *cluster) startPostgres(ctx context.Context, p programs, dir string) (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
@@ -234,7 +234,8 @@ func (c *cluster) startPostgres(ctx context.Context, p programs, dir string) (st
 		return "", err
 	}
 	if who != nil {
-		// The way to it is this process's own, of which another user sees no more than that it is there.
+		// The parent directory belongs to this process's user. The other user needs the right to pass through it, and
+		// cannot list it.
 		if err := errors.Join(os.Chown(dir, who.uid, who.gid), os.Chmod(filepath.Dir(dir), 0o711)); err != nil {
 			return "", err
 		}

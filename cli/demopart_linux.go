@@ -13,8 +13,8 @@ import (
 // localUser is a user of this machine.
 type localUser struct{ uid, gid int }
 
-// harden has the kernel kill a process with this one, and keeps Ctrl-C, which is for this one, from it. Its user is who, nil for
-// this process's own.
+// harden makes the kernel kill a process when this process ends, and protects it from Ctrl-C, which is for this
+// process. The process runs as who; nil: as this process's user.
 func harden(c *exec.Cmd, who *localUser) {
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	if who != nil {
@@ -22,7 +22,7 @@ func harden(c *exec.Cmd, who *localUser) {
 	}
 }
 
-// postgresUser is who PostgreSQL runs as, since it refuses root. Nil: this process's own user.
+// postgresUser returns the user for PostgreSQL, which refuses root; nil: this process's user.
 func postgresUser() (*localUser, error) {
 	if os.Getuid() != 0 {
 		return nil, nil

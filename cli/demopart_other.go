@@ -12,5 +12,6 @@ type localUser struct{ uid, gid int }
 
 func harden(*exec.Cmd, *localUser) {}
 
-// postgresUser refuses: only Linux can end the parts of the cluster with this process, and none is to be left behind.
+// postgresUser returns an error: only on Linux does the kernel end the parts of the cluster together with this
+// process.
 func postgresUser() (*localUser, error) { return nil, errors.New("demo --cluster runs on Linux only") }
