@@ -144,7 +144,7 @@ func listenAdmin(dir string) (net.Listener, error) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
-	// house.serve removes the socket: when the listener closes, the path under /proc may belong to another file.
+	// serve removes the socket: when the listener closes, the path under /proc may belong to another file.
 	l.(*net.UnixListener).SetUnlinkOnClose(false)
 	return l, nil
 }

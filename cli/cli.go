@@ -50,7 +50,7 @@ type process struct {
 // gracefully. The second one ends the process immediately. If version is empty, Main uses the revision from the build
 // information.
 func Main(version string) int {
-	bolt.CheckMain() // in a child process that checks the queue's file, this does not return
+	bolt.CheckMain() // does not return in a child process that checks the queue's file
 	ctx, stop := untilSignalled()
 	defer stop()
 	return run(ctx, process{

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// healthcheckPatience is how long a server may take to say that it is ready.
+// healthcheckPatience is how long the server may take to answer.
 const healthcheckPatience = 2 * time.Second
 
 func healthcheckCommand(p process) *cobra.Command {
@@ -35,7 +35,7 @@ func healthcheckCommand(p process) *cobra.Command {
 	return c
 }
 
-// healthcheck returns nil if the server at base says that it is ready.
+// healthcheck returns nil if the server at base reports that it is ready.
 func healthcheck(ctx context.Context, base string) error {
 	ctx, cancel := context.WithTimeout(ctx, healthcheckPatience)
 	defer cancel()
@@ -43,7 +43,7 @@ func healthcheck(ctx context.Context, base string) error {
 	if err != nil {
 		return err
 	}
-	// The question is about this machine: a proxy from the environment has no say in it.
+	// The check is about this machine, so it ignores a proxy in the environment.
 	transport := &http.Transport{DisableKeepAlives: true}
 	answer, err := (&http.Client{Transport: transport}).Do(r)
 	if err != nil {
@@ -57,7 +57,7 @@ func healthcheck(ctx context.Context, base string) error {
 	return nil
 }
 
-// reachable is where a server that listens on an address can be called from its own machine.
+// reachable converts the address on which a server listens to an address at which its own machine reaches it.
 func reachable(listen string) string {
 	host, port, err := net.SplitHostPort(listen)
 	if err != nil {

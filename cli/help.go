@@ -29,7 +29,7 @@ var settingGroups = []string{
 // onlyInSettings marks a flag that --help leaves to `holdfast help settings`.
 const onlyInSettings = "holdfast_only_in_settings"
 
-// valueName is the annotation with what the help calls a flag's value.
+// valueName is the annotation with the name of a flag's value in the help.
 const valueName = "holdfast_value"
 
 // usage prints the commands and flags of a command. It is cobra's usage function for all commands.
@@ -67,7 +67,7 @@ func usage(c *cobra.Command) error {
 	return err
 }
 
-// nameValue sets what the help calls a flag's value.
+// nameValue sets the name of a flag's value in the help.
 func nameValue(flags *pflag.FlagSet, flag, name string) {
 	_ = flags.SetAnnotation(flag, valueName, []string{name})
 }
@@ -146,7 +146,7 @@ func writeCommands(b *strings.Builder, c *cobra.Command) {
 	}
 }
 
-// settingsTopic is what `holdfast help settings` prints: every setting, by group.
+// settingsTopic returns `holdfast help settings`, which prints every setting by group.
 func settingsTopic() *cobra.Command {
 	var b strings.Builder
 	b.WriteString(`Settings of the server, for serve, demo and "config print".
@@ -174,7 +174,7 @@ from a file, with --NAME-file.
 	return &cobra.Command{Use: "settings", Short: "All settings of the server, by group", Long: b.String()}
 }
 
-// settingsPage is docs/settings.md.
+// settingsPage returns docs/settings.md.
 func settingsPage() string {
 	var b strings.Builder
 	b.WriteString(`# Settings

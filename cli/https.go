@@ -17,20 +17,22 @@ import (
 	"holdfast/web/certificate"
 )
 
-// certificatesDir, in the data directory, has the certificates. No backup has them: they can be got again.
+// certificatesDir is the directory of the certificates in the data directory. Backups leave it out: the certificates
+// can be obtained again.
 const certificatesDir = "certificates"
 
-// httpsConfig says under which domains the server speaks HTTPS by itself, and who confirms them. Without a domain it does not.
+// httpsConfig has the domains for which the server serves HTTPS itself, and the ACME directory that certifies them.
+// Without a domain, the server does not serve HTTPS.
 type httpsConfig struct {
 	domains   []string
 	listen    string // for HTTPS
-	plain     string // for the way to it
+	plain     string // for HTTP, which redirects to HTTPS
 	directory string // URL of the ACME directory; empty: Let's Encrypt
 	email     string
-	ca        *x509.CertPool // who vouches for the directory; nil: who the system trusts
+	ca        *x509.CertPool // verifies the ACME directory; nil: the system's roots
 }
 
-// httpsSettings are the rows of the table about HTTPS.
+// httpsSettings returns the rows of the settings table about HTTPS.
 func httpsSettings() []setting {
 	return []setting{
 		{
@@ -114,7 +116,7 @@ func readRoots(path string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// base is where people find the server unless something else was said.
+// base returns the public address if no other one is set; empty without a domain.
 func (c *httpsConfig) base() string {
 	if len(c.domains) == 0 {
 		return ""
@@ -122,7 +124,7 @@ func (c *httpsConfig) base() string {
 	return "https://" + c.domains[0]
 }
 
-// entrance is HTTPS, and plain HTTP, which leads there. A nil one is neither.
+// entrance has the listeners for HTTPS and for plain HTTP, which redirects to HTTPS. A nil entrance has none.
 type entrance struct {
 	keeper *certificate.Keeper
 	secure net.Listener
@@ -130,7 +132,7 @@ type entrance struct {
 	log    *slog.Logger
 }
 
-// openEntrance listens where cfg says, if there is a domain.
+// openEntrance opens the listeners. It returns nil if no domain is set.
 func (h *house) openEntrance(cfg config) (*entrance, error) {
 	c := &cfg.https
 	if len(c.domains) == 0 {
@@ -158,7 +160,7 @@ func (h *house) openEntrance(cfg config) (*entrance, error) {
 	return e, nil
 }
 
-// doors are what the web server answers besides its own listener.
+// doors returns the listeners that the web server serves in addition to its own.
 func (e *entrance) doors() []web.Door {
 	if e == nil {
 		return nil
@@ -166,7 +168,7 @@ func (e *entrance) doors() []web.Door {
 	return []web.Door{{Listener: e.secure, TLS: e.keeper.TLS()}}
 }
 
-// keep leads visitors of plain HTTP on, and gets and renews the certificates, until ctx ends.
+// keep redirects plain HTTP, and obtains and renews the certificates, until ctx ends.
 func (e *entrance) keep(ctx context.Context) {
 	if e == nil {
 		return
@@ -182,7 +184,7 @@ func (e *entrance) keep(ctx context.Context) {
 	<-answering
 }
 
-// status is how each domain stands.
+// status returns the state of each domain.
 func (e *entrance) status() []certificate.Status {
 	if e == nil {
 		return nil

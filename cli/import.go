@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxImport is the largest clinic file, in bytes; POST /v1/import takes as much.
+// maxImport is the largest clinic file, in bytes. POST /v1/import has the same limit.
 const maxImport = 16 << 20
 
 func importCommand(p process) *cobra.Command {
@@ -35,7 +35,7 @@ func importCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := decodeStrictly(file, new(clinic.File)); err != nil { // here, where the line is known
+			if err := decodeStrictly(file, new(clinic.File)); err != nil { // here, because the error can name the line
 				return fmt.Errorf("nothing was imported: %w", err)
 			}
 			return p.withLocal(c.Context(), cfg, houseOptions{create: true}, func(ctx context.Context, admin *adminClient) error {

@@ -43,7 +43,7 @@ func keysCommand(p process) *cobra.Command {
 	return c
 }
 
-// rotateKeys writes the new keys before they are used, so that nothing is ever signed by a key that is not on disk.
+// rotateKeys writes the new keys to the disk before the server uses them, so that every signing key is on the disk.
 func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.rotating.Lock()
 	defer h.rotating.Unlock()
@@ -70,7 +70,7 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 	h.dir.keys = keys
 	h.engine.Keys.Replace(keys)
 	if s, ok := h.store.(*postgres.Store); ok {
-		if err := h.agreeOnKeys(r.Context(), s); err != nil { // the key it replaced is known too, so it is the same next time
+		if err := h.agreeOnKeys(r.Context(), s); err != nil { // the next start repeats it; both keys are in the file
 			h.log.Warn("current signing key not stored in the database", "error", err)
 		}
 	}

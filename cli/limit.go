@@ -9,8 +9,8 @@ import (
 	"holdfast/web"
 )
 
-// limitSettings are the rows of the table about how much the public may have at a time. The numbers that count when
-// nobody sets them are those of package web.
+// limitSettings returns the rows of the settings table about the limits of the public. The defaults are those of
+// package web.
 func limitSettings() []setting {
 	row := func(name, fallback, value, help, more string, to func(*web.Limits) *int) setting {
 		return setting{
@@ -38,8 +38,8 @@ func limitSettings() []setting {
 	}
 }
 
-// roomForStreams is how many streams a process may have that may open so many files: a quarter of them, and 64 at least, stay
-// free for bookings, the database and the queue.
+// roomForStreams returns how many streams fit into a process that may open this many files. A quarter of them, and at
+// least 64, stay free for bookings, the database and the queue.
 func roomForStreams(files uint64) int {
 	left := max(files/4, 64)
 	if files <= left {
@@ -48,7 +48,7 @@ func roomForStreams(files uint64) int {
 	return int(min(files-left, 1_000_000))
 }
 
-// streamsWithin is the limit on streams, or as many as this process has descriptors for.
+// streamsWithin lowers the limit on streams to the number for which this process has descriptors.
 func streamsWithin(limit int) int {
 	files, known := openFiles()
 	if !known {
@@ -57,7 +57,7 @@ func streamsWithin(limit int) int {
 	return min(limit, roomForStreams(files))
 }
 
-// fitStreams lowers the limit on streams to as many as there is room for. It is a warning only where somebody asked for more.
+// fitStreams lowers the limit on streams to room. It logs a warning only if the operator set the limit.
 func (c *config) fitStreams(log *slog.Logger, room int) {
 	if room >= c.limits.Streams {
 		return
@@ -71,8 +71,8 @@ func (c *config) fitStreams(log *slog.Logger, room int) {
 	c.limits.Streams = room
 }
 
-// fitConnections lowers the limit on the connections of one address to a quarter of the files that this process may open, so that one
-// address leaves room for the others.
+// fitConnections lowers the limit on the connections of one address to a quarter of the files that this process may
+// open, so that other addresses can still connect.
 func (c *config) fitConnections() {
 	if files, known := openFiles(); known {
 		c.limits.ConnectionsPerAddress = min(c.limits.ConnectionsPerAddress, int(min(max(files/4, 16), 1_000_000)))

@@ -19,9 +19,9 @@ import (
 	postgresstore "holdfast/store/postgres"
 )
 
-// openLive opens the live state: in this process, in the PostgreSQL that has the record, or in Redis. While Redis cannot be used it is
-// in that PostgreSQL, for all nodes together, or in this process where there is none. A Redis that another node with a database of
-// its own uses is refused.
+// openLive opens the live state: in this process, in the PostgreSQL database that has the record, or in Redis. While
+// Redis is unusable, the live state of all nodes is in that database; without a database, it is in this process.
+// openLive refuses a Redis that a node with another database uses.
 func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error {
 	booked := booking.Booked(h.store)
 	local := memory.New(memory.Options{Booked: booked})
@@ -56,7 +56,7 @@ func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error 
 	return nil
 }
 
-// openHome opens the live state that all nodes on one database have in Redis, or in the database.
+// openHome opens the live state that all nodes on one database share in Redis or in the database.
 func (h *house) openHome(ctx context.Context, cfg config, o houseOptions, to home.Options) error {
 	shared, err := redis.Open(redis.Options{URL: cfg.redis, Booked: to.Booked, Lease: h.store.ID(), Timeout: redisTime, Logger: h.log})
 	if err != nil {
@@ -76,10 +76,12 @@ func (h *house) openHome(ctx context.Context, cfg config, o houseOptions, to hom
 	return nil
 }
 
-// redisTime bounds a call of a Redis that the nodes can leave. With the second question it is at most a quarter of a second.
+// redisTime is the timeout of a call to a Redis that the nodes can leave. With the probe after it (100 ms), that is
+// at most 250 ms.
 const redisTime = 150 * time.Millisecond
 
-// refusedRedis is why a Redis that answered must not be used. One that did not answer may be used later.
+// refusedRedis returns an error if a Redis that answered must not be used. A Redis that did not answer may be used
+// later.
 func refusedRedis(err error) error {
 	var taken *redis.LeaseError
 	switch {
@@ -93,8 +95,8 @@ func refusedRedis(err error) error {
 	return nil
 }
 
-// instance names the database and where this process keeps it. A start on the same files is the same instance; a copy of
-// the files elsewhere is another.
+// instance identifies the database and its location. A restart on the same files is the same instance; a copy of the
+// files in another directory or on another host is a different one.
 func (h *house) instance() (string, error) {
 	path, err := filepath.Abs(h.dir.path)
 	if err != nil {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// startPatience is how long a command waits for the socket of a server that is just starting, or just stopping.
+// startPatience is how long a command waits for the socket of a server that is just starting or stopping.
 const startPatience = 5 * time.Second
 
-// withAdmin runs do with a client of the server that has the data directory. If no server runs there, it opens the
-// directory itself for as long as do takes. A directory without a database is refused: the command is about what is in
-// one.
+// withAdmin calls do with a client of the server that has the data directory. If no server runs there, it opens the
+// directory itself until do returns. It refuses a directory without a database, because the command needs existing
+// data.
 func (p process) withAdmin(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
 	return p.withLocal(ctx, cfg, houseOptions{}, do)
 }
 
-// withServer is withAdmin for what only a running server knows: there has to be one.
+// withServer is withAdmin for commands that need a running server.
 func (p process) withServer(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
 	if err := needDatabase(ctx, cfg.data); err != nil {
 		return err
@@ -30,7 +30,7 @@ func (p process) withServer(ctx context.Context, cfg config, do func(context.Con
 	return do(ctx, client)
 }
 
-// withLocal is withAdmin; o says what is special about the house that is opened where no server runs.
+// withLocal is withAdmin with options for the parts that are opened if no server runs.
 func (p process) withLocal(ctx context.Context, cfg config, o houseOptions, do func(context.Context, *adminClient) error) error {
 	if !o.create {
 		if err := needDatabase(ctx, cfg.data); err != nil {
@@ -43,7 +43,7 @@ func (p process) withLocal(ctx context.Context, cfg config, o houseOptions, do f
 		if client, err := dialAdmin(ctx, cfg.data); err == nil {
 			return do(ctx, client)
 		}
-		// Only what goes wrong is worth a line here; the command speaks for itself.
+		// Log only problems: the command prints its own result.
 		log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 		o.version, o.log, o.local = p.version, log, true
 		h, err := openHouse(ctx, cfg, o)

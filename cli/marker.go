@@ -14,9 +14,9 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// A database that was lost, replaced, or left without its write-ahead log looks intact: SQLite reads what is there. So
-// the queue's file has a marker: the id of the database, and the number of its last change. The server refuses a
-// database that does not have that change. The marker is at most one second behind. A restore removes it with the
+// A database that was lost, replaced, or left without its write-ahead log looks intact: SQLite reads the remaining
+// file. So the queue's file has a marker: the id of the database, and the number of its last change. The server refuses
+// a database that does not have that change. The marker is at most one second behind. A restore removes it with the
 // queue.
 
 // markerInterval is how often the server updates the marker.

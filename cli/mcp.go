@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// maxMessage bounds one line of the protocol.
+// maxMessage is the largest line of the protocol, in bytes.
 const maxMessage = 1 << 20
 
 func mcpCommand(p process) *cobra.Command {
@@ -46,7 +46,7 @@ func mcpCommand(p process) *cobra.Command {
 	return c
 }
 
-// dialStarting is dialAdmin of a server that may just be starting: an assistant is often started beside it.
+// dialStarting is dialAdmin for a server that may be starting: an assistant is often started at the same time.
 func dialStarting(ctx context.Context, data string) (*adminClient, error) {
 	patience, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -63,7 +63,7 @@ func dialStarting(ctx context.Context, data string) (*adminClient, error) {
 	}
 }
 
-// inUse reports whether a process has the data directory.
+// inUse reports whether another process has locked the data directory.
 func inUse(data string) bool {
 	if !hasDatabase(data) {
 		return false
@@ -76,7 +76,8 @@ func inUse(data string) bool {
 	return errors.As(err, &taken)
 }
 
-// bridge carries one JSON-RPC message a line to the server and its answer back, until the input ends.
+// bridge sends each line of the input, one JSON-RPC message, to the server and writes the answer as one line, until
+// the input ends.
 func (p process) bridge(ctx context.Context, admin *adminClient) error {
 	lines := bufio.NewScanner(p.stdin)
 	lines.Buffer(make([]byte, 0, 64<<10), maxMessage)
@@ -90,7 +91,7 @@ func (p process) bridge(ctx context.Context, admin *adminClient) error {
 			return err
 		}
 		if len(answer) == 0 {
-			continue // a notification has none
+			continue // a notification has no answer
 		}
 		if _, err := p.stdout.Write(append(bytes.ReplaceAll(answer, []byte("\n"), nil), '\n')); err != nil {
 			return err
@@ -124,7 +125,7 @@ func (c *adminClient) exchange(ctx context.Context, message []byte) ([]byte, err
 	return refusal(message, string(text)), nil
 }
 
-// refusal says as JSON-RPC what was refused over HTTP in a sentence; a notification has no answer.
+// refusal converts the text of an HTTP error to a JSON-RPC error; nil for a notification, which has no answer.
 func refusal(message []byte, sentence string) []byte {
 	var asked struct {
 		ID     json.RawMessage `json:"id"`
@@ -139,7 +140,7 @@ func refusal(message []byte, sentence string) []byte {
 	case strings.Contains(sentence, "unsupported"):
 		code = -32601 // no such method
 	}
-	b, _ := json.Marshal(map[string]any{ // all of it is JSON already
+	b, _ := json.Marshal(map[string]any{ // all values are valid JSON
 		"jsonrpc": "2.0", "id": asked.ID, "error": map[string]any{"code": code, "message": strings.TrimSpace(sentence)},
 	})
 	return b

@@ -10,12 +10,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// mistakes collects everything that is wrong with what was typed and set, so that it is told at once.
+// mistakes collects all mistakes in the command line and the settings, so that they are reported together.
 type mistakes []error
 
 func (m *mistakes) add(format string, args ...any) { *m = append(*m, fmt.Errorf(format, args...)) }
 
-// err is nil if there are none, and otherwise a usageError of them all.
+// err returns nil if there are no mistakes, and otherwise a usageError with all of them.
 func (m mistakes) err() error {
 	if len(m) == 0 {
 		return nil
@@ -34,8 +34,8 @@ func (m mistakes) Error() string {
 	return fmt.Sprintf("%d settings are wrong:\n%s", len(m), strings.Join(lines, "\n"))
 }
 
-// flagError is what is wrong with the flags of c, of which err is the first. Behind a flag that is not there cobra reads
-// no further, so the rest is read here: it may have more of them, and settings with mistakes of their own.
+// flagError returns all mistakes in the flags of c, of which err is the first. cobra stops parsing at an unknown
+// flag, so flagError parses the rest: it may contain more unknown flags, and settings with mistakes.
 func (p process) flagError(root, c *cobra.Command, err error) error {
 	wrong := mistakes{err}
 	_, args, findErr := root.Find(joinYes(p.args))
@@ -43,7 +43,7 @@ func (p process) flagError(root, c *cobra.Command, err error) error {
 		name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
 		at := slices.IndexFunc(args, func(a string) bool { return a == "--"+name || strings.HasPrefix(a, "--"+name+"=") })
 		if !unknown || at < 0 {
-			break // what stands behind cannot be told apart
+			break // the position of the mistake is unknown, so the rest is not parsed
 		}
 		args = args[at+1:]
 		if err = c.ParseFlags(args); err != nil {

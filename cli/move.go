@@ -20,8 +20,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// move carries the clinic of cfg to another kind of database. A move that is interrupted goes on where it stopped when it is run again,
-// be it in the middle or while the place that it left was being closed; until then the clinic is where it was.
+// move moves the clinic of cfg to another kind of database. If a move is interrupted at any point, the same command
+// continues it. Until the move is complete, the clinic stays at its source.
 func (p process) move(ctx context.Context, cfg config, to string, dry bool) error {
 	m := &moving{out: p.stdout, log: newLog(cfg, p.stderr), dry: dry}
 	into, isDir := strings.CutPrefix(to, "sqlite:")
@@ -53,10 +53,10 @@ type moving struct {
 	out io.Writer
 	log *slog.Logger
 	dry bool
-	dir *dataDir // of the clinic as it is
+	dir *dataDir // of the clinic before the move
 }
 
-// grow moves the clinic of the directory into PostgreSQL.
+// grow moves the clinic from SQLite in the data directory to PostgreSQL.
 func (m *moving) grow(ctx context.Context, url string) error {
 	file := m.dir.file(databaseFile)
 	if disk.Size(file) <= 0 {
@@ -85,7 +85,7 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	if err := os.Mkdir(kept, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{queueFile, databaseFile} { // the clinic last: until it is gone, a next run goes on here
+	for _, name := range []string{queueFile, databaseFile} { // the database last: until then, the next run continues here
 		if err := os.Rename(m.dir.file(name), filepath.Join(kept, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -97,12 +97,12 @@ func (m *moving) grow(ctx context.Context, url string) error {
 		"What it was in is kept in %s, with everybody in it: remove it when you trust the new place\n", m.dir.path, kept)
 }
 
-// home moves the clinic in PostgreSQL into a directory.
+// home moves the clinic from PostgreSQL to SQLite in a directory.
 func (m *moving) home(ctx context.Context, url, into string) error {
 	from, err := postgres.OpenCarrier(ctx, url, m.log)
 	var moved *postgres.MovedError
 	if errors.As(err, &moved) && moved.To == "sqlite:"+m.dir.path && disk.Size(m.dir.file(databaseFile)) > 0 && !m.dry {
-		return m.arrived(m.dir) // interrupted at its very end
+		return m.arrived(m.dir) // the move was interrupted after its last row
 	}
 	if err != nil {
 		return nodesFirst(err)
@@ -147,7 +147,7 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	return m.arrived(dir)
 }
 
-// arrived has the directory be that of a clinic in SQLite.
+// arrived marks the directory as that of a clinic in SQLite.
 func (m *moving) arrived(dir *dataDir) error {
 	if err := os.Remove(dir.file(postgresFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -159,11 +159,11 @@ func (m *moving) arrived(dir *dataDir) error {
 		"What it was in is still in PostgreSQL, with everybody in it, and is refused by every server: drop it when you trust the new place\n", dir.path)
 }
 
-// halfDir is where a clinic is put together in the directory that it moves to.
+// halfDir is the directory, in the target directory, in which the database is written.
 const halfDir = ".migrate"
 
-// fill puts the clinic into the file of a directory, which has its name when it is whole. One that is there already has to be the
-// same.
+// fill writes the clinic to the database file of a directory. The file gets its name when it is complete. If it
+// exists already, it must have the same clinic.
 func (m *moving) fill(ctx context.Context, from store.Carrier, dir *dataDir) error {
 	there := dir.file(databaseFile)
 	if disk.Size(there) > 0 {
@@ -173,7 +173,7 @@ func (m *moving) fill(ctx context.Context, from store.Carrier, dir *dataDir) err
 		}
 		return errors.Join(m.carry(ctx, from, to), to.Close())
 	}
-	half := dir.file(halfDir) // stays until the clinic is whole
+	half := dir.file(halfDir) // stays until the database is complete
 	if err := os.Mkdir(half, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
@@ -188,7 +188,8 @@ func (m *moving) fill(ctx context.Context, from store.Carrier, dir *dataDir) err
 	return errors.Join(os.Rename(fresh, there), disk.Sync(dir.path), os.RemoveAll(half))
 }
 
-// carry moves everything, unless it is there already: then a move was interrupted after it, and only the rest is to be done.
+// carry copies all rows. If the target already has all of them, an earlier move was interrupted after the copy, and
+// carry returns nil.
 func (m *moving) carry(ctx context.Context, from, to store.Carrier) error {
 	err := store.Carry(ctx, from, to, func(table string, rows, there int) {
 		switch {
@@ -215,7 +216,7 @@ func (m *moving) carry(ctx context.Context, from, to store.Carrier) error {
 	return m.say("the clinic is there already\n")
 }
 
-// count says what there is.
+// count prints the number of rows in each table.
 func (m *moving) count(ctx context.Context, from store.Carrier) error {
 	for _, table := range store.Carried {
 		rows, err := store.Counted(ctx, from, table)
@@ -234,7 +235,7 @@ func (m *moving) say(format string, args ...any) error {
 	return err
 }
 
-// nodesFirst says what to do about a database that a node has.
+// nodesFirst adds the remedy to the error that a node uses the database.
 func nodesFirst(err error) error {
 	if errors.Is(err, postgres.ErrInUse) {
 		return fmt.Errorf("nothing was moved: %w. Stop every node first", err)
@@ -242,8 +243,8 @@ func nodesFirst(err error) error {
 	return err
 }
 
-// bringKeys copies the keys of a clinic to the directory that it moves to, where there may be none but the same, and what its copies of
-// backups are sealed with.
+// bringKeys copies the keys of a clinic to the directory that it moves to, and the public half of its backup key. It
+// returns an error if the directory has another secret.key.
 func bringKeys(from *dataDir, to string) error {
 	keys, err := os.ReadFile(from.file(secretFile))
 	if err != nil {

@@ -13,22 +13,25 @@ import (
 	"holdfast/store/postgres"
 )
 
-// What the nodes on one database must have in common, or each would give away what the other holds, or refuse the links that the
-// other hands out: the Redis and the secret.key. It is found out at the start, from who serves from the database already.
+// All nodes on one database must use the same Redis and the same secret.key. Otherwise one node could book times that
+// another node holds, or refuse the links that another node signed. At its start, a node checks both against the
+// nodes that already serve from the database.
 
-// sharedRedis is a Redis that is used only if it is the one of the nodes that serve from the database already: they ping it every
-// second, and a ping leaves the name of the database there. A node that none was there before may use any. So nodes that were
-// started while their Redis was away come to it one after the other, the first first.
+// sharedRedis is a Redis that a node uses only if the nodes that already serve from the database use it too. They
+// ping it every second, and a ping writes the name of the database there. A node that started before all others may
+// use any Redis. So nodes that were started while their Redis was unreachable join it one after the other, the
+// earliest first.
 type sharedRedis struct {
 	*redis.Backend
 	store  *postgres.Store
 	joined atomic.Bool
 }
 
-// errElsewhere: no node of this database uses this Redis. It is a holds.ErrUnavailable.
+// errElsewhere: no node of this database uses this Redis. It wraps holds.ErrUnavailable.
 var errElsewhere = fmt.Errorf("the other nodes on this database do not use this Redis: %w", holds.ErrUnavailable)
 
-// Ping is the Redis's own once this node has joined the others there.
+// Ping pings the Redis. Until this node has joined the other nodes there, it returns errElsewhere if they do not use
+// this Redis.
 func (s *sharedRedis) Ping(ctx context.Context) error {
 	if s.joined.Load() {
 		return s.Backend.Ping(ctx)
@@ -51,10 +54,12 @@ func (s *sharedRedis) Ping(ctx context.Context) error {
 	return err
 }
 
-// joinPatience is how long the other nodes are waited for in a Redis: one that has just come back is used again after two seconds.
+// joinPatience is how long a node waits for the other nodes in a Redis. They use a Redis again 2 seconds after it has
+// come back.
 const joinPatience = 5 * time.Second
 
-// join refuses a Redis that is not the one of the other nodes. One that does not answer may be, and is waited for by who serves.
+// join returns errElsewhere if the other nodes do not use this Redis within joinPatience. It returns other errors
+// immediately: a Redis that does not answer may be the right one, and the running server waits for it.
 func (s *sharedRedis) join(ctx context.Context) error {
 	var err error
 	for began := time.Now(); time.Since(began) < joinPatience; {
@@ -72,8 +77,9 @@ func (s *sharedRedis) join(ctx context.Context) error {
 	return err
 }
 
-// agreeOnKeys refuses a secret.key by which this node and the others would refuse each other's links and tokens. Who signs with a key
-// that replaced theirs goes on: theirs is good until it has lapsed, and they are given the new one.
+// agreeOnKeys returns an error if this node and the other nodes would refuse each other's links and tokens. A node
+// whose key was rotated from the other nodes' key is accepted: their key is valid until it expires, and the operator
+// copies the new one to them. If no other node runs, this node's key replaces the known one, with a warning.
 func (h *house) agreeOnKeys(ctx context.Context, s *postgres.Store) error {
 	mine := h.dir.keys.Fingerprints()
 	replaced := ""

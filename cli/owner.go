@@ -17,8 +17,8 @@ import (
 	"holdfast/store"
 )
 
-// People who sign in, as the admin socket speaks of them: what the console cannot do before anybody is an owner, or when
-// the last owner has lost the password.
+// The routes of the admin socket for users. They create the first owner, and reset the password if the last owner has
+// lost it. The console can do neither.
 
 // userBody is a user as GET /v1/users lists them.
 type userBody struct {
@@ -30,7 +30,7 @@ type userBody struct {
 	Seen   *time.Time `json:"lastSignInAt,omitempty"`
 }
 
-// newUserBody is a user to be made, or a user's new password.
+// newUserBody is a user to create, or the new password of a user.
 type newUserBody struct {
 	Email    string     `json:"email"`
 	Name     string     `json:"name,omitempty"`
@@ -38,7 +38,7 @@ type newUserBody struct {
 	Password string     `json:"password"`
 }
 
-// resetPassword gives a user a new password, switches the one-time codes off and the account on.
+// resetPassword sets a user's new password, turns the one-time codes off and activates the account.
 func (h *house) resetPassword(w http.ResponseWriter, r *http.Request) {
 	var ask newUserBody
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&ask); err != nil {
@@ -168,10 +168,10 @@ func adminListCommand(p process) *cobra.Command {
 	return c
 }
 
-// setupBody is the one-time token of a setup link, and where its page is.
+// setupBody has the one-time token of a setup link, and the address of the server.
 type setupBody struct {
 	Token string `json:"token"`
-	Base  string `json:"baseUrl,omitempty"` // empty: the one who asks has to know
+	Base  string `json:"baseUrl,omitempty"` // empty: unknown to the server
 }
 
 func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
@@ -214,10 +214,10 @@ func setupURLCommand(p process) *cobra.Command {
 	return c
 }
 
-// setupURL has the token in the fragment, which browsers send to nobody.
+// setupURL returns the setup link. The token is in the fragment, which browsers do not send to the server.
 func setupURL(base, token string) string { return base + "/setup#" + token }
 
-// firstRun makes the owner that the settings name, or prints the setup link, while nobody can sign in.
+// firstRun creates the owner that the settings name, or prints the setup link, if no user can sign in yet.
 func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 	needed, err := h.engine.Account.NeedsSetup(ctx)
 	if err != nil || !needed {
@@ -231,7 +231,7 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 		_, err = fmt.Fprintf(w, "\n%s can sign in as owner at %s/staff\n", cfg.ownerEmail, h.base())
 		return err
 	}
-	if cfg.logFormat == "json" { // what is printed is collected and kept, and whoever has the link owns the clinic
+	if cfg.logFormat == "json" { // such output is collected and stored, and the link gives access to the clinic
 		_, err = fmt.Fprintln(w, "\nNobody can sign in yet. Print the link to set the clinic up, on this machine, with: holdfast setup-url")
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/term"
 )
 
-// readPassword asks for a password. At a terminal it is not shown while it is typed, and therefore asked for twice; from a
-// file or a pipe it is the first line.
+// readPassword reads a password. A terminal does not show it, so the user types it twice. In a file or a pipe, it is
+// the first line.
 func (p process) readPassword(ctx context.Context) (string, error) {
 	_, _ = fmt.Fprintf(p.stderr, "Password (at least %d characters), then Enter: ", account.MinPassword)
 	if f, ok := p.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
@@ -37,8 +37,8 @@ func (p process) readPassword(ctx context.Context) (string, error) {
 	return strings.TrimSuffix(password, "\r"), nil
 }
 
-// readHidden reads one line of a terminal that does not show it. Whoever gives up with Ctrl-C gets the terminal back as it
-// was; the read itself ends with the process.
+// readHidden reads one line from a terminal without showing it. If ctx ends (Ctrl-C), readHidden restores the
+// terminal. The read itself ends with the process.
 func (p process) readHidden(ctx context.Context, fd int) (string, error) {
 	shown, err := term.GetState(fd)
 	if err != nil {
@@ -57,7 +57,7 @@ func (p process) readHidden(ctx context.Context, fd int) (string, error) {
 	case <-ctx.Done():
 		return "", errors.Join(ctx.Err(), term.Restore(fd, shown))
 	case r := <-read:
-		_, _ = fmt.Fprintln(p.stderr) // the terminal has not shown the Enter either
+		_, _ = fmt.Fprintln(p.stderr) // the terminal did not show the Enter key
 		if r.err != nil {
 			return "", fmt.Errorf("read the password: %w", r.err)
 		}

@@ -15,12 +15,12 @@ import (
 	"holdfast/store/postgres"
 )
 
-// With --database what is remembered, and the queue, are in PostgreSQL. The data directory then holds the keys, the admin
-// socket, backups and mail, and postgresFile: the id of the database that it belongs to, so that neither an empty clinic nor
-// another one is served from it by mistake.
+// With --database, the record and the queue are in PostgreSQL. The data directory has the keys, the admin socket,
+// backups, mail and postgresFile. postgresFile has the id of the database to which the directory belongs, so that the
+// server does not serve an empty clinic or another clinic by mistake.
 const postgresFile = "postgres.id"
 
-// liveIn names where the nodes on one database keep what is true only for now.
+// liveIn names the place where the nodes on one database have their live state.
 func (c *config) liveIn() string {
 	if c.redis != "" {
 		return "redis"
@@ -28,15 +28,16 @@ func (c *config) liveIn() string {
 	return "postgres"
 }
 
-// warnWithoutTLS warns if the database is on another host and a connection to it can be without TLS: patients' data and the password
-// cross the network in it.
+// warnWithoutTLS logs a warning if the database is on another host and a connection to it may be without TLS. Such a
+// connection carries patients' data and the password.
 func (h *house) warnWithoutTLS(database string) {
 	if host := postgres.WithoutTLS(database); host != "" {
 		h.log.Warn("--database reaches another host and does not require TLS; add sslmode=verify-full to its URL", "host", host)
 	}
 }
 
-// openPostgres opens the database of --database, for as many nodes as share their live state, or for one command alone.
+// openPostgres opens the database of --database. Several nodes can open it together if they share their live state. A
+// command opens it alone.
 func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) error {
 	if disk.Size(h.dir.file(databaseFile)) > 0 {
 		return fmt.Errorf("%s is a clinic that is kept in SQLite, and --database names another place. Take --database out, or name "+
@@ -72,7 +73,7 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 	return nil
 }
 
-// queueLease is for how long an operation stays with a node that is not heard of: that long nobody attempts it.
+// queueLease is how long an operation stays with an unreachable node. During this time, no other node attempts it.
 const queueLease = 15 * time.Second
 
 func (h *house) openPostgresQueue(ctx context.Context, cfg config, about houseOptions, o *engine.Options) error {
@@ -88,7 +89,7 @@ func (h *house) openPostgresQueue(ctx context.Context, cfg config, about houseOp
 	return nil
 }
 
-// belongTo refuses a directory that belongs to another database, and marks one that belongs to none.
+// belongTo returns an error if the directory belongs to another database. If it belongs to none, belongTo marks it.
 func (d *dataDir) belongTo(id string) error {
 	known, err := os.ReadFile(d.file(postgresFile))
 	switch {
@@ -103,7 +104,8 @@ func (d *dataDir) belongTo(id string) error {
 	return nil
 }
 
-// refusePostgres refuses to begin a clinic in SQLite beside the keys of one in PostgreSQL.
+// refusePostgres returns an error if the directory belongs to a clinic in PostgreSQL, so that its keys are not used
+// for a new clinic in SQLite.
 func (d *dataDir) refusePostgres() error {
 	if disk.Size(d.file(postgresFile)) < 0 {
 		return nil

@@ -17,16 +17,17 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// The demo has a practice-management system, which takes five appointments a minute and no more, and a voice agent whose
-// callers book physiotherapy. Together with the visitors they keep it just busy enough for the queue to be seen working.
+// The demo has a practice-management system, which accepts at most five appointments a minute, and a voice agent
+// whose callers book physiotherapy. Together with the visitors, they cause enough load that the queue is visibly in
+// use.
 
-// demoWrites is how many appointments a minute the demo's practice system takes.
+// demoWrites is how many appointments a minute the demo's practice-management system accepts.
 const demoWrites = 5
 
-// newPractice is the demo's practice system, and the settings that lead to it. It knows the chairs and types that the
-// clinic's file gives GUIDs of the upstream.
+// newPractice returns the demo's practice-management system, and sets its address and credentials in cfg. It has the
+// chairs and types for which the clinic's file has GUIDs of the upstream.
 func newPractice(cfg *config, clinic clinic.File) *upstreamtest.Server {
-	cfg.practice.OpeningsEvery = 0 // what it lists is for the demo's agent; its visitors book the clinic's own calendar
+	cfg.practice.OpeningsEvery = 0 // its openings are for the demo's agent; the visitors book the clinic's own calendar
 	cfg.upstream.url, cfg.upstream.clientID, cfg.upstream.user, cfg.upstream.password = "https://practice.example/GetData.ashx", "demo", "demo", "demo"
 	o := upstreamtest.Options{ClientID: "demo", User: "demo", Password: "demo", WritesPerMinute: demoWrites, RefuseTaken: true}
 	if zone, err := time.LoadLocation(clinic.Clinic.Timezone); err == nil {
@@ -42,7 +43,7 @@ func newPractice(cfg *config, clinic clinic.File) *upstreamtest.Server {
 	return upstreamtest.New(o)
 }
 
-// agent is the demo's voice agent. It speaks to the server as every agent does.
+// agent is the demo's voice agent. It uses the same API as every agent.
 type agent struct {
 	base, key string
 	types     []string // GUIDs of the appointment types it books
@@ -60,7 +61,7 @@ func newAgent(base, key string, clinic clinic.File, log *slog.Logger) *agent {
 	return a
 }
 
-// run takes calls until ctx ends, up to three at a time: the third of them waits in the queue.
+// run takes calls until ctx ends, up to three at a time. The third of them waits in the queue.
 func (a *agent) run(ctx context.Context) {
 	for pause(ctx, 10*time.Second, 40*time.Second) && len(a.types) > 0 {
 		var all sync.WaitGroup
@@ -76,7 +77,7 @@ func (a *agent) run(ctx context.Context) {
 	a.http.CloseIdleConnections()
 }
 
-// takeCall identifies a parent, offers times, and books one for a child.
+// takeCall identifies a parent, requests slots, and books one for a child.
 func (a *agent) takeCall(ctx context.Context) error {
 	parent, call := invented(), fmt.Sprintf("demo-%d", time.Now().UnixNano())
 	var who struct {

@@ -16,7 +16,7 @@ import (
 	"holdfast/store"
 )
 
-// queueBody is the queue as GET /v1/queue-status says it, and what lies beside it.
+// queueBody is the queue as GET /v1/queue-status returns it, and the damaged queue files.
 type queueBody struct {
 	Pending    int             `json:"pending"`
 	Processing int             `json:"processing"`
@@ -39,7 +39,7 @@ type operationBody struct {
 	LastError   string                `json:"lastError"`
 }
 
-// inClinicZone writes all times in the clinic's zone, by RFC 3339.
+// inClinicZone converts all times to the clinic's zone, in RFC 3339.
 func (b *queueBody) inClinicZone(ctx context.Context, admin *adminClient) error {
 	var about struct {
 		Clinic struct {
@@ -65,15 +65,15 @@ func (b *queueBody) inClinicZone(ctx context.Context, admin *adminClient) error 
 	return nil
 }
 
-// listDamagedQueues says which queue files were moved aside.
+// listDamagedQueues lists the queue files that were moved aside.
 func (h *house) listDamagedQueues(w http.ResponseWriter, _ *http.Request) {
 	answer(w, h.dir.damagedQueues())
 }
 
-// retriedBody is what trying all that failed again came to.
+// retriedBody is the result of retrying all failed operations.
 type retriedBody struct {
 	Retried int `json:"retried"`
-	Left    int `json:"left"` // need review, or are being attempted
+	Left    int `json:"left"` // operations that need review or are being attempted
 }
 
 func queueCommand(p process) *cobra.Command {
@@ -203,7 +203,7 @@ func queueRetryCommand(p process) *cobra.Command {
 	return c
 }
 
-// withQueue is withAdmin for commands about the queue, which has to be open even if no server runs; nothing is delivered.
+// withQueue is withAdmin for commands about the queue. If no server runs, it opens the queue, but delivers nothing.
 func (p process) withQueue(ctx context.Context, cfg config, do func(context.Context, *adminClient) error) error {
 	return p.withLocal(ctx, cfg, houseOptions{queue: true}, do)
 }

@@ -6,14 +6,15 @@ import (
 	"holdfast/store/disk"
 )
 
-// A server that was stopped in good order needs a little room to start: SQLite makes the index of its log (-shm) anew, 32 KB,
-// without which nothing can be read. So a reserve is kept in the directory, and given up when the disk is full at a start.
+// After a clean stop, a server needs some disk space to start: SQLite creates the index of its write-ahead log (-shm,
+// 32 KB) again, and cannot read without it. So a reserve file is in the directory. The server deletes it if the disk
+// is full at the start.
 const (
 	reserveFile = "holdfast.reserve"
 	reserveSize = 256 << 10
 )
 
-// keepReserve makes the reserve if it is not there. Where there is no room for it, there is none.
+// keepReserve creates the reserve if it is missing. If the disk has no space for it, there is none.
 func (d *dataDir) keepReserve() {
 	path := d.file(reserveFile)
 	if disk.Size(path) == reserveSize {
@@ -24,5 +25,5 @@ func (d *dataDir) keepReserve() {
 	}
 }
 
-// giveUpReserve makes room, and reports whether there was any to be made.
+// giveUpReserve deletes the reserve, and reports whether that freed space.
 func (d *dataDir) giveUpReserve() bool { return os.Remove(d.file(reserveFile)) == nil }

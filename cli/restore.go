@@ -128,7 +128,7 @@ func parseUntil(text, path string) (until time.Time, err error) {
 	return until, nil
 }
 
-// restoredText is what restore prints.
+// restoredText returns the output of restore.
 func restoredText(path, data string, replayed *backup.Replayed, done backup.Restored, newer []backup.Incremental,
 	unlisted error) string {
 	var b strings.Builder
@@ -164,14 +164,14 @@ func restoredText(path, data string, replayed *backup.Replayed, done backup.Rest
 	for _, k := range done.Revived {
 		fmt.Fprintf(&b, "  %s  %s, scope %s, begins with %s…\n", k.ID, k.Name, k.Scope, k.Prefix)
 	}
-	// A desk's browser that finds its sign-in missing deletes the downtime plan that it stores.
+	// A desk's browser deletes its stored downtime plan when its sign-in is no longer valid.
 	b.WriteString("BEFORE you start the server again: open the last downtime plan at /staff/plan on each desk and " +
 		"print it. Bookings made after\n" +
 		"the backup may exist nowhere else, and a desk that finds itself signed out deletes the plan\n")
 	return b.String()
 }
 
-// listBackups prints the backups in the data directory and at the places named, newest first.
+// listBackups prints the backups in the data directory and at the given places, newest first.
 func listBackups(ctx context.Context, to io.Writer, cfg config, places []string) error {
 	for _, place := range places {
 		if err := cfg.backups.Access.Check(place); err != nil {

@@ -9,8 +9,8 @@ import (
 	"holdfast/engine/record"
 )
 
-// retentionSettings are the rows of the table about how long what is over is kept. The times that count when nobody sets
-// them are those of package engine.
+// retentionSettings returns the rows of the settings table about how long old data is stored. The defaults are those
+// of package engine.
 func retentionSettings() []setting {
 	row := func(name, fallback, value, help, more string, to func(*record.Retention) *time.Duration) setting {
 		return setting{

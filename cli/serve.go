@@ -44,7 +44,7 @@ func serveCommand(p process) *cobra.Command {
 				return err
 			}
 			cfg.baseURL = cmp.Or(cfg.baseURL, cfg.https.base())
-			if !hasDatabase(cfg.data) { // a server that cannot start creates no database
+			if !hasDatabase(cfg.data) { // so that a server that cannot listen creates no database
 				free, err := listen(cfg.listen, "listen")
 				if err != nil {
 					return err
@@ -62,7 +62,7 @@ func serveCommand(p process) *cobra.Command {
 					return errors.Join(err, h.close())
 				}
 			}
-			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" { // one that an owner chose waits for a sender
+			if err := h.engine.Message.CheckSender(); err != nil && cfg.smtpURL != "" { // an owner's mail server can wait for its sender
 				return errors.Join(fmt.Errorf("--smtp-url is set, and %w", err), h.close())
 			}
 			if h.entrance, err = h.openEntrance(cfg); err != nil {
@@ -76,7 +76,7 @@ func serveCommand(p process) *cobra.Command {
 			h.listens(listener.Addr())
 			printTree(p.stdout, h)
 			err = firstRun(c.Context(), p.stdout, h, cfg)
-			if errors.Is(err, store.ErrFull) { // what can be read is served all the same
+			if errors.Is(err, store.ErrFull) { // the server still serves reads
 				h.log.Warn("setup link not created; restart when the disk has room", "error", err)
 				err = nil
 			}
@@ -91,45 +91,45 @@ func serveCommand(p process) *cobra.Command {
 	return c
 }
 
-// house is the whole server, put together.
+// house is the whole server: its parts, wired together.
 type house struct {
 	log      *slog.Logger
 	dir      *dataDir
 	store    store.Store
 	queue    store.Queue
-	file     *bolt.Queue // the queue, where it is a file beside the database
+	file     *bolt.Queue // the queue if it is a file in the data directory; nil with PostgreSQL
 	holds    holds.Backend
 	engine   *engine.Engine
 	web      *web.Server
-	entrance *entrance  // nil: it does not speak HTTPS itself
-	local    string     // the address for this machine; empty without a listener
+	entrance *entrance  // nil: the server does not serve HTTPS itself
+	local    string     // the address at which this machine reaches it; empty without a listener
 	rotating sync.Mutex // one rotation of the keys at a time
 	backups  *backup.Backups
-	keepers  []func(context.Context) // of copies, which end after the last request
-	fatal    chan error              // why nothing can be written any more; holds at most one
+	keepers  []func(context.Context) // loops that make backups; they end after the last request
+	fatal    chan error              // why the storage failed; holds at most one error
 	closing  []func() error
 }
 
-// houseOptions are what the commands differ in.
+// houseOptions are the differences between the commands that open the server's parts.
 type houseOptions struct {
 	version string
 	log     *slog.Logger
 	demo    bool
-	// demoCluster says that whoever is in front of the demo's server, or of its nodes, has buttons to kill them.
+	// demoCluster: the process in front of the demo's server or nodes has buttons that kill them.
 	demoCluster bool
-	line        http.RoundTripper // in the demo, what stands in for the network to the practice-management system
-	local       bool              // for one command on this machine: nothing is delivered to anybody meanwhile
-	queue       bool              // the queue is open all the same
-	// exclusive keeps other nodes from the database, as local does.
+	line        http.RoundTripper // in the demo, replaces the network to the practice-management system
+	local       bool              // for one command on this machine: no operation is delivered
+	queue       bool              // with local, the queue is open
+	// exclusive excludes other nodes from the database, as local does.
 	exclusive bool
-	create    bool // a data directory without a database becomes one with a new one
+	create    bool // creates a database if the data directory has none
 }
 
-// alone reports whether nothing else may be done with the clinic meanwhile, by no other node either.
+// alone reports whether no other node may use the database at the same time.
 func (o *houseOptions) alone() bool { return o.local || o.exclusive }
 
-// openHouse opens the data directory and wires the parts, from what is remembered up to what is said. The caller closes
-// the house.
+// openHouse opens the data directory and wires the parts: storage, live state, queue, engine, web. The caller closes
+// the result.
 func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err error) {
 	h := &house{log: o.log, fatal: make(chan error, 1)}
 	defer func() {
@@ -140,7 +140,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 
 	patience := lockPatience
 	if o.local {
-		patience = 0 // whoever runs the command asks again, and the socket of a server meanwhile
+		patience = 0 // the command retries, and tries the socket of a server in between
 	}
 	if h.dir, err = openDataDir(cfg.data, time.Now(), patience); err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	}
 
 	if cfg.timeslotsCacheTTL == 0 {
-		cfg.timeslotsCacheTTL = -1 // to the engine zero is the default, and less is off
+		cfg.timeslotsCacheTTL = -1 // for the engine, 0 means the default and a negative value turns it off
 	}
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
@@ -175,7 +175,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		AfterRollback: cfg.afterRollback,
 	}
 	if cfg.database == "" {
-		options.OnFatal = h.fail // a file that could not be written to stays so; a server on the network comes back
+		options.OnFatal = h.fail // a file that failed once stays unusable; a database server comes back
 	}
 	if !o.local || o.queue {
 		if err := h.openQueue(ctx, cfg, o, &options); err != nil {
@@ -186,7 +186,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 		return nil, err
 	}
 
-	if o.demo { // its visitors and whoever tries it come from one machine
+	if o.demo { // the visitors and the users of the demo share one machine
 		cfg.limits.HoldShare = 100
 	}
 	if !o.local {
@@ -221,7 +221,7 @@ func (h *house) openSQLite(ctx context.Context, _ config, _ houseOptions) error 
 	return nil
 }
 
-// openQueue opens what carries calls to the outside, and says how they are delivered.
+// openQueue opens the queue of outbound calls, and sets in o how they are delivered.
 func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o *engine.Options) (err error) {
 	open := h.openBolt
 	if cfg.database != "" {
@@ -262,7 +262,8 @@ func (h *house) openBolt(ctx context.Context, _ config, _ houseOptions, o *engin
 	return h.checkMarker(ctx)
 }
 
-// fail ends serve: what the disk holds is no longer known, so nothing more may be acknowledged. It does not block.
+// fail stops serve: the state on the disk is unknown, so the server must not acknowledge any more changes. It does
+// not block.
 func (h *house) fail(err error) {
 	select {
 	case h.fatal <- err:
@@ -270,9 +271,9 @@ func (h *house) fail(err error) {
 	}
 }
 
-// serve answers on listener, if it is not nil, and on the admin socket until ctx ends or the storage fails; besides, it
-// does the work given. It returns when the requests it had are answered and everything it started has stopped. The
-// error is nil if ctx ended it.
+// serve serves listener, if it is not nil, and the admin socket until ctx ends or the storage fails. It also runs
+// work. It returns when all accepted requests are answered and everything that it started has stopped. The error is
+// nil if ctx ended it.
 func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(context.Context)) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -299,13 +300,13 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 		case <-ctx.Done():
 		}
 	})
-	// The engine outlives the last request.
+	// The engine stops after the last request.
 	engineCtx, stopEngine := context.WithCancel(context.WithoutCancel(ctx))
 	deciding.Go(func() { h.engine.Run(engineCtx) })
 	if h.file != nil {
 		deciding.Go(func() { h.keepMarker(engineCtx) })
 	}
-	// So do those who keep copies: the last of them has what the last request wrote.
+	// The keepers stop after the last request too, so that the last backup has its changes.
 	stopKeepers := h.startKeepers(context.WithoutCancel(ctx))
 
 	if listener != nil {
@@ -321,7 +322,7 @@ func (h *house) serve(ctx context.Context, listener net.Listener, work ...func(c
 	return errors.Join(err, h.withRemedy(failed))
 }
 
-// close releases everything, last opened first.
+// close closes all parts, in reverse order.
 func (h *house) close() error {
 	var err error
 	for len(h.closing) > 0 {
@@ -332,7 +333,8 @@ func (h *house) close() error {
 	return err
 }
 
-// listen opens a TCP listener at the address that a flag has said, and of one that is taken says so in words.
+// listen opens a TCP listener at the address of the given flag. Its errors explain what to do if the address is in
+// use or not permitted.
 func listen(address, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	switch {
@@ -347,7 +349,7 @@ func listen(address, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// newLog writes to w in the chosen format.
+// newLog returns a logger that writes to w in the format of cfg.
 func newLog(cfg config, w io.Writer) *slog.Logger {
 	if cfg.logFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, nil))
@@ -355,7 +357,7 @@ func newLog(cfg config, w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, nil))
 }
 
-// listens notes where this machine finds the server, and warns while nobody has said where others do.
+// listens notes the address at which this machine reaches the server. It logs a warning if no public address is set.
 func (h *house) listens(addr net.Addr) {
 	h.local = "http://" + reachable(addr.String())
 	at, _ := netip.ParseAddrPort(addr.String())
@@ -369,13 +371,14 @@ func (h *house) listens(addr net.Addr) {
 	}
 }
 
-// base is where people find the server, as far as anybody has said; else where this machine does. Empty: nowhere.
+// base returns the public address of the server; if it is not set, the address for this machine; empty: neither is
+// known.
 func (h *house) base() string {
 	said, _ := h.engine.Clinic.BaseURL()
 	return cmp.Or(said, h.local)
 }
 
-// printTree says where everything is.
+// printTree prints the addresses of the server's pages and its data directory.
 func printTree(w io.Writer, h *house) {
 	schedule, base := h.engine.Clinic.Schedule(), h.base()
 	clinic := schedule.Clinic.Name

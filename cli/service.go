@@ -19,11 +19,11 @@ import (
 	"holdfast/web/certificate"
 )
 
-// Where a service lives, as systemd and Debian have it.
+// The paths of a service, by the conventions of systemd and Debian.
 const (
 	serviceName     = "holdfast.service"
 	serviceProgram  = "/usr/local/bin/holdfast"
-	packagedProgram = "/usr/bin/holdfast" // what the Debian package brings, with the unit
+	packagedProgram = "/usr/bin/holdfast" // from the Debian package, which also has the unit
 	serviceUnit     = "/etc/systemd/system/" + serviceName
 	serviceHTTPS    = serviceUnit + ".d/https.conf"
 	serviceSettings = "/etc/default/holdfast"
@@ -34,7 +34,7 @@ const settingsText = `# Settings of Holdfast, one HOLDFAST_X_Y=value a line; hol
 # Afterwards: systemctl restart holdfast
 `
 
-// httpsText lets the service listen on ports 80 and 443, and on no other below 1024 that it is not told to.
+// httpsText allows the service to listen on ports below 1024, for ports 80 and 443.
 const httpsText = `[Service]
 Environment=HOLDFAST_DOMAIN=%s
 AmbientCapabilities=CAP_NET_BIND_SERVICE
@@ -42,10 +42,10 @@ CapabilityBoundingSet=CAP_NET_BIND_SERVICE
 PrivateUsers=no
 `
 
-// service is where it is installed, and what may be done.
+// service describes where and how the service is installed.
 type service struct {
 	out    io.Writer
-	root   string // before every path; then systemd is not asked
+	root   string // put before every path; if it is set, systemctl is not called
 	dryRun bool
 	system string // as runtime.GOOS
 	user   int    // as os.Geteuid
@@ -86,7 +86,7 @@ func serviceCommand(p process) *cobra.Command {
 	return c
 }
 
-// elsewhere is what to do on systems where this command does nothing.
+// elsewhere has the instructions for systems that this command does not support.
 var elsewhere = map[string]string{
 	"darwin": "save a property list with ProgramArguments (holdfast, serve, --data, a directory), RunAtLoad and KeepAlive as " +
 		"/Library/LaunchDaemons/holdfast.plist, and run: launchctl bootstrap system /Library/LaunchDaemons/holdfast.plist",
@@ -95,7 +95,7 @@ var elsewhere = map[string]string{
 	"freebsd": "put a script for rc.d with daemon(8) into /usr/local/etc/rc.d, and run: sysrc holdfast_enable=YES",
 }
 
-// able says why nothing can be done here, if nothing can.
+// able returns an error with the reason if this machine or user cannot install a service.
 func (s *service) able() error {
 	if s.system != "linux" {
 		how, known := elsewhere[s.system]
@@ -135,7 +135,7 @@ func (s *service) install(ctx context.Context, domains []string) error {
 	if program, err = filepath.EvalSymlinks(program); err != nil {
 		return err
 	}
-	if program != packagedProgram { // else the package has brought all but what follows
+	if program != packagedProgram { // the package has installed the program and the unit
 		if err := s.copyProgram(program); err != nil {
 			return err
 		}
@@ -180,7 +180,8 @@ func (s *service) uninstall(ctx context.Context) error {
 	return nil
 }
 
-// uninstallLines removes all that install writes beside a package, whose service goes on without it.
+// uninstallLines removes the files that install added to a Debian package. The package's service continues without
+// them.
 func (s *service) uninstallLines(ctx context.Context) error {
 	const withPackage = "The Debian package goes with: apt remove holdfast"
 	if _, err := os.Stat(s.at(serviceHTTPS)); errors.Is(err, fs.ErrNotExist) {
@@ -215,7 +216,8 @@ func (s *service) at(path string) string { return filepath.Join(s.root, path) }
 
 func (s *service) say(format string, args ...any) { _, _ = fmt.Fprintf(s.out, format, args...) }
 
-// copyProgram puts this program where the service finds it, beside the old one and then in its place, which may run.
+// copyProgram copies this program to the service's path. It writes a new file and renames it, because the old program
+// may be running.
 func (s *service) copyProgram(program string) error {
 	to := s.at(serviceProgram)
 	if program == to {
@@ -238,7 +240,7 @@ func (s *service) copyProgram(program string) error {
 		return err
 	}
 	if _, err = io.Copy(fresh, from); err == nil {
-		err = errors.Join(fresh.Chmod(0o755), fresh.Sync()) // the service runs as somebody else, whatever the umask
+		err = errors.Join(fresh.Chmod(0o755), fresh.Sync()) // the service runs as another user, and the umask may be strict
 	}
 	if err = errors.Join(err, fresh.Close()); err != nil {
 		return errors.Join(err, os.Remove(fresh.Name()))
@@ -246,7 +248,7 @@ func (s *service) copyProgram(program string) error {
 	return os.Rename(fresh.Name(), to)
 }
 
-// write writes a file, or prints what it would be.
+// write writes a file. In a dry run, it prints the content instead.
 func (s *service) write(path, text string, mode fs.FileMode) error {
 	s.say("write %s\n", s.at(path))
 	if s.dryRun {
@@ -261,7 +263,7 @@ func (s *service) write(path, text string, mode fs.FileMode) error {
 	return os.WriteFile(s.at(path), []byte(text), mode)
 }
 
-// remove removes what is there of some files and directories, in order. A directory that is not empty stays.
+// remove removes files and directories in order, if they exist. A directory that is not empty stays.
 func (s *service) remove(paths ...string) error {
 	for _, path := range paths {
 		if _, err := os.Lstat(s.at(path)); errors.Is(err, fs.ErrNotExist) && !s.dryRun {
@@ -271,14 +273,14 @@ func (s *service) remove(paths ...string) error {
 		if s.dryRun {
 			continue
 		}
-		if err := os.Remove(s.at(path)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) { // others have put something there
+		if err := os.Remove(s.at(path)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) { // the directory has other files
 			return err
 		}
 	}
 	return nil
 }
 
-// systemctl has systemd do one thing after the other.
+// systemctl runs the given systemctl commands in order.
 func (s *service) systemctl(ctx context.Context, all ...[]string) error {
 	for _, args := range all {
 		if s.root != "" {

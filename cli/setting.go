@@ -25,7 +25,7 @@ import (
 	"holdfast/web"
 )
 
-// config is what the settings came to.
+// config has the values of all settings.
 type config struct {
 	redis             string // URL of the shared live state; empty keeps it in memory
 	listen            string // host:port; port 0 takes any free one
@@ -37,7 +37,7 @@ type config struct {
 	adminKey          string // empty: none
 	timeslotsCacheTTL time.Duration
 	logFormat         string // text or json
-	ownerEmail        string // of the owner to be made when there is none; empty: by the setup link
+	ownerEmail        string // of the owner to create if there is none; empty: by the setup link
 	ownerPassword     string
 
 	presence presence.Options
@@ -46,19 +46,20 @@ type config struct {
 	limits   web.Limits
 	keep     record.Retention
 
-	afterRollback bool // the data directory is older than the copies of it and the bookings written upstream
+	afterRollback bool // the data directory is older than its copies and the bookings in the upstream
 	backups       backup.Plan
 	https         httpsConfig
 	upstream      upstreamConfig
 
-	smtpURL             string // empty: messages become files
+	smtpURL             string // empty: messages are written to files
 	mailFrom            string
 	webhookAllowPrivate bool
 
-	given map[string]given // by setting: what was set, and where
+	given map[string]given // by setting: its value and source
 }
 
-// audience says which commands a setting has a flag on. The environment and the file are the same for all commands.
+// audience is the set of commands that have a flag for a setting. The environment and the file are the same for all
+// commands.
 type audience int
 
 const (
@@ -68,31 +69,31 @@ const (
 	forCopies                       // commands that read copies in a backup destination
 )
 
-// setting is one row of the table.
+// setting is one row of the settings table.
 type setting struct {
 	name     string   // as in --name
 	fallback string   // the value without the setting
 	group    string   // its heading in help and on the reference page: one of settingGroups
 	common   bool     // shown by --help; the others by `holdfast help settings`
-	value    string   // what the help calls the value, such as HOST:PORT
+	value    string   // the name of its value in the help, such as HOST:PORT
 	help     string   // one line, without a full stop
 	more     string   // further sentences for the reference page
-	secret   bool     // may also be given as a file; never printed
-	yes      bool     // true or false; as a flag it may stand alone and then means true
-	values   []string // those there are, if they are few
-	with     []string // settings that this one means nothing without
+	secret   bool     // can also be in a file; never printed
+	yes      bool     // true or false; the flag without a value means true
+	values   []string // the allowed values, if they are few
+	with     []string // settings that this one requires
 	audience audience
-	// set reads a value into c. Its error says what is wrong with the value and what would be right; it never quotes
+	// set parses a value and stores it in c. Its error describes the mistake and the allowed values. It never quotes
 	// a secret.
 	set func(c *config, value string) error
 }
 
-// env is the setting's name in the environment and in the file of --config.
+// env returns the setting's name in the environment and in the file of --config.
 func (s setting) env() string {
 	return "HOLDFAST_" + strings.ToUpper(strings.ReplaceAll(s.name, "-", "_"))
 }
 
-// settings returns the table. A setting is in it once its feature exists.
+// settings returns the table of settings.
 func settings() []setting {
 	return slices.Concat([]setting{
 		{
@@ -224,7 +225,8 @@ func settings() []setting {
 	}, httpsSettings(), limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())
 }
 
-// parseDatabase refuses what cannot be PostgreSQL's. The rest is for who opens it; it never quotes, for there may be a password.
+// parseDatabase refuses a value that is not a PostgreSQL URL. The store checks the rest when it opens the database.
+// The error never quotes the value, because it may contain a password.
 func parseDatabase(v string) (string, error) {
 	if v == "" {
 		return "", nil
@@ -285,7 +287,7 @@ func parseAdminKey(v string) (string, error) {
 		return "", fmt.Errorf("has %d characters and needs at least %d; make one with: openssl rand -base64 32", len(v), account.MinAdminKey)
 	}
 	for i := range len(v) {
-		// What an Authorization header can carry: anything else could never match.
+		// Other characters cannot be in an Authorization header, so such a key could never match.
 		if v[i] <= ' ' || v[i] > '~' {
 			return "", errors.New("may have visible ASCII characters only, without spaces")
 		}
@@ -293,8 +295,8 @@ func parseAdminKey(v string) (string, error) {
 	return v, nil
 }
 
-// parseOwnerEmail and parseOwnerPassword find what would only be refused once the data directory is made. The engine
-// looks more closely.
+// parseOwnerEmail and parseOwnerPassword find simple mistakes before the server creates the data directory. The
+// engine checks the rest.
 func parseOwnerEmail(v string) (string, error) {
 	if before, after, _ := strings.Cut(v, "@"); v != "" && (before == "" || after == "") {
 		return "", fmt.Errorf("%q should be an e-mail address, such as jo@example.org", v)

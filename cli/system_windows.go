@@ -9,8 +9,8 @@ import (
 // errSharing is ERROR_SHARING_VIOLATION.
 const errSharing = syscall.Errno(32)
 
-// lockFileAt opens a lock file so that nobody else can open it for writing until it is closed. errLocked comes with the process that
-// has it.
+// lockFileAt opens a lock file so that no other process can open it for writing until it is closed. If another
+// process has the file, it returns errLocked and the id of that process.
 func lockFileAt(path string) (f *os.File, pid string, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
@@ -30,11 +30,11 @@ func lockFileAt(path string) (f *os.File, pid string, err error) {
 	return nil, pid, errLocked
 }
 
-// unlockFile has nothing to do: the lock ends with the file.
+// unlockFile does nothing: closing the file releases the lock.
 func unlockFile(*os.File) error { return nil }
 
-// openFiles is not known: Windows has no such limit.
+// openFiles reports an unknown number: Windows has no such limit.
 func openFiles() (n uint64, known bool) { return 0, false }
 
-// endBy ends this process: a second signal is not waited for.
+// endBy ends this process with exit code 1, whatever the signal.
 func endBy(os.Signal) { os.Exit(1) }

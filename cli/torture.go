@@ -21,7 +21,7 @@ import (
 	"holdfast/store"
 )
 
-// racers is how many clients torture lets loose at a time.
+// racers is the number of concurrent clients.
 const racers = 64
 
 func tortureCommand(p process) *cobra.Command {
@@ -51,11 +51,11 @@ func tortureCommand(p process) *cobra.Command {
 	return c
 }
 
-// tally counts what came of the attempts.
+// tally counts the outcomes of the attempts.
 type tally struct {
 	mu                                 sync.Mutex
 	booked, moved, cancelled, conflict int
-	failed                             error // the first error that is no refusal
+	failed                             error // the first error that is not a refusal
 }
 
 func (p process) torture(ctx context.Context, cfg config, length time.Duration) error {
@@ -97,13 +97,13 @@ func (t *tally) print(w io.Writer, took time.Duration) {
 		t.booked, t.moved, t.cancelled, t.conflict, float64(t.booked+t.moved+t.cancelled)/took.Seconds())
 }
 
-// race is one client: it books whatever comes next, and now and then moves or cancels what it has.
+// race runs one client: it books random slots, and sometimes moves or cancels one of its appointments.
 func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *clinic.File, n int) {
 	client := holds.ClientID(fmt.Sprintf("torture-client-%06d", n))
 	var mine []string
 	for ctx.Err() == nil {
 		kind := clinic.AppointmentTypes[rand.IntN(len(clinic.AppointmentTypes))]
-		// Starts that are near each other, so that nearly everybody is in somebody's way.
+		// The starts are close to each other, so that most attempts conflict.
 		start := time.Now().UTC().Truncate(time.Hour).Add(time.Duration(24*60+rand.IntN(3*24*60)/5*5) * time.Minute)
 		var err error
 		what := &t.booked

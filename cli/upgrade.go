@@ -62,7 +62,7 @@ func upgradeCommand(p process) *cobra.Command {
 	return c
 }
 
-// upgrade opens the database, which brings its schema up to date.
+// upgrade opens the database, which applies the missing migrations.
 func (p process) upgrade(ctx context.Context, cfg config) error {
 	h, err := openHouse(ctx, cfg, houseOptions{version: p.version, log: newLog(cfg, p.stderr), exclusive: true})
 	if err != nil {
@@ -76,19 +76,19 @@ func (p process) upgrade(ctx context.Context, cfg config) error {
 	return errors.Join(err, h.close())
 }
 
-// upgradeBody is what upgrade --check prints.
+// upgradeBody is the output of upgrade --check.
 type upgradeBody struct {
 	From          int      `json:"from"`                    // versions of the schema
 	To            int      `json:"to"`                      //
-	Migrations    []string `json:"migrations"`              // that would be applied, in order
-	Tried         bool     `json:"tried"`                   // on a copy, which is sound
-	TookMs        int64    `json:"tookMs,omitempty"`        // on the copy, the snapshot included
+	Migrations    []string `json:"migrations"`              // the missing ones, in order
+	Tried         bool     `json:"tried"`                   // applied to a copy, which passed the check
+	TookMs        int64    `json:"tookMs,omitempty"`        // on the copy, including the snapshot
 	SnapshotBytes int64    `json:"snapshotBytes,omitempty"` // of the snapshot before the upgrade
-	FreeBytes     uint64   `json:"freeBytes,omitempty"`     // on the disk of the data directory; left out where nobody knows
+	FreeBytes     uint64   `json:"freeBytes,omitempty"`     // on the disk of the data directory; left out if unknown
 	ServerRuns    bool     `json:"serverRuns"`
 }
 
-// rehearse tries the upgrade on a copy.
+// rehearse applies the upgrade to a copy of the database. With PostgreSQL, it only lists the migrations.
 func rehearse(ctx context.Context, cfg config) (found upgradeBody, err error) {
 	if _, err := dialAdmin(ctx, cfg.data); err == nil {
 		found.ServerRuns = true
@@ -121,7 +121,7 @@ func rehearse(ctx context.Context, cfg config) (found upgradeBody, err error) {
 	return found, err
 }
 
-// say is what a rehearsal found, in sentences.
+// say prints the result of a rehearsal as text.
 func (u upgradeBody) say(w io.Writer, cfg config) error {
 	where := "the database in " + cfg.data
 	if cfg.database != "" {

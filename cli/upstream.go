@@ -12,14 +12,14 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// upstreamConfig is what the settings came to about the clinic's practice-management system and the agents in front of it.
+// upstreamConfig has the settings of the connection to the clinic's practice-management system, and of its agents.
 type upstreamConfig struct {
 	url, clientID, user, password, vendor string
 	spacing, timeout, agentBound          time.Duration
 	allowLegacy, debugReplies             bool
 }
 
-// upstreamSettings are the rows of the table about the practice-management system.
+// upstreamSettings returns the rows of the settings table about the practice-management system.
 func upstreamSettings() []setting {
 	text := func(to func(*config) *string) func(*config, string) error {
 		return func(c *config, v string) error {
@@ -130,8 +130,8 @@ func parseUpstreamURL(v string) (string, error) {
 	return v, nil
 }
 
-// openUpstream puts the practice-management system behind the engine. line stands in for the network; nil is the
-// network.
+// openUpstream connects the engine to the practice-management system. line replaces the network; nil: the network is
+// used.
 func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Options) error {
 	u := cfg.upstream
 	o.AgentAllowLegacy, o.DebugReplies, o.AgentBound = u.allowLegacy, u.debugReplies, u.agentBound

@@ -55,7 +55,7 @@ func verifyCommand(p process) *cobra.Command {
 					err = fmt.Errorf("%s: %w", subject, err)
 				}
 			} else {
-				// With the queue, because it knows how far the database had come.
+				// The queue's file has the number of the database's last change, so it is open too.
 				with := p.withQueue
 				if live {
 					with = p.withServer
@@ -95,13 +95,13 @@ func verifyCommand(p process) *cobra.Command {
 	return c
 }
 
-// verdictBody is what verify --json prints, whatever it found.
+// verdictBody is the output of verify --json, whatever the result.
 type verdictBody struct {
 	Subject string `json:"subject"`
 	Sound   bool   `json:"sound"`
 	Problem string `json:"problem,omitempty"`
-	// Overlaps are the pairs of appointments that break the guarantee. The list is empty, never missing; if the
-	// database could not be read, Problem says so.
+	// Overlaps are the pairs of appointments that break the guarantee. The list is present even if it is empty. If
+	// the database could not be read, Problem has the reason.
 	Overlaps []overlapBody `json:"overlaps"`
 	checkBody
 }
@@ -114,7 +114,7 @@ type overlapBody struct {
 	Appointments [2]string `json:"appointments"`
 }
 
-// overlapsOf lists the overlaps in an error of a check, whether this process made the check or the server did.
+// overlapsOf lists the overlaps in the error of a check by this process or by a server.
 func overlapsOf(err error) (list []overlapBody) {
 	var refused *problem
 	if errors.As(err, &refused) {
@@ -126,19 +126,19 @@ func overlapsOf(err error) (list []overlapBody) {
 	return list
 }
 
-// checkOrder asks for a check.
+// checkOrder is the request for a check.
 type checkOrder struct {
-	AuditLink string `json:"auditLink,omitempty"` // that must be there
+	AuditLink string `json:"auditLink,omitempty"` // a link that must exist
 	Live      bool   `json:"live,omitempty"`      // compare the server's memory with the database
 }
 
-// checkBody is what a check found that is no reason to distrust the database.
+// checkBody is the result of a check that found no mistake in the database.
 type checkBody struct {
 	Damaged   []string `json:"damaged,omitempty"`   // queue files that were moved aside
-	AuditLink string   `json:"auditLink,omitempty"` // the last
+	AuditLink string   `json:"auditLink,omitempty"` // the last link
 }
 
-// check answers POST /check.
+// check answers POST /local/check.
 func (h *house) check(w http.ResponseWriter, r *http.Request) {
 	var order checkOrder
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&order); err != nil {
@@ -172,8 +172,8 @@ func verifyBackup(ctx context.Context, path, noted string) (link string, err err
 	return link, err
 }
 
-// checkStore checks every guarantee of a store, and that its audit chain has the noted link, if any. It returns the
-// last.
+// checkStore checks every guarantee of a store, and that its audit chain has the link noted, unless it is empty. It
+// returns the last link.
 func checkStore(ctx context.Context, s store.Store, noted string) (link string, err error) {
 	if err := s.Check(ctx); err != nil {
 		return "", err
@@ -195,7 +195,7 @@ func checkStore(ctx context.Context, s store.Store, noted string) (link string, 
 	return fmt.Sprintf("%d:%x", last.Position, last.Hash), err
 }
 
-// parseLink reads what verify prints of a link: its position and its hash.
+// parseLink parses a link as verify prints it: its position and its hash.
 func parseLink(text string) (link store.ChainHead, err error) {
 	position, hash, _ := strings.Cut(text, ":")
 	link.Position, err = strconv.ParseInt(position, 10, 64)

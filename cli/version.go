@@ -20,12 +20,13 @@ func versionCommand(p process) *cobra.Command {
 	}
 }
 
-// versionLine is what version and --version print.
+// versionLine returns the output of version and --version.
 func versionLine(version string) string {
 	return fmt.Sprintf("holdfast %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
-// versionOf is the version that the linker was given, else the module's own, else the revision it was built from.
+// versionOf returns the version from the linker; without it, the version of the module; without both, the revision
+// from the build information.
 func versionOf(linked string, read func() (*debug.BuildInfo, bool)) string {
 	if linked != "" {
 		return linked

@@ -18,18 +18,18 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// The bounds of the demo's bustle: enough that something moves every second or two, and so few appointments at a time
-// that the calendar never fills up.
+// The limits of the demo's visitors. They cause a change every second or two, and have few enough appointments that
+// the calendar never fills up.
 const (
 	visitorCount   = 6
 	mostBooked     = 36
 	visitorsLook   = 3             // days ahead, today included
-	visitorsView   = 5 * time.Hour // what a desk's screen shows; they choose there if there is room
-	visitorsSooner = 24            // else among so many of the next slots
+	visitorsView   = 5 * time.Hour // shown on a desk's screen; preferred if it has at least 4 free slots
+	visitorsSooner = 24            // otherwise, how many of the next slots they choose from
 )
 
-// visitors are the people of the demo. They use the server as everybody else does: over HTTP, without a key. Only the
-// cancellations, which keep their number down, are the front desk's.
+// visitors are the demo's simulated patients. They use the server over HTTP without a key, like real patients. Only
+// the cancellations, which limit the number of appointments, are made as the front desk.
 type visitors struct {
 	base     string // of the server, without a trailing slash
 	adminKey string
@@ -39,7 +39,7 @@ type visitors struct {
 	log      *slog.Logger
 
 	mu     sync.Mutex
-	booked []string // ids of the appointments that stand, oldest first
+	booked []string // ids of the appointments that are not cancelled, oldest first
 }
 
 func newVisitors(base, adminKey string, clinic clinic.File, log *slog.Logger) *visitors {
@@ -54,7 +54,8 @@ func newVisitors(base, adminKey string, clinic clinic.File, log *slog.Logger) *v
 	return v
 }
 
-// run lets them come and go until ctx ends, and returns when the last has left. The first comes at once.
+// run runs the visitors until ctx ends, and returns when the last one has finished. The first visit starts
+// immediately.
 func (v *visitors) run(ctx context.Context) {
 	var all sync.WaitGroup
 	for n := range visitorCount {
@@ -70,7 +71,8 @@ func (v *visitors) run(ctx context.Context) {
 	v.http.CloseIdleConnections()
 }
 
-// visit is one person: looks at a type's slots, holds one of the next, thinks, and books it or does not.
+// visit simulates one patient, who looks at the slots of a type, holds one of the next, waits, and then books or
+// releases it, or leaves.
 func (v *visitors) visit(ctx context.Context) error {
 	client, appointmentType := rand.Text(), v.types[random.IntN(len(v.types))]
 	start, err := v.choose(ctx, appointmentType)
@@ -83,18 +85,18 @@ func (v *visitors) visit(ctx context.Context) error {
 	err = v.call(ctx, http.MethodPost, "/v1/holds", map[string]any{
 		"appointmentTypeId": appointmentType, "slotStartDate": start, "clientId": client}, &hold)
 	if err != nil {
-		return err // somebody was faster
+		return err // another client was faster
 	}
 	mine := map[string]any{"holdId": hold.HoldID, "clientId": client}
 	if !pause(ctx, 2*time.Second, 8*time.Second) {
 		return nil
 	}
 	switch n := random.IntN(100); {
-	case n < 15: // walks away: the hold lapses by itself
+	case n < 15: // leaves: the hold expires
 		return nil
 	case n < 50:
 		return v.call(ctx, http.MethodDelete, "/v1/holds", mine, nil)
-	case n < 70: // thinks it over
+	case n < 70: // needs more time: renews the hold
 		if err := v.call(ctx, http.MethodPatch, "/v1/holds", mine, nil); err != nil {
 			return err
 		}
@@ -105,7 +107,7 @@ func (v *visitors) visit(ctx context.Context) error {
 	return v.book(ctx, appointmentType, hold.HoldID, client)
 }
 
-// choose picks one of the next free slots; none is an empty string.
+// choose returns the start of one of the next free slots; empty if there is none.
 func (v *visitors) choose(ctx context.Context, appointmentType string) (start string, err error) {
 	today, view := time.Now().In(v.zone), time.Now().Add(visitorsView).UTC().Format(time.RFC3339)
 	var list struct {
@@ -124,7 +126,7 @@ func (v *visitors) choose(ctx context.Context, appointmentType string) (start st
 	for _, s := range list.Slots {
 		if s.Available > 0 && len(free) < visitorsSooner {
 			free = append(free, s.Start)
-			if s.Start < view { // instants in UTC sort as texts
+			if s.Start < view { // RFC 3339 texts in UTC sort by time
 				near = len(free)
 			}
 		}
@@ -138,7 +140,7 @@ func (v *visitors) choose(ctx context.Context, appointmentType string) (start st
 	return free[random.IntN(len(free))], nil
 }
 
-// book books the held slot, and has the oldest appointment cancelled if there are too many now.
+// book books the held slot, and cancels the oldest appointment if there are too many.
 func (v *visitors) book(ctx context.Context, appointmentType, hold, client string) error {
 	var reply struct {
 		Appointment struct {
@@ -153,7 +155,7 @@ func (v *visitors) book(ctx context.Context, appointmentType, hold, client strin
 	v.mu.Lock()
 	v.booked = append(v.booked, reply.Appointment.ID)
 	oldest := ""
-	// Now and then somebody changes their mind, so that a cancellation is seen before the calendar is half full.
+	// Sometimes it cancels one earlier, so that the demo shows a cancellation before it has many appointments.
 	if len(v.booked) > mostBooked || random.IntN(5) == 0 {
 		oldest, v.booked = v.booked[0], v.booked[1:]
 	}
@@ -164,7 +166,7 @@ func (v *visitors) book(ctx context.Context, appointmentType, hold, client strin
 	return v.call(ctx, http.MethodPost, "/v1/appointments/"+oldest+"/cancel", map[string]any{}, nil)
 }
 
-// call makes one request. A refusal is an error with the status in it.
+// call makes one request. A refusal is an error with the status.
 func (v *visitors) call(ctx context.Context, method, path string, body, into any) error {
 	var send io.Reader
 	if body != nil {
@@ -179,7 +181,7 @@ func (v *visitors) call(ctx context.Context, method, path string, body, into any
 		return err
 	}
 	r.Header.Set("Content-Type", "application/json")
-	if strings.HasPrefix(path, "/v1/appointments/") { // the front desk
+	if strings.HasPrefix(path, "/v1/appointments/") { // as the front desk
 		r.Header.Set("Authorization", "Bearer "+v.adminKey)
 	}
 	reply, err := v.http.Do(r)
@@ -200,12 +202,12 @@ func (v *visitors) call(ctx context.Context, method, path string, body, into any
 var givenNames = []string{"Mara", "Elias", "Noor", "Theo", "Ines", "Jonah", "Liv", "Samir", "Clara", "Pavel", "Yuki", "Rosa"}
 var familyNames = []string{"Winter", "Okoye", "Lindqvist", "Marsh", "Becker", "Ferreira", "Novak", "Sato", "Kaya", "Moreau"}
 
-// invented is a name of nobody.
+// invented returns an invented name.
 func invented() string {
 	return givenNames[random.IntN(len(givenNames))] + " " + familyNames[random.IntN(len(familyNames))]
 }
 
-// pause waits for a random time between the two, and reports whether ctx still stands.
+// pause waits for a random time between least and most. It reports false if ctx ended.
 func pause(ctx context.Context, least, most time.Duration) bool {
 	wait := time.NewTimer(least + random.N(most-least))
 	defer wait.Stop()

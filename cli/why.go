@@ -55,7 +55,7 @@ func whyCommand(p process) *cobra.Command {
 	return c
 }
 
-// sentences are the reasons of the explain route in words.
+// sentences maps the reasons of the explain route to text.
 var sentences = map[string]string{
 	"":                 "can be booked",
 	"inactive":         "is not bookable: the appointment type or the specialist is switched off",
@@ -68,7 +68,7 @@ var sentences = map[string]string{
 	"held":             "is being booked by somebody right now",
 }
 
-// explainPath is the question as a path, over HTTP and on the admin socket.
+// explainPath returns the path of the explain route, for HTTP and for the admin socket.
 func explainPath(kind, at, specialist string) string {
 	ask := url.Values{"slotStartDate": {at}}
 	if specialist != "" {
@@ -85,7 +85,7 @@ type explained struct {
 	}
 }
 
-// askWhy asks the server at base.
+// askWhy requests the explanation from the server at base.
 func askWhy(ctx context.Context, base, path string) (said explained, err error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
 	if err != nil {

@@ -24,7 +24,7 @@ const (
 	// leastIncrementals is the number of incremental backups that always stay.
 	leastIncrementals = 3
 	// keepAllIncrementals is how long every incremental backup stays. An operator who restored the wrong copy, or whose
-	// server restarts again and again, needs one that is not the newest of its day.
+	// server restarts repeatedly, needs one that is not the newest of its day.
 	keepAllIncrementals = 3 * 24 * time.Hour
 )
 

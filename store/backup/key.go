@@ -17,7 +17,7 @@ import (
 
 // Sealed copies protect a backup destination that other people can read: a provider's storage, or a disk that is
 // carried home. The clinic creates a key and prints its private half. The server stores only the public half
-// (RecipientFile), and cannot open what it sealed. A sealed copy is the backup's directory with each file in the age
+// (RecipientFile), and cannot open the sealed files. A sealed copy is the backup's directory with each file in the age
 // format, which the program age can open too.
 
 const (
