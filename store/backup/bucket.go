@@ -24,7 +24,7 @@ import (
 
 // In a bucket, a set is all objects under prefix/name/. A bucket has no rename, so copyBackup uploads the database
 // last: a backup exists once its database does. An incremental backup ends before the first missing increment. The
-// storage service's own times say when a file was uploaded.
+// time of a file is the storage service's upload time.
 
 const (
 	bucketScheme = "s3://"

@@ -217,8 +217,8 @@ func publicOf(to *age.X25519Recipient) string {
 	return to.String()
 }
 
-// start starts a chain with its first increment. It deletes the expired ones before, because they may be what fills the
-// destination, and after.
+// start starts a chain with its first increment. It deletes the expired chains first, because they may fill the
+// destination, and again afterwards.
 func (f *Follower) start(ctx context.Context, to *age.X25519Recipient) error {
 	f.expire(ctx)
 	if err := f.requireSpool(); err != nil {

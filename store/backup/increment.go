@@ -36,7 +36,7 @@ const (
 	maxPage        = 64 << 10 // SQLite's largest page
 )
 
-// incrementHead says to which incremental backup an increment belongs, and at which position.
+// incrementHead has the incremental backup to which an increment belongs, and its position there.
 type incrementHead struct {
 	Set    string    `json:"trail"`
 	Number int       `json:"number"`          // 0 has the whole database
