@@ -2,7 +2,7 @@ package holds
 
 import "time"
 
-// EventKind is what happened. Its text is the wire's "type".
+// EventKind is the kind of an Event. Its text is the "type" of the wire format.
 type EventKind string
 
 const (
@@ -10,19 +10,19 @@ const (
 	EventHeartbeat    EventKind = "heartbeat" // a hold was extended; for its owner only
 	EventRelease      EventKind = "release"
 	EventConfirm      EventKind = "confirm"
-	EventBooked       EventKind = "booked" // a booking of the feed whose EventConfirm did not come; the wire's type is "confirm"
+	EventBooked       EventKind = "booked" // a booking of the feed whose EventConfirm did not arrive; its type on the wire is "confirm"
 	EventCancel       EventKind = "cancel"
 	EventSelect       EventKind = "select"
 	EventDeselect     EventKind = "deselect"
 	EventAvailability EventKind = "availability" // hours, overrides, blocks, the specialist or a type changed
-	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason says which
+	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason has which
 	EventSession      EventKind = "session"      // an on-demand session changed; SessionID names it, Reason its status
 	EventAppointment  EventKind = "appointment"  // an appointment changed; for staff only
-	EventStream       EventKind = "stream"       // Owner opened the live stream ConnectionID, at whichever node; for the hubs only
+	EventStream       EventKind = "stream"       // Owner opened the live stream ConnectionID, on any node; for the hubs only
 )
 
-// FromFeed reports whether events of this kind are told by whoever follows the store's feed. Every process follows it, so
-// such an event concerns the watchers of the process that publishes it and nobody else.
+// FromFeed reports whether events of this kind are published by the follower of the store's feed. Every process
+// follows the feed, so such an event goes only to the watchers of the process that publishes it.
 func (k EventKind) FromFeed() bool {
 	switch k {
 	case EventBooked, EventCancel, EventAvailability, EventSession, EventAppointment:
@@ -31,21 +31,21 @@ func (k EventKind) FromFeed() bool {
 	return false
 }
 
-// Reason says why a hold was released.
+// Reason is why a hold was released.
 type Reason string
 
 const (
 	ReasonReleased  Reason = "released"  // by its owner
-	ReasonExpired   Reason = "expired"   // it lapsed
+	ReasonExpired   Reason = "expired"   // its lifetime ended
 	ReasonDisplaced Reason = "displaced" // by staff, or by the loser's rule after a storage outage
-	ReasonConflict  Reason = "conflict"  // its booking was refused by the database
+	ReasonConflict  Reason = "conflict"  // the database refused its booking
 )
 
-// Event is one change of the live state, or of the durable state as far as watchers care. It is a value and never
-// changes after it was published.
+// Event is one change of the live state, or of the durable state where it concerns watchers. It is a value and never
+// changes after it is published.
 //
-// Events of one specialist are published in the order in which they took effect, and Seq numbers all events of one
-// epoch without a gap.
+// Events of one specialist are published in the order in which they took effect. Seq numbers all events of one epoch
+// without a gap.
 type Event struct {
 	Kind   EventKind
 	Seq    uint64
@@ -53,10 +53,10 @@ type Event struct {
 	HoldID string
 	Span
 	Resources IDs       // of the hold
-	ExpiresAt time.Time // of the hold, where there is one
-	// MaxExpiresAt of the hold is for the nodes only, and zero where the backend is one process.
+	ExpiresAt time.Time // of the hold, if there is one
+	// MaxExpiresAt of the hold is for the nodes only. It is zero if the backend is a single process.
 	MaxExpiresAt time.Time
-	Owner        Owner // whose hold, selection, appointment or session it is
+	Owner        Owner // the owner of the hold, selection, appointment or session
 	Reason       Reason
 	// AppointmentTypeIDs is set on EventAvailability that concerns only these types.
 	AppointmentTypeIDs []string

@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// ClientID is an opaque secret of 16 to 128 characters that a browser tab or an agent session makes for itself. It stops at
-// the engine's door; past it there are only owners.
+// ClientID is an opaque secret of 16 to 128 characters that a browser tab or an agent session creates for itself. The
+// engine converts it to an Owner on arrival and passes only owners on.
 type ClientID string
 
-// Owner is who the client is: all of it that is kept, in live state, database, events and logs. It cannot act for the
-// client. The zero Owner is nobody.
+// Owner identifies the client. It is all that live state, database, events and logs store of it. It cannot be used to
+// act for the client. The zero Owner is no client.
 type Owner [16]byte
 
 // Owner returns the first 16 bytes of the client's SHA-256; the zero Owner for no client.
@@ -24,15 +24,16 @@ func (c ClientID) Owner() (o Owner) {
 	return o
 }
 
-// IsZero reports whether it is nobody.
+// IsZero reports whether the owner is no client.
 func (o Owner) IsZero() bool { return o == Owner{} }
 
-// Is reports whether two are the same somebody. It takes the same time whatever they are.
+// Is reports whether the two owners are the same client. It is false for the zero Owner. It takes the same time for
+// all values.
 func (o Owner) Is(other Owner) bool {
 	return subtle.ConstantTimeCompare(o[:], other[:]) == 1 && !o.IsZero()
 }
 
-// String is the stored form: 32 hexadecimal digits, or nothing for nobody.
+// String returns the stored form: 32 hexadecimal digits, or an empty string for the zero Owner.
 func (o Owner) String() string {
 	if o.IsZero() {
 		return ""

@@ -8,39 +8,41 @@ import (
 // Present is the presence of one specialist.
 type Present struct {
 	SpecialistID string
-	Online       bool // can be reached; false while Deactivated, in every answer
+	Online       bool // can be reached; always false in answers while Deactivated
 	Deactivated  bool
-	HeartbeatAt  time.Time // last one; zero if never
+	HeartbeatAt  time.Time // the last heartbeat; zero if there was none
 	Load         int       // sessions in progress; never negative
-	Max          int       // most sessions at a time
+	Max          int       // the maximum number of sessions at a time
 }
 
-// Apart is a Presence that may be served from the memory of one process. Alone reports whether it is now: what reached other processes
-// is not known then.
+// Apart is a Presence that may be served from the memory of one process. Alone reports whether it is now. It then
+// lacks the changes that reached other processes.
 type Apart interface{ Alone() bool }
 
-// Presence is who can take a patient now. It holds the fast copy; the store has the durable one. It publishes nothing by
-// itself: whoever changes both copies publishes EventPresence once both are changed.
+// Presence records which specialists can take a patient now. It is the fast copy; the store has the durable one. It
+// publishes nothing by itself: the caller that changes both copies publishes EventPresence once both are changed.
 type Presence interface {
 	// Online marks the specialist online with a heartbeat of now and this capacity. It reports whether that is a
-	// change. ErrDeactivated.
+	// change. Error: ErrDeactivated.
 	Online(ctx context.Context, specialistID string, max int) (changed bool, err error)
 
-	// Offline marks the specialist offline and reports whether that is a change. The load stays. For somebody who is
-	// deactivated it is none, but Activate does not bring them back online then.
+	// Offline marks the specialist offline and reports whether that is a change. The load stays. For a deactivated
+	// specialist it reports false, but Activate then does not bring them back online.
 	Offline(ctx context.Context, specialistID string) (changed bool, err error)
 
-	// OfflineUnheard is Offline for whoever has not been heard of for staleAfter, which is decided in the same step and by the
-	// clock that heartbeats are kept by. False for who is not online, is deactivated, or was heard of since.
+	// OfflineUnheard is Offline for a specialist without a heartbeat for staleAfter. The check is part of the same
+	// step and uses the clock that stamps the heartbeats. It returns false if the specialist is not online, is
+	// deactivated, or has sent a heartbeat since.
 	OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (changed bool, err error)
 
-	// Deactivate hides the specialist from every answer and refuses Online and Beat until Activate, which restores what it
-	// took: online and deactivated are two sets, and who can be reached is in the first and not in the second. Whoever is
-	// online again has a heartbeat of now. Both are idempotent and report whether they changed anything.
+	// Deactivate hides the specialist from every answer and refuses Online and Beat until Activate restores them.
+	// Online and deactivated are two sets: a specialist can be reached who is in the first and not in the second. A
+	// specialist whom Activate brings back online has a heartbeat of now. Both are idempotent and report whether they
+	// changed anything.
 	Deactivate(ctx context.Context, specialistID string) (changed bool, err error)
 	Activate(ctx context.Context, specialistID string) (changed bool, err error)
 
-	// Beat renews the heartbeat. ErrOffline, ErrDeactivated. It never touches the database.
+	// Beat renews the heartbeat. It never uses the database. Errors: ErrOffline, ErrDeactivated.
 	Beat(ctx context.Context, specialistID string) error
 
 	// SetMax changes the capacity of a specialist who is online, deactivated or not.
@@ -49,23 +51,26 @@ type Presence interface {
 	// Load adds delta to the number of sessions in progress and returns the new number, which is never below 0.
 	Load(ctx context.Context, specialistID string, delta int) (int, error)
 
-	// SetLoads replaces all loads at once; who is not named has none. Reconciliation heals drift with it.
+	// SetLoads replaces all loads in one step; a specialist without an entry has load 0. Reconciliation corrects
+	// drift with it.
 	SetLoads(ctx context.Context, loads map[string]int) error
 
-	// Present returns what is known of one specialist; the zero Present, with the id, if nothing is.
+	// Present returns the presence of one specialist, or the zero Present with the id for an unknown specialist.
 	Present(ctx context.Context, specialistID string) (Present, error)
 
-	// Available lists who is online, not deactivated, has a load below their capacity, and, if staleAfter > 0, a
-	// heartbeat younger than it; by load, then id; at most limit (0 = all).
+	// Available lists the specialists who are online, are not deactivated, have a load below their capacity, and, if
+	// staleAfter > 0, have a heartbeat younger than staleAfter. The order is by load, then id; the result has at most
+	// limit entries (0 = all).
 	Available(ctx context.Context, staleAfter time.Duration, limit int) ([]Present, error)
 
-	// Everyone lists all who are online and not deactivated, by id.
+	// Everyone lists all specialists who are online and not deactivated, by id.
 	Everyone(ctx context.Context) ([]Present, error)
 
-	// Count says how many Available would list, without listing them.
+	// Count returns the number of specialists that Available would list, without listing them.
 	Count(ctx context.Context, staleAfter time.Duration) (int, error)
 
-	// Seed adds what the durable mirror remembers. It never moves an existing heartbeat and never takes anybody
-	// offline who is online here. Here alone, a Present may be Online and Deactivated: Activate brings them back.
+	// Seed adds the presence in the durable mirror. It never changes an existing heartbeat and never takes a
+	// specialist offline who is online here. Only here a Present may be Online and Deactivated: Activate brings them
+	// back online.
 	Seed(ctx context.Context, all []Present) error
 }

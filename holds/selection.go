@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// SelectionTTL is how long a selection stands without being renewed.
+// SelectionTTL is the lifetime of a selection that is not renewed.
 const SelectionTTL = 10 * time.Second
 
-// Selection says that somebody is looking at a slot. It excludes nobody.
+// Selection records that a client is looking at a slot. It excludes no other client.
 type Selection struct {
 	Span
 	Owner     Owner
 	ExpiresAt time.Time // UTC
 }
 
-// Selections is who is looking at what. A client has at most one selection.
+// Selections records which slots clients are looking at. A client has at most one selection.
 type Selections interface {
-	// Select marks a slot for SelectionTTL from now and publishes EventSelect if the client was not on it already.
-	// A selection the client had elsewhere is ended first, with EventDeselect.
+	// Select marks a slot for SelectionTTL from now and publishes EventSelect if the client was not on it already. If
+	// the client had another slot selected, Select first ends that selection, with EventDeselect.
 	Select(ctx context.Context, owner Owner, s Span) (Selection, error)
 
 	// Deselect ends the client's selection with EventDeselect and reports whether there was one.
@@ -28,7 +28,6 @@ type Selections interface {
 	Renew(ctx context.Context, owner Owner) (bool, error)
 
 	// Selected lists the live selections of these specialists (all if none are given) whose slot overlaps [from, to),
-	// by specialist and slot start.
-	// A selection that lapses publishes EventDeselect with ReasonExpired.
+	// by specialist and slot start. When a selection expires, the backend publishes EventDeselect with ReasonExpired.
 	Selected(ctx context.Context, from, to time.Time, specialistIDs ...string) ([]Selection, error)
 }

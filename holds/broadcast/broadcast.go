@@ -1,8 +1,9 @@
-// Package broadcast is the stream of events inside one process: every backend of the live state numbers and hands out its
-// events with one Log.
+// Package broadcast is the stream of events inside one process. Every backend of the live state numbers and publishes
+// its events with one Log.
 //
-// An event is written once, for all watchers; a watch is only a place among the pages. A page goes when everybody is past
-// it, or when there are too many, and whoever still needed that one is slow. While nobody watches, nothing is written.
+// An event is written once, for all watchers; a watch is only a position in the pages. The log drops a page when all
+// watchers have read it, or when it has too many pages. A watcher that still needed a dropped page is cut off with
+// holds.ErrSlow. Without a watcher, no event is written.
 package broadcast
 
 import (
@@ -17,19 +18,20 @@ import (
 )
 
 const (
-	// pageSize is how many events a page has, and so how many Next hands out at most.
+	// pageSize is the number of events in a page, and so the maximum that Next returns.
 	pageSize = 256
-	// mostSpare bounds the pages kept after a rush; one is about 92 KB.
+	// mostSpare is the maximum number of free pages that the log retains after a burst of events; a page is about 92
+	// KB.
 	mostSpare = 8
 
 	defaultQueue = 65_536
 )
 
-// page is a run of events. One that was written never changes, so it is read without the lock.
+// page is a run of events. An event that was written never changes, so it is read without the lock.
 type page [pageSize]holds.Event
 
-// Log is the stream of events. A number is given and the event written down in one short step under the lock, so the
-// numbers have no gap and the order is theirs. It is safe for concurrent use.
+// Log is the stream of events. It assigns the number and writes the event in one short step under the lock, so the
+// numbers have no gap and follow the order of the events. It is safe for concurrent use.
 type Log struct {
 	limit int // of pages
 
@@ -39,15 +41,14 @@ type Log struct {
 	seq     uint64 // of the last event
 	first   uint64 // the number of the first event of pages[0]
 	pages   []*page
-	spare   []*page             // read by everybody, for the events to come
-	watches []*watch            // all of them
-	all     []*watch            // those of every specialist
-	about   map[string][]*watch // those of this one
+	spare   []*page             // read by all watchers, free for later events
+	watches []*watch            // all open watches
+	all     []*watch            // the watches of all specialists
+	about   map[string][]*watch // the watches of each specialist
 }
 
-// New returns a log with an epoch of its own. A watcher can fall behind by queue events before it is cut off, rounded up to
-// whole pages of 256; 0 means 65,536, which outlasts 100,000 holds lapsing at once. The memory is taken only while
-// somebody is behind.
+// New returns a log with its own epoch. A watcher can fall behind by queue events before it is cut off, rounded up to
+// whole pages of 256; 0 means 65,536. The log allocates the memory only while a watcher is behind.
 func New(queue int) *Log {
 	if queue <= 0 {
 		queue = defaultQueue
@@ -59,12 +60,12 @@ func New(queue int) *Log {
 	}
 }
 
-// newEpoch is short, since it is a part of every event's id on the wire, and has no dash in it.
+// newEpoch returns a short epoch, because it is part of every event id on the wire. It contains no dash.
 func newEpoch() string {
 	return strconv.FormatInt(time.Now().UnixMilli(), 36) + strconv.FormatUint(rand.Uint64()>>32, 36)
 }
 
-// Epoch names this run of the numbering. It is another one after Break.
+// Epoch returns the name of this run of numbers. Break changes it.
 func (l *Log) Epoch() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +79,8 @@ func (l *Log) Hold(kind holds.EventKind, reason holds.Reason, at time.Time, h *h
 	l.mu.Unlock()
 }
 
-// Lapsed publishes the end of many holds at once: one by one they would contend for the lock with every claim.
+// Lapsed publishes the expiry of many holds under one lock. Separate calls would contend for the lock with every
+// claim.
 func (l *Log) Lapsed(at time.Time, ended iter.Seq[*holds.Hold]) {
 	l.mu.Lock()
 	for h := range ended {
@@ -110,7 +112,7 @@ func (l *Log) Publish(event *holds.Event) {
 	l.mu.Unlock()
 }
 
-// next is where the event numbered l.seq is written.
+// next returns the place for the event numbered l.seq.
 func (l *Log) next() *holds.Event {
 	if l.seq-l.first == uint64(len(l.pages))*pageSize {
 		l.turn()
@@ -119,7 +121,8 @@ func (l *Log) next() *holds.Event {
 	return &l.pages[i/pageSize][i%pageSize]
 }
 
-// turn adds a page, after it dropped those that nobody needs and, at the limit, one that somebody does.
+// turn adds a page. It first drops the pages that no watch needs and, at the limit, the oldest page even if a watch
+// needs it.
 func (l *Log) turn() {
 	needed := l.seq
 	for _, w := range l.watches {
@@ -133,7 +136,7 @@ func (l *Log) turn() {
 		}
 	}
 	if len(l.pages) == l.limit {
-		l.drop() // and not to be written again: somebody may be reading it
+		l.drop() // not reused: a watcher may be reading it
 	}
 	if n := len(l.spare); n > 0 {
 		l.pages, l.spare = append(l.pages, l.spare[n-1]), l.spare[:n-1]
@@ -149,7 +152,7 @@ func (l *Log) drop() *page {
 	return oldest
 }
 
-// wake tells those who wait for an event like this one. An event that names no specialist concerns everybody.
+// wake wakes the watches that wait for an event like this one. An event without a specialist concerns all watches.
 func (l *Log) wake(e *holds.Event) {
 	if e.SpecialistID == "" {
 		for _, w := range l.watches {
@@ -177,8 +180,8 @@ func (l *Log) Watching() int {
 	return len(l.watches)
 }
 
-// Break says that events may have been lost: every watch ends with holds.ErrSlow, and the numbers from here on are those of
-// a new epoch. Whoever watches anew misses nothing from then on.
+// Break reports that events may have been lost: it ends every watch with holds.ErrSlow and starts a new epoch. A
+// client that watches again misses no event from then on.
 func (l *Log) Break() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -186,7 +189,7 @@ func (l *Log) Break() {
 	l.cut(holds.ErrSlow)
 }
 
-// Close ends every watch with holds.ErrClosed, those to come as well. It is idempotent.
+// Close ends every watch with holds.ErrClosed; a later Watch returns the same error. It is idempotent.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -194,7 +197,7 @@ func (l *Log) Close() {
 	l.cut(holds.ErrClosed)
 }
 
-// cut ends every watch with an error and forgets what was written for them.
+// cut ends every watch with an error and frees the pages.
 func (l *Log) cut(err error) {
 	for _, w := range l.watches {
 		w.wake(l.seq + 1)

@@ -7,20 +7,21 @@ import (
 	"holdfast/holds"
 )
 
-// watch is one place in the log.
+// watch is one position in the log.
 type watch struct {
 	log   *Log
-	about map[string]bool // specialists; nil is all of them
-	ring  chan struct{}   // has something when the wait is over
-	read  uint64          // the first event that Next has not handed out; the reader's own
+	about map[string]bool // specialists; nil means all of them
+	ring  chan struct{}   // receives a signal when the wait is over
+	read  uint64          // the first event that Next has not returned; only the reader uses it
 
 	// Under the log's lock:
-	next    uint64 // the first event still needed; read is only known here from one Next to another
-	waiting bool   // for something that concerns it: nothing before that is needed
-	ended   error  // why there is nothing more
+	next    uint64 // the first event still needed; read updates it only at the next call of Next
+	waiting bool   // waits for an event that concerns it, and needs no event before that
+	ended   error  // why there are no more events
 }
 
-// Watch follows the events of these specialists, of all if none are given, as holds.Table says. holds.ErrClosed.
+// Watch follows the events of these specialists, of all if none are given, as defined by holds.Table. Error:
+// holds.ErrClosed.
 func (l *Log) Watch(specialistIDs ...string) (holds.Watch, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +47,7 @@ func (l *Log) Watch(specialistIDs ...string) (holds.Watch, error) {
 	return w, nil
 }
 
-// Next implements holds.Watch. It hands out a page at most, so a long backlog takes several calls, none of which waits.
+// Next implements holds.Watch. It returns at most a page, so a long backlog takes several calls, none of which waits.
 func (w *watch) Next(ctx context.Context, buf []holds.Event) ([]holds.Event, error) {
 	buf = buf[:0]
 	for {
@@ -70,7 +71,7 @@ func (w *watch) Next(ctx context.Context, buf []holds.Event) ([]holds.Event, err
 	}
 }
 
-// append adds those events that concern the watch.
+// append adds the events that concern the watch.
 func (w *watch) append(buf, events []holds.Event) []holds.Event {
 	if w.about == nil {
 		return append(buf, events...)
@@ -87,7 +88,8 @@ func (w *watch) takesAny(resources holds.IDs) bool {
 	return resources != "" && slices.ContainsFunc(resources.List(), func(id string) bool { return w.about[id] })
 }
 
-// unread returns the events from the watch's place to the end of their page. If there are none, it waits from here on.
+// unread returns the events from the watch's position to the end of their page. If there are none, the watch waits
+// from here on.
 func (w *watch) unread() ([]holds.Event, error) {
 	l := w.log
 	l.mu.Lock()
@@ -111,7 +113,7 @@ func (w *watch) unread() ([]holds.Event, error) {
 	return l.pages[i/pageSize][from:to], nil
 }
 
-// wake ends the wait of a watch that nothing before seq concerned. The log's lock is held.
+// wake ends the wait of a watch that needs no event before seq. The log's lock is held.
 func (w *watch) wake(seq uint64) {
 	if !w.waiting {
 		return

@@ -8,7 +8,8 @@ import (
 	"holdfast/holds"
 )
 
-// FollowBusy implements holds.Busy. Both backends receive every change, whichever serves. Neither waits for a network.
+// FollowBusy implements holds.Busy. Both backends receive every change, whichever one serves. Neither call waits for
+// a network.
 func (b *Backend) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	return errors.Join(b.fallback.FollowBusy(ctx, change, freed, taken), b.primary.FollowBusy(ctx, change, freed, taken))
 }

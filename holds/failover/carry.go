@@ -8,20 +8,20 @@ import (
 	"holdfast/holds"
 )
 
-// restore brings a hold to a backend, under the id that it has there or may have.
+// restore copies a hold to a backend, under the id that the hold has or may have there.
 func restore(ctx context.Context, to holds.Backend, e *entry, id string) (holds.Hold, error) {
 	return to.(holds.Restorer).Restore(ctx, e.remains(id))
 }
 
-// remains is what is left of a hold, under the id that it has or may have elsewhere.
+// remains returns the hold with the time that it has left, under the id that it has or may have in the other backend.
 func (e *entry) remains(id string) holds.Remains {
 	r := holds.Remains{Hold: e.Hold, LapsesAt: e.lapsesAt, Life: e.life}
 	r.ID = id
 	return r
 }
 
-// toPrimary brings to the primary what was made or changed here, and ends what ended here. What changes meanwhile is left
-// for the next time. holds.ErrUnavailable.
+// toPrimary copies the holds that were made or changed in this process to the primary, and ends there the holds that
+// ended here. Changes during the call are left for the next call. Error: holds.ErrUnavailable.
 func (l *ledger) toPrimary(ctx context.Context) error {
 	if err := l.layGhosts(ctx); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (l *ledger) toPrimary(ctx context.Context) error {
 	return nil
 }
 
-// carry brings one hold to the primary, as it was when it was read.
+// carry copies one hold to the primary, as it was when it was read.
 func (l *ledger) carry(ctx context.Context, was *entry) error {
 	id := was.ids[inPrimary]
 	if id == "" {
@@ -74,7 +74,7 @@ func (l *ledger) carry(ctx context.Context, was *entry) error {
 	defer l.mu.Unlock()
 	e := l.holds[was.ID]
 	switch {
-	case e == nil && err == nil: // it ended meanwhile
+	case e == nil && err == nil: // the hold ended during the copy
 		was.ID = h.ID
 		l.dead[h.ID] = ending{h, holds.EventRelease, holds.ReasonReleased}
 	case e == nil:
@@ -86,7 +86,7 @@ func (l *ledger) carry(ctx context.Context, was *entry) error {
 	return nil
 }
 
-// recall notes that some of it has to be brought again.
+// recall marks these holds and ends for the next copy.
 func (l *ledger) recall(list []entry, dead map[string]ending) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -100,8 +100,9 @@ func (l *ledger) recall(list []entry, dead map[string]ending) {
 	}
 }
 
-// back brings the rest to the primary, takes up what is live there, and tells the watchers what is new to them. No call is
-// served meanwhile. On an error the fallback goes on.
+// back copies the remaining changes to the primary, reads the live state of the primary into the ledger, and
+// publishes to the watchers what is new to them. The caller holds the backend's lock, so no call is served during the
+// copy. On an error the fallback continues to serve.
 func (l *ledger) back(ctx context.Context) error {
 	if err := l.toPrimary(ctx); err != nil {
 		return err
@@ -153,7 +154,7 @@ func (l *ledger) back(ctx context.Context) error {
 	return nil
 }
 
-// bringLooks brings the selections of this process's clients to the primary.
+// bringLooks copies the selections of this process's clients to the primary.
 func (l *ledger) bringLooks(ctx context.Context) error {
 	l.mu.Lock()
 	var list []holds.Selection
@@ -180,8 +181,8 @@ func (l *ledger) bringLooks(ctx context.Context) error {
 	return nil
 }
 
-// bringPresence brings to the primary what changed here. What changed there as well is the database's to decide, from
-// which presence is seeded when the mode changes.
+// bringPresence copies presence that changed in this process to the primary. If the same presence changed in the
+// primary too, the database decides: presence is seeded from it when the mode changes.
 func (l *ledger) bringPresence(ctx context.Context) error {
 	l.mu.Lock()
 	changed, loads, then := l.presence, l.loads, l.loadsThen
@@ -214,7 +215,7 @@ func (l *ledger) bringPresence(ctx context.Context) error {
 	return nil
 }
 
-// drain empties a fallback of this process. Nobody hears of it: its term is over.
+// drain empties the fallback after its term. No watcher receives these events.
 func (l *ledger) drain(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

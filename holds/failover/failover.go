@@ -1,32 +1,34 @@
-// Package failover is the live state of a single node that uses Redis: a holds.Backend made of two, the primary and a fallback in
-// this process that serves while the primary is away. Several nodes need one home for all of them: see package home.
+// Package failover stores the live state of a single node that uses Redis. Its holds.Backend consists of two
+// backends: the primary, and a fallback in this process that serves while the primary is unavailable. Several nodes
+// need one home for all of them: see package home.
 //
-// # Which one serves
+// # Which backend serves
 //
-// The primary, until a call fails with holds.ErrUnavailable, its events break off, or it does not answer the ping that it is
-// sent every second. The first of these switches, at once and for everybody: the call that failed is answered by the
-// fallback, so no caller waits longer than one call of the primary may take. The fallback serves for a second and a quarter
-// at least, so that whoever looks at Mode once a second notices; then the primary is asked four times a second, and serves
-// again when it has answered twice in a row.
+// The primary serves until a call fails with holds.ErrUnavailable, its events break off, or it does not answer the
+// ping that it is sent every second. The first of these switches all callers at once. The fallback answers the call
+// that failed, so no caller waits longer than one call of the primary may take. The fallback serves for at least 1.25
+// s, so that a caller who reads Mode once a second notices the switch. Then the backend pings the primary four times
+// a second. The primary serves again when it has answered two pings in a row.
 //
 // # What is carried over
 //
-// A ledger has every hold and selection that this process knows of: those that were made here, by the answers of the calls,
-// and those of other processes, by their events. When the fallback takes over, what is live in the ledger goes there with the
-// time that it has left. When the primary is back, what was made or changed here goes up the same way, and what ended here
-// ends there. A hold that somebody else took there meanwhile is lost: its owner is told (displaced). Of other processes'
-// holds each process carries its own. What a claim made in the primary without being answered ends there too, since its client was
-// given another hold; unless somebody has renewed it since.
+// A ledger has every hold and selection that this process has received: its own from the answers of its calls, those
+// of other processes from their events. When the fallback takes over, the live entries of the ledger are copied to it
+// with the time that they have left. When the primary is back, holds that were made or changed in this process are
+// copied to it the same way, and holds that ended here are ended there. If another client took the time of such a
+// hold in the primary, the hold is lost, and its owner is notified (displaced). Each process copies only the holds
+// that it created or changed. If a claim in the primary got no answer, its client was given another hold. So the
+// unanswered hold is released in the primary too, unless its client has renewed it since.
 //
-// Presence is always kept in this process as well, and served from there while the primary is away: a node then knows its
-// own heartbeats only. Both backends receive the booked time, whichever serves.
+// Presence is always stored in this process as well, and served from here while the primary is unavailable. During
+// that time a node has its own heartbeats only. Both backends receive the booked time, whichever one serves.
 //
-// A hold keeps the id that its owner was told, whichever backend has it under which id.
+// A hold keeps the id that its owner received, whatever its ids in the two backends are.
 //
 // # What watchers see
 //
-// One stream, numbered here, that a switch does not break: what the next backend would tell again is left out, and what
-// was missed is told.
+// Watchers receive one stream, numbered here, which a switch does not interrupt. Events of the next backend that
+// repeat earlier ones are left out, and missed events are published.
 package failover
 
 import (
@@ -45,30 +47,31 @@ type Options struct {
 	Primary  holds.Backend // a holds.Restorer
 	Fallback holds.Backend // a holds.Restorer in this process, empty
 
-	// Booked answers for pinned holds whose end was missed in a switch, as in package memory.
+	// Booked reports whether a pinned hold was booked whose end was missed in a switch, as in package memory.
 	Booked func(holds.Hold) bool
 
-	// WatchQueue is how many events a watcher can fall behind; 0 means 65,536.
+	// WatchQueue is the number of events by which a watcher can fall behind; 0 means 65,536.
 	WatchQueue int
 
-	// Probe is how long the primary has to answer when it is asked whether it is there; 0 means 250 ms.
+	// Probe is the time limit for the primary's answer to a ping; 0 means 250 ms.
 	Probe time.Duration
 
-	// Logger is told of every switch; nil means nobody.
+	// Logger logs every switch; nil disables logging.
 	Logger *slog.Logger
 }
 
 const (
 	pingEvery  = time.Second             // while the primary serves
-	restTime   = 1250 * time.Millisecond // of the primary, before it is asked again
+	restTime   = 1250 * time.Millisecond // of the primary, before the next ping
 	probeEvery = 250 * time.Millisecond  // while it does not serve
-	probeTime  = 250 * time.Millisecond  // for the answer to either, where Options.Probe says nothing else
+	probeTime  = 250 * time.Millisecond  // for the answer to either, unless Options.Probe is set
 	probesGood = 2                       // in a row, before the primary serves again
-	hearEvery  = 100 * time.Millisecond  // while the events of the fallback are not heard
-	carryTime  = 10 * time.Second        // to bring everything back to the primary
+	hearEvery  = 100 * time.Millisecond  // while the events of the fallback are not received
+	carryTime  = 10 * time.Second        // to copy everything back to the primary
 )
 
-// errEvents is why the primary is given up where its events break off: which of them are missing is not known.
+// errEvents is the reason of a switch after the primary's events broke off: the ledger cannot tell which events are
+// missing.
 var errEvents = errors.New("events of the primary interrupted")
 
 // Backend is a primary and its fallback. The zero value is not usable; see New.
@@ -83,10 +86,10 @@ type Backend struct {
 	mu         sync.RWMutex // held for reading while the fallback serves a call, for writing during a switch
 	onFallback bool
 	term       uint64             // counts the switches
-	endTerm    context.CancelFunc // ends what relays the events of the serving backend
+	endTerm    context.CancelFunc // ends the goroutine that relays the events of the serving backend
 	closed     bool
 
-	switched chan struct{} // tells the keeper
+	switched chan struct{} // signals keep
 	done     context.Context
 	stop     context.CancelFunc
 	running  sync.WaitGroup
@@ -94,7 +97,7 @@ type Backend struct {
 
 var _ holds.Backend = (*Backend)(nil)
 
-// New starts a backend. If the primary cannot be used now the fallback serves first.
+// New starts a backend. If the primary is unusable now, the fallback serves first.
 func New(ctx context.Context, o Options) *Backend {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -122,14 +125,15 @@ func New(ctx context.Context, o Options) *Backend {
 	return b
 }
 
-// Alone reports whether this process serves from its own memory, where presence is only what reached this process.
+// Alone reports whether this process serves from its own memory. Presence then consists only of what reached this
+// process.
 func (b *Backend) Alone() bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.onFallback
 }
 
-// Mode is the primary's, or "fallback" while that one serves.
+// Mode returns the primary's mode, or "fallback" while the fallback serves.
 func (b *Backend) Mode() string {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
@@ -139,19 +143,19 @@ func (b *Backend) Mode() string {
 	return b.primary.Mode()
 }
 
-// Ping answers nil if whichever serves can be used.
+// Ping returns nil if the serving backend can be used.
 func (b *Backend) Ping(ctx context.Context) error {
 	return b.do(ctx, func(live holds.Backend, _ where) error { return live.Ping(ctx) }, nil)
 }
 
-// Stats implements holds.Backend. Watches are this process's.
+// Stats implements holds.Backend. Watches counts the watches of this process.
 func (b *Backend) Stats(ctx context.Context) (s holds.Stats, err error) {
 	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { s, err = live.Stats(ctx); return err }, nil)
 	s.Watches = b.log.Watching()
 	return s, err
 }
 
-// Server implements holds.Served with the primary's. holds.ErrUnavailable while the fallback serves.
+// Server implements holds.Served with the primary's server. Error while the fallback serves: holds.ErrUnavailable.
 func (b *Backend) Server(ctx context.Context) (holds.Server, error) {
 	b.mu.RLock()
 	away := b.onFallback
@@ -162,7 +166,7 @@ func (b *Backend) Server(ctx context.Context) (holds.Server, error) {
 	return holds.Server{}, holds.ErrUnavailable
 }
 
-// Close implements holds.Backend. It closes all that the backend is made of.
+// Close implements holds.Backend. It closes the primary and the fallback too.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	first := !b.closed
@@ -179,8 +183,9 @@ func (b *Backend) Close() error {
 	return err
 }
 
-// do lets the serving backend do something, and on success notes it. If it is the primary and not there, the fallback
-// does it; also if the primary did it for a process that has given it up meanwhile.
+// do runs a call on the serving backend and notes it on success. If the primary serves and is unavailable, do
+// switches and runs the call on the fallback. It also does so if this process switched to the fallback while the
+// primary ran the call.
 func (b *Backend) do(ctx context.Context, call func(live holds.Backend, at where) error, note func(at where)) error {
 	for {
 		b.mu.RLock()
@@ -200,7 +205,7 @@ func (b *Backend) do(ctx context.Context, call func(live holds.Backend, at where
 		b.mu.RUnlock()
 		err := call(b.primary, inPrimary)
 		if errors.Is(err, holds.ErrUnavailable) {
-			if ctx.Err() != nil { // the caller has given up; that says nothing about the primary
+			if ctx.Err() != nil { // the caller has given up; that is no sign of an outage of the primary
 				return err
 			}
 			b.giveUp(term, err)
@@ -219,7 +224,7 @@ func (b *Backend) do(ctx context.Context, call func(live holds.Backend, at where
 	}
 }
 
-// giveUp switches to the fallback, unless the term is over already.
+// giveUp switches to the fallback, unless the term is already over.
 func (b *Backend) giveUp(term uint64, why error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -241,7 +246,7 @@ func (b *Backend) takeOver() {
 	b.term++
 	ctx, end := context.WithCancel(b.done)
 	b.endTerm = end
-	w, err := b.fallback.Watch(ctx) // before anything is put there: what it tells of that, the ledger knows
+	w, err := b.fallback.Watch(ctx) // before the fallback is filled: the ledger already has what those events report
 	if err != nil {
 		b.logger.Error("events of the fallback not received yet", "error", err)
 	}
@@ -257,7 +262,8 @@ func (b *Backend) takeOver() {
 	})
 }
 
-// hearAgain follows the events of the fallback anew after they broke off, and puts right what was missed. Nil: not yet.
+// hearAgain watches the fallback again after its events broke off, and corrects what was missed. Nil: not yet
+// watching.
 func (b *Backend) hearAgain(ctx context.Context, term uint64) holds.Watch {
 	pause := time.NewTimer(hearEvery)
 	defer pause.Stop()
@@ -278,7 +284,7 @@ func (b *Backend) hearAgain(ctx context.Context, term uint64) holds.Watch {
 	return w
 }
 
-// relay tells this process's watchers what the serving backend tells, until the term ends.
+// relay passes the events of the serving backend to this process's watchers until the term ends.
 func (b *Backend) relay(ctx context.Context, w holds.Watch, at where, term uint64) {
 	defer w.Close()
 	var events []holds.Event
@@ -286,7 +292,7 @@ func (b *Backend) relay(ctx context.Context, w holds.Watch, at where, term uint6
 		var err error
 		if events, err = w.Next(ctx, events); err != nil {
 			if ctx.Err() == nil && at == inPrimary {
-				b.giveUp(term, errEvents) // something was missed; coming back finds out what
+				b.giveUp(term, errEvents) // an event was missed; comeBack finds out which
 			}
 			return
 		}
@@ -300,7 +306,7 @@ func (b *Backend) relay(ctx context.Context, w holds.Watch, at where, term uint6
 	}
 }
 
-// keep asks whether the primary is there, and switches. It runs until Close.
+// keep pings the primary and switches. It runs until Close.
 func (b *Backend) keep() {
 	good := 0
 	timer := time.NewTimer(probeEvery)
@@ -340,11 +346,13 @@ func (b *Backend) keep() {
 	}
 }
 
-// comeBack lets the primary serve again, with everything that became of its holds here. On an error the fallback goes on.
+// comeBack lets the primary serve again, after it has copied the changes of this process to it. On an error the
+// fallback continues to serve.
 func (b *Backend) comeBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, carryTime)
 	defer cancel()
-	// Most of it goes up while the fallback serves; the rest, which changed meanwhile, while nobody is served.
+	// Most changes are copied while the fallback serves. The changes since then are copied under the lock, while no
+	// call is served.
 	if err := b.ledger.toPrimary(ctx); err != nil {
 		return err
 	}
@@ -354,7 +362,7 @@ func (b *Backend) comeBack(ctx context.Context) error {
 		return holds.ErrClosed
 	}
 	term, end := context.WithCancel(b.done)
-	w, err := b.primary.Watch(ctx) // before it is listed: nothing falls between
+	w, err := b.primary.Watch(ctx) // before the listing, so that no event is missed between the two
 	if err == nil {
 		if err = b.ledger.back(ctx); err != nil {
 			w.Close()

@@ -9,12 +9,13 @@ import (
 	"holdfast/holds"
 )
 
-// ghost is a hold that nobody was told of: its claim was answered too late or not at all, and the fallback made another one. It
-// would stand in everybody's way until it lapses, also when its owner has let go of the other one.
+// ghost is a hold in the primary that no client received: the answer to its claim came too late or not at all, and
+// the fallback made another hold. Until it expires it would block other clients, even after its owner has released
+// the other hold.
 type ghost struct {
 	owner     holds.Owner
-	untouched time.Duration // from when it lapses to its maximum, as long as nobody has renewed it
-	until     time.Time     // it is gone by then
+	untouched time.Duration // from its expiry to its maximum, as long as it has not been renewed
+	until     time.Time     // by then it has expired
 }
 
 // mayHave notes that the primary may have made a hold for this claim.
@@ -26,9 +27,10 @@ func (l *ledger) mayHave(id string, c holds.Claim) {
 	l.ghosts[id] = ghost{owner: c.Owner, untouched: max(c.MaxLife, c.TTL) - c.TTL, until: now.Add(2*max(c.MaxLife, c.TTL) + carryTime)}
 }
 
-// layGhosts ends them in the primary. One that has been renewed was found by its client at another process, and is a hold now;
-// where that cannot be seen it is left to lapse.
-// holds.ErrUnavailable; what was not reached stays for the next time.
+// layGhosts releases the ghosts in the primary. A ghost that has been renewed was found by its client through another
+// process, and is a hold now. If a renewal could not be detected, the ghost is left to expire.
+//
+// Error: holds.ErrUnavailable; the remaining ghosts are left for the next call.
 func (l *ledger) layGhosts(ctx context.Context) error {
 	l.mu.Lock()
 	all := maps.Clone(l.ghosts)

@@ -10,7 +10,7 @@ import (
 
 // Claim implements holds.Table.
 func (b *Backend) Claim(ctx context.Context, c holds.Claim) (h holds.Hold, err error) {
-	late := "" // what the primary made when it was given up already
+	late := "" // the id of the hold that the primary made after this process had switched
 	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
 		if late != "" {
 			b.ledger.mayHave(late, c)
@@ -30,7 +30,7 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (h holds.Hold, err e
 	return only(h, err)
 }
 
-// only is a hold, or nothing where there is an error.
+// only returns the hold, or the zero Hold if there is an error.
 func only(h holds.Hold, err error) (holds.Hold, error) {
 	if err != nil {
 		return holds.Hold{}, err
@@ -66,7 +66,7 @@ func (b *Backend) change(ctx context.Context, id string, call func(live holds.Ba
 	return b.changeFor(ctx, id, 0, call)
 }
 
-// changeFor is change for a call that may set the longest life.
+// changeFor is change for a call that may set the maximum lifetime.
 func (b *Backend) changeFor(ctx context.Context, id string, life time.Duration, call func(live holds.Backend, id string) (holds.Hold, error)) (h holds.Hold, err error) {
 	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
 		h, err = call(live, b.ledger.inner(at, id))
@@ -88,8 +88,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	})
 }
 
-// finish ends a hold. What the primary did for a process that has given it up meanwhile is done, whether or not its answer came: the
-// fallback, where such a hold may never have been, does not say otherwise.
+// finish ends a hold. If the primary ended it before this process switched, the hold is ended, whether or not the
+// answer arrived. The fallback may never have had the hold, so its answer does not change that.
 func (b *Backend) finish(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason, call func(live holds.Backend, id string) (bool, error)) (bool, error) {
 	tried, done := false, false
 	err := b.do(ctx, func(live holds.Backend, at where) error {
@@ -132,7 +132,7 @@ func (b *Backend) List(ctx context.Context, specialistIDs ...string) (list []hol
 	return list, err
 }
 
-// Publish implements holds.Table. What comes from the feed is told at once, whatever serves.
+// Publish implements holds.Table. Events of the feed go directly to the watchers, whichever backend serves.
 func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	if e.Kind.FromFeed() {
 		b.mu.RLock()

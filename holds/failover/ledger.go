@@ -18,43 +18,43 @@ const (
 	inFallback
 )
 
-// ledger is what this process knows of what is live, and what its watchers were told.
+// ledger has the live state that this process has received, and what its watchers have received.
 type ledger struct {
 	b *Backend
 
 	mu     sync.Mutex
-	holds  map[string]*entry      // what is live, by the id that its owner was told
-	names  [2]map[string]string   // ids that the backends have, to those that owners were told
-	placed map[string]holds.Owner // what is in the fallback, by its id there
-	ends   map[string]ending      // what calls ended here and watchers were not told yet
-	dead   map[string]ending      // what ended while the fallback served and is still in the primary
-	ghosts map[string]ghost       // what a claim may have left in the primary when its answer was lost, by its id there
+	holds  map[string]*entry      // live holds, by the id that the owner received
+	names  [2]map[string]string   // from ids in each backend to the ids that owners received
+	placed map[string]holds.Owner // holds in the fallback, by their id there
+	ends   map[string]ending      // holds that calls ended here and whose end watchers have not received yet
+	dead   map[string]ending      // holds that ended while the fallback served and are still in the primary
+	ghosts map[string]ghost       // holds that a claim with a lost answer may have left in the primary, by their id there
 	looks  map[holds.Owner]*look
 
-	over      map[string]ending     // what ended lately by its events, of which a call's answer may still be on its way
+	over      map[string]ending     // holds whose end was received lately; the answer of a call may still arrive for them
 	overList  []overHold            // the same, the oldest first
-	told      map[string]holds.Hold // what watchers think is live
+	told      map[string]holds.Hold // holds that watchers take for live
 	toldLooks map[holds.Owner]holds.Span
 
-	blind     map[holds.Owner]bool // whose selection ended while the fallback served
-	presence  map[string]bool      // whose presence changed then
-	hidden    map[string]bool      // who was online when they were deactivated
-	loads     map[string]int       // by how much loads changed then
-	loadsThen map[string]int       // what they were all set to before that; nil if they were not
+	blind     map[holds.Owner]bool // owners whose selection ended while the fallback served
+	presence  map[string]bool      // specialists whose presence changed then
+	hidden    map[string]bool      // specialists who were online when they were deactivated
+	loads     map[string]int       // the changes of loads then
+	loadsThen map[string]int       // the loads that SetLoads set before those changes; nil if it was not called
 }
 
 // entry is one live hold.
 type entry struct {
-	holds.Hold               // under the id that its owner was told
-	lapsesAt   time.Time     // without its pin
-	life       time.Duration // MaxLife of its claim, as far as it is known
-	own        bool          // made or changed by a call of this process, which therefore carries it
-	carry      bool          // it is to be brought to the primary
-	lost       bool          // somebody else has its time there
-	ids        [2]string     // what the backends call it; empty where it is not
+	holds.Hold               // under the id that its owner received
+	lapsesAt   time.Time     // when it expires without its pin
+	life       time.Duration // MaxLife of its claim, as far as this process can tell
+	own        bool          // made or changed by a call of this process, which therefore copies it
+	carry      bool          // it must be copied to the primary
+	lost       bool          // another client has its time there
+	ids        [2]string     // its ids in the two backends; empty where it does not exist
 }
 
-// ending is how a hold ended.
+// ending records the end of a hold.
 type ending struct {
 	hold   holds.Hold
 	kind   holds.EventKind
@@ -86,7 +86,7 @@ func (l *ledger) forgetTerm() {
 	l.blind, l.presence, l.loads, l.loadsThen = make(map[holds.Owner]bool), make(map[string]bool), make(map[string]int), nil
 }
 
-// inner is what a backend calls a hold.
+// inner returns the id of a hold in a backend.
 func (l *ledger) inner(at where, id string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -96,7 +96,7 @@ func (l *ledger) inner(at where, id string) string {
 	return id
 }
 
-// outer is what owners were told, of a backend's id. The lock is held.
+// outer returns the id that the owner received for a backend's id. The lock is held.
 func (l *ledger) outer(at where, id string) string {
 	if told, ok := l.names[at][id]; ok {
 		return told
@@ -104,7 +104,7 @@ func (l *ledger) outer(at where, id string) string {
 	return id
 }
 
-// rename gives holds that a backend returned the ids that their owners were told.
+// rename sets the ids of holds that a backend returned to the ids that their owners received.
 func (l *ledger) rename(at where, list ...*holds.Hold) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,7 +113,7 @@ func (l *ledger) rename(at where, list ...*holds.Hold) {
 	}
 }
 
-// name notes what a backend calls a hold. The lock is held.
+// name notes the id of a hold in a backend. The lock is held.
 func (l *ledger) name(at where, e *entry, inner string) {
 	if e.ids[at] != "" && e.ids[at] != inner {
 		delete(l.names[at], e.ids[at])
@@ -125,7 +125,7 @@ func (l *ledger) name(at where, e *entry, inner string) {
 	}
 }
 
-// prune forgets what backends call holds that have been over for long. The lock is held.
+// prune forgets the backends' ids of holds that ended long ago. The lock is held.
 func (l *ledger) prune() {
 	l.names = [2]map[string]string{make(map[string]string), make(map[string]string)}
 	for id, e := range l.holds {
@@ -142,8 +142,9 @@ func (l *ledger) prune() {
 	}
 }
 
-// held notes what a call of this process returned, and gives it the id that its owner was told. life is 0 where the call does
-// not say. What the call put an end to is known when its events are heard: answers of calls that overlap come in any order.
+// held notes the hold that a call of this process returned, and sets its id to the one that its owner received. life
+// is 0 if the call does not set it. Ends of other holds that the call caused are noted when their events arrive:
+// answers of overlapping calls arrive in any order.
 func (l *ledger) held(at where, h *holds.Hold, life time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,7 +153,7 @@ func (l *ledger) held(at where, h *holds.Hold, life time.Duration) {
 	e := l.holds[h.ID]
 	if e == nil {
 		if _, ended := l.ends[h.ID]; ended || l.isOverNow(h.ID) {
-			return // it ended before its answer came
+			return // it ended before the answer arrived
 		}
 		e = &entry{life: life, lapsesAt: h.ExpiresAt}
 	}
@@ -179,13 +180,13 @@ func (l *ledger) finished(at where, id string, kind holds.EventKind, reason hold
 	}
 }
 
-// newest is what is live, the last made first: should two be in each other's way, because the end of one was not heard, it is
-// the older that ended. The lock is held.
+// newest returns the live holds, newest first. If two of them conflict because the event of an end was missed, it is
+// the older one that ended. The lock is held.
 func (l *ledger) newest() []*entry {
 	return slices.SortedFunc(maps.Values(l.holds), func(x, y *entry) int { return strings.Compare(y.ID, x.ID) })
 }
 
-// end takes a hold out of what is live. The lock is held.
+// end removes a hold from the live holds. The lock is held.
 func (l *ledger) end(at where, e *entry, end ending) {
 	if _, told := l.told[e.ID]; told {
 		l.ends[e.ID] = end
@@ -194,7 +195,7 @@ func (l *ledger) end(at where, e *entry, end ending) {
 	delete(l.holds, e.ID)
 }
 
-// bury notes that a hold ended while the fallback served and is in the primary still. The lock is held.
+// bury notes that a hold ended while the fallback served and is still in the primary. The lock is held.
 func (l *ledger) bury(at where, e *entry, end ending) {
 	switch {
 	case at != inFallback:
@@ -206,23 +207,23 @@ func (l *ledger) bury(at where, e *entry, end ending) {
 	l.dead[e.ID] = end
 }
 
-// mostOver bounds what is remembered of holds that are over.
+// mostOver is the maximum number of ended holds that the ledger remembers.
 const mostOver = 4096
 
-// overHold is a hold that ended, and what a backend called it.
+// overHold is a hold that ended, with its id in the backend that reported the end.
 type overHold struct {
 	id    string
 	at    where
 	inner string
 }
 
-// isOverNow reports whether the event of a hold's end was heard. The lock is held.
+// isOverNow reports whether the event of a hold's end was received. The lock is held.
 func (l *ledger) isOverNow(id string) bool {
 	_, over := l.over[id]
 	return over
 }
 
-// isOverBy reports whether a hold is known to have ended in this way.
+// isOverBy reports whether the event of a hold's end was received with this kind and reason.
 func (l *ledger) isOverBy(id string, kind holds.EventKind, reason holds.Reason) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -230,7 +231,7 @@ func (l *ledger) isOverBy(id string, kind holds.EventKind, reason holds.Reason) 
 	return over && end.kind == kind && end.reason == reason
 }
 
-// isOver notes that the event of a hold's end was heard. The lock is held.
+// isOver notes that the event of a hold's end was received. The lock is held.
 func (l *ledger) isOver(id string, end ending, at where, inner string) {
 	if l.isOverNow(id) {
 		return
@@ -253,7 +254,7 @@ func (l *ledger) looked(x holds.Selection) {
 	delete(l.blind, x.Owner)
 }
 
-// renewed notes that a selection has its whole time again.
+// renewed notes that a selection has its full lifetime again.
 func (l *ledger) renewed(owner holds.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -283,7 +284,7 @@ func (l *ledger) attended(specialistID string, delta int) {
 	}
 }
 
-// hide notes whether somebody who is deactivated would be online again when activated.
+// hide notes whether Activate would bring a deactivated specialist online again.
 func (l *ledger) hide(specialistID string, online bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

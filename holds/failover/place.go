@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// toFallback puts what is live into the fallback and tells the watchers what the primary did not.
+// toFallback copies the live state to the fallback and publishes to the watchers what the primary did not.
 func (l *ledger) toFallback(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -19,14 +19,14 @@ func (l *ledger) toFallback(ctx context.Context) {
 	l.put(ctx)
 }
 
-// place is toFallback in the middle of a term, when the events of the fallback broke off.
+// place is toFallback during a term, after the events of the fallback broke off.
 func (l *ledger) place(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.put(ctx)
 }
 
-// put puts into the fallback all that is live. The lock is held.
+// put copies all live state to the fallback. The lock is held.
 func (l *ledger) put(ctx context.Context) {
 	to, now := l.b.fallback.(holds.Restorer), time.Now()
 	missed := 0
@@ -56,7 +56,7 @@ func (l *ledger) put(ctx context.Context) {
 	l.settle()
 }
 
-// selected is every selection there is.
+// selected returns all selections of a backend.
 func selected(ctx context.Context, of holds.Backend) ([]holds.Selection, error) {
 	now := time.Now()
 	return of.Selected(ctx, now.AddDate(-10, 0, 0), now.AddDate(100, 0, 0))

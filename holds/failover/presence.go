@@ -7,11 +7,11 @@ import (
 	"holdfast/holds"
 )
 
-// attend changes the presence of a specialist where presence is served, and in this process besides.
+// attend changes the presence of a specialist in the serving backend, and in this process too.
 func (b *Backend) attend(ctx context.Context, specialistID string, call func(live holds.Backend) (bool, error)) (changed bool, err error) {
 	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { changed, err = call(live); return err }, func(at where) {
 		if at == inPrimary {
-			_, _ = call(b.fallback) // it may know of less, and refuse
+			_, _ = call(b.fallback) // the fallback may lack earlier changes, and refuse
 		} else {
 			b.ledger.attended(specialistID, 0)
 		}
@@ -32,7 +32,8 @@ func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error
 	})
 }
 
-// OfflineUnheard implements holds.Presence. In this process it is Offline, once whoever serves has decided it.
+// OfflineUnheard implements holds.Presence. The serving backend decides; the copy in this process then applies
+// Offline.
 func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (changed bool, err error) {
 	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
 		if changed, err = live.OfflineUnheard(ctx, specialistID, staleAfter); changed {
@@ -53,7 +54,7 @@ func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, stale
 // Deactivate implements holds.Presence.
 func (b *Backend) Deactivate(ctx context.Context, specialistID string) (bool, error) {
 	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) {
-		if live == b.fallback { // Activate has to bring back in the primary what this takes here
+		if live == b.fallback { // Activate has to restore in the primary what this call hides in the fallback
 			if p, err := live.Present(ctx, specialistID); err == nil && p.Online {
 				b.ledger.hide(specialistID, true)
 			}
@@ -86,7 +87,7 @@ func (b *Backend) Load(ctx context.Context, specialistID string, delta int) (n i
 		return err
 	},
 		func(at where) {
-			if at == inPrimary { // others may have changed it there
+			if at == inPrimary { // other nodes may have changed it there
 				if here, err := b.fallback.Load(ctx, specialistID, 0); err == nil {
 					_, _ = b.fallback.Load(ctx, specialistID, n-here)
 				}

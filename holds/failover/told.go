@@ -7,7 +7,8 @@ import (
 	"holdfast/holds"
 )
 
-// hear takes up an event of the serving backend, and tells the watchers unless they know.
+// hear applies an event of the serving backend to the ledger, and publishes it to the watchers unless they have
+// received it already.
 func (l *ledger) hear(e *holds.Event, at where) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,8 +34,8 @@ func (l *ledger) hear(e *holds.Event, at where) {
 		}
 		l.told[id] = h
 	case holds.EventHeartbeat:
-		if known != nil && !known.Pinned { // perhaps extended by another process
-			known.Owner = e.Owner // perhaps transferred
+		if known != nil && !known.Pinned { // another process may have extended it
+			known.Owner = e.Owner // another process may have transferred it
 			known.ExpiresAt = later(known.ExpiresAt, e.ExpiresAt)
 			known.lapsesAt, known.MaxExpiresAt = known.ExpiresAt, later(known.MaxExpiresAt, e.ExpiresAt)
 		}
@@ -67,7 +68,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// hearLook is hear of an event that is not about a hold. The lock is held.
+// hearLook is hear for an event that is not about a hold. The lock is held.
 func (l *ledger) hearLook(e *holds.Event) {
 	span, told := l.toldLooks[e.Owner]
 	switch e.Kind {
@@ -91,8 +92,8 @@ func (l *ledger) hearLook(e *holds.Event) {
 	l.b.log.Publish(e)
 }
 
-// settle tells the watchers whatever they were not told of what is live now: first what ended, in the order of the
-// deadlines, then what began. The lock is held.
+// settle publishes to the watchers every change of the live state that they have not received: first the ends, in the
+// order of the deadlines, then the new holds. The lock is held.
 func (l *ledger) settle() {
 	now := time.Now().UTC()
 	var over []ending
@@ -146,7 +147,8 @@ func (l *ledger) settle() {
 	}
 }
 
-// endOf says how a hold ended that watchers think is live. It is not sure of a pinned one that lapsed. The lock is held.
+// endOf returns how a hold ended that watchers take for live. It is not sure of a pinned hold that expired. The lock
+// is held.
 func (l *ledger) endOf(id string, told holds.Hold) (end ending, sure bool) {
 	if end, known := l.ends[id]; known {
 		return end, true
@@ -164,7 +166,7 @@ func (l *ledger) endOf(id string, told holds.Hold) (end ending, sure bool) {
 	return end, true
 }
 
-// resolve asks whether a pinned hold that lapsed in a switch was booked, and tells how it ended.
+// resolve asks whether a pinned hold that expired in a switch was booked, and publishes its end.
 func (b *Backend) resolve(end ending) {
 	if b.booked(end.hold) {
 		end.kind, end.reason = holds.EventConfirm, ""

@@ -11,16 +11,16 @@ import (
 const (
 	helpEvery = 20 * time.Millisecond  // while other nodes leave a home
 	retryFill = 100 * time.Millisecond // after a failure
-	turnTime  = 500 * time.Millisecond // for the node that decided to copy the state, before another does
+	turnTime  = 500 * time.Millisecond // for the node that decided to copy the state, before another node does
 )
 
-// help brings the state to the home of a decision that is not open, until it is.
+// help copies the state to the home of a decision that is not open, until the home is open.
 func (b *Backend) help(d holds.Decision) {
 	b.mu.Lock()
 	before := b.term
 	b.mu.Unlock()
 	if before != nil && d.Home == b.database.Mode() {
-		before.calls.Wait() // what they did is remembered
+		before.calls.Wait() // until the ledger has their results
 	}
 	b.listenEarly(d)
 	if d.Home == b.primary.Mode() {
@@ -48,7 +48,8 @@ func (b *Backend) help(d holds.Decision) {
 	}
 }
 
-// overtake decides again, on a later epoch, where the primary knows a later one than the database: that was restored from a backup.
+// overtake decides again, on a later epoch, if the primary has a later epoch than the database. The database was then
+// restored from a backup.
 func (b *Backend) overtake(d holds.Decision) {
 	ctx, cancel := context.WithTimeout(b.done, b.renewTime())
 	defer cancel()
@@ -61,8 +62,8 @@ func (b *Backend) overtake(d holds.Decision) {
 	}
 }
 
-// awaitTurn leaves the copying to the node that decided, for a while: one copy is enough, and a late one would fill a Redis that was emptied
-// since with what is old.
+// awaitTurn leaves the copying to the node that decided, for at most turnTime. One copy is enough, and a late copy
+// would fill a Redis that was emptied since with old state.
 func (b *Backend) awaitTurn(d holds.Decision) {
 	b.mu.Lock()
 	mine := b.decided == d.Epoch
@@ -72,7 +73,8 @@ func (b *Backend) awaitTurn(d holds.Decision) {
 	}
 }
 
-// listenEarly listens to the home of a decision, so that this node hears what others do there before it has entered it.
+// listenEarly watches the home of a decision, so that this node receives the changes of other nodes there before it
+// has entered the epoch.
 func (b *Backend) listenEarly(d holds.Decision) {
 	ctx, cancel := context.WithTimeout(b.done, helpEvery)
 	defer cancel()
@@ -90,14 +92,14 @@ func (b *Backend) listenEarly(d holds.Decision) {
 		b.early.watch.Close()
 		b.early = early{}
 	}
-	if b.decision != d || b.closed { // it is open already
+	if b.decision != d || b.closed { // the home is open already
 		w.Close()
 		return
 	}
 	b.early = early{d.Epoch, w}
 }
 
-// pends reports whether a decision applies and is not carried out.
+// pends reports whether a decision still applies and its home is not open yet.
 func (b *Backend) pends(d holds.Decision) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,7 +115,7 @@ func (b *Backend) pause(d time.Duration) {
 	}
 }
 
-// toPrimary copies what PostgreSQL has, where no change is possible any more, to the primary.
+// toPrimary copies the state from PostgreSQL, which no longer accepts changes, to the primary.
 func (b *Backend) toPrimary(d holds.Decision) error {
 	ctx, cancel := context.WithTimeout(b.done, fillTime)
 	defer cancel()
@@ -124,7 +126,7 @@ func (b *Backend) toPrimary(d holds.Decision) error {
 	_, err = b.primary.Fill(ctx, d.Epoch, s, holds.Sealed)
 	if errors.Is(err, holds.ErrMoved) {
 		if whole, look := b.primary.Whole(ctx, d.Epoch); look == nil && whole {
-			err = nil // another node has filled it, and may have died before it said so
+			err = nil // another node has filled it, and may have crashed before it opened it
 		}
 	}
 	if err != nil {
@@ -145,7 +147,8 @@ func (b *Backend) open(ctx context.Context, d holds.Decision) error {
 	return nil
 }
 
-// toDatabase copies what the primary has to PostgreSQL, if it can be sealed, and what the nodes remember if not.
+// toDatabase copies the state of the primary to PostgreSQL. If the primary cannot be sealed, it copies what the nodes
+// remember instead.
 func (b *Backend) toDatabase(d holds.Decision) error {
 	ctx, cancel := context.WithTimeout(b.done, fillTime+b.deadAfter())
 	defer cancel()
@@ -186,7 +189,8 @@ func (b *Backend) toDatabase(d holds.Decision) error {
 	return b.open(ctx, d)
 }
 
-// othersLeft waits until every other node has left the epoch before, and reports whether the decision still pends then.
+// othersLeft waits until every other node has left the previous epoch, and reports whether the decision still pends
+// then.
 func (b *Backend) othersLeft(ctx context.Context, d holds.Decision) bool {
 	type beat struct {
 		beat int64
@@ -201,7 +205,7 @@ func (b *Backend) othersLeft(ctx context.Context, d holds.Decision) bool {
 		if err != nil {
 			continue
 		}
-		waiting := time.Since(since) < b.deadAfter() // a crash of PostgreSQL emptied the list: the others come back to it
+		waiting := time.Since(since) < b.deadAfter() // after a crash of PostgreSQL emptied the list, the other nodes need this time to register again
 		for _, m := range list {
 			if m.Node == b.name || m.Left >= d.Epoch {
 				continue

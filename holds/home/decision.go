@@ -40,13 +40,14 @@ func (b *Backend) isSettled() bool {
 	return b.mayServe()
 }
 
-// mayServe reports whether this node has entered the epoch that applies, and its lease goes on. The lock is held.
+// mayServe reports whether this node has entered the epoch that applies and, if the primary is home, its lease has
+// not expired. The lock is held.
 func (b *Backend) mayServe() bool {
 	t := b.term
 	return t != nil && b.decision.Open && t.epoch == b.decision.Epoch && (!t.primary || monotonic() < t.until.Load())
 }
 
-// ask asks for a renewal now.
+// ask requests a renewal now.
 func (b *Backend) ask() {
 	select {
 	case b.renew <- struct{}{}:
@@ -54,7 +55,7 @@ func (b *Backend) ask() {
 	}
 }
 
-// lease renews the lease of this node and takes up the decision that applies.
+// lease renews the lease of this node and adopts the decision that applies.
 func (b *Backend) lease(ctx context.Context) error {
 	b.leasing.Lock()
 	defer b.leasing.Unlock()
@@ -76,7 +77,7 @@ func (b *Backend) lease(ctx context.Context) error {
 	if fresh {
 		b.since = time.Now()
 	}
-	// A term that this answer ends keeps the lease that it had: what it did later is not confirmed.
+	// If this answer ends the term, the term's lease is not extended: later results of that home are not confirmed.
 	if b.term != nil && b.term.epoch == d.Epoch && d.Open {
 		b.term.until.Store(sent + int64(b.leaseTime))
 		b.tell()
@@ -85,7 +86,7 @@ func (b *Backend) lease(ctx context.Context) error {
 	return nil
 }
 
-// learn takes up a decision, unless a newer one is known. The lock is held.
+// learn adopts a decision, unless this node has a newer one. The lock is held.
 func (b *Backend) learn(d holds.Decision, sent int64) {
 	if b.closed || d.Epoch < b.decision.Epoch || d == b.decision || d.Epoch == b.decision.Epoch && b.decision.Open {
 		return
@@ -111,13 +112,14 @@ func (b *Backend) wake() {
 	b.tell()
 }
 
-// tell wakes those who wait for a decision. The lock is held.
+// tell wakes the calls that wait for a decision. The lock is held.
 func (b *Backend) tell() {
 	close(b.changed)
 	b.changed = make(chan struct{})
 }
 
-// hasDeparted has the primary rest, longer than the last time if that was lately. The lock is held.
+// hasDeparted starts the rest time of the primary. The rest is longer than the last one if the last departure was at
+// most calmAfter ago. The lock is held.
 func (b *Backend) hasDeparted() {
 	now := time.Now()
 	if b.departed.IsZero() || now.Sub(b.departed) > calmAfter {
@@ -128,7 +130,7 @@ func (b *Backend) hasDeparted() {
 	b.departed = now
 }
 
-// enter has this node serve under an epoch that is open. The lock is held.
+// enter makes this node serve under an open epoch. The lock is held.
 func (b *Backend) enter(d holds.Decision, sent int64) {
 	t := &term{epoch: d.Epoch, home: holds.Homely(b.database)}
 	if d.Home == b.primary.Mode() {
@@ -154,12 +156,12 @@ func (b *Backend) enter(d holds.Decision, sent int64) {
 	}
 }
 
-// move decides on a new home, unless the epoch is over.
+// move decides on a new home, unless the epoch from is over.
 func (b *Backend) move(ctx context.Context, from uint64, home string, why error) {
 	b.moveAbove(ctx, from, 0, home, why)
 }
 
-// moveAbove is move to an epoch that is later than another one as well.
+// moveAbove is move to an epoch that is also later than above.
 func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string, why error) {
 	ctx, cancel := context.WithTimeout(ctx, b.renewTime())
 	defer cancel()
@@ -182,7 +184,7 @@ func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string
 	b.learn(d, sent)
 }
 
-// look asks the primary whether it is there, for the callers that got no answer, and has the nodes leave it if it is not.
+// look pings the primary for the callers that got no answer. If the ping fails, look moves all nodes to PostgreSQL.
 func (b *Backend) look(t *term) {
 	b.probing.Lock()
 	defer b.probing.Unlock()
@@ -197,14 +199,14 @@ func (b *Backend) look(t *term) {
 	}
 }
 
-// isTerm reports whether the nodes have decided nothing since a term.
+// isTerm reports whether the nodes have made no decision since this term.
 func (b *Backend) isTerm(t *term) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.term == t && b.decision.Epoch == t.epoch && !b.closed
 }
 
-// ping asks the primary whether it is there. An attempt during which this process was stopped does not count.
+// ping pings the primary. An attempt during which this process was stopped does not count.
 func (b *Backend) ping() (err error) {
 	for range 3 {
 		sent := time.Now()
@@ -218,7 +220,7 @@ func (b *Backend) ping() (err error) {
 	return err
 }
 
-// keepProbing asks whether the primary is there, and has the nodes leave it or return to it, until Close.
+// keepProbing pings the primary, and makes the nodes leave it or return to it, until Close.
 func (b *Backend) keepProbing() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -260,7 +262,7 @@ func (b *Backend) keepProbing() {
 	}
 }
 
-// comeBack has the nodes return to the primary when all of them reach it, and it has rested.
+// comeBack moves the nodes back to the primary when all of them reach it and its rest time is over.
 func (b *Backend) comeBack(t *term) {
 	b.mu.Lock()
 	rested := b.departed.IsZero() || time.Since(b.departed) >= b.rest
@@ -287,7 +289,7 @@ func (b *Backend) comeBack(t *term) {
 	}
 }
 
-// isDead waits until a node renews its lease, or has not done so for longer than a lease, and reports which.
+// isDead waits for deadAfter and reports whether the node has not renewed its lease in that time.
 func (b *Backend) isDead(ctx context.Context, m holds.Member) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*b.deadAfter())
 	defer cancel()

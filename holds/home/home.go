@@ -1,38 +1,41 @@
-// Package home is the live state of several nodes that has one of two homes: a primary such as Redis, and the PostgreSQL that has
-// their record. All nodes use the same home at any time; which one is a decision of all of them.
+// Package home stores the live state of several nodes. The state has one of two homes: a primary such as Redis, or
+// the PostgreSQL that has the nodes' durable data. All nodes use the same home at any time. They decide together
+// which one.
 //
 // # One decision
 //
-// A row in PostgreSQL has the decision: an epoch, its home, and whether it is open. Every change of a hold is made under an epoch,
-// and each home refuses a change under any epoch but the one for which it is open. A change of home goes in three steps:
+// A row in PostgreSQL has the decision: an epoch, its home, and whether it is open. Every change of a hold is made
+// under an epoch, and each home refuses a change under any epoch but the one for which it is open. A change of home
+// takes three steps:
 //
-//  1. A node decides on the next epoch (holds.Decisions.Move). From then on nodes begin no change under the epoch before.
-//  2. The home before is sealed, and its state is copied to the new one, with the time that each hold has left.
-//  3. The new home is opened, and every node enters it.
+//	 1. A node decides on the next epoch (holds.Decisions.Move). From then on nodes begin no change under the previous epoch.
+//	 2. The previous home is sealed, and its state is copied to the new one, with the time that each hold has left.
+//	 3. The new home is opened, and every node enters it.
 //
-// A call that comes meanwhile waits, for a second at most, and then answers holds.ErrUnavailable.
+// A call that arrives during a change waits for at most 1 s. Then it returns holds.ErrUnavailable.
 //
 // # A home that cannot be sealed
 //
-// A Redis that no node can reach cannot be sealed, and a node that is cut off from PostgreSQL may still reach it. So each node has a
-// lease, which it renews in PostgreSQL, and acknowledges nothing that Redis did once its lease is over. The new home opens when every
-// node has left the epoch before, or has not renewed its lease for longer than a lease lasts. That time is measured on the monotonic
-// clock of the node that waits: no two clocks are compared.
+// A Redis that no node can reach cannot be sealed, and a node that is cut off from PostgreSQL may still reach it. So
+// each node has a lease, which it renews in PostgreSQL. Once its lease has expired, it acknowledges no result of
+// Redis. The new home opens when every node has left the previous epoch, or has not renewed its lease for longer than
+// a lease lasts. The waiting node measures that time on its own monotonic clock, so clocks are never compared.
 //
-// What was in such a Redis is what the nodes remember: each brings what its own calls made, and then what it heard from the others. The
-// same is done for a home that was emptied, which both homes notice: a Redis after FLUSHALL, a restart or a promotion, and a
-// PostgreSQL after a crash.
+// The state of such a Redis is restored from the memory of the nodes: each node first copies the holds that its own
+// calls made, and then the holds that it received in events of other nodes. The same happens after a home was
+// emptied. Both homes detect that: a Redis after FLUSHALL, a restart or a promotion, and a PostgreSQL after a crash.
 //
 // # When to leave the primary
 //
-// A node that gets no answer asks a second time. An attempt that took longer than its time limit says that this process was stopped,
-// not that Redis is gone, and does not count. The nodes return when all of them have reached Redis for a while; the while is longer
-// after each departure that follows soon.
+// A node that gets no answer from the primary asks a second time. An attempt that took longer than its time limit
+// does not count: this process was stopped, which is no sign of an outage of Redis. The nodes return when all of them
+// reach Redis and Options.Rest has passed since the departure. Each departure within five minutes of the last one
+// doubles that time.
 //
 // # What watchers see
 //
-// One stream, numbered by this process, that a change of home does not break: what the new home repeats is left out, and what was
-// missed is made up for from a snapshot.
+// Watchers receive one stream, numbered by this process, which a change of home does not interrupt. Events that the
+// new home repeats are left out, and missed events are published from a snapshot.
 package home
 
 import (
@@ -48,7 +51,7 @@ import (
 	"holdfast/holds/node"
 )
 
-// Database is what a PostgreSQL is to this package: where the nodes decide, and one of the two homes.
+// Database is the role of PostgreSQL in this package: the place where the nodes decide, and one of the two homes.
 type Database interface {
 	holds.Homely
 	holds.Decisions
@@ -59,42 +62,43 @@ type Options struct {
 	Primary  holds.Sealer
 	Database Database
 
-	// Booked answers for pinned holds whose end was missed during a change of home, as in package memory.
+	// Booked reports whether a pinned hold was booked whose end was missed during a change of home, as in package
+	// memory.
 	Booked func(holds.Hold) bool
 
-	// WatchQueue is how many events a watcher can fall behind; 0 means 65,536.
+	// WatchQueue is the number of events by which a watcher can fall behind; 0 means 65,536.
 	WatchQueue int
 
-	// Probe is how long the primary has to answer when it is asked whether it is there; 0 means 100 ms.
+	// Probe is the time limit for the primary's answer to a ping; 0 means 100 ms.
 	Probe time.Duration
 
-	// Lease is how long this node may acknowledge what the primary did without a renewal; 0 means 800 ms. All nodes need the same. A
-	// call waits a quarter longer than that for a change of home.
+	// Lease is the time after a renewal during which this node may acknowledge results of the primary; 0 means 800
+	// ms. All nodes need the same value. A call waits a quarter longer than that for a change of home.
 	Lease time.Duration
 
-	// Rest is how long the primary is left alone after a departure; 0 means 1.25 s. It doubles, up to 48 times as long, with each
-	// departure that follows within five minutes.
+	// Rest is the time for which the nodes do not return to the primary after a departure; 0 means 1.25 s. Each
+	// departure that follows within five minutes doubles it, to at most 48 times the value.
 	Rest time.Duration
 
-	// Logger receives each change of home; nil discards them.
+	// Logger logs each change of home; nil disables logging.
 	Logger *slog.Logger
 }
 
 const (
 	leaseTime  = 800 * time.Millisecond // after the renewal was sent
-	leaseMore  = 150 * time.Millisecond // past a lease: a node that has not renewed it is dead
+	leaseMore  = 150 * time.Millisecond // after the end of a lease: a node that has not renewed it by then is dead
 	renewEvery = 300 * time.Millisecond
-	probeEvery = time.Second             // while the primary is home
-	awayEvery  = 250 * time.Millisecond  // while it is not
-	probeTime  = 100 * time.Millisecond  // for the answer
-	stall      = 50 * time.Millisecond   // past a time limit: this process was stopped
+	probeEvery = time.Second             // while the primary is the home
+	awayEvery  = 250 * time.Millisecond  // while PostgreSQL is the home
+	probeTime  = 100 * time.Millisecond  // for the answer to a ping
+	stall      = 50 * time.Millisecond   // over a time limit: this process was stopped
 	restLeast  = 1250 * time.Millisecond // of the primary after a departure
-	restMost   = 48                      // times as long, after several
+	restMost   = 48                      // times restLeast, after several departures
 	calmAfter  = 5 * time.Minute         // without a departure the rest is short again
 	fillTime   = 10 * time.Second        // to copy all state
 )
 
-// Backend is live state with two homes. The zero value is not usable; see New.
+// Backend is a live state with two homes. The zero value is not usable; see New.
 type Backend struct {
 	primary   holds.Sealer
 	database  Database
@@ -109,38 +113,38 @@ type Backend struct {
 
 	mu       sync.Mutex
 	decision holds.Decision
-	term     *term         // the epoch that this node has entered, or has left last
-	early    early         // the events of the home to come
+	term     *term         // the epoch that this node entered last
+	early    early         // the watch of the next home
 	changed  chan struct{} // closed at the next change of decision or term
 	decided  uint64        // the last epoch that this node decided on
 	left     uint64        // this node makes no change under an epoch before this one
-	since    time.Time     // when its lease was new
-	departed time.Time     // when the nodes left the primary last, as far as this node knows
-	rest     time.Duration // of the primary since then
+	since    time.Time     // when this node received its first lease
+	departed time.Time     // when the nodes last left the primary, as far as this node knows
+	rest     time.Duration // of the primary after that departure
 	closed   bool
 
 	leasing sync.Mutex // one renewal at a time
-	gone    bool       // under leasing: there will be none
-	probing sync.Mutex // one look at the primary at a time
+	gone    bool       // guarded by leasing: there are no more renewals
+	probing sync.Mutex // one check of the primary at a time
 	reaches atomic.Bool
 
-	renew   chan struct{} // asks for a renewal now
+	renew   chan struct{} // requests a renewal now
 	done    context.Context
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
 
-// term is an epoch that this node serves under.
+// term is an epoch under which this node serves.
 type term struct {
 	epoch   uint64
 	home    holds.Homely
 	primary bool
-	until   atomic.Int64   // the end of the lease on this process's monotonic clock; it counts where primary
+	until   atomic.Int64   // the end of the lease on this process's monotonic clock; used only if primary
 	calls   sync.WaitGroup // that have not returned
 	end     context.CancelFunc
 }
 
-// early is a watch of a home that was opened before the home was.
+// early is a watch that was started before the home opened.
 type early struct {
 	epoch uint64
 	watch holds.Watch
@@ -151,10 +155,11 @@ var (
 	_ holds.Served  = (*Backend)(nil)
 )
 
-// errUnsettled: this node cannot confirm where live state is.
+// errUnsettled is returned while this node cannot confirm which home has the live state.
 var errUnsettled = errors.Join(holds.ErrUnavailable, errors.New("this node cannot confirm the home of live state"))
 
-// New starts a backend. It waits until the nodes have a home, for ctx or two seconds at most; what is not settled then goes on.
+// New starts a backend. It waits until this node serves from a home, until ctx ends, or for 2 s at most (longer if
+// Lease exceeds 1.6 s). An unfinished start continues in the background.
 func New(ctx context.Context, o Options) *Backend {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -187,16 +192,17 @@ func New(ctx context.Context, o Options) *Backend {
 	return b
 }
 
-// deadAfter is how long a node renews no lease before the others go on without it. It is measured on one node's clock.
+// deadAfter is the time without a renewal after which the other nodes continue without a node. It is measured on one
+// node's clock.
 func (b *Backend) deadAfter() time.Duration { return b.leaseTime + leaseMore }
 
-// waitTime is how long a call waits for a change of home.
+// waitTime is the maximum time that a call waits for a change of home.
 func (b *Backend) waitTime() time.Duration { return b.leaseTime * 5 / 4 }
 
-// renewTime is for the answer to a renewal, or to a decision.
+// renewTime is the time limit for a renewal or a decision.
 func (b *Backend) renewTime() time.Duration { return b.leaseTime * 3 / 4 }
 
-// awaitHome waits until this node serves and hears events, of the primary if it can be reached.
+// awaitHome waits until this node serves and receives events, from the primary if it can be reached.
 func (b *Backend) awaitHome(ctx context.Context) {
 	for {
 		b.mu.Lock()
@@ -214,7 +220,7 @@ func (b *Backend) awaitHome(ctx context.Context) {
 	}
 }
 
-// Mode is the primary's, or "fallback" while PostgreSQL is the home.
+// Mode returns the primary's mode, or "fallback" while PostgreSQL is the home.
 func (b *Backend) Mode() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -224,19 +230,20 @@ func (b *Backend) Mode() string {
 	return "fallback"
 }
 
-// Ping answers nil if this node can give holds now.
+// Ping returns nil if this node can make holds now.
 func (b *Backend) Ping(ctx context.Context) error {
 	return b.do(ctx, func(at holds.Homely) error { return at.Ping(ctx) })
 }
 
-// Stats implements holds.Backend. Watches are those of this process.
+// Stats implements holds.Backend. Watches counts the watches of this process.
 func (b *Backend) Stats(ctx context.Context) (s holds.Stats, err error) {
 	err = b.do(ctx, func(at holds.Homely) (err error) { s, err = at.Stats(ctx); return err })
 	s.Watches = b.log.Watching()
 	return s, err
 }
 
-// Server implements holds.Served with the primary's. holds.ErrUnavailable while it is not the home.
+// Server implements holds.Served with the primary's server. Error while the primary is not the home:
+// holds.ErrUnavailable.
 func (b *Backend) Server(ctx context.Context) (holds.Server, error) {
 	if of, ok := b.primary.(holds.Served); ok && b.Mode() == b.primary.Mode() {
 		return of.Server(ctx)
@@ -244,7 +251,7 @@ func (b *Backend) Server(ctx context.Context) (holds.Server, error) {
 	return holds.Server{}, holds.ErrUnavailable
 }
 
-// Close implements holds.Backend. It closes all that the backend is made of.
+// Close implements holds.Backend. It closes the primary and the database too.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	first := !b.closed
@@ -264,7 +271,7 @@ func (b *Backend) Close() error {
 	return err
 }
 
-// leave has the other nodes not wait for this one.
+// leave removes this node from the members, so that the other nodes do not wait for it.
 func (b *Backend) leave(ctx context.Context) {
 	b.leasing.Lock()
 	defer b.leasing.Unlock()

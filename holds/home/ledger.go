@@ -12,37 +12,38 @@ import (
 	"holdfast/holds"
 )
 
-// ledger is what this node remembers of live state, and what its watchers have received. Instants are on the clock of the home.
+// ledger has the live state that this node remembers, and what its watchers have received. Instants are on the clock
+// of the home.
 type ledger struct {
 	b *Backend
 
 	mu      sync.Mutex
-	epoch   uint64            // of the snapshot that was settled last
-	holds   map[string]*entry // what is live, by id
+	epoch   uint64            // of the last snapshot
+	holds   map[string]*entry // live holds, by id
 	looks   map[holds.Owner]holds.Selection
-	ahead   time.Duration         // how far the clock of the home is ahead of this process's, at least
-	ends    map[string]ending     // what calls ended here, before the event is heard
-	over    map[string]ending     // what ended lately, by its event: the answer of a call may still be on its way
+	ahead   time.Duration         // the least time by which the clock of the home is ahead of this process's
+	ends    map[string]ending     // holds that calls ended here, until the event arrives
+	over    map[string]ending     // holds that ended lately; the answer of a call may still arrive for them
 	overIDs []string              // the same, the oldest first
-	told    map[string]holds.Hold // what watchers think is live
+	told    map[string]holds.Hold // holds that watchers take for live
 	looking map[holds.Owner]holds.Span
 }
 
-// entry is one live hold. A hold is own where a call of this process returned it: all of it is known then.
+// entry is one live hold. It is own if a call of this process returned the hold: all its fields are known then.
 type entry struct {
 	holds.Remains
 	own bool
 	at  time.Time // of the call
 }
 
-// ending is how a hold ended.
+// ending records the end of a hold.
 type ending struct {
 	hold   holds.Hold
 	kind   holds.EventKind
 	reason holds.Reason
 }
 
-// mostOver bounds what is remembered of holds that are over.
+// mostOver is the maximum number of ended holds that the ledger remembers.
 const mostOver = 4096
 
 func (m *ledger) open(b *Backend) {
@@ -52,12 +53,12 @@ func (m *ledger) open(b *Backend) {
 	m.told, m.looking = make(map[string]holds.Hold), make(map[holds.Owner]holds.Span)
 }
 
-// held remembers what a call of this process returned. life is 0 where the call does not say.
+// held remembers the hold that a call of this process returned. life is 0 if the call does not set it.
 func (m *ledger) held(h *holds.Hold, life time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if _, over := m.over[h.ID]; over {
-		return // it ended before its answer came
+		return // it ended before the answer arrived
 	}
 	e := m.holds[h.ID]
 	if e == nil {
@@ -84,7 +85,7 @@ func (m *ledger) ended(id string, kind holds.EventKind, reason holds.Reason) {
 	}
 }
 
-// isEnded forgets a hold, and remembers for a while that it is over. The lock is held.
+// isEnded forgets a hold, and remembers that it ended until mostOver later holds have ended. The lock is held.
 func (m *ledger) isEnded(id string, end ending) {
 	delete(m.holds, id)
 	if _, known := m.over[id]; known {
@@ -97,7 +98,7 @@ func (m *ledger) isEnded(id string, end ending) {
 	m.over[id], m.overIDs = end, append(m.overIDs, id)
 }
 
-// isOver reports whether a hold is known to have ended in this way.
+// isOver reports whether the ledger has the end of a hold with this kind and reason.
 func (m *ledger) isOver(id string, kind holds.EventKind, reason holds.Reason) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -105,7 +106,7 @@ func (m *ledger) isOver(id string, kind holds.EventKind, reason holds.Reason) bo
 	return over && end.kind == kind && end.reason == reason
 }
 
-// renewed remembers that a selection has its whole time again.
+// renewed remembers that a selection has its full lifetime again.
 func (m *ledger) renewed(owner holds.Owner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -115,11 +116,11 @@ func (m *ledger) renewed(owner holds.Owner) {
 	}
 }
 
-// own is what calls of this process made.
+// own reports whether a call of this process returned the hold.
 func own(e *entry) bool { return e.own }
 
-// snapshot is what is remembered of some holds, the newest first: should two be in each other's way, because the end of one was not
-// heard, it is the older that ended.
+// snapshot returns the remembered holds that of selects, newest first, and the selections. If two holds conflict
+// because the event of an end was missed, it is the older one that ended.
 func (m *ledger) snapshot(of func(e *entry) bool) holds.Snapshot {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -139,7 +140,7 @@ func (m *ledger) snapshot(of func(e *entry) bool) holds.Snapshot {
 	return s
 }
 
-// group is a client and the slot that it holds a place of: it has one hold there at most.
+// group is a client and the slot in which it holds a place. A client has at most one hold per slot.
 type group struct {
 	holds.Owner
 	typeID, specialistID string
@@ -150,7 +151,7 @@ func groupOf(h *holds.Hold) group {
 	return group{h.Owner, h.AppointmentTypeID, h.SpecialistID, h.SlotStart.UnixMilli(), h.SlotEnd.UnixMilli()}
 }
 
-// missingIn is what is remembered of holds that no node has brought.
+// missingIn returns a snapshot of the remembered holds that no node has copied yet.
 func (m *ledger) missingIn(there holds.Snapshot) holds.Snapshot {
 	ids, groups := map[string]bool{}, map[group]bool{}
 	for i := range there.Holds {
@@ -160,12 +161,12 @@ func (m *ledger) missingIn(there holds.Snapshot) holds.Snapshot {
 	return m.snapshot(func(e *entry) bool { return !ids[e.ID] && !groups[groupOf(&e.Hold)] })
 }
 
-// relay tells this process's watchers what the home tells, until the term ends.
+// relay passes the events of the home to this process's watchers until the term ends.
 func (b *Backend) relay(ctx context.Context, t *term, w holds.Watch) {
 	var events []holds.Event
 	for ; ctx.Err() == nil; b.pause(helpEvery) {
 		var err error
-		if w == nil { // before the snapshot: nothing falls between
+		if w == nil { // before the snapshot, so that no event is missed between the two
 			if w, err = t.home.Watch(ctx); err != nil {
 				w = nil
 				continue
@@ -184,12 +185,12 @@ func (b *Backend) relay(ctx context.Context, t *term, w holds.Watch) {
 		w.Close()
 		w = nil
 		if ctx.Err() == nil {
-			b.lost(ctx, t) // the server may be another one now
+			b.lost(ctx, t) // a different server may answer now
 		}
 	}
 }
 
-// hear tells the watchers of events, unless the term is over: then a snapshot makes up for them.
+// hear publishes events to the watchers, unless the term is over: then a snapshot replaces them.
 func (b *Backend) hear(t *term, events []holds.Event) {
 	b.ledger.mu.Lock()
 	defer b.ledger.mu.Unlock()
@@ -203,12 +204,12 @@ func (b *Backend) hear(t *term, events []holds.Event) {
 	}
 }
 
-// takes takes up an event, and reports whether watchers should receive it. The lock is held.
+// takes applies an event to the ledger, and reports whether watchers should receive it. The lock is held.
 func (m *ledger) takes(e *holds.Event) bool {
 	if e.HoldID == "" {
 		return m.takesLook(e)
 	}
-	m.ahead = max(m.ahead, time.Until(e.At)) // the event that was under way for the least time tells best
+	m.ahead = max(m.ahead, time.Until(e.At)) // the event with the shortest delay gives the best estimate
 	_, told := m.told[e.HoldID]
 	known := m.holds[e.HoldID]
 	switch e.Kind {
@@ -222,8 +223,8 @@ func (m *ledger) takes(e *holds.Event) bool {
 		}
 		return !told
 	case holds.EventHeartbeat:
-		if known != nil && !known.Pinned { // perhaps extended by another process
-			known.Owner = e.Owner // perhaps transferred
+		if known != nil && !known.Pinned { // another process may have extended it
+			known.Owner = e.Owner // another process may have transferred it
 			known.ExpiresAt = later(known.ExpiresAt, e.ExpiresAt)
 			known.LapsesAt, known.MaxExpiresAt = known.ExpiresAt, later(known.MaxExpiresAt, later(e.MaxExpiresAt, e.ExpiresAt))
 		}
@@ -264,15 +265,15 @@ func (m *ledger) takesLook(e *holds.Event) bool {
 	return true
 }
 
-// isSettled reports whether what was live in an epoch is known.
+// isSettled reports whether the ledger has the live state of an epoch.
 func (m *ledger) isSettled(epoch uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.epoch == epoch
 }
 
-// settle takes up what was live in an epoch, and tells the watchers what they were not told: first what ended, in the order
-// of the deadlines, then what began.
+// settle adopts the live state of an epoch, and publishes to the watchers every change that they have not received:
+// first the ends, in the order of the deadlines, then the new holds.
 func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -284,14 +285,14 @@ func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.holds = make(map[string]*entry, len(s.Holds))
 	for _, r := range s.Holds {
 		if _, over := m.over[r.ID]; over && before[r.ID] == nil {
-			delete(m.over, r.ID) // its end did not reach the home before
+			delete(m.over, r.ID) // its end did not reach the previous home
 			m.overIDs = slices.DeleteFunc(m.overIDs, func(id string) bool { return id == r.ID })
 		}
 		m.holds[r.ID] = &entry{Remains: r, own: before[r.ID] != nil && before[r.ID].own}
 	}
 	for id, e := range before {
 		if e.own && e.at.After(s.Asked) {
-			m.holds[id] = e // the snapshot may be older; should the hold have ended, its event comes
+			m.holds[id] = e // the snapshot may be older; if the hold has ended, its event follows
 		}
 	}
 	m.looks = make(map[holds.Owner]holds.Selection, len(s.Selections))
@@ -324,7 +325,8 @@ func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 	m.settleLooks(s.At)
 }
 
-// endOf says how a hold ended that watchers think is live. It is not sure of a pinned one that lapsed. The lock is held.
+// endOf returns how a hold ended that watchers take for live. It is not sure of a pinned hold that expired. The lock
+// is held.
 func (m *ledger) endOf(id string, told holds.Hold, last *entry, at time.Time) (end ending, sure bool) {
 	if end, known := m.ends[id]; known {
 		return end, true
@@ -338,12 +340,12 @@ func (m *ledger) endOf(id string, told holds.Hold, last *entry, at time.Time) (e
 	case last.Pinned:
 		return end, m.b.booked == nil
 	case last.own && at.Before(last.ExpiresAt):
-		end.reason = holds.ReasonDisplaced // another client's hold was in its way
+		end.reason = holds.ReasonDisplaced // another client's hold conflicted
 	}
 	return end, true
 }
 
-// resolve asks whether a pinned hold that lapsed during a change of home was booked, and tells how it ended.
+// resolve asks whether a pinned hold that expired during a change of home was booked, and publishes its end.
 func (b *Backend) resolve(end ending) {
 	if b.booked(end.hold) {
 		end.kind, end.reason = holds.EventConfirm, ""

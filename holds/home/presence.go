@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// Presence is always in the home of live state, so every node knows what reached any node.
+// Presence is always in the home of live state, so every node has the changes that reached any node.
 
 func (b *Backend) attend(ctx context.Context, call func(at holds.Homely) (bool, error)) (changed bool, err error) {
 	err = b.do(ctx, func(at holds.Homely) (err error) { changed, err = call(at); return err })

@@ -13,7 +13,8 @@ var began = time.Now()
 
 func monotonic() int64 { return int64(time.Since(began)) }
 
-// do has the present home do something. What the home before was asked for in vain is asked again.
+// do runs a call on the present home. If the previous home could not complete or confirm the call, do runs it again
+// on the new home.
 func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) error {
 	limit := time.Now().Add(2 * b.waitTime())
 	for {
@@ -32,7 +33,7 @@ func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) erro
 		case confirmed || err != nil:
 			return err
 		default:
-			b.ask() // the lease ended during the call: another home may be open, where none of this is known
+			b.ask() // the lease ended during the call: another home may be open that has no record of this
 		}
 		if ctx.Err() != nil || time.Now().After(limit) {
 			if err == nil || errors.Is(err, holds.ErrMoved) {
@@ -43,7 +44,7 @@ func (b *Backend) do(ctx context.Context, call func(at holds.Homely) error) erro
 	}
 }
 
-// begin waits until this node may serve, and notes the call. The caller calls Done.
+// begin waits until this node may serve, and adds the call to its term. The caller calls Done on calls.
 func (b *Backend) begin(ctx context.Context) (*term, error) {
 	var timer <-chan time.Time
 	for {
@@ -75,7 +76,7 @@ func (b *Backend) begin(ctx context.Context) (*term, error) {
 	}
 }
 
-// refused finds out why a home refused a change. If the nodes have decided nothing new, the home has lost what it had.
+// refused finds out why a home refused a change. If the nodes have made no new decision, the home has lost its state.
 func (b *Backend) refused(ctx context.Context, t *term) {
 	if err := b.lease(ctx); err != nil {
 		b.pause(helpEvery)
@@ -89,7 +90,7 @@ func (b *Backend) refused(ctx context.Context, t *term) {
 	}
 }
 
-// lost has the nodes bring what they remember, if a home has lost what it had.
+// lost moves the nodes to PostgreSQL, where they restore what they remember, if a home has lost its state.
 func (b *Backend) lost(ctx context.Context, t *term) {
 	whole, err := t.home.Whole(ctx, t.epoch)
 	switch {
@@ -124,7 +125,7 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
 	return b.held(ctx, max(maxLife, ttl), func(at holds.Homely) (holds.Hold, error) {
 		h, err := at.Transfer(ctx, id, owner, to, ttl, maxLife)
-		if errors.Is(err, holds.ErrNotOwner) { // perhaps it was done, and its answer lost
+		if errors.Is(err, holds.ErrNotOwner) { // the transfer may have succeeded and its answer been lost
 			if now, look := at.Hold(ctx, id); look == nil && now.Owner.Is(to) {
 				return now, nil
 			}
@@ -133,7 +134,8 @@ func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner
 	})
 }
 
-// held makes a call that returns a hold, and remembers it. life is the longest life of the hold, 0 where the call does not say.
+// held runs a call that returns a hold, and remembers the hold. life is the maximum lifetime of the hold, 0 if the
+// call does not set it.
 func (b *Backend) held(ctx context.Context, life time.Duration, call func(at holds.Homely) (holds.Hold, error)) (h holds.Hold, err error) {
 	err = b.do(ctx, func(at holds.Homely) (err error) {
 		if h, err = call(at); err == nil {
@@ -157,7 +159,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	return b.ended(ctx, id, holds.EventRelease, reason, func(at holds.Homely) (bool, error) { return at.Release(ctx, id, owner, reason) })
 }
 
-// ended makes a call that ends a hold. What a home did whose answer was lost is known by the event; the next home does not have it.
+// ended runs a call that ends a hold. If a home ended the hold and its answer was lost, the event shows the end: the
+// next home does not have the hold.
 func (b *Backend) ended(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason, call func(at holds.Homely) (bool, error)) (bool, error) {
 	tried, done := false, false
 	err := b.do(ctx, func(at holds.Homely) error {
@@ -186,7 +189,8 @@ func (b *Backend) List(ctx context.Context, specialistIDs ...string) (list []hol
 	return list, err
 }
 
-// Publish implements holds.Table. An event that every node learns from the feed concerns the watchers of this one, whatever is home.
+// Publish implements holds.Table. Every node receives the feed itself, so an event of the feed goes only to the
+// watchers of this node, whichever home applies.
 func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	if !e.Kind.FromFeed() {
 		return b.do(ctx, func(at holds.Homely) error { return at.Publish(ctx, e) })
@@ -247,7 +251,8 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistID
 	return list, err
 }
 
-// FollowBusy implements holds.Busy. Both homes receive every change, whichever is home. Neither waits for a network.
+// FollowBusy implements holds.Busy. Both homes receive every change, whichever one applies. Neither call waits for a
+// network.
 func (b *Backend) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	return errors.Join(b.database.FollowBusy(ctx, change, freed, taken), b.primary.FollowBusy(ctx, change, freed, taken))
 }

@@ -8,18 +8,18 @@ import (
 	"holdfast/holds"
 )
 
-// Ear says whether the events of all nodes are heard. Set and Wait may be used from several goroutines.
+// Ear tracks whether the events of all nodes are received. Set and Wait are safe for concurrent use.
 type Ear struct {
 	of   string
 	mu   sync.Mutex
-	live chan struct{} // closed while they are
+	live chan struct{} // closed while events are received
 	on   bool
 }
 
-// NewEar returns one that hears nothing yet. of names the server whose events they are.
+// NewEar returns an Ear that is off. of names the server that sends the events.
 func NewEar(of string) *Ear { return &Ear{of: of, live: make(chan struct{})} }
 
-// Set says that events are heard from now on, or are not.
+// Set records whether events are received from now on.
 func (e *Ear) Set(on bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -32,7 +32,8 @@ func (e *Ear) Set(on bool) {
 	e.on = on
 }
 
-// Wait waits until events are heard. holds.ErrUnavailable when ctx ends, holds.ErrClosed when closed does.
+// Wait waits until events are received. It returns holds.ErrUnavailable when ctx ends and holds.ErrClosed when closed
+// ends.
 func (e *Ear) Wait(ctx, closed context.Context) error {
 	e.mu.Lock()
 	live := e.live

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// NewID makes the id of a hold: a UUID of version 7 (RFC 9562), the milliseconds of now and 74 random bits.
+// NewID creates the id of a hold: a UUID of version 7 (RFC 9562) from the milliseconds of now and 74 random bits.
 func NewID(now time.Time) string {
 	var b [16]byte
 	_, _ = rand.Read(b[6:]) // never fails

@@ -9,19 +9,22 @@ import (
 )
 
 const (
-	sweepEvery = time.Second          // without any event, for what was never heard of
-	sweepGap   = 2 * time.Millisecond // the least time between two sweeps
+	sweepEvery = time.Second          // without any event, for holds that this node received no event about
+	sweepGap   = 2 * time.Millisecond // the minimum time between two sweeps
 
-	// SweepMost is how many holds, selections or doubts one sweep takes; the server serves nobody else meanwhile.
+	// SweepMost is the maximum number of holds, selections or doubts in one sweep. The server serves no other call
+	// during a sweep.
 	SweepMost = 256
-	// DoubtLease is how long a node may take to ask whether a hold was booked, before another node does.
+	// DoubtLease is the time that a node has to ask whether a hold was booked, before another node asks.
 	DoubtLease = 5 * time.Second
 )
 
-// Sweeper has what lapses ended, whichever node it was made on: at each deadline that this node has heard of, and once a second
-// besides. Of nodes that sweep at once the first finds what has lapsed, so each end is published once.
+// Sweeper ends holds and selections that expire, whichever node created them. It sweeps at each deadline that this
+// node has received in an event, and also once a second. If several nodes sweep at the same time, the first finds the
+// expired holds, so each end is published once.
 //
-// A pinned hold that lapsed is a doubt: whether it was booked has to be asked. That may take long, so it is done apart.
+// A pinned hold that expired is a doubt: a node has to ask whether it was booked. That may take long, so it runs in a
+// separate goroutine.
 type Sweeper struct {
 	sweep   func(ctx context.Context, doubts int) (next time.Duration, taken []string)
 	resolve func(ctx context.Context, doubt string)
@@ -35,13 +38,14 @@ type Sweeper struct {
 	given  chan struct{}
 }
 
-// NewSweeper returns one that sweep and resolve do the work of. sweep ends what has lapsed and says how long the next is away,
-// less than 0 if nobody knows; it takes as many doubts as it is told, at most. resolve asks about one and publishes the end.
+// NewSweeper returns a Sweeper that calls sweep and resolve. sweep ends what has expired and returns the time until
+// the next expiry, less than 0 if it is unknown. It takes at most the given number of doubts. resolve asks about one
+// doubt and publishes the end.
 func NewSweeper(sweep func(ctx context.Context, doubts int) (time.Duration, []string), resolve func(context.Context, string)) *Sweeper {
 	return &Sweeper{sweep: sweep, resolve: resolve, signal: make(chan struct{}, 1), given: make(chan struct{}, 1)}
 }
 
-// NotLater sees that a sweep comes at t or before.
+// NotLater schedules a sweep at t or earlier.
 func (s *Sweeper) NotLater(t time.Time) {
 	s.mu.Lock()
 	earlier := t.Before(s.at)
@@ -61,8 +65,8 @@ func tell(c chan struct{}) {
 	}
 }
 
-// Expect sees that a sweep comes when what an event tells of lapses. It reckons with durations, since the clocks of the server
-// and of this node may differ.
+// Expect schedules a sweep for the expiry of the hold or selection of an event. It computes with durations, because
+// the clocks of the server and of this node may differ.
 func (s *Sweeper) Expect(e *holds.Event) {
 	switch e.Kind {
 	case holds.EventHold, holds.EventHeartbeat:
@@ -72,7 +76,7 @@ func (s *Sweeper) Expect(e *holds.Event) {
 	}
 }
 
-// Sweep ends what lapses until ctx ends.
+// Sweep ends expired holds and selections until ctx ends.
 func (s *Sweeper) Sweep(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -87,10 +91,10 @@ func (s *Sweeper) Sweep(ctx context.Context) {
 			timer.Reset(left)
 			continue
 		}
-		// What is heard of from here on sets the wake-up itself; what was before is found by the sweep.
+		// Events from here on schedule their own sweep; this sweep finds everything before that.
 		s.set(time.Now().Add(sweepEvery))
 		take := SweepMost
-		if s.Asking() { // one whose answer takes long must be free for another node when its lease is over
+		if s.Asking() { // a doubt whose answer takes long must be free for another node when its lease has expired
 			take = 0
 		}
 		next, taken := s.sweep(ctx, take)
@@ -102,7 +106,7 @@ func (s *Sweeper) Sweep(ctx context.Context) {
 	}
 }
 
-// set begins a wait until t.
+// set schedules the next sweep at t.
 func (s *Sweeper) set(t time.Time) {
 	s.mu.Lock()
 	s.at = t
@@ -115,7 +119,8 @@ func (s *Sweeper) left() time.Duration {
 	return time.Until(s.at)
 }
 
-// Asking reports whether this node has doubts in hand. It takes no more until it has asked about all of them.
+// Asking reports whether this node is still asking about doubts. It takes no more until it has finished with all of
+// them.
 func (s *Sweeper) Asking() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +171,8 @@ func (s *Sweeper) Resolve(ctx context.Context) {
 	}
 }
 
-// Verdict reads a doubt and says how it ended: booked answers for it, and nil means that nothing was booked.
+// Verdict reads a doubt and returns how the hold ended. booked reports whether the hold was booked; nil means that it
+// was not.
 func Verdict(doubt string, booked func(holds.Hold) bool) (holds.EventKind, holds.Reason) {
 	h, err := readDoubt(doubt)
 	if err == nil && booked != nil && booked(h) {

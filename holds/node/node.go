@@ -1,15 +1,16 @@
-// Package node is what the backends of several processes have in common, whatever they keep the live state in: the form in
-// which holds and events are written there, the sweep of what lapses, and whether the events of the others are heard.
+// Package node contains the code that the backends of several processes share, whichever server stores their live
+// state: the format of stored holds and events, the sweep of expired holds, and whether the events of the other nodes
+// are received.
 package node
 
 import "time"
 
-// Milliseconds rounds up, so that nothing that lasts lasts no time.
+// Milliseconds rounds up, so that a positive duration never becomes 0.
 func Milliseconds(d time.Duration) int64 {
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// Instant is a time as it is kept, in Unix milliseconds; 0 is never.
+// Instant converts a stored time in Unix milliseconds to UTC; 0 is the zero time.
 func Instant(unixMilli int64) time.Time {
 	if unixMilli == 0 {
 		return time.Time{}

@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// What the live state is written in, as Go reads it. Instants are Unix milliseconds, 0 for none.
+// These types are the stored form of the live state, as Go reads it. Instants are Unix milliseconds, 0 for none.
 
 type spanJSON struct {
 	SlotStart         int64  `json:"slotStart,omitzero"`
@@ -43,17 +43,17 @@ type holdJSON struct {
 	MaxExpiresAt int64  `json:"maxExpiresAt"`
 	Life         int64  `json:"life"` // milliseconds
 	Restarts     int    `json:"restarts"`
-	Call         string `json:"call"`      // the last that changed it
+	Call         string `json:"call"`      // the last call that changed it
 	ExpiresAt    int64  `json:"expiresAt"` // of a doubt
 }
 
-// ReadHold reads a hold and the name of the call that changed it last.
+// ReadHold reads a hold and the name of the last call that changed it.
 func ReadHold(text string) (h holds.Hold, call string, err error) {
 	r, call, err := readRemains(text)
 	return r.Hold, call, err
 }
 
-// ReadRemains reads a hold with all that another backend needs to take it over.
+// ReadRemains reads a hold with everything that another backend needs to take it over.
 func ReadRemains(text string) (holds.Remains, error) {
 	r, _, err := readRemains(text)
 	return r, err
@@ -77,7 +77,7 @@ func readRemains(text string) (r holds.Remains, call string, err error) {
 	}, x.Call, nil
 }
 
-// readDoubt reads a pinned hold that lapsed.
+// readDoubt reads a pinned hold that expired.
 func readDoubt(text string) (holds.Hold, error) {
 	var x holdJSON
 	if err := json.Unmarshal([]byte(text), &x); err != nil {
@@ -106,7 +106,7 @@ type eventJSON struct {
 	ConnectionID       string   `json:"connectionId,omitzero"`
 }
 
-// ReadEvent reads what WriteEvent or the server wrote. The number is not in it: each node gives its own.
+// ReadEvent reads an event that WriteEvent or the server wrote. The event has no number: each node assigns its own.
 func ReadEvent(text string) (holds.Event, error) {
 	var x eventJSON
 	if err := json.Unmarshal([]byte(text), &x); err != nil {
@@ -129,7 +129,7 @@ func WriteEvent(e *holds.Event) ([]byte, error) {
 	})
 }
 
-// ReadSelection reads a selection that lapses at deadline, in Unix milliseconds.
+// ReadSelection reads a selection that expires at deadline, in Unix milliseconds.
 func ReadSelection(text string, deadline int64) (holds.Selection, error) {
 	var x spanJSON
 	if err := json.Unmarshal([]byte(text), &x); err != nil {

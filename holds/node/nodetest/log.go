@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Log keeps what a backend logs. It is safe for concurrent use.
+// Log stores the log output of a backend. It is safe for concurrent use.
 type Log struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -25,21 +25,21 @@ func (l *Log) Write(b []byte) (int, error) {
 // Logger returns a logger that writes here.
 func (l *Log) Logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }
 
-// String is all that was logged.
+// String returns the log output.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// Count is how often a message was logged.
+// Count returns how often a message was logged.
 func (l *Log) Count(message string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return strings.Count(l.text.String(), `msg="`+message)
 }
 
-// Await waits until a message was logged so often, a minute at most.
+// Await waits, for at most one minute, until a message was logged times times.
 func (l *Log) Await(t testing.TB, message string, times int) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -1,4 +1,4 @@
-// Package nodetest is for the tests of backends that are reached over a socket: it loses what passes on it.
+// Package nodetest helps to test backends that use a socket: it loses requests and answers on the way.
 package nodetest
 
 import (
@@ -10,24 +10,24 @@ import (
 	"time"
 )
 
-// Proxy stands between a client and a server and loses what it is told to lose.
+// Proxy connects clients to a server and loses the requests and answers that the test selects.
 type Proxy struct {
 	listener net.Listener
 	server   string
 
 	mu     sync.Mutex
-	losing []string // the next request that has one of these gets no reply
-	drops  []string // the next request that has one of these never arrives
+	losing []string // the next request that contains one of these gets no reply
+	drops  []string // the next request that contains one of these never arrives
 	conns  map[net.Conn]bool
 	lost   int
 	away   bool
 	mute   bool
 	late   time.Duration
-	nth    int // each so many answers one is lost; 0: none
+	nth    int // every nth answer is lost; 0: none
 	count  int
 }
 
-// Start starts a proxy that listens on one Unix socket and passes on to another; it ends with the test.
+// Start starts a proxy that listens on one Unix socket and connects to another. It stops at the end of the test.
 func Start(t testing.TB, listen, server string) *Proxy {
 	t.Helper()
 	listener, err := net.Listen("unix", listen)
@@ -53,36 +53,36 @@ func Start(t testing.TB, listen, server string) *Proxy {
 	return p
 }
 
-// LoseReplyTo lets the next request that contains text be done and its answer be lost, and whatever else that connection
-// would have carried.
+// LoseReplyTo loses the answer to the next request that contains text, and all later answers on that connection. The
+// server executes the request.
 func (p *Proxy) LoseReplyTo(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.losing = append(p.losing, text)
 }
 
-// LoseRequest loses the next request that contains text, and whatever else that connection would have carried.
+// LoseRequest loses the next request that contains text, and all later requests on that connection.
 func (p *Proxy) LoseRequest(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.drops = append(p.drops, text)
 }
 
-// Lost is how many requests or replies were lost so far.
+// Lost returns how many requests and replies were lost so far.
 func (p *Proxy) Lost() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.lost
 }
 
-// Cut breaks every connection there is. New ones are served, until Away.
+// Cut breaks every open connection. New connections are served, unless Away is set.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut()
 }
 
-// Away breaks every connection there is and serves no new one, or serves them again.
+// Away(true) breaks every open connection and refuses new ones; Away(false) accepts connections again.
 func (p *Proxy) Away(away bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +91,8 @@ func (p *Proxy) Away(away bool) {
 	}
 }
 
-// Mute has everything be done that is asked and every answer be lost, or ends that, and with it the connections on which answers
-// are missing.
+// Mute(true) passes every request on and loses every answer. Mute(false) ends that, and breaks the connections on
+// which answers are missing.
 func (p *Proxy) Mute(mute bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -101,21 +101,21 @@ func (p *Proxy) Mute(mute bool) {
 	}
 }
 
-// Delay has every answer come that much later, in order. Zero ends it for the answers that are not on their way yet.
+// Delay delays every answer by late, in order. Zero ends the delay for answers that the proxy has not received yet.
 func (p *Proxy) Delay(late time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.late = late
 }
 
-// LoseEvery has each n-th answer be lost, with its connection. Zero ends it.
+// LoseEvery loses every nth answer and cuts its connection. Zero ends it.
 func (p *Proxy) LoseEvery(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nth = n
 }
 
-// passes says whether an answer passes, and when, or whether the connection is cut in its place.
+// passes returns whether and when an answer passes, or whether the connection is cut instead.
 func (p *Proxy) passes() (ok, cut bool, at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -162,7 +162,7 @@ func (p *Proxy) serve(client net.Conn) {
 			}
 			ok, cut, at := p.passes()
 			if cut {
-				return // which closes the client's connection, and that the server's
+				return // closes the client's connection, which closes the server's
 			}
 			if ok && !isClosed(mute) {
 				select {
@@ -213,7 +213,7 @@ func (p *Proxy) serve(client net.Conn) {
 	}
 }
 
-// answer is on its way to a client, where it arrives at an instant.
+// answer is on its way to a client and arrives at the instant at.
 type answer struct {
 	bytes []byte
 	at    time.Time
@@ -228,7 +228,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// takes reports whether a request is one of those to lose, and takes it off the list.
+// takes reports whether a request contains one of these texts, and removes that text from the list.
 func (p *Proxy) takes(list *[]string, request string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

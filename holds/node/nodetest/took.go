@@ -2,12 +2,12 @@ package nodetest
 
 import "time"
 
-// nap is what Took counts in.
+// nap is the unit in which Took counts.
 const nap = 5 * time.Millisecond
 
-// Took makes a call and returns how long it took of the time that this process was given. It counts naps that another goroutine takes
-// meanwhile, each for as long as it should have been: who waits for an answer that does not come waits for all of them, and a process that
-// a busy machine leaves aside takes none.
+// Took runs a call and returns how long it took, measured in the time that this process could run. Another goroutine
+// takes naps during the call, and Took counts each nap at its nominal length. A call that waits for a missing answer
+// waits through all naps. A process that a busy machine does not schedule takes none.
 func Took(call func()) time.Duration {
 	over, naps := make(chan struct{}), make(chan int)
 	go func() {
