@@ -9,7 +9,7 @@ import (
 	"holdfast/holds"
 )
 
-// busy proves the promises of holds.Busy, and what Claim does with booked time.
+// busy tests holds.Busy, and how Claim treats booked time.
 func (h Harness) busy(t *testing.T) {
 	h.prove(t, "booked time is refused, and no event is published", func(p *proof) {
 		p.book("ada", "09:00", "09:30")
@@ -149,7 +149,7 @@ func (h Harness) busy(t *testing.T) {
 	})
 }
 
-// bookUnderRace books a slot that a pinned hold has, while racers claim it. It fails if a racer gets a hold.
+// bookUnderRace books a slot that has a pinned hold, while racers claim it. It fails if a racer gets a hold.
 func bookUnderRace(t *testing.T, claim func(i int) error, book func()) {
 	t.Helper()
 	var racers sync.WaitGroup
@@ -197,7 +197,7 @@ func (p *proof) spanAt(specialistID string, from, to time.Time) holds.Span {
 	return holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to}
 }
 
-// taken claims booked time.
+// taken claims booked time and fails unless the claim is refused with ErrTaken.
 func (p *proof) taken(c holds.Claim) {
 	p.Helper()
 	if h, err := p.Claim(p.ctx, c); !errors.Is(err, holds.ErrTaken) {

@@ -6,7 +6,7 @@ import (
 	"holdfast/holds"
 )
 
-// displace is how staff take what others hold.
+// displace tests how staff take time that other clients hold.
 func (h Harness) displace(t *testing.T) {
 	h.prove(t, "staff displace every unpinned hold in the way, and each owner is told before the new hold is", func(p *proof) {
 		first := p.claim(p.wish("ada", "09:00", amal))
@@ -25,7 +25,7 @@ func (h Harness) displace(t *testing.T) {
 		if _, err := p.Hold(p.ctx, beside.ID); err != nil {
 			p.Errorf("the hold beside: got %v, want it untouched", err)
 		}
-		p.stream.event(holds.EventHold, got.ID) // the stream knows of a conflict if this came first
+		p.stream.event(holds.EventHold, got.ID) // if this event came first, the stream has found a conflict
 	})
 	h.prove(t, "a pinned hold is not displaced, nor is anything beside it then", func(p *proof) {
 		longer := p.wish("ada", "09:00", amal)

@@ -12,10 +12,10 @@ import (
 	"holdfast/holds"
 )
 
-// event is the promises of Publish, Epoch and Watch.
+// event tests Publish, Epoch and Watch.
 func (h Harness) event(t *testing.T) {
 	h.prove(t, "events are numbered without a gap, in order, while thirty-two clients claim and release", func(p *proof) {
-		each := p.h.Queue / 128 // all of it fits, should the stream not get to read meanwhile
+		each := p.h.Queue / 128 // all events fit into the queue, even if the stream does not read them in time
 		var won atomic.Int32
 		p.race(32, func(i int) func() {
 			for n := range each {
@@ -68,7 +68,7 @@ func (h Harness) event(t *testing.T) {
 		}
 	})
 	h.prove(t, "events of one specialist come in the order in which they took effect", func(p *proof) {
-		// The stream checks it: a hold must not begin before the one in its way has ended.
+		// The stream checks that a hold begins only after the conflicting one has ended.
 		p.race(8, func(i int) func() {
 			for range 20 {
 				got, err := p.Claim(p.ctx, p.wish("ada", "09:00", client(i)))
@@ -113,7 +113,7 @@ func (h Harness) event(t *testing.T) {
 	h.prove(t, "a watcher that falls behind is cut off and told, the others are unharmed", func(p *proof) {
 		slow := p.watch()
 		defer slow.Close()
-		// The stream would report a gap, or that it was cut off itself.
+		// The stream would report a gap, or a cut-off of its own watch.
 		p.flood(p.h.Queue*3, "ada")
 		var err error
 		for range p.h.Queue * 3 {
@@ -212,7 +212,8 @@ func (p *proof) next(w holds.Watch, n int) (got []holds.Event) {
 	return got
 }
 
-// flood publishes n events, never more at a time than a watcher that keeps up can bear.
+// flood publishes n events, waiting for the stream after every quarter of the queue, so that a prompt watcher is not
+// cut off.
 func (p *proof) flood(n int, specialistID string) {
 	p.Helper()
 	p.stream.mu.Lock()
@@ -226,7 +227,8 @@ func (p *proof) flood(n int, specialistID string) {
 	}
 }
 
-// replays applies a watch's events to the list taken after it began, up to the hold named last, and wants the table.
+// replays applies a watch's events to the list taken after the watch began, up to the hold named last, and fails
+// unless the result is want.
 func (p *proof) replays(w holds.Watch, list []holds.Hold, last string, want []holds.Hold) {
 	p.Helper()
 	held := map[string]bool{}

@@ -19,21 +19,21 @@ import (
 	"holdfast/holds"
 )
 
-// Faulty says how the suite opens nodes on one server, and what happens to that server and to the lines to it.
+// Faulty configures how the suite opens nodes on one server, and the faults of that server and its connections.
 type Faulty struct {
-	// Server starts what the nodes share, and returns what opens a node on it, and the faults. The suite closes the nodes. Their
-	// calls may take a second.
+	// Server starts the server that the nodes share. It returns a function that opens a node on it, and the faults.
+	// The suite closes the nodes. A call of a node may take a second.
 	Server func(t testing.TB) (open func() holds.Backend, faults []Fault)
 }
 
-// Fault is what goes wrong for a while.
+// Fault is a temporary failure.
 type Fault struct {
 	Name        string
 	Strike, End func()
-	Empties     bool // what was held is gone by the time it ends
+	Empties     bool // all holds are lost by the end of the fault
 }
 
-// histories is how many a test makes; HOLDFAST_HISTORIES says another number.
+// histories returns the number of histories of a test. HOLDFAST_HISTORIES overrides it.
 func histories(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("HOLDFAST_HISTORIES")
@@ -47,10 +47,10 @@ func histories(t *testing.T) int {
 	return n
 }
 
-// RunFaulty has clients of two nodes make histories of calls while faults come and go, and asks porcupine whether each could have
-// been made one call at a time. A call that got holds.ErrUnavailable took effect at some instant before the history ended, or not
-// at all: the suite assumes no limit on how long a request is on its way. Holds vanish with a server that loses its data, and
-// otherwise expire within their window. The suite allows nothing else.
+// RunFaulty makes clients of two nodes create histories of calls while faults begin and end, and checks with
+// porcupine that each history is linearizable. A call that returned holds.ErrUnavailable took effect at some instant
+// before the history ended, or not at all: the suite assumes no limit on how long a request is on its way. Holds
+// vanish with a server that loses its data, and otherwise expire within their window. The suite allows nothing else.
 func RunFaulty(t *testing.T, f Faulty) {
 	for seed := range histories(t) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
@@ -74,7 +74,7 @@ func (f Faulty) prove(t *testing.T, seed uint64) {
 			day: time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)})
 	}
 	u.suffer(seed, faults)
-	m := model{quota: 1 << 30, slack: 60 * time.Millisecond} // a busy machine reads two clocks that far apart
+	m := model{quota: 1 << 30, slack: 60 * time.Millisecond} // on a busy machine two clock readings can be that far apart
 	all := m.faulty().ToModel()
 	switch got := porcupine.CheckOperationsTimeout(all, u.history, time.Minute); got {
 	case porcupine.Ok:
@@ -91,7 +91,7 @@ func (f Faulty) prove(t *testing.T, seed uint64) {
 	}
 }
 
-// counts are the calls so far by their outcome.
+// counts returns the number of calls so far by their outcome.
 func (u *unlucky) counts() (done, held, unknown int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -108,13 +108,14 @@ func (u *unlucky) counts() (done, held, unknown int) {
 	return done, held, unknown
 }
 
-// enough: that many calls prove something.
+// enough reports whether the history has enough calls to be a useful test.
 func (u *unlucky) enough() bool {
 	done, held, _ := u.counts()
 	return done >= 20 && held > 0
 }
 
-// explain logs how far each part of a history can be told one call at a time, and what comes next.
+// explain logs the calls of each part of a history that is not linearizable. It marks the calls that the longest
+// partial linearization does not contain with "!".
 func explain(t *testing.T, m porcupine.Model, history []porcupine.Operation) {
 	t.Helper()
 	for _, part := range m.Partition(history) {
@@ -146,7 +147,7 @@ func explain(t *testing.T, m porcupine.Model, history []porcupine.Operation) {
 	}
 }
 
-// unlucky is a history being made.
+// unlucky is a history in progress.
 type unlucky struct {
 	*testing.T
 	nodes []*proof
@@ -154,8 +155,8 @@ type unlucky struct {
 
 	mu         sync.Mutex
 	history    []porcupine.Operation
-	known      []string          // ids
-	specialist map[string]string // of each
+	known      []string          // ids of holds
+	specialist map[string]string // of each known hold
 	owner      map[string]int
 	open       []int // the calls without an answer; they are pending until the history ends
 }
@@ -167,7 +168,7 @@ const (
 	aftermath      = time.Second // for calls after the fault; delayed packets can arrive later
 )
 
-// suffer lets the clients loose until each fault has come and gone.
+// suffer runs the clients while each fault begins and ends.
 func (u *unlucky) suffer(seed uint64, faults []Fault) {
 	over := make(chan struct{})
 	var clients sync.WaitGroup
@@ -203,7 +204,7 @@ func (u *unlucky) suffer(seed uint64, faults []Fault) {
 		}
 		u.mu.Unlock()
 	}
-	for since := time.Now(); !u.enough() && time.Since(since) < time.Minute; { // a busy machine takes longer for as many calls
+	for since := time.Now(); !u.enough() && time.Since(since) < time.Minute; { // on a busy machine the same number of calls takes longer
 		<-time.After(calm)
 	}
 	close(over)
@@ -217,7 +218,7 @@ func (u *unlucky) suffer(seed uint64, faults []Fault) {
 
 var unluckySpecialists = []string{"ada", "bob", "cora"}
 
-// call makes one call and notes it.
+// call makes one call and records it.
 func (u *unlucky) call(rnd *rand.Rand, i int) {
 	p := u.nodes[rnd.IntN(len(u.nodes))]
 	c := call{client: client(i), ttl: p.seconds(float64(2 + rnd.IntN(6))), max: p.seconds(12)}
@@ -237,7 +238,7 @@ func (u *unlucky) call(rnd *rand.Rand, i int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if errors.Is(r.err, holds.ErrUnavailable) && c.id != "" && u.owner[c.id] != i {
-		return // it is another's hold: whether the call arrived or not, nothing was done
+		return // another client's hold: whether or not the call arrived, it changed nothing
 	}
 	u.history = append(u.history, porcupine.Operation{ClientId: i, Input: c, Output: r, Call: int64(c.at), Return: int64(r.at)})
 	switch {
@@ -249,11 +250,11 @@ func (u *unlucky) call(rnd *rand.Rand, i int) {
 	}
 }
 
-// faulty is the model with calls whose outcome nobody knows.
+// faulty returns the model with calls whose outcome is unknown.
 func (m model) faulty() *porcupine.NondeterministicModel {
 	strict := m.porcupine()
 	return &porcupine.NondeterministicModel{
-		// Without a quota no specialist's holds have to do with another's.
+		// Without a quota, the holds of different specialists are independent.
 		Partition: func(history []porcupine.Operation) (parts [][]porcupine.Operation) {
 			for _, specialist := range unluckySpecialists {
 				var part []porcupine.Operation
@@ -290,7 +291,7 @@ func (m model) faulty() *porcupine.NondeterministicModel {
 	}
 }
 
-// maybe is what may be live after a call of which nobody knows.
+// maybe returns the possible sets of live holds after a call whose outcome is unknown.
 func (m model) maybe(live []entry, c call, r reply) []any {
 	live = slices.DeleteFunc(slices.Clone(live), func(e entry) bool { return e.lapses.last <= c.at })
 	own := slices.IndexFunc(live, func(e entry) bool {
@@ -323,8 +324,8 @@ func (m model) maybe(live []entry, c call, r reply) []any {
 	return []any{live, rest}
 }
 
-// unheard begins the id, in the model, of a hold whose id nobody was told.
+// unheard is the prefix, in the model, of the id of a hold whose client received no id.
 const unheard = "?"
 
-// names reports whether id is that of the entry, or may be.
+// names reports whether id is the id of the entry, or could be.
 func (e *entry) names(id string) bool { return e.id == id || strings.HasPrefix(e.id, unheard) }

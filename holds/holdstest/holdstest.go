@@ -1,11 +1,11 @@
-// Package holdstest is what every holds.Backend promises, as tests.
+// Package holdstest tests the contract of holds.Backend.
 //
-// A backend proves itself with one call of Run from its own test. There is one file per noun of the contract and one
-// subtest per promise, named by the promise; reading the names is reading the contract.
+// A backend is tested with one call of Run from its own test. There is one file per noun of the contract and one
+// subtest per promise, with the promise as its name. The list of names is the contract.
 //
-// Besides its own checks every promise is watched from the first event to the last (see stream): numbers without a gap,
-// one beginning and one end for each hold, and at the close exactly those holds in the table that the stream says are
-// there, no two of them in conflict. So a backend that keeps a promise by breaking another is found out.
+// In addition to its own checks, every test watches the backend from the first event to the last (see stream): the
+// numbers have no gap, each hold begins once and ends once, and at the end the table has exactly the holds of the
+// stream, without conflicts. So the suite detects a backend that keeps one promise by breaking another.
 package holdstest
 
 import (
@@ -20,34 +20,34 @@ import (
 	"holdfast/holds"
 )
 
-// Harness says how the suite opens a backend and how time passes for it. Only Open is required.
+// Harness configures how the suite opens a backend and how time passes for it. Only Open is required.
 type Harness struct {
-	// Open returns an empty backend, which the suite closes. booked answers for pinned holds that lapse; nil means
-	// that none was booked. The backend must keep at least Queue events for a watcher that is behind, and not
-	// many times as many.
+	// Open returns an empty backend, which the suite closes. booked reports whether a pinned hold that expired was
+	// booked; nil means that none was. The backend must store at least Queue events for a watcher that is behind, and
+	// not many times that number.
 	Open func(t testing.TB, booked func(holds.Hold) bool) holds.Backend
 
-	// Queue is how many events a watcher of this backend can fall behind; 0 means 1,024.
+	// Queue is the number of events by which a watcher of this backend can fall behind; 0 means 1,024.
 	Queue int
 
-	// Virtual runs every promise in a bubble of testing/synctest, so that time costs nothing and is exact.
+	// Virtual runs every test in a bubble of testing/synctest, so that time costs nothing and is exact.
 	Virtual bool
 
-	// Second is as long as the holds of the suite take for one; they live for up to sixty. 0 means a second, and a
-	// backend that cannot live in virtual time chooses less. Selections last as long as the contract says.
+	// Second is the length of one second in the lifetimes of the suite's holds, which are up to 60 of them. 0 means 1
+	// s. A backend that cannot run in virtual time sets less. Selections always have the lifetime of the contract.
 	Second time.Duration
 
 	// Advance lets time pass for the backend; nil sleeps.
 	Advance func(d time.Duration)
 
-	// Parallel runs the promises beside each other, where time is real and most of it is waiting.
+	// Parallel runs the tests in parallel, for backends in real time, where most of a test is waiting.
 	Parallel bool
 
-	// Late is how far an event may come after its instant, and an instant be from where it should; 0 means 50 ms.
+	// Late is the maximum delay of an event, and the maximum deviation of an instant; 0 means 50 ms.
 	Late time.Duration
 }
 
-// Run proves every promise of the contract.
+// Run tests every promise of the contract.
 func Run(t *testing.T, h Harness) {
 	if h.Queue == 0 {
 		h.Queue = 1024
@@ -92,7 +92,7 @@ func Run(t *testing.T, h Harness) {
 	part("Linearizable", h.linearizable)
 }
 
-// backend is what holds for the whole of it.
+// backend tests Mode, Ping, Stats and Close.
 func (h Harness) backend(t *testing.T) {
 	h.prove(t, "it names its mode, answers a ping and counts what it holds", func(p *proof) {
 		if mode := p.Mode(); mode != "memory" && mode != "redis" && mode != "postgres" && mode != "fallback" {
@@ -140,12 +140,12 @@ func (h Harness) backend(t *testing.T) {
 	})
 }
 
-// prove runs one promise against a fresh backend, in virtual time if there is any.
+// prove tests one promise against a new backend, in virtual time if the harness has it.
 func (h Harness) prove(t *testing.T, promise string, body func(*proof)) {
 	h.proveBooked(t, promise, nil, body)
 }
 
-// proveBooked is prove with an answer for pinned holds that lapse.
+// proveBooked is prove with an answer for pinned holds that expire.
 func (h Harness) proveBooked(t *testing.T, promise string, booked func(holds.Hold) bool, body func(*proof)) {
 	t.Run(promise, func(t *testing.T) {
 		if h.Parallel {
@@ -176,23 +176,23 @@ var (
 	caro = holds.ClientID("client-caro-f95d1e60b7").Owner()
 )
 
-// client is one of many.
+// client returns one of many clients.
 func client(i int) holds.Owner { return holds.ClientID(fmt.Sprintf("client-number-%04d", i)).Owner() }
 
-// proof is one promise being proved: the test, the backend, and words to say it in.
+// proof is the test of one promise: the test, the backend, and helpers.
 type proof struct {
 	*testing.T
 	holds.Backend
 	h       Harness
 	ctx     context.Context
-	day     time.Time // midnight UTC of a day to come
+	day     time.Time // midnight UTC of a future day
 	stream  *stream
 	stopped bool
 	changes int64 // numbers the changes of the feed
 }
 
-// keepPace has the seconds of the suite be longer, and lets events be later by as much, where the machine is so busy that answers take
-// long: what is proved is the same, only more slowly.
+// keepPace makes the seconds of the test longer, and Late by the same factor, if the machine is so busy that answers
+// take long. The test still checks the same promise, only more slowly.
 func (p *proof) keepPace() {
 	if p.h.Virtual {
 		return
@@ -204,7 +204,7 @@ func (p *proof) keepPace() {
 		took[i] = time.Since(began)
 	}
 	slices.Sort(took)
-	long := took[7] // one late answer says nothing about the machine
+	long := took[7] // a single late answer is no sign of a busy machine
 	if slow := min(1+long/usual, 8); slow > 1 {
 		p.Logf("an answer took %v, so a second of this test is %d", long, slow)
 		p.h.Second *= slow
@@ -212,10 +212,10 @@ func (p *proof) keepPace() {
 	}
 }
 
-// usual is longer than an answer takes where a test has the machine for itself.
+// usual is longer than an answer takes on an idle machine.
 const usual = 30 * time.Millisecond
 
-// end checks what every promise owes and closes the backend.
+// end checks the stream against the table and closes the backend.
 func (p *proof) end() {
 	if p.stopped {
 		return
@@ -232,7 +232,7 @@ func (p *proof) stop() error {
 	return p.Close()
 }
 
-// at is a time of the day, such as "09:00".
+// at returns a time of the test's day, such as "09:00".
 func (p *proof) at(clock string) time.Time {
 	p.Helper()
 	t, err := time.Parse("15:04", clock)
@@ -240,7 +240,7 @@ func (p *proof) at(clock string) time.Time {
 	return p.day.Add(time.Duration(t.Hour())*time.Hour + time.Duration(t.Minute())*time.Minute)
 }
 
-// span is half an hour for a checkup, without buffers.
+// span returns half an hour for a checkup, without buffers.
 func (p *proof) span(specialistID, start string) holds.Span {
 	p.Helper()
 	from := p.at(start)
@@ -249,13 +249,13 @@ func (p *proof) span(specialistID, start string) holds.Span {
 		SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to}
 }
 
-// wish is a claim of such a span.
+// wish returns a claim for such a span.
 func (p *proof) wish(specialistID, start string, c holds.Owner) holds.Claim {
 	p.Helper()
 	return p.claimOf(p.span(specialistID, start), c)
 }
 
-// claimOf is a claim that lives for ten seconds, a minute at most, without a quota.
+// claimOf returns a claim with a TTL of 10 seconds and a maximum of 60, without a quota.
 func (p *proof) claimOf(s holds.Span, c holds.Owner) holds.Claim {
 	return holds.Claim{Span: s, Owner: c, Seats: []int{s.Seat}, TTL: p.seconds(10), MaxLife: p.seconds(60)}
 }
@@ -264,7 +264,7 @@ func (p *proof) seconds(n float64) time.Duration { return time.Duration(n * floa
 
 func (p *proof) pass(d time.Duration) { p.h.Advance(d) }
 
-// claim claims what nobody has.
+// claim claims free time and fails if the claim is refused.
 func (p *proof) claim(c holds.Claim) holds.Hold {
 	p.Helper()
 	h, err := p.Claim(p.ctx, c)
@@ -274,7 +274,7 @@ func (p *proof) claim(c holds.Claim) holds.Hold {
 	return h
 }
 
-// refused claims what somebody has, and returns until when.
+// refused claims time that another client holds, and returns the Until of the HeldError.
 func (p *proof) refused(c holds.Claim) time.Time {
 	p.Helper()
 	h, err := p.Claim(p.ctx, c)
@@ -293,7 +293,7 @@ func (p *proof) released(h holds.Hold) {
 	}
 }
 
-// unchanged wants a hold to be there as it was.
+// unchanged fails unless the hold still exists unchanged.
 func (p *proof) unchanged(want holds.Hold) {
 	p.Helper()
 	if got, err := p.Hold(p.ctx, want.ID); err != nil || got != want {
@@ -301,7 +301,7 @@ func (p *proof) unchanged(want holds.Hold) {
 	}
 }
 
-// list is what the table holds of these specialists.
+// list returns the holds of these specialists.
 func (p *proof) list(specialistIDs ...string) []holds.Hold {
 	p.Helper()
 	list, err := p.List(p.ctx, specialistIDs...)
@@ -309,7 +309,7 @@ func (p *proof) list(specialistIDs ...string) []holds.Hold {
 	return list
 }
 
-// no fails at an error.
+// no fails the test on an error.
 func (p *proof) no(err error) {
 	p.Helper()
 	if err != nil {
@@ -317,7 +317,7 @@ func (p *proof) no(err error) {
 	}
 }
 
-// is fails unless err is the error wanted.
+// is fails unless err is the expected error.
 func (p *proof) is(err, want error) {
 	p.Helper()
 	if !errors.Is(err, want) {
@@ -325,7 +325,7 @@ func (p *proof) is(err, want error) {
 	}
 }
 
-// near fails unless got is the instant wanted, as exactly as the backend's clock allows.
+// near fails unless got is within Late of the expected instant.
 func (p *proof) near(what string, got, want time.Time) {
 	p.Helper()
 	if off := got.Sub(want).Abs(); off > p.h.Late {

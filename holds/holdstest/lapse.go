@@ -10,7 +10,7 @@ import (
 	"holdfast/holds"
 )
 
-// extend is how long a hold can be kept.
+// extend tests how long a hold can be extended.
 func (h Harness) extend(t *testing.T) {
 	h.prove(t, "an extension lasts from now, never less than the hold had, and tells the owner", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
@@ -66,7 +66,7 @@ func (h Harness) extend(t *testing.T) {
 	})
 }
 
-// pin is how a hold is kept while its booking is written.
+// pin tests how a pin protects a hold while its booking is written.
 func (h Harness) pin(t *testing.T) {
 	h.prove(t, "a pin keeps a hold past its end and its maximum, for as long as it says", func(p *proof) {
 		wish := p.wish("ada", "09:00", amal)
@@ -126,7 +126,7 @@ func (h Harness) pin(t *testing.T) {
 	})
 }
 
-// lapse is how a hold ends that nobody ended.
+// lapse tests how a hold expires.
 func (h Harness) lapse(t *testing.T) {
 	h.prove(t, "a hold lives to its instant, and at that instant it is gone for every call", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
@@ -193,7 +193,7 @@ func (h Harness) lapse(t *testing.T) {
 		}
 	})
 	h.prove(t, "of a hundred holds that live unequally long each is released at its own instant", func(p *proof) {
-		// The stream compares every release with the instant it was due.
+		// The stream compares every release with the hold's deadline.
 		rnd := rand.New(rand.NewPCG(1, 1))
 		for i := range 100 {
 			wish := p.wish(fmt.Sprintf("specialist-%d", i%7), "09:00", client(i))
@@ -262,7 +262,7 @@ func (h Harness) lapse(t *testing.T) {
 	})
 }
 
-// moment is the shortest time that this backend's clock is sure to tell apart.
+// moment returns the shortest time that this backend's clock reliably resolves.
 func (p *proof) moment() time.Duration {
 	if p.h.Virtual {
 		return 1
@@ -270,7 +270,7 @@ func (p *proof) moment() time.Duration {
 	return p.h.Late
 }
 
-// punctual wants what has had its time, Late included, to be there without any more waiting.
+// punctual runs wait and fails if it takes longer than Late: the caller has already waited for the deadline.
 func (p *proof) punctual(wait func()) {
 	p.Helper()
 	before := time.Now()

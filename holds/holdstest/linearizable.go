@@ -16,8 +16,8 @@ import (
 	"holdfast/holds"
 )
 
-// linearizable generates histories of calls from seeds and asks porcupine whether each could have been made one call at a
-// time. Clients wake on whole seconds, so calls race each other and the very instants at which holds lapse.
+// linearizable generates histories of calls from seeds and checks with porcupine that each is linearizable. Clients
+// wake on whole seconds, so calls race with each other and with the exact instants at which holds expire.
 func (h Harness) linearizable(t *testing.T) {
 	seeds := 60
 	if !h.Virtual {
@@ -42,7 +42,7 @@ func (h Harness) linearizable(t *testing.T) {
 
 const historyQuota = 2
 
-// call is what was asked, reply what came of it; the times are since the history began.
+// call is a request and reply its result. Times are relative to the start of the history.
 type call struct {
 	op       string // claim, displace, extend, release, confirm
 	client   holds.Owner
@@ -57,7 +57,7 @@ type reply struct {
 	id    string // of the hold, if there is one now
 	found bool   // for release and confirm
 	until time.Duration
-	err   error // without what it carries
+	err   error // without the fields of the error
 	at    time.Duration
 }
 
@@ -67,7 +67,7 @@ func describe(input, output any) string {
 		c.span.SlotStart.Format("15:04"), c.span.SlotEnd.Sub(c.span.SlotStart), c.id, r.at, r.id, r.found, r.err, r.until)
 }
 
-// history lets six clients loose on a few slots.
+// history runs six clients on a few slots and returns their calls.
 func (p *proof) history(seed uint64) []porcupine.Operation {
 	began := time.Now()
 	var tick atomic.Int64 // orders calls and returns more finely than the clock
@@ -103,7 +103,7 @@ func (p *proof) history(seed uint64) []porcupine.Operation {
 	return history
 }
 
-// choose picks a call: mostly claims, and for the rest mostly of holds made lately.
+// choose picks a call: mostly claims, and otherwise mostly calls on recent holds.
 func (p *proof) choose(rnd *rand.Rand, client holds.Owner, known []string) call {
 	c := call{client: client, ttl: p.seconds(float64(2 + rnd.IntN(4))), max: p.seconds(8), quota: historyQuota}
 	if n := rnd.IntN(10); n < 5 || len(known) == 0 {
@@ -146,8 +146,8 @@ func (p *proof) make(c call, began time.Time) (r reply) {
 
 var errHeld = errors.New("held")
 
-// model is the table as it should be. A hold lapses at an instant nobody saw: a time to live after some moment between
-// call and return. So the model keeps the first and the last instant at which it may.
+// model is the expected table. The exact instant at which a hold expires is unknown: it is a TTL after some moment
+// between call and return. So the model stores the first and the last possible instant.
 type model struct {
 	quota int
 	slack time.Duration // between the clocks of the test and of the backend
@@ -155,7 +155,7 @@ type model struct {
 
 type window struct{ first, last time.Duration }
 
-// after is the window in which something lapses that was given d between call and return.
+// after returns the window in which a hold expires that received the duration d between call and return.
 func after(c call, r reply, d time.Duration, slack time.Duration) window {
 	return window{c.at + d - slack, r.at + d + slack}
 }
@@ -176,7 +176,7 @@ func (m model) porcupine() porcupine.Model {
 		Init: func() any { return []entry(nil) },
 		Step: func(state, input, output any) (bool, any) {
 			c, r := input.(call), output.(reply)
-			// What must have lapsed by now is not there for anybody from here on.
+			// A hold that must have expired by now does not exist for any call from here on.
 			live := slices.DeleteFunc(slices.Clone(state.([]entry)), func(e entry) bool { return e.lapses.last <= c.at })
 			var ok bool
 			switch c.op {
@@ -193,10 +193,10 @@ func (m model) porcupine() porcupine.Model {
 	}
 }
 
-// claim says whether a claim may be answered so, and what is live after it.
+// claim reports whether this reply to a claim is valid, and returns the live holds after it.
 func (m model) claim(live []entry, c call, r reply) (bool, []entry) {
-	gone := func(e entry) bool { return e.lapses.first <= r.at } // it may be
-	var rest []entry                                             // without those in the way
+	gone := func(e entry) bool { return e.lapses.first <= r.at } // it may have expired
+	var rest []entry                                             // without the conflicting holds
 	surely, maybe, untilOfOne := 0, 0, false
 	for _, e := range live {
 		if !e.span.Conflicts(&c.span) {
@@ -211,7 +211,7 @@ func (m model) claim(live []entry, c call, r reply) (bool, []entry) {
 				return m.renewed(live, e, c, r)
 			}
 			if !gone(e) {
-				return false, live // it had to be returned
+				return false, live // the claim had to return this hold
 			}
 			continue
 		}
@@ -245,7 +245,7 @@ func (m model) claim(live []entry, c call, r reply) (bool, []entry) {
 	return e.lapses.has(r.until), append(rest, e)
 }
 
-// touch is the same for every call that names a hold.
+// touch handles every call that names a hold.
 func (m model) touch(live []entry, c call, r reply) (bool, []entry) {
 	i := slices.IndexFunc(live, func(e entry) bool { return e.id == c.id })
 	absent := errors.Is(r.err, holds.ErrNotFound) || c.op != "extend" && r.err == nil && !r.found
@@ -266,7 +266,7 @@ func (m model) touch(live []entry, c call, r reply) (bool, []entry) {
 	return true, slices.Delete(live, i, i+1)
 }
 
-// renewed gives an entry c.ttl from now, within its maximum, and no less than it had.
+// renewed sets an entry to expire c.ttl from now, within its maximum, and never earlier than before.
 func (m model) renewed(live []entry, e entry, c call, r reply) (bool, []entry) {
 	w := after(c, r, c.ttl, m.slack)
 	i := slices.Index(live, e)

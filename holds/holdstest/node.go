@@ -13,14 +13,15 @@ import (
 	"holdfast/holds"
 )
 
-// Nodes says how the suite opens several backends on one server.
+// Nodes configures how the suite opens several backends on one server.
 type Nodes struct {
-	// Server starts, or empties, what the nodes share, and returns what opens one more node on it. The suite closes the nodes.
-	// booked answers for pinned holds that lapse; nil means that none was booked.
+	// Server starts or empties the server that the nodes share, and returns a function that opens one more node on
+	// it. The suite closes the nodes. booked reports whether a pinned hold that expired was booked; nil means that
+	// none was.
 	Server func(t testing.TB) func(booked func(holds.Hold) bool) holds.Backend
 }
 
-// RunNodes proves what several nodes on one server see of each other. Run proves the contract of each.
+// RunNodes tests what several nodes on one server see of each other. Run tests the contract of each node.
 func RunNodes(t *testing.T, n Nodes) {
 	for _, part := range []struct {
 		promise string
@@ -43,7 +44,7 @@ func RunNodes(t *testing.T, n Nodes) {
 	}
 }
 
-// nodes is one promise of them being proved.
+// nodes is the test of one promise of several nodes.
 type nodes struct {
 	*testing.T
 	Nodes
@@ -62,10 +63,10 @@ func (n *nodes) open(booked func(holds.Hold) bool) holds.Backend {
 	return b
 }
 
-// noon is some years ahead, as far as any of the holds is concerned.
+// noon is a noon that is years in the future for every hold of the suite.
 var noon = time.Date(2030, 5, 6, 12, 0, 0, 0, time.UTC)
 
-// nodeWish is a claim of half an hour from noon on, for a minute.
+// nodeWish returns a claim of half an hour from noon, with a TTL of one minute.
 func nodeWish(specialistID string, owner holds.Owner) holds.Claim {
 	end := noon.Add(30 * time.Minute)
 	return holds.Claim{
@@ -84,7 +85,7 @@ func (n *nodes) claim(b holds.Backend, c holds.Claim) holds.Hold {
 	return h
 }
 
-// hearing is what a node tells, in order.
+// hearing receives the events of a node, in order.
 type hearing struct {
 	n       *nodes
 	watch   holds.Watch
@@ -101,7 +102,7 @@ func (n *nodes) hear(b holds.Backend) *hearing {
 	return &hearing{n: n, watch: w}
 }
 
-// next is the next event, which comes within a minute.
+// next returns the next event. It fails after a minute without one.
 func (h *hearing) next() (e holds.Event) {
 	h.n.Helper()
 	ctx, cancel := context.WithTimeout(h.n.Context(), time.Minute)
@@ -166,8 +167,8 @@ func (n *nodes) oneWinner() {
 	}
 }
 
-// racers has clients race for times that overlap, each for several specialists at once, under a quota and with staff who
-// displace: whatever locks there are, are taken in one order.
+// racers makes clients race for overlapping times, each for several specialists at the same time, under a quota and
+// with displacement by staff. All locks must be acquired in one order.
 func (n *nodes) racers() {
 	const clients, specialists, quota = 16, 4, 2
 	both := []holds.Backend{n.open(nil), n.open(nil)}
@@ -217,7 +218,7 @@ func (n *nodes) racers() {
 	}
 }
 
-// onceLapsed has every node count what it hears.
+// onceLapsed counts the events that every node receives about expired holds.
 func (n *nodes) onceLapsed() {
 	const count, holdsOf = 4, 200
 	var all []holds.Backend
@@ -242,7 +243,7 @@ func (n *nodes) onceLapsed() {
 			n.Errorf("node %d heard of %d lapses, want %d", i, len(released), holdsOf)
 		}
 	}
-	n.claim(all[0], nodeWish("zoe", bela)) // published after every lapse, and on every node
+	n.claim(all[0], nodeWish("zoe", bela)) // published after every expiry, and on every node
 	for i, h := range heard {
 		if e := h.next(); e.SpecialistID != "zoe" {
 			n.Errorf("node %d heard %s of %s after the last lapse, want each lapse once", i, e.Kind, e.SpecialistID)
@@ -250,8 +251,8 @@ func (n *nodes) onceLapsed() {
 	}
 }
 
-// doubt: a pinned hold lapses, and the node that was given to ask about it hangs. The other one asks, and what the first says in
-// the end is not published as well.
+// doubt: a pinned hold expires, and the node that takes the doubt hangs. The other node asks, and the late answer of
+// the first node is not published again.
 func (n *nodes) doubt() {
 	answer := make(chan struct{})
 	resume := sync.OnceFunc(func() { close(answer) })
@@ -268,7 +269,7 @@ func (n *nodes) doubt() {
 			}
 		}))
 	}
-	n.Cleanup(resume) // or its backend could not be closed
+	n.Cleanup(resume) // otherwise its backend could not be closed
 	heard := []*hearing{n.hear(both[0]), n.hear(both[1])}
 	c := nodeWish("ada", amal)
 	c.TTL = 3 * time.Second
@@ -288,7 +289,7 @@ func (n *nodes) doubt() {
 	}
 	hung := <-first
 	resume()
-	if err := both[hung].Close(); err != nil { // which waits until what it has to say is said
+	if err := both[hung].Close(); err != nil { // waits until the node has published what it has to publish
 		n.Error(err)
 	}
 	if err := both[1-hung].Publish(n.Context(), holds.Event{Kind: holds.EventPresence}); err != nil {
@@ -347,7 +348,7 @@ func (n *nodes) booked() {
 		n.Fatal(err)
 	}
 
-	// Each node applies every change, one of them later. An old change of a slow node changes nothing.
+	// Each node applies every change, one of them later. An old change from a slow node has no effect.
 	if err := b.FollowBusy(n.Context(), 2, appointment, holds.Booked{}); err != nil {
 		n.Fatal(err)
 	}
@@ -361,7 +362,7 @@ func (n *nodes) booked() {
 	n.claim(a, nodeWish("ada", caro))
 }
 
-// fed: every node follows the feed, so a watcher would hear of a change once for each.
+// fed: every node follows the feed, so without a filter a watcher would receive a change once per node.
 func (n *nodes) fed() {
 	a, b := n.open(nil), n.open(nil)
 	here, there := n.hear(a), n.hear(b)

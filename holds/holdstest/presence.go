@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// presence is the promises of holds.Presence.
+// presence tests holds.Presence.
 func (h Harness) presence(t *testing.T) {
 	h.prove(t, "coming and going say whether they changed anything; the load stays", func(p *proof) {
 		before := time.Now()
@@ -199,7 +199,7 @@ func (h Harness) presence(t *testing.T) {
 	})
 }
 
-// changed takes the answer of a call that says whether it changed anything.
+// changed checks the result of a call that reports whether it changed anything.
 func (p *proof) changed(want bool) func(bool, error) {
 	return func(got bool, err error) {
 		p.Helper()
@@ -216,7 +216,7 @@ func (p *proof) one(id string) holds.Present {
 	return got
 }
 
-// loads adds to a load and wants the sum.
+// loads adds to a load and fails unless the sum is want.
 func (p *proof) loads(id string, delta, want int) {
 	p.Helper()
 	if got, err := p.Load(p.ctx, id, delta); got != want || err != nil {
@@ -224,7 +224,7 @@ func (p *proof) loads(id string, delta, want int) {
 	}
 }
 
-// available wants these and no others, and their count.
+// available fails unless exactly these specialists are available, and Count agrees.
 func (p *proof) available(staleAfter time.Duration, want string) {
 	p.Helper()
 	list, err := p.Available(p.ctx, staleAfter, 0)

@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-// quota is how much one client may hold.
+// quota tests the maximum number of holds of one client.
 func (h Harness) quota(t *testing.T) {
 	h.prove(t, "the quota is hard however many of a client's claims race", func(p *proof) {
 		for range 50 {

@@ -9,7 +9,7 @@ import (
 	"holdfast/holds"
 )
 
-// restore is the promises of holds.Restorer, of the backends that are one.
+// restore tests holds.Restorer, for the backends that implement it.
 func (h Harness) restore(t *testing.T) {
 	prove := func(promise string, body func(p *proof, r holds.Restorer)) {
 		h.prove(t, promise, func(p *proof) {
@@ -20,7 +20,7 @@ func (h Harness) restore(t *testing.T) {
 			body(p, r)
 		})
 	}
-	// left is a hold from elsewhere, half way through its minute.
+	// left returns a hold of another backend that has used half of its minute.
 	left := func(p *proof, start string, c holds.Owner) holds.Remains {
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		return holds.Remains{
@@ -77,12 +77,12 @@ func (h Harness) restore(t *testing.T) {
 			}
 		}
 		p.near("pinned", got[4].Hold.ExpiresAt, all[4].ExpiresAt)
-		for i := range 3 { // of the two at 09:00 the first
+		for i := range 3 { // of the two at 09:00, the first has the time
 			if i != 1 {
 				p.near("Until", p.refused(p.wish("ada", []string{"09:00", "", "10:00"}[i], caro)), all[i].ExpiresAt)
 			}
 		}
-		var free []holds.Remains // where nothing is in the way
+		var free []holds.Remains // holds without a conflict
 		for i := range 3 {
 			x := left(p, "09:00", amal)
 			x.ID, x.SpecialistID = fmt.Sprintf("01890a5d-ac96-774b-bcce-b302099a807%d", i), fmt.Sprint("other-", i)
@@ -164,7 +164,7 @@ func (h Harness) restore(t *testing.T) {
 	prove("a selection goes on with the time it has left", func(p *proof, r holds.Restorer) {
 		_, err := p.Select(p.ctx, bela, p.span("ada", "09:00"))
 		p.no(err)
-		left := min(p.seconds(4), 4*time.Second) // less than a selection's whole time, which does not follow the suite's seconds
+		left := min(p.seconds(4), 4*time.Second) // less than a selection's full lifetime, which the suite's seconds do not change
 		until := time.Now().UTC().Add(left)
 		p.no(r.RestoreSelection(p.ctx, holds.Selection{Span: p.span("ada", "09:30"), Owner: amal, ExpiresAt: until}))
 		p.selects("ada", "09:00 09:30")

@@ -6,7 +6,7 @@ import (
 	"holdfast/holds"
 )
 
-// seat is how the clients of one session share it.
+// seat tests how the clients of one session share it.
 func (h Harness) seat(t *testing.T) {
 	group := func(p *proof, c holds.Owner, seats ...int) holds.Claim {
 		wish := p.wish("ada", "09:00", c)

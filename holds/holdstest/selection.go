@@ -9,7 +9,7 @@ import (
 	"holdfast/holds"
 )
 
-// selection is the promises of holds.Selections.
+// selection tests holds.Selections.
 func (h Harness) selection(t *testing.T) {
 	h.prove(t, "a selection stands for its time, is listed and excludes nobody", func(p *proof) {
 		before := time.Now()
@@ -166,7 +166,7 @@ func (h Harness) selection(t *testing.T) {
 	})
 }
 
-// selects wants these slots of a specialist to be selected.
+// selects fails unless exactly these slots of a specialist are selected.
 func (p *proof) selects(specialistID, want string) {
 	p.Helper()
 	list, err := p.Selected(p.ctx, p.day, p.day.Add(24*time.Hour), specialistID)

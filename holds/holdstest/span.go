@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// interval is a span in words: the slot, and the busy interval if there are buffers.
+// interval is a span as text: the slot, and the busy interval if there are buffers.
 type interval struct {
 	kind, specialist   string
 	start, end         string
@@ -28,7 +28,7 @@ func (i interval) of(p *proof) holds.Span {
 	return s
 }
 
-// conflicts is the guarantee, pair by pair; each is claimed in both orders.
+// conflicts lists pairs of spans with the expected result of Conflicts. Each pair is claimed in both orders.
 var conflicts = []struct {
 	name       string
 	conflict   bool
@@ -90,7 +90,8 @@ var conflicts = []struct {
 		interval{kind: "checkup", specialist: "ada", start: "13:55", end: "14:25"}},
 }
 
-// randomSpan is one of five types of a few specialists, with and without buffers and seats, within two hours.
+// randomSpan returns a span of one of five types for one of a few specialists, with and without buffers and seats,
+// within two hours.
 func randomSpan(rnd *rand.Rand, day time.Time) holds.Span {
 	kinds := []struct {
 		id                    string

@@ -13,17 +13,17 @@ import (
 	"holdfast/holds"
 )
 
-// stream follows everything that a backend publishes, from before the first change, and keeps account: what is held by
-// what was said. It reads in a goroutine of its own, so no promise has to drain it.
+// stream receives all events of a backend, from before the first change, and computes the live holds from them. It
+// reads in a goroutine of its own, so no test has to drain it.
 type stream struct {
 	p    *proof
 	stop func()
 	done chan struct{}
 
 	mu     sync.Mutex
-	more   chan struct{} // closed and replaced when something was read
+	more   chan struct{} // closed and replaced after each read
 	events []holds.Event
-	held   map[string]holds.Event // by hold id: its EventHold
+	held   map[string]holds.Event // by hold id: the EventHold of each live hold
 	ended  map[string]holds.Event
 	errs   []error
 }
@@ -50,7 +50,7 @@ func (p *proof) follow() *stream {
 	return s
 }
 
-// take keeps account of a batch.
+// take applies a batch of events.
 func (s *stream) take(batch []holds.Event, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +70,7 @@ func (s *stream) take(batch []holds.Event, err error) {
 	s.more = make(chan struct{})
 }
 
-// account checks that a hold begins once, ends once, and is heard of only in between.
+// account checks that a hold begins once, ends once, and has other events only in between.
 func (s *stream) account(e holds.Event) {
 	_, live := s.held[e.HoldID]
 	_, over := s.ended[e.HoldID]
@@ -104,8 +104,8 @@ func (s *stream) account(e holds.Event) {
 	}
 }
 
-// late is how far from its instant a lapse may be told that no test waits for: where time is real, the sweep of hundreds has to share the
-// machine with whoever made them.
+// late returns the maximum delay of a release event for which no test waits. In real time, the sweep of hundreds of
+// holds shares the machine with the test that made them.
 func (s *stream) late() time.Duration {
 	if s.p.h.Virtual {
 		return s.p.h.Late
@@ -117,7 +117,7 @@ func (s *stream) fault(format string, args ...any) {
 	s.errs = append(s.errs, fmt.Errorf(format, args...))
 }
 
-// await waits until the stream has what is asked for, and returns it.
+// await waits until has returns true, and fails after a minute.
 func (s *stream) await(what string, has func() bool) {
 	s.p.Helper()
 	ctx, cancel := context.WithTimeout(s.p.ctx, time.Minute)
@@ -152,7 +152,7 @@ func (s *stream) event(kind holds.EventKind, holdID string) (found holds.Event) 
 	return found
 }
 
-// count says how many events of a kind were read so far.
+// count returns the number of events of a kind that were read so far.
 func (s *stream) count(kind holds.EventKind) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,8 @@ func (s *stream) seen(n int) {
 	s.await(fmt.Sprintf("%d events", n), func() bool { return len(s.events) >= n })
 }
 
-// complete checks the account against the table. What lapses between the two is looked for in the next table.
+// complete compares the live holds of the stream with the table. If a hold expires between the two, complete compares
+// again with a new list.
 func (s *stream) complete() {
 	s.p.Helper()
 	for {
@@ -196,7 +197,7 @@ func (s *stream) complete() {
 	}
 }
 
-// end stops reading and reports what was wrong.
+// end stops reading and reports the errors.
 func (s *stream) end() {
 	s.p.Helper()
 	s.stop()

@@ -12,7 +12,8 @@ import (
 	"holdfast/holds"
 )
 
-// together is how a hold takes resources besides its specialist: all that it needs or nothing, and all of it for as long as it lives.
+// together tests holds with resources: a claim takes the specialist and all resources that it needs, or nothing, and
+// they stay together for the lifetime of the hold.
 func (h Harness) together(t *testing.T) {
 	h.prove(t, "a hold takes its specialist and one resource of each group, and says so everywhere", func(p *proof) {
 		got := p.claim(p.needing("ada", "09:00", amal, []string{"room-2", "room-1"}, []string{"laser"}))
@@ -136,7 +137,7 @@ func (h Harness) together(t *testing.T) {
 		if taken < 10 {
 			p.Errorf("only %d holds took a resource", taken)
 		}
-		p.stream.complete() // which looks for two in each other's way, as it did from event to event
+		p.stream.complete() // checks for conflicts in the table, as the stream did after each event
 	})
 	h.prove(t, "extended, pinned, released and confirmed, a hold keeps and gives back all that it takes", func(p *proof) {
 		got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
@@ -249,7 +250,7 @@ func (h Harness) together(t *testing.T) {
 	})
 }
 
-// needing is a wish that needs one of each group besides.
+// needing returns a wish that also needs one resource of each group.
 func (p *proof) needing(specialistID, start string, c holds.Owner, groups ...[]string) holds.Claim {
 	wish := p.wish(specialistID, start, c)
 	wish.Needs = groups

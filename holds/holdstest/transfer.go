@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-// transfer is how a hold gets another owner.
+// transfer tests how a hold gets another owner.
 func (h Harness) transfer(t *testing.T) {
 	h.prove(t, "a hold that is transferred keeps its id and has the life of its new owner", func(p *proof) {
 		was := p.claim(p.wish("ada", "09:00", amal))

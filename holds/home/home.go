@@ -8,9 +8,10 @@
 // under an epoch, and each home refuses a change under any epoch but the one for which it is open. A change of home
 // takes three steps:
 //
-//	 1. A node decides on the next epoch (holds.Decisions.Move). From then on nodes begin no change under the previous epoch.
-//	 2. The previous home is sealed, and its state is copied to the new one, with the time that each hold has left.
-//	 3. The new home is opened, and every node enters it.
+//  1. A node decides on the next epoch (holds.Decisions.Move). From then on nodes begin no change under the previous
+//     epoch.
+//  2. The previous home is sealed, and its state is copied to the new one, with the time that each hold has left.
+//  3. The new home is opened, and every node enters it.
 //
 // A call that arrives during a change waits for at most 1 s. Then it returns holds.ErrUnavailable.
 //

@@ -7,7 +7,8 @@ import (
 	"holdfast/holds"
 )
 
-// pastDays is how many past days of a specialist stay, until a new day of that specialist drops them.
+// pastDays is the number of past days for which a specialist's bitmaps are stored. They are dropped when a new day is
+// added for that specialist.
 const pastDays = 2
 
 // busyTime has one bitmap for each UTC day on which a specialist has a booked tick, by the number of the day since 1970.

@@ -9,9 +9,10 @@ import (
 	"holdfast/holds"
 )
 
-// clients has the holds of some clients, whatever shard they lie in: a hash table whose chains go through the records.
+// clients has the holds of some clients, from all shards: a hash table whose chains are linked through the records.
 //
-// Its lock is taken before a shard's. What ended without it stays in its chain for a moment, marked as gone.
+// Its lock is acquired before a shard's. A record whose hold ended without this lock stays in its chain, marked as
+// gone, until the next sweep.
 type clients struct {
 	sync.Mutex
 	chains []*record // by a part of the hash
@@ -45,16 +46,17 @@ func (b *Backend) lockClients(one, other uint64) (unlock func()) {
 	return func() { b.clients[last].Unlock(); b.clients[first].Unlock() }
 }
 
-// has reports whether a hold is this owner's. A hash that nobody can foresee tells nothing by the time its comparison takes.
+// has reports whether the hold belongs to this owner. The hash is keyed with a secret, so the time of the comparison
+// reveals nothing.
 func (id *identity) has(r *record) bool { return r.hash == id.hash && r.Owner == id.owner }
 
-// chain is where the records of a hash begin. Its low bits have chosen these clients already.
+// chain returns the start of the chain of a hash. The low bits of the hash have already selected these clients.
 func (cs *clients) chain(hash uint64) **record {
 	return &cs.chains[hash>>32&uint64(len(cs.chains)-1)]
 }
 
-// others counts the holds that a claim's client would have beside the new one: what is neither gone, nor lapsed, nor about
-// to be displaced by the claim itself.
+// others counts the holds that the client of a claim would have in addition to the new one. Holds that are gone, have
+// expired, or are about to be displaced by the claim do not count.
 func (cs *clients) others(id *identity, c *holds.Claim, victims []*record, now time.Duration) (n int) {
 	for r := *cs.chain(id.hash); r != nil; r = r.next {
 		if id.has(r) && !r.gone.Load() && r.deadline() > now && !(c.Displace && (r.Conflicts(&c.Span) || slices.Contains(victims, r))) {

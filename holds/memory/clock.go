@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// clock tells both times at once. It reads the cheap monotonic one every time and the wall clock once a second, so a step
-// of the wall clock shows within that, and only in what people are told.
+// clock returns the monotonic and the wall time together. It reads the cheap monotonic clock every time and the wall
+// clock once a second. So a step of the wall clock shows within 1 s, and only in the instants for people.
 type clock struct {
 	began time.Time
-	zero  atomic.Int64 // what the wall clock shows at monotonic 0, in Unix nanoseconds
-	read  atomic.Int64 // when the wall clock was last read, on the monotonic one
+	zero  atomic.Int64 // the wall clock at monotonic 0, in Unix nanoseconds
+	read  atomic.Int64 // the monotonic time of the last read of the wall clock
 }
 
-// instant is one moment: the monotonic time decides, the wall clock is for people.
+// instant is one moment. The monotonic time decides; the wall time is for people.
 type instant struct {
 	mono time.Duration // since the backend was opened
 	wall time.Time     // UTC
@@ -34,5 +34,5 @@ func (c *clock) now() instant {
 	return instant{mono: mono, wall: time.Unix(0, c.zero.Load()+int64(mono)).UTC()}
 }
 
-// at is what the wall clock will show at a monotonic time, if nobody sets it until then.
+// at returns the wall time at a monotonic time, unless the wall clock is set before then.
 func (i instant) at(mono time.Duration) time.Time { return i.wall.Add(mono - i.mono) }

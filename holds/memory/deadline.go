@@ -2,8 +2,8 @@ package memory
 
 import "time"
 
-// deadlines is a heap of holds, the first to lapse on top. It has the deadlines beside the records, so that finding a
-// hold's place reads no others, and every record knows its place.
+// deadlines is a heap of holds, with the first to expire on top. It stores the deadlines next to the records, so that
+// moving a hold reads no other records. Every record stores its place in the heap.
 type deadlines []due
 
 type due struct {
@@ -11,7 +11,7 @@ type due struct {
 	r  *record
 }
 
-// next is when the next hold lapses.
+// next returns the deadline of the next hold to expire.
 func (d deadlines) next() time.Duration {
 	if len(d) == 0 {
 		return never
@@ -34,10 +34,10 @@ func (d *deadlines) remove(r *record) {
 	}
 }
 
-// changed puts a record right whose deadline is another now.
+// changed moves a record to its place after its deadline changed.
 func (d deadlines) changed(r *record) { d.sift(r.place, due{r.deadline(), r}) }
 
-// sift puts x where it belongs in the heap, moving it up or down from a free place.
+// sift puts x in its place in the heap, moving up or down from a free place.
 func (d deadlines) sift(place int, x due) {
 	for place > 0 {
 		parent := (place - 1) / 2

@@ -7,10 +7,11 @@ import (
 	"time"
 )
 
-// ids makes the ids of holds: UUIDs of version 7 (RFC 9562) that always rise, whatever the wall clock does. The 12 bits after
-// the milliseconds are a fraction of them (its section 6.2, method 3). The last 32 bits are the hold's place, which
-// saves a map of all ids. The 30 bits before them are random, but the same for all ids of one backend: they keep those of
-// two backends apart, and nothing else is needed, since an id opens nothing.
+// ids creates the ids of holds: UUIDs of version 7 (RFC 9562) that always rise, even if the wall clock steps back.
+// The 12 bits after the milliseconds are a fraction of a millisecond (its section 6.2, method 3). The last 32 bits
+// are the hold's place, which saves a map of all ids. The 30 bits before them are random, but the same for all ids of
+// one backend: they distinguish the ids of two backends. More randomness is not needed, because an id grants no
+// access.
 type ids struct {
 	node uint64
 	last atomic.Uint64 // milliseconds << 12 | fraction
@@ -39,8 +40,8 @@ func (g *ids) next(wall time.Time, at place) string {
 	return string(text[:])
 }
 
-// hex writes the low 32 bits of n as eight digits, all at once: it spreads the half-bytes over the bytes of one word, and
-// adds to each '0' or, above nine, 'a'-10.
+// hex writes the low 32 bits of n as eight digits in one step: it spreads the half-bytes over the bytes of one word,
+// and adds '0' to each or, above nine, 'a'-10.
 func hex(text []byte, n uint64) {
 	n = n&0xffff_0000<<16 | n&0xffff
 	n = n<<8&0x00ff_0000_00ff_0000 | n&0x0000_00ff_0000_00ff
@@ -50,7 +51,7 @@ func hex(text []byte, n uint64) {
 	binary.BigEndian.PutUint64(text, n+'0'*ones+letters*('a'-10-'0'))
 }
 
-// rise returns t, or the number after the last one if the clock has not moved on since.
+// rise returns t, or the number after the last one if t is not greater than that.
 func (g *ids) rise(t uint64) uint64 {
 	for {
 		last := g.last.Load()
@@ -61,8 +62,8 @@ func (g *ids) rise(t uint64) uint64 {
 	}
 }
 
-// place is where a hold lies: 24 bits for its number in the shard's table, which is more than fit into memory, and 8 for
-// the shard.
+// place is the location of a hold: 24 bits for its number in the shard's table, which is more than fit into memory,
+// and 8 for the shard.
 type place uint32
 
 func placeAt(shard, number int) place { return place(number<<8 | shard) }
@@ -70,7 +71,8 @@ func placeAt(shard, number int) place { return place(number<<8 | shard) }
 func (p place) shard() int  { return int(p & 0xff) }
 func (p place) number() int { return int(p >> 8) }
 
-// placeIn reads the place that an id names, if it may be an id of this backend. The hold there may be another one.
+// placeIn reads the place from an id, if the id may belong to this backend. The hold at that place may have a
+// different id.
 func (b *Backend) placeIn(id string) (p place, ok bool) {
 	if len(id) != idLen {
 		return 0, false

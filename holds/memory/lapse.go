@@ -9,12 +9,13 @@ import (
 	"holdfast/holds"
 )
 
-// sweepGap is the least time between two sweeps, so that many holds lapsing one after another are not a wake-up each.
+// sweepGap is the minimum time between two sweeps, so that many holds that expire one after another do not cause a
+// wake-up each.
 const sweepGap = 2 * time.Millisecond
 
 const never = time.Duration(math.MaxInt64)
 
-// wakeUp is when the sweeper wakes next. It only ever gets earlier, except by the sweeper itself.
+// wakeUp is the next time at which the sweeper wakes. Only the sweeper itself sets it to a later time.
 type wakeUp struct {
 	at     atomic.Int64 // time.Duration on the monotonic clock
 	signal chan struct{}
@@ -25,7 +26,7 @@ func (a *wakeUp) open() {
 	a.signal = make(chan struct{}, 1)
 }
 
-// notLater wakes the sweeper at t unless it wakes before.
+// notLater wakes the sweeper at t or earlier.
 func (a *wakeUp) notLater(t time.Duration) {
 	for {
 		at := a.at.Load()
@@ -42,7 +43,7 @@ func (a *wakeUp) notLater(t time.Duration) {
 	}
 }
 
-// sweep publishes lapses on time when no call does it in passing. It runs until Close.
+// sweep ends expired holds and selections on time when no other call does so. It runs until Close.
 func (b *Backend) sweep() {
 	timer := time.NewTimer(never)
 	defer timer.Stop()
@@ -58,15 +59,15 @@ func (b *Backend) sweep() {
 			timer.Reset(at - now)
 			continue
 		}
-		// Deadlines set from here on set the wake-up themselves; those before are seen by the sweep.
+		// Deadlines set from here on set the wake-up themselves; this sweep finds the earlier ones.
 		b.wake.at.Store(int64(never))
 		next := b.sweepOnce()
 		b.wake.notLater(max(next, b.clock.now().mono+sweepGap))
 	}
 }
 
-// sweepOnce ends all that has lapsed and returns the next deadline. It publishes everything before it tidies up, so that
-// the last of many is not late.
+// sweepOnce ends all expired holds and selections and returns the next deadline. It publishes all ends before it
+// cleans up the chains, so that the last of many ends is not late.
 func (b *Backend) sweepOnce() (next time.Duration) {
 	next = b.selections.sweep()
 	var gone [][]*record
@@ -91,7 +92,7 @@ func (b *Backend) sweepOnce() (next time.Duration) {
 	return next
 }
 
-// doubts are the pinned holds that lapsed: only the database knows whether their bookings were written.
+// doubts are the pinned holds that expired. Only the database can show whether their bookings were written.
 type doubts struct {
 	mu    sync.Mutex
 	holds []holds.Hold
@@ -121,7 +122,8 @@ func (d *doubts) take() []holds.Hold {
 	return list
 }
 
-// resolve asks about doubtful holds and publishes how they ended. It is apart from the sweep because asking may take long.
+// resolve asks about expired pinned holds and publishes how they ended. It is separate from the sweep because an
+// answer may take long.
 func (b *Backend) resolve() {
 	for {
 		select {

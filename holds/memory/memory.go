@@ -1,22 +1,22 @@
-// Package memory is the live state of a single process: the embedded holds.Backend.
+// Package memory stores the live state of a single process: the embedded holds.Backend.
 //
-// # Who locks what
+// # Locks
 //
-// Specialists are dealt out over shards. Everything that can conflict lies in one shard, so a claim is decided under one
-// lock, and every entry into a shard first ends what has lapsed there. No call ever meets a hold past its deadline and
-// none waits for a sweeper, whose only task is to see that a release is published on time when nobody calls.
+// Specialists are distributed over shards. All holds on one specialist's time are in one shard, so one lock decides a
+// claim. Every entry into a shard first ends the expired holds in it. So no call sees a hold past its deadline, and
+// no call waits for a sweeper. The sweeper's only task is to publish a release on time when there are no calls.
 //
-// The quota crosses shards, so each client has a lock too, taken before the shard's and held through the claim. A hold
-// changes under both locks; either is enough to read it. What ends a hold without its client's lock (a lapse, a
-// displacement) marks it as gone and leaves it to the sweeper to take it out of its client's chain.
+// The quota crosses shards, so each client has a lock too, which is acquired before the shard's and held during the
+// claim. A hold changes under both locks; either one is enough to read it. If a hold ends without its client's lock
+// (it expires or is displaced), it is marked as gone, and the sweeper removes it from its client's chain.
 //
-// The order is client, shard, log; selections and presence have a lock each and take only the log's within it. Busy
-// time is under the shard's lock. Nothing sleeps, waits or does I/O while it holds one.
+// The order is client, shard, log. Selections and presence have one lock each and acquire only the log's lock within
+// it. The shard's lock guards busy time. No code sleeps, waits or does I/O while it holds one of these locks.
 //
 // # Time
 //
-// Deadlines are kept on the monotonic clock, as the time since the backend was opened; the wall clock is only read to
-// tell people. All of it works in the virtual time of testing/synctest.
+// Deadlines are on the monotonic clock, as the time since the backend was opened. The wall clock is read only for the
+// instants that people see. All of it works in the virtual time of testing/synctest.
 package memory
 
 import (
@@ -29,20 +29,20 @@ import (
 	"holdfast/holds/broadcast"
 )
 
-// Options of New. The zero value is a table in which every lapsed hold was not booked.
+// Options of New. With the zero value, no expired hold counts as booked.
 type Options struct {
-	// Booked answers whether the booking of a pinned hold was written although the hold lapsed: EventConfirm is
-	// published if so, else EventRelease. It may read the database, is called outside every lock by one goroutine,
-	// and has to end by itself before Close can. The interval is free from the deadline on, whatever it answers.
-	// Nil means that none was.
+	// Booked reports whether the booking of a pinned hold was written although the hold expired. If so, the backend
+	// publishes EventConfirm, else EventRelease. Booked may read the database. One goroutine calls it, outside every
+	// lock, and Close waits until it returns. The interval is free from the deadline on, whatever Booked returns. Nil
+	// means that no such hold was booked.
 	Booked func(holds.Hold) bool
 
-	// Shards over which specialists are dealt out, rounded up to a power of two; 0 means 64, and 256 is the most.
+	// Shards is the number of shards over which specialists are distributed, rounded up to a power of two; 0 means
+	// 64, and the maximum is 256.
 	Shards int
 
-	// WatchQueue is how many events a watcher can fall behind before it is cut off, rounded up to whole pages of 256;
-	// 0 means 65,536, which outlasts 100,000 holds lapsing at once. The memory is taken only while somebody is
-	// behind.
+	// WatchQueue is the number of events by which a watcher can fall behind before it is cut off, rounded up to whole
+	// pages of 256; 0 means 65,536. The backend allocates the memory only while a watcher is behind.
 	WatchQueue int
 }
 
@@ -74,7 +74,7 @@ type Backend struct {
 
 var _ holds.Backend = (*Backend)(nil)
 
-// New returns an empty backend and starts the goroutines that publish lapses; Close ends them.
+// New returns an empty backend and starts the goroutines that end expired holds; Close stops them.
 func New(o Options) *Backend {
 	b := &Backend{
 		booked: o.Booked,
@@ -112,10 +112,10 @@ func powerOfTwo(shards int) int {
 	return n
 }
 
-// Mode is always "memory".
+// Mode returns "memory".
 func (b *Backend) Mode() string { return "memory" }
 
-// Ping answers nil until Close.
+// Ping returns nil until Close.
 func (b *Backend) Ping(context.Context) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
@@ -142,7 +142,7 @@ func (b *Backend) Stats(context.Context) (holds.Stats, error) {
 	return n, nil
 }
 
-// Close implements holds.Backend. It is idempotent. Every later call answers holds.ErrClosed.
+// Close implements holds.Backend. It is idempotent. Every later call returns holds.ErrClosed.
 func (b *Backend) Close() error {
 	if b.closed.CompareAndSwap(false, true) {
 		close(b.done)

@@ -12,17 +12,18 @@ import (
 	"holdfast/holds"
 )
 
-// presence is who can take a patient now.
+// presence records which specialists can take a patient now.
 type presence struct {
 	mu   sync.RWMutex
 	byID map[string]*present
-	// order has those online, by load, then id: it is asked far more often than somebody comes, goes, or takes a session.
+	// order has the specialists who are online, by load, then id. It is read far more often than a specialist goes
+	// online or offline or starts a session.
 	order []*present
 }
 
 type present struct {
-	holds.Present               // Online is what is answered: in both sets it is false
-	online        bool          // in the set of those online, deactivated or not
+	holds.Present               // Online is the answer to callers: false while deactivated
+	online        bool          // in the set of specialists online, deactivated or not
 	beat          time.Duration // HeartbeatAt on the monotonic clock
 }
 
@@ -32,7 +33,7 @@ func byLoad(x, y *present) int {
 
 func (p *presence) open() { p.byID = make(map[string]*present) }
 
-// of returns the entry of a specialist, a new one if there is none.
+// of returns the entry of a specialist, and creates it if there is none.
 func (p *presence) of(specialistID string) *present {
 	one := p.byID[specialistID]
 	if one == nil {
@@ -42,7 +43,7 @@ func (p *presence) of(specialistID string) *present {
 	return one
 }
 
-// come and leave keep the order; whatever changes a load does so between a leave and a come.
+// come and leave maintain the order. A change of a load happens between a leave and a come.
 func (p *presence) come(one *present) {
 	i, _ := slices.BinarySearchFunc(p.order, one, byLoad)
 	p.order = slices.Insert(p.order, i, one)
@@ -110,7 +111,7 @@ func (b *Backend) OfflineUnheard(_ context.Context, specialistID string, staleAf
 	return p.hide(one), nil
 }
 
-// hide takes one out of every answer and reports whether they were in any.
+// hide removes a specialist from every answer and reports whether they were in any.
 func (p *presence) hide(one *present) bool {
 	if !one.Online {
 		return false
@@ -177,7 +178,7 @@ func (b *Backend) Beat(_ context.Context, specialistID string) error {
 	return nil
 }
 
-// SetMax implements holds.Presence. For somebody who is not online it does nothing: coming online brings a capacity.
+// SetMax implements holds.Presence. It does nothing for a specialist who is not online: Online sets the capacity.
 func (b *Backend) SetMax(_ context.Context, specialistID string, max int) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
@@ -264,7 +265,8 @@ func (b *Backend) Available(_ context.Context, staleAfter time.Duration, limit i
 	return list, nil
 }
 
-// available reports whether one can take a patient, with a heartbeat after since where staleness counts.
+// available reports whether a specialist can take a patient. If staleAfter > 0, the last heartbeat must be later than
+// since.
 func (one *present) available(since, staleAfter time.Duration) bool {
 	return one.Present.Load < one.Max && (staleAfter <= 0 || one.beat > since)
 }
@@ -307,7 +309,7 @@ func (b *Backend) Count(_ context.Context, staleAfter time.Duration) (int, error
 	return n, nil
 }
 
-// Seed implements holds.Presence. What is known here wins over what is remembered there.
+// Seed implements holds.Presence. State that exists here takes precedence over the durable mirror.
 func (b *Backend) Seed(_ context.Context, all []holds.Present) error {
 	if b.closed.Load() {
 		return holds.ErrClosed

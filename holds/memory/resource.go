@@ -8,20 +8,21 @@ import (
 	"holdfast/holds"
 )
 
-// resources has the holds that take resources, by resource. No resource is anybody's specialist, so no shard has it; its lock is taken
-// last, after those of clients and shards, and whatever changes a hold changes it here before its shard is left.
+// resources has the holds that take resources, by resource. A resource can be needed by specialists of different
+// shards, so no shard has it. Its lock is acquired last, after those of clients and shards. A change of a hold is
+// applied here before its shard's lock is released.
 //
-// A hold that has lapsed and that its shard has not ended yet is in here still and in nobody's way.
+// An expired hold that its shard has not ended yet is still in here and conflicts with no claim.
 type resources struct {
 	sync.Mutex
 	of map[string][]*share
 
-	// claims is taken before any shard's lock by who is about to take a resource: between choosing it and having it nobody else does,
-	// whose specialist, and so whose shard, is another one.
+	// claims is locked, before any shard's lock, by a claim that is about to take a resource. So no claim on another
+	// specialist, and so in another shard, can take the resource between the choice and the insertion.
 	claims sync.Mutex
 }
 
-// share is a hold as those see it who are interested in a resource of it and do not have its shard.
+// share is the copy of a hold for readers of one of its resources that do not have the lock of its shard.
 type share struct {
 	holds.Hold
 	r        *record
@@ -30,7 +31,7 @@ type share struct {
 
 func (rs *resources) open() { rs.of = make(map[string][]*share) }
 
-// keep notes a hold as it is now.
+// keep stores the present state of a hold.
 func (rs *resources) keep(r *record) {
 	if r.Resources == "" {
 		return
@@ -47,7 +48,7 @@ func (rs *resources) keep(r *record) {
 	}
 }
 
-// drop forgets a hold that is over.
+// drop removes a hold that has ended.
 func (rs *resources) drop(r *record) {
 	if r.Resources == "" {
 		return
@@ -59,7 +60,7 @@ func (rs *resources) drop(r *record) {
 	}
 }
 
-// list is the live holds that take a resource.
+// list returns the live holds that take a resource.
 func (rs *resources) list(id string, now time.Duration) (list []holds.Hold) {
 	rs.Lock()
 	defer rs.Unlock()
@@ -71,14 +72,16 @@ func (rs *resources) list(id string, now time.Duration) (list []holds.Hold) {
 	return list
 }
 
-// chosen is what a claim takes of resources, and the holds that have to be displaced for it.
+// chosen has the resources that a claim takes, and the holds that it has to displace for them.
 type chosen struct {
 	ids     []string
 	victims []*record
 }
 
-// choose picks the first resource of each group that no hold is in the way of, those aside that spared says. If there is none and c
-// displaces, it is the first that no pinned hold is in the way of. Failing that, until is when the last of those in the way lapses.
+// choose picks the first resource of each group that no live hold takes for a conflicting time. It ignores the holds
+// for which spared returns true. If there is no such resource and c displaces, it picks the first one without a
+// conflicting pinned hold. If that fails too, until is the instant at which the last of the conflicting holds
+// expires.
 func (rs *resources) choose(c *holds.Claim, now time.Duration, spared func(*record) bool) (picked chosen, until time.Time, ok bool) {
 	if len(c.Needs) == 0 {
 		return chosen{}, time.Time{}, true
@@ -122,7 +125,8 @@ func (rs *resources) firstFree(c *holds.Claim, group, used []string, now time.Du
 	return "", until, false
 }
 
-// inTheWay are the live holds whose time of a resource a claim cannot have: nobody shares one.
+// inTheWay returns the live holds of a resource whose time conflicts with the claim. Two seats of a session conflict
+// too: a resource is never shared.
 func (rs *resources) inTheWay(c *holds.Claim, id string, now time.Duration, spared func(*record) bool) (list []*record) {
 	wanted := c.Span
 	wanted.SpecialistID, wanted.Seat = id, 0
@@ -138,7 +142,8 @@ func (rs *resources) inTheWay(c *holds.Claim, id string, now time.Duration, spar
 
 func nobody(*record) bool { return false }
 
-// endLapsed ends the holds of resources that have lapsed and that nobody has seen to, so that events come in the order of their effect.
+// endLapsed ends the expired holds of these resources, so that events are published in the order in which they took
+// effect.
 func (b *Backend) endLapsed(needs [][]string) {
 	var specialists []string
 	now := b.clock.now().mono

@@ -10,7 +10,8 @@ import (
 
 var _ holds.Restorer = (*Backend)(nil)
 
-// Restore implements holds.Restorer. An id names the place of its hold in this backend, so one from elsewhere is not kept.
+// Restore implements holds.Restorer. An id contains the place of its hold in this backend, so a hold from another
+// backend gets a new id.
 func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error) {
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
@@ -57,7 +58,8 @@ func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error
 	return r.Hold, nil
 }
 
-// restore sets a hold to what is left of one. Its instants for people are those that people were told.
+// restore sets a hold to the remaining time of another one. Its ExpiresAt and MaxExpiresAt stay those that clients
+// have received.
 func (s *shard) restore(r *record, x *holds.Remains, now instant) {
 	left := func(t time.Time) time.Duration { return now.mono + max(0, t.Sub(now.wall)) }
 	r.life, r.Restarts, r.Pinned, r.pinned = x.Life, x.Restarts, x.Pinned, 0

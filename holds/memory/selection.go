@@ -10,20 +10,21 @@ import (
 	"holdfast/holds"
 )
 
-// selections is who is looking at what. Nearly all selections live equally long, so a circle in the order of their renewal
-// is in the order of their lapses too; what was taken over from elsewhere finds its place.
+// selections records which slots clients are looking at. Nearly all selections have the same lifetime, so a ring in
+// the order of their renewal is also in the order of their deadlines. A selection that was taken over from another
+// backend is inserted at its deadline.
 type selections struct {
 	mu          sync.Mutex
 	b           *Backend
 	byOwner     map[holds.Owner]*selection
 	specialists map[string][]*selection // by slot start
-	ends        selection               // its next lapses first, its previous last
+	ends        selection               // next is the first to expire, previous the last
 }
 
 type selection struct {
 	holds.Selection
 	deadline       time.Duration // on the monotonic clock
-	previous, next *selection    // in the circle
+	previous, next *selection    // in the ring
 }
 
 func (ss *selections) open(b *Backend) {
@@ -44,7 +45,7 @@ func (b *Backend) Select(_ context.Context, owner holds.Owner, span holds.Span) 
 	return ss.look(owner, span, now).Selection, nil
 }
 
-// look lets an owner look at a slot and nowhere else, for the whole time.
+// look sets the owner's only selection to a slot, for the full lifetime.
 func (ss *selections) look(owner holds.Owner, span holds.Span, now instant) *selection {
 	s := ss.byOwner[owner]
 	if s != nil && s.SameGroup(&span) {
@@ -125,7 +126,7 @@ func (ss *selections) count() int {
 	return len(ss.byOwner)
 }
 
-// sweep ends what has lapsed and returns the next deadline.
+// sweep ends the expired selections and returns the next deadline.
 func (ss *selections) sweep() time.Duration {
 	ss.enter()
 	defer ss.mu.Unlock()
@@ -135,7 +136,7 @@ func (ss *selections) sweep() time.Duration {
 	return ss.ends.next.deadline
 }
 
-// enter locks the selections and ends those that have lapsed.
+// enter locks the selections and ends those that have expired.
 func (ss *selections) enter() instant {
 	ss.mu.Lock()
 	now := ss.b.clock.now()
@@ -158,12 +159,12 @@ func search(of []*selection, s *selection) int {
 	return i
 }
 
-// renew gives s its whole time again and moves it to the end of the circle.
+// renew gives s its full lifetime again and moves it to the end of the ring.
 func (ss *selections) renew(s *selection, now instant) {
 	ss.lapseAt(s, now.mono+holds.SelectionTTL, now)
 }
 
-// lapseAt gives s time and its place in the circle, which is nearly always the end.
+// lapseAt sets the deadline of s and moves it to its place in the ring, which is nearly always the end.
 func (ss *selections) lapseAt(s *selection, deadline time.Duration, now instant) {
 	s.deadline, s.ExpiresAt = deadline, now.at(deadline)
 	s.previous.next, s.next.previous = s.next, s.previous

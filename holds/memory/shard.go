@@ -15,39 +15,39 @@ type shard struct {
 	sync.Mutex
 	b           *Backend
 	number      int
-	table       []*record // by the number in a hold's id; nil where vacant
-	vacant      []int     // numbers in the table to be used next, the last one first
+	table       []*record // by the number in a hold's id; nil where free
+	vacant      []int     // free numbers of the table; the last one is used next
 	specialists map[string]*specialist
 	deadlines   deadlines
 
-	// What ended here without its client's lock, until the sweeper sees to it.
+	// These holds ended without their client's lock and wait for the sweeper.
 	gone     []*record    // still in their clients' chains
-	doubtful []holds.Hold // pinned when they lapsed
+	doubtful []holds.Hold // pinned when they expired
 
-	spent  *record // for the next claims, chained by next
+	spent  *record // free records for the next claims, linked through next
 	spents int
 }
 
-// record is one hold in the table. It changes under its client's lock and its shard's together.
+// record is one hold in the table. It changes only under both its client's lock and its shard's lock.
 type record struct {
 	holds.Hold
 	life    time.Duration // MaxLife of its claim, for a restart
-	expires time.Duration // when it lapses by itself, on the monotonic clock
+	expires time.Duration // when it expires without a pin, on the monotonic clock
 	most    time.Duration // MaxExpiresAt on the monotonic clock
-	pinned  time.Duration // until when a pin keeps it; 0 without one
+	pinned  time.Duration // the end of its pin on the monotonic clock; 0 without one
 
-	at    place // in the table; a part of its id
+	at    place // in the table; part of its id
 	place int   // in its shard's deadlines
 	of    *specialist
 	start int64 // of its slot, in Unix seconds
 
 	hash           uint64   // of its client
 	own            *clients // its client's lock and chains
-	previous, next *record  // in its chain
+	previous, next *record  // in its client's chain
 	gone           atomic.Bool
 }
 
-// deadline is the instant from which the hold does not exist.
+// deadline returns the instant from which the hold does not exist.
 func (r *record) deadline() time.Duration { return max(r.expires, r.pinned) }
 
 func (s *shard) open(b *Backend, number int) {
@@ -73,8 +73,8 @@ func (b *Backend) shardsOf(specialistIDs []string) (list []*shard) {
 	return list
 }
 
-// enter locks the shard and ends whatever has lapsed in it, so that whoever is inside meets live holds only and events
-// are published in the order in which they took effect.
+// enter locks the shard and ends the expired holds in it. So the caller sees only live holds, and events are
+// published in the order in which they took effect.
 func (s *shard) enter() instant {
 	s.Lock()
 	now := s.b.clock.now()
@@ -84,7 +84,7 @@ func (s *shard) enter() instant {
 	return now
 }
 
-// lapse ends the holds whose deadline has come, in the order of the deadlines: some of them, if they are many.
+// lapse ends up to 64 holds whose deadline has come, in the order of the deadlines.
 func (s *shard) lapse(now instant) {
 	var some [64]*record
 	ended := some[:0]
@@ -111,7 +111,7 @@ func (s *shard) lapse(now instant) {
 	}
 }
 
-// claim puts a new hold into the table. Nothing may be in its way.
+// claim puts a new hold into the table. No other hold may conflict with it.
 func (s *shard) claim(of *specialist, c *holds.Claim, resources []string, hash uint64, now instant) *record {
 	r := s.take()
 	r.ID, r.Span, r.Resources, r.Owner, r.hash = s.b.ids.next(now.wall, r.at), c.Span, holds.IDsOf(resources), c.Owner, hash
@@ -126,14 +126,14 @@ func (s *shard) claim(of *specialist, c *holds.Claim, resources []string, hash u
 	return r
 }
 
-// extend lets a hold live for ttl from now within its maximum, and never shorter than it would have.
+// extend sets a hold to expire ttl from now, within its maximum and never earlier than before.
 func (s *shard) extend(r *record, now instant, ttl time.Duration) {
 	r.expires = max(r.expires, min(now.mono+ttl, r.most))
 	s.settle(r, now)
 	s.b.log.Hold(holds.EventHeartbeat, "", now.wall, &r.Hold)
 }
 
-// settle follows a change of r's deadline.
+// settle updates the heap, the wake-up and the resources after a change of r's deadline.
 func (s *shard) settle(r *record, now instant) {
 	r.ExpiresAt = now.at(r.deadline())
 	s.deadlines.changed(r)
@@ -141,16 +141,17 @@ func (s *shard) settle(r *record, now instant) {
 	s.b.resources.keep(r)
 }
 
-// wakeBy sees that the sweeper is awake when r lapses; what lapses before r has seen to it already.
+// wakeBy wakes the sweeper when r expires, if r is the first hold of the shard to expire. Otherwise an earlier hold
+// has set the wake-up already.
 func (s *shard) wakeBy(r *record) {
 	if r.place == 0 {
 		s.b.wake.notLater(r.deadline())
 	}
 }
 
-// displace ends every hold in the way of a span.
+// displace ends every hold that conflicts with a span.
 func (s *shard) displace(near []*record, span *holds.Span, now instant) {
-	inTheWay := slices.Clone(near) // near is a part of what end changes
+	inTheWay := slices.Clone(near) // end changes the array under near
 	for _, r := range inTheWay {
 		if r.Conflicts(span) {
 			s.displaceOne(r, now)
@@ -164,11 +165,11 @@ func (s *shard) displaceOne(r *record, now instant) {
 	s.b.wake.notLater(now.mono)
 }
 
-// end takes a hold out of the table and says so.
+// end removes a hold from the table and publishes the event.
 func (s *shard) end(r *record, now instant, kind holds.EventKind, reason holds.Reason) {
 	s.remove(r)
 	s.b.log.Hold(kind, reason, now.wall, &r.Hold)
-	s.b.resources.drop(r) // not before: who takes them next has to be told of later
+	s.b.resources.drop(r) // after the event, so that the next hold of these resources is published later
 }
 
 func (s *shard) remove(r *record) {
@@ -178,13 +179,13 @@ func (s *shard) remove(r *record) {
 	s.deadlines.remove(r)
 }
 
-// leave leaves a hold that ended without its client's lock to the sweeper.
+// leave leaves the cleanup of a hold that ended without its client's lock to the sweeper.
 func (s *shard) leave(r *record) {
 	r.gone.Store(true)
 	s.gone = append(s.gone, r)
 }
 
-// hold returns the hold with this id, which names its place; nil if it is over.
+// hold returns the hold with this id at its place, or nil if the hold has ended.
 func (s *shard) hold(id string, at place) *record {
 	if n := at.number(); n < len(s.table) && s.table[n] != nil && s.table[n].ID == id {
 		return s.table[n]
@@ -192,7 +193,7 @@ func (s *shard) hold(id string, at place) *record {
 	return nil
 }
 
-// take returns a record with a place in the table and nothing else.
+// take returns an empty record with a place in the table.
 func (s *shard) take() *record {
 	if len(s.vacant) == 0 {
 		s.vacant = append(s.vacant, len(s.table))
@@ -212,10 +213,10 @@ func (s *shard) take() *record {
 	return r
 }
 
-// mostSpents bounds what a shard keeps after a rush.
+// mostSpents is the maximum number of free records that a shard retains after a burst of claims.
 const mostSpents = 64
 
-// keep keeps a record that nothing points to any more for the next claim.
+// keep stores an unreferenced record for the next claim.
 func (s *shard) keep(r *record) {
 	if s.spents < mostSpents {
 		*r = record{next: s.spent}

@@ -6,18 +6,18 @@ import (
 	"holdfast/holds"
 )
 
-// specialist has the holds of one specialist by slot start, then seat. It stays when the last of them is over: there are no
-// more of these than specialists.
+// specialist has the holds of one specialist by slot start, then seat. It stays after the last hold has ended: there
+// are never more of these than specialists.
 //
-// The slots of two holds are disjoint or those of one session, so few lie near any span. How far away a buffer can still
-// reach from is remembered rather than known: reach only grows.
+// The slots of two holds are disjoint or belong to one session, so only a few holds are near any span. reach is the
+// largest distance of a buffer so far. It only grows, so it may be larger than the live holds need.
 type specialist struct {
 	holds []*record
 	busy  busyTime
-	reach int64 // no hold seen here went further than this many seconds from its slot's start, either way
+	reach int64 // no hold so far extended further than this many seconds from its slot's start, in either direction
 }
 
-// of returns a specialist of this shard.
+// of returns the entry of a specialist of this shard, and creates it if there is none.
 func (s *shard) of(specialistID string) *specialist {
 	of := s.specialists[specialistID]
 	if of == nil {
@@ -27,7 +27,8 @@ func (s *shard) of(specialistID string) *specialist {
 	return of
 }
 
-// near returns the holds that may conflict with a span, and perhaps some that do not. It is a part of of.holds.
+// near returns the holds that may conflict with a span, and perhaps some that do not. The result is a part of
+// of.holds.
 func (of *specialist) near(span *holds.Span) []*record {
 	earliest, latest := bounds(span)
 	from := of.search(earliest - of.reach)
@@ -38,7 +39,7 @@ func (of *specialist) near(span *holds.Span) []*record {
 	return of.holds[from:to]
 }
 
-// bounds is the stretch of all that a span touches, in Unix seconds and rounded outwards.
+// bounds returns the start and end of slot and buffers together, in Unix seconds and rounded outwards.
 func bounds(span *holds.Span) (earliest, latest int64) {
 	return min(span.SlotStart.Unix(), span.BusyStart.Unix()), max(span.SlotEnd.Unix(), span.BusyEnd.Unix()) + 1
 }

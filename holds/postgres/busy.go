@@ -7,13 +7,13 @@ import (
 	"holdfast/holds"
 )
 
-// FollowBusy implements holds.Busy. It does nothing: holds_claim reads the appointments themselves, which are in the same
+// FollowBusy implements holds.Busy. It does nothing: holds_claim reads the appointments, which are in the same
 // database.
 func (b *Backend) FollowBusy(context.Context, int64, holds.Booked, holds.Booked) error {
 	return b.alive()
 }
 
-// ClearBusy implements holds.Busy. It does nothing, as FollowBusy.
+// ClearBusy implements holds.Busy. Like FollowBusy, it does nothing.
 func (b *Backend) ClearBusy(context.Context, string, time.Time, time.Time) error { return b.alive() }
 
 func (b *Backend) alive() error {

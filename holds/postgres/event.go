@@ -13,10 +13,11 @@ import (
 
 const eventsChannel = "holdfast_holds"
 
-// Epoch implements holds.Table. It is this node's, and another one after events, or everything live, may have been lost.
+// Epoch implements holds.Table. The epoch is this node's own. It changes after events, or the whole live state, may
+// have been lost.
 func (b *Backend) Epoch() string { return b.log.Epoch() }
 
-// Publish implements holds.Table. An event without an instant gets that of the call.
+// Publish implements holds.Table. If At is zero, the event gets the instant of the call.
 func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
@@ -35,7 +36,7 @@ func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	return b.call(ctx, `SELECT pg_notify($1, $2) IS NULL`, []any{eventsChannel, string(message)}, new(bool))
 }
 
-// Watch implements holds.Table. holds.ErrUnavailable while events are not heard.
+// Watch implements holds.Table. Error while no events are received: holds.ErrUnavailable.
 func (b *Backend) Watch(ctx context.Context, specialistIDs ...string) (holds.Watch, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
@@ -50,10 +51,11 @@ func (b *Backend) Watch(ctx context.Context, specialistIDs ...string) (holds.Wat
 
 const (
 	earRetry = 100 * time.Millisecond // between two attempts to listen
-	earQuiet = time.Second            // without a word, before the server is asked whether it is there
+	earQuiet = time.Second            // without a notification, before a ping to the server
 )
 
-// hear listens to all events until Close. What came while nobody listened is lost, and every watcher is told.
+// hear listens to all events until Close. Events during an interruption are lost, and every watch ends with
+// holds.ErrSlow.
 func (b *Backend) hear() {
 	for quiet := false; b.done.Err() == nil; {
 		heard, err := b.listen()
@@ -70,7 +72,7 @@ func (b *Backend) hear() {
 	}
 }
 
-// listen relays events until the connection breaks, and reports whether any were heard before.
+// listen relays events until the connection breaks, and reports whether it had started to listen.
 func (b *Backend) listen() (heard bool, err error) {
 	ctx, cancel := context.WithTimeout(b.done, b.timeout)
 	defer cancel()
@@ -93,7 +95,7 @@ func (b *Backend) listen() (heard bool, err error) {
 		return false, err
 	}
 	b.ear.Set(true)
-	b.hasDecided() // perhaps while nothing was heard
+	b.hasDecided() // a decision may have been made before the connection listened
 	b.logger.Info("events of PostgreSQL received")
 	defer func() {
 		b.ear.Set(false)
@@ -106,7 +108,8 @@ func (b *Backend) listen() (heard bool, err error) {
 	}
 }
 
-// relay publishes the events that came to this node's watchers, waits for more, and after a silence asks whether the server is there.
+// relay publishes the received events to this node's watchers and waits for more. After earQuiet without an event it
+// pings the server.
 func (b *Backend) relay(c *pgconn.PgConn, told *[]*pgconn.Notification) error {
 	for _, n := range *told {
 		b.tell(n)
@@ -133,7 +136,7 @@ func (b *Backend) tell(n *pgconn.Notification) {
 		return
 	}
 	e, err := node.ReadEvent(n.Payload)
-	if err != nil { // it is not ours
+	if err != nil { // another program's notification
 		b.logger.Warn("event unreadable", "channel", n.Channel, "error", err)
 		return
 	}

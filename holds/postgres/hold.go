@@ -13,7 +13,8 @@ import (
 	"holdfast/holds/node"
 )
 
-// endedFor is how long it is kept which call ended a hold: longer than any call looks back.
+// endedFor is how long the database stores which call ended a hold. It is longer than the time for reading a result
+// back.
 const endedFor = 5 * time.Second
 
 // Claim implements holds.Table.
@@ -40,19 +41,19 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	if err == nil || !errors.Is(err, holds.ErrUnavailable) {
 		return h, err
 	}
-	// A repeated claim would find the hold of this one in its own way.
+	// A repeated claim would conflict with the hold of this one.
 	if h, call, look := b.readBack(ctx, id, err); look == nil && call == id {
 		return h, nil
 	}
 	return holds.Hold{}, err
 }
 
-// spanArgs are the arguments that say which time is meant.
+// spanArgs returns the arguments that identify the time of a claim.
 func spanArgs(s *holds.Span) []any {
 	return []any{s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(), s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli()}
 }
 
-// take calls a function that answers with a hold, a word, or until when somebody else has it.
+// take calls a function that returns a hold, a word, or the instant at which another client's hold expires.
 func (b *Backend) take(ctx context.Context, text string, args []any) (holds.Hold, error) {
 	var word, hold string
 	var until int64
@@ -87,7 +88,8 @@ func answered(word, hold string) (holds.Hold, error) {
 
 const readHold = `SELECT holds_json(h)::text FROM holds_live h WHERE h.id = $1 AND h.deadline > holds_clock()`
 
-// readBack reads a hold after the answer to a call was lost, if it was, whoever has given the call up meanwhile.
+// readBack reads a hold after the answer to a call was lost, even if the caller has given up since. If the server
+// refused the call or the backend is closed, readBack returns lost.
 func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.Hold, call string, err error) {
 	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
 		return h, "", lost
@@ -97,7 +99,7 @@ func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.
 	return b.hold(ctx, id)
 }
 
-// hold reads a live hold and the name of the call that changed it last.
+// hold reads a live hold and the name of the last call that changed it.
 func (b *Backend) hold(ctx context.Context, id string) (h holds.Hold, call string, err error) {
 	var text string
 	err = b.read(ctx, readHold, []any{id}, &text)
@@ -125,7 +127,7 @@ func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast
 func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
 	h, err := b.pin(ctx, id, owner, false, grace)
 	if err == nil {
-		b.sweeper.NotLater(h.ExpiresAt) // it may lapse earlier than anybody has heard
+		b.sweeper.NotLater(h.ExpiresAt) // it may expire before any deadline in the events
 	}
 	return h, err
 }
@@ -139,12 +141,13 @@ func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner
 	h, err := b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_transfer($1, $2, $3, $4, $5, $6)`, id, owner,
 		to.String(), node.Milliseconds(ttl), node.Milliseconds(maxLife))
 	if err == nil {
-		b.sweeper.NotLater(time.Now().Add(ttl)) // a pin may have kept it longer
+		b.sweeper.NotLater(time.Now().Add(ttl)) // a pin may have set a later deadline
 	}
 	return h, err
 }
 
-// prolong calls a function that changes when a hold lapses. If its answer is lost, the hold says whether the call was done.
+// prolong calls a function that changes when a hold expires. If its answer is lost, prolong reads from the hold
+// whether the call was executed.
 func (b *Backend) prolong(ctx context.Context, text, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
@@ -168,10 +171,10 @@ func (b *Backend) prolong(ctx context.Context, text, id string, owner holds.Owne
 	return holds.Hold{}, err
 }
 
-// newCall names a call, so that its work can be told from another's.
+// newCall returns a name for a call, which distinguishes its result from that of another call.
 func newCall() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// isID reports whether a hold could have this id.
+// isID reports whether a string has the form of a hold's id.
 func isID(id string) bool {
 	if len(id) != 36 {
 		return false
@@ -194,7 +197,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	return b.finish(ctx, id, owner, holds.EventRelease, reason)
 }
 
-// finish ends a hold. If the answer is lost, it is known for a while which call ended it.
+// finish ends a hold. For endedFor after that, the database stores which call ended it, so that a lost answer can be
+// read back.
 func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
 	if b.closed.Load() {
 		return false, holds.ErrClosed
@@ -218,7 +222,7 @@ func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind
 	return false, err
 }
 
-// finished looks which call ended a hold. One that is neither live nor lately ended was not there.
+// finished checks which call ended a hold. A hold that is neither live nor among the recent ends did not exist.
 func (b *Backend) finished(ctx context.Context, id, call string, lost error) (bool, error) {
 	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
 		return false, lost

@@ -20,14 +20,15 @@ const (
 	hasMoved    = "HF001" // the error of holds_under
 )
 
-// What holds_under is asked for.
+// These are the purposes of a call of holds_under.
 const (
 	aChange = iota
 	toFillSealed
 	toFillRemembered
 )
 
-// under has the first argument of the function in text pass holds_under, which fails unless the epoch is the present one.
+// under passes the first argument of the function in text through holds_under, which fails unless the epoch is the
+// present one.
 //
 //	SELECT holds_deselect($1)  →  SELECT holds_deselect(holds_under($2, $3, $1::text))
 func under(text string, args []any, epoch uint64, how int) (string, []any) {

@@ -1,44 +1,47 @@
-// Package postgres is the live state of several nodes on the PostgreSQL that has their record: a holds.Backend on unlogged
-// tables and NOTIFY. Two nodes and one database are a whole cluster with it, and it is what nodes share while their Redis is away.
+// Package postgres stores the live state of several nodes in the PostgreSQL that has their durable data: a
+// holds.Backend on unlogged tables and NOTIFY. With it, two nodes and one database are a complete cluster. Nodes also
+// share it while their Redis is unavailable.
 //
-// # Who decides what
+// # Decisions
 //
-// Every change is one call of a function in the database (sql/*.sql), and so one statement, one transaction and one exchange: a
-// node that dies or hangs in the middle holds no lock. It is decided on the server's own clock, in milliseconds. A claim takes a
-// lock on its client and then one on its specialist, in this order everywhere, so a quota is hard and nothing deadlocks; what
-// names a hold locks its row alone. A claim first ends what has lapsed on its specialist's time, so no call waits for a sweeper.
+// Every change is one call of a function in the database (sql/*.sql), and so one statement, one transaction and one
+// round trip: a node that crashes or hangs during a call holds no lock. The server's own clock decides, in
+// milliseconds. A claim locks its client and then its specialist, always in this order, so a quota is exact and no
+// deadlock can occur. A call with the id of a hold locks only the row of that hold. A claim first ends the expired
+// holds on its specialist's time, so no call waits for a sweeper.
 //
 // # Tables
 //
-//	holds_live        the holds, by id; deadline is when one lapses
-//	holds_doubts      pinned holds that lapsed, by when a node may ask (again) whether they were booked
-//	holds_endings     for two seconds, which call ended a hold
-//	holds_selections  who looks at what
-//	holds_presence    who is online, deactivated, heard of, and how busy
-//	holds_home        where the live state of all nodes is, with Redis as the other home (home.go)
+//	holds_live        the holds, by id; a hold expires at its deadline
+//	holds_doubts      expired pinned holds, by the time when a node may ask (again) whether they were booked
+//	holds_endings     for 5 s, the call that ended a hold
+//	holds_selections  the slots that clients look at
+//	holds_presence    the specialists: online, deactivated, last heartbeat, load and capacity
+//	holds_home        the home of the live state of all nodes, if Redis is the other home (home.go)
 //	holds_nodes       the leases of the nodes
-//	holds_schema      the version of all this (schema.go)
+//	holds_schema      the version of these tables and functions (schema.go)
 //
-// They are UNLOGGED, but for holds_home and holds_schema: a change costs no write to the disk, and a crash of the server, or the promotion of a standby, empties them.
-// Only owners are in them, which are hashes: no client id and nothing personal.
+// All tables except holds_home and holds_schema are UNLOGGED: a change costs no write to the disk, and a crash of the
+// server, or the promotion of a standby, empties them. They contain only owners, which are hashes: no client id and
+// no personal data.
 //
-// Booked time is not in them: a claim reads the appointments of the same database.
+// They do not contain booked time: a claim reads the appointments of the same database.
 //
 // # Events
 //
-// A function publishes what it did with NOTIFY, which is heard when its transaction commits, in the order of the commits, once.
-// Every node listens on one connection and numbers what it hears for its own watchers, with an epoch of its own. When that
-// connection breaks the node cannot know what it missed, nor whether anything is left: every watch ends with holds.ErrSlow and
-// the epoch is another one.
+// A function publishes its changes with NOTIFY. The server delivers them when the transaction commits, once, in the
+// order of the commits. Every node listens on one connection and numbers the events for its own watchers, with an
+// epoch of its own. When that connection breaks, the node cannot tell which events it missed, nor whether the live
+// state still exists: every watch ends with holds.ErrSlow and the epoch changes.
 //
-// Every node sweeps at each deadline that it has heard of, and once a second besides. The first to come ends what has lapsed;
-// the others find nothing.
+// Every node sweeps at each deadline that it has received in an event, and also once a second. The first node to
+// sweep ends what has expired; the others find nothing.
 //
 // # Errors
 //
-// Every call has a deadline here, and a shorter one in the server. A change that failed is never repeated blindly: the server may
-// have made it and only the answer been lost. Claim, Extend, Pin, Unpin, Confirm and Release look whether they did it;
-// otherwise, and for all other calls, the error is holds.ErrUnavailable.
+// Every call has a deadline here, and a shorter one in the server. The backend never repeats a failed change blindly:
+// the server may have made it and only the answer been lost. Claim, Extend, Pin, Unpin, Confirm and Release read back
+// whether they were executed. If that fails too, and for all other calls, the error is holds.ErrUnavailable.
 package postgres
 
 import (
@@ -61,24 +64,24 @@ import (
 
 // Options of Open. Only URL is required.
 type Options struct {
-	// URL names the database as libpq does, postgres://user@host:5432/name?sslmode=…; several hosts may be given, and the one that
-	// takes writes is used.
+	// URL names the database in the format of libpq, postgres://user@host:5432/name?sslmode=…. It can name several
+	// hosts; the backend uses the one that accepts writes.
 	URL string
 
-	// Booked answers whether the booking of a pinned hold was written although the hold lapsed, as in package memory. Any node
-	// may be asked about any hold. Nil means that none was.
+	// Booked reports whether the booking of a pinned hold was written although the hold expired, as in package
+	// memory. Any node may be asked about any hold. Nil means that no such hold was booked.
 	Booked func(holds.Hold) bool
 
-	// Timeout bounds every call, reading back included; 0 means 2 s.
+	// Timeout limits every call, including reading its result back; 0 means 2 s.
 	Timeout time.Duration
 
-	// Connections is how many calls go on at once; 0 means 8. Another connection listens.
+	// Connections is the maximum number of concurrent calls; 0 means 8. One more connection listens.
 	Connections int
 
-	// WatchQueue is how many events a watcher can fall behind before it is cut off; 0 means 65,536.
+	// WatchQueue is the number of events by which a watcher can fall behind before it is cut off; 0 means 65,536.
 	WatchQueue int
 
-	// Logger is told when events are heard no more, and again; nil means nobody.
+	// Logger logs when the event subscription is lost and restored; nil disables logging.
 	Logger *slog.Logger
 }
 
@@ -89,7 +92,7 @@ type Backend struct {
 	server   *pgconn.Config
 	pool     *pool.Pool[*pgconn.PgConn]
 	timeout  time.Duration // for a call
-	lookBack time.Duration // for reading back what came of it
+	lookBack time.Duration // for reading back the result of a call
 	booked   func(holds.Hold) bool
 	logger   *slog.Logger
 
@@ -97,7 +100,7 @@ type Backend struct {
 	ear     *node.Ear
 	sweeper *node.Sweeper
 
-	epoch   atomic.Uint64 // of the changes of this node; 0 where the home of live state is not decided (home.go)
+	epoch   atomic.Uint64 // of this node's changes; 0 if the nodes do not decide on a home (home.go)
 	decided chan struct{}
 
 	closed  atomic.Bool
@@ -108,8 +111,8 @@ type Backend struct {
 
 var _ holds.Backend = (*Backend)(nil)
 
-// Open makes the tables where they are missing and starts a backend; Close ends it. ctx bounds the opening.
-// holds.ErrUnavailable where the database cannot be reached.
+// Open creates missing tables and starts a backend; Close stops it. ctx limits the opening. Error if the database
+// cannot be reached: holds.ErrUnavailable.
 func Open(ctx context.Context, o Options) (*Backend, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
@@ -145,21 +148,22 @@ func Open(ctx context.Context, o Options) (*Backend, error) {
 	return b, nil
 }
 
-// config is how connections are made.
+// config returns the configuration of new connections.
 func (b *Backend) config(url string) (*pgconn.Config, error) {
 	c, err := pgconn.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("the database's URL cannot be read: %w", err) // pgx leaves the password out
 	}
-	// The server gives up before this node does, so that an answer, and what is read back after it, can be trusted.
+	// The server times out before this node does, so that an answer, and the result that is read back after it, can
+	// be trusted.
 	ms := strconv.FormatInt(max(1, (b.timeout*9/10).Milliseconds()), 10)
 	for name, value := range map[string]string{
 		"application_name":              "holdfast-live",
 		"default_transaction_isolation": "read committed",
 		"statement_timeout":             ms,
 		"lock_timeout":                  ms,
-		"synchronous_commit":            "off", // what is written here is lost in a crash anyway
-		"enable_seqscan":                "off", // the tables are small when a plan is made, and may be large when it is used
+		"synchronous_commit":            "off", // a crash loses this data anyway
+		"enable_seqscan":                "off", // a plan made for small tables may be used when they are large
 		"jit":                           "off",
 		"tcp_keepalives_idle":           "2",
 		"tcp_keepalives_interval":       "1",
@@ -170,17 +174,17 @@ func (b *Backend) config(url string) (*pgconn.Config, error) {
 	if c.ValidateConnect == nil {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	// One of several hosts that is silent leaves the others their time.
+	// If one of several hosts does not answer, the others still have their time.
 	if most := b.timeout / time.Duration(1+len(c.Fallbacks)); c.ConnectTimeout <= 0 || c.ConnectTimeout > most {
 		c.ConnectTimeout = most
 	}
 	return c, nil
 }
 
-// Mode is always "postgres".
+// Mode returns "postgres".
 func (b *Backend) Mode() string { return "postgres" }
 
-// Ping answers nil if the database can be written to and its events are heard.
+// Ping returns nil if the database can be written to and its events are received.
 func (b *Backend) Ping(ctx context.Context) error {
 	var standby bool
 	if err := b.read(ctx, `SELECT pg_is_in_recovery()`, nil, &standby); err != nil {
@@ -194,7 +198,7 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return b.ear.Wait(ctx, b.done)
 }
 
-// Stats implements holds.Backend. Watches are those of this node.
+// Stats implements holds.Backend. Watches counts the watches of this node.
 func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
 	s := holds.Stats{Watches: b.log.Watching()}
 	err := b.read(ctx, `SELECT (SELECT count(*) FROM holds_live WHERE deadline > (SELECT holds_clock())),
@@ -203,7 +207,7 @@ func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
 	return s, err
 }
 
-// Close implements holds.Backend. What is in the database stays there.
+// Close implements holds.Backend. The state in the database stays there.
 func (b *Backend) Close() error {
 	if b.closed.CompareAndSwap(false, true) {
 		b.stop()
@@ -214,7 +218,7 @@ func (b *Backend) Close() error {
 	return nil
 }
 
-// call calls a function that changes something, once, within the time of a call.
+// call runs a statement that changes something, once, within the time limit of a call.
 func (b *Backend) call(ctx context.Context, text string, args []any, into ...any) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
@@ -224,8 +228,8 @@ func (b *Backend) call(ctx context.Context, text string, args []any, into ...any
 	return b.with(ctx, func(pg *pgconn.PgConn) error { return askOne(ctx, pg, text, args, into...) })
 }
 
-// change is call for a function that changes live state, whose first argument is $1. It is made under the epoch that was entered;
-// holds.ErrMoved if that is over.
+// change is call for a function that changes live state, whose first argument is $1. It runs under the epoch that was
+// entered. Error if that epoch is over: holds.ErrMoved.
 func (b *Backend) change(ctx context.Context, text string, args []any, into ...any) error {
 	if epoch := b.epoch.Load(); epoch != 0 {
 		text, args = under(text, args, epoch, aChange)
@@ -233,7 +237,7 @@ func (b *Backend) change(ctx context.Context, text string, args []any, into ...a
 	return b.call(ctx, text, args, into...)
 }
 
-// with borrows a connection for one exchange.
+// with acquires a connection for one exchange.
 func (b *Backend) with(ctx context.Context, exchange func(pg *pgconn.PgConn) error) error {
 	c, err := b.pool.Acquire(ctx)
 	if err != nil {
@@ -241,17 +245,18 @@ func (b *Backend) with(ctx context.Context, exchange func(pg *pgconn.PgConn) err
 	}
 	err = exchange(c.Conn())
 	if c.Conn().IsClosed() {
-		c.Drop() // its place is free now, and not when it has taken its leave of a server that may be silent
+		c.Drop() // frees its place now; closing it properly could wait for an unreachable server
 	} else {
 		c.Release()
 	}
 	if isCut(err) {
-		b.pool.Reset() // the other connections are as old
+		b.pool.Reset() // the other connections may be broken too
 	}
 	return b.translate(err)
 }
 
-// read asks for one row. Where the connection broke it is asked once more, on a new one: a question may be repeated.
+// read reads one row. If the connection breaks, read repeats the query once, on a new connection: a query changes
+// nothing.
 func (b *Backend) read(ctx context.Context, text string, args []any, into ...any) error {
 	err := b.call(ctx, text, args, into...)
 	if isCut(err) && ctx.Err() == nil {
@@ -260,14 +265,14 @@ func (b *Backend) read(ctx context.Context, text string, args []any, into ...any
 	return err
 }
 
-// texts asks for a list of texts.
+// texts reads a list of texts.
 func (b *Backend) texts(ctx context.Context, text string, args ...any) (list []string, err error) {
 	err = b.read(ctx, `SELECT COALESCE(json_agg(x.text ORDER BY x.place), '[]') FROM (`+text+`) AS x(text, place)`, args, &list)
 	return list, err
 }
 
-// translate makes every failure of a call holds.ErrUnavailable, of a closed backend holds.ErrClosed. The server's detail, which
-// would name values, is left out.
+// translate converts every failure of a call to holds.ErrUnavailable, and that of a closed backend to
+// holds.ErrClosed. It leaves out the server's detail, which could contain values.
 func (b *Backend) translate(err error) error {
 	var said *pgconn.PgError
 	switch {
@@ -283,7 +288,8 @@ func (b *Backend) translate(err error) error {
 	return fmt.Errorf("%w: %w", holds.ErrUnavailable, err)
 }
 
-// refusedError is what the server itself said. After an ERROR nothing was done and the connection is good.
+// refusedError is an error that the server reported. After an ERROR nothing was changed and the connection is still
+// usable.
 type refusedError struct {
 	message, code string
 	undone        bool
@@ -291,13 +297,13 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return fmt.Sprintf("%s (SQLSTATE %s)", e.message, e.code) }
 
-// refused reports whether nothing was done for certain, so that nothing has to be looked for.
+// refused reports whether nothing was changed for certain, so that nothing has to be read back.
 func refused(err error) bool {
 	var said *refusedError
 	return errors.As(err, &said) && said.undone || pgconn.SafeToRetry(err) || errors.Is(err, holds.ErrMoved)
 }
 
-// isCut reports whether the connection broke: neither did the server answer, nor was it silent.
+// isCut reports whether the connection broke, as opposed to an error of the server or a timeout.
 func isCut(err error) bool {
 	if err == nil || errors.Is(err, holds.ErrClosed) || errors.Is(err, errNoRow) || pgconn.Timeout(err) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {

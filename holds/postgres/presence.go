@@ -30,7 +30,7 @@ func (b *Backend) attend(ctx context.Context, specialistID, what string, max int
 	return changed == 1, nil
 }
 
-// small is a number as the tables keep it; nobody has more sessions than that.
+// small limits a number to the range of the tables' integers. No real number of sessions is outside of it.
 func small(n int) int { return max(math.MinInt32, min(n, math.MaxInt32)) }
 
 // Online implements holds.Presence.
@@ -58,7 +58,7 @@ func (b *Backend) Activate(ctx context.Context, specialistID string) (bool, erro
 	return b.attend(ctx, specialistID, "activate", 0)
 }
 
-// Beat implements holds.Presence. It is one update of an unlogged row, and never touches the record.
+// Beat implements holds.Presence. It updates one unlogged row and never touches the durable tables.
 func (b *Backend) Beat(ctx context.Context, specialistID string) error {
 	_, err := b.attend(ctx, specialistID, "beat", 0)
 	return err
@@ -85,7 +85,7 @@ func (b *Backend) SetLoads(ctx context.Context, loads map[string]int) error {
 	return b.change(ctx, `SELECT holds_loads($1::text[], $2) IS NULL`, []any{ids, numbers}, new(bool))
 }
 
-// whole reads all of a row of holds_presence, as holds.Present has it.
+// whole selects the columns of holds_presence that make a holds.Present.
 const whole = `SELECT specialist_id, online AND NOT deactivated, deactivated, heartbeat_at, load, capacity FROM holds_presence `
 
 // Present implements holds.Presence.
@@ -126,7 +126,7 @@ func (b *Backend) Count(ctx context.Context, staleAfter time.Duration) (n int, e
 	return n, err
 }
 
-// present reads many.
+// present reads the rows of a query.
 func (b *Backend) present(ctx context.Context, text string, args ...any) ([]holds.Present, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed

@@ -14,8 +14,8 @@ import (
 
 var _ holds.ManyRestorer = (*Backend)(nil)
 
-// Restore implements holds.Restorer. It keeps the id. What is left is reckoned on this node's clock, which has to agree with the
-// server's as nodes' clocks do.
+// Restore implements holds.Restorer. The hold keeps its id. The remaining time is computed on this node's clock,
+// which has to agree with the server's clock as closely as the clocks of nodes agree with each other.
 func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, error) {
 	pinned := int64(0)
 	if r.Pinned {
@@ -35,7 +35,7 @@ func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, err
 	return h, err
 }
 
-// remains is a hold as holds_restore_all reads it.
+// remains is a hold in the format of holds_restore_all.
 type remains struct {
 	N          int      `json:"n"`
 	ID         string   `json:"made"`

@@ -12,26 +12,28 @@ import (
 //go:embed sql/*.sql
 var sources embed.FS
 
-// files of sql, each after those that it calls.
+// files lists the files of sql/, each after the files that it uses.
 var files = []string{"schema", "selection", "lapse", "hold", "restore", "presence", "home"}
 
-// version counts the forms that sql/ has had; TestTheVersionIsThatOfTheText holds it to the text.
+// version is the version of the text in sql/. TestTheVersionIsThatOfTheText checks that it changes with the text.
 const version = 9
 
-// schemaLock is the advisory lock of whoever makes the tables; store/postgres has the ones before it.
+// schemaLock is the advisory lock that a node holds while it creates the tables. store/postgres uses the numbers
+// before it.
 const schemaLock = 4716222640829337646 + 16
 
-// makeTables makes what is missing, at the start and whenever the connection broke: the server may be another one by then. A
-// database that a newer program has changed is used as it is: what one version changes the version before it can still call.
+// makeTables creates what is missing, at the start and after a broken connection: the server may then be a different
+// one. If a newer program has changed the database, it is used unchanged: each version can still call the functions
+// of the next one.
 func makeTables(ctx context.Context, at *pgconn.Config) (err error) {
 	at = at.Copy()
 	at.RuntimeParams["statement_timeout"], at.RuntimeParams["lock_timeout"] = "30000", "30000"
-	at.RuntimeParams["synchronous_commit"] = "on" // the tables outlive a crash; what is in them does not
+	at.RuntimeParams["synchronous_commit"] = "on" // the tables survive a crash; their contents do not
 	c, err := pgconn.ConnectConfig(ctx, at)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }() // which ends a transaction that was not committed
+	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }() // rolls back a transaction that was not committed
 	if _, err := c.Exec(ctx, `BEGIN`).ReadAll(); err != nil {
 		return err
 	}

@@ -11,16 +11,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// What this package asks needs no more of the wire than text, so it does without the types of pgx, which are two megabytes of the
+// This package needs only the text format of the protocol, so it does not use the types of pgx, which add 2 MB to the
 // program.
 
-// errNoRow says that a question for one row found none.
+// errNoRow reports that a query for one row returned none.
 var errNoRow = errors.New("no row")
 
-// prepared is under which name a connection keeps the statements that it has prepared, by their text.
+// prepared is the key in a connection's custom data for its prepared statements, by their text.
 const prepared = "holdfast-live"
 
-// ask runs a statement once on a connection, where it stays prepared, and hands over each row. A value is nil where it is NULL.
+// ask runs a statement once on a connection, where it stays prepared, and calls each for every row. A NULL value is
+// nil.
 func ask(ctx context.Context, pg *pgconn.PgConn, text string, args []any, each func(values [][]byte) error) error {
 	values := make([][]byte, len(args))
 	for i, arg := range args {
@@ -50,7 +51,7 @@ func ask(ctx context.Context, pg *pgconn.PgConn, text string, args []any, each f
 	return errors.Join(err, unread)
 }
 
-// askOne asks for one row and reads it. errNoRow if there is none.
+// askOne runs a query for one row and reads the row. Error if there is none: errNoRow.
 func askOne(ctx context.Context, pg *pgconn.PgConn, text string, args []any, into ...any) error {
 	rows := 0
 	err := ask(ctx, pg, text, args, func(values [][]byte) error { rows++; return read(values, into) })
@@ -60,7 +61,7 @@ func askOne(ctx context.Context, pg *pgconn.PgConn, text string, args []any, int
 	return err
 }
 
-// spell writes a value as PostgreSQL reads it.
+// spell writes a value in PostgreSQL's text format.
 func spell(v any) []byte {
 	switch x := v.(type) {
 	case string:
@@ -80,12 +81,12 @@ func spell(v any) []byte {
 	case []bool:
 		return spellArray(x)
 	}
-	panic(fmt.Sprintf("postgres: an argument of the type %T", v)) // of this package's own
+	panic(fmt.Sprintf("postgres: an argument of the type %T", v)) // only this package passes arguments
 }
 
 var quoteElement = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// spellArray writes an array whose elements are all quoted, which every type of element may be.
+// spellArray writes an array with all elements quoted, which every element type allows.
 func spellArray[T any](list []T) []byte {
 	b := []byte{'{'}
 	for i, element := range list {
@@ -99,7 +100,7 @@ func spellArray[T any](list []T) []byte {
 	return append(b, '}')
 }
 
-// read reads the columns of a row. Lists come as JSON.
+// read reads the columns of a row. Lists are JSON.
 func read(values [][]byte, into []any) error {
 	if len(values) != len(into) {
 		return fmt.Errorf("the database answered with %d columns, want %d", len(values), len(into))

@@ -13,13 +13,13 @@ import (
 
 const (
 	daySeconds  = 24 * 60 * 60
-	keepDays    = 3   // from a day's midnight: itself and two more
-	marksAtOnce = 200 // bitmaps in one call
+	keepDays    = 3   // from a day's midnight: that day and two more
+	marksAtOnce = 200 // the maximum number of bitmaps in one call
 )
 
-// Numbers of changes that mark.lua treats in a special way.
+// Change numbers that mark.lua treats in a special way.
 const (
-	clearNumber  = 0  // clear ticks, whatever was applied before
+	clearNumber  = 0  // clear the ticks, whatever change was applied last
 	forgetNumber = -1 // delete the bitmap
 )
 
@@ -31,20 +31,21 @@ type mark struct {
 	expirySecs int64
 }
 
-// marks are the changes of the bitmaps that Redis does not have yet, in the order of the feed.
+// marks are the changes of the bitmaps that are not in Redis yet, in the order of the feed.
 type marks struct {
 	mu      sync.Mutex
 	waiting []mark
 
-	unwritten atomic.Int64  // waiting, and in the call that is under way
-	turn      chan struct{} // holds one: a call is under way
-	some      chan struct{} // holds one: writeMarks looks again
+	unwritten atomic.Int64  // waiting, or in the call that is in progress
+	turn      chan struct{} // holds one value while a call is in progress
+	some      chan struct{} // holds one value when writeMarks must check again
 }
 
 func (m *marks) open() { m.turn, m.some = make(chan struct{}, 1), make(chan struct{}, 1) }
 
-// FollowBusy implements holds.Busy. Redis only has what the nodes follow: an appointment that a node read when it started
-// is in the memory of that node, and a bit for it could outlive a cancellation that another node has applied already.
+// FollowBusy implements holds.Busy. Redis receives only the changes of the feed. An appointment that a node reads
+// when it starts is stored in the memory of that node: its bit in Redis could remain after a cancellation that
+// another node has already applied.
 func (b *Backend) FollowBusy(_ context.Context, change int64, freed, taken holds.Booked) error {
 	if change <= 0 {
 		return b.alive()
@@ -95,7 +96,7 @@ func (b *Backend) enqueue(list []mark) error {
 	return nil
 }
 
-// writeMarks writes marks that no call waits for, until Close.
+// writeMarks writes the marks that no call is waiting for, until Close.
 func (b *Backend) writeMarks() {
 	for {
 		select {
@@ -109,8 +110,8 @@ func (b *Backend) writeMarks() {
 	}
 }
 
-// settleMarks returns when Redis has every mark that was enqueued before the call. If Redis cannot be used, the bitmaps
-// in question are deleted by a later call: a bit that is missing is harmless, and a bit that is wrong is not.
+// settleMarks returns when Redis has every mark that was enqueued before the call. If Redis cannot be used, a later
+// call deletes the affected bitmaps: a missing bit is harmless, and a wrong bit is not.
 func (b *Backend) settleMarks(ctx context.Context) error {
 	if b.marks.unwritten.Load() == 0 {
 		return nil
@@ -147,7 +148,8 @@ func (b *Backend) writeSome(ctx context.Context, some []mark) error {
 	return err
 }
 
-// forgetLater has the bitmaps of marks that may not have been written deleted before the next mark, each once.
+// forgetLater enqueues the deletion of the bitmaps whose marks may not have been written, each once, before the next
+// mark.
 func (b *Backend) forgetLater(list []mark) {
 	known := make(map[string]bool, len(list))
 	var forget []mark
@@ -163,7 +165,7 @@ func (b *Backend) forgetLater(list []mark) {
 	b.marks.unwritten.Add(int64(len(forget) - len(list)))
 }
 
-// checkedTicks returns the bitmaps of a claim, and the ticks that it checks in each, as claim.lua reads them.
+// checkedTicks returns the bitmaps of a claim, and the ticks that it checks in each, in the format of claim.lua.
 func checkedTicks(c *holds.Claim) (keys []string, ticks string) {
 	own := c.Moves()
 	var lists []string

@@ -14,10 +14,10 @@ import (
 
 const eventsChannel = "holds:events:"
 
-// Epoch implements holds.Table. It is this node's, and another one after events may have been lost.
+// Epoch implements holds.Table. The epoch is this node's own. It changes after events may have been lost.
 func (b *Backend) Epoch() string { return b.log.Epoch() }
 
-// Publish implements holds.Table. An event without an instant gets that of the call.
+// Publish implements holds.Table. If At is zero, the event gets the instant of the call.
 func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	if b.closed.Load() {
 		return holds.ErrClosed
@@ -38,7 +38,7 @@ func (b *Backend) Publish(ctx context.Context, e holds.Event) error {
 	return b.translate(b.client.Publish(ctx, eventsChannel+e.AppointmentTypeID+b.record, message).Err())
 }
 
-// Watch implements holds.Table. holds.ErrUnavailable while events are not heard.
+// Watch implements holds.Table. Error while no events are received: holds.ErrUnavailable.
 func (b *Backend) Watch(ctx context.Context, specialistIDs ...string) (holds.Watch, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
@@ -53,12 +53,13 @@ func (b *Backend) Watch(ctx context.Context, specialistIDs ...string) (holds.Wat
 
 const (
 	earRetry = 100 * time.Millisecond // between two attempts to subscribe
-	earQuiet = time.Second            // without a word, before the subscription is asked whether it is there
+	earQuiet = time.Second            // without a message, before a ping on the subscription
 )
 
-// hear keeps a subscription of all events until Close. What came while there was none is lost, and every watcher is told.
+// hear maintains a subscription to all events until Close. Events during an interruption are lost, and every watch
+// ends with holds.ErrSlow.
 func (b *Backend) hear() {
-	hears := true // so that the first failure is logged, and no later one of the same outage
+	hears := true // so that only the first failure of an outage is logged
 	for b.done.Err() == nil {
 		err := b.subscribed(func(p *redis.PubSub) error {
 			b.ear.Set(true)
@@ -95,7 +96,7 @@ func (b *Backend) subscribed(do func(*redis.PubSub) error) error {
 	return do(p)
 }
 
-// relay publishes to this node's watchers what Redis publishes, until it is not there any more.
+// relay publishes the events of Redis to this node's watchers, until Redis is unreachable.
 func (b *Backend) relay(p *redis.PubSub) error {
 	asked := false
 	for {
@@ -119,7 +120,7 @@ func (b *Backend) relay(p *redis.PubSub) error {
 			continue
 		}
 		e, err := node.ReadEvent(m.Payload)
-		if err != nil { // it is not ours
+		if err != nil { // another program's message
 			b.logger.Warn("event unreadable", "channel", m.Channel, "error", err)
 			continue
 		}

@@ -24,7 +24,7 @@ const (
 	selectionsKey = "selections:deadlines"
 )
 
-// endedFor is how long a hold's id remembers which call ended it: longer than any call looks back.
+// endedFor is how long Redis stores which call ended a hold. It is longer than the time for reading a result back.
 const endedFor = 2 * time.Second
 
 // Claim implements holds.Table.
@@ -80,15 +80,15 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	return b.answered(reply)
 }
 
-// holdKey is the key of seat 0.
+// holdKey returns the key of seat 0.
 func holdKey(s *holds.Span) string {
 	return "hold:" + s.AppointmentTypeID + ":" + s.SlotStart.UTC().Format(time.RFC3339Nano) + ":" + s.SpecialistID
 }
 
-// exact is t as Redis keeps it.
+// exact returns t with the precision of Redis, in milliseconds.
 func exact(t time.Time) time.Time { return time.UnixMilli(t.UnixMilli()).UTC() }
 
-// claimed looks for the hold of a claim whose answer was lost. A repeated claim would find that hold in its own way.
+// claimed searches for the hold of a claim whose answer was lost. A repeated claim would conflict with that hold.
 func (b *Backend) claimed(ctx context.Context, id string, lost error) (holds.Hold, error) {
 	if h, call, err := b.readBack(ctx, id, lost); err == nil && call == id {
 		return h, nil
@@ -99,7 +99,8 @@ func (b *Backend) claimed(ctx context.Context, id string, lost error) (holds.Hol
 	return holds.Hold{}, &holds.LostError{ID: id, Err: lost}
 }
 
-// readBack reads a hold after the answer to a call was lost, if it was, whoever has given the call up meanwhile.
+// readBack reads a hold after the answer to a call was lost, even if the caller has given up since. If Redis refused
+// the call or the backend is closed, readBack returns lost.
 func (b *Backend) readBack(ctx context.Context, id string, lost error) (h holds.Hold, call string, err error) {
 	if refused(lost) || errors.Is(lost, holds.ErrClosed) {
 		return h, "", lost
@@ -151,7 +152,7 @@ func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast
 func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
 	h, err := b.prolong(ctx, pinScript, id, owner, "unpin", node.Milliseconds(grace))
 	if err == nil {
-		b.sweeper.NotLater(time.Now().Add(time.Until(h.ExpiresAt))) // it may lapse earlier than anybody has heard
+		b.sweeper.NotLater(time.Now().Add(time.Until(h.ExpiresAt))) // it may expire before any deadline in the events
 	}
 	return h, err
 }
@@ -160,12 +161,13 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
 	h, err := b.prolong(ctx, transferScript, id, owner, to.String(), node.Milliseconds(ttl), node.Milliseconds(maxLife))
 	if err == nil {
-		b.sweeper.NotLater(time.Now().Add(ttl)) // a pin may have kept it longer
+		b.sweeper.NotLater(time.Now().Add(ttl)) // a pin may have set a later deadline
 	}
 	return h, err
 }
 
-// prolong runs a script that changes when a hold lapses. If its answer is lost, the hold says whether the call was done.
+// prolong runs a script that changes when a hold expires. If its answer is lost, prolong reads from the hold whether
+// the call was executed.
 func (b *Backend) prolong(ctx context.Context, s lua, id string, owner holds.Owner, args ...any) (holds.Hold, error) {
 	call := newCall()
 	reply, err := b.change(ctx, s, []string{"hold-id:" + id}, append([]any{id, owner.String(), call}, args...)...)
@@ -182,10 +184,11 @@ func (b *Backend) prolong(ctx context.Context, s lua, id string, owner holds.Own
 	return holds.Hold{}, err
 }
 
-// newCall names a call, so that its work can be told from another's.
+// newCall returns a name for a call, which distinguishes its result from that of another call.
 func newCall() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// Confirm implements holds.Table. The bit of the appointment is set before the hold ends, so every claim finds one of the two.
+// Confirm implements holds.Table. It sets the bit of the appointment before it ends the hold, so every claim finds
+// one of the two.
 func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
 	if err := b.settleMarks(ctx); err != nil {
 		return false, err
@@ -198,7 +201,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 	return b.finish(ctx, id, owner, holds.EventRelease, reason)
 }
 
-// finish ends a hold. If the answer is lost, the id of the hold says for a while which call ended it.
+// finish ends a hold. For endedFor after that, the key of the hold's id records which call ended it, so that a lost
+// answer can be read back.
 func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
 	call := newCall()
 	reply, err := b.change(ctx, finishScript, []string{"hold-id:" + id}, id, owner.String(), call, string(kind), string(reason),
@@ -258,7 +262,7 @@ func (b *Backend) List(ctx context.Context, specialistIDs ...string) ([]holds.Ho
 	return list, nil
 }
 
-// keysOf names a key for each specialist, once each, or the one for all if none is given.
+// keysOf returns one key for each distinct specialist, or the key for all if no specialist is given.
 func keysOf(specialistIDs []string, before, after, all string) []string {
 	if len(specialistIDs) == 0 {
 		return []string{all}

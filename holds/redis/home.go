@@ -26,7 +26,7 @@ const (
 // Enter implements holds.Homely.
 func (b *Backend) Enter(epoch uint64) { b.epoch.Store(epoch) }
 
-// under is the epoch of this node's changes, as the scripts want it.
+// under returns the epoch of this node's changes, in the format of the scripts.
 func (b *Backend) under() string {
 	if epoch := b.epoch.Load(); epoch != 0 {
 		return strconv.FormatUint(epoch, 10)
@@ -49,7 +49,7 @@ func (b *Backend) LatestEpoch(ctx context.Context) (epoch uint64, open bool, err
 		return 0, false, b.translate(err)
 	}
 	digits, _, closed := strings.Cut(known, ":")
-	epoch, _ = strconv.ParseUint(digits, 10, 64) // what is not a number is no epoch
+	epoch, _ = strconv.ParseUint(digits, 10, 64) // a value that is not a number counts as epoch 0
 	return epoch, !closed, nil
 }
 
@@ -85,7 +85,7 @@ func (b *Backend) Snapshot(ctx context.Context) (s holds.Snapshot, err error) {
 	return s, nil
 }
 
-// list is the list at i of a reply.
+// list returns the list at i of a reply.
 func list(reply []any, i int) []any {
 	if i < len(reply) {
 		if l, ok := reply[i].([]any); ok {
@@ -96,8 +96,8 @@ func list(reply []any, i int) []any {
 }
 
 const (
-	clearedAtOnce = 1000 // holds and selections that one script removes
-	fillers       = 16   // calls at once, while a home is filled
+	clearedAtOnce = 1000 // the maximum number of holds and selections that one script removes
+	fillers       = 16   // concurrent calls while a home is filled
 )
 
 // Fill implements holds.Homely.
@@ -145,7 +145,8 @@ func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot, _ ho
 	return restored, err
 }
 
-// atOnce calls do for every index below n, several at once, and returns its first error.
+// atOnce calls do for every index below n, up to fillers at a time, and returns the joined errors. After the first
+// error it starts no further calls.
 func atOnce(n int, do func(i int) error) error {
 	var next atomic.Int64
 	var first error

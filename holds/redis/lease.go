@@ -10,16 +10,16 @@ import (
 	"holdfast/holds"
 )
 
-// leaseTime is how long a node that keeps its appointments to itself has this Redis for itself after its last ping.
+// leaseTime is how long a node with its own database has this Redis for itself after its last ping.
 const leaseTime = 30 * time.Second
 
 const leaseKey = "holdfast:lease"
 
-// LeaseError says that another node, with a database of its own, has this Redis. Sharing it would share the holds and not
-// the appointments, and nothing would guard the bookings. It is a holds.ErrUnavailable.
+// LeaseError reports that another node, with a database of its own, uses this Redis. Two such nodes would share the
+// holds and not the appointments, so nothing would guard the bookings. It is a holds.ErrUnavailable.
 type LeaseError struct {
 	Holder string
-	Left   time.Duration // until the lease ends, if that node is gone
+	Left   time.Duration // until the lease expires, if that node no longer runs
 }
 
 func (e *LeaseError) Error() string {
@@ -27,10 +27,11 @@ func (e *LeaseError) Error() string {
 		e.Holder, e.Left.Round(time.Second))
 }
 
-// Unwrap makes it a holds.ErrUnavailable.
+// Unwrap returns holds.ErrUnavailable.
 func (e *LeaseError) Unwrap() error { return holds.ErrUnavailable }
 
-// Ping answers nil if Redis can be written to and its events are heard. It renews the lease, or answers a *LeaseError.
+// Ping returns nil if Redis can be written to and its events are received. It renews the lease, or returns a
+// *LeaseError.
 func (b *Backend) Ping(ctx context.Context) error {
 	reply, err := b.run(ctx, pingScript, []string{"holdfast:health:ping", leaseKey}, b.lease, node.Milliseconds(leaseTime))
 	if err != nil {
@@ -44,13 +45,14 @@ func (b *Backend) Ping(ctx context.Context) error {
 	return b.ear.Wait(ctx, b.done)
 }
 
-// HasLease reports whether whoever Options.Lease names, this process or another, has pinged this Redis within the time of the lease.
+// HasLease reports whether the lease of Options.Lease is valid: this process, or another with the same lease, has
+// pinged this Redis within leaseTime.
 func (b *Backend) HasLease(ctx context.Context) (bool, error) {
 	reply, err := b.run(ctx, leasedScript, []string{leaseKey}, b.lease)
 	return err == nil && number(reply, 0) == 1, err
 }
 
-// leave gives the lease up, so that whoever comes next need not wait for its end.
+// leave releases the lease, so that the next node does not wait for its expiry.
 func (b *Backend) leave() {
 	if b.lease == "" {
 		return

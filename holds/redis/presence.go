@@ -129,7 +129,7 @@ func (b *Backend) present(ctx context.Context, whom string, arg any) ([]holds.Pr
 	return presentOf(reply), nil
 }
 
-// presentOf reads what a script says of who is present.
+// presentOf reads the specialists that a script returns.
 func presentOf(reply []any) []holds.Present {
 	list := make([]holds.Present, 0, len(reply))
 	for i := range reply {

@@ -1,48 +1,49 @@
-// Package redis is the live state of several nodes: a holds.Backend on Redis 7 or Valkey 8, alone or behind Sentinel.
+// Package redis stores the live state of several nodes: a holds.Backend on Redis 7 or Valkey 8, alone or behind
+// Sentinel.
 //
-// # Who decides what
+// # Decisions
 //
-// Every change is one Lua script (lua/*.lua, each with its KEYS and ARGV on top), so it is one atomic step for all nodes, and
-// it is decided on Redis's own clock, in milliseconds. A hold lapses when its deadline has come on that clock; a claim first
-// ends what has lapsed on its specialist's time, so no call waits for a sweeper.
+// Every change is one Lua script (lua/*.lua, each with its KEYS and ARGV at the top), so it is one atomic step for
+// all nodes. Redis's own clock decides, in milliseconds. A hold expires when its deadline has come on that clock. A
+// claim first ends the expired holds on its specialist's time, so no call waits for a sweeper.
 //
 // # Keys
 //
 //	hold:{type}:{slotStart}:{specialist}    the hold as JSON, PXAT; :{seat} is appended for seats above 0
-//	hold-id:{holdId}                        that key, PXAT; for two seconds after the end, which call ended it
+//	hold-id:{holdId}                        that key, PXAT; for 2 s after the end, the call that ended the hold
 //	specialist:{id}:holds                   sorted set of holds by deadline
 //	client:{owner}:holds                    sorted set of hold ids by deadline
 //	holds:deadlines                         sorted set of all holds by deadline
-//	holds:doubts                            pinned holds that lapsed, by when a node may ask (again) whether they were booked
+//	holds:doubts                            expired pinned holds, by the time when a node may next ask about them
 //	selection:{date}:{specialist}:{time}    sorted set of the owners who look at a slot (UTC), PXAT
 //	client:{owner}:selection                the selection as JSON, PXAT
 //	specialist:{id}:selections, selections:deadlines   sorted sets of selections by deadline
-//	availability:{specialist}:{date}        bitmap of the booked ticks of a UTC day, kept two days past it; then the last change
+//	availability:{specialist}:{date}        bitmap of the booked ticks of a UTC day, then the last change; expires 2 days later
 //	specialists:online, specialists:deactivated        sets of ids
 //	specialists:load                        hash of sessions in progress
 //	specialist:capacity:{id}, specialist:heartbeat:{id}
-//	holdfast:health:ping                    EX 5; that it could be written is the answer to Ping
-//	holdfast:epoch                          the epoch under which changes are accepted, followed by a word while they are not
-//	holdfast:epoch:server                   which run of which server was opened for it
-//	holdfast:lease                          PX 30 s; the one node here that keeps its appointments in a database of its own
+//	holdfast:health:ping                    EX 5; Ping succeeds if it could be written
+//	holdfast:epoch                          the epoch under which changes are accepted; a word follows while they are not
+//	holdfast:epoch:server                   the run of the server that was opened for it
+//	holdfast:lease                          PX 30 s; the one node with a database of its own that uses this Redis
 //
-// Only owners are in them, which are hashes: no client id and nothing personal. Redis Cluster is not supported: the scripts
-// name keys by what they read.
+// The keys contain only owners, which are hashes: no client id and no personal data. Redis Cluster is not supported,
+// because the scripts build the names of keys from data that they read.
 //
 // # Events
 //
-// A script publishes what it did on holds:events:{type}@{record}, so an event is published once. Every node hears
-// all of them and numbers them for its own watchers, with an epoch of its own. When a node's subscription breaks it cannot
-// know what it missed: every watch ends with holds.ErrSlow and the epoch is another one.
+// A script publishes its changes on holds:events:{type}@{record}, so an event is published once. Every node receives
+// all events and numbers them for its own watchers, with an epoch of its own. When a node's subscription breaks, the
+// node cannot tell which events it missed: every watch ends with holds.ErrSlow and the epoch changes.
 //
-// Every node sweeps at each deadline that it has heard of, and once a second besides. The first to come ends what has lapsed;
-// the others find nothing.
+// Every node sweeps at each deadline that it has received in an event, and also once a second. The first node to
+// sweep ends what has expired; the others find nothing.
 //
 // # Errors
 //
-// Every call has a deadline. A call that failed is never repeated blindly: Redis may have done it and only the answer been
-// lost. Claim, Extend, Pin, Unpin, Confirm and Release look whether they did it; otherwise, and for all other calls, the
-// error is holds.ErrUnavailable.
+// Every call has a deadline. The backend never repeats a failed call blindly: Redis may have executed it and only the
+// answer been lost. Claim, Extend, Pin, Unpin, Confirm and Release read back whether they were executed. If that
+// fails too, and for all other calls, the error is holds.ErrUnavailable.
 package redis
 
 import (
@@ -66,29 +67,30 @@ import (
 // Options of Open. Only URL is required.
 type Options struct {
 	// URL is redis://user:password@host:port/db, rediss:// with TLS, or unix:///path. With ?master_name=… it names a
-	// Sentinel, and others follow as addr=host:port.
+	// Sentinel; other Sentinels follow as addr=host:port.
 	URL string
 
-	// Booked answers whether the booking of a pinned hold was written although the hold lapsed, as in package memory. Any
-	// node may be asked about any hold. Nil means that none was.
+	// Booked reports whether the booking of a pinned hold was written although the hold expired, as in package
+	// memory. Any node may be asked about any hold. Nil means that no such hold was booked.
 	Booked func(holds.Hold) bool
 
-	// Lease names whose record this Redis serves: the id of the record, and after a space the instance of a node that keeps it to
-	// itself. Another record or instance may not use the same database of a Redis while the lease lasts, which every Ping renews.
-	// Channels belong to all databases of a Redis, so their names end in the id of the record. Empty in tests only.
+	// Lease identifies the durable record that this Redis serves: the id of the record and, if a single node has the
+	// record for itself, a space and the instance of that node. While the lease is valid, another record or instance
+	// cannot use the same Redis database. Every Ping renews the lease. Channels are shared by all databases of a
+	// Redis, so their names end in the id of the record. Empty only in tests.
 	Lease string
 
-	// Timeout bounds every call, reading back included; 0 means 250 ms.
+	// Timeout limits every call, including reading its result back; 0 means 250 ms.
 	Timeout time.Duration
 
-	// WatchQueue is how many events a watcher can fall behind before it is cut off; 0 means 65,536.
+	// WatchQueue is the number of events by which a watcher can fall behind before it is cut off; 0 means 65,536.
 	WatchQueue int
 
-	// Logger is told when events are heard no more, and again; nil means nobody.
+	// Logger logs when the event subscription is lost and restored; nil disables logging.
 	Logger *slog.Logger
 }
 
-// errURL does not say what was given: there may be a password in it.
+// errURL does not contain the URL, because the URL may contain a password.
 var errURL = errors.New("cannot be read as the address of a Redis: it is like redis://host:6379/0, rediss://…, unix:///path, or " +
 	"redis://host:26379/0?master_name=… for a Sentinel")
 
@@ -98,7 +100,7 @@ const defaultTimeout = 250 * time.Millisecond
 type Backend struct {
 	client   *redis.Client
 	timeout  time.Duration // for a call
-	lookBack time.Duration // for reading back what came of it
+	lookBack time.Duration // for reading back the result of a call
 	booked   func(holds.Hold) bool
 	lease    string
 	record   string   // ends the names of the channels; see Options.Lease
@@ -110,7 +112,7 @@ type Backend struct {
 	sweeper *node.Sweeper
 	marks   marks
 
-	epoch   atomic.Uint64 // of the changes of this node; 0 where the home of live state is not decided (home.go)
+	epoch   atomic.Uint64 // of this node's changes; 0 if the nodes do not decide on a home (home.go)
 	leaving sync.Once
 	closed  atomic.Bool
 	done    context.Context
@@ -120,8 +122,8 @@ type Backend struct {
 
 var _ holds.Backend = (*Backend)(nil)
 
-// Open starts a backend; Close ends it. It does not wait for Redis: until Redis is there, calls answer
-// holds.ErrUnavailable. The error is about the URL.
+// Open starts a backend; Close stops it. It does not wait for Redis: until Redis can be reached, calls return
+// holds.ErrUnavailable. Open returns an error only for the URL.
 func Open(o Options) (*Backend, error) {
 	client, err := newClient(o)
 	if err != nil {
@@ -153,7 +155,7 @@ func Open(o Options) (*Backend, error) {
 	return b, nil
 }
 
-// CheckURL says what is wrong with a URL, without what is secret in it.
+// CheckURL returns the error in a URL, if any, without the secrets in it.
 func CheckURL(text string) error {
 	client, err := newClient(Options{URL: text})
 	if err != nil {
@@ -162,11 +164,11 @@ func CheckURL(text string) error {
 	return client.Close()
 }
 
-// newClient never retries, and waits for nothing longer than for a call.
+// newClient returns a client that never retries and that waits no longer than a call may take.
 func newClient(o Options) (*redis.Client, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil {
-		return nil, errURL // err may show the password
+		return nil, errURL // err may contain the password
 	}
 	timeout := o.Timeout
 	if timeout <= 0 {
@@ -193,10 +195,10 @@ func newClient(o Options) (*redis.Client, error) {
 	return redis.NewClient(to.Simple()), nil
 }
 
-// Mode is always "redis".
+// Mode returns "redis".
 func (b *Backend) Mode() string { return "redis" }
 
-// Stats implements holds.Backend. Watches are those of this node.
+// Stats implements holds.Backend. Watches counts the watches of this node.
 func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
 	reply, err := b.run(ctx, statsScript, []string{deadlinesKey, selectionsKey, onlineKey, deactivatedKey})
 	if err != nil {
@@ -207,7 +209,7 @@ func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
 	}, nil
 }
 
-// Close implements holds.Backend. What is in Redis stays there.
+// Close implements holds.Backend. The state in Redis stays there.
 func (b *Backend) Close() error {
 	var err error
 	b.leaving.Do(b.leave)
@@ -220,7 +222,8 @@ func (b *Backend) Close() error {
 	return err
 }
 
-// translate makes every failure of a call holds.ErrUnavailable, of a closed backend holds.ErrClosed.
+// translate converts every failure of a call to holds.ErrUnavailable, and that of a closed backend to
+// holds.ErrClosed.
 func (b *Backend) translate(err error) error {
 	switch {
 	case err == nil:
@@ -233,13 +236,14 @@ func (b *Backend) translate(err error) error {
 	return fmt.Errorf("%w: %w", holds.ErrUnavailable, err)
 }
 
-// refused reports whether Redis itself said no, so that nothing was done and nothing has to be looked for.
+// refused reports whether Redis itself refused the call, so that nothing was changed and nothing has to be read back.
 func refused(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply) || errors.Is(err, holds.ErrMoved)
 }
 
-// The library would write to the standard error whatever it thinks of a connection; what matters is in the errors of calls.
+// Without this logger the library would log connection problems to the standard error. The errors of the calls
+// contain what matters.
 func init() { redis.SetLogger(silence{}) }
 
 type silence struct{}

@@ -14,7 +14,7 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// The scripts, each behind what it shares with others.
+// These are the scripts, each preceded by the files that it shares with others.
 var (
 	claimScript        = change("common", "claim")
 	extendScript       = change("common", "extend")
@@ -47,10 +47,11 @@ var (
 	snapshotScript     = script("common", "presence", "snapshot")
 )
 
-// change is a script that changes live state, and is refused under an epoch that is over (home.go). It runs with change.
+// change returns a script that changes live state and that is refused under an expired epoch (home.go).
+// Backend.change runs it.
 func change(names ...string) lua { return script(append([]string{"under"}, names...)...) }
 
-// lua is the text of a script, in which {record} stands for the suffix of the channel of events.
+// lua is the text of a script. {record} is a placeholder for the suffix of the event channels.
 type lua string
 
 func script(names ...string) lua {
@@ -58,14 +59,14 @@ func script(names ...string) lua {
 	for _, name := range names {
 		b, err := sources.ReadFile("lua/" + name + ".lua")
 		if err != nil {
-			panic(err) // a file that is not embedded is a mistake in the list above
+			panic(err) // a file in the list above is not embedded: a programming error
 		}
 		text.Write(b)
 	}
 	return lua(text.String())
 }
 
-// script is a script of this backend.
+// script returns the script with the suffix of this backend's channels.
 func (b *Backend) script(s lua) *redis.Script {
 	if known, ok := b.scripts.Load(s); ok {
 		return known.(*redis.Script)
@@ -74,14 +75,14 @@ func (b *Backend) script(s lua) *redis.Script {
 	return made.(*redis.Script)
 }
 
-// run runs a script once, within the time of a call. The reply is always a list.
+// run runs a script once, within the time limit of a call. It always returns the reply as a list.
 func (b *Backend) run(ctx context.Context, s lua, keys []string, args ...any) ([]any, error) {
 	if b.closed.Load() {
 		return nil, holds.ErrClosed
 	}
 	ctx, cancel := context.WithTimeout(ctx, b.timeout)
 	defer cancel()
-	// A server that does not know the script has done nothing; only then it is sent whole.
+	// A server that does not have the script yet has changed nothing. Only then the client sends the whole script.
 	reply, err := b.script(s).Run(ctx, b.client, keys, args...).Result()
 	if err != nil {
 		return nil, b.translate(err)
@@ -92,7 +93,8 @@ func (b *Backend) run(ctx context.Context, s lua, keys []string, args ...any) ([
 	return []any{reply}, nil
 }
 
-// change runs a script that changes live state, under the epoch that was entered. holds.ErrMoved if that is over.
+// change runs a script that changes live state, under the epoch that was entered. Error if that epoch is over:
+// holds.ErrMoved.
 func (b *Backend) change(ctx context.Context, s lua, keys []string, args ...any) ([]any, error) {
 	return b.changeUnder(ctx, b.under(), s, keys, args...)
 }
@@ -101,7 +103,7 @@ func (b *Backend) changeUnder(ctx context.Context, under string, s lua, keys []s
 	return b.run(ctx, s, keys, append(args, under)...)
 }
 
-// number is the integer at i of a reply.
+// number returns the integer at i of a reply.
 func number(reply []any, i int) int64 {
 	if i < len(reply) {
 		if n, ok := reply[i].(int64); ok {
@@ -111,7 +113,7 @@ func number(reply []any, i int) int64 {
 	return 0
 }
 
-// text is the string at i of a reply.
+// text returns the string at i of a reply.
 func text(reply []any, i int) string {
 	if i < len(reply) {
 		if s, ok := reply[i].(string); ok {
@@ -121,7 +123,7 @@ func text(reply []any, i int) string {
 	return ""
 }
 
-// plain refuses ids that would have a meaning of their own in a key or in JSON. The engine knows no such ids.
+// plain refuses ids with characters that have a meaning in a key or in JSON. The engine creates no such ids.
 func plain(ids ...string) error {
 	for _, id := range ids {
 		for _, c := range []byte(id) {

@@ -5,5 +5,6 @@ import (
 	"syscall"
 )
 
-// dieWithParent has the kernel kill a server when the test dies, also by a timeout, so that none is left behind.
+// dieWithParent makes the kernel kill the server when the test process ends, also after a timeout, so that no server
+// is left running.
 func dieWithParent(c *exec.Cmd) { c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

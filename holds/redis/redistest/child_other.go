@@ -4,5 +4,6 @@ package redistest
 
 import "os/exec"
 
-// dieWithParent: only Linux can have a child die with its parent; elsewhere the clean-up of the test has to do.
+// dieWithParent does nothing: only Linux can kill a child with its parent. On other systems the test's cleanup ends
+// the server.
 func dieWithParent(*exec.Cmd) {}

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// Watched is a primary, its replica, and a Sentinel that promotes the replica when the primary is away for half a second.
+// Watched is a primary, its replica, and a Sentinel that promotes the replica when the primary is unreachable for
+// half a second.
 type Watched struct {
 	t        testing.TB
 	sentinel string // host:port
@@ -21,7 +22,8 @@ type Watched struct {
 	servers  [2]*exec.Cmd
 }
 
-// StartWatched starts all three with a program of Programs, on loopback: a Sentinel knows no sockets.
+// StartWatched starts all three with a program of Programs, on loopback ports: a Sentinel does not support Unix
+// sockets.
 func StartWatched(t testing.TB, program string) *Watched {
 	t.Helper()
 	w := &Watched{t: t}
@@ -45,10 +47,10 @@ func StartWatched(t testing.TB, program string) *Watched {
 	return w
 }
 
-// URL is the Sentinel's for redis.Open.
+// URL returns the Sentinel's URL for redis.Open.
 func (w *Watched) URL() string { return "redis://" + w.sentinel + "/0?master_name=clinic" }
 
-// Kill ends the primary at once, and returns when its replica has been promoted.
+// Kill kills the primary, and returns when its replica has been promoted.
 func (w *Watched) Kill() {
 	w.t.Helper()
 	_ = w.servers[0].Process.Kill()
@@ -65,7 +67,7 @@ func (w *Watched) await(what string, ok func() bool) {
 	}
 }
 
-// run starts a server on a port, without persistence, and ends it with the test.
+// run starts a server on a port, without persistence. It ends with the test.
 func run(t testing.TB, program, port string, args ...string) *exec.Cmd {
 	t.Helper()
 	return runCommand(t, port, exec.Command(program, append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--appendonly", "no"}, args...)...))
@@ -89,7 +91,7 @@ func runCommand(t testing.TB, port string, c *exec.Cmd) *exec.Cmd {
 	return c
 }
 
-// ask sends one command and returns what is answered at once.
+// ask sends one command and returns the answer.
 func ask(port, command string) string {
 	c, err := net.DialTimeout("tcp", "127.0.0.1:"+port, time.Second)
 	if err != nil {
@@ -110,7 +112,7 @@ func ask(port, command string) string {
 	return said.String()
 }
 
-// freePort is one below those that the system gives to connections.
+// freePort returns a free port below those that the system assigns to outgoing connections.
 func freePort(t testing.TB) string {
 	t.Helper()
 	for range 100 {

@@ -1,5 +1,6 @@
-// Package redistest starts Redis and Valkey servers for tests, and does to them what happens to servers: they are killed,
-// frozen, started empty, and cut off. A server listens on a unix socket in a directory of its own and ends with its test.
+// Package redistest starts Redis and Valkey servers for tests and simulates their failures: it kills, freezes and
+// disconnects them, and starts them empty. A server listens on a Unix socket in a directory of its own and ends with
+// its test.
 package redistest
 
 import (
@@ -14,7 +15,7 @@ import (
 	"time"
 )
 
-// Programs lists the servers that are installed. If there are none, the test is skipped.
+// Programs lists the installed servers. If there are none, it skips the test.
 func Programs(t testing.TB) (found []string) {
 	t.Helper()
 	if testing.Short() {
@@ -58,13 +59,13 @@ func Start(t testing.TB, program string) *Server {
 	return s
 }
 
-// Socket is where the server listens.
+// Socket returns the path of the server's socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, "socket") }
 
-// URL is the server's for redis.Open.
+// URL returns the server's URL for redis.Open.
 func (s *Server) URL() string { return "unix://" + s.Socket() }
 
-// Kill ends the server at once, as a crash does. What it knew is lost.
+// Kill kills the server, as a crash does. Its data is lost.
 func (s *Server) Kill() {
 	if s.command != nil {
 		_ = s.command.Process.Kill()
@@ -73,7 +74,7 @@ func (s *Server) Kill() {
 	}
 }
 
-// Restart starts the server empty, after it was killed.
+// Restart starts an empty server. It kills the server first if it still runs.
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
@@ -95,7 +96,7 @@ func (s *Server) Restart() {
 
 func (s *Server) answers() bool { return s.ask("PING") == "+PONG\r\n" }
 
-// ask sends a command and returns the first line of the answer, empty where there is none.
+// ask sends a command and returns the first line of the answer, or an empty string if there is none.
 func (s *Server) ask(command string) string {
 	c, err := net.Dial("unix", s.Socket())
 	if err != nil {
@@ -120,7 +121,7 @@ func (s *Server) Set(key, value string) {
 	}
 }
 
-// Flush empties the server, whose connections stay.
+// Flush empties the server. Its connections stay open.
 func (s *Server) Flush() {
 	s.t.Helper()
 	if got := s.ask("FLUSHALL"); got != "+OK\r\n" {
@@ -128,10 +129,10 @@ func (s *Server) Flush() {
 	}
 }
 
-// Freeze stops the server without ending it: connections stay open and nothing is answered.
+// Freeze stops the server without ending it: connections stay open and no request is answered.
 func (s *Server) Freeze() { s.signal(syscall.SIGSTOP) }
 
-// Thaw lets a frozen server go on, with what it was asked meanwhile.
+// Thaw resumes a frozen server, which then handles the requests that arrived while it was frozen.
 func (s *Server) Thaw() { s.signal(syscall.SIGCONT) }
 
 func (s *Server) signal(sig syscall.Signal) {
