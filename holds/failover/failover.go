@@ -6,11 +6,11 @@
 //
 // The primary serves until a call fails with holds.ErrUnavailable, its events break off, or it does not answer the
 // ping that it is sent every second. The first of these switches all callers at once. The fallback answers the call
-// that failed, so no caller waits longer than one call of the primary may take. The fallback serves for at least 1.25
-// s, so that a caller who reads Mode once a second notices the switch. Then the backend pings the primary four times
-// a second. The primary serves again when it has answered two pings in a row.
+// that failed, so no caller waits longer than one call of the primary may take. The fallback serves for at least
+// 1250 ms, so that a caller that reads Mode once a second notices the switch. Then the backend pings the primary four
+// times a second. The primary serves again when it has answered two pings in a row.
 //
-// # What is carried over
+// # Copied state
 //
 // A ledger has every hold and selection that this process has received: its own from the answers of its calls, those
 // of other processes from their events. When the fallback takes over, the live entries of the ledger are copied to it
@@ -262,8 +262,8 @@ func (b *Backend) takeOver() {
 	})
 }
 
-// hearAgain watches the fallback again after its events broke off, and corrects what was missed. Nil: not yet
-// watching.
+// hearAgain watches the fallback again after its events broke off, and corrects what was missed. Nil means that
+// it is not watching yet.
 func (b *Backend) hearAgain(ctx context.Context, term uint64) holds.Watch {
 	pause := time.NewTimer(hearEvery)
 	defer pause.Stop()

@@ -289,7 +289,8 @@ func (b *Backend) comeBack(t *term) {
 	}
 }
 
-// isDead waits for deadAfter and reports whether the node has not renewed its lease in that time.
+// isDead waits for deadAfter and reports whether the node has not renewed its lease in that time. Such a node is
+// removed from the members.
 func (b *Backend) isDead(ctx context.Context, m holds.Member) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*b.deadAfter())
 	defer cancel()

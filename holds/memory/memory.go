@@ -42,7 +42,8 @@ type Options struct {
 	Shards int
 
 	// WatchQueue is the number of events by which a watcher can fall behind before it is cut off, rounded up to whole
-	// pages of 256; 0 means 65,536. The backend allocates the memory only while a watcher is behind.
+	// pages of 256. 0 means 65,536, which is enough even if 100,000 holds expire at the same time. The backend
+	// allocates the memory only while a watcher is behind.
 	WatchQueue int
 }
 

@@ -8,9 +8,9 @@ import (
 	"holdfast/holds"
 )
 
-// resources has the holds that take resources, by resource. A resource can be needed by specialists of different
-// shards, so no shard has it. Its lock is acquired last, after those of clients and shards. A change of a hold is
-// applied here before its shard's lock is released.
+// resources has the holds that take resources, by resource. A resource is never a specialist, so it is in no shard.
+// The lock of resources is acquired last, after those of clients and shards. A change of a hold is applied here
+// before its shard's lock is released.
 //
 // An expired hold that its shard has not ended yet is still in here and conflicts with no claim.
 type resources struct {

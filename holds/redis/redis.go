@@ -18,12 +18,12 @@
 //	selection:{date}:{specialist}:{time}    sorted set of the owners who look at a slot (UTC), PXAT
 //	client:{owner}:selection                the selection as JSON, PXAT
 //	specialist:{id}:selections, selections:deadlines   sorted sets of selections by deadline
-//	availability:{specialist}:{date}        bitmap of the booked ticks of a UTC day, then the last change; expires 2 days later
+//	availability:{specialist}:{date}        bitmap of a UTC day's booked ticks, then the last change; expires 2 days later
 //	specialists:online, specialists:deactivated        sets of ids
 //	specialists:load                        hash of sessions in progress
 //	specialist:capacity:{id}, specialist:heartbeat:{id}
 //	holdfast:health:ping                    EX 5; Ping succeeds if it could be written
-//	holdfast:epoch                          the epoch under which changes are accepted; a word follows while they are not
+//	holdfast:epoch                          the epoch of accepted changes; a word follows while none are accepted
 //	holdfast:epoch:server                   the run of the server that was opened for it
 //	holdfast:lease                          PX 30 s; the one node with a database of its own that uses this Redis
 //
