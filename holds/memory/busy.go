@@ -11,8 +11,8 @@ import (
 // added for that specialist.
 const pastDays = 2
 
-// busyTime has one bitmap for each UTC day on which a specialist has a booked tick, by the number of the day since 1970.
-// The shard's lock guards it. The zero value is empty and usable.
+// busyTime has one bitmap for each UTC day on which a specialist has a booked tick, by the number of the day since
+// 1970. The shard's lock guards it. The zero value is empty and usable.
 type busyTime map[int64]*busyDay
 
 // busyDay has one bit per tick.

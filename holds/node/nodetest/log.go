@@ -39,7 +39,7 @@ func (l *Log) Count(message string) int {
 	return strings.Count(l.text.String(), `msg="`+message)
 }
 
-// Await waits, for at most one minute, until a message was logged times times.
+// Await waits until a message was logged at least the given number of times, and fails after a minute.
 func (l *Log) Await(t testing.TB, message string, times int) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)

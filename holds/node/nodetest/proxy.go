@@ -82,7 +82,7 @@ func (p *Proxy) Cut() {
 	p.cut()
 }
 
-// Away(true) breaks every open connection and refuses new ones; Away(false) accepts connections again.
+// Away breaks every open connection and refuses new ones, until Away is called with false.
 func (p *Proxy) Away(away bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +91,8 @@ func (p *Proxy) Away(away bool) {
 	}
 }
 
-// Mute(true) passes every request on and loses every answer. Mute(false) ends that, and breaks the connections on
-// which answers are missing.
+// Mute passes every request on and loses every answer, until Mute is called with false. That call breaks all
+// connections, because answers are missing on them.
 func (p *Proxy) Mute(mute bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
