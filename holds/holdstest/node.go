@@ -321,7 +321,8 @@ func (n *nodes) present() {
 	}
 }
 
-// booked: the node that books applies the change before it ends the hold. The other node has not received the change yet.
+// booked: the node that books applies the change before it ends the hold. The other node has not received the change
+// yet.
 func (n *nodes) booked() {
 	a, b := n.open(nil), n.open(nil)
 	c := nodeWish("ada", amal)

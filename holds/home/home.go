@@ -73,8 +73,8 @@ type Options struct {
 	// Probe is the time limit for the primary's answer to a ping; 0 means 100 ms.
 	Probe time.Duration
 
-	// Lease is the time after a renewal during which this node may acknowledge results of the primary; 0 means 800
-	// ms. All nodes need the same value. A call waits a quarter longer than that for a change of home.
+	// Lease is the time after a renewal during which this node may acknowledge results of the primary. 0 means
+	// 800 ms. All nodes need the same value. A call waits a quarter longer than that for a change of home.
 	Lease time.Duration
 
 	// Rest is the time for which the nodes do not return to the primary after a departure; 0 means 1.25 s. Each
@@ -94,7 +94,7 @@ const (
 	probeTime  = 100 * time.Millisecond  // for the answer to a ping
 	stall      = 50 * time.Millisecond   // over a time limit: this process was stopped
 	restLeast  = 1250 * time.Millisecond // of the primary after a departure
-	restMost   = 48                      // times restLeast, after several departures
+	restMost   = 48                      // times Options.Rest at most, after several departures
 	calmAfter  = 5 * time.Minute         // without a departure the rest is short again
 	fillTime   = 10 * time.Second        // to copy all state
 )
@@ -119,7 +119,7 @@ type Backend struct {
 	changed  chan struct{} // closed at the next change of decision or term
 	decided  uint64        // the last epoch that this node decided on
 	left     uint64        // this node makes no change under an epoch before this one
-	since    time.Time     // when this node received its first lease
+	since    time.Time     // when this node's lease was last new
 	departed time.Time     // when the nodes last left the primary, as far as this node knows
 	rest     time.Duration // of the primary after that departure
 	closed   bool

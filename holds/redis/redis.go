@@ -18,7 +18,7 @@
 //	selection:{date}:{specialist}:{time}    sorted set of the owners who look at a slot (UTC), PXAT
 //	client:{owner}:selection                the selection as JSON, PXAT
 //	specialist:{id}:selections, selections:deadlines   sorted sets of selections by deadline
-//	availability:{specialist}:{date}        bitmap of a UTC day's booked ticks and its last change; expires 2 days later
+//	availability:{specialist}:{date}        bitmap of a UTC day's booked ticks, its last change; expires 2 days later
 //	specialists:online, specialists:deactivated        sets of ids
 //	specialists:load                        hash of sessions in progress
 //	specialist:capacity:{id}, specialist:heartbeat:{id}
