@@ -8,18 +8,19 @@ import (
 	"holdfast/store"
 )
 
-// Sessions that nobody ends do not stay for ever. A request lapses when nobody accepted it in time. A session in progress
-// expires when its last sign of life is too long ago: being accepted, handed on, paid for, or one of these said again.
+// Sessions do not stay open forever. A request expires if no specialist accepts it in time. A session in progress
+// expires when its last sign of life is too old. Signs of life are: accepting, rerouting, changing the payment state,
+// and repeating one of these calls.
 
-// lifeEvery is how often a repeat is written down as a sign of life, at most.
+// lifeEvery is the minimum time before a repeated call is stored as a new sign of life.
 const lifeEvery = time.Minute
 
-// signOfLife reports whether what was said again is to be remembered as the session's last sign of life, its UpdatedAt.
+// signOfLife reports whether to store a repeated call as the session's last sign of life, its UpdatedAt.
 func signOfLife(s *store.Session, now time.Time) bool { return now.Sub(s.UpdatedAt) >= lifeEvery }
 
-// ExpireSessions ends the requests that nobody accepted in time and the sessions that nobody ended. It wakes for the next
-// request that lapses and when one is made here, and looks once a minute for those that another server has left and for
-// sessions that have gone quiet.
+// ExpireSessions expires session requests that no specialist accepted in time, and sessions in progress without a
+// sign of life, until ctx ends. It wakes when the next request expires and when this node receives a new request.
+// Once a minute, it also checks for requests that another node has left and for idle sessions.
 func (pr *Presence) ExpireSessions(ctx context.Context) {
 	const patience = time.Minute
 	next, quiet := time.NewTimer(0), time.NewTicker(patience)
@@ -50,10 +51,10 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 	}
 }
 
-// mostSessions is how many sessions are looked at at once.
+// mostSessions is the maximum number of sessions that one query reads.
 const mostSessions = 500
 
-// endUnanswered ends the requests whose time has come, and returns when that of the next one comes; zero if there is none.
+// endUnanswered expires the requests that are due and returns when the next request is due; zero if there is none.
 func (pr *Presence) endUnanswered(ctx context.Context) (due time.Time, err error) {
 	waiting, err := pr.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Limit: mostSessions})
 	if err != nil {
@@ -80,7 +81,8 @@ func (pr *Presence) endUnanswered(ctx context.Context) (due time.Time, err error
 	return due, nil
 }
 
-// endQuiet ends the sessions in progress whose last sign of life is too long ago. Each is asked again in its transaction.
+// endQuiet expires the sessions in progress whose last sign of life is too old. Each session is checked again in its
+// transaction.
 func (pr *Presence) endQuiet(ctx context.Context) error {
 	for {
 		idle := pr.clinic.Settings().SessionIdle()
@@ -105,7 +107,7 @@ func (pr *Presence) endQuiet(ctx context.Context) error {
 	}
 }
 
-// expire ends a session if its time has come in the transaction that ends it.
+// expire sets a session to expired if isDue is still true in the transaction that writes it.
 func (pr *Presence) expire(ctx context.Context, id string, isDue func(*store.Session, time.Time) bool) error {
 	_, err := pr.changeSession(ctx, id, func(_ store.Tx, s *store.Session, now time.Time) (bool, error) {
 		if !isDue(s, now) {

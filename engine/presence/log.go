@@ -9,18 +9,18 @@ import (
 	"holdfast/store"
 )
 
-// History is when a specialist was online between two instants.
+// History contains the times between two instants at which a specialist was online.
 type History struct {
-	Zone  *time.Location         // the specialist's
-	Log   []store.PresenceChange // the changes in between, the earliest first
-	Spans []OnlineSpan           // from when to when the specialist was online, within the two instants
-	Days  []OnlineDay            // every local day that has begun, in order
+	Zone  *time.Location         // the specialist's zone
+	Log   []store.PresenceChange // the changes between the two instants, earliest first
+	Spans []OnlineSpan           // when the specialist was online, within the two instants
+	Days  []OnlineDay            // each local day that has begun, in order
 }
 
 // OnlineSpan is a stretch of time in which a specialist was online.
 type OnlineSpan struct {
 	From, To time.Time
-	Ended    string // by which change, as in store.PresenceChange; empty while it goes on, or if it went on at the end asked for
+	Ended    string // the change that ended the span, as in store.PresenceChange; empty if it had not ended at the end of the requested time
 }
 
 // OnlineDay is how long a specialist was online on one local day.
@@ -29,11 +29,11 @@ type OnlineDay struct {
 	Online time.Duration
 }
 
-// MaxPresenceLines is how far back the log of one specialist is read.
+// MaxPresenceLines is the maximum number of log lines that History reads for one specialist.
 const MaxPresenceLines = 20_000
 
-// History reads the presence log of one specialist in [from, to); what is still going on counts up to now. It knows
-// what the log has: lines are forgotten by age, and a specialist counts as offline before the first of them. store.ErrNotFound.
+// History reads the presence log of one specialist in [from, to). A span that has not ended counts up to now. Log
+// lines are deleted by age, and a specialist counts as offline before the first line. store.ErrNotFound.
 func (pr *Presence) History(ctx context.Context, specialistID string, from, to time.Time) (History, error) {
 	s := pr.clinic.Current()
 	if s.SpecialistByID[specialistID] == nil {
@@ -43,7 +43,7 @@ func (pr *Presence) History(ctx context.Context, specialistID string, from, to t
 	if err != nil {
 		return History{}, err
 	}
-	slices.Reverse(log) // the earliest first; the order in which those of one instant were written stays
+	slices.Reverse(log) // earliest first; changes at the same instant stay in the order in which they were written
 	h := History{Zone: s.Calendars[specialistID].Zone()}
 	h.Spans = OnlineSpans(log, from, to, time.Now())
 	h.Days = OnlineDays(h.Spans, h.Zone, from, to, time.Now())
@@ -51,7 +51,8 @@ func (pr *Presence) History(ctx context.Context, specialistID string, from, to t
 	return h, nil
 }
 
-// OnlineSpans are when the log, the earliest line first, says that a specialist was online in [from, to), up to now.
+// OnlineSpans returns the spans in [from, to), up to now, in which a specialist was online. The log must begin with
+// the earliest line.
 func OnlineSpans(log []store.PresenceChange, from, to, now time.Time) (spans []OnlineSpan) {
 	if to.After(now) {
 		to = now
@@ -83,8 +84,8 @@ func OnlineSpans(log []store.PresenceChange, from, to, now time.Time) (spans []O
 	return spans
 }
 
-// OnlineDays adds up the spans on each local day that overlaps [from, to) and has begun at now. A day has the hours that its
-// zone gives it, 23 and 25 included.
+// OnlineDays adds up the spans on each local day that overlaps [from, to) and has begun at now. A local day can have
+// 23 or 25 hours.
 func OnlineDays(spans []OnlineSpan, zone *time.Location, from, to, now time.Time) (days []OnlineDay) {
 	if to.After(now) {
 		to = now

@@ -1,16 +1,17 @@
-// Package presence is who can take an on-demand session, and the sessions themselves.
+// Package presence tracks which specialists can take an on-demand session, and manages the sessions.
 //
 // # Two copies
 //
-// The live state (package holds) has who is online, their heartbeats and their load; a heartbeat costs no database operation.
-// The database has a mirror of it, written when somebody goes online or offline and, for heartbeats, once a minute in one
-// statement. After a start, or when the live state was lost, the mirror seeds it with heartbeats of now, so whoever was
-// online has the whole stale period to be heard of again. A reconciliation heals the one from the other.
+// The live state (package holds) contains the online specialists, their heartbeats and their loads, so a heartbeat
+// costs no database operation. The database has a mirror of it. The mirror is written when a specialist goes online
+// or offline and, for heartbeats, once a minute in one statement. After a start, or when the live state was lost,
+// Seed fills the live state from the mirror with heartbeats of now. So each specialist who was online has the whole
+// stale period to send a heartbeat. Reconciliation repairs the live state from the database.
 //
 // # Sessions
 //
-// A request is told to everybody who is available; the first to accept has it. Capacity is decided in the transaction that
-// accepts; the live load is a hint. What nobody answers lapses.
+// All available specialists receive a request, and the first one to accept it gets the session. The transaction that
+// accepts checks the capacity; the live load is a hint. A request that no specialist accepts expires.
 package presence
 
 import (
@@ -30,7 +31,8 @@ import (
 	"holdfast/store"
 )
 
-// Presence is who is online, how busy they are, and the on-demand sessions they take. It is safe for concurrent use.
+// Presence tracks which specialists are online, how busy they are, and their on-demand sessions. It is safe for
+// concurrent use.
 type Presence struct {
 	store     store.Store
 	holds     holds.Backend
@@ -38,21 +40,21 @@ type Presence struct {
 	clinic    *clinic.Clinic
 	events    record.Publisher
 	presence  presenceState
-	requested chan struct{} // a session was asked for
+	requested chan struct{} // signals a new session request
 }
 
-// New returns a Presence with these times. Call Seed before the first request.
+// New returns a Presence with these options. Call Seed before the first request.
 func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher, o Options) *Presence {
 	return &Presence{store: s, holds: h, log: log, clinic: c, events: events, presence: presenceState{options: o.withDefaults()}, requested: make(chan struct{}, 1)}
 }
 
-// Options are the times of presence; the zero value of each is its default. RequirePing and StaleAfter can be
-// changed while running by the clinic's settings.
+// Options are the times of presence. The zero value of each is its default. While the server runs, the clinic's
+// settings can replace StaleAfter and can turn off the heartbeat requirement (RequirePing).
 type Options struct {
 	StaleAfter time.Duration // a heartbeat older than this takes a specialist offline; default 90 s
-	Sweep      time.Duration // how often that is looked at; default 30 s
+	Sweep      time.Duration // how often heartbeats are checked; default 30 s
 	Mirror     time.Duration // how often heartbeats are written to the database, in one statement; default 60 s
-	Reconcile  time.Duration // how often the live state is healed from the database; default 300 s
+	Reconcile  time.Duration // how often the live state is repaired from the database; default 300 s
 }
 
 func (o Options) withDefaults() Options {
@@ -67,28 +69,28 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// presenceState is what the engine itself keeps of presence.
+// presenceState is the presence state that this process has in its own memory.
 type presenceState struct {
 	options Options
 	beacon  beacon
 	turns   turns
-	// loads lets changes of sessions pass together and reconciliation alone: between counting the sessions and setting
-	// the live loads none may begin or end, or healing would be what makes a load wrong.
+	// loads lets session changes run concurrently and reconciliation alone. Between the count of the sessions and the
+	// update of the live loads, no session may begin or end, or reconciliation would set a wrong load.
 	loads sync.RWMutex
 
 	seeded   atomic.Pointer[string] // the storage that was seeded last
-	switches atomic.Uint64          // how often another storage mode was seen than before
+	switches atomic.Uint64          // how often the storage mode has changed
 }
 
-// StorageSwitches says how often the live state went to another storage since the start. It is looked at once a second, so
-// a switch there and back within one is not seen.
+// StorageSwitches returns how often the live state moved to another storage mode since the start. The mode is checked
+// once a second, so a switch there and back within one second is not counted.
 func (pr *Presence) StorageSwitches() uint64 { return pr.presence.switches.Load() }
 
-// turns lets one change of a specialist's presence pass at a time, so that the two copies of it change in the same order
-// and a sweep decides on what is so now. These locks are held across a commit; nothing that must be quick takes them.
+// turns serializes the presence changes of each specialist, so that both copies change in the same order and a sweep
+// decides on the current state. These locks are held across a commit, so code that must be fast does not take them.
 type turns [64]sync.Mutex
 
-// take waits for the specialist's turn and returns what ends it.
+// take waits for the specialist's turn and returns the function that ends it.
 func (t *turns) take(specialistID string) (done func()) {
 	h := fnv.New32a()
 	io.WriteString(h, specialistID)
@@ -97,14 +99,14 @@ func (t *turns) take(specialistID string) (done func()) {
 	return turn.Unlock
 }
 
-// Status is what is known of one specialist: the live state and when the last changes were.
+// Status is the presence of one specialist: the live state and the instants of the last changes.
 type Status struct {
 	holds.Present
 	LastOnlineAt, LastOfflineAt time.Time // zero if never
 	LastChange                  string    // as in store.PresenceChange; empty if never, and in the answer to a change
 }
 
-// staleAfter is how old a heartbeat may be; 0 where the clinic does not ask for heartbeats.
+// staleAfter returns the maximum age of a heartbeat; 0 if the clinic does not require heartbeats.
 func (pr *Presence) staleAfter() time.Duration {
 	s := pr.clinic.Settings()
 	switch {
@@ -116,8 +118,8 @@ func (pr *Presence) staleAfter() time.Duration {
 	return pr.presence.options.StaleAfter
 }
 
-// GoOnline says that a specialist can take on-demand sessions. It seeds the heartbeat, or the next sweep would take the
-// specialist offline again. store.ErrNotFound, holds.ErrDeactivated.
+// GoOnline makes a specialist available for on-demand sessions. It sets the heartbeat to now; otherwise the next
+// sweep would take the specialist offline again. store.ErrNotFound, holds.ErrDeactivated.
 func (pr *Presence) GoOnline(ctx context.Context, specialistID string) (Status, error) {
 	defer pr.presence.turns.take(specialistID)()
 	p, err := pr.clinic.Specialist(specialistID)
@@ -154,7 +156,7 @@ func (pr *Presence) GoOnline(ctx context.Context, specialistID string) (Status, 
 	return pr.presenceOf(ctx, &p, mirror)
 }
 
-// GoOffline says that a specialist takes no more sessions; those in progress go on. store.ErrNotFound.
+// GoOffline takes a specialist offline. They receive no more sessions; those in progress continue. store.ErrNotFound.
 func (pr *Presence) GoOffline(ctx context.Context, specialistID string) (Status, error) {
 	defer pr.presence.turns.take(specialistID)()
 	p, err := pr.clinic.Specialist(specialistID)
@@ -168,8 +170,8 @@ func (pr *Presence) GoOffline(ctx context.Context, specialistID string) (Status,
 	return pr.presenceOf(ctx, &p, mirror)
 }
 
-// takeOffline changes both copies, the durable one first: if that fails, nothing has changed. The specialist's turn has
-// been taken.
+// takeOffline changes both copies, the durable one first: if that fails, nothing has changed. The caller has taken
+// the specialist's turn.
 func (pr *Presence) takeOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
 	mirror, err := pr.mirrorOffline(ctx, specialistID, change)
 	if err != nil {
@@ -183,7 +185,7 @@ func (pr *Presence) takeOffline(ctx context.Context, specialistID, change string
 	return mirror, err
 }
 
-// mirrorOffline writes to the mirror and the log that a specialist who was online is not.
+// mirrorOffline records in the mirror and in the log that an online specialist has gone offline.
 func (pr *Presence) mirrorOffline(ctx context.Context, specialistID, change string) (store.PresenceMirror, error) {
 	now := record.Now()
 	return pr.changePresence(ctx, specialistID, change, now, func(m *store.PresenceMirror) bool {
@@ -209,7 +211,7 @@ func (pr *Presence) Beat(ctx context.Context, specialistID string) error {
 	return pr.holds.Beat(ctx, specialistID)
 }
 
-// Presence returns what is known of one specialist. store.ErrNotFound.
+// Of returns the presence of one specialist. store.ErrNotFound.
 func (pr *Presence) Of(ctx context.Context, specialistID string) (Status, error) {
 	p, err := pr.clinic.Specialist(specialistID)
 	if err != nil {
@@ -230,8 +232,8 @@ func (pr *Presence) Of(ctx context.Context, specialistID string) (Status, error)
 	return now, err
 }
 
-// presenceOf adds the live state. What the schedule decides is said as the schedule has it: who was never online is
-// unknown to the live state.
+// presenceOf combines the mirror with the live state. The maximum and the active flag come from the schedule, because
+// the live state does not contain a specialist who was never online.
 func (pr *Presence) presenceOf(ctx context.Context, p *store.Specialist, m store.PresenceMirror) (Status, error) {
 	live, err := pr.holds.Present(ctx, p.ID)
 	live.Max, live.Deactivated = p.MaxSessions, !p.Active
@@ -241,39 +243,39 @@ func (pr *Presence) presenceOf(ctx context.Context, p *store.Specialist, m store
 	return Status{Present: live, LastOnlineAt: m.LastOnlineAt, LastOfflineAt: m.LastOfflineAt}, err
 }
 
-// Available lists who can take a session now, the least busy first; at most limit (0 = all).
+// Available lists the specialists who can take a session now, the least busy first; at most limit (0 = all).
 func (pr *Presence) Available(ctx context.Context, limit int) ([]holds.Present, error) {
 	return pr.holds.Available(ctx, pr.staleAfter(), limit)
 }
 
-// Online lists all who are online, by id.
+// Online lists all online specialists, by id.
 func (pr *Presence) Online(ctx context.Context) ([]holds.Present, error) {
 	return pr.holds.Everyone(ctx)
 }
 
-// beaconTTL is how long one answer of Beacon is given to everybody.
+// beaconTTL is how long Beacon returns one cached count.
 const beaconTTL = 10 * time.Second
 
-// beacon remembers the public answer.
+// beacon caches the public count.
 type beacon struct {
 	mu      sync.Mutex
 	count   int
-	at      time.Time // zero: nothing is remembered
-	dropped uint64    // how often it was forgotten
+	at      time.Time // zero: nothing is cached
+	dropped uint64    // how often the cache was cleared
 }
 
-// drop forgets the answer, and lets nobody remember one that was counted before.
+// drop clears the cache. A count that began before drop is not cached.
 func (b *beacon) drop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.at, b.dropped = time.Time{}, b.dropped+1
 }
 
-// Recount has the next Beacon count again, because another node has changed who is online.
+// Recount makes the next Beacon count again, because another node has changed which specialists are online.
 func (pr *Presence) Recount() { pr.presence.beacon.drop() }
 
-// Beacon is the public answer to "can a specialist take a session now": how many can, at most beaconTTL old. A specialist who goes
-// online or offline, is deactivated or gets another maximum is counted again at once.
+// Beacon returns how many specialists can take a session now. The answer is public and at most beaconTTL old. If a
+// specialist goes online or offline, is deactivated or gets another maximum, the next call counts again.
 func (pr *Presence) Beacon(ctx context.Context) (int, error) {
 	now := time.Now()
 	pr.presence.beacon.mu.Lock()
@@ -295,8 +297,8 @@ func (pr *Presence) Beacon(ctx context.Context) (int, error) {
 	return count, nil
 }
 
-// changePresence commits one change of the mirror with its line in the log. edit reports whether it is one; if not,
-// nothing is written.
+// changePresence commits one change of the mirror together with its line in the log. edit reports whether it made a
+// change; if not, nothing is written.
 func (pr *Presence) changePresence(ctx context.Context, specialistID, change string, now time.Time, edit func(*store.PresenceMirror) bool) (store.PresenceMirror, error) {
 	var m store.PresenceMirror
 	err := pr.store.Write(ctx, func(tx store.Tx) error {
@@ -329,18 +331,18 @@ func (pr *Presence) publishPresence(ctx context.Context, specialistID, change st
 	pr.events.Publish(ctx, holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: specialistID}, Reason: holds.Reason(change)})
 }
 
-// FollowActive keeps presence in step when a specialist is switched off or on, or archived: who is switched off is no longer
-// there for anybody, and who is switched on again is online if they were before, with a whole stale period to be heard of.
-// What fails here reconciliation does later.
+// FollowActive updates presence when a specialist is deactivated, activated or archived. A deactivated specialist is
+// no longer available. A specialist who is activated again is online if they were online before, and has a whole
+// stale period to send a heartbeat. If FollowActive fails, reconciliation repairs the state later.
 func (pr *Presence) FollowActive(ctx context.Context, p store.Specialist) {
 	defer pr.presence.turns.take(p.ID)()
-	defer pr.presence.beacon.drop() // the switch or the maximum may have changed
+	defer pr.presence.beacon.drop() // the active flag or the maximum may have changed
 	if err := pr.setActive(ctx, p); err != nil {
 		pr.log.Error("presence not reconciled; retrying", "specialist", p.ID, "error", err)
 	}
 }
 
-// setActive brings both copies in step with the schedule. The specialist's turn has been taken.
+// setActive updates both copies from the schedule. The caller has taken the specialist's turn.
 func (pr *Presence) setActive(ctx context.Context, p store.Specialist) error {
 	set, change := pr.holds.Activate, "activated"
 	if !p.Active {
@@ -362,8 +364,8 @@ func (pr *Presence) setActive(ctx context.Context, p store.Specialist) error {
 	return err
 }
 
-// mirrorActive writes the switch of a specialist to the mirror and its lines in the log, and returns what changed. That the
-// specialist was online stays in the mirror while they are switched off, so that switching on restores it.
+// mirrorActive writes a specialist's active flag to the mirror and its lines to the log, and returns the changes. The
+// mirror still has a deactivated specialist as online if they were online, so that activation restores it.
 func (pr *Presence) mirrorActive(ctx context.Context, p store.Specialist) (changes []string, err error) {
 	now := record.Now()
 	err = pr.store.Write(ctx, func(tx store.Tx) error {

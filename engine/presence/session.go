@@ -11,10 +11,10 @@ import (
 	"holdfast/store"
 )
 
-// SessionRequestTTL is how long a request waits for somebody to accept it.
+// SessionRequestTTL is how long a session request waits for a specialist to accept it.
 const SessionRequestTTL = 60 * time.Second
 
-// Why a session cannot be changed as asked, as the Reason of a *NotBookableError.
+// Reasons why a session change is refused, as the Reason of a *NotBookableError.
 const (
 	ReasonAccepted   availability.Reason = "already_accepted"
 	ReasonEnded      availability.Reason = "session_over"
@@ -23,8 +23,9 @@ const (
 	ReasonNotOnline  availability.Reason = "not_online"
 )
 
-// RequestSession asks for an on-demand consultation. Every available specialist hears of it, and the first to accept
-// has it. A client that is waiting already gets the request it has. *ValidationError.
+// RequestSession requests an on-demand consultation. All available specialists receive the request, and the first one
+// to accept it gets the session. If the client already has an open request, RequestSession returns that request.
+// *ValidationError.
 func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, once *record.Once) (store.Session, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, client)
@@ -56,13 +57,13 @@ func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, o
 	if err == nil && found.ID == s.ID {
 		select {
 		case pr.requested <- struct{}{}:
-		default: // it will look anyway
+		default: // a signal is already pending
 		}
 	}
 	return found, err
 }
 
-// Session returns one. store.ErrNotFound.
+// Session returns one session. store.ErrNotFound.
 func (pr *Presence) Session(ctx context.Context, id string) (store.Session, error) {
 	if !record.ValidID(id) {
 		return store.Session{}, store.ErrNotFound
@@ -75,9 +76,9 @@ func (pr *Presence) Sessions(ctx context.Context, f store.SessionFilter) ([]stor
 	return pr.store.Sessions(ctx, f)
 }
 
-// AcceptSession gives a request to the first specialist who asks; the others get *NotBookableError. The capacity is
-// decided in the transaction; the live counter is a hint that reconciliation heals. A repeat by the same specialist is
-// answered with the session again, and is a sign of life of it. store.ErrNotFound.
+// AcceptSession gives a request to the first specialist who accepts it; the others get *NotBookableError. The
+// transaction checks the capacity; the live counter is a hint that reconciliation repairs. A repeat by the same
+// specialist returns the session again and is a sign of life. store.ErrNotFound.
 func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
@@ -100,8 +101,8 @@ func (pr *Presence) AcceptSession(ctx context.Context, id, specialistID string) 
 	})
 }
 
-// EndSession closes an active session with an outcome in a few words. Ending twice is ending once. store.ErrNotFound,
-// *NotBookableError.
+// EndSession ends a session in progress with a short outcome. If the session has already been ended, EndSession
+// changes nothing. *ValidationError, store.ErrNotFound, *NotBookableError.
 func (pr *Presence) EndSession(ctx context.Context, id, outcome string) (store.Session, error) {
 	outcome = strings.TrimSpace(outcome)
 	var m record.Mistakes
@@ -121,8 +122,8 @@ func (pr *Presence) EndSession(ctx context.Context, id, outcome string) (store.S
 	})
 }
 
-// RerouteSession hands an active session to another specialist: one load goes down and one up. To hand it to whoever has it is a sign of
-// life of it. store.ErrNotFound, *NotBookableError.
+// RerouteSession moves a session in progress to another specialist: one load decreases and the other increases.
+// Rerouting to the specialist who already has the session is a sign of life. store.ErrNotFound, *NotBookableError.
 func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string) (store.Session, error) {
 	p, err := pr.onlineSpecialist(ctx, specialistID)
 	if err != nil {
@@ -143,9 +144,8 @@ func (pr *Presence) RerouteSession(ctx context.Context, id, specialistID string)
 	})
 }
 
-// SetSessionPayment says whether a session waits for its payment. It keeps its place in the specialist's load. To say it
-// again is a sign of life.
-// store.ErrNotFound, *NotBookableError.
+// SetSessionPayment sets whether a session waits for its payment. The session counts in the specialist's load either
+// way. A repeat is a sign of life. store.ErrNotFound, *NotBookableError.
 func (pr *Presence) SetSessionPayment(ctx context.Context, id string, pending bool) (store.Session, error) {
 	to := store.SessionActive
 	if pending {
@@ -161,7 +161,7 @@ func (pr *Presence) SetSessionPayment(ctx context.Context, id string, pending bo
 	})
 }
 
-// CancelSession takes back the client's own request, or ends the client's session. One that is over stays as it is.
+// CancelSession cancels the client's own request or session in progress. It leaves a session that is over unchanged.
 // *ValidationError, store.ErrNotFound, holds.ErrNotOwner.
 func (pr *Presence) CancelSession(ctx context.Context, id string, client holds.ClientID) (store.Session, error) {
 	var m record.Mistakes
@@ -229,12 +229,13 @@ func counts(s *store.Session) bool {
 	return s.Status == store.SessionActive || s.Status == store.SessionPendingPayment
 }
 
-// changeSession lets edit change one session in a transaction, then brings the live loads in step. The feed tells the streams.
+// changeSession calls edit on one session in a transaction and then updates the live loads. edit reports whether it
+// changed the session. The feed notifies the streams.
 func (pr *Presence) changeSession(ctx context.Context, id string, edit func(tx store.Tx, s *store.Session, now time.Time) (bool, error)) (store.Session, error) {
 	if !record.ValidID(id) {
 		return store.Session{}, store.ErrNotFound
 	}
-	pr.presence.loads.RLock() // until the live loads show what was committed
+	pr.presence.loads.RLock() // held until the live loads include the committed change
 	defer pr.presence.loads.RUnlock()
 	now := record.Now()
 	var before, after store.Session

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// The live state of presence is kept true by sweeps: who is no longer heard from goes offline, heartbeats are mirrored to
-// the database, and the database heals what the live state has wrong.
+// Sweeps correct the presence state. They take specialists offline whose heartbeats have stopped, copy heartbeats to
+// the database, and repair the live state from the database.
 
 // Run runs the sweeps until ctx ends.
 func (pr *Presence) Run(ctx context.Context) {
@@ -28,7 +28,7 @@ func (pr *Presence) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case now := <-sweep.C:
-			// After a step of the wall clock every heartbeat looks old, until each has come once more.
+			// After a step of the wall clock, every heartbeat looks old until the specialist has sent the next one.
 			if stale := pr.staleAfter(); !clock.stepped(now, stale) {
 				err = pr.sweepPresence(ctx, stale)
 			}
@@ -41,7 +41,7 @@ func (pr *Presence) Run(ctx context.Context) {
 				mode = now
 				pr.presence.switches.Add(1)
 			}
-			// Another storage serves, or the same one may have lost what it had, and knows nothing or what was so before.
+			// Another storage serves, or the same one may have lost its state. Its presence is empty or outdated.
 			if seeded := pr.presence.seeded.Load(); seeded == nil || pr.storage() != *seeded {
 				err = pr.reconcilePresence(ctx)
 			}
@@ -52,7 +52,7 @@ func (pr *Presence) Run(ctx context.Context) {
 	}
 }
 
-// wallClock notices that somebody set the clock. Heartbeats are instants of it.
+// wallClock detects that the wall clock was set. Heartbeats are instants of the wall clock.
 type wallClock struct {
 	seen, step time.Time
 }
@@ -67,14 +67,15 @@ func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
 	return !c.step.IsZero() && now.Sub(c.step) < within
 }
 
-// storage names what serves the live state, since it last may have lost something.
+// storage identifies the storage that serves the live state, and its epoch. The result changes when the live state
+// may have been lost.
 func (pr *Presence) storage() string { return pr.holds.Mode() + " " + pr.holds.Epoch() }
 
-// Seed fills the live state from the database: who is missing is added, nobody's heartbeat is moved, and the
-// loads are counted anew. Who was online and is missing is heard of as of now: while nothing served, nobody could be
-// heard, so the silence is ours and they have the whole stale period to break it.
+// Seed fills the live state from the database. It adds missing specialists, leaves existing heartbeats unchanged, and
+// sets the loads to a new count of the sessions. A specialist who was online and is missing gets a heartbeat of now:
+// no storage could receive heartbeats in the meantime, so the specialist has the whole stale period to send one.
 func (pr *Presence) Seed(ctx context.Context) error {
-	storage := pr.storage() // first: what takes over meanwhile is seeded as well
+	storage := pr.storage() // read first, so that a storage that takes over during Seed is seeded as well
 	mirrors, err := pr.store.PresenceMirrors(ctx)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (pr *Presence) Seed(ctx context.Context) error {
 		p := &specialists[i]
 		m := mirrorOf(mirrors, p.ID)
 		if m == (store.PresenceMirror{SpecialistID: p.ID}) && p.Active {
-			continue // was never here
+			continue // has no presence yet
 		}
 		heard := m.LastHeartbeatAt
 		if m.Online {
@@ -112,9 +113,9 @@ func (pr *Presence) Seed(ctx context.Context) error {
 	return nil
 }
 
-// sweepPresence takes those offline whose heartbeat is older than stale. If the live state cannot be read it changes
-// nothing: a hiccup must never take everybody offline. A node that serves from its own memory because Redis is away
-// knows only its own heartbeats and does not sweep.
+// sweepPresence takes specialists offline whose heartbeat is older than stale. If it cannot read the live state, it
+// changes nothing: a short failure must never take every specialist offline. A node that serves from its own memory
+// because Redis is unreachable has only its own heartbeats and does not sweep.
 func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) error {
 	if stale == 0 || pr.isAlone() {
 		return nil
@@ -131,15 +132,15 @@ func (pr *Presence) sweepPresence(ctx context.Context, stale time.Duration) erro
 	return nil
 }
 
-// isAlone reports whether this node knows only what reached this node.
+// isAlone reports whether this node has only the presence that reached this node.
 func (pr *Presence) isAlone() bool {
 	apart, ok := pr.holds.(holds.Apart)
 	return ok && apart.Alone()
 }
 
-// autoOffline takes one specialist offline who is not heard of. Any node does it: the live state decides by its own clock, and says to
-// one of them that it was the one. Should the database not hear of it, reconciliation brings the specialist back, and the next
-// sweep tries again.
+// autoOffline takes one specialist offline whose heartbeat is older than stale. Any node can do it: the live state
+// decides by its own clock and reports the change to exactly one node. If the write to the database fails,
+// reconciliation brings the specialist back online, and a later sweep takes them offline again.
 func (pr *Presence) autoOffline(ctx context.Context, specialistID string, stale time.Duration) error {
 	defer pr.presence.turns.take(specialistID)()
 	changed, err := pr.holds.OfflineUnheard(ctx, specialistID, stale)
@@ -168,8 +169,9 @@ func (pr *Presence) mirrorHeartbeats(ctx context.Context) error {
 	return pr.store.Write(ctx, func(tx store.Tx) error { return tx.MirrorHeartbeats(ctx, beats) })
 }
 
-// reconcilePresence heals the live state from the database: who is online here and not there goes offline, who is missing
-// is added, capacities and switches are set as the schedule has them, and the loads are counted anew.
+// reconcilePresence repairs the live state from the database. It takes specialists offline who are online in the live
+// state only, adds missing specialists, sets capacities and active flags as in the schedule, and counts the loads
+// again.
 func (pr *Presence) reconcilePresence(ctx context.Context) error {
 	before, err := pr.holds.Everyone(ctx)
 	if err != nil {
@@ -203,8 +205,8 @@ func (pr *Presence) isKnown(specialistID string) bool {
 	return err == nil
 }
 
-// healOnline takes one specialist offline who should not be online, if that is still so in the specialist's turn. Who is
-// switched off stays in the set of those online, for when they are switched on again.
+// healOnline takes one specialist offline who should not be online, if that is still the case in the specialist's
+// turn. A deactivated specialist stays in the online set, so that activation can restore them.
 func (pr *Presence) healOnline(ctx context.Context, specialistID string) error {
 	defer pr.presence.turns.take(specialistID)()
 	mirrors, err := pr.store.PresenceMirrors(ctx)
@@ -215,17 +217,17 @@ func (pr *Presence) healOnline(ctx context.Context, specialistID string) error {
 	return err
 }
 
-// healActive sets the switch and the capacity of one specialist as the schedule has them now.
+// healActive sets the active flag and the capacity of one specialist to the schedule's current values.
 func (pr *Presence) healActive(ctx context.Context, specialistID string) error {
 	defer pr.presence.turns.take(specialistID)()
 	p, err := pr.clinic.Specialist(specialistID)
 	if err != nil {
-		return nil // archived meanwhile
+		return nil // archived since then
 	}
 	return pr.setActive(ctx, p)
 }
 
-// tellMissing publishes who is online now and was not before.
+// tellMissing publishes the specialists who are online now and were not online before.
 func (pr *Presence) tellMissing(ctx context.Context, before []holds.Present) error {
 	known := make(map[string]bool, len(before))
 	for i := range before {

@@ -11,14 +11,16 @@ import (
 	"holdfast/store"
 )
 
-// lapseEvery is how often requests that nobody decided about are looked for. KeptForApproval is how long one for the desk is kept after it has
-// lapsed: longer than a server is off over a long weekend, since whoever waits for the clinic's word hears by mail that there is none.
+// lapseEvery is how often the server checks for expired requests. KeptForApproval is how long a request for approval
+// is stored after it expires. It is longer than a server is off over a long weekend, because a patient who waits for
+// the clinic's answer gets an email when the request expires.
 const (
 	lapseEvery      = time.Minute
 	KeptForApproval = 7 * 24 * time.Hour
 )
 
-// NotifyExpired tells of requests for approval that lapse undecided, until ctx ends.
+// NotifyExpired notifies the patient and the clinic of each request for approval that expires undecided, until ctx
+// ends.
 func (rq *Requests) NotifyExpired(ctx context.Context) {
 	last := time.Now()
 	timed.Every(ctx, lapseEvery, func(now time.Time) {
@@ -32,11 +34,12 @@ func (rq *Requests) NotifyExpired(ctx context.Context) {
 	})
 }
 
-// tellLapsed ends what has lapsed: the patient, who was told to wait, hears that it came to nothing, and the desk that somebody did. The
-// request is declined in the transaction that promises the mails, so of several nodes one tells.
+// tellLapsed ends the expired requests for approval. The patient, who expects an answer, gets an email that the
+// request was declined; the desk gets one that it expired. The transaction that writes the emails to the outbox also
+// declines the request, so only one of several nodes sends them.
 //
-// Its time is given back, too, if it lapsed since the last look: a hold lapses by the machine's own clock, which stands still while the machine
-// sleeps, and a request by the clock on the wall.
+// tellLapsed also releases the hold of every request that expired since the last check. A hold expires by the
+// machine's monotonic clock, which stops while the machine sleeps; a request expires by the wall clock.
 func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 	list, err := rq.store.BookingRequests(ctx, now.Add(-KeptForApproval))
 	if err != nil {
@@ -64,7 +67,7 @@ func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 		switch {
 		case err == nil:
 			rq.outbound.Enqueue(mail...)
-		case !errors.Is(err, store.ErrNotFound): // else it was decided about, or told of, meanwhile
+		case !errors.Is(err, store.ErrNotFound): // else it is decided, or another node sent the emails
 			return err
 		}
 	}

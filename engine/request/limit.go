@@ -10,24 +10,25 @@ import (
 	"holdfast/store"
 )
 
-// Window is the time in which public bookings are counted, and after which what was counted is forgotten.
+// Window is the time over which public bookings are counted. Older counts are deleted.
 const Window = time.Hour
 
-// LimitError says that somebody has booked as often as may be, and that nobody could confirm more. By names what was counted.
+// LimitError reports that a visitor has reached a limit, and that the booking cannot become a request either. By
+// names what was counted.
 type LimitError struct {
 	By    string    // network, email or phone
-	Until time.Time // from then on there is room
+	Until time.Time // the limit allows another one from then on
 }
 
 func (e *LimitError) Error() string { return "too many bookings by " + e.By }
 
-// counted is one of the things that a booking is counted by.
+// counted is one of the keys by which a booking is counted.
 type counted struct {
 	by, key string
 	most    int
 }
 
-// countedBy lists what a booking is counted by, of those that are known.
+// countedBy lists the keys by which a booking is counted, without those that are unknown.
 func (rq *Requests) countedBy(p *store.Patient, from *Visitor) []counted {
 	limits := rq.clinic.Settings().PublicBookings.WithDefaults()
 	network := ""
@@ -49,8 +50,8 @@ func (rq *Requests) countedBy(p *store.Patient, from *Visitor) []counted {
 	return all
 }
 
-// Count counts a booking, a request or whatever else the public may do so often, by network and by what the patient gave, or says where
-// there is no room for it: *LimitError.
+// Count counts a booking, a request or another limited action of the public, by network and by the patient's email
+// address and phone number. If a limit is reached, Count counts nothing and returns a *LimitError.
 func (rq *Requests) Count(ctx context.Context, tx store.Tx, what string, p *store.Patient, from *Visitor, now time.Time) error {
 	all := rq.countedBy(p, from)
 	if err := over(ctx, tx, what, all, now); err != nil {
@@ -64,7 +65,7 @@ func (rq *Requests) Count(ctx context.Context, tx store.Tx, what string, p *stor
 	return nil
 }
 
-// over answers the *LimitError of whatever has room last, or nil.
+// over returns the *LimitError of the exceeded limit that ends last, or nil.
 func over(ctx context.Context, r store.Reader, what string, all []counted, now time.Time) error {
 	var limit *LimitError
 	for _, c := range all {
@@ -82,12 +83,12 @@ func over(ctx context.Context, r store.Reader, what string, all []counted, now t
 	return limit
 }
 
-// admitBooking counts a booking in its transaction. errAsk: it is past the limits and can be a request.
+// admitBooking counts a booking in its transaction. errAsk: the booking is over the limits and can be a request.
 func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Request, from *Visitor) error {
 	now := record.Now()
 	err := rq.Count(ctx, tx, "booking", &r.Patient, from, now)
 	if _, full := err.(*LimitError); !full || !rq.messages.MailsLinks() {
-		return err // nobody could confirm it
+		return err // without links in emails, the patient could not confirm a request
 	}
 	if err := over(ctx, tx, "request", rq.countedBy(&r.Patient, from), now); err != nil {
 		return err
@@ -95,7 +96,8 @@ func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Re
 	return errAsk
 }
 
-// mayAsk answers, before anything is given up for it, whether a booking can be a request.
+// mayAsk checks whether a booking can be a request, before a hold is taken for it. Errors: *ValidationError,
+// *LimitError.
 func (rq *Requests) mayAsk(ctx context.Context, r *booking.Request, from *Visitor) error {
 	switch email := strings.TrimSpace(r.Patient.Email); {
 	case rq.needsApproval(r.AppointmentTypeID):

@@ -1,24 +1,27 @@
-// Package request decides what people without a sign-in or a key may book: how often, and what has to be confirmed first.
+// Package request decides what people without a sign-in or a key can book: how often, and what must be confirmed
+// first.
 //
 // # Limits
 //
-// The bookings of the last hour are counted by network, by e-mail address and by phone number (limit.go), in the transaction that
-// books. The counts are in the database, so a restart forgives nobody; what is counted by is a keyed hash.
+// The transaction that books counts the bookings of the last hour by network, by email address and by phone number
+// (limit.go). The counts are in the database, so a restart does not reset them. Each key of a count is a keyed hash.
 //
 // # Requests
 //
-// What is past the limits, and everything where the clinic says so, becomes a request: a row of its own with the id of the
-// appointment it may become, whose time is kept by a hold that no client owns. Nobody outside is told but the patient, by a mail
-// with the manage link of that id. Opened before it lapses, the link confirms; the desk can too, or decline. Confirming is an
-// ordinary booking that deletes the request in its transaction: cooldown, guarantee, webhooks and the practice system are as ever.
+// A booking over the limits becomes a request. So does every public booking if the clinic requires confirmation. A
+// request is a row of its own with the id of the appointment that it can become. A hold that belongs to no client
+// reserves its time. Only the patient is notified, by an email with the manage link of that id. Until the request
+// expires, the link confirms it; the desk can also confirm or decline it. Confirming is an ordinary booking that
+// deletes the request in its transaction: the guarantee, webhooks and the upstream write apply as for every booking.
 //
 // # Approval
 //
-// What is booked of a type that the desk approves is a request as well, and stays one for hours or days. The link of its mail shows it
-// and gives it back; only the desk confirms. Both the patient and the clinic are told by mail that it is there.
+// A booking of a type that the desk approves is also a request, and stays one for hours or days. The link in its
+// email shows the request and can withdraw it; only the desk can confirm it. The patient and the clinic each get an
+// email about the new request.
 //
-// A hold is lost with the process where live state is in memory. HoldAll takes them anew at the start, before anybody is
-// answered.
+// If live state is in memory, the holds are lost with the process. HoldAll takes them again at the start, before the
+// server answers requests.
 package request
 
 import (
@@ -53,24 +56,25 @@ func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, 
 	return &Requests{s, log, c, b, out, m}
 }
 
-// Visitor is where a public booking comes from.
+// Visitor describes where a public booking comes from.
 type Visitor struct {
-	Network   netip.Addr // as it is counted; invalid: not known
+	Network   netip.Addr // the network that is counted; invalid: unknown
 	Unlimited bool       // the limits are off
-	// AdmitHold has the last word on the hold of a request; it gives the hold back where it refuses. Nil: it is welcome.
+	// AdmitHold makes the final decision on the hold of a request. If it refuses the hold, it also releases it. Nil:
+	// every hold is accepted.
 	AdmitHold func(*holds.Hold) error
 }
 
-// Booked is what became of a public booking: an appointment, or a request that waits to be confirmed.
+// Booked is the result of a public booking: an appointment, or a request that must be confirmed.
 type Booked struct {
 	Appointment store.Appointment
-	Request     *store.BookingRequest // nil: it is booked
+	Request     *store.BookingRequest // nil: the appointment is booked
 }
 
-// errAsk: the booking is past the limits and can be a request.
+// errAsk: the booking is over the limits and can be a request.
 var errAsk = errors.New("to be confirmed first")
 
-// LapsedError says that a request cannot be confirmed any more.
+// LapsedError reports that a request can no longer be confirmed, because it was declined or has expired.
 type LapsedError struct{ Declined bool }
 
 func (e *LapsedError) Error() string {
@@ -80,9 +84,9 @@ func (e *LapsedError) Error() string {
 	return "the request has lapsed"
 }
 
-// Book books for a visitor, or makes a request. r.Once is answered with a store.Appointment or a store.Get.
+// Book books for a visitor, or creates a request. r.Once stores a store.Appointment or a store.BookingRequest.
 //
-// Errors: those of booking.Book, *LimitError; a *ValidationError about patient.email where a request needs one.
+// Errors: those of booking.Book, *LimitError; a *ValidationError on patient.email if a request needs the address.
 func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
 	if rq.needsApproval(r.AppointmentTypeID) || rq.clinic.Settings().PublicBookings.Confirm {
 		return rq.ask(ctx, r, from)
@@ -103,8 +107,9 @@ func (rq *Requests) needsApproval(appointmentTypeID string) bool {
 	return t != nil && t.Page.Approval
 }
 
-// ask makes a request out of a booking: its time is kept, and the row, the mail and the answer are written. A hold that the client has
-// is pinned meanwhile and becomes the request's at the end, so that a refusal leaves it with the client.
+// ask turns a booking into a request: it holds the time and writes the row, the emails and the stored answer. If the
+// client has a hold, the hold is pinned first and transferred to the request at the end, so that a refusal leaves it
+// with the client.
 func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
 	r.Admit = nil
 	if err := rq.mayAsk(ctx, &r, &from); err != nil {
@@ -169,7 +174,7 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 	return Booked{Request: &asked}, nil
 }
 
-// requestAudit is what the audit log keeps of a request: nothing about the person.
+// requestAudit is the audit record of a request. It contains no personal data.
 type requestAudit struct {
 	AppointmentTypeID string    `json:"appointmentTypeId"`
 	SpecialistID      string    `json:"specialistId"`
@@ -185,12 +190,12 @@ func (rq *Requests) record(ctx context.Context, tx store.Tx, action record.Actio
 	return booking.WritePromises(ctx, tx, now, mail...)
 }
 
-// List lists the requests that wait, by slot start.
+// List lists the open requests, by slot start.
 func (rq *Requests) List(ctx context.Context) ([]store.BookingRequest, error) {
 	return rq.store.BookingRequests(ctx, record.Now())
 }
 
-// Get returns one request. store.ErrNotFound: there is none, or it is an appointment by now.
+// Get returns one request. store.ErrNotFound: there is none, or it has become an appointment.
 func (rq *Requests) Get(ctx context.Context, id string) (store.BookingRequest, error) {
 	if !record.ValidID(id) {
 		return store.BookingRequest{}, store.ErrNotFound
@@ -198,7 +203,7 @@ func (rq *Requests) Get(ctx context.Context, id string) (store.BookingRequest, e
 	return rq.store.BookingRequest(ctx, id)
 }
 
-// Requested returns the request that the link of its mail opens. ErrUnauthorized, store.ErrNotFound.
+// Requested returns the request that the link in its email opens. ErrUnauthorized, store.ErrNotFound.
 func (rq *Requests) Requested(ctx context.Context, manageToken string) (store.BookingRequest, error) {
 	id, err := rq.booking.TokenID(manageToken)
 	if err != nil {
@@ -207,7 +212,8 @@ func (rq *Requests) Requested(ctx context.Context, manageToken string) (store.Bo
 	return rq.store.BookingRequest(ctx, id)
 }
 
-// keepTime is the hold of an open request: the one there is, or a new one of the very time that was asked for.
+// keepTime returns the hold of an open request. If the request has none, keepTime takes a new hold on exactly the
+// requested time and returns true.
 func (rq *Requests) keepTime(ctx context.Context, r *store.BookingRequest) (h holds.Hold, anew bool, err error) {
 	owner := record.SpelledOwner(r.HoldOwner)
 	h, err = rq.booking.RequestHold(ctx, r.SpecialistID, owner)
@@ -220,11 +226,12 @@ func (rq *Requests) keepTime(ctx context.Context, r *store.BookingRequest) (h ho
 	return h, true, err
 }
 
-// byLink is who acts by the link of a mail. Everybody else is the clinic.
+// byLink is the actor of the link in an email. Any other actor belongs to the clinic.
 const byLink record.Actor = "manage"
 
-// Confirm makes the appointment of a request, of the time that was asked for, however its type has changed since. One that was confirmed
-// before gives its appointment again. The cooldown is for those who confirm it themselves: the clinic decides about each.
+// Confirm turns a request into an appointment at the requested time, even if its type has changed since then. If the
+// request was confirmed before, Confirm returns its appointment again. The cooldown applies only to patients who
+// confirm with the link: the clinic decides on each request itself.
 //
 // Errors: store.ErrNotFound, *LapsedError, and those of booking.Book.
 func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
@@ -241,7 +248,7 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, 
 	h, anew, err := rq.keepTime(ctx, &r)
 	if err != nil {
 		if b, known := rq.confirmed(ctx, id, once); known == nil {
-			return b, nil // by somebody else, a moment ago, whose appointment is what stands in the way
+			return b, nil // another caller has just confirmed it, and its appointment is the conflict
 		}
 		return store.Appointment{}, err
 	}
@@ -261,15 +268,15 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, 
 	}
 	b, known := rq.confirmed(ctx, id, once)
 	if anew && (known == nil || errors.As(err, new(*LapsedError))) {
-		rq.booking.Release(ctx, h, holds.ReasonReleased) // whoever ended the request meanwhile has given its hold back, and this is another
+		rq.booking.Release(ctx, h, holds.ReasonReleased) // the caller that ended the request has released its hold; this is another hold
 	}
 	if known == nil {
-		return b, nil // by somebody else, at the same time
+		return b, nil // another caller confirmed it at the same time
 	}
 	return a, err
 }
 
-// confirmed is the appointment that a request has become.
+// confirmed returns the appointment that a request has become.
 func (rq *Requests) confirmed(ctx context.Context, id string, once *record.Once) (a store.Appointment, err error) {
 	if a, err = rq.booking.Appointment(ctx, id); err != nil || once == nil {
 		return a, err
@@ -287,7 +294,7 @@ func lapsedAt(r *store.BookingRequest, now time.Time) error {
 	return nil
 }
 
-// Decline ends a request and frees its time. Where the desk declines, the patient is told by mail. Declining a declined one
+// Decline ends a request and frees its time. If tell is set, the patient gets an email. Declining a declined request
 // changes nothing.
 //
 // Errors: store.ErrNotFound, *LapsedError.
@@ -310,7 +317,7 @@ func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, 
 		told = err == nil
 		if errors.Is(err, store.ErrNotFound) {
 			if r, err = tx.BookingRequest(ctx, id); err != nil {
-				return err // it is an appointment by now
+				return err // it has become an appointment
 			}
 		} else if err != nil {
 			return err
@@ -330,7 +337,7 @@ func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, 
 	return r, nil
 }
 
-// ReleaseErased gives back the times of those of these requests that are gone, because whoever made them was erased.
+// ReleaseErased releases the holds of those of these requests that were deleted because their person was erased.
 func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingRequest) {
 	for i := range open {
 		r := &open[i]
@@ -342,7 +349,7 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 	}
 }
 
-// letGo gives back the time of a request that has ended.
+// letGo releases the hold of a request that has ended.
 func (rq *Requests) letGo(ctx context.Context, r *store.BookingRequest) {
 	if err := rq.booking.ReleaseRequestHold(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
 		rq.log.Warn("hold of an ended request not released; it expires on its own", "request", r.ID, "error", err)

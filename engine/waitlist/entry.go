@@ -15,10 +15,10 @@ import (
 	"holdfast/store"
 )
 
-// maxWait is how far ahead the last day of an entry may be.
+// maxWait is how many days ahead the last day of an entry can be.
 const maxWait = 366
 
-// JoinRequest asks for an entry.
+// JoinRequest describes a new entry.
 type JoinRequest struct {
 	AppointmentTypeID string
 	Wish              store.WaitlistWish
@@ -28,19 +28,22 @@ type JoinRequest struct {
 	Actor             record.Actor
 	Once              *record.Once
 
-	// From is where a visitor comes from, and Client who that is; nil: the desk asks for somebody.
+	// From is where a visitor comes from, and Client is the visitor's client. If From is nil, the desk adds the entry
+	// for a person.
 	From   *request.Visitor
 	Client holds.ClientID
-	// Sooner is the appointment that an earlier time is wanted for, opened by its link or by the desk. The person and the type are its.
+	// Sooner is the appointment for which an earlier time is wanted, opened by its link or by the desk. The entry
+	// takes its patient and its type.
 	Sooner *store.Appointment
 }
 
-// Join puts somebody on the waiting list. What a visitor asks for waits to be confirmed from its mail, but for an earlier time of an
-// appointment whose link they have. r.Once is answered with a store.WaitlistEntry.
+// Join puts a person on the waiting list. A visitor must confirm the entry from its email, unless it is for an
+// earlier time of an appointment that the visitor opened with its link. r.Once stores a store.WaitlistEntry.
 //
-// Errors: *ValidationError, record.ErrNoAppointmentType, record.ErrNotConfirmed, ErrOff, ErrFull, *request.LimitError.
+// Errors: *ValidationError, record.ErrNoAppointmentType, record.ErrNotConfirmed, record.ErrVisit, ErrOff, ErrFull,
+// *request.LimitError.
 func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry, error) {
-	if r.Sooner != nil && r.Sooner.VisitID != "" { // what becomes free has room for one
+	if r.Sooner != nil && r.Sooner.VisitID != "" { // a time that becomes free is for one person only
 		return store.WaitlistEntry{}, record.ErrVisit
 	}
 	e, err := w.entryOf(&r)
@@ -73,7 +76,7 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 				unconfirmed++
 			}
 			switch x := &live[i]; {
-			case e.AppointmentID != "" && x.AppointmentID == e.AppointmentID: // said anew
+			case e.AppointmentID != "" && x.AppointmentID == e.AppointmentID: // the new entry replaces it
 				ended, err := w.dropEntry(ctx, tx, x, store.WaitlistRemoved, r.Actor, now)
 				if err != nil {
 					return err
@@ -83,7 +86,7 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 				same = append(same, x.ID)
 			}
 		}
-		// What strangers ask for and nobody has confirmed takes no room from the others, nor from the desk.
+		// Unconfirmed entries from the public take no room from confirmed entries or from the desk.
 		if len(live)-unconfirmed >= maxLive || r.From != nil && (unconfirmed >= maxUnconfirmed || len(same) >= maxPerContact) {
 			return ErrFull
 		}
@@ -108,7 +111,7 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 	return e, nil
 }
 
-// entryOf completes and checks what is asked for.
+// entryOf completes and checks a new entry.
 func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 	s, now := w.Clinic.Current(), record.Now()
 	public := r.From != nil
@@ -156,7 +159,7 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 	return e, m.Err()
 }
 
-// checkWish completes and checks which times suit.
+// checkWish completes and checks the times that suit.
 func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.AppointmentType, today store.Date, now time.Time) {
 	for _, id := range wish.SpecialistIDs {
 		if !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == id }) {
@@ -189,7 +192,8 @@ func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.Appointmen
 	}
 }
 
-// List lists who waits, in their order, and up to ended of those who did, the last first, each with what was offered to them.
+// List lists the live entries, in their order, and at most ended of the entries that have ended, the latest first,
+// each with its offers.
 func (w *Waitlist) List(ctx context.Context, ended int) (live, over []Waiting, err error) {
 	entries, err := w.Store.WaitlistEntries(ctx)
 	if err != nil {
@@ -213,7 +217,7 @@ func (w *Waitlist) List(ctx context.Context, ended int) (live, over []Waiting, e
 	return with(entries), with(past), nil
 }
 
-// offersOf reads what was offered to entries.
+// offersOf reads the offers of entries. The result maps the id of an entry to its offers.
 func (w *Waitlist) offersOf(ctx context.Context, entries []store.WaitlistEntry) (map[string][]store.WaitlistOffer, error) {
 	ids := make([]string, len(entries))
 	for i := range entries {
@@ -227,8 +231,8 @@ func (w *Waitlist) offersOf(ctx context.Context, entries []store.WaitlistEntry) 
 	return of, err
 }
 
-// WaitingBy is the entry that the link of a mail opens, and the offer that the link is about, if it is about one. record.ErrUnauthorized,
-// store.ErrNotFound.
+// WaitingBy returns the entry that the link in an email opens. If the link is about an offer, WaitingBy returns that
+// too. record.ErrUnauthorized, store.ErrNotFound.
 func (w *Waitlist) WaitingBy(ctx context.Context, token string) (Waiting, *store.WaitlistOffer, error) {
 	id, err := w.Booking.TokenID(token)
 	if err != nil {
@@ -248,7 +252,7 @@ func (w *Waitlist) WaitingBy(ctx context.Context, token string) (Waiting, *store
 	return x, about, err
 }
 
-// WaitingOf is an entry with what was offered to it. store.ErrNotFound.
+// WaitingOf returns an entry with its offers. store.ErrNotFound.
 func (w *Waitlist) WaitingOf(ctx context.Context, id string) (Waiting, error) {
 	if !record.ValidID(id) {
 		return Waiting{}, store.ErrNotFound
@@ -261,7 +265,8 @@ func (w *Waitlist) WaitingOf(ctx context.Context, id string) (Waiting, error) {
 	return Waiting{e, offers}, err
 }
 
-// Confirm has an entry wait that was made by a visitor. One that waits already stays. store.ErrNotFound, *EndedError.
+// Confirm confirms an entry that a visitor created. If the entry is already confirmed, Confirm changes nothing.
+// store.ErrNotFound, *EndedError.
 func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
 	var e store.WaitlistEntry
 	now := record.Now()
@@ -288,7 +293,8 @@ func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor, o
 	return e, err
 }
 
-// Leave takes an entry off the list, with what is offered to it. One that has ended stays as it is. store.ErrNotFound.
+// Leave removes an entry from the list and withdraws its open offer. It leaves an entry that has ended unchanged.
+// store.ErrNotFound.
 func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
 	var e store.WaitlistEntry
 	var ended []store.WaitlistOffer
@@ -315,7 +321,8 @@ func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor, onc
 	return e, nil
 }
 
-// dropEntry ends an entry and its open offer in a transaction. It answers the offer, whose time is to be handed on.
+// dropEntry ends an entry and withdraws its open offer in a transaction. It returns that offer, whose time must be
+// handed on.
 func (w *Waitlist) dropEntry(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, to store.WaitlistStatus, actor record.Actor, now time.Time) (ended []store.WaitlistOffer, err error) {
 	if err := tx.MoveWaitlistEntry(ctx, e.ID, e.Status, to, now); err != nil {
 		return nil, err

@@ -9,15 +9,18 @@ import (
 )
 
 const (
-	// An offer by day is answered within its minutes; one that is made at night, on the clinic's clock, within as many of the morning.
+	// During the day, an offer is open for the clinic's number of minutes. If it is made at night, on the clinic's
+	// clock, these minutes count from the morning. Both limits are minutes of the day.
 	morning = 7 * 60
 	evening = 21 * 60
-	// lead is how long before its start an offer ends, and leastOffer how long it is open at least.
+	// lead is the minimum time between the end of an offer and the start of its slot. leastOffer is the minimum time
+	// for which an offer is open.
 	lead       = 10 * time.Minute
 	leastOffer = 5 * time.Minute
 )
 
-// Until is when an offer of a slot ends that is made now; false where there is too little time left for one.
+// Until returns when an offer of a slot that is made now ends. It returns false if too little time is left for an
+// offer.
 func Until(zone *time.Location, keeps time.Duration, start, now time.Time) (time.Time, bool) {
 	from, local := now, now.In(zone)
 	date := store.DateOf(local)
@@ -34,7 +37,7 @@ func Until(zone *time.Location, keeps time.Duration, start, now time.Time) (time
 	return until.UTC().Truncate(time.Millisecond), !until.Before(now.Add(leastOffer))
 }
 
-// suits reports whether a start, on the clinic's clock, is one that is wished for.
+// suits reports whether a start, on the clinic's clock, matches the wish.
 func suits(w *store.WaitlistWish, start time.Time) bool {
 	if !w.SlotStart.IsZero() {
 		return w.SlotStart.Equal(start)
@@ -48,17 +51,17 @@ func suits(w *store.WaitlistWish, start time.Time) bool {
 		w.Earliest <= clock && clock < latest
 }
 
-// among reports whether a specialist is one of those who are wished for.
+// among reports whether the wish includes a specialist.
 func among(w *store.WaitlistWish, specialistID string) bool {
 	return len(w.SpecialistIDs) == 0 || slices.Contains(w.SpecialistIDs, specialistID)
 }
 
-// offeredBefore reports whether somebody was offered a start already and did not take it. What was withdrawn counts for nothing.
+// offeredBefore reports whether a start was already offered. Withdrawn offers do not count.
 func offeredBefore(offers []store.WaitlistOffer, start time.Time) bool {
 	return slices.ContainsFunc(offers, func(o store.WaitlistOffer) bool { return o.SlotStart.Equal(start) && o.Status != store.OfferWithdrawn })
 }
 
-// unanswered is how many of the last offers in a row have lapsed.
+// unanswered returns how many of the latest offers in a row have expired. It skips withdrawn offers.
 func unanswered(offers []store.WaitlistOffer) (n int) {
 	for _, o := range slices.Backward(offers) {
 		switch o.Status {

@@ -13,19 +13,19 @@ import (
 	"holdfast/store"
 )
 
-// queue is who waits, as a round finds it.
+// queue is the waiting list as one round reads it.
 type queue struct {
 	*Waitlist
 	now     time.Time
 	s       *clinic.Schedule
-	entries []store.WaitlistEntry // those who can be offered something, in their order
+	entries []store.WaitlistEntry // the live entries, in their order
 	offers  map[string][]store.WaitlistOffer
 	busy    map[string]bool // entries with an open offer
 	free    map[string][]booking.Timeslot
-	asked   map[string]time.Time // before when an entry wants a time that is not settled
+	asked   map[string]time.Time // entries that settled has checked, and the instant before which each wants a time
 }
 
-// queue reads who waits, and ends the entries whose time is over.
+// queue reads the waiting list and ends the entries that have expired.
 func (w *Waitlist) queue(ctx context.Context, now time.Time) (*queue, error) {
 	q := &queue{Waitlist: w, now: now, s: w.Clinic.Current(), busy: make(map[string]bool), free: make(map[string][]booking.Timeslot), asked: make(map[string]time.Time)}
 	entries, err := w.Store.WaitlistEntries(ctx)
@@ -55,7 +55,7 @@ func (w *Waitlist) queue(ctx context.Context, now time.Time) (*queue, error) {
 	return q, nil
 }
 
-// over ends an entry that nothing can be offered to any more.
+// over ends an entry that can get no more offers.
 func (w *Waitlist) over(ctx context.Context, e *store.WaitlistEntry, to store.WaitlistStatus, now time.Time) error {
 	var ended []store.WaitlistOffer
 	err := w.Store.Write(ctx, func(tx store.Tx) (err error) {
@@ -63,7 +63,7 @@ func (w *Waitlist) over(ctx context.Context, e *store.WaitlistEntry, to store.Wa
 		return err
 	})
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // somebody else did
+		return nil // it has already ended
 	}
 	for _, o := range ended {
 		w.end(o)
@@ -71,7 +71,7 @@ func (w *Waitlist) over(ctx context.Context, e *store.WaitlistEntry, to store.Wa
 	return err
 }
 
-// next reports whether an entry can be offered something now.
+// next reports whether an entry can get an offer now.
 func (q *queue) next(e *store.WaitlistEntry) bool {
 	t := q.s.Types[e.AppointmentTypeID]
 	if e.Status != store.WaitlistWaiting || e.Patient.Email == "" || q.busy[e.ID] || t == nil || t.Page.Approval || !q.automatic() {
@@ -82,13 +82,13 @@ func (q *queue) next(e *store.WaitlistEntry) bool {
 	})
 }
 
-// wanted reports whether an entry can be offered a start with a specialist. One that is of no use any more ends.
+// wanted reports whether an entry can get an offer of a start. It ends an entry that is settled.
 func (q *queue) wanted(ctx context.Context, e *store.WaitlistEntry, start time.Time) (bool, error) {
 	if _, long := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), start, q.now); !long || !suits(&e.Wish, start.In(q.s.Zone)) || offeredBefore(q.offers[e.ID], start) {
 		return false, nil
 	}
 	before, asked := q.asked[e.ID]
-	if !asked { // once in a round, and not for each time that is free
+	if !asked { // once per round, not once per free time
 		done, wants, err := q.settled(ctx, e)
 		switch {
 		case err != nil:
@@ -102,14 +102,15 @@ func (q *queue) wanted(ctx context.Context, e *store.WaitlistEntry, start time.T
 	return before.IsZero() || start.Before(before), nil
 }
 
-// settled says what an entry ends as if there is nothing to wait for any more, and before when it wants a time. Who has booked the type
-// since by themselves waits no more, nor does who has not the appointment any more that was to be earlier.
+// settled returns the status with which an entry ends if there is nothing left to wait for; empty otherwise. It also
+// returns the instant before which the entry wants a time; zero: any time. An entry is settled if the patient has
+// booked the type since then, or no longer has the appointment that was to be earlier.
 func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.WaitlistStatus, time.Time, error) {
 	if e.AppointmentID != "" {
 		a, err := w.Store.Appointment(ctx, e.AppointmentID)
 		switch {
 		case errors.Is(err, store.ErrNotFound), err == nil && (a.Status != store.Confirmed || a.AppointmentTypeID != e.AppointmentTypeID ||
-			!booking.SameAddress(a.Patient.Email, e.Patient.Email)): // corrected since: it is somebody else's address
+			!booking.SameAddress(a.Patient.Email, e.Patient.Email)): // corrected since then: the address is another person's
 			return store.WaitlistLapsed, time.Time{}, nil
 		}
 		return "", a.SlotStart, err
@@ -127,7 +128,7 @@ func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.W
 	return "", time.Time{}, nil
 }
 
-// handOn offers a time that is still held to the next whom it suits, or gives it back.
+// handOn offers a held time to the next entry that it suits, or releases it.
 func (q *queue) handOn(ctx context.Context, o *store.WaitlistOffer) error {
 	for i := range q.entries {
 		e := &q.entries[i]
@@ -145,7 +146,7 @@ func (q *queue) handOn(ctx context.Context, o *store.WaitlistOffer) error {
 		until, _ := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), o.SlotStart, q.now)
 		h, err := q.holdOf(ctx, o, until)
 		if err != nil {
-			break // it is not ours any more
+			break // the time can no longer be held
 		}
 		made, err := q.offer(ctx, e, h, record.SpelledOwner(o.HoldOwner), until, system, nil)
 		switch {
@@ -167,7 +168,7 @@ func (q *queue) note(e *store.WaitlistEntry, o store.WaitlistOffer) {
 	clear(q.free)
 }
 
-// offerAll offers what is free to those who wait, in their order.
+// offerAll offers the free times to the entries, in their order.
 func (q *queue) offerAll(ctx context.Context) error {
 	for i := range q.entries {
 		e := &q.entries[i]
@@ -181,7 +182,7 @@ func (q *queue) offerAll(ctx context.Context) error {
 	return nil
 }
 
-// offerTo offers the first time that suits an entry and can be had.
+// offerTo offers an entry the first free time that suits it and can be held.
 func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
 	free, err := q.freeOf(ctx, e.AppointmentTypeID)
 	if err != nil {
@@ -204,7 +205,7 @@ func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
 			owner := record.NewOwner()
 			h, err := q.Booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: e.AppointmentTypeID, SpecialistID: id, Start: slot.Start}, owner, until.Add(passing))
 			if lost(err) {
-				continue // a visitor was faster
+				continue // another client was faster
 			}
 			if err != nil {
 				return err
@@ -213,7 +214,7 @@ func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
 			if err != nil {
 				q.Booking.Release(ctx, h, holds.ReasonReleased)
 				if errors.Is(err, ErrOffered) {
-					return nil // another node was
+					return nil // another node was faster
 				}
 				return err
 			}
@@ -224,7 +225,8 @@ func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
 	return nil
 }
 
-// specialists are those to hold a slot with, in the order to try: of whom anybody will do, the one who is assigned.
+// specialists returns the specialists with whom to hold a slot, in the order to try. If the entry accepts any
+// specialist, the list has one empty id, and the engine assigns a specialist.
 func (q *queue) specialists(e *store.WaitlistEntry, slot *booking.Timeslot) []string {
 	if len(e.Wish.SpecialistIDs) == 0 {
 		return []string{""}
@@ -232,7 +234,7 @@ func (q *queue) specialists(e *store.WaitlistEntry, slot *booking.Timeslot) []st
 	return slices.DeleteFunc(slices.Clone(slot.SpecialistIDs), func(id string) bool { return !among(&e.Wish, id) })
 }
 
-// freeOf lists what is free of a type as far as anybody waits for it, to be booked online now.
+// freeOf lists the times of a type that are free to book online now, on the days for which there are entries.
 func (q *queue) freeOf(ctx context.Context, appointmentTypeID string) ([]booking.Timeslot, error) {
 	if list, ok := q.free[appointmentTypeID]; ok {
 		return list, nil

@@ -16,20 +16,20 @@ import (
 )
 
 const (
-	// sweep is how often a round is made that nothing has woken.
+	// sweep is the time between rounds if no signal starts one earlier.
 	sweep = 15 * time.Second
-	// idle is how often while nobody waits: whoever comes wakes it.
+	// idle is the time between rounds while the list is empty. A new entry starts a round.
 	idle = time.Hour
-	// passing is how long a time stays held beyond its offer, to be handed on.
+	// passing is how long a time stays held after its offer ends, so that it can be handed on.
 	passing = 30 * time.Second
-	// quiet is how long the mail of an offer waits: what has made the time free may be taken back meanwhile.
+	// quiet is the delay of an offer's email: until then, the change that freed the time can still be undone.
 	quiet = booking.UndoTime + 4*time.Second
 )
 
-// system is who offers, in the audit log.
+// system is the actor of automatic offers in the audit log.
 const system record.Actor = "system"
 
-// Run makes the rounds until ctx ends: when something has changed, when an offer ends, and every so often.
+// Run runs rounds until ctx ends: when something has changed, when an offer expires, and at regular intervals.
 func (w *Waitlist) Run(ctx context.Context) {
 	for {
 		next, err := w.round(ctx)
@@ -49,7 +49,7 @@ func (w *Waitlist) Run(ctx context.Context) {
 	}
 }
 
-// HoldAll holds the times of the open offers again, after a start.
+// HoldAll holds the times of the open offers again after a start.
 func (w *Waitlist) HoldAll(ctx context.Context) error {
 	open, err := w.Store.OpenWaitlistOffers(ctx)
 	if err != nil {
@@ -58,7 +58,7 @@ func (w *Waitlist) HoldAll(ctx context.Context) error {
 	return w.keep(ctx, open, record.Now())
 }
 
-// round is one look at everybody who waits. It says how long nothing has to be done.
+// round processes the whole waiting list once. It returns the time until the next round.
 func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 	select {
 	case w.turn <- struct{}{}:
@@ -110,7 +110,7 @@ func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 	return next, nil
 }
 
-// lapse ends an offer that nobody answered, and with the last of several in a row its entry.
+// lapse ends an expired offer. If it is the last of maxUnanswered in a row, lapse ends its entry too.
 func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.Time) error {
 	err := w.Store.Write(ctx, func(tx store.Tx) error {
 		if err := tx.EndWaitlistOffer(ctx, o.ID, store.OfferLapsed, now); err != nil {
@@ -133,14 +133,14 @@ func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.T
 	switch {
 	case err == nil:
 		w.end(*o)
-	case errors.Is(err, store.ErrNotFound): // somebody else ended it
+	case errors.Is(err, store.ErrNotFound): // it has already ended
 		return nil
 	}
 	return err
 }
 
-// keep sees to it that what is offered is held. An offer whose time cannot be kept is withdrawn, and the person told; one to somebody who
-// has nothing to wait for any more ends with their entry.
+// keep makes sure that the times of open offers are held. If a time can no longer be held, keep withdraws its offer
+// and notifies the person. If an entry is settled, keep ends it together with its offer.
 func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now time.Time) error {
 	for i := range open {
 		o := &open[i]
@@ -167,7 +167,7 @@ func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now tim
 func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now time.Time) (bool, error) {
 	e, err := w.Store.WaitlistEntry(ctx, o.EntryID)
 	if errors.Is(err, store.ErrNotFound) {
-		return false, nil // erased at this moment
+		return false, nil // erased just now
 	}
 	if err != nil {
 		return false, err
@@ -179,18 +179,20 @@ func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now t
 	return true, w.over(ctx, &e, done, now)
 }
 
-// holdOf holds the time of an offer, or finds it held. Where its type takes another time by now, it is none of its times any more.
+// holdOf returns the hold of an offer, and takes a new one if there is none. If the slots of the type have changed,
+// the offered time may no longer be bookable; then lost reports true for the error.
 func (w *Waitlist) holdOf(ctx context.Context, o *store.WaitlistOffer, until time.Time) (holds.Hold, error) {
 	return w.Booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: o.AppointmentTypeID, SpecialistID: o.SpecialistID, Start: o.SlotStart}, record.SpelledOwner(o.HoldOwner), until.Add(passing))
 }
 
-// lost reports whether an error says that a time is somebody else's or nobody's.
+// lost reports whether an error means that a time is taken or is no longer bookable.
 func lost(err error) bool {
 	return errors.Is(err, store.ErrSlotTaken) || errors.As(err, new(*holds.HeldError)) || errors.As(err, new(*availability.NotBookableError)) ||
 		errors.Is(err, record.ErrNoAppointmentType) || errors.As(err, new(*record.ValidationError))
 }
 
-// withdraw ends an offer whose time cannot be kept, and tells whoever has heard of it. *EndedError if it has ended.
+// withdraw ends an offer whose time cannot be held. If tell is set, it notifies a person whose email about the offer
+// was due. *EndedError: the offer has already ended.
 func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bool) error {
 	now := record.Now()
 	var mail []booking.Promise
@@ -202,7 +204,7 @@ func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bo
 		if err != nil {
 			return err
 		}
-		if mail = nil; tell && now.Sub(o.CreatedAt) >= quiet { // before that, nobody has heard of the offer
+		if mail = nil; tell && now.Sub(o.CreatedAt) >= quiet { // before that, the email about the offer is not sent
 			mail = w.Messages.WaitlistMail(&e, o, message.MailOfferGone, now, now, now.Add(confirmWithin))
 		}
 		if err := auditOffer(ctx, tx, now, system, record.ActionWaitlistOfferWithdrawn, o); err != nil {
@@ -218,7 +220,7 @@ func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bo
 	return nil
 }
 
-// endOffer is EndWaitlistOffer with an *EndedError that says how it has ended already.
+// endOffer is EndWaitlistOffer, but returns an *EndedError with the final status if the offer has already ended.
 func endOffer(ctx context.Context, tx store.Tx, o *store.WaitlistOffer, to store.OfferStatus, now time.Time) error {
 	err := tx.EndWaitlistOffer(ctx, o.ID, to, now)
 	if errors.Is(err, store.ErrNotFound) {
@@ -231,14 +233,14 @@ func endOffer(ctx context.Context, tx store.Tx, o *store.WaitlistOffer, to store
 	return err
 }
 
-// letGo gives a time back.
+// letGo releases the hold of an offer.
 func (w *Waitlist) letGo(ctx context.Context, o *store.WaitlistOffer) {
 	if err := w.Booking.ReleaseRequestHold(ctx, o.SpecialistID, record.SpelledOwner(o.HoldOwner)); err != nil {
 		w.Logger.Warn("hold of an offer not released; it expires on its own", "offer", o.ID, "error", err)
 	}
 }
 
-// ReleaseErased gives back the times of those of these offers that are gone, because whom they were made to was erased.
+// ReleaseErased hands on the times of those of these offers that were deleted because their person was erased.
 func (w *Waitlist) ReleaseErased(ctx context.Context, open []store.WaitlistOffer) {
 	for i := range open {
 		if _, err := w.Store.WaitlistOffer(ctx, open[i].ID); errors.Is(err, store.ErrNotFound) {
@@ -273,7 +275,7 @@ func (w *Waitlist) BeforeUndo(ctx context.Context, times ...holds.Span) (done fu
 	return done
 }
 
-// inTheWay reports whether an offer keeps anything of these times. The room of an offer is known to its hold alone.
+// inTheWay reports whether an offer holds any of these times. The room of an offer is recorded only in its hold.
 func (w *Waitlist) inTheWay(ctx context.Context, o *store.WaitlistOffer, times []holds.Span) bool {
 	near := slices.DeleteFunc(slices.Clone(times), func(x holds.Span) bool { return !o.SlotStart.Before(x.BusyEnd) || !x.BusyStart.Before(o.SlotEnd) })
 	if len(near) == 0 {

@@ -13,7 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// offer writes an offer of what is held. ErrOffered: the entry or the time has one already, or the entry has ended.
+// offer writes an offer of a held time. ErrOffered: the entry or the time already has an offer, or the entry has
+// ended.
 func (w *Waitlist) offer(ctx context.Context, e *store.WaitlistEntry, h holds.Hold, owner holds.Owner, until time.Time, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
 	now := record.Now()
 	o := store.WaitlistOffer{
@@ -54,7 +55,7 @@ func (w *Waitlist) offer(ctx context.Context, e *store.WaitlistEntry, h holds.Ho
 	return o, nil
 }
 
-// meets reports whether two offers are of the same time of a specialist, other seats of one session aside.
+// meets reports whether two offers overlap on one specialist. Different seats of the same session do not overlap.
 func meets(a, b *store.WaitlistOffer) bool {
 	if a.SpecialistID != b.SpecialistID || !a.SlotStart.Before(b.SlotEnd) || !b.SlotStart.Before(a.SlotEnd) {
 		return false
@@ -62,9 +63,11 @@ func meets(a, b *store.WaitlistOffer) bool {
 	return a.AppointmentTypeID != b.AppointmentTypeID || !a.SlotStart.Equal(b.SlotStart) || a.Seat == b.Seat
 }
 
-// OfferByHand holds a free time for one who waits and offers it, in whatever order they came. Notice and horizon do not matter to the desk.
+// OfferByHand holds a free time for an entry and offers it, regardless of the order of the list. Notice and horizon
+// do not apply, because the desk makes the offer.
 //
-// Errors: store.ErrNotFound, ErrOffered, *EndedError, *ValidationError (too little time is left), and those of booking.Keep.
+// Errors: store.ErrNotFound, ErrOffered, *EndedError, *ValidationError (too little time is left), and those of
+// booking.HoldForRequest.
 func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string, start time.Time, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
 	var m record.Mistakes
 	if record.CheckStart(&m, start); specialistID != "" {
@@ -98,10 +101,12 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 	return o, err
 }
 
-// Accept books what is offered, by the same path as everybody, and takes the person off the list. Where an earlier time was wanted,
-// the appointment is moved instead. One that was accepted before gives its appointment again.
+// Accept books the offered time, on the same path as every booking, and takes the person off the list. If the entry
+// wants an earlier time for an appointment, Accept moves the appointment instead. If the offer was accepted before,
+// Accept returns its appointment again.
 //
-// Errors: store.ErrNotFound, *EndedError (its time could not be kept, too), and those of booking.Book and booking.Reschedule.
+// Errors: store.ErrNotFound, *EndedError (also if the time could not be held), and those of booking.Book and
+// booking.Reschedule.
 func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
 	o, err := w.offerOf(ctx, id)
 	if err != nil {
@@ -135,15 +140,15 @@ func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor, on
 	a, err := w.take(ctx, &x.WaitlistEntry, &o, h, actor, once)
 	var ended *EndedError
 	if errors.As(err, &ended) && ended.As == string(store.OfferBooked) {
-		return w.accepted(ctx, &x.WaitlistEntry, &o, once) // by a second click, at the same time
+		return w.accepted(ctx, &x.WaitlistEntry, &o, once) // a second click booked it at the same time
 	}
 	return a, err
 }
 
-// take books or moves with what is held.
+// take books with the hold of an offer, or moves the appointment to it.
 func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, h holds.Hold, actor record.Actor, once *record.Once) (a store.Appointment, err error) {
 	keeper := record.SpelledOwner(o.HoldOwner)
-	var others []store.WaitlistOffer // of the same person, whose times are to be handed on
+	var others []store.WaitlistOffer // to the same person; their times must be handed on
 	defer func() {
 		if err == nil {
 			for _, other := range others {
@@ -165,15 +170,15 @@ func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.Wa
 		ID: e.AppointmentID, HoldID: h.ID, Owner: keeper, Actor: actor, Once: once,
 		Admit: func(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 			if !o.SlotStart.Before(a.SlotStart) {
-				return &EndedError{string(store.OfferWithdrawn)} // it was moved to an earlier time since
+				return &EndedError{string(store.OfferWithdrawn)} // the appointment has since been moved to an earlier time
 			}
 			return admit(ctx, tx)
 		},
 	})
 }
 
-// admit ends an offer as booked in the transaction that books, and with it all that the person waits for of the type. It answers what
-// else was offered to them.
+// admit ends an offer as booked, in the transaction that books. It also ends all entries of the person for the type,
+// and returns their other open offers.
 func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, o *store.WaitlistOffer, actor record.Actor) (others []store.WaitlistOffer, err error) {
 	now := record.Now()
 	if err := endOffer(ctx, tx, o, store.OfferBooked, now); err != nil {
@@ -197,14 +202,15 @@ func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntr
 	return others, auditOffer(ctx, tx, now, actor, record.ActionWaitlistOfferAccepted, o)
 }
 
-// repeats is for how long the link of an offer answers with the appointment that was booked by it, for whoever has lost the answer. After
-// that it may be in a mailbox that is the patient's no more; the link of the appointment's own mail opens it.
+// repeats is how long the link of an accepted offer still returns the appointment, for a patient whose first response
+// was lost. After that, the mailbox with the link may no longer be the patient's. The link in the appointment's own
+// email opens the appointment.
 const repeats = time.Minute
 
-// manageLink is who acts by the link of a mail.
+// manageLink is the actor of the link in an email.
 const manageLink record.Actor = "manage"
 
-// accepted is the appointment that an offer has become.
+// accepted returns the appointment that an offer has become.
 func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, once *record.Once) (a store.Appointment, err error) {
 	id := o.ID
 	if e.AppointmentID != "" {
@@ -216,7 +222,8 @@ func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *stor
 	return a, w.Store.Write(ctx, func(tx store.Tx) error { return once.Remember(ctx, tx, a, record.Now()) })
 }
 
-// Decline gives back what is offered; the entry goes on to wait. Declining a declined one changes nothing. store.ErrNotFound, *EndedError.
+// Decline ends an offer and hands its time on. The entry keeps waiting. Declining a declined offer changes nothing.
+// store.ErrNotFound, *EndedError.
 func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
 	o, err := w.offerOf(ctx, id)
 	if err != nil {

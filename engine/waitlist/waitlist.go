@@ -1,24 +1,28 @@
-// Package waitlist decides who waits for a time, and to whom a time that has become free is offered.
+// Package waitlist manages the waiting list: the entries of people who wait for a time, and the offers of times that
+// have become free.
 //
 // # Entries
 //
-// An entry says who waits, for which appointment type, and which times suit (entry.go). What the public asks for counts as their bookings
-// do and is confirmed from a mail first, so nobody's time is kept for an address that nobody reads. Whoever asks by the link of an
-// appointment wants an earlier time for it: taking one moves the appointment.
+// An entry has a person, an appointment type, and the times that suit (entry.go). Entries from the public are counted
+// like their bookings and must first be confirmed from an email, so the server holds no time for an unread address. A
+// patient who joins with the link of an appointment wants an earlier time for it: accepting an offer moves the
+// appointment.
 //
 // # Offers
 //
-// A time that is free and suits is held for the first in line, like any other time, by an owner that is nobody's client, and offered by
-// mail (round.go). The link of the mail books it, by the same path as everybody, or declines it (take.go). What is declined or
-// lapses passes to the next whom it suits while it is still held, so no stranger gets in between.
+// The server holds a free time that suits for the first entry in line, like any other time, with an owner that is no
+// client's, and offers it by email (round.go). The link in the email books the time on the same path as every
+// booking, or declines it (take.go). If the offer is declined or expires, its time is offered to the next entry that
+// it suits. It stays held in between, so no other client can take it.
 //
-// What is free is looked at, and not what has just happened: a cancellation, a move, new hours or a lapsed request only wake the round
-// earlier than its time. Nothing is lost with a process, therefore, and a time is found however it became free.
+// A round looks for free times, not for events: a cancellation, a move, new hours or an expired request only starts
+// the next round early. So no event can be lost with a process, and a round finds a time however it became free.
 //
 // # Once
 //
-// Each node looks. A hold excludes, the transaction that writes an offer asks again, and the database refuses a second open offer of an
-// entry or of a seat. Whoever ends an offer hands its time on: one node, because an offer ends once.
+// Every node runs rounds. A hold excludes other holds, the transaction that writes an offer checks again, and the
+// database refuses a second open offer for an entry or for a seat. The node that ends an offer hands its time on.
+// Only one node does so, because an offer ends once.
 package waitlist
 
 import (
@@ -38,17 +42,17 @@ import (
 	"holdfast/store"
 )
 
-// Waitlist offers what becomes free to those who wait. It is safe for concurrent use.
+// Waitlist offers times that become free to the people on the waiting list. It is safe for concurrent use.
 type Waitlist struct {
 	Options
 	woken chan struct{}
-	turn  chan struct{} // who offers, or has a time given back that nothing is to be offered of meanwhile
+	turn  chan struct{} // taken by a round, or by an undo during which no offers may be made
 
 	mu    sync.Mutex
-	ended []store.WaitlistOffer // by this process, with times that are still held
+	ended []store.WaitlistOffer // by this process; their times are still held
 }
 
-// Options are what a Waitlist is made of.
+// Options configure a Waitlist.
 type Options struct {
 	Store    store.Store
 	Logger   *slog.Logger
@@ -57,7 +61,7 @@ type Options struct {
 	Outbound *outbound.Outbound
 	Messages *message.Messages
 	Requests *request.Requests
-	ToFiles  bool // what becomes free is offered although mail only becomes files
+	ToFiles  bool // make offers even if emails are only written to files
 }
 
 // New returns a Waitlist.
@@ -65,45 +69,46 @@ func New(o Options) *Waitlist {
 	return &Waitlist{Options: o, woken: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 }
 
-// KeepEnded is how long an entry is kept after its end, for whoever asks who was offered what.
+// KeepEnded is how long an entry is stored after its end, so that staff can see which times were offered to a person.
 const KeepEnded = 30 * 24 * time.Hour
 
 const (
-	// maxLive bounds the list.
+	// maxLive is the maximum number of confirmed entries.
 	maxLive = 1000
-	// maxUnconfirmed bounds those of it whose mail nobody has answered yet.
+	// maxUnconfirmed is the maximum number of entries from the public that are not confirmed yet.
 	maxUnconfirmed = 300
-	// maxPerContact is how often one address or number waits at a time, where the desk has not asked for it.
+	// maxPerContact is how many entries one email address or phone number can have at a time. It does not limit the
+	// desk.
 	maxPerContact = 5
-	// maxUnanswered is how many offers in a row may lapse before the entry does.
+	// maxUnanswered is how many offers in a row must expire for the entry to expire too.
 	maxUnanswered = 3
-	// confirmWithin is how long an entry waits for the link of its mail.
+	// confirmWithin is how long an entry can be confirmed with the link in its email.
 	confirmWithin = 24 * time.Hour
 )
 
 var (
-	// ErrOff: nobody can be asked by mail to confirm, or the clinic takes entries at the desk only.
+	// ErrOff: this server cannot send emails with links, or the clinic takes entries at the desk only.
 	ErrOff = errors.New("the waiting list is not open to the public")
-	// ErrFull: the list has no room, or the person waits often enough.
+	// ErrFull: the list is full, or the person has the maximum number of entries.
 	ErrFull = errors.New("no more entries of the waiting list")
-	// ErrOffered: the entry or the time has an offer already.
+	// ErrOffered: the entry or the time already has an offer.
 	ErrOffered = errors.New("already offered")
 )
 
-// EndedError says that an offer or an entry has ended, and how.
+// EndedError reports that an offer or an entry has ended. As is its final status.
 type EndedError struct{ As string }
 
 func (e *EndedError) Error() string { return "the offer or entry has ended: " + e.As }
 
-// Open reports whether visitors of the booking page can ask to wait.
+// Open reports whether visitors of the booking page can join the waiting list.
 func (w *Waitlist) Open() bool {
 	return !w.Clinic.Settings().Waitlist.DeskOnly && w.Messages.MailsLinks()
 }
 
-// automatic reports whether what becomes free is offered without the desk.
+// automatic reports whether the server offers free times without the desk.
 func (w *Waitlist) automatic() bool { return w.ToFiles || w.Messages.MailsLinks() }
 
-// Matters reports whether a change may have made a time free, or changed who waits.
+// Matters reports whether a change may have freed a time or changed the waiting list.
 func Matters(c store.Change) bool {
 	switch c.Noun {
 	case store.NounAppointment:
@@ -114,7 +119,7 @@ func Matters(c store.Change) bool {
 	return false
 }
 
-// Wake has the round begin earlier than its time. It never waits.
+// Wake starts the next round early. It never blocks.
 func (w *Waitlist) Wake() {
 	select {
 	case w.woken <- struct{}{}:
@@ -122,7 +127,7 @@ func (w *Waitlist) Wake() {
 	}
 }
 
-// end notes that an offer was ended here, and that its time is to be handed on.
+// end records that this process ended an offer whose time must be handed on, and wakes the round.
 func (w *Waitlist) end(o store.WaitlistOffer) {
 	w.mu.Lock()
 	w.ended = append(w.ended, o)
@@ -138,7 +143,7 @@ func (w *Waitlist) takeEnded() []store.WaitlistOffer {
 	return list
 }
 
-// entryAudit is what the audit log keeps of an entry, and offerAudit of an offer: nothing about the person.
+// entryAudit is the audit record of an entry, and offerAudit that of an offer. They contain no personal data.
 type entryAudit struct {
 	AppointmentTypeID string `json:"appointmentTypeId"`
 	Status            string `json:"status"`
@@ -159,19 +164,19 @@ func auditOffer(ctx context.Context, tx store.Tx, now time.Time, actor record.Ac
 	return record.Audit(ctx, tx, now, actor, action, "waitlist:"+o.EntryID, "", nil, offerAudit{o.ID, o.SpecialistID, o.SlotStart, o.ExpiresAt})
 }
 
-// samePerson reports whether two entries are of one address, number or client.
+// samePerson reports whether two entries have the same email address or the same phone number.
 func samePerson(a, b *store.WaitlistEntry) bool {
 	return a.Patient.Email != "" && booking.SameAddress(a.Patient.Email, b.Patient.Email) ||
 		a.Patient.Phone != "" && store.Digits(a.Patient.Phone) == store.Digits(b.Patient.Phone)
 }
 
-// Waiting is an entry with what was offered to it, the first first.
+// Waiting is an entry with its offers, earliest first.
 type Waiting struct {
 	store.WaitlistEntry
 	Offers []store.WaitlistOffer
 }
 
-// Offer is the open offer; nil if there is none.
+// Offer returns the open offer; nil if there is none.
 func (x *Waiting) Offer() *store.WaitlistOffer {
 	i := slices.IndexFunc(x.Offers, func(o store.WaitlistOffer) bool { return o.Status == store.OfferOpen })
 	if i < 0 {
