@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// Mails to a member of staff about their own account: whoever takes it over can not do so in silence.
+// Emails to a member of staff about their own account, so that a takeover of the account does not go unnoticed.
 const (
 	mailPassword = "password_changed"
 	mailCodesOff = "codes_off"
@@ -25,14 +25,16 @@ const (
 	mailHookDisabled = "webhook_disabled" // to each owner
 )
 
-// AccountChanged promises, in the transaction that changes a member of staff, the mails that tell them of it, and returns what is to be done
-// after the commit. They go to the address that the account had before it.
+// AccountChanged writes to the outbox the emails that notify a member of staff of a change to their account. It runs
+// in the transaction of that change and returns what the caller must run after the commit. The emails go to the
+// address that the account had before the change.
 func (ms *Messages) AccountChanged(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (committed func(), err error) {
 	var calls []booking.Promise
 	add := func(name string) {
 		op := ms.outbound.NewOperation(store.Email, &store.Appointment{}, at)
 		op.Deadline = at.Add(ms.outbound.Options.Limits.NoticeAge)
-		// To whom it was then: who takes an account over may change its address next, before this mail is sent.
+		// The previous address: an attacker who takes the account over can change the address again before this email
+		// is sent.
 		op.Payload, _ = json.Marshal(mailPayload{Notice: name, User: before.ID, To: before.Email}) // strings cannot fail
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
@@ -56,7 +58,7 @@ func (ms *Messages) AccountChanged(ctx context.Context, tx store.Tx, before, aft
 	return func() { ms.outbound.Enqueue(calls...) }, booking.WritePromises(ctx, tx, at, calls...)
 }
 
-// deliverAccountMail writes one mail to a member of staff, in the clinic's language, and sends it.
+// deliverAccountMail writes one email to a member of staff, in the clinic's language, and sends it.
 func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation, p *mailPayload) outbound.Outcome {
 	u, err := ms.store.User(ctx, p.User)
 	switch {
@@ -66,7 +68,7 @@ func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation,
 		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
 	}
 	if err := ms.CheckSender(); err != nil {
-		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // nothing was tried: it waits for somebody to say a sender
+		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // not a failed attempt: the email waits until a sender is set
 	}
 	s := ms.clinic.Current()
 	words := ms.lettersFor(s.Clinic.Locale)

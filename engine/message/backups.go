@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// NotifyOfBackups mails the clinic at once, past the queue, that there was no good backup since an instant, and why. Nobody is told
-// where no mail server is set or the clinic has no address: then an error says so.
+// NotifyOfBackups sends the clinic an email directly, past the queue: there has been no good backup since an instant,
+// with the reason. It returns an error if no mail server is set or the clinic has no email address.
 func (ms *Messages) NotifyOfBackups(ctx context.Context, since time.Time, reason string) error {
 	clinic := &ms.clinic.Schedule().Clinic
 	switch {

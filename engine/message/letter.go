@@ -22,7 +22,7 @@ type letters struct{ *words.Language }
 func (w letters) subject(notice string) string { return w.Text("mail.subject." + notice) }
 func (w letters) opening(notice string) string { return w.Text("mail.opening." + notice) }
 
-// link returns the line that invites to open a link, empty if there is no link.
+// link returns the line that asks the reader to open a link, empty if there is no link.
 func (w letters) link(kind string, values map[string]string) string {
 	return fill(w.Text("mail.link."+kind)+"\n", values)
 }
@@ -37,14 +37,15 @@ func (w letters) letter(to, text string) string {
 	return w.Fill("mail.greeting", "name", to) + "\n\n" + text
 }
 
-// writeMail fills in subject, text and HTML, in the patient's language where we have it, or else the clinic's. Times are wall
-// clock where the specialist is.
+// writeMail fills in subject, text and HTML, in the patient's language if it exists, or else in the clinic's. Times
+// are wall-clock times in the specialist's zone.
 func (ms *Messages) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
 	language := ms.lettersFor(a.Locale, ms.clinic.Schedule().Clinic.Locale).Tag
 	ms.write(m, name, a, link, ms.clinic.Settings().MailTexts[name][language], time.Time{})
 }
 
-// write is writeMail with the clinic's own words for it, which may be none, and until when what is offered is kept.
+// write is writeMail with the clinic's own texts, which can be empty, and the instant until which an offered time is
+// held.
 func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, link string, own clinic.MailText, until time.Time) {
 	s := ms.clinic.Current()
 	wanted := []string{a.Locale, s.Clinic.Locale}
@@ -72,7 +73,7 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		invitation, values["video"] = "wait", ""
 	case mailCancellation, mailFailed, mailStaff, MailDeclined, MailLapsed:
 		values["link"], values["video"] = "", ""
-	case mailOldAddress: // it is somebody else's matter now
+	case mailOldAddress: // the appointment now belongs to a different person
 		values["what"], values["who"], values["where"], values["video"] = "", "", "", ""
 	}
 	cancelling := ""
@@ -101,11 +102,11 @@ func (ms *Messages) lettersFor(tags ...string) letters {
 	return letters{ms.clinic.Words().Find(tags...)}
 }
 
-// asHTML is a text as a page that says the same: nothing in it is fetched from anywhere, and nothing in the text is markup but
-// its links.
+// asHTML returns a text as an HTML page with the same content. The page loads nothing from other servers. Only the
+// links become markup; everything else in the text is escaped.
 func asHTML(language, title, text string, links ...string) string {
 	var b strings.Builder
-	// All at once, the longest first: one may be the beginning of another.
+	// All in one pass, the longest first: one link can be a prefix of another.
 	slices.SortFunc(links, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, link := range links {
@@ -124,7 +125,8 @@ func asHTML(language, title, text string, links ...string) string {
 	return b.String()
 }
 
-// when is from when to when an appointment is, on the wall clock of a zone, which is named where it is not the usual one, the clinic's.
+// when returns the day, the start and the end of an appointment on the wall clock of a zone. It adds the name of the
+// zone if that is not the usual one, the clinic's.
 func (w letters) when(a *store.Appointment, zone, usual *time.Location) string {
 	start, end := a.SlotStart.In(zone), a.SlotEnd.In(zone)
 	when := w.Fill("date.time", "date", w.Day(start), "start", clinic.Clock(start), "end", clinic.Clock(end))
@@ -134,12 +136,12 @@ func (w letters) when(a *store.Appointment, zone, usual *time.Location) string {
 	return when
 }
 
-// instant is a day and a time of day on the wall clock of a zone.
+// instant returns a day and a time of day on the wall clock of a zone.
 func (w letters) instant(t time.Time, zone *time.Location) string {
 	return w.Day(t.In(zone)) + ", " + clinic.Clock(t.In(zone))
 }
 
-// filled puts values into a text whose lines all stay.
+// filled replaces the placeholders of a text and leaves out no line.
 func filled(text string, values map[string]string) string {
 	for name, value := range values {
 		text = strings.ReplaceAll(text, "{"+name+"}", strings.ReplaceAll(value, "\n", ", "))
@@ -147,7 +149,7 @@ func filled(text string, values map[string]string) string {
 	return text
 }
 
-// fill puts values into lines and leaves out those whose value is empty.
+// fill replaces the placeholders of lines and leaves out each line with an empty value.
 func fill(text string, values map[string]string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

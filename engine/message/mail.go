@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// Notices by mail, as the delivery log calls them.
+// The names of the emails in the delivery log.
 const (
 	mailConfirmation = "confirmation"
 	mailCancellation = "cancellation"
@@ -27,32 +27,33 @@ const (
 	mailOldAddress   = "old_address"
 )
 
-// calendarMethods are the mails that change the patient's calendar. A reminder does not: the time is there.
+// calendarMethods lists the emails that change the patient's calendar, with their method. A reminder does not: the
+// calendar already has the appointment.
 var calendarMethods = map[string]ical.Method{
 	mailConfirmation: ical.Request, mailReschedule: ical.Request, mailNewAddress: ical.Request, mailCancellation: ical.Cancel,
 }
 
-// mailPayload is all that an e-mail operation keeps.
+// mailPayload is the complete stored payload of an email operation.
 type mailPayload struct {
 	Notice string `json:"notice"`
-	// To is an address that the appointment no longer has, in the one mail that goes there. It is dropped once that is delivered
-	// or not needed, and erased with the person.
+	// To is the recipient of an email that goes to an earlier address of its appointment or account. It is removed
+	// when the email is delivered or not needed, and erased with the person.
 	To string `json:"to,omitempty"`
-	// Appointments are all that a mail about several speaks of, by id.
+	// Appointments are the ids of all appointments of an email about several of them.
 	Appointments []string `json:"appointments,omitempty"`
-	// User is the id of the member of staff whose account a mail is about.
+	// User is the id of the member of staff who gets an email about their account or about a webhook.
 	User string `json:"user,omitempty"`
 	// Webhook is the id and the host of the webhook that an email is about.
 	Webhook string `json:"webhook,omitempty"`
 }
 
-// isReminder reports whether op is the mail of the day before.
+// isReminder reports whether op is the reminder email of an appointment.
 func isReminder(op *store.Operation) bool {
 	var p mailPayload
 	return json.Unmarshal(op.Payload, &p) == nil && p.Notice == mailReminder
 }
 
-// mailCalls are the mails that a change promises.
+// mailCalls returns the emails that a change requires.
 func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	var calls []booking.Promise
 	add := func(name string, due time.Time) {
@@ -91,7 +92,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	switch {
 	case len(c.Series) == 0:
 		add(name, c.At)
-	case c.Series[0] == c.After.ID: // one mail for all of them
+	case c.Series[0] == c.After.ID: // one email for all of them
 		calls = append(calls, ms.seriesMail(c, seriesMails[name]))
 	}
 	if kind == booking.ChangeCancelled {
@@ -106,7 +107,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	return calls
 }
 
-// deliverMail writes one mail from what its appointment is now, and sends it.
+// deliverMail writes one email from the current state of its appointment, and sends it.
 func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbound.Outcome {
 	if len(op.Payload) == 0 {
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "whom it was for was erased"}
@@ -136,7 +137,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
 	if err := ms.CheckSender(); err != nil {
-		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // nothing was tried: it waits for somebody to say a sender
+		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // not a failed attempt: the email waits until a sender is set
 	}
 	clinic := &ms.clinic.Schedule().Clinic
 	m := notice.Mail{ID: op.ID, To: a.Patient.Email, ToName: record.Greetable(a.Patient.Name), ReplyTo: clinic.Email, From: ms.sender()}
@@ -183,19 +184,20 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	return o
 }
 
-// SendsMail reports whether a mail server is set, so that patients get mail and not only the disk.
+// SendsMail reports whether a mail server is set. Without one, emails are only written to files.
 func (ms *Messages) SendsMail() bool {
 	mailer := ms.transport.Mailer
 	return mailer != nil && !mailer.ToFiles()
 }
 
-// MailsLinks reports whether a patient can be asked for something by mail: there is a mail server, and it is known where a link
-// would lead.
+// MailsLinks reports whether the server can ask a patient for something by email: a mail server and the public
+// address for links are set.
 func (ms *Messages) MailsLinks() bool { return ms.SendsMail() && ms.clinic.LinkURL() != "" }
 
-// MailSent reports whether a mail server has taken the mail that tells a patient when the appointment is: the one of its
-// booking, or of its last move. A mail that is only a file was not sent, and a move that nobody was told of has none. It is
-// a courtesy, so it is false where the deliveries cannot be read.
+// MailSent reports whether a mail server has accepted the email with the current time of an appointment: the one
+// about its booking or about its last move. An email that is only a file does not count. If no email was sent about
+// the last move, MailSent returns false. It only serves as information, so it also returns false if the deliveries
+// cannot be read.
 func (ms *Messages) MailSent(ctx context.Context, a *store.Appointment) bool {
 	if !ms.SendsMail() || a.Patient.Email == "" || a.Status != store.Confirmed {
 		return false
@@ -217,7 +219,8 @@ func (ms *Messages) MailSent(ctx context.Context, a *store.Appointment) bool {
 	return sent && moves == a.ManageEpoch
 }
 
-// dropErasedMail deletes the file of a mail whose person was erased while it was written: the erasure came before the file.
+// dropErasedMail deletes the file of an email if its person was erased while the file was written: the erasure ran
+// too early to delete it.
 func (ms *Messages) dropErasedMail(ctx context.Context, operationID string, written *store.Appointment) {
 	now, err := ms.store.Appointment(context.WithoutCancel(ctx), written.ID)
 	if err == nil && now.Patient == (store.Patient{}) && written.Patient != now.Patient {

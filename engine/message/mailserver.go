@@ -16,24 +16,25 @@ import (
 	"holdfast/store"
 )
 
-// MailServer is the mail server that an owner chooses in the browser, in place of the one that the server was started with. It is safe for
-// concurrent use.
+// MailServer is the mail server that an owner chooses in the browser. It is safe for concurrent use.
 //
-// The choice is in the clinic's settings, where every node reads it from the store's feed; a node sends its next mail by it. Its password is
-// sealed with the keys of secret.key, for this server and this user: after a change of one of them the password must be typed again, so a
-// caller cannot have it sent to a server of their own. No answer, no audit entry and no file contains it.
+// The choice is in the clinic's settings, which every node reads from the store's feed; each node sends its next
+// email with it. The password is sealed with the keys of secret.key, for this server and this user. After a change of
+// the server or the user, the password must be typed again, so a caller cannot have it sent to a server of their own.
+// No response, audit entry or file contains the password.
 //
-// A server that was given when Holdfast was started takes precedence over the choice, which then is kept and not used.
+// A mail server that was configured at the start of Holdfast takes precedence: the choice is then stored, but not
+// used.
 type MailServer struct {
 	clinic   *clinic.Clinic
 	messages *Messages
 	outbound *outbound.Outbound
 	log      *slog.Logger
-	mailer   *notice.Mailer // nil: no mail is sent, whatever is chosen
-	trials   *notice.Mailer // for them alone
+	mailer   *notice.Mailer // nil: no email is sent, whatever is chosen
+	trials   *notice.Mailer // only for trials
 	keys     *token.Keys
 	trying   chan struct{} // limits the concurrent trials
-	changed  chan struct{} // room for one signal
+	changed  chan struct{} // buffers one signal
 	used     atomic.Pointer[notice.Server]
 }
 
@@ -49,17 +50,17 @@ func newMailServer(ms *Messages, mailer *notice.Mailer, keys *token.Keys) *MailS
 	}
 }
 
-// MailServerSetup is how mail leaves the clinic. No password is in it.
+// MailServerSetup describes how emails leave the clinic. It contains no password.
 type MailServerSetup struct {
-	Given      *notice.Server // the server was started with it, so it counts
-	Chosen     *notice.Server // by an owner; its Sealed is empty
+	Given      *notice.Server // configured at the start, so it takes precedence
+	Chosen     *notice.Server // chosen by an owner; its Sealed is empty
 	IsSet      bool           // the chosen one has a password
-	IsReadable bool           // and this server has the key to it
-	Sender     string         // who mail comes from; empty: nobody, and so no server takes it
-	SenderFrom string         // where it comes from: start, choice or clinic
+	IsReadable bool           // this server has the key to that password, or no password is needed
+	Sender     string         // the sender of emails; empty: none is set, so no mail server accepts them
+	SenderFrom string         // the source of Sender: start, choice or clinic
 }
 
-// Current is how mail leaves the clinic now.
+// Current returns how emails leave the clinic now.
 func (ch *MailServer) Current() MailServerSetup {
 	var s MailServerSetup
 	if ch.mailer != nil {
@@ -75,7 +76,7 @@ func (ch *MailServer) Current() MailServerSetup {
 	return s
 }
 
-// password of a server as it is kept; empty where it needs none.
+// password returns the unsealed password of a stored server; empty if it needs none.
 func (ch *MailServer) password(s *notice.Server) (password string, isReadable bool) {
 	if s.Sealed == "" {
 		return "", true
@@ -83,12 +84,12 @@ func (ch *MailServer) password(s *notice.Server) (password string, isReadable bo
 	return ch.keys.Current().Open(s.Sealed, use(s))
 }
 
-// use is what a password is sealed for.
+// use returns the purpose for which a password is sealed: its server and its user.
 func use(s *notice.Server) string {
 	return fmt.Sprintf("mail server %s:%d %s %s", s.Host, s.Port, s.Encryption, s.User)
 }
 
-// Follow has mail go by what is chosen now. The feed calls it, one change at a time.
+// Follow applies the current choice to the mailer. The feed calls it, one change at a time.
 func (ch *MailServer) Follow() {
 	saved, before := ch.clinic.Settings().Mail, ch.used.Load()
 	if saved == before || saved != nil && before != nil && *saved == *before {
@@ -113,7 +114,7 @@ func (ch *MailServer) Follow() {
 	}
 }
 
-// Run has mail that waits tried at once whenever the choice changes, until ctx ends.
+// Run retries the waiting emails immediately whenever the choice changes, until ctx ends.
 func (ch *MailServer) Run(ctx context.Context) {
 	for {
 		select {
@@ -125,7 +126,7 @@ func (ch *MailServer) Run(ctx context.Context) {
 	}
 }
 
-// Put makes another choice. *record.ValidationError.
+// Put stores another choice. *record.ValidationError.
 func (ch *MailServer) Put(ctx context.Context, actor record.Actor, w MailServerWish) error {
 	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(before *notice.Server) (*notice.Server, error) {
 		s, password, err := ch.complete(w, before)
@@ -136,13 +137,13 @@ func (ch *MailServer) Put(ctx context.Context, actor record.Actor, w MailServerW
 	})
 }
 
-// Remove takes the choice back. Taking back none is no error.
+// Remove deletes the choice. It is no error if there is none.
 func (ch *MailServer) Remove(ctx context.Context, actor record.Actor) error {
 	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(*notice.Server) (*notice.Server, error) { return nil, nil })
 }
 
-// Seal seals the password with the key that signs now. It comes before that key is replaced, so that the password is never
-// under one that is dropped; every node knows the key.
+// Seal seals the password again with the current signing key. Call it before that key is replaced, so that the
+// password is never sealed with a key that is dropped; every node has the key.
 func (ch *MailServer) Seal(ctx context.Context) error {
 	saved := ch.clinic.Settings().Mail
 	if saved == nil || saved.Sealed == "" {
@@ -153,7 +154,7 @@ func (ch *MailServer) Seal(ctx context.Context) error {
 			return before, nil
 		}
 		password, isReadable := ch.password(before)
-		if !isReadable { // as it was: it is to be typed again
+		if !isReadable { // unchanged: it must be typed again
 			return before, nil
 		}
 		after := *before
@@ -162,8 +163,8 @@ func (ch *MailServer) Seal(ctx context.Context) error {
 	})
 }
 
-// Try sends one mail by a server that is not chosen yet, to somebody of the staff, and says what became of it. What is
-// chosen stays. *record.ValidationError.
+// Try sends one email with a server that is not chosen yet, to a member of staff, and returns the result. The current
+// choice stays unchanged. *record.ValidationError, store.ErrOverloaded.
 func (ch *MailServer) Try(ctx context.Context, to mail.Address, w MailServerWish) (notice.Trial, error) {
 	s, password, err := ch.complete(w, ch.clinic.Settings().Mail)
 	if err != nil {

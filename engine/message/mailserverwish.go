@@ -10,22 +10,22 @@ import (
 	"holdfast/engine/record"
 )
 
-// MailServerWish is a mail server as somebody types it.
+// MailServerWish is a mail server as an owner enters it.
 type MailServerWish struct {
 	Host       string
 	Port       int
 	Encryption notice.Encryption
-	User       string // empty: it takes mail without a password
-	Password   string // empty: the one that is kept for this server and this user
+	User       string // empty: the server takes mail without a password
+	Password   string // empty: the stored one for this server and this user
 	From       string // empty: the clinic's own address
 }
 
-// ports are those that mail servers take mail on. No others are called: the page is for mail, and not for finding out what else
-// answers in the clinic's network.
+// ports are the ports on which mail servers take mail. No others are allowed, so that the page cannot be used to scan
+// the clinic's network.
 var ports = []int{25, 465, 587, 2525}
 
-// complete checks a wish, and finds the password that goes with it: the one that is typed, else the one that is kept for the same
-// server and user. *record.ValidationError.
+// complete checks a wish and finds its password: the typed one, or else the stored one for the same server and user.
+// *record.ValidationError.
 func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *notice.Server, password string, _ error) {
 	var m record.Mistakes
 	s := &notice.Server{
@@ -64,7 +64,8 @@ func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *noti
 	return s, password, m.Err()
 }
 
-// checkFrom refuses a sender that is no address, and none where the clinic has no address of its own.
+// checkFrom refuses a sender that is not an address. It refuses an empty sender if the clinic has no address of its
+// own.
 func (ch *MailServer) checkFrom(m *record.Mistakes, from string) {
 	if from == "" {
 		if ch.messages.SenderFromStart() == "" && ch.clinic.Schedule().Clinic.Email == "" {
@@ -79,7 +80,7 @@ func (ch *MailServer) checkFrom(m *record.Mistakes, from string) {
 	}
 }
 
-// isHost reports whether s is an IP address or a name as the network has them.
+// isHost reports whether s is an IP address or a host name.
 func isHost(s string) bool {
 	if a, err := netip.ParseAddr(s); err == nil {
 		return a.Zone() == "" && !a.IsUnspecified() && !a.IsMulticast()

@@ -8,19 +8,19 @@ import (
 	"holdfast/engine/record"
 )
 
-// MailDelivery is what became of a mail.
+// MailDelivery is the result of sending an email.
 type MailDelivery string
 
-// The ways a test mail can go.
+// The results of a test email.
 const (
-	MailSent   MailDelivery = "sent"   // the mail server has taken it
+	MailSent   MailDelivery = "sent"   // the mail server has accepted it
 	MailFile   MailDelivery = "file"   // no mail server is configured: it is an .eml file in the data directory
-	MailFailed MailDelivery = "failed" // the mail server did not take it
-	MailNone   MailDelivery = "none"   // this server sends no mail at all
+	MailFailed MailDelivery = "failed" // the mail server did not accept it, or no sender is set
+	MailNone   MailDelivery = "none"   // this server sends no email
 )
 
-// TestMail sends one message to somebody of the staff at once, past the queue, so that who asked sees what becomes of
-// it. The detail says in words why it failed, and is empty otherwise.
+// TestMail sends one message to a member of staff directly, past the queue, so that the caller sees the result. The
+// second result is the reason of a failure; empty otherwise.
 func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery, string) {
 	mailer := ms.transport.Mailer
 	if mailer == nil {
@@ -39,7 +39,7 @@ func (ms *Messages) TestMail(ctx context.Context, to mail.Address) (MailDelivery
 	return MailSent, ""
 }
 
-// TestLetter is a test mail to somebody of the staff, from this sender; empty: whoever mail comes from.
+// TestLetter returns a test email to a member of staff from this sender; empty: from the usual sender.
 func (ms *Messages) TestLetter(to mail.Address, from string) notice.Mail {
 	clinic := &ms.clinic.Schedule().Clinic
 	words := ms.lettersFor(clinic.Locale)
@@ -51,12 +51,12 @@ func (ms *Messages) TestLetter(to mail.Address, from string) notice.Mail {
 	return m
 }
 
-// sendNow sends one mail about no appointment, past the queue. Errors: those of notice.Mailer.Send.
+// sendNow sends one email that is not about an appointment, past the queue. Errors: those of notice.Mailer.Send.
 func (ms *Messages) sendNow(ctx context.Context, to mail.Address, language, subject, text string) error {
 	return ms.transport.Mailer.Send(ctx, ms.letterNow(to, language, subject, text))
 }
 
-// letterNow is one mail about no appointment.
+// letterNow returns one email that is not about an appointment.
 func (ms *Messages) letterNow(to mail.Address, language, subject, text string) notice.Mail {
 	return notice.Mail{
 		ID: record.NewID(), To: to.Address, ToName: to.Name, From: ms.sender(), ReplyTo: ms.clinic.Schedule().Clinic.Email,

@@ -1,27 +1,29 @@
-// Package message is what patients, staff and programs are told: mail and webhooks.
+// Package message notifies patients, staff and programs: it writes and delivers emails and webhooks.
 //
-// # Who is told what
+// # Who gets which notice
 //
-// A change of an appointment promises its notices in its own transaction, as operations beside the upstream write; package
-// outbound keeps the promise and calls back here to deliver it. A mail is written when it is delivered, from what the
-// appointment is then, so no personal data waits in the queue. A webhook says what was decided, without the person.
+// The transaction that changes an appointment also writes its notices to the outbox, as operations next to the
+// upstream write. Package outbound runs the operations and calls back here to deliver them. An email is written at
+// delivery from the current state of its appointment, so the queue contains no message text. A webhook contains what
+// was decided, without personal data.
 //
-// # One after the other
+// # Order
 //
-// What was decided first is told first: a notice waits behind an earlier one of the same appointment to the same receiver
-// (order.go), or a patient would read of the cancellation before the booking. A notice that found nobody has not been tried:
-// it is deferred, and ends only by its age. Mail goes to one server, so the lane of mail rests as a whole; webhooks go to many,
-// and each address rests by itself.
+// Notices are delivered in the order of the decisions: a notice waits behind an earlier one of the same appointment
+// to the same receiver (order.go). Otherwise a patient could read of the cancellation before the booking. A notice
+// whose receiver was unreachable does not count as tried: it is deferred, and only its age ends it. All emails go to
+// one mail server, so the email lane rests as a whole. Webhooks go to many servers, and each address rests
+// separately.
 //
 // # Where to read
 //
-//	mail.go     which mails a change promises, and how one is delivered     letter.go    their words, in each language
-//	waitlist.go mails to those who wait for a time
-//	request.go  mails about a booking request                               calendar.go  the iCalendar object they carry
-//	webhook.go  which webhooks a change promises, and how one is delivered  sender.go    who mail comes from
-//	order.go    what waits behind what                                      mailtest.go  one mail at once, past the queue
-//	backups.go  the mail about missing backups                              preview.go   a mail that is shown and not sent
-//	account.go  mails to the staff about their own accounts
+//	mail.go     which emails a change requires, and their delivery    letter.go    their texts, in each language
+//	waitlist.go emails to people on the waiting list
+//	request.go  emails about a booking request                        calendar.go  their iCalendar object
+//	webhook.go  which webhooks a change requires, and their delivery  sender.go    the sender of emails
+//	order.go    which notice waits behind which                       mailtest.go  one email sent directly, past the queue
+//	backups.go  the email about missing backups                       preview.go   an email that is shown and not sent
+//	account.go  emails to staff about their own accounts
 package message
 
 import (
@@ -46,13 +48,13 @@ type Messages struct {
 	outbound  *outbound.Outbound
 	transport Transport
 
-	hookRests rests   // webhook addresses that were not reached
-	posting   posting // webhook addresses that are being posted to
+	hookRests rests   // webhook addresses that were unreachable
+	posting   posting // webhook addresses with a call in progress
 }
 
-// Transport is what carries messages.
+// Transport sends messages.
 type Transport struct {
-	Mailer *notice.Mailer // nil: nobody gets mail
+	Mailer *notice.Mailer // nil: no email is sent
 	Hooks  *notice.Hooks  // nil: webhooks are off
 	From   string         // sender address; default: the clinic's own
 }
@@ -65,7 +67,7 @@ type Options struct {
 	Booking   *booking.Booking
 	Outbound  *outbound.Outbound
 	Transport Transport
-	Keys      *token.Keys // seal the password of the mail server
+	Keys      *token.Keys // they seal the password of the mail server
 }
 
 // New returns a Messages. Without a queue it sends no notices.

@@ -10,17 +10,18 @@ import (
 	"holdfast/store"
 )
 
-// Rests are the addresses that were not reached, and how long they are left alone.
+// rests are the addresses that were unreachable, and how long each one rests.
 type rests struct {
 	mu sync.Mutex
 	of map[string]*outbound.Rest
 }
 
-// maxRests bounds the memory for addresses that were changed since.
+// maxRests limits the memory for addresses that have since been changed.
 const maxRests = 1000
 
-// left is how long the address still rests, and a moment more; nothing if it can be tried. The queue knows whole milliseconds: without
-// the moment what waits would be due before the rest is over, and be taken out and put back as fast as the disk allows.
+// left returns how long the address still rests, plus 1 ms; 0 if it can be tried. The queue stores whole
+// milliseconds: without the extra millisecond, a waiting notice would be due before the rest is over, and the queue
+// would take it out and put it back as fast as the disk allows.
 func (r *rests) left(address string, now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -32,7 +33,7 @@ func (r *rests) left(address string, now time.Time) time.Duration {
 	return 0
 }
 
-// rest leaves the address alone, longer each time until wake, and says how long.
+// rest makes the address rest and returns for how long. The time grows with each call until wake.
 func (r *rests) rest(address string, now time.Time, base time.Duration) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,18 +61,19 @@ func (r *rests) wakeAll() {
 	r.of = nil
 }
 
-// Posting are the webhook addresses that a call is under way to, since when. One that takes its time delays what is for
-// it, and leaves the other places of the lane to the others.
+// posting is the set of webhook addresses with a call in progress, and since when. A slow address delays only its own
+// webhooks, and the other places in the lane stay free for other addresses.
 type posting struct {
 	mu    sync.Mutex
 	since map[string]time.Time
 }
 
-// maxPostingWait bounds how long a webhook waits behind another before it looks again.
+// maxPostingWait is the longest time that a webhook waits behind another before it checks again.
 const maxPostingWait = 5 * time.Second
 
-// begin takes the address, or says for how long to leave it alone: as long again as the call under way has taken, so that
-// what waits for one that hangs is not taken out of the queue every moment. The time is real: the clinic's may be set.
+// begin takes the address and returns 0. If a call to it is in progress, begin returns how long to wait: as long as
+// that call has already taken, within limits. So the queue does not take out the webhooks behind a hung call all the
+// time. begin uses the system clock, because the clinic's clock can be set.
 func (p *posting) begin(address string) (wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,8 +93,8 @@ func (p *posting) end(address string) {
 	delete(p.since, address)
 }
 
-// behindNotice says until when a mail or a webhook stands behind an earlier one of the same appointment to the same
-// receiver: what was decided first is told first.
+// behindNotice reports whether an email or a webhook must wait behind an earlier one of the same appointment to the
+// same receiver, and until when. So notices arrive in the order of the decisions.
 func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	if op.AppointmentID == "" {
 		return time.Time{}, false
@@ -117,12 +119,13 @@ func (ms *Messages) behindNotice(ctx context.Context, op *store.Operation) (time
 	return time.Time{}, false
 }
 
-// receiverOf is who is told by a notice, and of what: a reminder that waits for its day is in nobody's way, and the
-// clinic's own mail and that to an old address are not the patient's.
+// receiverOf returns a key for the receiver of a notice. Notices with the same key wait for each other. A reminder
+// that waits for its day delays no other email. Emails to the clinic and to an old address do not go to the patient.
+// So each of these gets a key of its own.
 func receiverOf(op *store.Operation) string {
 	if op.Kind == store.Webhook {
 		var p hookPayload
-		_ = json.Unmarshal(op.Payload, &p) // one that cannot be read is refused when it is delivered
+		_ = json.Unmarshal(op.Payload, &p) // an unreadable payload is refused at delivery
 		return p.EndpointID
 	}
 	var p mailPayload

@@ -9,13 +9,14 @@ import (
 	"holdfast/store"
 )
 
-// Preview is a mail as it would be written, and the words that come with the program for it.
+// Preview is an email as it would be written, and the built-in texts for it.
 type Preview struct {
 	Subject, Text string
-	Own           clinic.MailText // what stands there without the clinic's words, its placeholders unfilled
+	Own           clinic.MailText // the built-in texts that the clinic's own replace, with unfilled placeholders
 }
 
-// PreviewMail writes a mail about an invented appointment in the clinic's words, and sends nothing. *ValidationError.
+// PreviewMail writes an email about an invented appointment with the clinic's own texts. It sends nothing.
+// *ValidationError.
 func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Preview, error) {
 	var wrong record.Mistakes
 	clinic.CheckMailText(&wrong, "", name, language, &text)

@@ -14,18 +14,19 @@ import (
 	"holdfast/store"
 )
 
-// Mails about a booking request: the one it is confirmed from, that it was received, and that the desk declined it.
+// Emails about a booking request: the one with the link to confirm it, that it was received, and that it was
+// declined.
 const (
 	MailRequest  = "confirmation_request"
-	MailReceived = "request_received" // the desk decides about it
+	MailReceived = "request_received" // the desk decides on it
 	MailDeclined = "request_declined"
-	mailAsking   = "staff_request" // to the clinic: there is one to decide about
-	// MailLapsed is to the clinic: nobody decided in time. The patient gets MailDeclined with it.
+	mailAsking   = "staff_request" // to the clinic: a request waits for a decision
+	// MailLapsed goes to the clinic: a request expired undecided. The patient then gets MailDeclined.
 	MailLapsed = "staff_request_lapsed"
 )
 
-// RequestMail is the mail that a booking request promises; none where no mail goes out or nobody is to get it. Of one that was received
-// the clinic is told as well.
+// RequestMail returns the emails that a booking request requires; none if this server sends no email or there is no
+// recipient. For MailReceived and MailLapsed, the clinic gets an email too.
 func (ms *Messages) RequestMail(r *store.BookingRequest, name string, at time.Time) (calls []booking.Promise) {
 	if ms.transport.Mailer == nil {
 		return nil
@@ -55,10 +56,10 @@ func (ms *Messages) RequestMail(r *store.BookingRequest, name string, at time.Ti
 	return calls
 }
 
-// toStaff reports whether a mail is to the clinic.
+// toStaff reports whether an email goes to the clinic.
 func toStaff(name string) bool { return name == mailStaff || name == mailAsking || name == MailLapsed }
 
-// asAppointment is the appointment that a request would become.
+// asAppointment returns the appointment that a request would become.
 func (ms *Messages) asAppointment(r *store.BookingRequest) *store.Appointment {
 	return &store.Appointment{
 		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, SlotStart: r.SlotStart, SlotEnd: r.SlotEnd,
@@ -67,7 +68,7 @@ func (ms *Messages) asAppointment(r *store.BookingRequest) *store.Appointment {
 	}
 }
 
-// deliverRequestMail writes one mail from what its request is now, and sends it.
+// deliverRequestMail writes one email from the current state of its request, and sends it.
 func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation, name string) outbound.Outcome {
 	r, err := ms.store.BookingRequest(ctx, op.AppointmentID)
 	switch {
@@ -94,7 +95,7 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))
 }
 
-// sent is what came of handing a mail over.
+// sent converts the result of sending an email to an outcome.
 func (ms *Messages) sent(op *store.Operation, err error) outbound.Outcome {
 	switch {
 	case err == nil && ms.transport.Mailer.ToFiles():

@@ -7,13 +7,15 @@ import (
 	"strings"
 )
 
-// noSender is the sender of mail that only becomes files: nobody can answer it, and no mail server should take it.
+// noSender is the sender of emails that are only written to files: it cannot receive replies, and no mail server
+// should accept it.
 const noSender = "no-reply@holdfast.invalid"
 
-// errNoSender: a mail server would be given mail from an address that is nobody's.
+// errNoSender: a mail server would get emails from an address that does not exist.
 var errNoSender = errors.New("mail has no sender: start with --mail-from and an address of the clinic, or give the clinic an e-mail address in the settings")
 
-// sender is who mail comes from: as the server was started, else as its owner chose with the mail server, else the clinic's own address.
+// sender returns the sender of emails: the one set at the start, or else the owner's choice with the mail server, or
+// else the clinic's address.
 func (ms *Messages) sender() mail.Address {
 	if chosen := ms.clinic.Settings().Mail; chosen != nil && ms.transport.Mailer != nil && ms.transport.Mailer.Given() == nil {
 		return ms.senderOr(cmp.Or(ms.transport.From, chosen.From))
@@ -21,7 +23,7 @@ func (ms *Messages) sender() mail.Address {
 	return ms.senderOr(ms.transport.From)
 }
 
-// senderOr is who mail comes from if it is from whom it says; empty: from the clinic.
+// senderOr returns this sender; if it is empty, the clinic's.
 func (ms *Messages) senderOr(said string) mail.Address {
 	clinic := &ms.clinic.Schedule().Clinic
 	from := mail.Address{Name: clinic.Name, Address: said}
@@ -33,10 +35,11 @@ func (ms *Messages) senderOr(said string) mail.Address {
 	return from
 }
 
-// SenderFromStart is who mail comes from as the server was started; empty: that was not said.
+// SenderFromStart returns the sender that was set at the start; empty: none.
 func (ms *Messages) SenderFromStart() string { return ms.transport.From }
 
-// Sender is who mail comes from, as a mail program writes it, and who says so: start, choice or clinic. Both are empty where nobody does.
+// Sender returns the sender of emails as mail programs write it, and its source: start, choice or clinic. Both are
+// empty if no sender is set.
 func (ms *Messages) Sender() (address, from string) {
 	by := ms.sender()
 	chosen := ms.clinic.Settings().Mail
@@ -54,8 +57,8 @@ func (ms *Messages) Sender() (address, from string) {
 // isNobody reports whether an address is below .invalid (RFC 2606).
 func isNobody(address string) bool { return strings.HasSuffix(strings.ToLower(address), ".invalid") }
 
-// CheckSender returns an error with its remedy if a mail server is set and mail would come from nobody. An address below
-// .invalid (RFC 2606) is nobody's.
+// CheckSender returns an error that describes the remedy if a mail server is set and there is no usable sender. An
+// address below .invalid (RFC 2606) is not usable.
 func (ms *Messages) CheckSender() error {
 	if ms.SendsMail() && isNobody(ms.sender().Address) {
 		return errNoSender

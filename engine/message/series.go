@@ -17,20 +17,20 @@ import (
 	"holdfast/store"
 )
 
-// Mails about several appointments of one patient that were booked, cancelled or moved together.
+// Emails about several appointments of one patient or one group visit that were booked, cancelled or moved together.
 const (
 	mailSeries          = "series_confirmation"
 	mailSeriesCancelled = "series_cancellation"
 	mailSeriesMoved     = "series_reschedule"
 )
 
-// seriesMails are they, by the mail that one alone would have.
+// seriesMails maps the email about one appointment to the email about several.
 var seriesMails = map[string]string{mailConfirmation: mailSeries, mailCancellation: mailSeriesCancelled, mailReschedule: mailSeriesMoved}
 
-// visitOpenings are the openings where the appointments are of several people, who can only be cancelled together.
+// visitOpenings are the openings for a group visit. Its appointments can only be cancelled together.
 var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeriesMoved: "visit_reschedule"}
 
-// seriesMail is the one mail about all appointments of a change, promised with the first of them.
+// seriesMail returns the one email about all appointments of a change, which is queued with the first of them.
 func (ms *Messages) seriesMail(c *booking.Change, name string) booking.Promise {
 	op := ms.outbound.NewOperation(store.Email, c.After, c.At)
 	op.Deadline = c.At.Add(ms.outbound.Options.Limits.NoticeAge)
@@ -38,8 +38,8 @@ func (ms *Messages) seriesMail(c *booking.Change, name string) booking.Promise {
 	return booking.Promise{Operation: op, Notice: name}
 }
 
-// deliverSeriesMail writes one mail from what its appointments are now, and sends it. What was changed back or anew since is not
-// in it: another mail speaks of that.
+// deliverSeriesMail writes one email from the current state of its appointments, and sends it. It leaves out
+// appointments that have been changed back or changed again since then: another email covers them.
 func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, p *mailPayload) outbound.Outcome {
 	wanted := store.Confirmed
 	if p.Notice == mailSeriesCancelled {
@@ -63,7 +63,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
 	}
 	if err := ms.CheckSender(); err != nil {
-		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // nothing was tried: it waits for somebody to say a sender
+		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // not a failed attempt: the email waits until a sender is set
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
 	first := &list[0]
@@ -78,7 +78,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 	}
 	ms.writeSeriesMail(&m, p.Notice, list, linkTo)
 	if wanted == store.Confirmed {
-		// An invitation is to one event (RFC 5546), so these are published.
+		// An invitation has one event (RFC 5546), so several appointments are published.
 		m.Calendar, m.CalendarMethod = ms.calendar(Invitation{Organizer: m.From}, list, linkTo), string(ical.Publish)
 	}
 	o := ms.sent(op, ms.transport.Mailer.Send(ctx, m))
@@ -98,7 +98,7 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	what := s.TypeName(first.AppointmentTypeID, m.Language)
 	opening := words.opening(name)
 	if first.VisitID != "" {
-		what = "" // each has a type of its own, said beside it
+		what = "" // each appointment has its own type, on its own line
 		if visit := visitOpenings[name]; visit != "" {
 			opening = words.opening(visit)
 		}
@@ -141,7 +141,8 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 	m.HTML = asHTML(m.Language, m.Subject, m.Text, links...)
 }
 
-// remindedWith reports whether somebody of the same visit comes earlier and is written to at the same address: one reminder is enough.
+// remindedWith reports whether an earlier appointment of the same group visit has the same email address: one
+// reminder is enough.
 func (ms *Messages) remindedWith(ctx context.Context, a *store.Appointment) bool {
 	if a.VisitID == "" {
 		return false

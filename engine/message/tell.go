@@ -11,25 +11,25 @@ import (
 	"holdfast/store"
 )
 
-// MailMustMove tells a patient that the appointment cannot be at its time and has to be moved.
+// MailMustMove notifies a patient that the appointment must move to another time.
 const MailMustMove = "must_move"
 
-// mailMustCall is the opening of MailMustMove for an appointment that its link cannot change.
+// mailMustCall is the opening of MailMustMove for an appointment that the patient cannot change with the link.
 const mailMustCall = "must_call"
 
-// changesOnline reports whether the link of an appointment can change its time now: not one whose type the desk approves, not a part of a
-// visit, and not within the clinic's limit before its start.
+// changesOnline reports whether the patient can change the time of an appointment with its link now. It is false if
+// the desk approves the type, for a part of a group visit, and within the clinic's limit before the start.
 func (ms *Messages) changesOnline(a *store.Appointment) bool {
 	t := ms.clinic.Current().TypeOf(a.AppointmentTypeID)
 	limit := time.Duration(ms.clinic.Settings().ChangeCutoffHours) * time.Hour
 	return (t == nil || !t.Page.Approval) && a.VisitID == "" && time.Until(a.SlotStart) >= limit
 }
 
-// ErrNoMail: the patient has no mail address, or this server sends no mail.
+// ErrNoMail: the patient has no email address, or this server sends no email.
 var ErrNoMail = errors.New("the patient cannot be told by mail")
 
-// AskToMove tells the patient of a confirmed appointment by mail that it has to be moved: the clinic calls, or the patient chooses
-// another time with the link. Nothing about the appointment changes. It is audited.
+// AskToMove notifies the patient of a confirmed appointment by email that it must move: the clinic calls, or the
+// patient chooses another time with the link. The appointment stays unchanged. AskToMove writes an audit entry.
 //
 // Errors: store.ErrNotFound, record.ErrNotConfirmed, ErrNoMail.
 func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor, once *record.Once) error {
@@ -66,7 +66,7 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 	return err
 }
 
-// Told reports which of these appointments have a mail on its way or delivered that says they have to be moved.
+// Told reports for which of these appointments an email that asks the patient to move is queued or delivered.
 func (ms *Messages) Told(ctx context.Context, list []store.Appointment) (map[string]bool, error) {
 	told := make(map[string]bool)
 	for i := range list {

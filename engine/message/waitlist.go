@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// Mails to those who wait for a time: the one that an entry is confirmed from, that it is on the list, what is offered, and that what was
-// offered cannot be kept.
+// Emails to people on the waiting list: the one with the link to confirm an entry, that the entry is on the list, an
+// offer, and that an offered time can no longer be held.
 const (
 	MailWaitlist  = "waitlist_confirm"
 	MailWaiting   = "waitlist_joined"
@@ -22,8 +22,8 @@ const (
 	MailOfferGone = "waitlist_withdrawn"
 )
 
-// WaitlistMail is the mail that an entry promises, about an offer where there is one; none where no mail goes out or the person gave
-// no address. It goes out at due and is of no use after until.
+// WaitlistMail returns the email that an entry or its offer requires; o can be nil. It returns none if this server
+// sends no email or the person has no address. The email is sent at due, and is useless after until.
 func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer, name string, at, due, until time.Time) []booking.Promise {
 	if ms.transport.Mailer == nil || e.Patient.Email == "" {
 		return nil
@@ -35,7 +35,8 @@ func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer,
 	return []booking.Promise{{Operation: op, Notice: name}}
 }
 
-// waitingAs is the appointment that an offer would become; without one, of an entry, it has no time.
+// waitingAs returns the appointment that an offer would become. Without an offer, it returns one for the entry,
+// without a time.
 func waitingAs(e *store.WaitlistEntry, o *store.WaitlistOffer) store.Appointment {
 	a := store.Appointment{ID: e.ID, AppointmentTypeID: e.AppointmentTypeID, Patient: e.Patient, Locale: e.Locale, CreatedAt: e.CreatedAt}
 	if o != nil {
@@ -44,10 +45,10 @@ func waitingAs(e *store.WaitlistEntry, o *store.WaitlistOffer) store.Appointment
 	return a
 }
 
-// waitlistLinkLife is how long the link of an entry's mail shows it, from when it was made.
+// waitlistLinkLife is how long the link in an entry's email works after the entry was created.
 const waitlistLinkLife = 366 * 24 * time.Hour
 
-// WaitlistToken signs the link of an entry, or of an offer where there is one.
+// WaitlistToken signs the link of an entry, or of its offer if o is not nil.
 func (ms *Messages) WaitlistToken(e *store.WaitlistEntry, o *store.WaitlistOffer) string {
 	a := waitingAs(e, o)
 	if o == nil {
@@ -56,7 +57,7 @@ func (ms *Messages) WaitlistToken(e *store.WaitlistEntry, o *store.WaitlistOffer
 	return ms.booking.ManageToken(&a)
 }
 
-// deliverWaitlistMail writes one mail from what its entry and its offer are now, and sends it.
+// deliverWaitlistMail writes one email from the current state of its entry and its offer, and sends it.
 func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation, name string) outbound.Outcome {
 	e, o, err := ms.waitingOf(ctx, op.AppointmentID, name)
 	switch {
@@ -70,7 +71,7 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the offer has ended"}
 	}
 	if err := ms.CheckSender(); err != nil {
-		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // nothing was tried: it waits for somebody to say a sender
+		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // not a failed attempt: the email waits until a sender is set
 	}
 	about, a, link, until := &ms.clinic.Schedule().Clinic, waitingAs(&e, o), "", time.Time{}
 	if o != nil {
@@ -85,7 +86,7 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))
 }
 
-// waitingOf reads what a mail is about: an entry, or an offer and its entry.
+// waitingOf reads the subject of an email: an entry, or an offer and its entry.
 func (ms *Messages) waitingOf(ctx context.Context, id, name string) (e store.WaitlistEntry, o *store.WaitlistOffer, err error) {
 	if name == MailOffer || name == MailOfferGone {
 		offer, err := ms.store.WaitlistOffer(ctx, id)

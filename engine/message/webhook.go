@@ -15,13 +15,13 @@ import (
 	"holdfast/store"
 )
 
-// hookPayload is a webhook on its way: to whom, and the very bytes.
+// hookPayload is a queued webhook: its endpoint and the exact bytes to send.
 type hookPayload struct {
 	EndpointID string          `json:"endpointId"`
 	Body       json.RawMessage `json:"body"`
 }
 
-// hookBody is what a webhook says. There is no person in it.
+// hookBody is the body of a webhook. It contains no personal data.
 type hookBody struct {
 	Type      string   `json:"type"`
 	Timestamp string   `json:"timestamp"`
@@ -41,7 +41,7 @@ type hookData struct {
 	PreviousStartDate string `json:"previousSlotStartDate,omitempty"`
 }
 
-// hookCalls are the webhooks that a change promises.
+// hookCalls returns the webhooks that a change requires.
 func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 	var events []string
 	switch c.Kind {
@@ -79,7 +79,7 @@ func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 	return calls
 }
 
-// deliverHook posts one webhook, to where its endpoint is now.
+// deliverHook posts one webhook to the current address of its endpoint.
 func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbound.Outcome {
 	var p hookPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
@@ -119,8 +119,9 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 	}
 }
 
-// disableHook disables a webhook whose receiver answered 410, as Standard Webhooks requires, and promises an email to each
-// owner. The operation has nothing left to do, so it does not count as failed. Neither do those that wait for this receiver.
+// disableHook disables a webhook whose receiver answered 410, as Standard Webhooks requires, and writes an email to
+// each owner to the outbox. The operation has nothing left to do, so it does not count as failed. Neither do the
+// operations that wait for this receiver.
 func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) outbound.Outcome {
 	var calls []booking.Promise
 	disabled, err := ms.clinic.DisableWebhook(ctx, w.ID, w.URL, notice.ErrGone.Error(), func(tx store.Tx, at time.Time) (err error) {
@@ -138,7 +139,8 @@ func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) 
 	return outbound.Outcome{End: outbound.NotNeeded, Detail: notice.ErrGone.Error() + "; the webhook was disabled"}
 }
 
-// promiseHookDisabled writes to the outbox one email to each active owner with an email address: the webhook w was disabled.
+// promiseHookDisabled writes to the outbox one email to each active owner with an email address: the webhook w was
+// disabled.
 func (ms *Messages) promiseHookDisabled(ctx context.Context, tx store.Tx, w *clinic.WebhookEndpoint, at time.Time) (calls []booking.Promise, err error) {
 	if ms.transport.Mailer == nil {
 		return nil, nil

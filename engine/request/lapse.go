@@ -74,7 +74,8 @@ func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 	return nil
 }
 
-// Forget returns the function that deletes requests by age: those for approval, or those that the patient had to confirm.
+// Forget returns the function that deletes requests by age: those for approval, or those that the patient had to
+// confirm.
 func Forget(approval bool) func(store.Tx, context.Context, time.Time, int) (int, error) {
 	return func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error) {
 		return tx.ForgetBookingRequests(ctx, approval, before, limit)

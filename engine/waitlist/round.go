@@ -249,9 +249,9 @@ func (w *Waitlist) ReleaseErased(ctx context.Context, open []store.WaitlistOffer
 	}
 }
 
-// BeforeUndo withdraws the offers of some times that have not been emailed yet, so that the change that freed the times can be undone.
-// It includes offers of other specialists' times that hold a room of them. Until the caller calls done, this node makes no offers: it
-// would offer the times again before they are claimed.
+// BeforeUndo withdraws the offers of some times that have not been emailed yet, so that the change that freed the
+// times can be undone. It includes offers of other specialists' times that hold a room of them. Until the caller
+// calls done, this node makes no offers: it would offer the times again before they are claimed.
 func (w *Waitlist) BeforeUndo(ctx context.Context, times ...holds.Span) (done func()) {
 	select {
 	case w.turn <- struct{}{}:
