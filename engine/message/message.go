@@ -4,8 +4,8 @@
 //
 // The transaction that changes an appointment also writes its notices to the outbox, as operations next to the
 // upstream write. Package outbound runs the operations and calls back here to deliver them. An email is written at
-// delivery from the current state of its appointment, so the queue contains no message text. A webhook contains what
-// was decided, without personal data.
+// delivery from the current state of its appointment, so the queue contains no personal data but an earlier address
+// (mailPayload.To). A webhook contains what was decided, without personal data.
 //
 // # Order
 //
@@ -21,7 +21,7 @@
 //	waitlist.go emails to people on the waiting list
 //	request.go  emails about a booking request                        calendar.go  their iCalendar object
 //	webhook.go  which webhooks a change requires, and their delivery  sender.go    the sender of emails
-//	order.go    which notice waits behind which                       mailtest.go  one email sent directly, past the queue
+//	order.go    which notice waits behind which                       mailtest.go  one email past the queue
 //	backups.go  the email about missing backups                       preview.go   an email that is shown and not sent
 //	account.go  emails to staff about their own accounts
 package message
@@ -80,7 +80,8 @@ func New(o Options) *Messages {
 	return ms
 }
 
-// Delivery returns how package outbound delivers emails and webhooks. It has no Attempt if this clinic sends none of that kind.
+// Delivery returns how package outbound delivers emails and webhooks. It has no Attempt if this clinic sends none of
+// that kind.
 func (ms *Messages) Delivery(kind store.OperationKind) outbound.Delivery {
 	switch {
 	case kind == store.Email && ms.transport.Mailer != nil:

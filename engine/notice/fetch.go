@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What a Fetcher answers besides the text.
+// The errors of Fetch, with *FetchStatusError.
 var (
 	ErrFetchPrivate     = errors.New("the address leads to a private network")
 	ErrFetchInsecure    = errors.New("the certificate of the server is not valid, or the address does not encrypt")
@@ -19,38 +19,39 @@ var (
 	ErrFetchTooLarge    = errors.New("the answer is too large")
 )
 
-// FetchStatusError is an answer that is no text.
+// FetchStatusError reports a response whose status is neither 200 nor an expected 304.
 type FetchStatusError struct{ Status int }
 
 func (e *FetchStatusError) Error() string { return fmt.Sprintf("the server answered %d", e.Status) }
 
-// Fetched is what an address has.
+// Fetched is the result of a Fetch.
 type Fetched struct {
 	Text        string
-	IsUnchanged bool   // since what Tag and Modified name; then there is no Text
+	IsUnchanged bool   // the text is still the one that Tag and Modified identify; Text is empty
 	Tag         string // its ETag
 	Modified    string // its Last-Modified
 }
 
-// Fetcher reads texts from addresses that people type. It is safe for concurrent use.
+// Fetcher reads texts from addresses that users enter. It is safe for concurrent use.
 type Fetcher struct {
 	client       *http.Client
 	allowPrivate bool
 	most         int64
 }
 
-// FetchOptions are how texts are read.
+// FetchOptions configure a Fetcher.
 type FetchOptions struct {
-	// AllowPrivate lets addresses lead to loopback, private and link-local networks, and without encryption. Default: refused at
-	// the moment of the connection, each redirect's too, so that a name that resolves to one is refused as well.
+	// AllowPrivate allows addresses in loopback, private and link-local networks, and addresses without encryption.
+	// Default: refused when the connection is made, also after a redirect, so that a name that resolves to such an
+	// address is refused as well.
 	AllowPrivate bool
-	// Timeout of one text. Default 8 s, which is less than a request may take that waits for it.
+	// Timeout of one text. Default 8 s, which is less than the limit of a request that waits for it.
 	Timeout time.Duration
-	// Most is how large a text may be, unpacked. Default 5 MiB.
+	// Most is the maximum size of a text in bytes, unpacked. Default 5 MiB.
 	Most int64
 }
 
-// maxRedirects is how often an address may lead on to another. Calendars that are shared often do, once.
+// maxRedirects is the maximum number of redirects. Shared calendars often have one.
 const maxRedirects = 3
 
 // NewFetcher returns a Fetcher.
@@ -70,23 +71,23 @@ func NewFetcher(o FetchOptions) *Fetcher {
 		Timeout: o.Timeout,
 		Transport: &http.Transport{
 			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: o.Timeout,
-			MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true, // the next question is a quarter of an hour away
+			MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true, // the next fetch is 15 minutes away
 		},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects {
 				return http.ErrUseLastResponse
 			}
-			r.Header.Del("Referer") // the address before is a secret
+			r.Header.Del("Referer") // the previous address is a secret
 			return f.check(r)
 		},
 	}
 	return f
 }
 
-// AllowsPrivate reports whether addresses may lead into private networks, and without encryption.
+// AllowsPrivate reports whether addresses in private networks and addresses without encryption are allowed.
 func (f *Fetcher) AllowsPrivate() bool { return f.allowPrivate }
 
-// check refuses a way that anybody on it could read.
+// check refuses an address without a host, and one without encryption unless AllowPrivate is set. ErrFetchInsecure.
 func (f *Fetcher) check(r *http.Request) error {
 	if r.URL.Scheme != "https" && !(f.allowPrivate && r.URL.Scheme == "http") || r.URL.Host == "" {
 		return ErrFetchInsecure
@@ -94,8 +95,9 @@ func (f *Fetcher) check(r *http.Request) error {
 	return nil
 }
 
-// Fetch reads the text at an address, unless it is what tag and modified name; both may be empty. The error has nothing of the address
-// in it: ErrFetchPrivate, ErrFetchInsecure, ErrFetchUnreachable, ErrFetchTooLarge, *FetchStatusError.
+// Fetch reads the text at an address, unless it is still the one that tag and modified identify; both may be empty.
+// The error does not contain the address: ErrFetchPrivate, ErrFetchInsecure, ErrFetchUnreachable, ErrFetchTooLarge,
+// *FetchStatusError.
 func (f *Fetcher) Fetch(ctx context.Context, address, accept, tag, modified string) (Fetched, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -138,7 +140,7 @@ func (f *Fetcher) Fetch(ctx context.Context, address, accept, tag, modified stri
 	return Fetched{Text: string(text), Tag: short(answer.Header.Get("ETag")), Modified: short(answer.Header.Get("Last-Modified"))}, nil
 }
 
-// short leaves out what is too long to be kept.
+// short returns s, or nothing if s is too long to store.
 func short(s string) string {
 	if len(s) > 500 {
 		return ""

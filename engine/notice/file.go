@@ -13,10 +13,11 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Mail that no server was there for: one file for each message, named after its id.
+// fileSuffix ends the name of a file with one email. If no mail server is configured, each message becomes one file,
+// named after its id.
 const fileSuffix = ".eml"
 
-// write puts a message into a file of the folder, whole or not at all.
+// write writes a message to a file in the folder, completely or not at all.
 func (m *Mailer) write(id string, msg *gomail.Msg) error {
 	if err := os.MkdirAll(m.options.Dir, 0o700); err != nil {
 		return errors.New("the folder for mail files cannot be made")
@@ -36,8 +37,9 @@ func (m *Mailer) write(id string, msg *gomail.Msg) error {
 	return nil
 }
 
-// Remove deletes the files of these messages, and of all that were written to this address unless it is empty, also
-// where a server takes the mail today. It returns how many went, and the names of those that could not be deleted or read.
+// Remove deletes the files of these messages and, unless address is empty, of all messages to this address. It does
+// so even if a mail server is configured now. It returns the number of deleted files, and the names of those that
+// could not be read or deleted.
 func (m *Mailer) Remove(ids []string, address string) (removed int, left []string) {
 	entries, err := os.ReadDir(m.options.Dir)
 	if err != nil {
@@ -61,7 +63,7 @@ func (m *Mailer) Remove(ids []string, address string) (removed int, left []strin
 			err = os.Remove(file)
 		}
 		switch {
-		case errors.Is(err, fs.ErrNotExist): // it was a part, and is whole by now: the one who wrote it looks again
+		case errors.Is(err, fs.ErrNotExist): // a .part file that was renamed since then: its writer checks again
 		case err != nil:
 			left = append(left, name)
 		case about:

@@ -17,36 +17,37 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Mail is one message, in plain text and as HTML, with a calendar file where it is about a time.
+// Mail is one message, in plain text and as HTML. If it is about a time, it has a calendar file.
 type Mail struct {
 	ID             string // becomes the Message-ID, at the domain of From, so that a repeat is recognised as the same message
 	To, ToName     string
-	From           mail.Address // of the clinic
-	ReplyTo        string       // empty: answers go to From
-	Language       string       // of the text, such as "de"; empty: not said
+	From           mail.Address // the clinic's sender
+	ReplyTo        string       // empty: replies go to From
+	Language       string       // of the text, such as "de"; empty: not set
 	Subject, Text  string
-	HTML           string // says the same as Text; empty: there is no such part
+	HTML           string // the same content as Text; empty: no HTML part
 	Calendar       []byte // an iCalendar object; nil: none
-	CalendarMethod string // of Calendar, such as REQUEST: what a mail program does with it (RFC 6047)
+	CalendarMethod string // of Calendar, such as REQUEST: the action of the mail program (RFC 6047)
 }
 
-// MailOptions say where mail goes. The zero value of URL writes files.
+// MailOptions configure a Mailer. With an empty URL, it writes files.
 type MailOptions struct {
-	// URL of the SMTP server: smtp://user:password@host:587 (STARTTLS where the server has it, and always before a
-	// password is sent) or smtps://user:password@host:465. Empty: the server of Use, or every message becomes an .eml file in Dir.
+	// URL of the SMTP server: smtp://user:password@host:587 (STARTTLS if the server supports it, and always before a
+	// password is sent) or smtps://user:password@host:465. Empty: the server of Use, or else every message becomes an
+	// .eml file in Dir.
 	URL string
-	// Dir is the folder for .eml files; it is made if it is missing.
+	// Dir is the folder for .eml files. It is created if it is missing.
 	Dir string
 	// Timeout of one delivery. Default 20 s.
 	Timeout time.Duration
-	// Roots are trusted to vouch for mail servers. Nil: those that this machine trusts.
+	// Roots are the certificate authorities trusted for mail servers. Nil: those that this machine trusts.
 	Roots *x509.CertPool
 }
 
 // Mailer delivers mail. It is safe for concurrent use.
 type Mailer struct {
 	options MailOptions
-	given   *route // by URL, which counts before what is chosen
+	given   *route // from URL; it takes precedence over the chosen one
 	chosen  atomic.Pointer[route]
 }
 
@@ -66,10 +67,11 @@ func NewMailer(o MailOptions) (*Mailer, error) {
 	return m, nil
 }
 
-// ToFiles reports whether mail is written to files because no server is configured.
+// ToFiles reports whether emails are written to files because no server is configured.
 func (m *Mailer) ToFiles() bool { return m.route() == nil }
 
-// Send delivers one message.
+// Send delivers one message. *Permanent: a retry is useless. *Unreachable: nothing was sent. Any other error can be
+// retried too.
 func (m *Mailer) Send(ctx context.Context, x Mail) error {
 	msg, err := message(x)
 	if err != nil {
@@ -98,7 +100,8 @@ func (m *Mailer) Send(ctx context.Context, x Mail) error {
 	return nil
 }
 
-// dialError says in words why no conversation with the mail server came about. A mail server that answered was reached.
+// dialError converts a failure to connect to the mail server to a text for people. If the server answered, the error
+// is not an *Unreachable.
 func dialError(err error) error {
 	var answer *textproto.Error
 	switch {
@@ -112,13 +115,14 @@ func dialError(err error) error {
 	return errors.New("the mail server cannot be used as it is configured")
 }
 
-// isNetwork reports whether the connection failed, and not what was said over it.
+// isNetwork reports whether the connection itself failed, rather than the protocol on it.
 func isNetwork(err error) bool {
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// sendError says in words what became of a delivery; the library's own text can name the recipient.
+// sendError converts a failed delivery to a text for people, because the library's own text can contain the
+// recipient.
 func sendError(err error) error {
 	var s *gomail.SendError
 	if errors.As(err, &s) {
@@ -160,7 +164,8 @@ func message(x Mail) (*gomail.Msg, error) {
 		msg.AddAlternativeString(gomail.TypeTextHTML, x.HTML)
 	}
 	if x.Calendar != nil {
-		// Programs act on the part, the last of the alternatives and thereby the best (RFC 6047); where one does not, there is a file.
+		// Mail programs use the calendar part, which is last because the last alternative is the preferred one (RFC
+		// 6047). For other programs, there is the attached file.
 		msg.AddAlternativeString(gomail.ContentType("text/calendar; method="+x.CalendarMethod), string(x.Calendar))
 		err := msg.AttachReader("appointment.ics", bytes.NewReader(x.Calendar), gomail.WithFileContentType("application/ics"))
 		if err != nil {

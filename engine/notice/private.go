@@ -8,7 +8,7 @@ import (
 
 var errPrivate = errors.New("address is private")
 
-// refusePrivate refuses addresses, with their port, that do not lead to the public internet.
+// refusePrivate refuses an address with a port if it is not on the public internet.
 func refusePrivate(address string) error {
 	host, err := netip.ParseAddrPort(address)
 	if err != nil || isPrivate(host.Addr()) {
@@ -17,9 +17,10 @@ func refusePrivate(address string) error {
 	return nil
 }
 
-// isPrivate reports whether an address can lead into somebody's own network. Of IPv6 only what is assigned to the public
-// internet is public, so the old ways of writing an IPv4 address inside of it (NAT64, IPv4-compatible, translated) are
-// private whatever they contain. A mapped IPv4 address is that IPv4 address, since the system connects to it as such.
+// isPrivate reports whether an address can be in a private network. Of IPv6, only the space assigned to the public
+// internet is public. So the old notations for an IPv4 address inside IPv6 (NAT64, IPv4-compatible, translated) are
+// private, whatever they contain. A mapped IPv4 address is treated as that IPv4 address, because the system connects
+// to it as such.
 func isPrivate(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.Is6() && !publicIPv6.Contains(a) {
@@ -29,16 +30,16 @@ func isPrivate(a netip.Addr) bool {
 		slices.ContainsFunc(privateNetworks, func(p netip.Prefix) bool { return p.Contains(a) })
 }
 
-// publicIPv6 is what IANA assigns as global unicast (RFC 4291, section 2.4).
+// publicIPv6 is the space that IANA assigns as global unicast (RFC 4291, section 2.4).
 var publicIPv6 = netip.MustParsePrefix("2000::/3")
 
-// privateNetworks are those of the special-purpose registries (RFC 6890) that net/netip does not know by name.
+// privateNetworks are the networks of the special-purpose registries (RFC 6890) for which net/netip has no method.
 var privateNetworks = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),     // this network; Linux connects some of it to itself
 	netip.MustParsePrefix("100.64.0.0/10"), // the carrier's address space (RFC 6598)
 	netip.MustParsePrefix("192.0.0.0/24"),  // protocol assignments
 	netip.MustParsePrefix("198.18.0.0/15"), // measurements between networks (RFC 2544)
 	netip.MustParsePrefix("240.0.0.0/4"),   // reserved, and broadcast
-	netip.MustParsePrefix("2001::/32"),     // Teredo: an IPv4 address behind somebody's NAT
-	netip.MustParsePrefix("2002::/16"),     // 6to4: any IPv4 address; given up by RFC 7526
+	netip.MustParsePrefix("2001::/32"),     // Teredo: an IPv4 address behind a NAT
+	netip.MustParsePrefix("2002::/16"),     // 6to4: any IPv4 address; deprecated by RFC 7526
 }

@@ -12,39 +12,39 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// Encryption is how the way to a mail server is kept from being read.
+// Encryption is how the connection to a mail server is encrypted.
 type Encryption string
 
 // The ways to encrypt.
 const (
-	StartTLS Encryption = "starttls" // begins in the clear and goes on encrypted, or not at all; usually port 587
-	TLS      Encryption = "tls"      // from the first byte; usually port 465
-	NoTLS    Encryption = "none"     // never: for a relay in the clinic's own network. No password is sent
-	// opportunistic is that of an smtp:// address without a password: encrypted where the server can.
+	StartTLS Encryption = "starttls" // begins unencrypted and must then switch to TLS; usually port 587
+	TLS      Encryption = "tls"      // encrypted from the first byte; usually port 465
+	NoTLS    Encryption = "none"     // never encrypted: for a relay in the clinic's own network. No password is sent
+	// opportunistic is the mode of an smtp:// address without a password: encrypted if the server supports it.
 	opportunistic Encryption = "opportunistic"
 )
 
-// Server is a mail server that the clinic has chosen, as it is remembered.
+// Server is a mail server that the clinic has chosen, as it is stored.
 type Server struct {
 	Host       string     `json:"host"`
 	Port       int        `json:"port"`
 	Encryption Encryption `json:"encryption"`
-	User       string     `json:"user,omitempty"`           // empty: it takes mail without a password
-	Sealed     string     `json:"sealedPassword,omitempty"` // by the server's keys; see token.Keyring.Seal
+	User       string     `json:"user,omitempty"`           // empty: the server takes mail without a password
+	Sealed     string     `json:"sealedPassword,omitempty"` // with the keys of this server; see token.Keyring.Seal
 	From       string     `json:"from,omitempty"`           // sender; empty: the clinic's own address
 }
 
-// route is how mail leaves: the server of a Mailer, ready to be used.
+// route is the server that a Mailer uses, ready for a connection.
 type route struct {
 	host       string
 	port       int
 	encryption Encryption
 	user       string
 	password   string
-	broken     error // why it cannot be used; nil: it can
+	broken     error // why it cannot be used; nil: it is usable
 }
 
-// parseRoute reads the address of MailOptions.
+// parseRoute parses the URL of MailOptions.
 func parseRoute(address string) (*route, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Scheme != "smtp" && u.Scheme != "smtps" {
@@ -66,11 +66,12 @@ func parseRoute(address string) (*route, error) {
 	return r, nil
 }
 
-// errSealed: what was sealed by keys that this server does not have any more.
+// errSealed: the password was sealed with keys that this server no longer has.
 var errSealed = errors.New("the password of the mail server cannot be read with the keys of this server: an owner has to type it again, in the settings")
 
-// Use has mail go to the server that the clinic has chosen, from the next one on; nil: to the files again. With isReadable false its
-// password could not be read, and mail waits. Where the mailer was given an address, that stays.
+// Use sets the server that the clinic has chosen, from the next email on; nil: emails are written to files again. If
+// isReadable is false, the password could not be read, and emails wait. A server from MailOptions.URL takes
+// precedence.
 func (m *Mailer) Use(s *Server, password string, isReadable bool) {
 	if s == nil {
 		m.chosen.Store(nil)
@@ -83,7 +84,7 @@ func (m *Mailer) Use(s *Server, password string, isReadable bool) {
 	m.chosen.Store(r)
 }
 
-// Given is the server that the mailer was given an address of, without its password; nil: none.
+// Given returns the server from MailOptions.URL, without its password; nil: none.
 func (m *Mailer) Given() *Server {
 	if m.given == nil {
 		return nil
@@ -91,7 +92,7 @@ func (m *Mailer) Given() *Server {
 	return &Server{Host: m.given.host, Port: m.given.port, Encryption: m.given.encryption, User: m.given.user}
 }
 
-// route is how mail leaves now; nil: into files.
+// route returns the server to use now; nil: emails are written to files.
 func (m *Mailer) route() *route {
 	if m.given != nil {
 		return m.given
@@ -99,19 +100,21 @@ func (m *Mailer) route() *route {
 	return m.chosen.Load()
 }
 
-// conversation is one with a mail server.
+// conversation is one SMTP session with a mail server.
 type conversation struct {
 	*smtp.Client
 	library *gomail.Client
 }
 
-// end says farewell. What was taken is taken, whatever becomes of that; the library leaves open what says nothing to it.
+// end closes the session. A message that the server has accepted stays accepted, so end ignores errors. It also
+// closes the client, because the library leaves the connection open if the server does not answer QUIT.
 func (c *conversation) end() {
 	_ = c.library.CloseWithSMTPClient(c.Client)
 	_ = c.Client.Close()
 }
 
-// dial begins a conversation over a route. What did not become one is closed: the library leaves it open.
+// dial opens a session with the server of a route. If that fails, dial closes the connection, because the library
+// leaves it open.
 func (m *Mailer) dial(ctx context.Context, r *route) (*conversation, error) {
 	options := []gomail.Option{
 		gomail.WithPort(r.port), gomail.WithTimeout(m.options.Timeout),
@@ -119,7 +122,7 @@ func (m *Mailer) dial(ctx context.Context, r *route) (*conversation, error) {
 	}
 	var connection net.Conn
 	if r.encryption == TLS {
-		options = append(options, gomail.WithSSL()) // which dials by itself, and closes what does not become encrypted
+		options = append(options, gomail.WithSSL()) // it dials itself, and closes the connection if the TLS handshake fails
 	} else {
 		policy := map[Encryption]gomail.TLSPolicy{StartTLS: gomail.TLSMandatory, NoTLS: gomail.NoTLS, opportunistic: gomail.TLSOpportunistic}[r.encryption]
 		options = append(options, gomail.WithTLSPolicy(policy), gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -18,43 +18,43 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// trialTime is how long somebody waits for a trial.
+// trialTime is the maximum duration of a trial.
 const trialTime = 12 * time.Second
 
-// Finding is what came of a trial: the first thing that stood in the way.
+// Finding is the result of a trial: the first problem.
 type Finding string
 
-// What a trial can find.
+// The possible results of a trial.
 const (
-	FoundNothing       Finding = ""                    // the server has taken the mail
-	FoundNoHost        Finding = "unknown_host"        // nobody has this name
-	FoundNobody        Finding = "refused"             // nobody listens on this port
+	FoundNothing       Finding = ""                    // the server has accepted the email
+	FoundNoHost        Finding = "unknown_host"        // no host has this name
+	FoundNobody        Finding = "refused"             // no server listens on this port
 	FoundTimeout       Finding = "timeout"             // no answer
-	FoundClosed        Finding = "closed"              // the server hung up
-	FoundNotTLS        Finding = "not_encrypted"       // encryption from the first byte was asked for, and the server speaks in the clear
-	FoundNoStartTLS    Finding = "no_starttls"         // the server cannot go on encrypted
+	FoundClosed        Finding = "closed"              // the server closed the connection
+	FoundNotTLS        Finding = "not_encrypted"       // TLS from the first byte was requested, but the server does not encrypt
+	FoundNoStartTLS    Finding = "no_starttls"         // the server does not support STARTTLS
 	FoundOtherName     Finding = "certificate_name"    // its certificate is for another name
 	FoundExpired       Finding = "certificate_expired" // its certificate is not valid now
-	FoundUnknownCA     Finding = "certificate_unknown" // nobody this machine trusts vouches for it
-	FoundOldTLS        Finding = "tls"                 // the two did not agree how to encrypt
-	FoundNoMailServer  Finding = "no_mail_server"      // something else than a mail server answers
-	FoundNoPassword    Finding = "no_password_there"   // the server asks nobody for a password
+	FoundUnknownCA     Finding = "certificate_unknown" // no authority that this machine trusts has signed its certificate
+	FoundOldTLS        Finding = "tls"                 // any other failed TLS handshake
+	FoundNoMailServer  Finding = "no_mail_server"      // the answer is not from a mail server
+	FoundNoPassword    Finding = "no_password_there"   // the server does not support passwords
 	FoundPassword      Finding = "password"            // the user or the password is wrong
 	FoundNeedsPassword Finding = "password_needed"     // the server takes no mail without a password
-	FoundSender        Finding = "sender"              // it does not take mail from this sender
-	FoundRelay         Finding = "relay"               // it does not take mail to this recipient
-	FoundMessage       Finding = "message"             // it does not take this message
-	FoundGreeting      Finding = "greeting"            // it wants no mail from this machine
+	FoundSender        Finding = "sender"              // the server does not accept this sender
+	FoundRelay         Finding = "relay"               // the server does not accept this recipient
+	FoundMessage       Finding = "message"             // the server does not accept this message
+	FoundGreeting      Finding = "greeting"            // the server accepts no mail from this machine
 	FoundOther         Finding = "other"
 )
 
-// Trial is what came of a trial, and what the server said, in its own words.
+// Trial is the result of a trial, with the server's own answer.
 type Trial struct {
 	Finding Finding
-	Said    string // "535 5.7.8 …"; of a certificate: the names it is for. Empty: nothing
+	Said    string // "535 5.7.8 …"; for a certificate: the names that it is for. Empty: no answer
 }
 
-// Try sends one message by a server and says what became of it. Nothing is remembered, and the mailer goes on as it was.
+// Try sends one message with a server and returns the result. It stores nothing and leaves the mailer unchanged.
 func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Trial {
 	msg, err := message(x)
 	if err != nil {
@@ -66,7 +66,7 @@ func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Tri
 	if err != nil {
 		return met(err, FoundGreeting, false)
 	}
-	defer context.AfterFunc(ctx, func() { _ = conversation.Close() })() // a server that says no more
+	defer context.AfterFunc(ctx, func() { _ = conversation.Close() })() // ends the session with a server that no longer answers
 	defer conversation.end()
 	if finding, err := say(conversation.Client, x, msg); err != nil {
 		return met(err, finding, ctx.Err() != nil)
@@ -74,7 +74,7 @@ func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Tri
 	return Trial{}
 }
 
-// say gives a message to the server. The finding is the step that failed.
+// say sends a message to the server. The finding names the step that failed.
 func say(c *smtp.Client, x Mail, msg *gomail.Msg) (Finding, error) {
 	if err := c.Mail(x.From.Address); err != nil {
 		return FoundSender, err
@@ -90,7 +90,7 @@ func say(c *smtp.Client, x Mail, msg *gomail.Msg) (Finding, error) {
 	return FoundMessage, errors.Join(err, w.Close())
 }
 
-// met reads an error. step is what it means if the server refused.
+// met converts an error to a Trial. step is the finding if the server refused. late: the deadline has passed.
 func met(err error, step Finding, late bool) Trial {
 	var (
 		answer  *textproto.Error
@@ -115,7 +115,7 @@ func met(err error, step Finding, late bool) Trial {
 		return Trial{Finding: FoundExpired}
 	case errors.As(err, &plain):
 		return Trial{Finding: FoundNotTLS}
-	case strings.Contains(err.Error(), "does not support STARTTLS"): // the library has no other word for it
+	case strings.Contains(err.Error(), "does not support STARTTLS"): // the library has no error value for it
 		return Trial{Finding: FoundNoStartTLS}
 	case strings.Contains(err.Error(), "does not support SMTP AUTH"), errors.Is(err, gomail.ErrNoSupportedAuthDiscovered):
 		return Trial{Finding: FoundNoPassword}
@@ -135,7 +135,7 @@ func met(err error, step Finding, late bool) Trial {
 	return Trial{Finding: FoundOther}
 }
 
-// refused is what an answer of the server means at a step. The codes about passwords are those of RFC 4954.
+// refused returns the finding for a refusal with this code at a step. The codes about passwords are from RFC 4954.
 func refused(code int, step Finding) Finding {
 	switch code {
 	case 534, 535, 538:
@@ -146,7 +146,8 @@ func refused(code int, step Finding) Finding {
 	return step
 }
 
-// inWords is what a server said, on one line that is not too long and has nothing in it that a page or a terminal would obey.
+// inWords returns a server's answer on one line of at most 300 characters (and "…"), without characters that a page
+// or a terminal would interpret.
 func inWords(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 	if r := []rune(s); len(r) > 300 {

@@ -20,17 +20,17 @@ import (
 	"time"
 )
 
-// secretPrefix starts a webhook's secret, as Standard Webhooks writes it.
+// secretPrefix is the prefix of a webhook's secret, as Standard Webhooks defines it.
 const secretPrefix = "whsec_"
 
-// NewWebhookSecret makes a secret of 256 bits.
+// NewWebhookSecret creates a secret of 256 bits.
 func NewWebhookSecret() string {
 	raw := make([]byte, 32)
 	rand.Read(raw)
 	return secretPrefix + base64.StdEncoding.EncodeToString(raw)
 }
 
-// ValidWebhookSecret reports whether a secret can be used: the prefix and at least 24 bytes in base64.
+// ValidWebhookSecret reports whether a secret is valid: the prefix and at least 24 bytes in base64.
 func ValidWebhookSecret(secret string) bool {
 	_, ok := secretKey(secret)
 	return ok
@@ -42,7 +42,8 @@ func secretKey(secret string) ([]byte, bool) {
 	return key, found && err == nil && len(key) >= 24
 }
 
-// Sign is the header webhook-signature: HMAC-SHA256 over id, timestamp in Unix seconds and body, joined by dots.
+// Sign returns the value of the header webhook-signature: HMAC-SHA256 over id, timestamp in Unix seconds and body,
+// joined by dots.
 func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 	key, ok := secretKey(secret)
 	if !ok {
@@ -57,21 +58,23 @@ func Sign(secret, id string, at time.Time, body []byte) (string, error) {
 // Hooks posts webhooks. It is safe for concurrent use.
 type Hooks struct{ client *http.Client }
 
-// ErrGone is in the error of a webhook whose receiver answered 410. By Standard Webhooks, the sender must stop calling it.
+// ErrGone is in the error of a webhook whose receiver answered 410. By Standard Webhooks, the sender must stop
+// calling it.
 var ErrGone = errors.New("the webhook's server answered 410 (Gone)")
 
-// HookOptions are how webhooks are posted.
+// HookOptions configure Hooks.
 type HookOptions struct {
-	// AllowPrivate lets webhooks go to loopback, private and link-local addresses. Default: refused at the moment of
-	// the connection, so that a name that resolves to one is refused as well.
+	// AllowPrivate allows webhooks to loopback, private and link-local addresses. Default: refused when the
+	// connection is made, so that a name that resolves to such an address is refused as well.
 	AllowPrivate bool
 	// Timeout of one delivery. Default 15 s.
 	Timeout time.Duration
-	// Dial connects. Default: TCP, with AllowPrivate as above; what is given here connects wherever it likes.
+	// Dial connects. Default: TCP, with AllowPrivate as above. A function given here is not restricted by
+	// AllowPrivate.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// NewHooks returns a poster.
+// NewHooks returns Hooks that post with these options.
 func NewHooks(o HookOptions) *Hooks {
 	if o.Timeout == 0 {
 		o.Timeout = 15 * time.Second
@@ -86,12 +89,14 @@ func NewHooks(o HookOptions) *Hooks {
 	return &Hooks{&http.Client{
 		Timeout:   o.Timeout,
 		Transport: &http.Transport{DialContext: o.Dial, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Timeout},
-		// A redirect could lead anywhere, and a POST does not survive most of them.
+		// A redirect could lead to any address, and most redirects turn a POST into a GET.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// Post delivers one webhook, signed with each of the secrets. The same id is the same message, however often it arrives.
+// Post delivers one webhook, signed with each of the secrets. The receiver identifies repeats by the id. *Permanent:
+// a retry is useless; it wraps ErrGone if the receiver answered 410. *Unreachable: nothing was sent. Any other error
+// can be retried too.
 func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) error {
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
@@ -108,8 +113,8 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	r.Header.Set("User-Agent", "Holdfast-Webhook/1")
 	r.Header.Set("webhook-id", id)
 	r.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
-	r.Header.Set("webhook-signature", strings.Join(signatures, " ")) // a receiver takes any that is right
-	var connected atomic.Bool                                        // the transport may still be at it when the call has been given up
+	r.Header.Set("webhook-signature", strings.Join(signatures, " ")) // a receiver accepts any valid one
+	var connected atomic.Bool                                        // atomic: the transport may still call GotConn after Do has returned
 	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}))
 	answer, err := h.client.Do(r)
 	switch {

@@ -5,10 +5,11 @@ import (
 	"fmt"
 )
 
-// MailPort is an address of this machine that no other test has, on the port that is a mail server's without being reserved.
+// MailPort returns a loopback address that no other test uses, on port 2525, which mail servers use and which needs
+// no privileges.
 func MailPort() (host, address string) {
 	var b [3]byte
-	_, _ = rand.Read(b[:]) // which never fails
+	_, _ = rand.Read(b[:]) // it never fails
 	host = fmt.Sprintf("127.%d.%d.%d", 1+int(b[0])%254, b[1], 1+int(b[2])%254)
 	return host, host + ":2525"
 }

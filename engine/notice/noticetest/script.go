@@ -17,15 +17,16 @@ import (
 	"time"
 )
 
-// Script is a mail server that can encrypt and ask for a password. The zero value takes every message in the clear.
+// Script is a mail server for tests that can encrypt and require a password. The zero value takes every message,
+// unencrypted.
 type Script struct {
 	Address     string            // host:port; empty: a free port of 127.0.0.1
 	Certificate *tls.Certificate  // nil: it does not encrypt
 	TLS         bool              // encrypted from the first byte
-	User        string            // with Password: no mail without them. Empty: it asks nobody
+	User        string            // with Password: required to send mail. Empty: no password is required
 	Password    string            //
-	Answers     map[string]string // by command, such as RCPT; "" hangs up. GREETING is what it begins with
-	Silent      bool              // it takes connections and says nothing
+	Answers     map[string]string // by command, such as RCPT; "" closes the connection. GREETING is the first line
+	Silent      bool              // it accepts connections and never answers
 	Taken       func(message string)
 }
 
@@ -53,10 +54,10 @@ func (s *Script) Serve(t testing.TB) string {
 	return l.Addr().String()
 }
 
-// talk is one conversation.
+// talk serves one connection.
 func (s *Script) talk(conn net.Conn) {
 	defer func() { conn.Close() }()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute)) // a client that went away
+	_ = conn.SetDeadline(time.Now().Add(time.Minute)) // for a client that has disappeared
 	encrypted, known := s.TLS, s.User == ""
 	if s.TLS {
 		conn = tls.Server(conn, &tls.Config{Certificates: []tls.Certificate{*s.Certificate}})
@@ -99,7 +100,7 @@ func (s *Script) talk(conn net.Conn) {
 	}
 }
 
-// reply is what a mail server says to a command.
+// reply returns the answer of a mail server to a command.
 func (s *Script) reply(word string, lines *bufio.Scanner, encrypted, known *bool) string {
 	switch word {
 	case "EHLO":
@@ -130,7 +131,7 @@ func (s *Script) reply(word string, lines *bufio.Scanner, encrypted, known *bool
 	return "250 ok"
 }
 
-// Certified makes a certificate for these names, and whom to trust for it.
+// Certified creates a self-signed certificate for these names, and a pool that trusts it.
 func Certified(t testing.TB, until time.Time, names ...string) (*tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

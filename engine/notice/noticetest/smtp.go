@@ -1,4 +1,4 @@
-// Package noticetest is the outside world of notices: a mail server on this machine that takes mail and keeps nothing.
+// Package noticetest contains mail servers for tests. They listen on loopback, accept mail and store nothing.
 package noticetest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// MailServer serves SMTP on loopback until the test ends, and returns its host:port. Every recipient is answered by what
-// recipient returns for its RCPT line, such as "250 ok"; everything else is taken.
+// MailServer serves SMTP on loopback until the test ends, and returns its host:port. It answers each RCPT line with
+// the result of recipient, such as "250 ok", and accepts every other command.
 func MailServer(t testing.TB, recipient func(line string) string) string {
 	t.Helper()
 	return MailServerAt(t, "127.0.0.1:0", recipient)
@@ -41,7 +41,7 @@ func MailServerAt(t testing.TB, address string, recipient func(line string) stri
 
 func serve(conn net.Conn, recipient func(string) string) {
 	defer conn.Close()
-	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // a client that went away
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second)) // for a client that has disappeared
 	reply, inMessage := "220 test", false
 	for lines := bufio.NewScanner(conn); ; {
 		if _, err := fmt.Fprintf(conn, "%s\r\n", reply); err != nil {

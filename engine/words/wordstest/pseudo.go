@@ -1,4 +1,4 @@
-// Package wordstest makes an invented language for tests, which shows texts that are not translated.
+// Package wordstest creates an invented language for tests that find untranslated texts.
 package wordstest
 
 import (
@@ -21,8 +21,8 @@ func Languages() []words.Registration {
 	return append(words.Registered(), words.Registration{Tag: Pseudo, Name: "Éñglîsh"})
 }
 
-// Folders returns the folders of all languages and the folder of the invented one. dir is engine/words. Every letter of an invented text
-// outside of its placeholders is accented; it has no letter of [A-Za-z] left.
+// Folders returns the folders of all languages and the folder of the invented one. dir is engine/words. Every letter
+// of an invented text outside of its placeholders is accented; it has no letter of [A-Za-z] left.
 func Folders(t testing.TB, dir fs.FS) fs.FS {
 	t.Helper()
 	all := make(fstest.MapFS)
