@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// letters are the texts of emails in one language. Placeholders: {name}, {clinic}, {what}, {who}, {when}, {where}, {video}, {link},
-// {until}, {phone}. Lines whose placeholder is empty are left out.
+// letters are the texts of emails in one language. Placeholders: {name}, {clinic}, {what}, {who}, {when}, {where},
+// {video}, {link}, {until}, {phone}. Lines whose placeholder is empty are left out.
 type letters struct{ *words.Language }
 
 func (w letters) subject(notice string) string { return w.Text("mail.subject." + notice) }
@@ -27,8 +27,9 @@ func (w letters) link(kind string, values map[string]string) string {
 	return fill(w.Text("mail.link."+kind)+"\n", values)
 }
 
-// letter returns the text of an email: a greeting if the recipient's name is known, and paragraphs. The texts of a language are written as
-// they follow the greeting, in German in lower case. Without a greeting, the first letter becomes a capital.
+// letter returns the text of an email: a greeting if the recipient's name is known, and paragraphs. The texts of a
+// language are written as they follow the greeting, in German in lower case. Without a greeting, the first letter
+// becomes a capital.
 func (w letters) letter(to, text string) string {
 	if to == "" {
 		first, size := utf8.DecodeRuneInString(text)

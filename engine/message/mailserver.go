@@ -38,7 +38,8 @@ type MailServer struct {
 	used     atomic.Pointer[notice.Server]
 }
 
-// newMailServer returns a MailServer that sends by mailer until Follow reads the choice. Without a mailer no email is sent.
+// newMailServer returns a MailServer that sends by mailer until Follow reads the choice. Without a mailer no email is
+// sent.
 func newMailServer(ms *Messages, mailer *notice.Mailer, keys *token.Keys) *MailServer {
 	trials := mailer
 	if trials == nil {

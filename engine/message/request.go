@@ -21,7 +21,7 @@ const (
 	MailReceived = "request_received" // the desk decides on it
 	MailDeclined = "request_declined"
 	mailAsking   = "staff_request" // to the clinic: a request waits for a decision
-	// MailLapsed goes to the clinic: a request expired undecided. The patient then gets MailDeclined.
+	// MailLapsed goes to the clinic: a request expired undecided. The patient gets MailDeclined at the same time.
 	MailLapsed = "staff_request_lapsed"
 )
 

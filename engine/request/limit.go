@@ -13,8 +13,8 @@ import (
 // Window is the time over which public bookings are counted. Older counts are deleted.
 const Window = time.Hour
 
-// LimitError reports that a visitor has reached a limit, and that the booking cannot become a request either. By
-// names what was counted.
+// LimitError reports that a limit on public bookings, requests or waiting-list entries is reached. A booking gets it
+// only if it cannot become a request. By names what was counted.
 type LimitError struct {
 	By    string    // network, email or phone
 	Until time.Time // the limit allows another one from then on

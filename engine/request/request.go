@@ -268,7 +268,7 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, 
 	}
 	b, known := rq.confirmed(ctx, id, once)
 	if anew && (known == nil || errors.As(err, new(*LapsedError))) {
-		rq.booking.Release(ctx, h, holds.ReasonReleased) // the caller that ended the request has released its hold; this is another hold
+		rq.booking.Release(ctx, h, holds.ReasonReleased) // a new hold: the caller that ended the request released the old one
 	}
 	if known == nil {
 		return b, nil // another caller confirmed it at the same time
