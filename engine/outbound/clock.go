@@ -9,23 +9,23 @@ import (
 	"holdfast/store"
 )
 
-// # Waits, and a clock that is set
+// # Waits and changes of the clock
 //
-// The queue keeps instants of the wall clock, since they outlive the process. A wait is a length of time all the same:
-// when somebody sets the clock, whatever waits is planned anew, so that nothing is hurried and nothing stands still. Only
-// what is due at an instant that people know, such as a reminder, stays where it is.
+// The queue stores instants of the wall clock, because they outlive the process. A wait is a length of time, though:
+// when the wall clock is set, the queue reschedules the waiting operations, so that none is attempted too early or
+// waits too long. Only operations that are due at a calendar instant, such as reminders, stay unchanged.
 
-// clockEvery is how often the clock is looked at, besides before every attempt and after it.
+// clockEvery is the interval of the clock checks. The clock is also checked before and after every attempt.
 const clockEvery = 10 * time.Second
 
-// queueClock notices that the wall clock was set.
+// queueClock detects changes of the wall clock.
 type queueClock struct {
-	mu sync.RWMutex // held for reading while an operation is taken, for writing while waits are planned anew
-	// The clocks when they were last taken for right: at with its monotonic reading, shown on the wall.
+	mu sync.RWMutex // held for reading while a worker takes an operation, for writing while waits change
+	// The readings at the first check or the last change: at has a monotonic reading, shown is the wall clock.
 	at, shown time.Time
 }
 
-// stepped says by how much the wall clock was set. Steps of up to a second add up until they matter.
+// stepped returns by how much the wall clock was set. It returns 0 while the steps add up to at most one second.
 func (c *queueClock) stepped(now, wall time.Time) time.Duration {
 	step := wall.Round(0).Sub(c.shown) - now.Sub(c.at)
 	if !c.at.IsZero() && step.Abs() <= time.Second {
@@ -38,7 +38,7 @@ func (c *queueClock) stepped(now, wall time.Time) time.Duration {
 	return step
 }
 
-// wall is what the wall clock shows.
+// wall returns the time of the wall clock.
 func (out *Outbound) wall() time.Time {
 	if out.Options.Wall != nil {
 		return out.Options.Wall()
@@ -46,15 +46,15 @@ func (out *Outbound) wall() time.Time {
 	return time.Now()
 }
 
-// Now is what the wall clock shows, as it is stored.
+// Now returns the time of the wall clock in UTC and whole milliseconds, as it is stored.
 func (out *Outbound) Now() time.Time { return out.wall().UTC().Truncate(time.Millisecond) }
 
-// watchClock looks at the clock until ctx ends.
+// watchClock checks the clock until ctx ends.
 func (out *Outbound) watchClock(ctx context.Context) {
 	timed.Every(ctx, clockEvery, func(time.Time) { out.heedClock(ctx) })
 }
 
-// heedClock plans what waits anew if the clock was set.
+// heedClock reschedules the waiting operations if the wall clock was set. A queue that nodes share stays unchanged.
 func (out *Outbound) heedClock(ctx context.Context) {
 	out.clock.mu.Lock()
 	defer out.clock.mu.Unlock()
@@ -62,7 +62,7 @@ func (out *Outbound) heedClock(ctx context.Context) {
 	if step == 0 {
 		return
 	}
-	if out.Options.Shared { // the others' clocks were not set
+	if out.Options.Shared { // the clocks of the other nodes were not set
 		out.log.Warn("node clock changed; queue unchanged", "by", step.Round(time.Millisecond))
 		out.ringLanes()
 		return
@@ -74,7 +74,8 @@ func (out *Outbound) heedClock(ctx context.Context) {
 	out.ringLanes()
 }
 
-// shiftWaits moves the end of every wait by what the clock was set by.
+// shiftWaits moves the end of every wait by the step of the clock. It skips claimed operations, operations that wait
+// for a calendar instant and, if the clock was set forward, operations that were already due.
 func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 	before := out.Now().Add(-by)
 	return out.EachPending(ctx, func(op store.Operation) error {
@@ -90,7 +91,7 @@ func (out *Outbound) shiftWaits(ctx context.Context, by time.Duration) error {
 	})
 }
 
-// onTheDay reports whether op waits for an instant of the calendar and not for a while.
+// onTheDay reports whether op waits for an instant of the calendar and not for a length of time.
 func (out *Outbound) onTheDay(op *store.Operation) bool {
 	asked := out.delivery(op.Kind).OnTheDay
 	return asked != nil && op.AttemptedAt.IsZero() && asked(op)

@@ -9,12 +9,13 @@ import (
 	"holdfast/store"
 )
 
-// handedOver is how old a promise is when the queue has it for certain: it was handed over at once, or found by a comparison.
+// handedOver is the age from which an operation of the outbox is certainly in the queue: the relay got it after its
+// commit, or a comparison found it.
 const handedOver = reconcileAge + 2*reconcileEvery
 
-// Differences lists, in words, the promises of the outbox that the queue does not have although it should, and those that the
-// queue has completed and the outbox still holds. One that is completed while it looks may be among them: what is found
-// every time is there.
+// Differences lists, in words, the operations of the outbox that should be in the queue and are not, and those that
+// are completed in the queue and still in the outbox. An operation that completes during the call can be among them,
+// so only entries that every call returns are errors.
 func (out *Outbound) Differences(ctx context.Context) (found []string, err error) {
 	if out.Queue == nil {
 		return nil, nil

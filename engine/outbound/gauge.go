@@ -24,7 +24,7 @@ type Gauge struct {
 // gaugeAge is how long the gauges are reused: to find the oldest operation, thousands of reminders may have to be read.
 const gaugeAge = 10 * time.Second
 
-// gauges are the last gauges of the queue.
+// gauges caches the last gauges of the queue.
 type gauges struct {
 	mu   sync.Mutex
 	at   time.Time

@@ -9,17 +9,18 @@ import (
 	"holdfast/store"
 )
 
-// lane works off some kinds of operations, the earliest due first, so that an e-mail never waits behind the upstream's
-// pace. It sleeps until something is due; its cost does not grow with what is waiting.
+// lane delivers some kinds of operations, the earliest due first. It is separate from the other lanes, so an email
+// never waits for the pace of the upstream. It sleeps until an operation is due. Its cost does not grow with the
+// number of waiting operations.
 type lane struct {
 	kinds   []store.OperationKind
-	width   int // how many are in delivery at a time
+	width   int // the number of operations in delivery at a time
 	wakeUps wakeUps
-	rest    Rest // while the far side is away: nothing is taken, and everything keeps its place
+	rest    Rest // while the server is unreachable: the lane takes no operation, and the order stays
 }
 
-// newLanes sorts the kinds of operation by what they would wait for. Upstream writes go one at a time; what is short and
-// has no pace of its own goes beside them.
+// newLanes groups the kinds of operation by what they wait for. Upstream writes go one at a time. Cancellations and
+// notes are short and have no pace of their own, so they go in parallel.
 func newLanes() []*lane {
 	return []*lane{
 		{kinds: []store.OperationKind{store.UpstreamBook, store.UpstreamReschedule}, width: 1},
@@ -56,7 +57,7 @@ func (out *Outbound) ringLanes() {
 	}
 }
 
-// laneOf is the lane that delivers a kind, or nil.
+// laneOf returns the lane that delivers a kind, or nil.
 func (out *Outbound) laneOf(kind store.OperationKind) *lane {
 	for _, l := range out.lanes {
 		for _, k := range l.kinds {
@@ -79,7 +80,7 @@ func (out *Outbound) WakeFor(kind store.OperationKind) {
 	}
 }
 
-// workLane delivers what is due, until ctx ends.
+// workLane delivers due operations until ctx ends.
 func (out *Outbound) workLane(ctx context.Context, l *lane) {
 	select {
 	case <-out.queueReady:
@@ -134,7 +135,7 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 	case err != nil:
 		out.Settle(ctx, op, Outcome{End: Deferred, At: out.Now().Add(10 * time.Second), Detail: Unread(ctx)})
 		return nil
-	case !promised: // its end was recorded, and the process stopped before the queue was told; or it was given up
+	case !promised: // its end was recorded, and the process stopped before the write to the queue; or it was given up
 		op.Status, op.FinishedAt, op.NextAttemptAt, op.Unknown = store.OperationCompleted, out.Now(), time.Time{}, false
 		out.keep(ctx, op, "completed", "its end was recorded before")
 		return nil
@@ -148,7 +149,7 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 		if l.rest.Begin(time.Now(), out.Options.Limits.Backoff) {
 			out.log.Warn("deliveries suspended; retrying", "kind", op.Kind, "reason", o.Detail)
 		}
-	case o.End != Deferred && o.End != NotNeeded && o.End != LookupFailed && o.End != Unknown: // those say nothing about the remote server
+	case o.End != Deferred && o.End != NotNeeded && o.End != LookupFailed && o.End != Unknown: // those do not show that the server is reachable
 		if l.rest.End() {
 			out.log.Info("deliveries resumed", "kind", op.Kind)
 		}
@@ -163,7 +164,7 @@ func (out *Outbound) workOne(ctx context.Context, l *lane) error {
 func (out *Outbound) attempt(ctx context.Context, op *store.Operation) Outcome {
 	d := out.delivery(op.Kind)
 	switch {
-	case op.Result != "": // it took effect, and that could not be recorded
+	case op.Result != "": // it took effect, and the write of that to the database failed
 		return Outcome{End: Delivered, Result: op.Result}
 	case d.expired(op, out.Now()):
 		return Outcome{End: Refused, Detail: d.tooLateFor(op)}
@@ -192,7 +193,8 @@ func (d Delivery) tooLateFor(op *store.Operation) string {
 	return "it could not be delivered in time: " + op.LastError
 }
 
-// giveUpLate ends what became too late while its lane rests: a lane that works sees it by itself.
+// giveUpLate ends the operations that passed their deadline while their lane rests. A lane that works ends them
+// itself.
 func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 	return out.EachPending(ctx, func(op store.Operation) error {
 		if d := out.delivery(op.Kind); out.laneOf(op.Kind) == l && d.expired(&op, out.Now()) {
@@ -222,8 +224,8 @@ func (out *Outbound) EachPending(ctx context.Context, do func(store.Operation) e
 	}
 }
 
-// pruneQueue forgets operations that were delivered long ago, once an hour, and the oldest where they have become very many,
-// at once: looking whether they have costs no write.
+// pruneQueue deletes operations that ended longer ago than Options.Keep, once an hour. If more than Limits.Completed
+// are stored, it deletes the oldest within a minute: that check costs no write.
 func (out *Outbound) pruneQueue(ctx context.Context) {
 	var pruned time.Time
 	timed.Every(ctx, time.Minute, func(now time.Time) {
@@ -244,8 +246,8 @@ func (out *Outbound) pruneQueue(ctx context.Context) {
 	})
 }
 
-// surplus is the instant before which finished operations are to go: at least this one, and later while there are more than
-// Limits.Completed. It moves on by some hundred of them at a time.
+// surplus returns the instant before which finished operations are deleted: least, or a later instant while more than
+// Limits.Completed are stored. One call advances it by at most 500 operations.
 func (out *Outbound) surplus(ctx context.Context, least time.Time) (before time.Time, surplus bool, err error) {
 	n, err := out.Queue.Counts(ctx)
 	most := out.Options.Limits.Completed

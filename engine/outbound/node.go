@@ -12,34 +12,38 @@ import (
 
 // # Several nodes
 //
-// Nodes that share a database share its queue. An operation is attempted by the node that took it, which holds a lease on it;
-// another one takes it over when that lapses, as an attempt of unknown outcome. Nobody tells a node what another has queued, so it
-// looks. What was decided first about an appointment is delivered first; see order.go.
+// Nodes that share a database share its queue. The node that takes an operation attempts it and holds a lease on it.
+// When the lease expires, another node takes the operation over, as an attempt of unknown outcome. A node gets no
+// signal when another node queues an operation, so it polls. The operations of an appointment are delivered in the
+// order of their changes; see order.go.
 
 const (
-	// watchEvery is how often the lanes look for what other nodes have queued and have not delivered.
+	// watchEvery is the interval at which the lanes look for operations that other nodes have queued and not
+	// delivered.
 	watchEvery = 5 * time.Second
-	// lookEvery is how often the outbox is read for what a node promised and never queued, because it died in between; lookAge is
-	// how old that is at the least, and lookBack at the most: what is older yet is found by reconcile.
+	// lookEvery is the interval at which the relay reads the outbox for operations that a node committed and did not
+	// queue, because it stopped in between. lookAge is their minimum age and lookBack their maximum age: reconcile
+	// finds older ones.
 	lookEvery, lookAge, lookBack = 15 * time.Second, 30 * time.Second, 10 * time.Minute
 )
 
-// watchQueue has the lanes look for what other nodes have queued, until ctx ends.
+// watchQueue wakes the lanes every watchEvery until ctx ends, so that they find operations that other nodes have
+// queued.
 func (out *Outbound) watchQueue(ctx context.Context) {
 	timed.Every(ctx, watchEvery, func(time.Time) { out.ringLanes() })
 }
 
-// look brings to the queue what a node that is gone promised lately.
+// look adds the recent operations that a stopped node committed and did not queue.
 func (out *Outbound) look(ctx context.Context) error {
 	now := out.Now()
 	return out.reconcile(ctx, idsFrom(now.Add(-lookBack)), now.Add(-lookAge), false)
 }
 
-// idsFrom is before every id of an operation that is promised from an instant on.
+// idsFrom returns a string that sorts before the id of every operation created at that instant or later.
 func idsFrom(at time.Time) string { return "op-" + strconv.FormatInt(at.UnixMilli(), 10) }
 
-// tooSlow reports whether the end of op was recorded before, by a node that took it over from this one. What did take effect is
-// recorded all the same: it is one too many, and is cancelled.
+// tooSlow reports whether a node that took op over from this one has already recorded its end. Delivered is recorded
+// anyway: that call is a duplicate, and is cancelled.
 func (out *Outbound) tooSlow(ctx context.Context, tx store.Tx, op *store.Operation, how Ending) (bool, error) {
 	if !out.Options.Shared || how == Delivered || len(op.ID) == 0 {
 		return false, nil
@@ -53,5 +57,5 @@ func (out *Outbound) tooSlow(ctx context.Context, tx store.Tx, op *store.Operati
 	return err == nil, err
 }
 
-// anothers reports whether err says that another node attempts the operation.
+// anothers reports whether err means that another node attempts the operation.
 func anothers(err error) bool { return errors.Is(err, store.ErrVersion) }

@@ -12,16 +12,17 @@ import (
 
 // # How an operation ends
 //
-// One attempt has an ending; advance says what it makes of the operation. Only an ending that is certain may lead to a
-// repeat: after an unknown one the operation waits until nothing can be in flight any more, and then asks.
+// One attempt has an ending, and advance applies it to the operation. Only a certain ending can lead to a repeat.
+// After an unknown ending the operation waits until no call can still be in flight, and then its outcome is looked
+// up.
 
-// Limits are the times and limits of outbound calls; the zero value of each is its default.
+// Limits are the times and limits of outbound calls. The zero value of each is its default.
 type Limits struct {
-	Quarantine  time.Duration // how long a write of unknown outcome is left alone before it is looked up; default 90 s
+	Quarantine  time.Duration // how long a write of unknown outcome waits before it is looked up; default 90 s
 	Backoff     time.Duration // the base of store.Backoff; default 10 s
 	MaxAttempts int           // default 10
-	NoticeAge   time.Duration // how old a mail or a webhook may become before it is given up; default 24 h
-	Completed   int           // the most delivered operations that the queue stores; default 10,000, which is weeks of a busy clinic
+	NoticeAge   time.Duration // the age at which an email or a webhook is given up; default 24 h
+	Completed   int           // the maximum number of delivered operations in the queue; default 10,000, which is weeks of a busy clinic
 }
 
 func (o Limits) WithDefaults() Limits {
@@ -99,8 +100,8 @@ type Delivery struct {
 	Reopened func(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor, now time.Time) (*booking.Change, error)
 }
 
-// advance is the state machine of an operation: what an outcome makes of one that is being processed, and the line for
-// its story.
+// advance is the state machine of an operation. It applies an outcome to an operation that is being processed, and
+// returns the event for its history.
 func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.Operation, string) {
 	if o.Detail != "" || o.End == Delivered || o.End == NotNeeded {
 		op.LastError = o.Detail
@@ -108,7 +109,7 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 	pending := func(at time.Time) {
 		op.Status, op.NextAttemptAt = store.OperationPending, at
 		if !op.Deadline.IsZero() && op.Deadline.After(now) && at.After(op.Deadline) {
-			op.NextAttemptAt = op.Deadline // that is when it is given up
+			op.NextAttemptAt = op.Deadline // it is given up then
 		}
 	}
 	final := func(status store.OperationStatus) {
@@ -151,7 +152,7 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 		return op, "failed"
 	case Unreachable:
 		op.Attempts = max(0, op.Attempts-1)
-		op.Status = store.OperationPending // due when it was: the first one is tried first when the far side is back
+		op.Status = store.OperationPending // still due, so that the order stays when the server is reachable again
 	case Deferred:
 		op.Attempts = max(0, op.Attempts-1)
 		pending(o.At)
@@ -159,7 +160,7 @@ func advance(op store.Operation, o Outcome, now time.Time, rules Limits) (store.
 	return op, "retried"
 }
 
-// deliveryState is how the end of an operation is said beside its appointment.
+// deliveryState returns the state of an operation for the delivery log of its appointment.
 func deliveryState(op *store.Operation) string {
 	switch {
 	case op.Status == store.OperationCompleted:
@@ -186,11 +187,13 @@ func (out *Outbound) Conclude(ctx context.Context, op store.Operation, o Outcome
 	return op, c
 }
 
-// conclude makes an outcome durable: in the database first, with what it means to the appointment, then in the queue. It
-// returns the operation as it is afterwards, and the change that was made, whose calls are the caller's to hand over.
+// conclude stores an outcome: first in the database, with its effect on the appointment, then in the queue. It
+// returns the operation after the outcome, and the change that it made. The caller must enqueue the calls of the
+// change.
 //
-// step is written in the same transaction; nil: nothing. If the transaction fails, an outcome without a step is written again later. With a step
-// the operation stays unchanged and conclude returns the error, so that the person who decided can repeat the decision.
+// step runs in the same transaction; nil: nothing. If the transaction fails, an outcome without a step is written
+// again later. With a step the operation stays unchanged and conclude returns the error, so that the person who
+// decided can repeat the decision.
 func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome, step func(store.Tx) error) (store.Operation, *booking.Change, error) {
 	ctx = context.WithoutCancel(ctx)
 	out.heedClock(ctx) // before the next wait is counted from now
@@ -220,7 +223,7 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 		}
 	}
 	out.keep(ctx, op, event, op.LastError)
-	out.ends.count(&op, o.End) // after the queue has it: what the figures say is also in the list
+	out.ends.count(&op, o.End) // after the write to the queue, so that the list has every counted operation
 	return op, c, nil
 }
 
@@ -275,8 +278,8 @@ func PutDelivery(ctx context.Context, tx store.Tx, op *store.Operation, state st
 	return tx.PutDelivery(ctx, d)
 }
 
-// unrecorded is an operation whose end could not be written to the database: it goes on, and what is known of it is not
-// forgotten.
+// unrecorded returns an operation whose end could not be written to the database. It is pending and due in 10 s, with
+// the error, the result and the payload of the attempt.
 func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 	op := before
 	op.LastError, op.Result, op.Payload = ended.LastError, ended.Result, ended.Payload

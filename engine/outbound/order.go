@@ -9,11 +9,11 @@ import (
 
 // # Which operation of an appointment comes first
 //
-// The deliveries of an appointment are rows that the database numbers in the transactions that promise the operations. These
-// transactions run one after another on all nodes, so the numbers are the order of the commits. The id of an operation begins with
-// the clock of the node that promised it, and says nothing about the order.
+// The deliveries of an appointment are rows that the database numbers in the transactions that add the operations to
+// the outbox. These transactions run one after another on all nodes, so the numbers are the order of the commits. The
+// id of an operation begins with the clock of the node that created it, so it does not give the order.
 
-// order has the place of each operation of one appointment, by its id: 1 is the first that was promised.
+// order has the place of each operation of one appointment, by its id: 1 is the first that was added to the outbox.
 type order map[string]int
 
 func orderOf(list []store.Delivery) order {
@@ -24,8 +24,8 @@ func orderOf(list []store.Delivery) order {
 	return places
 }
 
-// before reports whether operation a was promised before b. An operation without a row was promised before those that have one: its row
-// was deleted because of its age (Record.ForgetDeliveries).
+// before reports whether operation a was added to the outbox before b. An operation without a row comes before those
+// that have one: its row was deleted because of its age (Record.ForgetDeliveries).
 func (o order) before(a, b string) bool {
 	if o[a] == o[b] {
 		return a < b
@@ -33,9 +33,10 @@ func (o order) before(a, b string) bool {
 	return o[a] < o[b]
 }
 
-// Earlier lists the operations in the queue that were promised before op, for the same appointment, and that stand in its way, as blocks
-// decides. If others are on their way to the queue, or an agent's call attempts one outside the queue, it reports pending: ask again in a second.
-// What was promised and never queued, because a process ended in between, is added to the queue.
+// Earlier lists the queued operations of the same appointment that come before op and block it, as blocks decides. It
+// reports pending if others are on their way to the queue, or if an agent's call attempts one outside the queue: ask
+// again in a second. Earlier adds to the queue the operations that were committed and never queued, because a process
+// ended in between.
 func (out *Outbound) Earlier(ctx context.Context, op *store.Operation, blocks func(*store.Operation) bool) (list []store.Operation, pending bool, err error) {
 	deliveries, err := out.store.Deliveries(ctx, op.AppointmentID)
 	if err != nil {

@@ -73,7 +73,8 @@ type Hooks struct {
 	Delivery func(store.OperationKind) Delivery
 	// Operations returns the operations that a change requires.
 	Operations func(*booking.Change) []booking.Promise
-	// BeforeWork runs after a start, before the first attempt, when the queue says what was attempted before.
+	// BeforeWork runs after a start and before the first attempt, when the queue has the attempts of earlier
+	// processes.
 	BeforeWork func(ctx context.Context, now time.Time) error
 }
 

@@ -16,39 +16,41 @@ import (
 
 // # The outbox and its relay
 //
-// What a change has to tell the world is promised in the outbox, in the change's own transaction; the relay copies the
-// promise into the queue, where the lanes (operation.go) work it off. A promise stays in the outbox until its operation
-// is finished, and the outbox is always told first, the queue second. So the queue can be rebuilt from the outbox at any
-// time, and an operation that the queue has and the outbox has not is finished: a lane that takes one puts it away.
+// A change stores the outbound calls that it requires in the outbox, in its own transaction. The relay copies them
+// into the queue, from which the lanes (lane.go) deliver them. A row stays in the outbox until its operation has
+// ended. An end is written to the outbox first and to the queue second. So the queue can be rebuilt from the outbox
+// at any time, and an operation that is in the queue and not in the outbox has ended: a lane that takes it completes
+// it.
 
 // States of a store.Delivery.
 const (
 	DeliveryDelivered = "delivered"
 	DeliveryFailed    = "failed"
 	DeliveryReview    = "needs_review"
-	DeliveryNotNeeded = "not_needed" // nothing was sent, for there was nothing to tell any more, or nobody
+	DeliveryNotNeeded = "not_needed" // nothing was sent: the call was no longer needed, or had no recipient
 )
 
-// Outbox is the part of the engine that brings promises to the queue.
+// Outbox is the part of the engine that moves operations from the outbox to the queue.
 type Outbox struct {
 	Ids     operationIDs
 	wakeUps wakeUps
 	mu      sync.Mutex
-	// waiting are committed promises on their way to the queue. Where there are too many of them, the outbox is read
-	// instead.
+	// waiting has the committed operations on their way to the queue. missed: there were more than maxWaiting, so the
+	// relay reads the outbox.
 	waiting []store.Operation
 	missed  bool
 	claimed map[string]bool // ids of operations that an agent's call or a person works on outside the queue
 }
 
 const (
-	// maxWaiting bounds the memory of the relay while the queue does not take anything.
+	// maxWaiting limits the memory of the relay while the queue accepts no operations.
 	maxWaiting = 10_000
-	// reconcileEvery is how often the outbox is compared with the queue while running, for what a lost process of the
-	// same cluster left behind; reconcileAge is how old a promise must be for that, so that it is nobody's any more.
+	// reconcileEvery is the interval at which a running server compares the outbox with the queue, for operations
+	// that a lost process of the same cluster left. reconcileAge is the minimum age of such an operation: by then no
+	// process is about to queue it.
 	reconcileEvery = 5 * time.Minute
 	reconcileAge   = 2 * time.Minute
-	// relayRetry is how long the relay waits after the queue refused.
+	// relayRetry is the pause before a failed call of the queue is repeated.
 	relayRetry = 2 * time.Second
 )
 
@@ -70,7 +72,7 @@ func (out *Outbound) Enqueue(calls ...booking.Promise) {
 	o.wakeUps.wake()
 }
 
-// take empties the relay.
+// take returns the waiting operations and empties the list.
 func (o *Outbox) take() (ops []store.Operation, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -79,7 +81,7 @@ func (o *Outbox) take() (ops []store.Operation, missed bool) {
 	return ops, missed
 }
 
-// putBack returns what the queue did not take.
+// putBack returns operations that the queue did not accept to the front of the list.
 func (o *Outbox) putBack(ops []store.Operation, missed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,7 +95,7 @@ func (o *Outbox) putBack(ops []store.Operation, missed bool) {
 // Claim claims an operation: neither the relay nor a lane touches it until Release.
 func (o *Outbox) Claim(id string) { o.claimAlone(id) }
 
-// claimAlone is Claim for one who must be the only one. It reports false if somebody has claimed the operation.
+// claimAlone is Claim for a caller that must be the only one. It returns false if the operation is already claimed.
 func (o *Outbox) claimAlone(id string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -120,8 +122,8 @@ func (o *Outbox) Claimed(id string) bool {
 	return o.claimed[id]
 }
 
-// relayOperations brings the queue and the outbox together at the start, and then keeps handing over what was promised,
-// until ctx ends. The lanes begin when the start is through.
+// relayOperations synchronizes the queue with the outbox at the start, and then moves committed operations to the
+// queue until ctx ends. The lanes begin when the start is complete.
 func (out *Outbound) relayOperations(ctx context.Context) {
 	for err := out.recoverQueue(ctx); err != nil; err = out.recoverQueue(ctx) {
 		if ctx.Err() != nil {
@@ -166,7 +168,7 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bool) error {
 	if len(ops) > 0 {
 		now := out.Now()
-		for i := range ops { // what was to be tried at once, or after a while, before the clock was set back, is
+		for i := range ops { // a clock that was set back must not delay those due at once or after a wait
 			if op := &ops[i]; op.AttemptedAt.IsZero() && !op.Unknown && !out.onTheDay(op) {
 				if due := now.Add(max(0, op.NextAttemptAt.Sub(op.CreatedAt))); op.NextAttemptAt.After(due) {
 					op.NextAttemptAt = due
@@ -184,8 +186,10 @@ func (out *Outbound) relay(ctx context.Context, ops []store.Operation, missed bo
 	return nil
 }
 
-// reconcile adds every promise made before an instant, with an id greater than after, to the queue; those it has already stay as
-// they are. With lost, the queue forgot what was attempted, so nothing is known of any of them.
+// reconcile adds to the queue every operation of the outbox that was created before an instant and has an id greater
+// than after. It skips claimed operations and those with an unsaved outcome. Operations that the queue already has
+// stay unchanged, except reopened ones. lost: the queue lost the attempts, so the outcome of each operation is
+// unknown.
 func (out *Outbound) reconcile(ctx context.Context, after string, before time.Time, lost bool) error {
 	const page = 500
 	for {
@@ -220,8 +224,8 @@ func (out *Outbound) reconcile(ctx context.Context, after string, before time.Ti
 	}
 }
 
-// reopened brings an operation back to life that a person wanted to have tried again, if the process ended before the
-// queue was told.
+// reopened reopens an operation in the queue that a person retried, if the process ended before it wrote that to the
+// queue.
 func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
 	known, err := out.Queue.Operation(ctx, op.ID)
 	if err != nil || op.Status.Final() || !known.Status.Final() {
@@ -233,8 +237,8 @@ func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
 	return out.Queue.Change(ctx, op, "retried", "by hand")
 }
 
-// recoverQueue makes the queue right after a start: what was being attempted when the process ended has an unknown
-// outcome, what was promised and never arrived is added, and BeforeWork runs.
+// recoverQueue repairs the queue after a start. Attempts that were running when the process ended get an unknown
+// outcome. Then BeforeWork runs, and recoverQueue adds the operations of the outbox that are not in the queue.
 func (out *Outbound) recoverQueue(ctx context.Context) error {
 	now := out.Now()
 	for after := ""; ; {
@@ -245,7 +249,7 @@ func (out *Outbound) recoverQueue(ctx context.Context) error {
 		for _, op := range list {
 			after = op.ID
 			err := out.Queue.Change(ctx, out.interrupted(op, now), "recovered", "the program stopped during the attempt")
-			if err != nil && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrNotFound) { // those are another node's
+			if err != nil && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrNotFound) { // those belong to another node
 				return err
 			}
 		}
@@ -271,7 +275,7 @@ func (out *Outbound) interrupted(op store.Operation, now time.Time) store.Operat
 	return op
 }
 
-// queueFailed logs that the queue does not work. One that will never work again in this process is fatal.
+// queueFailed logs that the queue does not work. It calls OnFatal if the queue will never work again in this process.
 func (out *Outbound) queueFailed(what string, err error) {
 	out.log.Error(what, "error", err)
 	if errors.Is(err, store.ErrUnavailable) && out.Queue.Ping(context.Background()) != nil && out.Options.OnFatal != nil {
@@ -279,9 +283,9 @@ func (out *Outbound) queueFailed(what string, err error) {
 	}
 }
 
-// FindPromise returns the outbox's own copy of an operation, or false if the outbox no longer has it.
+// FindPromise returns the outbox's copy of an operation, or false if the outbox no longer has it.
 func (out *Outbound) FindPromise(ctx context.Context, id string) (store.Operation, bool, error) {
-	// Ids that begin like it and end before it are at most those with another last character.
+	// Ids that sort after this prefix and before id differ from it only in the last character.
 	list, err := out.store.Outbox(ctx, id[:len(id)-1], 64)
 	for _, op := range list {
 		if op.ID == id {
@@ -291,8 +295,9 @@ func (out *Outbound) FindPromise(ctx context.Context, id string) (store.Operatio
 	return store.Operation{}, false, err
 }
 
-// operationIDs makes ids like op-1769335200000-k3f9zq: Unix milliseconds and six of a-z0-9. Of those that one process makes in one
-// millisecond, later ones sort later. Two processes make equal ids in a millisecond once in a billion times.
+// operationIDs creates ids like op-1769335200000-k3f9zq: Unix milliseconds and six of a-z0-9. Ids that one process
+// creates in the same millisecond sort in the order of their creation. Two processes create equal ids in a
+// millisecond once in a billion times.
 type operationIDs struct {
 	Ahead time.Duration // added to the clock; a test sets it for a node whose clock is ahead
 
@@ -315,7 +320,7 @@ func (o *operationIDs) Next(now time.Time) string {
 	if ms := now.Add(o.Ahead).UnixMilli(); ms != o.ms {
 		o.ms, o.tail = ms, random%(idTails/2)
 	} else {
-		o.tail += 1 + random%1024 // half a million times before it is used up
+		o.tail += 1 + random%1024 // at least half a million ids before it overflows
 	}
 	tail := o.tail
 	var s [6]byte
@@ -326,7 +331,7 @@ func (o *operationIDs) Next(now time.Time) string {
 	return "op-" + strconv.FormatInt(o.ms, 10) + "-" + string(s[:])
 }
 
-// wakeUps wakes everybody who listens. Who listens first and looks second misses none.
+// wakeUps wakes all listeners. A caller that listens before it checks its condition misses no signal.
 type wakeUps struct {
 	mu sync.Mutex
 	c  chan struct{}

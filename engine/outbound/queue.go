@@ -17,35 +17,35 @@ import (
 
 // # What people see of the queue, and what they can do
 //
-// What is waiting can be tried at once, what failed can be tried again, what nobody knows can be decided, and anything
-// that is not being attempted can be given up. Giving up ends the operation, never the appointment.
+// A person can attempt a waiting operation now, retry a failed one, decide about one of unknown outcome, and give up
+// any that is not being attempted. Giving up ends the operation, never the appointment.
 
-// QueueFilter selects what a Status lists; the zero value selects all states.
+// QueueFilter selects the operations that Status lists. The zero value selects all states.
 type QueueFilter struct {
 	Status store.OperationStatus
 	Kinds  []store.OperationKind // none: all
 	After  string                // id of the last one already seen; needs Status
 	Limit  int                   // 1..500; 0 means 100
-	Names  bool                  // with the names of the people
-	By     string                // only what this API key has decided; empty: all
+	Names  bool                  // list the patients' names too
+	By     string                // only operations that this API key decided; empty: all
 }
 
-// Status is how the queue is.
+// QueueStatus counts the queue's operations by state and lists them.
 type QueueStatus struct {
-	store.OperationCounts                   // Pending is without what is scheduled
-	Scheduled             int               // mail for an instant that has not come, such as reminders; it is not listed
-	Operations            []QueuedOperation // those being attempted first, then what failed, what waits, and what is done
+	store.OperationCounts                   // Pending excludes Scheduled
+	Scheduled             int               // emails for a later instant, such as reminders; not listed
+	Operations            []QueuedOperation // running attempts first, then failed, waiting and completed ones
 }
 
-// QueuedOperation is one operation as people look at it.
+// QueuedOperation is one operation for display.
 type QueuedOperation struct {
 	store.Operation
 	NextRetryAt time.Time // zero unless it waits
-	ChildName   string    // who it is for; empty unless names were asked for
+	ChildName   string    // the name of the child or patient; empty unless names were requested
 }
 
-// Status counts the operations and lists the first of them. What is scheduled for later is
-// counted by itself.
+// Status counts the operations and lists the first of them. It counts operations that are scheduled for later
+// separately.
 func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, error) {
 	if out.Queue == nil {
 		return QueueStatus{}, nil
@@ -94,7 +94,8 @@ func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, er
 	return s, nil
 }
 
-// ownQueueStatus counts and lists what one API key has decided. It reads the operations, which counting all of them does not.
+// ownQueueStatus counts and lists the operations that one API key decided. For its counts it reads the operations;
+// Status without By does not.
 func (out *Outbound) ownQueueStatus(ctx context.Context, f QueueFilter) (s QueueStatus, err error) {
 	limit := min(cmp.Or(f.Limit, 100), 500)
 	for _, state := range []struct {
@@ -134,7 +135,7 @@ func decidedBy(op *store.Operation) string {
 	return p.By
 }
 
-// queued is one operation as people look at it.
+// queued converts an operation for display.
 func (out *Outbound) queued(ctx context.Context, op store.Operation, names bool) QueuedOperation {
 	q := QueuedOperation{Operation: op}
 	if op.Status == store.OperationPending {
@@ -153,7 +154,7 @@ func (out *Outbound) queued(ctx context.Context, op store.Operation, names bool)
 	return q
 }
 
-// Operation returns one operation as people look at it. store.ErrNotFound.
+// Operation returns one operation for display. Error: store.ErrNotFound.
 func (out *Outbound) Operation(ctx context.Context, id string, names bool) (QueuedOperation, error) {
 	if out.Queue == nil || !record.ValidID(id) {
 		return QueuedOperation{}, store.ErrNotFound
@@ -165,8 +166,8 @@ func (out *Outbound) Operation(ctx context.Context, id string, names bool) (Queu
 	return out.queued(ctx, op, names), nil
 }
 
-// Retry tries a failed operation again from the beginning, or a waiting one now. What waits for an unknown
-// outcome to settle is not hurried. store.ErrNotFound, ErrOperationState.
+// Retry retries a failed operation from the beginning, or a waiting one now. An operation of unknown outcome still
+// waits for the end of its quarantine. Errors: store.ErrNotFound, record.ErrOperationState.
 func (out *Outbound) Retry(ctx context.Context, actor record.Actor, id string) error {
 	return out.withOperation(ctx, id, func(op store.Operation) error {
 		switch {
@@ -191,16 +192,17 @@ func (out *Outbound) Retry(ctx context.Context, actor record.Actor, id string) e
 	})
 }
 
-// Decision is what a person found out about an operation that needs review.
+// Decision is a person's decision about an operation that needs review.
 type Decision string
 
 const (
-	DecisionExists Decision = "exists"  // it is there
-	DecisionResend Decision = "resend"  // it is not: send it again
-	DecisionGiveUp Decision = "give_up" // nothing more is to be done
+	DecisionExists Decision = "exists"  // it took effect
+	DecisionResend Decision = "resend"  // it did not take effect: send it again
+	DecisionGiveUp Decision = "give_up" // end it without another attempt
 )
 
-// Review ends the doubt about an operation. store.ErrNotFound, ErrOperationState, *ValidationError.
+// Review applies a person's decision to an operation that needs review. Errors: store.ErrNotFound,
+// record.ErrOperationState, *ValidationError.
 func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, d Decision) error {
 	switch d {
 	case DecisionExists, DecisionResend, DecisionGiveUp:
@@ -235,8 +237,8 @@ func (out *Outbound) nameOf(ctx context.Context, op *store.Operation) string {
 	return DoneWithoutName
 }
 
-// GiveUp ends an operation that is not being attempted: what it was to do will not be done. The appointment
-// stays. store.ErrNotFound, ErrOperationState.
+// GiveUp ends an operation that is not being attempted, without its effect. The appointment remains. Errors:
+// store.ErrNotFound, record.ErrOperationState.
 func (out *Outbound) GiveUp(ctx context.Context, actor record.Actor, id string) error {
 	return out.withOperation(ctx, id, func(op store.Operation) error { return out.giveUp(ctx, actor, op) })
 }
@@ -279,13 +281,13 @@ func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Op
 	return out.Queue.Remove(context.WithoutCancel(ctx), op.ID)
 }
 
-// reopen makes a failed operation a waiting one, as if it had just been promised.
+// reopen makes a failed operation pending, as if it were new.
 func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Operation) error {
 	now, c := out.Now(), (*booking.Change)(nil)
 	op.Status, op.NeedsReview, op.Unknown, op.Attempts, op.Lookups = store.OperationPending, false, false, 0, 0
 	op.NextAttemptAt, op.FinishedAt, op.MaxAttempts = now, time.Time{}, out.Options.Limits.MaxAttempts
 	if IsTooLate(&op, now) {
-		op.Deadline = time.Time{} // a person wants it all the same
+		op.Deadline = time.Time{} // a person wants it anyway
 	}
 	err := out.store.Write(ctx, func(tx store.Tx) error {
 		c = nil
@@ -313,7 +315,7 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 	return nil
 }
 
-// withOperation lets a person's decision about an operation run while no lane touches it.
+// withOperation runs a person's decision about an operation while no lane touches it.
 func (out *Outbound) withOperation(ctx context.Context, id string, decide func(store.Operation) error) error {
 	if out.Queue == nil || !record.ValidID(id) {
 		return store.ErrNotFound
@@ -337,7 +339,7 @@ func (out *Outbound) withOperation(ctx context.Context, id string, decide func(s
 	return decide(op)
 }
 
-// ChildOf is the name in a note about a child, or nothing.
+// ChildOf returns the child's name from a note that begins with "child:", or an empty string.
 func ChildOf(note string) string {
 	if len(note) < 6 || !strings.EqualFold(note[:6], "child:") {
 		return ""

@@ -7,23 +7,23 @@ import (
 	"holdfast/store"
 )
 
-// Rest is how long something that is not there is left alone: longer each time it was not reached. The zero value works. It is
-// safe for concurrent use.
+// Rest is the back-off for calls to a server that is unreachable. It grows with each failure. The zero value is ready
+// for use. It is safe for concurrent use.
 type Rest struct {
 	mu       sync.Mutex
 	until    time.Time
 	failures int
 }
 
-// Until is the instant at which it may be tried again; a past one if it works.
+// Until returns the instant of the next attempt. It is in the past if the server works.
 func (r *Rest) Until() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.until
 }
 
-// Begin leaves it alone from now on, longer each time until End, and reports whether it worked until now. Several who find
-// nobody at once count once. base is that of store.Backoff.
+// Begin starts a rest, longer each time until End, and reports whether the server worked until now. Several calls
+// that fail during one rest count once. base is that of store.Backoff.
 func (r *Rest) Begin(now time.Time, base time.Duration) (worked bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,7 +35,7 @@ func (r *Rest) Begin(now time.Time, base time.Duration) (worked bool) {
 	return r.failures == 1
 }
 
-// End has it tried again at once, and reports whether it rested.
+// End allows the next attempt at once, and reports whether there was a rest.
 func (r *Rest) End() (rested bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -8,14 +8,15 @@ import (
 	"holdfast/store"
 )
 
-// Retried is what trying all that failed again came to.
+// Retried is the result of RetryFailed.
 type Retried struct {
-	Retried int // tried again
-	Left    int // left alone: a person has to say what became of them, or they are being attempted
+	Retried int // operations that are pending again
+	Left    int // operations that were skipped: a person must review them, or they are being attempted
 }
 
-// RetryFailed tries all failed operations again from the beginning, as Retry does with one. What needs review is left:
-// to repeat what perhaps took effect is a person's decision, each time. What fails while it goes on is not tried twice.
+// RetryFailed retries all failed operations from the beginning, as Retry does with one. It skips those that need
+// review: repeating a call that may have taken effect is a person's decision, each time. It retries no operation
+// twice, even if the operation fails again during the call.
 func (out *Outbound) RetryFailed(ctx context.Context, actor record.Actor) (r Retried, err error) {
 	if out.Queue == nil {
 		return r, nil
@@ -37,7 +38,7 @@ func (out *Outbound) RetryFailed(ctx context.Context, actor record.Actor) (r Ret
 			break
 		}
 	}
-	for _, id := range ids { // in the order in which they were decided
+	for _, id := range ids { // in the order of their creation
 		switch err := out.Retry(ctx, actor, id); {
 		case err == nil:
 			r.Retried++

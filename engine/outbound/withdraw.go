@@ -10,9 +10,10 @@ import (
 	"holdfast/store"
 )
 
-// Withdraw takes back what the change of an appointment at an instant promised: it is removed from the outbox, and a lane that
-// finds it in the queue puts it away. It reports false, and is to be rolled back, if some of it has gone out; and, with untold,
-// if nothing is left of the promise to tell the practice system of the appointment as it was before.
+// Withdraw withdraws the operations that the change of an appointment at an instant required. It removes them from
+// the outbox, and a lane that finds one in the queue completes it. It returns false if one of them is no longer
+// queued. With untold, it also returns false if no operation is left in the outbox that reports the appointment's
+// earlier state to the upstream. If Withdraw returns false, roll the transaction back.
 func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error) {
 	if out.Queue == nil {
 		return true, nil
@@ -23,7 +24,7 @@ func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID st
 	}
 	first := slices.IndexFunc(told, func(d store.Delivery) bool { return strings.HasPrefix(d.OperationID, idsFrom(at)+"-") })
 	if first < 0 {
-		first = len(told) // the change promised nothing
+		first = len(told) // the change required no operation
 	}
 	for _, d := range told[first:] {
 		if d.State != booking.DeliveryQueued || !d.UpdatedAt.Equal(at) {
