@@ -1,20 +1,21 @@
-// Package agent is the conversation of a voice or chat agent: who calls (patient.go), what is free (slot.go), the
-// booking (agent.go), and what became of it (answer.go).
+// Package agent answers voice and chat agents: it identifies the patient (patient.go), lists free slots (slot.go),
+// books (agent.go), and reports the outcome of a booking (answer.go).
 //
 // # A booking
 //
-// Book authorizes (session.go), keeps the time here as a confirmed appointment that no visitor can take (fence.go),
-// and has it written upstream while the caller waits. It answers within the bound: confirmed, rejected, queued or refused.
+// Book authorizes the request (session.go) and blocks the time here with a confirmed appointment that no visitor can
+// take (fence.go). It then has the appointment written upstream while the caller waits. It answers within the bound:
+// confirmed, rejected, queued or refused.
 //
 // # Words
 //
-// What an agent is to say and do is constant text and the clinic's own settings (guidance.go), one entry per outcome. What
-// callers typed appears in typed fields only, never inside an instruction.
+// The instructions to an agent are constant text and the clinic's own settings (guidance.go), one entry for each
+// outcome. Text from callers appears in typed fields only, never inside an instruction.
 //
 // # Tokens
 //
-// A bookingAuthToken says who was identified, a bookingToken which slot was offered. Both are opaque, signed, and expire; a
-// bookingToken works once. See package engine/token.
+// A bookingAuthToken names the identified patient, a bookingToken the offered slot. Both are opaque, signed, and
+// expire; a bookingToken works once. See package engine/token.
 package agent
 
 import (
@@ -50,7 +51,7 @@ type Agent struct {
 	lookups lookups
 }
 
-// Options are what an Agent is made of.
+// Options configure an Agent.
 type Options struct {
 	Store    store.Store
 	Holds    holds.Backend
@@ -72,7 +73,8 @@ func New(o Options) *Agent {
 	}
 }
 
-// BookRequest is createAppt: the words are those of the wire. BookingToken stands in place of the slot's fields.
+// BookRequest is the request createAppt, with the names of the wire format. A BookingToken replaces the fields of the
+// slot.
 type BookRequest struct {
 	PatientGUID         string
 	BookingAuthToken    string
@@ -80,33 +82,33 @@ type BookRequest struct {
 	ScheduleViewGUID    string
 	ScheduleColumnGUID  string
 	AppointmentTypeGUID string
-	Minutes             int // 0: as long as the type is
+	Minutes             int // 0: the length of the type
 	ChildName           string
 	Note                string
 	UUI                 string
 	SessionID           string
 	BookingToken        string
 
-	Client holds.ClientID // of the conversation, whose hold the booking takes over; empty: there is none
+	Client holds.ClientID // the client of the conversation, whose hold the booking takes over; empty: none
 }
 
-// Outcome is which of its answers Book gives.
+// Outcome is the kind of an Answer.
 type Outcome string
 
 const (
 	Confirmed Outcome = "confirmed"
 	Rejected  Outcome = "rejected" // by its token
 	Queued    Outcome = "queued"   // received, not yet confirmed
-	Refused   Outcome = "refused"  // the slot cannot be had
-	Invalid   Outcome = "invalid"  // the bookingToken is not one
+	Refused   Outcome = "refused"  // the slot is not available
+	Invalid   Outcome = "invalid"  // the bookingToken is invalid or has expired
 )
 
-// Answer is what an agent is told of its booking.
+// Answer is the result of a booking, for the agent.
 type Answer struct {
 	Outcome         Outcome
 	ErrorType       string // empty when confirmed
 	Message         string
-	AppointmentGUID string // when confirmed; empty if the upstream did not name it
+	AppointmentGUID string // when confirmed; empty if the upstream returned none
 	NoteAdded       bool
 	OperationID     string // when queued
 	Alternatives    []Slot // when refused
@@ -114,7 +116,7 @@ type Answer struct {
 	Debug           *Debug // nil unless debug replies are on
 }
 
-// Debug is for the developer of an agent. There are no secrets in it.
+// Debug is for the developer of an agent. It has no secrets.
 type Debug struct {
 	Method              string // how it was authorized
 	ReceivedPatientGUID string
@@ -125,7 +127,7 @@ type Debug struct {
 	Timestamp           time.Time
 }
 
-// Error types of the answers, besides those of package token.
+// Error types of the answers, in addition to those of package token.
 const (
 	errorSlotUnavailable  = "SLOT_UNAVAILABLE"
 	PatientNotFound       = "PATIENT_NOT_FOUND"
@@ -136,11 +138,10 @@ const (
 	errorTokenUsed        = "BOOKING_TOKEN_USED"
 )
 
-// Book books for an agent. It is safe to repeat: the same slot for the same patient and child, or the same
-// bookingToken for the same patient, has the first answer again.
+// Book books an appointment for an agent. It can be repeated safely: the same slot for the same patient and child, or
+// the same bookingToken for the same patient, returns the first answer again.
 //
-// The error is *ValidationError for a request that cannot be understood, or one of the storage; everything else is an
-// answer.
+// The error is *ValidationError for an invalid request, or a storage error. Every other result is an Answer.
 func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (Answer, error) {
 	now := time.Now()
 	deadline := now.Add(ag.practice.Options.AgentBound)
@@ -195,7 +196,7 @@ func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (A
 	return Answer{}, err
 }
 
-// agentSlot is what an agent wants to book.
+// agentSlot is the slot that an agent wants to book.
 type agentSlot struct {
 	kind       *store.AppointmentType
 	specialist *store.Specialist
@@ -204,7 +205,7 @@ type agentSlot struct {
 	nonce      *store.NonceUse // of the bookingToken, if there is one
 }
 
-// agentSlot finds out which slot is meant. The answer is not nil if it is already clear that there is none.
+// agentSlot finds the slot of a request. If there is nothing to book, it returns the answer, which is otherwise nil.
 func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (*agentSlot, *Answer, error) {
 	s := ag.clinic.Current()
 	var m record.Mistakes
@@ -244,7 +245,7 @@ func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (
 	return slot, nil, slot.checkLength(ag)
 }
 
-// checkLength refuses another length than the type's where it is ours to say how long an appointment is.
+// checkLength refuses a length other than the type's, unless the upstream decides the length of the appointment.
 func (slot *agentSlot) checkLength(e *Agent) error {
 	if slot.minutes != slot.kind.DurationMinutes && !e.upstreamDecides(slot) {
 		return record.Invalid("minutes", "must be %d, the length of this appointment type, or left out", slot.kind.DurationMinutes)
@@ -252,12 +253,12 @@ func (slot *agentSlot) checkLength(e *Agent) error {
 	return nil
 }
 
-// upstreamDecides reports whether opening hours are the upstream's to know.
+// upstreamDecides reports whether the upstream decides the opening hours of a slot.
 func (ag *Agent) upstreamDecides(slot *agentSlot) bool {
 	return ag.practice.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" && slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
 }
 
-// offeredSlot is the slot of a bookingToken.
+// offeredSlot returns the slot of a bookingToken.
 func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookRequest, now time.Time) (*agentSlot, *Answer, error) {
 	refuse := func(outcome Outcome, errorType, message string) (*agentSlot, *Answer, error) {
 		return nil, &Answer{Outcome: outcome, ErrorType: errorType, Message: message, Guidance: ag.guide(sayOfferLapsed, time.Time{})}, nil
@@ -306,7 +307,7 @@ func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookReq
 	return slot, nil, nil
 }
 
-// specialistByGUID finds a specialist by schedule column GUID, or by id where the upstream knows none.
+// specialistByGUID finds a specialist by schedule column GUID or by id.
 func specialistByGUID(s *clinic.Schedule, guid string) *store.Specialist {
 	for i := range s.Specialists {
 		if p := &s.Specialists[i]; guid != "" && (upstream.EqualGUID(p.UpstreamColumnID, guid) || p.ID == guid) {
@@ -316,7 +317,8 @@ func specialistByGUID(s *clinic.Schedule, guid string) *store.Specialist {
 	return nil
 }
 
-// typeByGUID finds an appointment type by GUID or id; of several with one GUID, the one that the specialist serves.
+// typeByGUID finds an appointment type by GUID or id. If several have the GUID, it prefers one that the specialist
+// serves.
 func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.AppointmentType {
 	var found *store.AppointmentType
 	for i := range s.AppointmentTypes {
@@ -344,7 +346,7 @@ func containsAssignment(t *store.AppointmentType, specialistID string) bool {
 	return false
 }
 
-// composeNote is the note about a child, whose parent is the patient: "Child: <name> | …".
+// composeNote returns the note about a child whose parent is the patient: "Child: <name> | …".
 func composeNote(child, note string) string {
 	child, note = strings.Join(strings.Fields(child), " "), strings.TrimSpace(note)
 	switch {

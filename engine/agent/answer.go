@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// agentBooked is the answer to a booking that is complete here: no upstream is configured for it.
+// agentBooked returns the answer to a booking that is complete. The message is that of a clinic without an upstream.
 func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 	return Answer{
 		Outcome: Confirmed, Message: "Appointment GUID Added: " + a.ID, AppointmentGUID: a.ID, NoteAdded: noted,
@@ -20,7 +20,7 @@ func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 	}
 }
 
-// agentAttempted is the answer to a booking that was tried upstream.
+// agentAttempted returns the answer to a booking whose upstream write was attempted.
 func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence, r practice.Attempted) Answer {
 	debug := &Debug{Attempts: r.Attempts, SpacingWait: r.Waited, NoteResult: r.NoteResult, LastError: r.Detail}
 	var answer Answer
@@ -51,7 +51,7 @@ func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Ap
 	return answer
 }
 
-// agentQueued is the answer to a booking that the queue delivers.
+// agentQueued returns the answer to a booking that the queue delivers.
 func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string) Answer {
 	if errorType == "" {
 		errorType = practice.ErrorRateLimitedQueued
@@ -63,7 +63,7 @@ func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string
 	}
 }
 
-// agentRefused is the answer to a slot that cannot be had, with others that can.
+// agentRefused returns the answer for a slot that is not available, with alternatives.
 func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorType, message string, deadline time.Time) Answer {
 	answer := Answer{Outcome: Refused, ErrorType: errorType, Message: message, Guidance: ag.guide(say, slot.start)}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
@@ -79,7 +79,8 @@ func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorTy
 	return answer
 }
 
-// firstAnswer is the answer to a repeat: the patient has this very slot already, or the bookingToken was just used.
+// firstAnswer returns the answer to a repeated request: the patient already has this very slot, or the bookingToken
+// was just used for the patient.
 func (ag *Agent) firstAnswer(ctx context.Context, b *BookRequest, slot *agentSlot, refusal error) (Answer, bool) {
 	patient := upstream.CanonicalGUID(b.PatientGUID)
 	switch {
@@ -110,7 +111,7 @@ func (ag *Agent) firstAnswer(ctx context.Context, b *BookRequest, slot *agentSlo
 	return Answer{}, false
 }
 
-// agentKnown is the answer to a booking that was made before, as it stands now.
+// agentKnown returns the answer for an earlier booking in its present state.
 func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 	switch {
 	case a.Status == store.Cancelled:
@@ -144,14 +145,14 @@ func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 		errorType = practice.ErrorUnknownQueued
 	}
 	answer := ag.agentQueued(a, id, errorType)
-	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed { // failed: a later move of it
+	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed { // failed: a later move of it failed
 		answer.Guidance = ag.guide(sayReview, a.SlotStart)
 		answer.Message = "The booking is being looked at by the clinic."
 	}
 	return answer
 }
 
-// Operation is how far a queued booking is.
+// Operation is the progress of a queued booking.
 type Operation struct {
 	Status          store.OperationStatus
 	NeedsReview     bool
@@ -160,7 +161,7 @@ type Operation struct {
 	Guidance        Guidance
 }
 
-// Operation says how far a queued booking is. store.ErrNotFound.
+// Operation returns the progress of a queued booking. Error: store.ErrNotFound.
 func (ag *Agent) Operation(ctx context.Context, id string) (Operation, error) {
 	op, err := ag.bookingOperation(ctx, id)
 	if err != nil {

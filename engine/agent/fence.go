@@ -12,17 +12,17 @@ import (
 	"holdfast/store"
 )
 
-// fence keeps an agent's slot here, as a confirmed appointment, before anything is written upstream: no visitor can take
-// it meanwhile.
+// fence blocks an agent's slot here, with a confirmed appointment, before anything is written upstream. So no visitor
+// can take the slot during the write.
 type fence struct {
 	outbox      *outbound.Outbox
 	patientGUID string
 	nonce       *store.NonceUse
 	operationID string
-	call        booking.Promise // the upstream write that was promised and is claimed; empty if there is none
+	call        booking.Promise // the claimed upstream write of the appointment; empty if there is none
 }
 
-// direct reports whether there is an upstream write to be tried at once.
+// direct reports whether there is an upstream write to attempt now.
 func (f *fence) direct() bool { return f.call.ID != "" }
 
 // Mark prepares the change before its transaction.
@@ -35,7 +35,7 @@ func (f *fence) Mark(c *booking.Change) {
 	}
 }
 
-// Burn uses the bookingToken up. store.ErrDuplicate if it was used before.
+// Burn marks the bookingToken as used. Error: store.ErrDuplicate if it was used before.
 func (f *fence) Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 	if f.nonce == nil {
 		return nil
@@ -45,14 +45,15 @@ func (f *fence) Burn(ctx context.Context, tx store.Tx, a *store.Appointment) err
 	return tx.UseNonce(ctx, use)
 }
 
-// Drop lets go of the operation of a fence that was not written.
+// Drop releases the operation of a fence that was not written.
 func (f *fence) Drop() {
 	if f.operationID != "" {
 		f.outbox.Release(f.operationID)
 	}
 }
 
-// Takes claims the upstream write of a committed change, so that only the others are handed over.
+// Takes removes the claimed upstream write from the calls of a committed change, and returns the other calls for the
+// relay.
 func (f *fence) Takes(c *booking.Change) []booking.Promise {
 	var others []booking.Promise
 	for _, call := range c.Calls {
@@ -65,7 +66,7 @@ func (f *fence) Takes(c *booking.Change) []booking.Promise {
 	return others
 }
 
-// fenceSlot claims the slot like any client, so that a visitor's hold is respected, and writes the fence.
+// fenceSlot claims the slot as any client does, so that it respects a visitor's hold, and writes the fence.
 //
 // Errors: *NotBookableError, store.ErrSlotTaken, *holds.HeldError, store.ErrDuplicate (the bookingToken was used),
 // *ValidationError, and the storage errors.
@@ -89,7 +90,7 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 	}
 	owner := b.Client.Owner()
 	if owner.IsZero() {
-		// The same for the same request sent twice at once, so that neither is refused because of the other.
+		// Two concurrent copies of a request have the same owner, so that neither blocks the other.
 		owner = ClientOf(p, "booking\x00"+f.patientGUID+"\x00"+b.Note).Owner()
 	}
 	h, err := ag.booking.Secure(ctx, s, offers, rules, owner, false)

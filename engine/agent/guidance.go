@@ -2,8 +2,8 @@ package agent
 
 import "time"
 
-// Guidance tells a voice or chat agent what to do next. It is constant text: nothing that callers typed is ever in it.
-// Filled in are a date, spoken so that it cannot be mistaken, and what the clinic chose in its settings (AgentTexts).
+// Guidance instructs a voice or chat agent what to do next. It is constant text without anything that callers typed.
+// It includes a date, in a form that cannot be misheard, and the texts of the clinic's settings (AgentTexts).
 type Guidance struct {
 	ErrorType     string   `json:"error_type,omitempty"`
 	CurrentState  string   `json:"current_state,omitempty"`
@@ -217,7 +217,7 @@ func guidances(of string) Guidance {
 	}
 }
 
-// askGuidance asks for what is missing to tell who the patient is. It never says who they might be.
+// askGuidance asks for the details that are missing to identify the patient. It never names a candidate.
 func askGuidance(action, step string) Guidance {
 	return Guidance{
 		ErrorType: "patient_ambiguous", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: action,
@@ -227,7 +227,7 @@ func askGuidance(action, step string) Guidance {
 	}
 }
 
-// What can be said to an agent.
+// The entries of the table.
 const (
 	sayPatient        = "patient"
 	saySlots          = "slots"
@@ -268,17 +268,17 @@ func (ag *Agent) guide(of string, at time.Time) Guidance {
 	return g
 }
 
-// Problem is what is known after a request of an agent that could not be answered as it was meant.
+// Problem is why a request of an agent could not be answered as intended.
 type Problem string
 
 const (
-	ProblemRequest     Problem = sayInvalid     // it cannot be understood; nothing was done
-	ProblemKey         Problem = sayKey         // the API key may not do this; nothing was done
-	ProblemBusy        Problem = sayBusy        // too much at once; nothing was done
-	ProblemUnreachable Problem = sayUnreachable // nobody answers; nothing was done
-	ProblemOpen        Problem = sayOpen        // whether it was done is not known
-	ProblemNoOperation Problem = sayNoOperation // there is no such operation, or not any more
+	ProblemRequest     Problem = sayInvalid     // the request is invalid; nothing was done
+	ProblemKey         Problem = sayKey         // the API key does not allow this; nothing was done
+	ProblemBusy        Problem = sayBusy        // too many requests; nothing was done
+	ProblemUnreachable Problem = sayUnreachable // there was no answer; nothing was done
+	ProblemOpen        Problem = sayOpen        // the outcome is unknown
+	ProblemNoOperation Problem = sayNoOperation // there is no such operation, or no longer
 )
 
-// ProblemGuidance is what an agent is told of it.
+// ProblemGuidance returns the guidance after a problem.
 func (ag *Agent) ProblemGuidance(p Problem) Guidance { return ag.guide(string(p), time.Time{}) }

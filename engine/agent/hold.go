@@ -12,11 +12,11 @@ import (
 	"holdfast/store"
 )
 
-// agentHoldTTL is how long an agent's hold keeps a slot while the caller makes up their mind.
+// agentHoldTTL is how long an agent's hold reserves a slot while the caller decides.
 const agentHoldTTL = 5 * time.Minute
 
-// ClientOf is the client of one conversation of an agent: the same for every call with the same session id, and of no
-// use to another key.
+// ClientOf returns the client of one conversation of an agent. It is the same for every call with the same session
+// id, and differs between API keys. It is empty without a session id.
 func ClientOf(p record.Principal, sessionID string) holds.ClientID {
 	if sessionID == "" {
 		return ""
@@ -25,9 +25,9 @@ func ClientOf(p record.Principal, sessionID string) holds.ClientID {
 	return holds.ClientID("agent-" + hex.EncodeToString(sum[:16]))
 }
 
-// Hold holds the slot of a bookingToken for a conversation, so that nobody takes it while the caller decides. The
-// booking of the same conversation takes the hold over. *ValidationError for a token that is none or has lapsed, and
-// the errors of Hold.
+// Hold holds the slot of a bookingToken for a conversation while the caller decides. The booking of the same
+// conversation takes the hold over. Errors: *ValidationError for an invalid or expired token, and the errors of
+// booking.Hold.
 func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.ClientID) (holds.Hold, error) {
 	slot, bad, err := ag.agentSlot(ctx, &BookRequest{BookingToken: bookingToken}, time.Now())
 	switch {
@@ -42,13 +42,13 @@ func (ag *Agent) Hold(ctx context.Context, bookingToken string, client holds.Cli
 	})
 }
 
-// Booked returns the appointment that a bookingToken made. store.ErrNotFound if it made none.
+// Booked returns the appointment that was booked with a bookingToken. Error: store.ErrNotFound if there is none.
 func (ag *Agent) Booked(ctx context.Context, bookingToken string) (store.Appointment, error) {
 	b, err := ag.booking.Keys().VerifyBooking(bookingToken, time.Now())
 	if b.Nonce == "" {
 		return store.Appointment{}, store.ErrNotFound
 	}
-	_ = err // a token that has lapsed still names the appointment that it made
+	_ = err // an expired token still names the appointment that it booked
 	use, err := ag.store.NonceUse(ctx, b.Nonce)
 	if err != nil {
 		return store.Appointment{}, err

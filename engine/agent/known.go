@@ -11,16 +11,18 @@ import (
 	"holdfast/store"
 )
 
-// # Who is known already
+// # Known patients
 //
-// A practice system adds a patient each time it is asked to. So the person is looked up here first, among the patients of
-// earlier appointments, and then there, where the vendor has a way to do so (lookup.go). The same person is the one with the same name, date of birth and telephone
-// number, all three given both times. What is nearly the same is asked about, and who was found is never named.
+// A practice system adds a patient on every request to do so. So the server first looks for the person among the
+// patients of earlier appointments, and then in the practice system if the vendor offers a look-up (lookup.go). The
+// same person has the same name, date of birth and telephone number, all three given both times. If a person matches
+// only in part, the agent asks for the missing detail. The server never names a patient whom it found.
 
-// knownPages bounds how many appointments are looked through for one person, in pages of 500.
+// knownPages is the maximum number of pages, of 500 appointments each, that a search for one person reads.
 const knownPages = 4
 
-// knownAs is the GUID of the person, if they are known; or what is to be asked (sayAsk…), if they may be.
+// knownAs returns the GUID of a known person, or the question (sayAsk…) that decides whether the person is known.
+// Both are empty if the person is unknown.
 func (ag *Agent) knownAs(ctx context.Context, r *Patient, born string) (guid, ask string, err error) {
 	phone := digitsOf(r.Phone)
 	if born == "" && phone == "" {
@@ -61,7 +63,8 @@ func (ag *Agent) knownAs(ctx context.Context, r *Patient, born string) (guid, as
 	return last.UpstreamPatientID, "", nil
 }
 
-// knownBy is the patient of a GUID and its date of birth, as an earlier appointment or this key's own session has them.
+// knownBy returns the patient with a GUID and a date of birth, from an earlier appointment or from this key's own
+// session.
 func (ag *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient store.Patient, found bool, err error) {
 	s, there, err := ag.session(ctx, byGUID(keyID, guid))
 	if err != nil || there && s.Patient.BirthDate == born {
@@ -76,7 +79,8 @@ func (ag *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient
 	return patient, found, err
 }
 
-// eachKnown visits the appointments that a filter and fits select whose patient is there, as far as can be told.
+// eachKnown calls visit for each appointment that matches the filter and fits, and whose patient the practice system
+// presumably has.
 func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits func(*store.Appointment) bool, visit func(*store.Appointment)) error {
 	f.Limit = 500
 	for range knownPages {
@@ -85,7 +89,7 @@ func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits 
 			return err
 		}
 		for i := range list {
-			// A booking that was refused may have been so because nobody knew its patient.
+			// A booking can have been refused because the practice system did not have its patient.
 			a := &list[i]
 			there := ag.practice.Options.Upstream == nil || a.UpstreamID != "" || a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamPending
 			if !there || a.UpstreamPatientID == "" || !fits(a) {
@@ -104,7 +108,7 @@ func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits 
 	return nil
 }
 
-// distinct are the values, other than none, that something has in a list.
+// distinct returns the different values of a list that are not empty.
 func distinct(list []store.Appointment, of func(*store.Appointment) string) []string {
 	var all []string
 	for i := range list {
@@ -115,7 +119,7 @@ func distinct(list []store.Appointment, of func(*store.Appointment) string) []st
 	return all
 }
 
-// foldName is a name by which two spellings of it are equal: letters and digits, whatever their case.
+// foldName reduces a name to its letters and digits without case, so that two spellings of it are equal.
 func foldName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
@@ -134,7 +138,8 @@ func digitsOf(s string) string {
 	}, s)
 }
 
-// byPerson finds a session by the person, whichever call it was; empty unless all that makes one is known.
+// byPerson finds a session by the person, whichever call created it. It is empty without a date of birth and a
+// telephone number.
 func byPerson(keyID string, r *Patient, born string) string {
 	phone := digitsOf(r.Phone)
 	if born == "" || phone == "" {
@@ -143,7 +148,8 @@ func byPerson(keyID string, r *Patient, born string) string {
 	return keyID + "\x00person\x00" + foldName(r.FirstName+r.LastName) + "\x00" + born + "\x00" + phone
 }
 
-// forgetPatient remembers that the practice system does not know a patient, so that identifying them again adds them.
+// forgetPatient records that the practice system does not have a patient, so that the next Identify of the person
+// adds them.
 func (ag *Agent) forgetPatient(ctx context.Context, guid string) {
 	err := ag.note(context.WithoutCancel(ctx), store.AgentSession{At: time.Now()}, gone(guid))
 	if err != nil {
@@ -151,7 +157,7 @@ func (ag *Agent) forgetPatient(ctx context.Context, guid string) {
 	}
 }
 
-// isGone reports whether the practice system does not know a patient any more.
+// isGone reports whether the practice system no longer has a patient.
 func (ag *Agent) isGone(ctx context.Context, guid string) (bool, error) {
 	_, found, err := ag.session(ctx, gone(guid))
 	return found, err
@@ -159,7 +165,7 @@ func (ag *Agent) isGone(ctx context.Context, guid string) (bool, error) {
 
 func gone(guid string) string { return "\x00gone\x00" + upstream.CanonicalGUID(guid) }
 
-// patientAsk is the answer to a person who may be known, or is not known by what was said.
+// patientAsk returns the answer for a person who may be known, or whose details match no patient.
 func (ag *Agent) patientAsk(say string) PatientAnswer {
 	a := PatientAnswer{ErrorType: PatientAmbiguous, Message: "More has to be known to tell who the patient is.", Guidance: ag.guide(say, time.Time{})}
 	if say == sayNoMatch {

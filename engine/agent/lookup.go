@@ -10,27 +10,28 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// # Who the practice system knows
+// # Look-ups in the practice system
 //
-// A caller who was never booked for here may have had a chart there for years. Where the vendor lets patients be looked up,
-// they are found before a second chart is made for them, by the same rule: name, date of birth and telephone number. It is
-// a question while a caller waits: at most one a second, and within half of the bound, so that adding the patient has the
-// rest. Where it has no answer, the patient is added as if nobody could be asked.
+// A caller without an appointment here may already have a chart in the practice system. If the vendor offers a
+// look-up, the server finds that chart instead of adding a second one, by the same rule: name, date of birth and
+// telephone number. The look-up happens while a caller waits. So there is at most one question a second, and all of
+// them end within half of the bound, so that adding the patient has the other half. Without an answer, the server
+// adds the patient as if there were no look-up.
 
 const (
 	lookupSpacing = time.Second
-	lookupRetired = time.Hour // how long a vendor that has no look-up is not asked again
-	mostCharts    = 3         // of one name and date of birth that are told apart by their details
+	lookupRetired = time.Hour // how long a vendor without a look-up gets no more questions
+	mostCharts    = 3         // the most charts of one name and date of birth whose details are compared
 )
 
-// lookups are the questions that are asked of the practice system about patients.
+// lookups is the state of the questions to the practice system about patients.
 type lookups struct {
 	pacer   *upstream.Pacer
-	retired atomic.Int64 // until this instant, in Unix ms, nobody is asked
+	retired atomic.Int64 // until this instant, in Unix ms, there are no questions
 }
 
-// knownThere is the GUID under which the practice system has the person, or what is to be asked (sayAsk…) to tell. Neither
-// means that they are not known, or that it could not be found out.
+// knownThere returns the GUID under which the practice system has the person, or the question (sayAsk…) that decides
+// it. If both are empty, the practice system does not have the person, or the server could not find out.
 func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, deadline time.Time) (guid, ask string, err error) {
 	phone := digitsOf(r.Phone)
 	if born.IsZero() && phone == "" {
@@ -81,8 +82,8 @@ func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, dea
 	return guid, ask, nil
 }
 
-// oneOf tells patients of one name and date of birth apart by the telephone number, and those of one number by the e-mail
-// address. Who has another number may be the same person, and is asked for the address.
+// oneOf distinguishes patients of one name and date of birth by the telephone number, and those of one number by the
+// email address. A person with another number may still be the same one, so ask requests the email address.
 func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string) {
 	reached := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool { return !samePhone(digitsOf(p.Phone), phone) })
 	written := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool { return email == "" || !strings.EqualFold(p.Email, email) })
@@ -92,14 +93,14 @@ func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string)
 	case len(written) == 1:
 		return written[0].GUID, ""
 	case len(reached) == 0 && (email != "" || !slices.ContainsFunc(list, func(p upstream.KnownPatient) bool { return p.Email != "" })):
-		return "", "" // another person, as far as can be told
+		return "", "" // probably another person
 	case email == "":
 		return "", sayAskEmail
 	}
 	return "", sayAskPerson
 }
 
-// knownThereBy is the patient of a GUID and date of birth as the practice system has them.
+// knownThereBy returns the patient with a GUID and a date of birth as the practice system has them.
 func (ag *Agent) knownThereBy(ctx context.Context, guid string, born, deadline time.Time) (known upstream.KnownPatient, found bool) {
 	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.practice.Options.AgentBound/2))
 	defer cancel()
@@ -110,8 +111,8 @@ func (ag *Agent) knownThereBy(ctx context.Context, guid string, born, deadline t
 	return known, found && !known.BirthDate.IsZero() && known.BirthDate.Equal(born)
 }
 
-// ask puts one question to the practice system, if there is one and its turn comes in time, and reports whether it was
-// answered. A vendor that does not let patients be looked up is left alone for a while.
+// ask sends one question to the practice system, if there is one and the turn comes in time, and reports whether it
+// was answered. A vendor that offers no look-up gets no further questions for lookupRetired.
 func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() error) bool {
 	if ag.practice.Options.Upstream == nil || time.Now().UnixMilli() < ag.lookups.retired.Load() {
 		return false
@@ -129,13 +130,13 @@ func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() er
 	return err == nil
 }
 
-// sameName compares names as people say them: a second first name may be left out on either side.
+// sameName compares names as people give them: either side can omit a second first name.
 func sameName(p *upstream.KnownPatient, r *Patient) bool {
 	first := func(s string) string { s, _, _ = strings.Cut(strings.TrimSpace(s), " "); return foldName(s) }
 	return foldName(p.LastName) == foldName(r.LastName) && first(p.FirstName) == first(r.FirstName)
 }
 
-// samePhone compares telephone numbers by their digits: one of them may be without its country's or area's code.
+// samePhone compares telephone numbers by their digits. One of them can lack its country or area code.
 func samePhone(a, b string) bool {
 	const least = 7
 	if len(a) < least || len(b) < least {

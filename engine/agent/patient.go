@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// Patient is a person an agent books for. The words are those of the wire.
+// Patient is a person for whom an agent books, with the names of the wire format.
 type Patient struct {
 	FirstName   string
 	LastName    string
@@ -23,10 +23,10 @@ type Patient struct {
 	Email       string
 	SessionID   string
 	UUI         string
-	PatientGUID string // of a patient who is known; with the date of birth it stands in place of the others
+	PatientGUID string // of a known patient; with the date of birth it replaces the other fields
 }
 
-// PatientAnswer is what an agent is told of a patient.
+// PatientAnswer is the result of Identify, for the agent.
 type PatientAnswer struct {
 	Success          bool
 	ErrorType        string // empty on success
@@ -45,8 +45,9 @@ const (
 	PatientAmbiguous     = "PATIENT_AMBIGUOUS"
 )
 
-// Identify finds the patient or adds them: upstream, or with a GUID of our own where there is none. It signs a
-// bookingAuthToken for the GUID. The same person said again is the same patient with a new token. *ValidationError.
+// Identify finds the patient or adds them: upstream, or with a GUID of our own without an upstream. It signs a
+// bookingAuthToken for the GUID. A repeated request finds the same patient and returns a new token. Error:
+// *ValidationError, or a storage error.
 func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (PatientAnswer, error) {
 	now := time.Now()
 	deadline := now.Add(ag.practice.Options.AgentBound)
@@ -98,9 +99,9 @@ func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (P
 	return ag.identified(ctx, p, &r, s, now, said, person)
 }
 
-// addPatient adds a patient upstream, or makes a GUID where there is none. That it is tried is noted before, so that nobody tries
-// it again who cannot know what became of it: not after this node was killed, nor at another one meanwhile. The answer is not nil
-// if there is no patient.
+// addPatient adds a patient upstream, or creates a GUID without an upstream. It records the attempt first, so that no
+// other request repeats an attempt of unknown outcome: neither after this node was killed, nor on another node at the
+// same time. The answer is not nil if there is no patient.
 func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline time.Time, gone string, names []string) (string, *PatientAnswer, error) {
 	if ag.practice.Options.Upstream == nil {
 		return newGUID(), nil, nil
@@ -130,14 +131,14 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 			ErrorType: PatientRefused, Message: "The practice system did not accept these details.", Guidance: ag.guide(sayPatientRefused, time.Time{}),
 		}
 	}
-	// Nobody was added. If that cannot be noted a person has to look, as if it were not known.
+	// The patient was not added. If this record fails, the outcome counts as unknown and a person must check it.
 	if err := ag.note(context.WithoutCancel(ctx), store.AgentSession{At: now}, names...); err != nil {
 		ag.log.Warn("patient not added upstream; not remembered", "error", err)
 	}
 	return "", &answer, nil
 }
 
-// identifyKnown is Identify of a patientGUID and its date of birth. Nobody is added for one that does not fit.
+// identifyKnown is Identify for a patientGUID and its date of birth. If they match no patient, it adds none.
 func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now, deadline time.Time) (PatientAnswer, error) {
 	s := store.AgentSession{PatientID: upstream.CanonicalGUID(r.PatientGUID)}
 	var found bool
@@ -155,7 +156,7 @@ func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patie
 	return ag.identified(ctx, p, r, s, now)
 }
 
-// identified signs a token for the patient of a session and remembers the session under these names and its own.
+// identified signs a token for the patient of a session, and stores the session under these names and its own.
 func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient, s store.AgentSession, now time.Time, names ...string) (PatientAnswer, error) {
 	signed, auth, err := ag.booking.Keys().IssueBookingAuth(r.SessionID, s.PatientID, now)
 	if err != nil {
@@ -166,7 +167,7 @@ func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient,
 	if r.UUI != "" {
 		names = append(names, byUUI(p.KeyID, r.UUI))
 	}
-	// The practice system may have a new patient by now, so this is remembered even if the caller has gone.
+	// The practice system may have a new patient now, so this is stored even if the caller has left.
 	if err := ag.note(context.WithoutCancel(ctx), s, names...); err != nil {
 		return PatientAnswer{}, err
 	}
@@ -175,12 +176,12 @@ func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient,
 	}, nil
 }
 
-// sessionNames are those names that there are.
+// sessionNames returns the names that are not empty.
 func sessionNames(names ...string) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" })
 }
 
-// dateOfBirth is the date as appointments have it; empty if there is none.
+// dateOfBirth formats a date as appointments store it. It is empty for the zero time.
 func dateOfBirth(born time.Time) string {
 	if born.IsZero() {
 		return ""
@@ -194,9 +195,9 @@ func (ag *Agent) patientOpen() PatientAnswer {
 	}
 }
 
-// setPatientNow adds a patient while a caller waits; a rate limit is tried once more after the retry delay.
+// setPatientNow adds a patient while a caller waits. After a rate limit it tries once more, after the retry delay.
 func (ag *Agent) setPatientNow(ctx context.Context, deadline time.Time, n upstream.NewPatient) (string, error) {
-	// The request may be given up by its caller; the call may not, or nobody would know what became of it.
+	// The caller may give the request up, but the call must end: otherwise its outcome would be unknown.
 	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
 	defer cancel()
 	guid, err := ag.practice.Options.Upstream.SetPatient(ctx, n)
@@ -207,7 +208,7 @@ func (ag *Agent) setPatientNow(ctx context.Context, deadline time.Time, n upstre
 	return guid, err
 }
 
-// normalize trims what was said, checks it, and returns the date of birth, zero if there is none.
+// normalize trims the fields, checks them, and returns the date of birth, or the zero time if there is none.
 func (r *Patient) normalize(today store.Date) (time.Time, error) {
 	var m record.Mistakes
 	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
@@ -249,7 +250,7 @@ func (r *Patient) normalize(today store.Date) (time.Time, error) {
 	return born, m.Err()
 }
 
-// newGUID makes a random GUID (RFC 9562 version 4), which says nothing about when it was made.
+// newGUID creates a random GUID (RFC 9562 version 4), which does not reveal when it was created.
 func newGUID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails; see crypto/rand

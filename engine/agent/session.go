@@ -11,28 +11,29 @@ import (
 	"holdfast/store"
 )
 
-// # What a key was told
+// # Sessions of an API key
 //
-// What one API key was told of a patient is in the database, so that a restart, or another node, knows it as well: who they are,
-// for how long the key may book for them without a token, and whether they were added to the practice system. The token itself
-// is kept nowhere. Names are keyed hashes, and all of it goes after half an hour.
+// The database stores what one API key found out about a patient, so that it survives a restart and other nodes have
+// it too: the patient, how long the key may book for them without a token, and whether they were added to the
+// practice system. The token itself is not stored. Names are keyed hashes, and a session is deleted after half an
+// hour.
 
-// KeepSessions is for how long a session is known: its token has lapsed by then, and an answer of the practice system that was
-// missing has been seen to by a person.
+// KeepSessions is how long a session is stored. By then its token has expired, and a person has resolved an unknown
+// outcome in the practice system.
 const KeepSessions = 2 * token.BookingAuthTTL
 
-// Names under which a session is found, apart for each API key.
+// Names of a session. They differ between API keys.
 func byGUID(keyID, guid string) string { return keyID + "\x00guid\x00" + upstream.CanonicalGUID(guid) }
 func byUUI(keyID, uui string) string   { return keyID + "\x00uui\x00" + uui }
 
-// bySaid finds a session by what was said of the person, so that the same request twice adds one patient.
+// bySaid finds a session by the details in the request, so that a repeated request adds one patient.
 func bySaid(keyID string, r *Patient) string {
 	return keyID + "\x00said\x00" + strings.Join([]string{
 		strings.ToLower(r.FirstName), strings.ToLower(r.LastName), r.BirthDate, r.Phone, strings.ToLower(r.Email), r.SessionID, r.UUI,
 	}, "\x00")
 }
 
-// session finds what was noted under one of these names, the first that has something.
+// session returns the session under the first of these names that has one.
 func (ag *Agent) session(ctx context.Context, names ...string) (s store.AgentSession, found bool, err error) {
 	now := time.Now()
 	for _, name := range names {
@@ -44,7 +45,7 @@ func (ag *Agent) session(ctx context.Context, names ...string) (s store.AgentSes
 	return store.AgentSession{}, false, nil
 }
 
-// note remembers a session under these names.
+// note stores a session under these names.
 func (ag *Agent) note(ctx context.Context, s store.AgentSession, names ...string) error {
 	return ag.store.Write(ctx, func(tx store.Tx) error { return ag.put(ctx, tx, s, names) })
 }
@@ -57,9 +58,9 @@ func (ag *Agent) put(ctx context.Context, tx store.Tx, s store.AgentSession, nam
 	return tx.PutAgentSession(ctx, s, hashed...)
 }
 
-// begin notes under these names that a patient is being added, unless somebody else is at it or has done it meanwhile: then that is
-// returned, and found. Looking and noting are one step, because the same person may be said twice at once, at two nodes. gone is a
-// patient that the practice system does not know any more.
+// begin records under these names that a patient is being added. If another request is adding or has added the
+// patient, it returns that session and true. The check and the record are one transaction, because two nodes can
+// receive the same request at the same time. gone is a patient whom the practice system no longer has.
 func (ag *Agent) begin(ctx context.Context, now time.Time, gone string, names []string) (there store.AgentSession, found bool, err error) {
 	var all []string
 	for _, name := range names {
@@ -85,8 +86,8 @@ const (
 	authLegacy  = "legacy"
 )
 
-// authorizeBooking decides whether an agent may book for the patient, and fills in what its own session knows. The
-// error is a token.Error, or one of the storage.
+// authorizeBooking decides whether an agent may book for the patient, and fills in the patient from the key's own
+// session. The error is a token.Error or a storage error.
 func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequest, now time.Time) (method string, s store.AgentSession, err error) {
 	var names []string
 	if b.PatientGUID != "" {
@@ -103,7 +104,7 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 		b.PatientGUID = s.PatientID
 	}
 	if found && !upstream.EqualGUID(s.PatientID, b.PatientGUID) {
-		s.Patient = store.Patient{} // somebody else's
+		s.Patient = store.Patient{} // it belongs to another patient
 	}
 	switch {
 	case b.BookingAuthToken == "" && found:
@@ -113,20 +114,20 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 	}
 	auth, err := ag.booking.Keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
 	if err == nil && !found {
-		// A patient of another key: from here on this key has a session with the patient.
+		// Another key identified the patient: from now on this key has a session for the patient, too.
 		s = store.AgentSession{PatientID: upstream.CanonicalGUID(b.PatientGUID), At: now, ExpiresAt: time.UnixMilli(auth.ExpiresAt)}
 		names = []string{byGUID(keyID, b.PatientGUID)}
 		if b.UUI != "" {
 			names = append(names, byUUI(keyID, b.UUI))
 		}
-		if err := ag.note(ctx, s, names...); err != nil { // the next booking needs its token, then
+		if err := ag.note(ctx, s, names...); err != nil { // then the next booking needs its token
 			ag.log.Warn("agent session not stored", "error", err)
 		}
 	}
 	return authToken, s, err
 }
 
-// maySessionBook checks a session like the token that came with it.
+// maySessionBook checks a session as a token is checked.
 func maySessionBook(s *store.AgentSession, patientGUID string, now time.Time) error {
 	switch {
 	case !now.Before(s.ExpiresAt):

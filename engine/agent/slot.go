@@ -17,9 +17,9 @@ import (
 	"holdfast/store"
 )
 
-// SlotsRequest asks for slots that can be offered to a caller.
+// SlotsRequest asks for slots to offer to a caller.
 type SlotsRequest struct {
-	AppointmentTypeID   string // one of the two
+	AppointmentTypeID   string // one of the two is required
 	AppointmentTypeGUID string
 	From                store.Date // on the clinic's calendar; zero: today
 	Days                int        // 1..MaxAgentDays; 0: 7
@@ -27,7 +27,7 @@ type SlotsRequest struct {
 	PartOfDay           string     // "morning" (before noon), "afternoon" (from noon on), or empty
 }
 
-// Bounds of an SlotsRequest.
+// Limits of a SlotsRequest.
 const (
 	MaxAgentDays  = 31
 	MaxAgentSlots = 50
@@ -40,21 +40,21 @@ type Slot struct {
 	StartTime           string    // clinic time, "11/23/2026 10:00 AM"
 	Minutes             int
 	BookingToken        string
-	ScheduleViewGUID    string // where the upstream knows none: our own ids
+	ScheduleViewGUID    string // our own ids if the upstream has none
 	ScheduleColumnGUID  string
 	AppointmentTypeGUID string
 }
 
-// Slots is the answer.
+// Slots is the answer to a SlotsRequest.
 type Slots struct {
 	Slots     []Slot // by start, each start once
-	ErrorType string // not empty if the upstream could not be asked
+	ErrorType string // not empty if the upstream could not be queried
 	Message   string
 	Guidance  Guidance
 }
 
-// Slots lists slots for an agent: what the upstream offers, less what is booked or held here; without an upstream,
-// what visitors could book. *ValidationError, store.ErrNotFound, and the storage errors.
+// Slots lists slots for an agent: the openings of the upstream without those that are booked or held here; without an
+// upstream, the slots that visitors can book. Errors: *ValidationError, store.ErrNotFound, and the storage errors.
 func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 	s := ag.clinic.Current()
 	t, err := r.check(s)
@@ -80,7 +80,7 @@ func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 			break
 		}
 		if n := len(answer.Slots); n > 0 && answer.Slots[n-1].Start.Equal(o.start) {
-			continue // a caller chooses a time; the first specialist for it is the one to be assigned
+			continue // a caller chooses a time; the first specialist for it is assigned
 		}
 		slot, err := ag.agentOffer(t, s.SpecialistByID[o.specialistID], o, now)
 		if err != nil {
@@ -94,7 +94,7 @@ func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 	return answer, nil
 }
 
-// check fills in the defaults and finds the type.
+// check fills in the defaults and returns the appointment type.
 func (r *SlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error) {
 	var m record.Mistakes
 	id := r.AppointmentTypeID
@@ -130,8 +130,8 @@ func (r *SlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error)
 	return t, m.Err()
 }
 
-// suits reports whether a start is on one of the requested dates and in the requested part of the day. The upstream may list
-// more than it was asked for.
+// suits reports whether a start is on one of the requested dates and in the requested part of the day. The upstream
+// may list more than the request asks for.
 func (r *SlotsRequest) suits(start time.Time, zone *time.Location) bool {
 	if date := store.DateOf(start.In(zone)); date.Before(r.From) || !date.Before(r.From.AddDays(r.Days)) {
 		return false
@@ -139,14 +139,14 @@ func (r *SlotsRequest) suits(start time.Time, zone *time.Location) bool {
 	return r.PartOfDay == "" || (start.In(zone).Hour() < 12) == (r.PartOfDay == "morning")
 }
 
-// offer is a start that one specialist has free.
+// offer is a free start of one specialist.
 type offer struct {
 	start        time.Time
 	minutes      int
 	specialistID string
 }
 
-// ownOffers lists what visitors could book, with the specialist that would be assigned.
+// ownOffers lists the slots that visitors can book, each with the specialist who would be assigned.
 func (ag *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
 	list, err := ag.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, From: r.From, To: r.From.AddDays(r.Days)})
 	if err != nil {
@@ -164,7 +164,7 @@ func (ag *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *Slo
 	return found, nil
 }
 
-// among are the assignments of these specialists.
+// among returns the assignments of these specialists.
 func among(t *store.AppointmentType, ids []string) []store.Assignment {
 	var list []store.Assignment
 	for _, a := range t.Specialists {
@@ -178,7 +178,7 @@ func among(t *store.AppointmentType, ids []string) []store.Assignment {
 // maxOfferMinutes is the longest opening that is offered as one slot.
 const maxOfferMinutes = 24 * 60
 
-// upstreamOffers lists what the upstream offers, less what is booked or held here.
+// upstreamOffers lists the openings of the upstream without those that are booked or held here.
 func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
 	question, columns := practice.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
 	if len(columns) == 0 || !t.Active {
@@ -221,7 +221,8 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	return byAssignment(t, found), nil
 }
 
-// byAssignment sorts offers by start, and those of one start so that the specialist to be assigned is first.
+// byAssignment sorts offers by start. Among offers with the same start, the specialist who would be assigned is
+// first.
 func byAssignment(t *store.AppointmentType, found []offer) []offer {
 	slices.SortStableFunc(found, func(a, b offer) int { return a.start.Compare(b.start) })
 	for i := 0; i < len(found); {
@@ -245,7 +246,7 @@ func byAssignment(t *store.AppointmentType, found []offer) []offer {
 	return found
 }
 
-// agentOffer is one offer in the words of the wire.
+// agentOffer converts an offer to the wire format.
 func (ag *Agent) agentOffer(t *store.AppointmentType, p *store.Specialist, o offer, now time.Time) (Slot, error) {
 	signed, _, err := ag.booking.Keys().IssueBooking(t.ID, p.ID, o.start, o.minutes, now)
 	if err != nil {

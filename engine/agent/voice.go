@@ -28,7 +28,7 @@ func (ag *Agent) say(of string, pairs ...string) string {
 	return ag.language().Fill("agent."+of, pairs...)
 }
 
-// agentTexts are the clinic's words with their defaults.
+// agentTexts returns the clinic's texts, with defaults for the empty ones.
 func (ag *Agent) agentTexts() clinic.AgentTexts {
 	s := ag.clinic.Current()
 	t := s.Settings.AgentTexts
@@ -42,12 +42,12 @@ func (ag *Agent) agentTexts() clinic.AgentTexts {
 	return t
 }
 
-// theChild is in a confirmation in place of the name that the agent sent as childName.
+// theChild is the placeholder in a confirmation that the agent replaces with the name that it sent as childName.
 const theChild = "{childName}"
 
-// guideBooked is the guidance to a confirmed booking: what is said aloud has the child's field, place and time, the guardian's
-// sentence for a minor, and the offer of the address. The chain has the same facts, in the order of the call: the address
-// and the way come before the question for another appointment and the goodbye.
+// guideBooked returns the guidance for a confirmed booking. The sentence to say aloud has the child's field, the
+// place and the time, the guardian's sentence for a minor, and the offer of the address. The chain has the same facts
+// in the order of the call: the address and the way come before the question for another appointment and the goodbye.
 func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	g := ag.guide(sayConfirmed, a.SlotStart)
 	t := ag.agentTexts()
@@ -116,7 +116,7 @@ func (ag *Agent) MovedSentence(a *store.Appointment) string {
 	return ag.say(voiceMoved, "date", ag.Spoken(a.SlotStart))
 }
 
-// isMinor reports whether somebody born then is younger than 18 on the day.
+// isMinor reports whether a person born on a date is younger than 18 on the day.
 func isMinor(born string, day time.Time) bool {
 	d, err := time.Parse(time.DateOnly, born)
 	return err == nil && d.AddDate(18, 0, 0).After(time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, time.UTC))
