@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// maxAnswer is the most that is read of one answer, in bytes.
+// maxAnswer is the maximum number of bytes of one answer.
 const maxAnswer = 1 << 20
 
-// maxDepth is how far elements may be nested; an honest answer needs four.
+// maxDepth limits the nesting of elements. A valid answer needs four levels.
 const maxDepth = 8
 
-// answer is a GetDataResponse that was whole and well-formed.
+// answer is a complete and well-formed GetDataResponse.
 type answer struct {
 	success bool
 	message string   // ErrorMessage
 	records []record // Records/Record
 }
 
-// record holds the fields of one Record by lower-cased name, since the upstream
-// does not agree with itself on the case.
+// record holds the fields of one Record by lower-cased name, because the upstream uses different cases for the same
+// name.
 type record map[string]string
 
-// first is the first of the named fields that is there and not empty.
+// first returns the first of the named fields that is not empty.
 func (r record) first(names ...string) string {
 	for _, name := range names {
 		if v := r[name]; v != "" {
@@ -43,9 +43,9 @@ var (
 	errStatus   = errors.New("the answer was neither Success nor Error")
 )
 
-// parseAnswer reads one whole GetDataResponse and nothing else: no other root or
-// namespace, no DTD (and so no entities but XML's own five), nothing after the
-// end, each part once. The error says what was wrong in fixed words.
+// parseAnswer reads exactly one complete GetDataResponse. It refuses any other root or namespace, a DTD (and so all
+// entities but the five of XML), text after the end, and repeated parts. The error describes the problem in fixed
+// words.
 func parseAnswer(body []byte) (*answer, error) {
 	d := xml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(body, []byte("\uFEFF"))))
 	d.CharsetReader = charset
@@ -114,8 +114,8 @@ func parseAnswer(body []byte) (*answer, error) {
 	return &a, nil
 }
 
-// charset passes ASCII and widens Latin-1. An answer labelled utf-16 that could be
-// read this far is UTF-8 under the label .NET gives every string.
+// charset passes ASCII and converts Latin-1. An answer labelled utf-16 that was readable until here is UTF-8: .NET
+// gives every string that label.
 func charset(label string, input io.Reader) (io.Reader, error) {
 	switch strings.ToLower(label) {
 	case "utf-16", "us-ascii", "ascii":
@@ -140,8 +140,8 @@ var (
 	guid      = regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 )
 
-// refusal is what the answer gives as its error, if it gives one, wherever it
-// stands: ErrorMessage, or a Result that begins with Error under either status.
+// refusal returns the error text of the answer and whether the answer is an error. The text is in ErrorMessage, or in
+// a Result that begins with Error under either status.
 func (a *answer) refusal() (said string, failed bool) {
 	said, failed = a.message, !a.success || a.message != ""
 	for _, r := range a.records {
@@ -156,7 +156,7 @@ func (a *answer) refusal() (said string, failed bool) {
 	return said, failed
 }
 
-// done reports whether some Result says that something was written.
+// done reports whether some Result states that something was written.
 func (a *answer) done() bool {
 	for _, r := range a.records {
 		if result := r["result"]; !saysError.MatchString(result) && saysDone.MatchString(result) {
@@ -166,7 +166,7 @@ func (a *answer) done() bool {
 	return false
 }
 
-// made is the GUID of what was written: "" when the answer has none, or several.
+// made returns the GUID of the written object. It is empty if the answer has none, or several.
 func (a *answer) made() string {
 	var found string
 	for _, r := range a.records {

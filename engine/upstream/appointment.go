@@ -26,11 +26,11 @@ type NewAppointment struct {
 	Minutes             int
 }
 
-// Created is what a write that succeeded says of itself.
+// Created is the result of a successful write.
 type Created struct {
 	GUID string // "" when LookUp
-	// LookUp: it was written, but the answer does not say under which GUID. Find it
-	// with GetAppointmentListByPatient; never write it again.
+	// LookUp: the appointment was written, but the answer does not have its GUID. Find it with
+	// GetAppointmentListByPatient; never write it again.
 	LookUp bool
 }
 
@@ -46,8 +46,8 @@ type Appointment struct {
 	Cancelled           bool
 }
 
-// SetAppointment writes an appointment. The caller has waited for its turn and has
-// recorded the attempt, because an *Error of class Unknown may follow.
+// SetAppointment writes an appointment. The caller must have waited for its turn and recorded the attempt, because
+// the error can be an *Error of class Unknown.
 func (c *Client) SetAppointment(ctx context.Context, n NewAppointment) (Created, error) {
 	if detail := n.incomplete(); detail != "" {
 		return Created{}, &Error{Procedure: setAppointment, Class: Misconfigured, Detail: detail}
@@ -71,7 +71,7 @@ func (c *Client) SetAppointment(ctx context.Context, n NewAppointment) (Created,
 	return Created{GUID: made, LookUp: made == ""}, nil
 }
 
-// incomplete is what is missing before n can be sent, or "".
+// incomplete describes the field that n lacks, or returns "" if n can be sent.
 func (n NewAppointment) incomplete() string {
 	switch {
 	case n.PatientGUID == "":
@@ -88,9 +88,9 @@ func (n NewAppointment) incomplete() string {
 	return ""
 }
 
-// SetAppointmentStatusCanceled cancels an appointment. One that is cancelled
-// already counts as done; one that is not there is Refused (AppointmentUnknown).
-// Repeating it is harmless, so Unknown is answered by calling again.
+// SetAppointmentStatusCanceled cancels an appointment. It succeeds if the appointment is already cancelled. An
+// appointment that does not exist is Refused (AppointmentUnknown). Repeating the call is harmless, so call again
+// after Unknown.
 func (c *Client) SetAppointmentStatusCanceled(ctx context.Context, appointmentGUID string) error {
 	if appointmentGUID == "" {
 		return &Error{Procedure: setAppointmentCancel, Class: Misconfigured, Detail: "the appointment has no GUID"}
@@ -102,10 +102,9 @@ func (c *Client) SetAppointmentStatusCanceled(ctx context.Context, appointmentGU
 	return err
 }
 
-// GetAppointmentListByPatient lists the appointments of one patient, cancelled ones
-// included. zone is the clinic's. A list of which a part cannot be read is no list:
-// it is an *Error of class Unknown, since what is not seen in it would be written
-// again.
+// GetAppointmentListByPatient lists the appointments of one patient, cancelled ones included. zone is the clinic's.
+// If a part of the list is unreadable, the error is an *Error of class Unknown: the caller would write an appointment
+// that it misses in the list again.
 func (c *Client) GetAppointmentListByPatient(ctx context.Context, patientGUID string, zone *time.Location) ([]Appointment, error) {
 	if patientGUID == "" || zone == nil {
 		return nil, &Error{Procedure: appointmentsOf, Class: Misconfigured, Detail: "the patient has no GUID, or the clinic's time zone is not known"}
@@ -160,11 +159,9 @@ func (r record) appointment(zone *time.Location) (Appointment, bool) {
 	return a, true
 }
 
-// Match picks out of a patient's list the appointments that n would be: not
-// cancelled, the same wall-clock start in the clinic's zone, the same column. Where
-// the upstream leaves the column out, the appointment type is compared instead, and
-// where it leaves that out too, the start alone decides. More than one means that
-// the upstream holds duplicates.
+// Match returns the appointments of a patient's list that n may be: not cancelled, with the same wall-clock start in
+// the clinic's zone and the same column. If the upstream omits the column, Match compares the appointment type. If
+// the upstream omits that too, the start alone decides. More than one result means that the upstream has duplicates.
 func (n NewAppointment) Match(list []Appointment) []Appointment {
 	return slices.DeleteFunc(slices.Clone(list), func(a Appointment) bool {
 		switch {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// parameter is one element of Parameters. Their order is that of the documentation.
+// parameter is one element of Parameters. Their order follows the documentation.
 type parameter struct{ name, value string }
 
 // request is a GetDataRequest.
@@ -47,15 +47,14 @@ func (p parameters) MarshalXML(e *xml.Encoder, start xml.StartElement) error {
 	return e.EncodeToken(start.End())
 }
 
-// journey is how far a request got. It is written by the transport's hooks, which
-// may still run when the call has been given up.
+// journey is how far a request got. The hooks of the transport write it, and they can still run after the call was
+// given up.
 type journey struct {
-	asked     atomic.Bool // the transport looks for a connection (and reports to us at all)
+	asked     atomic.Bool // the transport looks for a connection (so it does report to us)
 	connected atomic.Bool // it has one: from here on bytes may have left
 }
 
-// call sends one procedure and returns its answer if that is a plain yes. Every
-// other end is an *Error.
+// call sends one procedure and returns its answer if that is a clear success. Otherwise the error is an *Error.
 func (c *Client) call(ctx context.Context, procedure string, params parameters) (*answer, error) {
 	fail := func(class Class, status int, detail string, cause error) error {
 		return &Error{Procedure: procedure, Class: class, Status: status, Detail: detail, cause: cause}
@@ -87,7 +86,7 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 	req.Header.Set("Content-Type", "application/xml")
 	req.Header.Set("Accept", "application/xml, text/xml")
 	req.Header.Set("User-Agent", "holdfast")
-	// Once before, for a transport that reports nothing, and once at the moment itself.
+	// Restart the pacer's clock now, for a transport that calls no hooks; WroteRequest restarts it at the write.
 	left()
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -109,8 +108,8 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 	return a, nil
 }
 
-// lost sorts a call that got no answer. It is NotSent only where no byte of it can
-// have left: dialling or the TLS handshake failed, or time ran out before them.
+// lost classifies a call that got no answer. It is NotSent only if no byte can have left: dialling or the TLS
+// handshake failed, or the time ran out before them.
 func lost(ctx context.Context, way *journey, err error) (Class, string) {
 	var op *net.OpError
 	dialling := way.asked.Load() && !way.connected.Load() || errors.As(err, &op) && op.Op == "dial"
@@ -149,8 +148,7 @@ func isTimeout(err error) bool {
 	return errors.As(err, &t) && t.Timeout()
 }
 
-// ended is the context's error if that is what ended the call: the only cause that
-// holds neither an address nor a name.
+// ended returns the context's error if that ended the call. It is the only cause without an address or a name.
 func ended(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -161,8 +159,8 @@ func ended(ctx context.Context, err error) error {
 	return nil
 }
 
-// judge sorts an answer that arrived. What the XML says counts for more than the
-// HTTP status, but a yes under a status that says no is nobody's word.
+// judge classifies an answer that arrived. The XML takes precedence over the HTTP status, but a success under an HTTP
+// error status is Unknown.
 func judge(status int, body []byte) (*answer, meaning) {
 	a, err := parseAnswer(body)
 	if err == nil {

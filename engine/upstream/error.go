@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Class sorts errors by whether the write may have happened.
+// Class groups errors by whether the write may have happened.
 type Class string
 
-// The classes. Only Unknown leaves open whether the write happened; after each of
-// the others it certainly did not.
+// The classes. After Unknown it is open whether the write happened. After each of the others it certainly did not
+// happen.
 const (
 	RateLimited   Class = "rate_limited"
 	Refused       Class = "refused"
@@ -23,29 +23,29 @@ const (
 // Reason is why a write was Refused.
 type Reason string
 
-// The reasons. AlreadyBooked is said of the patient or the slot and, after an
-// Unknown, may well mean our own first try; so may SlotTaken.
+// The reasons. AlreadyBooked concerns the patient or the slot. After an Unknown, AlreadyBooked and SlotTaken can mean
+// our own first attempt.
 const (
 	SlotTaken          Reason = "slot_taken"
 	PatientUnknown     Reason = "patient_unknown"
 	AlreadyBooked      Reason = "already_booked"
 	AppointmentUnknown Reason = "appointment_unknown"
 	AlreadyCancelled   Reason = "already_cancelled"
-	Invalid            Reason = "invalid" // a field was not accepted; the same request never will be
+	Invalid            Reason = "invalid" // the upstream did not accept a field, and never will in the same request
 )
 
-// Error is how a call failed. It is safe to log and to show.
+// Error is why a call failed. It is safe to log and to show.
 type Error struct {
 	Procedure string // as in SetAppointment
 	Class     Class
 	Reason    Reason // only when Class is Refused
-	Status    int    // of HTTP; 0 when there was no answer
-	Detail    string // what happened, in words of this package
+	Status    int    // HTTP status; 0 without an answer
+	Detail    string // the problem, in words of this package
 
-	cause error // context.Canceled or context.DeadlineExceeded, if it was that
+	cause error // context.Canceled or context.DeadlineExceeded, if that ended the call
 }
 
-// Error says procedure, class and detail in one line.
+// Error returns the procedure, the class and the detail in one line.
 func (e *Error) Error() string {
 	var class string
 	switch e.Class {
@@ -63,11 +63,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("upstream %s: %s: %s", e.Procedure, class, e.Detail)
 }
 
-// Unwrap is the context's own error, when the context ended the call.
+// Unwrap returns the context's error if the context ended the call.
 func (e *Error) Unwrap() error { return e.cause }
 
-// ClassOf is the class of err: "" for nil, and Unknown for an error that is none of
-// this package's, since nothing is known about it.
+// ClassOf returns the class of err: "" for nil, and Unknown for an error of another package.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ""
@@ -79,14 +78,14 @@ func ClassOf(err error) Class {
 	return Unknown
 }
 
-// IsSilent reports whether nobody answered: nothing was sent, or what was sent got not
-// even the beginning of an answer. An answer that cannot be used is one all the same.
+// IsSilent reports whether the upstream did not answer: nothing was sent, or the request got not even the beginning
+// of an answer. An unusable answer is an answer.
 func IsSilent(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Class == NotSent || e.Class == Unknown && e.Status == 0)
 }
 
-// ReasonOf is why err refused, or "" when it is no refusal.
+// ReasonOf returns the reason of a refusal, or "" if err is not a refusal.
 func ReasonOf(err error) Reason {
 	var e *Error
 	if errors.As(err, &e) && e.Class == Refused {
@@ -95,15 +94,15 @@ func ReasonOf(err error) Reason {
 	return ""
 }
 
-// meaning is what an error text of the upstream's stands for.
+// meaning is the interpretation of an error text of the upstream.
 type meaning struct {
 	class  Class
 	reason Reason
 	detail string
 }
 
-// The texts, as several versions of the upstream and of the code around it spell
-// them. They are read, never repeated: a text may hold a name.
+// The error texts of several versions of the upstream and of the software around it. They are matched, never
+// repeated: a text can contain a name.
 var (
 	rateLimit   = text(`too many requests|rate limit`)
 	outOfOrder  = text(`\b(service|server|system|database|site|api)\b[^.;]* (is |was )?(not available|(temporarily )?unavailable|down|offline|busy)`)
@@ -121,9 +120,9 @@ var (
 
 func text(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?is)` + pattern) }
 
-// meaningOf reads an error text. The order matters: the plain refusals first, then
-// whatever smells of a fault on the other side (which may have struck after the
-// write), then what was wrong with the request. A text nobody has seen is Unknown.
+// meaningOf interprets an error text. The order matters: first the clear refusals, then texts that suggest a fault of
+// the upstream (which may have occurred after the write), then problems of the request. An unfamiliar text is
+// Unknown.
 func meaningOf(said string) meaning {
 	switch said = strings.TrimSpace(said); {
 	case said == "":
@@ -154,7 +153,8 @@ func meaningOf(said string) meaning {
 	return meaning{Unknown, "", "it said Error for a reason not known here"}
 }
 
-// Words says an error of this package, which is safe to show; of anything else it only says that it is one.
+// Words returns the text of an error of this package, which is safe to show. For any other error it returns a fixed
+// text.
 func Words(err error) string {
 	var known *Error
 	if errors.As(err, &known) {

@@ -2,20 +2,20 @@ package upstream
 
 import "strings"
 
-// ValidGUID reports whether s is a GUID as the upstream writes them: 36 characters,
-// braces around it allowed, in either letter case.
+// ValidGUID reports whether s is a GUID as the upstream writes it: 36 characters in either letter case, with or
+// without braces.
 func ValidGUID(s string) bool {
 	s = bare(s)
 	return len(s) == 36 && guid.FindString(s) == s
 }
 
-// EqualGUID compares two GUIDs, letter case and braces aside. Empty strings equal
-// nothing, not even each other.
+// EqualGUID reports whether two GUIDs are equal. It ignores letter case and braces. An empty string equals nothing,
+// not even another one.
 func EqualGUID(a, b string) bool {
 	return a != "" && strings.EqualFold(bare(a), bare(b))
 }
 
-// CanonicalGUID is the spelling to store and to hash: lower case, no braces.
+// CanonicalGUID returns the spelling to store and to hash: lower case, no braces.
 func CanonicalGUID(s string) string { return strings.ToLower(bare(s)) }
 
 func bare(s string) string {

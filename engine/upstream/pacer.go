@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// DefaultSpacing keeps within the upstream's limit of about five writes a minute,
-// with a margin for what else the clinic writes.
+// DefaultSpacing respects the upstream's limit of about five writes a minute, with a margin for other writes of the
+// clinic.
 const DefaultSpacing = 10 * time.Second
 
-// NoBound is for a caller of Wait who stands in line as long as it takes.
+// NoBound makes Wait wait as long as the line is.
 const NoBound = time.Duration(math.MaxInt64)
 
-// LineError is what Wait answers instead of waiting longer than the caller can.
+// LineError is the error of Wait if the line is longer than the caller's bound.
 type LineError struct {
 	Wait time.Duration // how long the line was, at the least
 }
@@ -25,51 +25,49 @@ func (e *LineError) Error() string {
 	return fmt.Sprintf("the line for the upstream is %s long", e.Wait.Round(time.Second))
 }
 
-// Pacer lets callers through one at a time, first come first served, with at least
-// its spacing between one and the next. It holds one clock for all that write
-// appointments: agents on the line and the retry worker alike.
+// Pacer lets callers through one at a time, first come first served, with at least its spacing between two of them.
+// It has one clock for everything that writes appointments: callers who wait, and the retries of the queue.
 //
-// The clock runs from when a turn was taken and is restarted, never shortened, by
-// Restart. Nothing runs while nobody waits. It may be used by any number of
-// goroutines.
+// The clock runs from the last turn. Restart restarts it and never shortens it. A Pacer uses no goroutine or timer
+// while it has no waiting caller. It is safe for concurrent use.
 type Pacer struct {
 	spacing time.Duration
 	shared  Line
 
 	mu     sync.Mutex
-	next   time.Time // no turn before this instant
-	line   []*place  // whoever waits, the head first
-	turn   uint64    // how many turns were taken
-	common int64     // what the shared line calls the turn that was taken last
+	next   time.Time // the earliest instant of the next turn
+	line   []*place  // the waiting callers, the head first
+	turn   uint64    // the number of turns taken
+	common int64     // the shared line's number of the last turn
 
 	restarted time.Time // the latest instant of a Restart
-	reserved  int       // callers who wait for a turn that they have in the shared line
+	reserved  int       // callers who wait for their turn in the shared line
 }
 
-// Line is the line that the pacers of several nodes have in common. Each of its turns comes a spacing after the one before,
-// whichever node took that.
+// Line is a line that the pacers of several nodes share. Each turn comes a spacing after the one before, whichever
+// node took that.
 type Line struct {
-	// Reserve takes the next turn and says how long it is until then and what it is called. If that is longer than most, it takes
-	// none and answers *LineError.
+	// Reserve takes the next turn and returns the time until then and the number of the turn. If that time is longer
+	// than most, Reserve takes no turn and returns a *LineError.
 	Reserve func(ctx context.Context, spacing, most time.Duration) (wait time.Duration, turn int64, err error)
-	// Again puts the next turn a spacing from now if the one given was the last, and reports false if it was not.
+	// Again moves the next turn to a spacing from now if the given turn was the last one, and returns false
+	// otherwise.
 	Again func(ctx context.Context, spacing time.Duration, turn int64) (bool, error)
-	// Return gives a turn back that was not used, if it was the last. If it fails, the turn passes unused.
+	// Return returns an unused turn to the line if it was the last one. If Return fails, the turn passes unused.
 	Return func(ctx context.Context, spacing time.Duration, turn int64)
 }
 
-// Share has every turn taken from a line that other nodes take from as well. It is called before the first Wait.
+// Share makes the pacer take every turn from a line that other nodes use too. Call it before the first Wait.
 func (p *Pacer) Share(l Line) { p.shared = l }
 
-// place is one caller's place in the line. The channels are made for one event each.
+// place is one caller's place in the line. Each channel signals one event.
 type place struct {
-	until time.Time     // no use waiting beyond; zero for no bound
+	until time.Time     // waiting longer is useless; zero: no bound
 	head  chan struct{} // closed when the place is at the head
 	late  chan struct{} // closed when its turn would come after until
 }
 
-// NewPacer makes a pacer whose first turn is free at once. Zero spacing means
-// DefaultSpacing.
+// NewPacer returns a pacer whose first turn is free immediately. Zero spacing means DefaultSpacing.
 func NewPacer(spacing time.Duration) *Pacer {
 	if spacing <= 0 {
 		spacing = DefaultSpacing
@@ -77,13 +75,12 @@ func NewPacer(spacing time.Duration) *Pacer {
 	return &Pacer{spacing: spacing}
 }
 
-// Spacing is the least time between two turns.
+// Spacing returns the minimum time between two turns.
 func (p *Pacer) Spacing() time.Duration { return p.spacing }
 
-// Wait takes a turn, after everybody who came before. When the line is longer than
-// bound it answers *LineError at once, or as soon as a Restart makes it so, and takes
-// no turn. When ctx ends first, it leaves the line and returns ctx's error. A turn
-// that was taken cannot be given back.
+// Wait takes a turn after all earlier callers. If the line is longer than bound, it returns *LineError immediately,
+// or as soon as a Restart makes the line too long, and takes no turn. If ctx ends first, it leaves the line and
+// returns ctx's error. A turn that was taken cannot be returned.
 func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -120,8 +117,9 @@ func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 	}
 }
 
-// reserve takes the next turn of the shared line for the head of this node's line, and waits for it. It is taken at once, so that callers at
-// all nodes learn at once how long the line is. A caller who leaves gives the turn back if it is the last.
+// reserve takes the next turn of the shared line for the head of this node's line, and waits for it. It takes the
+// turn before it waits, so that callers on all nodes see the length of the line. If the caller leaves, it returns the
+// turn if that is the last one.
 func (p *Pacer) reserve(ctx context.Context, me *place) error {
 	most := NoBound
 	if !me.until.IsZero() {
@@ -187,8 +185,9 @@ func (p *Pacer) Waiting() int {
 
 // Restart starts the clock anew at that instant: the next turn comes one spacing
 // after it at the earliest. It is called for writes that did not wait for a turn,
-// and after a start with the time of the last recorded attempt. It never brings the
-// next turn nearer, and an instant in the future counts as now.
+// Restart restarts the clock at an instant: the next turn comes at least one spacing after it. Call it for writes
+// that did not wait for a turn, and after a start with the time of the last recorded attempt. It never brings the
+// next turn forward. An instant in the future counts as now.
 func (p *Pacer) Restart(at time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -266,7 +265,9 @@ func (p *Pacer) Turn() uint64 {
 
 // Again lets whoever had that turn write once more, without a place in the line, and
 // restarts the clock. It reports false if somebody else has had a turn since, here or at
-// another node: then the second write would come too close to theirs.
+// Again lets the holder of a turn write once more, without a place in the line, and restarts the clock. It returns
+// false if another caller has had a turn since then, here or on another node: the second write would come too close
+// to that one.
 func (p *Pacer) Again(ctx context.Context, turn uint64) bool {
 	p.mu.Lock()
 	same, common := p.turn == turn, p.common
@@ -286,7 +287,7 @@ func (p *Pacer) Again(ctx context.Context, turn uint64) bool {
 	return same
 }
 
-// leave gives up a place and returns why.
+// leave gives up a place and returns the reason.
 func (p *Pacer) leave(me *place, why error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -294,7 +295,7 @@ func (p *Pacer) leave(me *place, why error) error {
 	return why
 }
 
-// remove takes a place out and tells whoever comes to the head by that.
+// remove deletes a place, and signals the new head if the head left.
 func (p *Pacer) remove(me *place) {
 	i := slices.Index(p.line, me)
 	p.line = slices.Delete(p.line, i, i+1)

@@ -11,20 +11,19 @@ const (
 	setPatientComment = "SetPatientComment"
 )
 
-// NewPatient is a patient to write. The names are required; what is empty is left
-// out of the request.
+// NewPatient is a patient to write. The names are required. Empty fields are left out of the request.
 type NewPatient struct {
 	FirstName    string
 	LastName     string
 	ProviderGUID string
 	LocationGUID string
-	BirthDate    time.Time // a date; its clock and zone are not looked at
+	BirthDate    time.Time // a date; its time of day and zone are ignored
 	Phone        string
 	Email        string
 }
 
-// SetPatient writes a patient and returns the GUID. Not every vendor lets patients
-// be looked up, so a yes without a GUID is an *Error of class Unknown.
+// SetPatient writes a patient and returns the GUID. Not every vendor offers a look-up of patients, so a success
+// without a GUID is an *Error of class Unknown.
 func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
 	if n.FirstName == "" || n.LastName == "" {
 		return "", &Error{Procedure: setPatient, Class: Refused, Reason: Invalid, Detail: "the patient needs a first and a last name"}
@@ -52,8 +51,8 @@ func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
 	return "", &Error{Procedure: setPatient, Class: Unknown, Status: http.StatusOK, Detail: "it said Success and no GUID of the patient"}
 }
 
-// SetPatientComment adds a note to a patient. Like every write it may end Unknown;
-// a note that stands there twice does less harm than one that is missing.
+// SetPatientComment adds a note to a patient. Like every write it can end Unknown. Repeat it then: a note that
+// appears twice does less harm than a missing one.
 func (c *Client) SetPatientComment(ctx context.Context, patientGUID, comment string) error {
 	if patientGUID == "" || comment == "" {
 		return &Error{Procedure: setPatientComment, Class: Misconfigured, Detail: "the note is empty, or the patient has no GUID"}

@@ -12,19 +12,19 @@ const (
 	readPatient  = "GetPatientInformation"
 )
 
-// KnownPatient is a patient as the upstream has them. What it leaves out is empty; a list has no telephone number and no
-// e-mail address.
+// KnownPatient is a patient as the upstream has them. Omitted fields are empty. A list has no telephone number and no
+// email address.
 type KnownPatient struct {
 	GUID      string
 	FirstName string
 	LastName  string
-	BirthDate time.Time // a date at midnight UTC; zero if it is not known
+	BirthDate time.Time // a date at midnight UTC; zero if unknown
 	Phone     string
 	Email     string
 }
 
-// FindPatients lists the active patients of a name, as the upstream finds them: it may find more than that name. A vendor
-// that does not give this procedure to everybody answers an *Error of class Misconfigured.
+// FindPatients lists the active patients of a name. The upstream may return other names too. If the vendor does not
+// offer this procedure to every client, the error is an *Error of class Misconfigured.
 func (c *Client) FindPatients(ctx context.Context, firstName, lastName string) ([]KnownPatient, error) {
 	if firstName == "" || lastName == "" {
 		return nil, &Error{Procedure: findPatients, Class: Refused, Reason: Invalid, Detail: "the patient needs a first and a last name"}
@@ -44,8 +44,8 @@ func (c *Client) FindPatients(ctx context.Context, firstName, lastName string) (
 	return list, nil
 }
 
-// PatientInformation reads what the upstream has of one patient. A patient who is not there is an *Error that is Refused
-// with the reason PatientUnknown.
+// PatientInformation returns the upstream's data of one patient. For an unknown patient, the error is an *Error that
+// is Refused with the reason PatientUnknown.
 func (c *Client) PatientInformation(ctx context.Context, patientGUID string) (KnownPatient, error) {
 	if !ValidGUID(patientGUID) {
 		return KnownPatient{}, &Error{Procedure: readPatient, Class: Refused, Reason: PatientUnknown, Detail: "the patient has no GUID"}
@@ -66,7 +66,7 @@ func (c *Client) PatientInformation(ctx context.Context, patientGUID string) (Kn
 	return KnownPatient{}, &Error{Procedure: readPatient, Class: Unknown, Status: http.StatusOK, Detail: "it said Success and nothing of a patient"}
 }
 
-// patient reads a record of either procedure. One name in full is "Last, First", or "First Last".
+// patient reads a record of either procedure. A full name in one field is "Last, First" or "First Last".
 func (r record) patient() KnownPatient {
 	p := KnownPatient{
 		GUID:      CanonicalGUID(r.first("patientguid", "patguid")),
@@ -85,7 +85,7 @@ func (r record) patient() KnownPatient {
 	return p
 }
 
-// parseBirth reads a date of birth, whatever time of day stands behind it; zero if it is none.
+// parseBirth reads a date of birth and ignores a time of day after it. It returns the zero time for anything else.
 func parseBirth(s string) time.Time {
 	s, _, _ = strings.Cut(strings.ReplaceAll(strings.TrimSpace(s), "T", " "), " ")
 	for _, layout := range []string{"1/2/2006", time.DateOnly} {

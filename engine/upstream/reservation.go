@@ -9,7 +9,7 @@ import (
 
 const getReservations = "GetOnlineReservations"
 
-// Openings asks for what the upstream offers online.
+// Openings asks for the upstream's online openings.
 type Openings struct {
 	From, To             time.Time      // both ends inclusive; an answer is limited to 1 MiB, so ask for days, not months
 	Zone                 *time.Location // the clinic's, required
@@ -24,14 +24,12 @@ type Opening struct {
 	Minutes            int
 	ScheduleViewGUID   string
 	ScheduleColumnGUID string
-	// AppointmentTypeGUID comes back empty from the upstream and is the one asked
-	// with, when it was exactly one.
+	// AppointmentTypeGUID is the requested type if exactly one was requested: the upstream returns it empty.
 	AppointmentTypeGUID string
 }
 
-// GetOnlineReservations lists what is offered, as the upstream orders it. A record
-// that cannot be read is left out: an opening not seen is not offered, no more.
-// dropped counts those, for the log.
+// GetOnlineReservations lists the openings in the order of the upstream. It leaves out unreadable records, because a
+// missing opening is only not offered. dropped counts them, for the log.
 func (c *Client) GetOnlineReservations(ctx context.Context, o Openings) (list []Opening, dropped int, err error) {
 	if o.Zone == nil || o.From.IsZero() || o.To.Before(o.From) {
 		return nil, 0, &Error{Procedure: getReservations, Class: Misconfigured, Detail: "the range is empty, or the clinic's time zone is not known"}

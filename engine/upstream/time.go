@@ -7,24 +7,23 @@ import (
 	"time"
 )
 
-// FormatTime is t on the clinic's wall clock, as appointments are written:
-// "01/20/2026 10:00 AM". Seconds are cut off.
+// FormatTime formats t on the clinic's wall clock as appointments are written: "01/20/2026 10:00 AM". It cuts off
+// seconds.
 func FormatTime(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("01/02/2006 03:04 PM")
 }
 
-// formatSeconds is t as ranges are written: "01/20/2026 7:00:00 AM".
+// formatSeconds formats t as ranges are written: "01/20/2026 7:00:00 AM".
 func formatSeconds(t time.Time, zone *time.Location) string {
 	return t.In(zone).Format("01/02/2006 3:04:05 PM")
 }
 
-// ErrTime is what ParseTime answers for anything that is no time.
+// ErrTime is the error of ParseTime for text that is not a time.
 var ErrTime = errors.New(`expected a time like "01/20/2026 10:00 AM"`)
 
-// ParseTime reads a time of the upstream's, or of an agent's startTime: the US wall
-// clock of zone ("01/20/2026 10:00 AM", "1/20/2026 10:00:00 AM"), ISO without an
-// offset, or ISO with one, which then decides. A wall time that a change of clocks
-// skips moves forward; one that comes twice is the first. The answer is in UTC.
+// ParseTime reads a time of the upstream or of an agent's startTime: the US wall clock of zone ("01/20/2026 10:00
+// AM", "1/20/2026 10:00:00 AM"), ISO without an offset, or ISO with an offset, which then overrides zone. A wall time
+// that a clock change skips moves forward; for a repeated one, the first counts. The result is in UTC.
 func ParseTime(s string, zone *time.Location) (time.Time, error) {
 	s = strings.TrimSpace(s)
 	if len(s) > 40 || zone == nil {
@@ -44,10 +43,10 @@ func ParseTime(s string, zone *time.Location) (time.Time, error) {
 	return time.Time{}, ErrTime
 }
 
-// inRange keeps out years that a later Format could not write with four digits.
+// inRange excludes years that a later Format could not write with four digits.
 func inRange(t time.Time) bool { return t.Year() >= 1900 && t.Year() <= 9000 }
 
-// wall is the instant at which zone's clocks show what t shows in UTC.
+// wall returns the instant at which the clocks of zone show what t shows in UTC.
 func wall(t time.Time, zone *time.Location) time.Time {
 	offset := func(at time.Time) time.Duration {
 		_, seconds := at.In(zone).Zone()
@@ -55,24 +54,23 @@ func wall(t time.Time, zone *time.Location) time.Time {
 	}
 	shows := func(at time.Time) bool { return at.Add(offset(at)).Equal(t) }
 	before, after := t.Add(-offset(t.Add(-24*time.Hour))), t.Add(-offset(t.Add(24*time.Hour)))
-	// In a fold both show it and the one reckoned with the old offset comes first. In
-	// a gap neither does, and the old offset gives the time moved forward.
+	// A repeated time has two instants, and the one with the old offset comes first. A skipped time has none, and the
+	// old offset moves it forward.
 	if !shows(before) && shows(after) {
 		return after
 	}
 	return before
 }
 
-// Zone finds a time zone by its IANA name or by the Windows name that the upstream
-// gives for a location ("Eastern Standard Time"). It knows those of the United
-// States, Canada, Mexico and Europe.
+// Zone finds a time zone by its IANA name, or by the Windows name that the upstream gives a location ("Eastern
+// Standard Time"). It has the Windows names of the United States, Canada, Mexico and Europe.
 func Zone(name string) (*time.Location, error) {
 	name = strings.TrimSpace(name)
 	iana := windowsZone(name)
 	if iana == "" {
 		iana = name
 	}
-	// "" would be UTC and "Local" the machine's: neither is a clinic's.
+	// "" would be UTC and "Local" the machine's zone: neither is a clinic's.
 	if iana == "" || iana == "Local" {
 		return nil, errors.New("time zone: missing; give the clinic's, like America/New_York")
 	}
@@ -83,8 +81,8 @@ func Zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// windowsZone is CLDR's table, the parts where this kind of upstream is sold. Names
-// say "Standard" the whole year.
+// windowsZone is the part of CLDR's table for the regions where this kind of upstream is sold. The names have
+// "Standard" all year.
 func windowsZone(name string) string {
 	switch strings.ToLower(name) {
 	case "eastern standard time":

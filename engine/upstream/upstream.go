@@ -1,36 +1,32 @@
-// Package upstream speaks to the clinic's practice-management system: one XML
-// endpoint, six procedures, no idempotency key, and a limit of about five writes a
-// minute.
+// Package upstream calls the clinic's practice-management system: one XML endpoint, eight procedures, no idempotency
+// key, and a limit of about five writes a minute.
 //
-// What makes it hard is not the XML but the answers. They are sorted into classes
-// by one question: may the write have happened?
+// The difficult part is not the XML but the answers. The package classifies them by one question: may the write have
+// happened?
 //
 //	class          the write happened   what a caller does
 //	(nil error)    yes                  record it; look it up first if Created.LookUp
-//	RateLimited    no                   try again later
-//	NotSent        no                   try again later
-//	Refused        no                   give up; Reason says why
-//	Misconfigured  no                   tell staff; trying again changes nothing
-//	Unknown        nobody knows         wait until it can no longer be in flight, then look it up
+//	RateLimited    no                   retry later
+//	NotSent        no                   retry later
+//	Refused        no                   give up; Reason has the cause
+//	Misconfigured  no                   notify staff; a retry changes nothing
+//	Unknown        unknown              wait until it can no longer be in flight, then look it up
 //
-// An answer is believed to mean "no" only where it plainly says so. A timeout, a cut
-// connection, half an answer, an HTML page, an error text this package does not
-// know: all of these are Unknown, because repeating a write that did happen books a
-// family twice. For the same reason a Refused of SlotTaken or AlreadyBooked that
-// follows an Unknown on the same operation means "look it up": the one who took the
-// slot may have been the first try.
+// An answer means "no" only if it says so clearly. A timeout, a cut connection, half an answer, an HTML page and an
+// unfamiliar error text are all Unknown, because repeating a write that did happen books a family twice. For the same
+// reason, look the appointment up if a Refused of SlotTaken or AlreadyBooked follows an Unknown of the same
+// operation: the first attempt itself may have taken the slot.
 //
-// Errors also arrive as Success with a Result of "Error: …", and are treated alike.
+// Errors also arrive as Success with a Result of "Error: …". They are treated in the same way.
 //
-// Times on the wire are US wall-clock times of the clinic without a zone, so every
-// call that carries one takes the zone and refuses to guess it. GUIDs are compared
-// without regard to case.
+// Times on the wire are US wall-clock times of the clinic without a zone. So every call with a time requires the zone
+// and refuses to guess it. GUIDs are compared without regard to case.
 //
-// Errors hold fixed words of this package, never a text of the upstream's, a URL, a
-// credential or anything about a person, and so may be logged and shown.
+// Errors contain fixed words of this package, never a text of the upstream, a URL, a credential or personal data. So
+// they can be logged and shown.
 //
-// Pacer spaces the writes; Client does not wait by itself, it only restarts the
-// Pacer's clock when a SetAppointment leaves. The package starts no goroutines.
+// Pacer spaces the writes. Client does not wait; it only restarts the Pacer's clock when a SetAppointment leaves. The
+// package starts no goroutines.
 package upstream
 
 import (
@@ -46,15 +42,14 @@ import (
 // Namespace is the XML namespace of every request and answer.
 const Namespace = "http://schemas.practica.ws/cloud9/partners/"
 
-// DefaultTimeout is how long one call may take, from dialling to the last byte.
+// DefaultTimeout is the time limit of one call, from dialling to the last byte.
 const DefaultTimeout = 15 * time.Second
 
-// connectTimeout bounds dialling, and again the TLS handshake. Together they stay
-// below the Pacer's spacing, so that of two calls let go one after the other the
-// first has left before the second.
+// connectTimeout limits dialling, and again the TLS handshake. Together they are shorter than the Pacer's spacing, so
+// that of two consecutive calls the first has left before the second.
 const connectTimeout = 4 * time.Second
 
-// Options are what New needs. URL, ClientID, User and Password are required.
+// Options configure a Client. URL, ClientID, User and Password are required.
 type Options struct {
 	URL      string // of the endpoint, …/GetData.ashx; http or https
 	ClientID string
@@ -62,16 +57,16 @@ type Options struct {
 	Password string
 	Vendor   string        // VendorUserName of patients and appointments; empty means User
 	Timeout  time.Duration // of one call; zero means DefaultTimeout
-	// Pacer, if set, has its clock restarted at the moment a SetAppointment is
-	// written to the connection, so that the spacing is that of the wire.
+	// Pacer: if set, its clock is restarted when a SetAppointment is written to the connection, so that the spacing
+	// is that of the wire.
 	Pacer *Pacer
-	// HTTP, if set, makes the connections. It is used as it is, except that redirects
-	// are never followed. The default dials afresh for each call: a kept connection
-	// that the other side has closed would turn a harmless write into an Unknown.
+	// HTTP: if set, it makes the connections. It is used unchanged, except that redirects are never followed. The
+	// default dials for each call: a reused connection that the upstream has closed would turn a harmless write into
+	// an Unknown.
 	HTTP *http.Client
 }
 
-// Client calls the upstream. It may be used by any number of goroutines.
+// Client calls the upstream. It is safe for concurrent use.
 type Client struct {
 	url      string
 	clientID string
@@ -83,7 +78,7 @@ type Client struct {
 	http     *http.Client
 }
 
-// New makes a Client, or says which option is wrong. It makes no connection.
+// New returns a Client, or an error that names the invalid option. It makes no connection.
 func New(o Options) (*Client, error) {
 	u, err := url.Parse(o.URL)
 	switch {
@@ -114,7 +109,7 @@ func New(o Options) (*Client, error) {
 	if o.HTTP != nil {
 		client = *o.HTTP
 	}
-	// A redirected POST would carry the credentials to wherever it points.
+	// A redirected POST would send the credentials to the target of the redirect.
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &client
 	return c, nil
@@ -128,7 +123,7 @@ func transport() *http.Transport {
 		TLSHandshakeTimeout: connectTimeout,
 		DisableKeepAlives:   true,
 		DisableCompression:  true,
-		// HTTP/1.1 only: one request, one connection, one fate.
+		// HTTP/1.1 only: each request has its own connection.
 		Protocols: new(http.Protocols),
 	}
 	t.Protocols.SetHTTP1(true)
