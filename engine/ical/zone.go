@@ -13,7 +13,7 @@ type zone struct {
 	turns []turn // in order, where place is nil
 }
 
-// turn is the instant from which a VTIMEZONE is so far ahead of UTC.
+// turn is the instant from which a VTIMEZONE has a new offset: ahead is its lead over UTC.
 type turn struct {
 	at    time.Time
 	ahead time.Duration

@@ -7,8 +7,8 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// Pace takes turns in a line that all nodes share: Reserve takes one, Again repeats the last one, and Return gives one back. See
-// upstream.Line.
+// Pace takes turns in a line that all nodes share: Reserve takes one, Again repeats the last one, and Return returns
+// one unused. See upstream.Line.
 type Pace struct {
 	Reserve func(ctx context.Context, name string, spacing, most time.Duration) (wait time.Duration, turn int64, err error)
 	Again   func(ctx context.Context, name string, spacing time.Duration, turn int64) (bool, error)

@@ -45,8 +45,9 @@ import (
 	"holdfast/store"
 )
 
-// Upstream is the clinic's practice-management system, as this package needs it. *upstream.Client implements it. Its errors say what
-// happened (see upstream.ClassOf). Only a call with an upstream.Unknown error can have taken effect.
+// Upstream is the clinic's practice-management system, as this package needs it. *upstream.Client implements it. The
+// class of its errors shows what happened (see upstream.ClassOf). Only a call with an upstream.Unknown error can have
+// taken effect.
 type Upstream interface {
 	SetPatient(ctx context.Context, n upstream.NewPatient) (patientGUID string, err error)
 	// FindPatients and PatientInformation return upstream.Misconfigured for vendors that do not offer them.
@@ -86,7 +87,7 @@ type Options struct {
 	Occupied *occupancy.Time // stores openings and refusals
 	Outbound *outbound.Outbound
 
-	Upstream   Upstream        // nil: the clinic has none, and Holdfast's own appointments are all there are
+	Upstream   Upstream        // nil: the clinic has none, and only Holdfast's own appointments exist
 	Pacer      *upstream.Pacer // spaces writes; default: one with the default spacing
 	Pace       Pace            // spaces the calls of all nodes together; zero: this process is the only one
 	AgentBound time.Duration   // how long an agent waits for the answer to a booking; default DefaultAgentBound
@@ -112,7 +113,7 @@ type Practice struct {
 	rollback rollback
 
 	mu       sync.Mutex
-	failed   time.Time // of the first question about openings in a row that was not answered; zero: the last one was answered
+	failed   time.Time // the first failed question about openings since the last answer; zero: the last one was answered
 	failedBy string    // the reason, for people
 }
 

@@ -9,7 +9,8 @@ import (
 
 // # After a start
 //
-// The queue and the outbox say what the process before this one was doing. Package outbound calls these functions before its first delivery.
+// The queue and the outbox show what the previous process was doing. Package outbound calls these functions before
+// its first delivery.
 
 // RememberLastWrite restarts the pacer from the last write that an earlier process, or another node, can have sent.
 func (pr *Practice) RememberLastWrite(ctx context.Context, now time.Time) error {

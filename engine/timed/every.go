@@ -1,5 +1,5 @@
-// Package timed holds the parts that depend on passing time: Every, a loop that runs at an interval, Sleep, a wait that can be ended, and
-// Map, which drops its oldest entries. Each of them exists once.
+// Package timed has the parts that depend on passing time: Every, a loop at an interval; Sleep, a wait that a signal
+// can end; and Map, which drops its oldest entries.
 package timed
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Every calls do each interval until ctx ends, with the instant at which it was due. One call ends before the next begins; what
-// comes due meanwhile is left out. It returns when the last call has ended.
+// Every calls do at each interval until ctx ends, with the instant at which the call was due. Calls do not overlap: a
+// tick that is due while do runs is skipped. Every returns when the last call has ended.
 func Every(ctx context.Context, interval time.Duration, do func(now time.Time)) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// Map remembers what was put into it for at least as long as it keeps things, twice as long at most while anything is put, and
-// no more than twice as much as it may weigh. It has two halves: what was put lately, and what was put before that, which is
-// forgotten whole when the newer half is old enough or full. So nothing is ever searched for what to forget.
+// Map stores entries for a limited time. An entry stays for at least keep, and for at most twice as long while
+// entries are added. The total weight is at most twice most. There are two halves, the newer and the older entries.
+// Put drops the whole older half when the newer one is old enough or full, so it never searches for entries to drop.
 //
-// Where more is put than it may weigh, the oldest is forgotten early. It is safe for concurrent use.
+// If the entries that are added within keep weigh more than most, the oldest are dropped early. Map is safe for
+// concurrent use.
 type Map[K comparable, V any] struct {
 	keep   time.Duration
 	most   int
@@ -17,35 +18,35 @@ type Map[K comparable, V any] struct {
 
 	mu       sync.Mutex
 	new, old map[K]V
-	weighs   int // the newer half, about
+	weighs   int // of the newer half, approximately
 	began    time.Time
 }
 
-// NewMap returns a Map that keeps each entry for this long, and this many in each half.
+// NewMap returns a Map that stores each entry for at least keep, and at most this many in each half.
 func NewMap[K comparable, V any](keep time.Duration, most int) *Map[K, V] {
 	return NewWeighedMap(keep, most, func(K, V) int { return 1 })
 }
 
-// NewWeighedMap is NewMap where entries weigh differently; one that weighs more than most is not kept.
+// NewWeighedMap is NewMap for entries of different weights. It does not store an entry that weighs more than most.
 func NewWeighedMap[K comparable, V any](keep time.Duration, most int, weight func(K, V) int) *Map[K, V] {
 	return &Map[K, V]{keep: keep, most: most, weight: weight}
 }
 
-// Get returns what was put under a key and is not forgotten yet.
+// Get returns the value of a key, if it is still stored.
 func (m *Map[K, V]) Get(key K) (V, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.get(key)
 }
 
-// Put remembers a value under a key from now on.
+// Put stores a value under a key from now on.
 func (m *Map[K, V]) Put(key K, value V, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.put(key, value, now)
 }
 
-// PutFirst is Put unless something is under the key, and reports whether nothing was.
+// PutFirst is Put unless the key has a value. It reports whether it stored the value.
 func (m *Map[K, V]) PutFirst(key K, value V, now time.Time) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -56,7 +57,8 @@ func (m *Map[K, V]) PutFirst(key K, value V, now time.Time) bool {
 	return true
 }
 
-// Update puts what change makes of the value under a key, the zero value if there is none, unless change says not to.
+// Update stores the result of change under a key. change receives the present value, or the zero value if there is
+// none. If change returns false, nothing is stored.
 func (m *Map[K, V]) Update(key K, now time.Time, change func(V) (V, bool)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -66,7 +68,7 @@ func (m *Map[K, V]) Update(key K, now time.Time, change func(V) (V, bool)) {
 	}
 }
 
-// Clear forgets everything.
+// Clear drops all entries.
 func (m *Map[K, V]) Clear() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,7 +89,7 @@ func (m *Map[K, V]) put(key K, value V, now time.Time) {
 		return
 	}
 	switch since := now.Sub(m.began); {
-	case m.new == nil || since >= 2*m.keep: // whatever there is was put longer ago than it is kept
+	case m.new == nil || since >= 2*m.keep: // all entries are older than keep
 		m.old, m.new, m.weighs, m.began = nil, make(map[K]V), 0, now
 	case since >= m.keep || m.weighs+weight > m.most:
 		m.old, m.new, m.weighs, m.began = m.new, make(map[K]V), 0, now

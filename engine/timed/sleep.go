@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sleep waits for a time, a wake-up, or the end of ctx, whichever is first. A negative time is for ever.
+// Sleep waits until a time has passed, woken signals, or ctx ends, whichever is first. A negative time never passes.
 func Sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) {
 	if d == 0 {
 		return

@@ -111,7 +111,7 @@ func (c *Client) GetAppointmentListByPatient(ctx context.Context, patientGUID st
 	}
 	a, err := c.call(ctx, appointmentsOf, parameters{{"patGUID", patientGUID}})
 	if ReasonOf(err) == AppointmentUnknown {
-		return nil, nil // "No appointments found" is a list without any
+		return nil, nil // "No appointments found" is an empty list
 	}
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ const NoBound = time.Duration(math.MaxInt64)
 
 // LineError is the error of Wait if the line is longer than the caller's bound.
 type LineError struct {
-	Wait time.Duration // how long the line was, at the least
+	Wait time.Duration // the minimum length of the line
 }
 
 func (e *LineError) Error() string {
@@ -159,7 +159,8 @@ func (p *Pacer) reserve(ctx context.Context, me *place) error {
 	return err
 }
 
-// sinceRestart is what is missing of the spacing since the last Restart, or -1: a write of this node may go out later than its turn.
+// sinceRestart returns the rest of the spacing since the last Restart, or -1 if it is over: a write of this node can
+// leave later than its turn.
 func (p *Pacer) sinceRestart() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -169,22 +170,20 @@ func (p *Pacer) sinceRestart() time.Duration {
 	return -1
 }
 
-// Line is how long a caller who came now would wait.
+// Line returns how long a new caller would wait.
 func (p *Pacer) Line() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.wait(time.Now(), len(p.line))
 }
 
-// Waiting is how many stand in line.
+// Waiting returns the number of callers in the line.
 func (p *Pacer) Waiting() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.line) + p.reserved
 }
 
-// Restart starts the clock anew at that instant: the next turn comes one spacing
-// after it at the earliest. It is called for writes that did not wait for a turn,
 // Restart restarts the clock at an instant: the next turn comes at least one spacing after it. Call it for writes
 // that did not wait for a turn, and after a start with the time of the last recorded attempt. It never brings the
 // next turn forward. An instant in the future counts as now.
@@ -198,14 +197,14 @@ func (p *Pacer) Restart(at time.Time) {
 	if at.After(p.restarted) {
 		p.restarted = at
 	}
-	// Counted back from now, so that the clock may be set while somebody waits.
+	// Counted back from now, so that a change of the system clock does not affect waiting callers.
 	next := now.Add(p.spacing - max(0, now.Sub(at)))
 	if !next.After(p.next) {
 		return
 	}
 	p.next = next
-	// Those whose turn now comes too late are told, front to back; each of them makes
-	// the line shorter for the ones behind.
+	// Notify the callers whose turn now comes too late, front to back. Each of them makes the line shorter for the
+	// ones behind.
 	ahead := 0
 	for _, each := range p.line {
 		if !each.until.IsZero() && now.Add(p.wait(now, ahead)).After(each.until) {
@@ -220,12 +219,12 @@ func (p *Pacer) Restart(at time.Time) {
 	}
 }
 
-// wait is how long it is, at now, until the turn of somebody with so many ahead.
+// wait returns the time from now until the turn of a caller with this many ahead.
 func (p *Pacer) wait(now time.Time, ahead int) time.Duration {
 	return max(p.next.Sub(now), 0) + time.Duration(ahead)*p.spacing
 }
 
-// enter takes the last place in the line, if that is near enough.
+// enter takes the last place in the line if its turn is within bound.
 func (p *Pacer) enter(now time.Time, bound time.Duration) (*place, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -243,7 +242,7 @@ func (p *Pacer) enter(now time.Time, bound time.Duration) (*place, error) {
 	return me, nil
 }
 
-// take lets the head through if it is time, or says how much is missing.
+// take gives the head its turn if it is due, or returns the time that is left.
 func (p *Pacer) take(me *place, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,15 +255,13 @@ func (p *Pacer) take(me *place, now time.Time) time.Duration {
 	return 0
 }
 
-// Turn numbers the turn that was taken last.
+// Turn returns the number of the last turn.
 func (p *Pacer) Turn() uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.turn
 }
 
-// Again lets whoever had that turn write once more, without a place in the line, and
-// restarts the clock. It reports false if somebody else has had a turn since, here or at
 // Again lets the holder of a turn write once more, without a place in the line, and restarts the clock. It returns
 // false if another caller has had a turn since then, here or on another node: the second write would come too close
 // to that one.

@@ -1,5 +1,5 @@
-// Package openidtest is an identity provider for tests: it speaks OpenID Connect over TLS and signs with real keys. Who is signed in there
-// is who the test says, and it can be told to lie.
+// Package openidtest is an identity provider for tests. It implements OpenID Connect over TLS and signs with real
+// keys. The test chooses who is signed in, and can make the provider lie.
 package openidtest
 
 import (
@@ -23,19 +23,19 @@ import (
 	"time"
 )
 
-// Provider is an identity provider. Its fields may be changed through Do while it serves.
+// Provider is an identity provider. Change its fields with Do while it serves.
 type Provider struct {
 	Issuer           string
 	Roots            *x509.CertPool
 	ClientID, Secret string
-	Redirect         string         // the one that is registered; empty: any
-	Who              map[string]any // the claims of whoever signs in next; nil: nobody does, and the browser is sent back with access_denied
+	Redirect         string         // the registered one; empty: any
+	Who              map[string]any // the claims of the next sign-in; nil: none, and the browser returns with access_denied
 	Down             bool           // it answers 503
-	Metadata         map[string]any // in place of what it says about itself
+	Metadata         map[string]any // replaces fields of its metadata
 	Lie              func(header, claims map[string]any)
-	Forge            func(signed string) string // changes a token after it was signed
-	SignWith         *Key                       // a key that is not among its own
-	Extra            url.Values                 // added to what it sends browsers back with
+	Forge            func(signed string) string // changes a token after the signature
+	SignWith         *Key                       // a key that is not one of its own
+	Extra            url.Values                 // added to the parameters of its redirects
 
 	mu    sync.Mutex
 	keys  []*Key
@@ -51,7 +51,7 @@ type Key struct {
 	Signer crypto.Signer // *rsa.PrivateKey or *ecdsa.PrivateKey of P-256
 }
 
-// NewKey makes an ECDSA key.
+// NewKey creates an ECDSA key.
 func NewKey(t testing.TB, id string) *Key {
 	k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -60,7 +60,7 @@ func NewKey(t testing.TB, id string) *Key {
 	return &Key{id, k}
 }
 
-// NewRSAKey makes an RSA key.
+// NewRSAKey creates an RSA key.
 func NewRSAKey(t testing.TB, id string) *Key {
 	k, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -102,16 +102,16 @@ func (p *Provider) Do(change func(*Provider)) {
 	change(p)
 }
 
-// Rotate signs with a new key from now on, and takes the one before back.
+// Rotate makes the provider sign with a new key from now on, and withdraws the previous keys.
 func (p *Provider) Rotate(k *Key) { p.Do(func(p *Provider) { p.keys = []*Key{k} }) }
 
-// Asked is how often a path was asked for.
+// Asked returns the number of requests for a path.
 func (p *Provider) Asked(path string) (n int) {
 	p.Do(func(p *Provider) { n = p.asked[path] })
 	return n
 }
 
-// Follow does what a browser does with the address of a sign-in: it goes there, and returns where it is sent back to.
+// Follow opens the address of a sign-in as a browser does, and returns the address to which it is redirected.
 func (p *Provider) Follow(t testing.TB, address string) *url.URL {
 	t.Helper()
 	calls := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.Roots}}
@@ -152,7 +152,7 @@ func (k *Key) public() map[string]any {
 	case *rsa.PublicKey:
 		return map[string]any{"kid": k.ID, "kty": "RSA", "alg": "RS256", "use": "sig", "n": encode(pub.N.Bytes()), "e": encode(big.NewInt(int64(pub.E)).Bytes())}
 	case *ecdsa.PublicKey:
-		b, _ := pub.Bytes() // of a curve that has them
+		b, _ := pub.Bytes() // P-256 always has them
 		return map[string]any{"kid": k.ID, "kty": "EC", "alg": "ES256", "use": "sig", "crv": "P-256", "x": encode(b[1:33]), "y": encode(b[33:])}
 	}
 	return nil
@@ -192,7 +192,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c, known := p.codes[r.PostFormValue("code")]
-	delete(p.codes, r.PostFormValue("code")) // once
+	delete(p.codes, r.PostFormValue("code")) // a code works once
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	if !known || encode(sum[:]) != c.challenge || r.PostFormValue("redirect_uri") != c.redirect {
 		send(w, http.StatusBadRequest, map[string]string{"error": "invalid_grant"})
@@ -210,7 +210,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	send(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "id_token": p.sign(key, claims)})
 }
 
-// sign makes a token in the compact form of RFC 7515.
+// sign returns a signed token in the compact form of RFC 7515.
 func (p *Provider) sign(k *Key, claims map[string]any) string {
 	header := map[string]any{"kid": k.ID, "typ": "JWT", "alg": "ES256"}
 	if _, is := k.Signer.(*rsa.PrivateKey); is {

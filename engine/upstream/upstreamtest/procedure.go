@@ -11,7 +11,7 @@ import (
 
 const defaultDelay = 30 * time.Second
 
-// reply is what goes back: records under Success, or an ErrorMessage under Error.
+// reply is the answer to a request: records under Success, or an ErrorMessage under Error.
 type reply struct {
 	outcome Outcome
 	delay   time.Duration
@@ -25,7 +25,7 @@ func result(text string) [][]field { return [][]field{{{"Result", text}}} }
 
 func failed(message string) reply { return reply{outcome: OK, message: message} }
 
-// answer carries out one request at now.
+// answer handles one request at an instant.
 func (s *Server) answer(r request, now time.Time) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,13 +54,13 @@ func (s *Server) answer(r request, now time.Time) reply {
 	return out
 }
 
-// known compares the credentials of a request with those asked for.
+// known reports whether a request has the required credentials.
 func (s *Server) known(r request) bool {
 	same := func(want, got string) bool { return want == "" || want == got }
 	return same(s.options.ClientID, r.ClientID) && same(s.options.User, r.UserName) && same(s.options.Password, r.Password)
 }
 
-// admit lets a write through unless as many as allowed were in the last minute.
+// admit reports whether a write is within the limit of the last minute, and counts it.
 func (s *Server) admit(now time.Time) bool {
 	if s.options.WritesPerMinute <= 0 {
 		return true
@@ -73,7 +73,7 @@ func (s *Server) admit(now time.Time) bool {
 	return true
 }
 
-// step is the next line of the script for a call.
+// step returns the next line of the script for a call.
 func (s *Server) step(call Call) Step {
 	step := Step{Outcome: OK}
 	if lines := s.script[call.Procedure]; len(lines) > 0 {
@@ -90,7 +90,7 @@ func (s *Server) step(call Call) Step {
 	return step
 }
 
-// act does what the step says and reports whether something was (or will be) written.
+// act carries out a step and reports whether something was (or will be) written.
 func (s *Server) act(r request, call Call, step Step, now time.Time) (out reply, applied bool) {
 	refuse := func(out reply) (reply, bool) {
 		out.outcome, out.delay = OK, step.Delay
@@ -111,7 +111,7 @@ func (s *Server) act(r request, call Call, step Step, now time.Time) (out reply,
 		return reply{outcome: step.Outcome, delay: step.Delay}, false
 	case Half, Garbage, WrongRoot, ServerError:
 		if !step.Applied {
-			// Half of a yes, although nothing was written.
+			// Half of a success, although nothing was written.
 			return reply{outcome: step.Outcome, delay: step.Delay, records: result("Appointment GUID Added: " + s.guid())}, false
 		}
 	}
@@ -128,7 +128,7 @@ func (s *Server) act(r request, call Call, step Step, now time.Time) (out reply,
 	return out, applied
 }
 
-// procedure carries out a request, or with later puts the write off until then.
+// procedure carries out a request. If later is set, it postpones the write until then.
 func (s *Server) procedure(r request, call Call, later time.Time) (reply, bool) {
 	unknown := s.options.Patients != nil && !s.patients[call.PatientGUID]
 	switch r.Procedure {
@@ -240,8 +240,8 @@ func (s *Server) list(patient string) reply {
 	return out
 }
 
-// lookUp lists the patients of a name like "Last, First". Like the systems it stands for it finds parts of names, and says
-// neither telephone number nor e-mail address.
+// lookUp lists the patients of a name like "Last, First". Like the real systems it matches parts of names, and
+// returns neither telephone number nor email address.
 func (s *Server) lookUp(filter string) reply {
 	out := reply{records: [][]field{}}
 	last, first, _ := strings.Cut(strings.ToLower(filter), ",")
@@ -255,7 +255,7 @@ func (s *Server) lookUp(filter string) reply {
 	return out
 }
 
-// information is all of one patient.
+// information returns all data of one patient.
 func (s *Server) information(guid string) reply {
 	for _, p := range s.charts {
 		if p.GUID == guid {
@@ -268,7 +268,7 @@ func (s *Server) information(guid string) reply {
 	return reply{records: result("Error: Patient does not exist")}
 }
 
-// american is a date as the upstream writes dates of birth.
+// american formats a date as the upstream writes dates of birth.
 func american(date string) string {
 	t, err := time.Parse(time.DateOnly, date)
 	if err != nil {
@@ -277,7 +277,7 @@ func american(date string) string {
 	return t.Format("1/2/2006") + " 12:00:00 AM"
 }
 
-// openings lists the free intervals of the columns asked for.
+// openings lists the free intervals of the requested columns.
 func (s *Server) openings(r request) reply {
 	from, err := upstream.ParseTime(r.value("startdate"), s.options.Zone)
 	to, err2 := upstream.ParseTime(r.value("enddate"), s.options.Zone)
@@ -316,7 +316,7 @@ func (c Column) length() int {
 	return c.Minutes
 }
 
-// starts are the beginnings of the column's intervals in [from, to], in zone.
+// starts returns the starts of the column's intervals in [from, to], in zone.
 func (c Column) starts(from, to time.Time, zone *time.Location) []time.Time {
 	if c.FromHour == 0 && c.ToHour == 0 {
 		c.FromHour, c.ToHour = 9, 17

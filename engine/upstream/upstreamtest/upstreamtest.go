@@ -1,15 +1,13 @@
-// Package upstreamtest is a practice-management system that does as it is told: it
-// speaks the XML API of package upstream, obeys a script of outcomes (refusals,
-// limits, replies that are lost before or after the write, writes that come late,
-// garbage) and keeps score, so that a test can count what was booked twice or not at
-// all. `holdfast demo` runs against it too, limited to a few writes a minute.
+// Package upstreamtest is a fake practice-management system for tests. It serves the XML API of package upstream and
+// follows a script of outcomes: refusals, limits, replies that are lost before or after the write, late writes,
+// garbage. It counts, so that a test can find out which appointments were booked twice or not at all. `holdfast demo`
+// uses it too, limited to a few writes a minute.
 //
-// A Server is an http.Handler, to be served on a port, and an http.RoundTripper, to
-// be called without a network, which is what works inside a testing/synctest bubble.
-// It starts no goroutines and keeps all time with time.Now.
+// A Server is an http.Handler, to serve on a port, and an http.RoundTripper, to call without a network, which works
+// inside a testing/synctest bubble. It starts no goroutines and reads the time with time.Now.
 //
-// By default it is as careless as the systems it stands for: it has no idempotency
-// key and writes the same appointment as often as it is asked to.
+// By default it is as careless as the real systems: it has no idempotency key and writes the same appointment as
+// often as it is requested.
 package upstreamtest
 
 import (
@@ -21,11 +19,10 @@ import (
 	"time"
 )
 
-// Outcome is what becomes of one call.
+// Outcome is the result of one call.
 type Outcome string
 
-// The outcomes. Each can be had for every procedure; where a procedure writes
-// nothing there is nothing to apply.
+// The outcomes. Every procedure can have each of them. In a procedure that writes nothing, "applied" has no effect.
 const (
 	OK             Outcome = "ok"
 	OKNoGUID       Outcome = "ok_no_guid"       // applied; the answer has no GUID
@@ -35,12 +32,12 @@ const (
 	PatientUnknown Outcome = "patient_unknown"  // Success, with a Result of Error: …
 	Unauthorized   Outcome = "unauthorized"     // Error: the credentials are not accepted
 	LostApplied    Outcome = "lost_applied"     // applied; the connection is cut before the answer
-	LostNotApplied Outcome = "lost_not_applied" // the connection is cut, and that is all
+	LostNotApplied Outcome = "lost_not_applied" // the connection is cut, and nothing is applied
 	Late           Outcome = "late"             // the connection is cut; applied Step.Delay later
-	Slow           Outcome = "slow"             // applied at once, answered Step.Delay later
+	Slow           Outcome = "slow"             // applied immediately, answered Step.Delay later
 	Half           Outcome = "half"             // half of the answer, then the connection is cut
-	Garbage        Outcome = "garbage"          // bytes that are no XML
-	WrongRoot      Outcome = "wrong_root"       // XML of somebody else
+	Garbage        Outcome = "garbage"          // bytes that are not XML
+	WrongRoot      Outcome = "wrong_root"       // XML of another kind
 	ServerError    Outcome = "server_error"     // HTTP 500
 )
 
@@ -48,31 +45,28 @@ const (
 type Step struct {
 	Procedure string // empty means SetAppointment
 	Outcome   Outcome
-	// Delay is waited before the answer, or by Late before the write. Slow and Late
-	// wait 30 s if it is zero.
+	// Delay is the wait before the answer, or with Late before the write. Zero means 30 s for Slow and Late.
 	Delay time.Duration
-	// Applied says whether Half, Garbage, WrongRoot and ServerError write all the same.
+	// Applied: Half, Garbage, WrongRoot and ServerError write anyway.
 	Applied bool
 }
 
-// Options are what a Server starts with; the zero value accepts everything.
+// Options configure a Server. The zero value accepts everything.
 type Options struct {
-	ClientID, User, Password string         // what a request must carry; empty accepts any
+	ClientID, User, Password string         // the required credentials; empty accepts any
 	Zone                     *time.Location // of the clinic; nil means UTC
-	// WritesPerMinute is how many SetAppointment calls are let through in any 60 s;
-	// the others are answered Too many requests. Zero means no limit. They do not use
-	// up a line of the script.
+	// WritesPerMinute is the maximum number of SetAppointment calls in any 60 s. The Server answers the others with
+	// Too many requests, and they use no line of the script. Zero means no limit.
 	WritesPerMinute int
-	Patients        []string // GUIDs of the patients there are; nil means whoever is named
-	// NoLookup: the vendor does not let patients be looked up.
+	Patients        []string // GUIDs of the existing patients; nil means that every patient exists
+	// NoLookup: the vendor does not offer a look-up of patients.
 	NoLookup bool
-	// RefuseTaken makes it careful: an appointment that overlaps another of its column
-	// is refused.
+	// RefuseTaken: an appointment that overlaps another one of its column is refused.
 	RefuseTaken bool
 	Columns     []Column
 	ExtraDays   int // how many days GetOnlineReservations lists before and after the requested dates
-	// Decide is asked when the script has no line for a call; nil means OK. It is
-	// called one call at a time and must not call the Server.
+	// Decide chooses the step of a call if the script has no line for it; nil means OK. Calls of Decide do not
+	// overlap, and it must not call the Server.
 	Decide func(Call) Step
 }
 
@@ -85,7 +79,7 @@ type Column struct {
 	Weekdays           []time.Weekday // nil means Monday to Friday
 }
 
-// Call is one request as it arrived.
+// Call is one received request.
 type Call struct {
 	At                 time.Time
 	Procedure          string
@@ -93,10 +87,10 @@ type Call struct {
 	Start              time.Time // UTC; zero unless SetAppointment
 	ScheduleColumnGUID string    // lower case; empty unless SetAppointment
 	Outcome            Outcome
-	Applied            bool // by Late: will be
+	Applied            bool // with Late: will be applied
 }
 
-// Appointment is one appointment the Server holds.
+// Appointment is one stored appointment.
 type Appointment struct {
 	GUID                string
 	PatientGUID         string // lower case, as all GUIDs here
@@ -108,17 +102,17 @@ type Appointment struct {
 	Cancelled           bool
 }
 
-// Score is what a test asks for at the end.
+// Score has the counts that a test checks at its end.
 type Score struct {
 	Writes       int           // SetAppointment calls that arrived, refused ones included
-	RateLimited  int           // those of them that were answered Too many requests
-	Appointments int           // held now and not cancelled
-	Duplicates   int           // of those, how many too many for one patient, start and column
-	Pending      int           // late writes still to come
-	MinSpacing   time.Duration // the least time between two SetAppointment calls; zero for fewer than two
+	RateLimited  int           // those that were answered Too many requests
+	Appointments int           // stored and not cancelled
+	Duplicates   int           // those of them that are too many for one patient, start and column
+	Pending      int           // late writes that are not applied yet
+	MinSpacing   time.Duration // the minimum time between two SetAppointment calls; zero for fewer than two
 }
 
-// Server is the fake. It may be called from any number of goroutines.
+// Server is the fake. It is safe for concurrent use.
 type Server struct {
 	options Options
 
@@ -131,8 +125,8 @@ type Server struct {
 	index        map[string][]int // a GUID of appointment, patient or column → its appointments
 	late         []due
 	calls        []Call
-	let          []time.Time // when SetAppointment calls were let through, the last minute's
-	made         int         // GUIDs given out
+	let          []time.Time // when SetAppointment calls were admitted in the last minute
+	made         int         // the number of GUIDs created
 }
 
 type due struct {
@@ -140,7 +134,7 @@ type due struct {
 	appointment Appointment
 }
 
-// New makes a Server.
+// New returns a Server.
 func New(o Options) *Server {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -152,10 +146,10 @@ func New(o Options) *Server {
 	return s
 }
 
-// Client is an http.Client that calls the Server without a network.
+// Client returns an http.Client that calls the Server without a network.
 func (s *Server) Client() *http.Client { return &http.Client{Transport: s} }
 
-// Script appends lines; each is used up by one call of its procedure.
+// Script appends lines. One call of its procedure uses up a line.
 func (s *Server) Script(steps ...Step) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,22 +161,22 @@ func (s *Server) Script(steps ...Step) {
 	}
 }
 
-// Outcomes is Script for SetAppointment calls that need no more than the name.
+// Outcomes is Script for SetAppointment calls that need only the outcome.
 func (s *Server) Outcomes(outcomes ...Outcome) {
 	for _, outcome := range outcomes {
 		s.Script(Step{Outcome: outcome})
 	}
 }
 
-// Calls is everything that arrived, in order.
+// Calls returns all received requests, in order.
 func (s *Server) Calls() []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.calls)
 }
 
-// Appointments is everything the Server holds, cancelled ones included, in the
-// order written. Late writes are there once their time has come.
+// Appointments returns all stored appointments, cancelled ones included, in the order of their writes. It includes
+// late writes that are due.
 func (s *Server) Appointments() []Appointment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,15 +184,14 @@ func (s *Server) Appointments() []Appointment {
 	return slices.Clone(s.appointments)
 }
 
-// Comments is the notes of one patient, in the order written.
+// Comments returns the notes of one patient, in the order of their writes.
 func (s *Server) Comments(patientGUID string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.comments[strings.ToLower(patientGUID)])
 }
 
-// Add puts an appointment there behind everybody's back, as the front desk does.
-// Its GUID is made up if it is empty.
+// Add stores an appointment that Holdfast did not write, as the front desk does. It creates a GUID if that is empty.
 func (s *Server) Add(a Appointment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,7 +203,7 @@ func (s *Server) Add(a Appointment) {
 	s.hold(a)
 }
 
-// Patient is what the Server has of a patient.
+// Patient is a stored patient.
 type Patient struct {
 	GUID                string // lower case
 	FirstName, LastName string
@@ -218,8 +211,8 @@ type Patient struct {
 	Phone, Email        string
 }
 
-// AddPatient puts a patient there behind everybody's back, as the front desk does, and returns the GUID, which is made up
-// if it is empty.
+// AddPatient stores a patient whom Holdfast did not add, as the front desk does, and returns the GUID. It creates a
+// GUID if that is empty.
 func (s *Server) AddPatient(p Patient) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,7 +228,7 @@ func (s *Server) addPatient(p Patient) string {
 	return p.GUID
 }
 
-// Score counts.
+// Score returns the counts.
 func (s *Server) Score() Score {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,7 +267,7 @@ func (s *Server) Score() Score {
 	return score
 }
 
-// settle applies the late writes whose time has come.
+// settle applies the late writes that are due.
 func (s *Server) settle(now time.Time) {
 	s.late = slices.DeleteFunc(s.late, func(d due) bool {
 		if d.at.After(now) {
@@ -287,8 +280,8 @@ func (s *Server) settle(now time.Time) {
 	})
 }
 
-// hold writes an appointment. The index keeps a simulation of a hundred thousand
-// from looking at all of them each time.
+// hold stores an appointment. The index spares a simulation of a hundred thousand appointments a search through all
+// of them.
 func (s *Server) hold(a Appointment) {
 	for _, guid := range []string{a.GUID, a.PatientGUID, a.ScheduleColumnGUID} {
 		s.index[guid] = append(s.index[guid], len(s.appointments))
@@ -296,7 +289,7 @@ func (s *Server) hold(a Appointment) {
 	s.appointments = append(s.appointments, a)
 }
 
-// guid makes up the next GUID, recognisable as this package's.
+// guid creates the next GUID, recognisable as one of this package.
 func (s *Server) guid() string {
 	s.made++
 	return fmt.Sprintf("fa4e0000-0000-4000-8000-%012x", s.made)

@@ -13,8 +13,8 @@ import (
 	"holdfast/engine/upstream"
 )
 
-// request is a GetDataRequest. Its XML is spelled out here a second time, so that a
-// slip in the client's is not also the fake's.
+// request is a GetDataRequest. Its XML is defined here a second time, so that the fake does not share an error of the
+// client.
 type request struct {
 	XMLName    xml.Name `xml:"http://schemas.practica.ws/cloud9/partners/ GetDataRequest"`
 	ClientID   string
@@ -29,7 +29,7 @@ type request struct {
 	}
 }
 
-// value is a parameter by its lower-cased name.
+// value returns a parameter by its lower-cased name.
 func (r request) value(names ...string) string {
 	for _, name := range names {
 		for _, p := range r.Parameters.All {
@@ -41,7 +41,7 @@ func (r request) value(names ...string) string {
 	return ""
 }
 
-// guid is a parameter that is a GUID, in the one spelling used here.
+// guid returns a GUID parameter in canonical spelling.
 func (r request) guid(names ...string) string { return upstream.CanonicalGUID(r.value(names...)) }
 
 // wire is an answer as it is sent.
@@ -52,8 +52,8 @@ type wire struct {
 	cut    int // the connection is cut after this many bytes; -1 if not
 }
 
-// receive reads one request, carries it out, and waits as long as the script says.
-// The error is the context's: whoever asked has gone away meanwhile.
+// receive reads one request, carries it out, and waits as long as the script requires. The error is that of the
+// context: the caller has left.
 func (s *Server) receive(ctx context.Context, method, kind string, body io.Reader) (wire, error) {
 	if method != http.MethodPost || !strings.HasPrefix(kind, "application/xml") {
 		return wire{status: http.StatusMethodNotAllowed, kind: "text/html", body: []byte("<html>POST application/xml</html>"), cut: -1}, nil
@@ -79,7 +79,7 @@ func (s *Server) receive(ctx context.Context, method, kind string, body io.Reade
 	return out.wire(), nil
 }
 
-// wire spells a reply out.
+// wire converts a reply to bytes.
 func (out reply) wire() wire {
 	w := wire{status: http.StatusOK, kind: "application/xml; charset=utf-8", body: out.xml(), cut: -1}
 	switch out.outcome {
@@ -127,7 +127,7 @@ func (out reply) xml() []byte {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	out, err := s.receive(r.Context(), r.Method, r.Header.Get("Content-Type"), r.Body)
 	if err != nil || out.cut == 0 {
-		panic(http.ErrAbortHandler) // the way net/http knows to cut a connection
+		panic(http.ErrAbortHandler) // net/http then cuts the connection
 	}
 	w.Header().Set("Content-Type", out.kind)
 	w.Header().Set("Content-Length", strconv.Itoa(len(out.body)))
