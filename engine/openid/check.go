@@ -14,26 +14,27 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Finding is what stood in the way when an issuer was looked at.
+// Finding is the problem that a check of an issuer found.
 type Finding string
 
-// What a look can find.
+// The findings.
 const (
 	FoundNothing     Finding = ""
-	FoundNoHost      Finding = "unknown_host" // nobody has this name
-	FoundUnreachable Finding = "unreachable"  // nobody answers, or not in time
-	FoundCertificate Finding = "certificate"  // it is not valid, or nobody this machine trusts vouches for it
-	FoundNoProvider  Finding = "no_provider"  // something else than an identity provider answers
-	FoundOtherIssuer Finding = "other_issuer" // it calls itself by another name
+	FoundNoHost      Finding = "unknown_host" // no host has this name
+	FoundUnreachable Finding = "unreachable"  // there is no answer, or not in time
+	FoundCertificate Finding = "certificate"  // it is invalid, or not from an authority that this machine trusts
+	FoundNoProvider  Finding = "no_provider"  // the server is not an identity provider
+	FoundOtherIssuer Finding = "other_issuer" // its metadata has another issuer name
 	FoundNotHTTPS    Finding = "not_https"    // one of its addresses is not encrypted
-	FoundNoCode      Finding = "no_code"      // it cannot do the code flow, or signs in no way that we know
-	FoundNoKeys      Finding = "no_keys"      // its keys cannot be read
-	FoundClient      Finding = "client"       // it does not know this client, or the secret is wrong
-	FoundRedirect    Finding = "redirect"     // it does not send browsers back to this server
+	FoundNoCode      Finding = "no_code"      // it lacks the code flow, or a signature algorithm that this server accepts
+	FoundNoKeys      Finding = "no_keys"      // its keys are unreadable
+	FoundClient      Finding = "client"       // the client is unknown to it, or the secret is wrong
+	FoundRedirect    Finding = "redirect"     // the redirect address of this server is not registered
 )
 
-// Look finds out whether an issuer can sign people in for this client: whether it answers, has keys, and knows the client. For the last
-// it is given a code that it has never made; what it says of that tells a wrong client from a right one.
+// Look checks whether an issuer can sign users in for this client: it must answer, have keys, and accept the client.
+// For the last check Look sends a code that the issuer has never issued. The error in the answer distinguishes a
+// wrong client from an accepted one.
 func (c *Client) Look(ctx context.Context, l Login) Finding {
 	f, err := c.discover(ctx, l.Issuer)
 	if err != nil {
@@ -60,11 +61,11 @@ func (c *Client) Look(ctx context.Context, l Login) Finding {
 	case said.ErrorCode == "redirect_uri_mismatch":
 		return FoundRedirect
 	}
-	return FoundNothing // most say invalid_grant
+	return FoundNothing // most return invalid_grant
 }
 
-// signsAsWeKnow reports whether one of the algorithms is of public keys. Others would sign with what the client knows as well, or not
-// at all.
+// signsAsWeKnow reports whether one of the algorithms uses public keys. Other algorithms sign with a secret that the
+// client has as well, or not at all.
 func signsAsWeKnow(algorithms []string) bool {
 	for _, a := range algorithms {
 		if a == oidc.EdDSA || len(a) == 5 && (strings.HasPrefix(a, "RS") || strings.HasPrefix(a, "PS") || strings.HasPrefix(a, "ES")) {
@@ -90,7 +91,7 @@ func (c *Client) hasKeys(ctx context.Context, address string) bool {
 	return answer.StatusCode == http.StatusOK && json.NewDecoder(answer.Body).Decode(&set) == nil && len(set.Keys) > 0
 }
 
-// met says what an error of a call tells.
+// met converts an error of a call to a finding.
 func met(err error) Finding {
 	var (
 		calls       *url.Error

@@ -12,7 +12,7 @@ import (
 
 func has(list []string, s string) bool { return slices.Contains(list, s) }
 
-// truth is a yes as issuers write it: true, "true", 1 or "1".
+// truth is a boolean claim. It is true for true, "true", 1 and "1".
 type truth bool
 
 func (t *truth) UnmarshalJSON(b []byte) error {
@@ -21,7 +21,7 @@ func (t *truth) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// words are a list of strings. What is of another form says nothing.
+// words is a list of strings. A claim of another form is an empty list.
 type words []string
 
 func (w *words) UnmarshalJSON(b []byte) error {
@@ -31,24 +31,25 @@ func (w *words) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// said are the claims that we read besides those that every ID token has.
+// said has the claims that read uses in addition to those of every ID token.
 type said struct {
 	Party    string `json:"azp"`
 	Email    string `json:"email"`
 	Verified truth  `json:"email_verified"`
-	Owned    truth  `json:"xms_edov"` // Microsoft's word for it: the owner of the domain vouches for the address
+	Owned    truth  `json:"xms_edov"` // Microsoft's claim: the owner of the domain confirms the address
 	Name     string `json:"name"`
 	Methods  words  `json:"amr"`
 }
 
-// read takes what we need from a token whose signature, issuer, audience and time are right.
+// read returns the claims of a token whose signature, issuer, audience and time are valid. It checks the nonce, the
+// authorized party and the subject.
 func read(token *oidc.IDToken, l Login, s Secrets) (Claims, error) {
 	var x said
 	if err := token.Claims(&x); err != nil {
 		return Claims{}, ErrRefused
 	}
 	switch {
-	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.Nonce)) != 1: // of another sign-in
+	case subtle.ConstantTimeCompare([]byte(token.Nonce), []byte(s.Nonce)) != 1: // it belongs to another sign-in
 		return Claims{}, ErrRefused
 	case x.Party != "" && x.Party != l.ClientID, x.Party == "" && len(token.Audience) > 1: // made for another client (OpenID Connect Core 3.1.3.7)
 		return Claims{}, ErrRefused

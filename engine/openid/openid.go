@@ -1,15 +1,17 @@
-// Package openid speaks OpenID Connect with the identity provider of a clinic: it finds out where the provider is and what it can,
-// sends a browser there, and reads who came back.
+// Package openid signs users in with OpenID Connect at the identity provider of a clinic. It reads the provider's
+// metadata, builds the address to which it sends a browser, and reads the identity of the user who returns.
 //
-// # What is believed
+// # Trust
 //
-// The code flow with PKCE, and nothing else: a token never passes through a browser. An ID token counts when it is signed with a key that
-// the issuer has now, by an algorithm of public keys, for this client and nobody else, for this very sign-in (its nonce), and is not over.
-// Clocks may differ by two minutes. What an issuer says of its addresses is asked anew each hour, and its keys besides whenever a token
-// is signed with one that is not known, so a key that it has changed is followed and one that it has taken back dies within the hour, or, while its
-// description cannot be had, within a day.
+// Only the code flow with PKCE is supported: a token never passes through a browser. An ID token is accepted if it is
+// signed with a current key of the issuer, by a public-key algorithm, for this client alone and for this sign-in (its
+// nonce), and has not expired. Clocks may differ by two minutes.
 //
-// Every address is https. Answers are bounded, and redirects are not followed.
+// The issuer's metadata is fetched again after an hour. Its keys are also fetched when a token is signed with an
+// unknown key. So a new key works at once, and a withdrawn key stops working within an hour, or within a day while
+// the metadata cannot be fetched.
+//
+// Every address is https. Answers are limited in size, and redirects are not followed.
 package openid
 
 import (
@@ -28,69 +30,69 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Provider is an identity provider as a clinic has chosen it.
+// Provider is the configuration of a clinic's identity provider.
 type Provider struct {
-	Name       string   `json:"name"`                 // as the sign-in page calls it
+	Name       string   `json:"name"`                 // its name on the sign-in page
 	Issuer     string   `json:"issuer"`               // such as https://accounts.google.com
 	ClientID   string   `json:"clientId"`             //
-	Sealed     string   `json:"sealed,omitempty"`     // the client's secret; empty: it has none
-	Domains    []string `json:"domains"`              // of the e-mail addresses by which somebody is known at the first sign-in
-	NewRole    string   `json:"newRole,omitempty"`    // what somebody becomes whom nobody here knows; empty: they are refused
-	OwnersOnly bool     `json:"ownersOnly,omitempty"` // only owners come in by password
+	Sealed     string   `json:"sealed,omitempty"`     // the client's secret, sealed; empty: none
+	Domains    []string `json:"domains"`              // of the email addresses that identify a user at the first sign-in
+	NewRole    string   `json:"newRole,omitempty"`    // the role of a user who is unknown here; empty: they are refused
+	OwnersOnly bool     `json:"ownersOnly,omitempty"` // only owners can sign in with a password
 }
 
-// Login is what this server is to an issuer.
+// Login is this server's registration at an issuer.
 type Login struct {
 	Issuer, ClientID, Secret string
-	Redirect                 string // where the issuer sends browsers back to, exactly
+	Redirect                 string // the exact address to which the issuer redirects browsers
 }
 
-// Secrets belong to one sign-in. State goes through the addresses of the browser, the others do not.
+// Secrets belong to one sign-in. State is part of addresses in the browser, the others are not.
 type Secrets struct{ State, Nonce, Verifier string }
 
-// NewVerifier makes a secret for PKCE (RFC 7636).
+// NewVerifier creates a secret for PKCE (RFC 7636).
 func NewVerifier() string { return oauth2.GenerateVerifier() }
 
-// Claims are what the issuer says of who came.
+// Claims are the issuer's statements about the user who signed in.
 type Claims struct {
 	Subject         string
-	Email           string // empty: the issuer gives none, or does not vouch for it
+	Email           string // empty: the issuer gives none, or does not confirm it
 	Name            string
-	HasSecondFactor bool // the issuer says that it has asked for more than one (amr mfa, RFC 8176)
+	HasSecondFactor bool // the issuer has checked more than one factor (amr mfa, RFC 8176)
 }
 
 var (
-	// ErrUnavailable: the issuer cannot be reached now.
+	// ErrUnavailable: the issuer is unreachable.
 	ErrUnavailable = errors.New("the identity provider does not answer")
-	// ErrRefused: what the issuer answered does not sign anybody in.
+	// ErrRefused: the issuer's answer signs no user in.
 	ErrRefused = errors.New("the identity provider's answer cannot be trusted")
 )
 
 const (
-	callTime  = 6 * time.Second // of one call
+	callTime  = 6 * time.Second // the time limit of one call
 	keptFor   = time.Hour
-	stillGood = 24 * time.Hour // what was found out, while the issuer cannot be asked again
+	stillGood = 24 * time.Hour // for the last metadata, while it cannot be fetched again
 	skew      = 2 * time.Minute
 	maxAnswer = 1 << 20
 )
 
-// Client asks issuers. It is safe for concurrent use.
+// Client calls issuers. It is safe for concurrent use.
 type Client struct {
 	http   *http.Client
 	mu     sync.Mutex
 	last   *found
-	asking *asking // nil: nobody asks now
+	asking *asking // nil: no fetch is running
 }
 
-// asking is one question to an issuer, for all who want to know meanwhile.
+// asking is one running fetch of an issuer's metadata, which all concurrent callers share.
 type asking struct {
 	issuer string
-	done   chan struct{} // closed when the answer is there
+	done   chan struct{} // closed when the result is there
 	found  *found
 	err    error
 }
 
-// found is what an issuer says about itself.
+// found is the metadata of an issuer.
 type found struct {
 	*oidc.Provider
 	metadata
@@ -105,7 +107,7 @@ type metadata struct {
 	Responses  []string `json:"response_types_supported"`
 	Algorithms []string `json:"id_token_signing_alg_values_supported"`
 	Methods    []string `json:"token_endpoint_auth_methods_supported"`
-	Prompts    []string `json:"prompt_values_supported"`                        // few say so
+	Prompts    []string `json:"prompt_values_supported"`                        // few issuers have it
 	SaysIssuer bool     `json:"authorization_response_iss_parameter_supported"` // RFC 9207
 }
 
@@ -122,7 +124,7 @@ func NewClient(roots *x509.CertPool) *Client {
 
 var errNotHTTPS = errors.New("the address is not https")
 
-// careful calls https alone, and reads no answer without end.
+// careful makes only https calls and limits the size of the answers.
 type careful struct{ calls http.RoundTripper }
 
 func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -139,8 +141,8 @@ func (c careful) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// ask is what an issuer says about itself, as it was said in the last hour. Of those who want to know at once one asks, for all of them:
-// that one's browser may go, and the answer still comes to the others.
+// ask returns the metadata of an issuer, at most an hour old if the issuer answers. Concurrent callers share one
+// fetch. It continues for the others if the browser of the caller that began it disconnects.
 func (c *Client) ask(ctx context.Context, issuer string) (*found, error) {
 	c.mu.Lock()
 	last, now := c.last, c.asking
@@ -190,17 +192,17 @@ func (c *Client) discover(ctx context.Context, issuer string) (*found, error) {
 	return f, p.Claims(&f.metadata)
 }
 
-// config is how this server introduces itself to the issuer.
+// config returns this server's configuration as a client of the issuer.
 func (f *found) config(l Login) *oauth2.Config {
 	end := f.Endpoint()
-	end.AuthStyle = oauth2.AuthStyleInHeader // what it says of itself decides, since a second try would find the code used
+	end.AuthStyle = oauth2.AuthStyleInHeader // the metadata decides, because a second try would find the code used
 	if l.Secret == "" || len(f.Methods) > 0 && !has(f.Methods, "client_secret_basic") {
 		end.AuthStyle = oauth2.AuthStyleInParams
 	}
 	return &oauth2.Config{ClientID: l.ClientID, ClientSecret: l.Secret, Endpoint: end, RedirectURL: l.Redirect, Scopes: []string{oidc.ScopeOpenID, "email", "profile"}}
 }
 
-// SignInURL is where a browser is sent to. ErrUnavailable, ErrRefused.
+// SignInURL returns the address to which the browser is sent. Errors: ErrUnavailable, ErrRefused.
 func (c *Client) SignInURL(ctx context.Context, l Login, s Secrets) (string, error) {
 	f, err := c.ask(ctx, l.Issuer)
 	if err != nil {
@@ -216,12 +218,14 @@ func (c *Client) SignInURL(ctx context.Context, l Login, s Secrets) (string, err
 	return f.config(l).AuthCodeURL(s.State, options...), nil
 }
 
-// google refuses a prompt that it does not know, and does not say which it knows: none, consent and select_account.
+// google refuses an unknown prompt, and its metadata does not list the prompts that it has: none, consent and
+// select_account.
 const google = "https://accounts.google.com"
 
-// prompt is how the issuer is asked to ask who is there (OpenID Connect Core 3.1.2.1), although it may know the browser: at a desk that several
-// share, whoever signs out here would otherwise be signed in again by the next one's press of a button. An issuer that does not
-// ask for the password is to ask for the account at least. Empty: it says that it knows neither.
+// prompt returns the parameter that makes the issuer ask for the user (OpenID Connect Core 3.1.2.1), even if it has a
+// session of the browser. At a shared desk, the next click on the button would otherwise sign in the user who has
+// just signed out. If the issuer does not support asking for the password, it must at least ask for the account.
+// Empty: its metadata lists neither prompt.
 func (f *found) prompt() string {
 	switch {
 	case f.issuer == google:
@@ -234,28 +238,28 @@ func (f *found) prompt() string {
 	return ""
 }
 
-// Return is what the issuer sent a browser back with.
+// Return holds the query parameters of the issuer's redirect.
 type Return struct {
 	Code   string
-	Issuer string // the parameter iss; empty: it was not there
+	Issuer string // the parameter iss; empty: missing
 }
 
-// Claims exchanges a code for what the issuer says of who came. ErrUnavailable, ErrRefused, each with the reason for a log; where the keys
-// cannot be had, nothing that is signed can be trusted either.
+// Claims exchanges a code for the issuer's claims about the user. Errors: ErrUnavailable, ErrRefused, each with the
+// reason for a log. If the keys cannot be fetched, no signature can be trusted, and the error is ErrRefused.
 func (c *Client) Claims(ctx context.Context, l Login, r Return, s Secrets) (Claims, error) {
 	f, err := c.ask(ctx, l.Issuer)
 	if err != nil {
 		return Claims{}, fmt.Errorf("%w: %v", ErrUnavailable, err)
 	}
 	if r.Issuer != "" && r.Issuer != l.Issuer || r.Issuer == "" && f.SaysIssuer {
-		return Claims{}, ErrRefused // another issuer's answer (RFC 9207)
+		return Claims{}, ErrRefused // the answer of another issuer (RFC 9207)
 	}
 	calling := oidc.ClientContext(ctx, c.http)
 	given, err := f.config(l).Exchange(calling, r.Code, oauth2.VerifierOption(s.Verifier))
 	if err != nil {
 		var said *oauth2.RetrieveError
 		if errors.As(err, &said) && said.Response.StatusCode < http.StatusInternalServerError {
-			return Claims{}, fmt.Errorf("%w: the code was answered %d %q", ErrRefused, said.Response.StatusCode, said.ErrorCode) // the rest may repeat it
+			return Claims{}, fmt.Errorf("%w: the code was answered %d %q", ErrRefused, said.Response.StatusCode, said.ErrorCode) // the rest of the answer may repeat the code
 		}
 		return Claims{}, fmt.Errorf("%w: it gave no token for the code", ErrUnavailable)
 	}

@@ -11,16 +11,15 @@ import (
 	"time"
 )
 
-// BookingTTL is how long a bookingToken is good for.
+// BookingTTL is the lifetime of a bookingToken.
 const BookingTTL = 15 * time.Minute
 
 // The bytes of a bookingToken, big-endian, 47 in all and so 63 characters:
 //
 //	form 1 · key id 2 · appointment type 5 · specialist 5 · start 4 · minutes 2 · expiry 4 · nonce 8 · MAC 16
 //
-// Appointment type and specialist are the first bytes of a hash: the engine has
-// the list of both and finds the one meant, an agent has one string to carry.
-// Start and expiry are Unix seconds (good until 2106).
+// Appointment type and specialist are the first bytes of a hash, which the engine compares with the hashes of its own
+// lists. So an agent has only one string to pass on. Start and expiry are Unix seconds (valid until 2106).
 const (
 	bookingForm   = 1
 	macSize       = 16
@@ -30,17 +29,14 @@ const (
 
 const hashSize = 5
 
-// Hash is the short hash of an appointment type's or a specialist's id inside a
-// bookingToken. Two ids of one clinic share one about once in a million million
-// pairs; a caller who finds two that match must refuse the token, not choose.
+// Hash is the short hash of the id of an appointment type or a specialist in a bookingToken. About one in a million
+// million pairs of ids has the same hash. If two ids match, the caller must refuse the token and not choose one.
 type Hash [hashSize]byte
 
-// AppointmentTypeHash is the hash of an appointment type's id (or GUID; the caller
-// lowers the case of GUIDs).
+// AppointmentTypeHash returns the hash of an appointment type's id, or of its GUID in lower case.
 func AppointmentTypeHash(id string) Hash { return hash("appointment type", id) }
 
-// SpecialistHash is the hash of a specialist's id (or schedule column GUID; the
-// caller lowers the case of GUIDs).
+// SpecialistHash returns the hash of a specialist's id, or of the schedule column's GUID in lower case.
 func SpecialistHash(id string) Hash { return hash("specialist", id) }
 
 func hash(kind, id string) Hash {
@@ -48,21 +44,20 @@ func hash(kind, id string) Hash {
 	return Hash(sum[:hashSize])
 }
 
-// Booking is what a bookingToken says: this slot was offered, until then.
+// Booking is the content of a bookingToken: a slot that was offered until an instant.
 type Booking struct {
 	AppointmentType Hash
 	Specialist      Hash
 	Start           time.Time // UTC, whole seconds
 	Minutes         int       // 1 to 65535
 	ExpiresAt       time.Time // UTC, whole seconds; refused from this instant on
-	// Nonce is 16 hexadecimal digits, unique to the token. A token is single-use
-	// once its nonce is recorded in the transaction that books.
+	// Nonce is 16 hexadecimal digits, unique to the token. To make a token single-use, record its nonce in the
+	// transaction that books.
 	Nonce string
 }
 
-// IssueBooking makes a bookingToken for one slot, good for BookingTTL. It fails
-// only when start is not a whole second between 1970 and 2106 or minutes is not
-// between 1 and 65535.
+// IssueBooking creates a bookingToken for one slot, valid for BookingTTL. It fails only if start is not a whole
+// second between 1970 and 2106, or minutes is not between 1 and 65535.
 func (k *Keyring) IssueBooking(appointmentTypeID, specialistID string, start time.Time, minutes int, now time.Time) (string, Booking, error) {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:])
@@ -71,7 +66,7 @@ func (k *Keyring) IssueBooking(appointmentTypeID, specialistID string, start tim
 		Specialist:      SpecialistHash(specialistID),
 		Start:           start.UTC(),
 		Minutes:         minutes,
-		// Rounded up, so that no token lives shorter than promised.
+		// Rounded up, so that the lifetime is never shorter than BookingTTL.
 		ExpiresAt: now.UTC().Add(BookingTTL + time.Second - 1).Truncate(time.Second),
 		Nonce:     hex.EncodeToString(nonce[:]),
 	}
@@ -111,11 +106,9 @@ func (k *Keyring) signBooking(b Booking) (string, error) {
 	return encode(append(body, signer.mac(forBooking, body)[:macSize]...)), nil
 }
 
-// VerifyBooking checks a bookingToken: it was signed here and is unchanged
-// (BookingTokenInvalid; empty and malformed count as this), it has not expired
-// (BookingTokenExpired, and then the Booking is returned too, so that the answer
-// given to it earlier can be given again). Whether its nonce was used is the
-// caller's to know.
+// VerifyBooking checks that a bookingToken was signed here and is unchanged (BookingTokenInvalid; also for an empty
+// or malformed one) and has not expired (BookingTokenExpired). With BookingTokenExpired it returns the Booking too,
+// so that the caller can repeat an earlier answer. The caller must check whether the nonce was used.
 func (k *Keyring) VerifyBooking(token string, now time.Time) (Booking, error) {
 	if len(token) != bookingLength {
 		return Booking{}, BookingTokenInvalid
@@ -140,8 +133,8 @@ func (k *Keyring) VerifyBooking(token string, now time.Time) (Booking, error) {
 	return b, nil
 }
 
-// open decodes a binary token (form 1 · key id 2 · … · MAC 16) and returns all but
-// its MAC, or false. Only the key id is read before the MAC was compared.
+// open decodes a binary token (form 1 · key id 2 · … · MAC 16) and returns all but its MAC, or false. It reads only
+// the key id before it compares the MAC.
 func (k *Keyring) open(p purpose, token string, max int, now time.Time) ([]byte, bool) {
 	if !allowed(token, max) {
 		return nil, false
@@ -158,7 +151,7 @@ func (k *Keyring) open(p purpose, token string, max int, now time.Time) ([]byte,
 	return body, true
 }
 
-// seconds is t in Unix seconds, or false if that loses anything.
+// seconds returns t in Unix seconds, or false if the conversion is not exact.
 func seconds(t time.Time) (uint32, bool) {
 	s := t.Unix()
 	return uint32(s), t.Nanosecond() == 0 && s >= 0 && s <= math.MaxUint32

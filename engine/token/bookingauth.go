@@ -10,30 +10,28 @@ import (
 	"time"
 )
 
-// BookingAuthTTL is how long a bookingAuthToken is good for.
+// BookingAuthTTL is the lifetime of a bookingAuthToken.
 const BookingAuthTTL = 15 * time.Minute
 
-// Bounds that keep every issued token inside maxBookingAuth, six bytes of JSON
-// for one of input at the worst.
+// With these limits every issued token fits into maxBookingAuth: JSON has at most six bytes for one of input.
 const (
 	maxSessionID   = 256
 	maxPatientGUID = 64
 	maxBookingAuth = 4096
 )
 
-// BookingAuth is what a bookingAuthToken says: this session may book for this
-// patient until then. It is the payload on the wire, in this order.
+// BookingAuth is the content of a bookingAuthToken: this session may book for this patient until an instant. It is
+// the payload on the wire, in this order.
 type BookingAuth struct {
 	SessionID   string `json:"sessionId"`
 	PatientGUID string `json:"patientGUID"`
 	CreatedAt   int64  `json:"createdAt"` // Unix milliseconds
 	ExpiresAt   int64  `json:"expiresAt"` // Unix milliseconds; refused from this instant on
-	Nonce       string `json:"nonce"`     // 128 random bits, so that no two tokens are alike
+	Nonce       string `json:"nonce"`     // 128 random bits, so that no two tokens are equal
 }
 
-// IssueBookingAuth makes a bookingAuthToken: base64url(payload) "."
-// base64url(HMAC-SHA256(key, payload as it stands before the dot)). It fails only
-// when sessionID is longer than 256 bytes or patientGUID is empty or longer than 64.
+// IssueBookingAuth creates a bookingAuthToken: base64url(payload) "." base64url(HMAC-SHA256(key, text before the
+// dot)). It fails only if sessionID is longer than 256 bytes, or patientGUID is empty or longer than 64.
 func (k *Keyring) IssueBookingAuth(sessionID, patientGUID string, now time.Time) (string, BookingAuth, error) {
 	if len(sessionID) > maxSessionID {
 		return "", BookingAuth{}, fmt.Errorf("bookingAuthToken: sessionId may have at most %d bytes", maxSessionID)
@@ -63,11 +61,9 @@ func (k *Keyring) signBookingAuth(auth BookingAuth) (string, error) {
 	return text + "." + encode(k.signer().mac(forBookingAuth, []byte(text))), nil
 }
 
-// VerifyBookingAuth checks a bookingAuthToken for patientGUID, in this order:
-// there is one (BookingAuthMissing), it was signed here and is unchanged
-// (BookingAuthSignatureInvalid; malformed counts as this), it has not expired
-// (BookingAuthExpired), it is this patient's, letter case aside
-// (BookingAuthGUIDMismatch).
+// VerifyBookingAuth checks a bookingAuthToken for patientGUID in this order: it is not empty (BookingAuthMissing), it
+// was signed here and is unchanged (BookingAuthSignatureInvalid; also for a malformed one), it has not expired
+// (BookingAuthExpired), and it is for this patient, ignoring letter case (BookingAuthGUIDMismatch).
 func (k *Keyring) VerifyBookingAuth(token, patientGUID string, now time.Time) (BookingAuth, error) {
 	if token == "" {
 		return BookingAuth{}, BookingAuthMissing
@@ -97,8 +93,8 @@ func (k *Keyring) VerifyBookingAuth(token, patientGUID string, now time.Time) (B
 	return auth, nil
 }
 
-// signedBookingAuth tries the key that signs and each one replaced so lately that
-// its tokens can still be alive. All are tried, so the time taken tells nothing.
+// signedBookingAuth tries the signing key and each replaced key whose tokens can still be valid. It tries all of
+// them, so that the time reveals nothing.
 func (k *Keyring) signedBookingAuth(text string, sum []byte, now time.Time) bool {
 	found := false
 	for i := range k.keys {

@@ -2,17 +2,17 @@ package token
 
 import "time"
 
-// A calendar token has the bytes of a manage token and a key of its own: who is shown an appointment by it can not pass for
-// who may change the appointment.
+// A calendar token has the bytes of a manage token and a key of its own. So its bearer can see an appointment, but
+// cannot use the token to change it.
 
-// Calendar is what a calendar token says: its bearer may see this one appointment, until then.
+// Calendar is the content of a calendar token: its bearer may see this one appointment until an instant.
 type Calendar struct {
 	AppointmentID string
-	Serial        uint32    // which of the appointment's calendar addresses; that it was not ended is the caller's to check
+	Serial        uint32    // the number of the appointment's calendar address; the caller must check that the address was not disabled
 	ExpiresAt     time.Time // UTC, whole seconds; refused from this instant on
 }
 
-// IssueCalendar makes the calendar token of c, by the rules of IssueManage.
+// IssueCalendar creates the calendar token of c, by the rules of IssueManage.
 func (k *Keyring) IssueCalendar(c Calendar, now time.Time) (string, error) {
 	return k.issueLink(forCalendar, Manage{c.AppointmentID, c.Serial, c.ExpiresAt}, now)
 }

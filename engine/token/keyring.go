@@ -18,12 +18,12 @@ import (
 	"time"
 )
 
-// keyringHeader opens every key file and names its format.
+// keyringHeader is the first line of every key file and names its format.
 const keyringHeader = "holdfast-keys 1"
 
 const secretSize = 32
 
-// purpose is what a token is for. Each has its own derived key.
+// purpose is the use of a token. Each purpose has its own derived key.
 type purpose int
 
 const (
@@ -58,8 +58,7 @@ func (p purpose) label() string {
 	return "holdfast/manage"
 }
 
-// ttl is the longest life of a token of this purpose, and so how long a key is
-// still good for it after it was replaced.
+// ttl returns the maximum lifetime of a token of this purpose. A replaced key is accepted for that long.
 func (p purpose) ttl() time.Duration {
 	switch p {
 	case forBookingAuth:
@@ -72,36 +71,35 @@ func (p purpose) ttl() time.Duration {
 	return MaxManageTTL
 }
 
-// Keyring is the key that signs and the ones it replaced, which go on being
-// accepted until the last token they can have signed has lapsed. It is immutable:
-// Rotate returns another one. Neither fmt nor slog shows its secrets.
+// Keyring has the signing key and the keys that it replaced. A replaced key is accepted until the last token that it
+// can have signed has expired. A Keyring is immutable: Rotate returns another one. Neither fmt nor slog shows its
+// secrets.
 type Keyring struct {
-	keys []key // the one that signs, then the replaced ones, newest first; never empty
+	keys []key // the signing key, then the replaced ones, newest first; never empty
 }
 
 type key struct {
 	id        uint16
 	secret    [secretSize]byte
 	madeAt    time.Time // UTC, whole seconds
-	retiredAt time.Time // UTC, whole seconds; zero for the one that signs
+	retiredAt time.Time // UTC, whole seconds; zero for the signing key
 	derived   [purposes][sha256.Size]byte
 }
 
-// Key is what may be shown of a key: never its secret.
+// Key is the public information about a key, without its secret.
 type Key struct {
 	ID        string    // four hexadecimal digits
 	MadeAt    time.Time // UTC
-	RetiredAt time.Time // UTC; zero for the key that signs
+	RetiredAt time.Time // UTC; zero for the signing key
 }
 
-// Generate makes a keyring of one new random key.
+// Generate returns a keyring of one new random key.
 func Generate(now time.Time) *Keyring {
 	return &Keyring{keys: []key{newKey(now, nil)}}
 }
 
-// Rotate returns a keyring that signs with a new random key. The present key is
-// kept for the tokens it has signed (MaxManageTTL at most); keys whose tokens have
-// all lapsed are dropped. k itself is unchanged.
+// Rotate returns a keyring that signs with a new random key. It retains the present key for the tokens that it has
+// signed (at most MaxManageTTL), and drops keys whose tokens have all expired. k itself is unchanged.
 func (k *Keyring) Rotate(now time.Time) *Keyring {
 	keys := []key{newKey(now, k.keys)}
 	for i, old := range k.keys {
@@ -115,7 +113,7 @@ func (k *Keyring) Rotate(now time.Time) *Keyring {
 	return &Keyring{keys: keys}
 }
 
-// Keys lists the keys, the one that signs first.
+// Keys lists the keys, the signing key first.
 func (k *Keyring) Keys() []Key {
 	out := make([]Key, len(k.keys))
 	for i, each := range k.keys {
@@ -124,20 +122,20 @@ func (k *Keyring) Keys() []Key {
 	return out
 }
 
-// Format keeps the secrets out of anything printed, %#v included.
+// Format hides the secrets from all printing, %#v included.
 func (k *Keyring) Format(f fmt.State, _ rune) {
 	_, _ = fmt.Fprintf(f, "keyring of %d, signing with %s", len(k.keys), k.keys[0].name())
 }
 
-// LogValue keeps the secrets out of logs.
+// LogValue hides the secrets from logs.
 func (k *Keyring) LogValue() slog.Value { return slog.StringValue(fmt.Sprint(k)) }
 
-// sumPrefix begins the last line of a key file: the SHA-256 of everything before that line, in hexadecimal. To a program
-// that does not know it the line is a comment.
+// sumPrefix begins the last line of a key file: the SHA-256 of everything before that line, in hexadecimal. Older
+// programs read the line as a comment.
 const sumPrefix = "# sha256 "
 
-// Marshal writes the key file: text, one key a line, the one that signs first, and a checksum.
-// It holds the secrets; the caller keeps the file to itself (mode 0600).
+// Marshal returns the key file: text with one key in each line, the signing key first, and a checksum. The file has
+// the secrets, so the caller must restrict it to its owner (mode 0600).
 func (k *Keyring) Marshal() []byte {
 	var b bytes.Buffer
 	b.WriteString(keyringHeader + "\n")
@@ -153,8 +151,8 @@ func (k *Keyring) Marshal() []byte {
 	return b.Bytes()
 }
 
-// checkSum refuses a file that is not as it was written: a flipped bit would make another key, and every link void. A file
-// without a checksum, by an older program or by hand, is taken as it is.
+// checkSum refuses a corrupted file: a flipped bit would change a key and invalidate every link. It accepts a file
+// without a checksum, which an older program or a person has written.
 func checkSum(text []byte) error {
 	line := bytes.LastIndex(text, []byte("\n"+sumPrefix))
 	if line < 0 {
@@ -167,8 +165,8 @@ func checkSum(text []byte) error {
 	return nil
 }
 
-// ParseKeyring reads what Marshal wrote. Empty lines and lines that begin with #
-// are skipped; the checksum, if there is one, must fit. An error names the line and what is expected there, never a secret.
+// ParseKeyring reads the result of Marshal. It skips empty lines and lines that begin with #. The checksum, if there
+// is one, must match. An error names the line and the expected content, never a secret.
 func ParseKeyring(text []byte) (*Keyring, error) {
 	lines := bufio.NewScanner(io.LimitReader(bytes.NewReader(text), 1<<20))
 	k := &Keyring{}
@@ -242,7 +240,7 @@ func parseInstant(s string) (time.Time, error) {
 	return t.UTC().Truncate(time.Second), nil
 }
 
-// newKey makes a random key whose id none of others has.
+// newKey creates a random key whose id differs from those of others.
 func newKey(now time.Time, others []key) key {
 	fresh := key{madeAt: now.UTC().Truncate(time.Second)}
 	// crypto/rand.Read never fails: it ends the process instead.
@@ -257,8 +255,8 @@ func newKey(now time.Time, others []key) key {
 	}
 }
 
-// derive fills in the key of each purpose: HMAC(secret, purpose, 0, id). That is
-// what puts purpose and key id inside every MAC without a field on the wire.
+// derive fills in the key of each purpose: HMAC(secret, purpose, 0, id). So every MAC includes the purpose and the
+// key id without a field on the wire.
 func derive(k key) key {
 	for p := range purposes {
 		mac := hmac.New(sha256.New, k.secret[:])
@@ -271,27 +269,27 @@ func derive(k key) key {
 
 func (k *key) name() string { return fmt.Sprintf("%04x", k.id) }
 
-// accepts reports whether a token of purpose p signed by k can still be alive. The
-// minute on top covers whole seconds and a clock that was set back a little.
+// accepts reports whether a token of purpose p signed by k can still be valid. The additional minute covers whole
+// seconds and a clock that was set back a little.
 func (k *key) accepts(p purpose, now time.Time) bool {
 	return k.retiredAt.IsZero() || now.Before(k.retiredAt.Add(p.ttl()+time.Minute))
 }
 
-// mac is the full 32-byte MAC of body for purpose p.
+// mac returns the full 32-byte MAC of body for purpose p.
 func (k *key) mac(p purpose, body []byte) []byte {
 	h := hmac.New(sha256.New, k.derived[p][:])
 	h.Write(body)
 	return h.Sum(nil)
 }
 
-// Name is 32 hexadecimal digits that stand for a text, such as an address that is counted: the same text has the same name until
-// the keys are rotated, and without the keys nobody finds out which text it is.
+// Name returns 32 hexadecimal digits that represent a text, such as an address that is counted. The same text has the
+// same name until the keys are rotated. Without the keys, the name does not reveal the text.
 func (k *Keyring) Name(text string) string {
 	return hex.EncodeToString(k.signer().mac(forName, []byte(text))[:16])
 }
 
-// Names is every Name that a text had while a bookingAuthToken that still lives was signed: more than one after a rotation, the
-// present one first.
+// Names returns every Name that a text had while a valid bookingAuthToken can have been signed, the present one
+// first. After a rotation there is more than one.
 func (k *Keyring) Names(text string, now time.Time) []string {
 	var names []string
 	for i := range k.keys {
@@ -302,7 +300,8 @@ func (k *Keyring) Names(text string, now time.Time) []string {
 	return names
 }
 
-// Fingerprints tell the keys apart and say nothing about them: that of the key that signs, then those of the ones it replaced.
+// Fingerprints returns values that distinguish the keys and reveal nothing about them: that of the signing key, then
+// those of the replaced ones.
 func (k *Keyring) Fingerprints() []string {
 	prints := make([]string, len(k.keys))
 	for i := range k.keys {
@@ -311,10 +310,10 @@ func (k *Keyring) Fingerprints() []string {
 	return prints
 }
 
-// signer is the key that signs.
+// signer returns the signing key.
 func (k *Keyring) signer() *key { return &k.keys[0] }
 
-// accepted is the key with this id, if it is still good for p.
+// accepted returns the key with this id if it is still accepted for p, or nil.
 func (k *Keyring) accepted(id uint16, p purpose, now time.Time) *key {
 	for i := range k.keys {
 		if k.keys[i].id == id && k.keys[i].accepts(p, now) {

@@ -2,7 +2,8 @@ package token
 
 import "sync/atomic"
 
-// Keys holds the keyring that a running server signs and seals with. A rotation replaces it. It is safe for concurrent use.
+// Keys has the keyring that a running server uses to sign and seal. A rotation replaces it. It is safe for concurrent
+// use.
 type Keys struct{ current atomic.Pointer[Keyring] }
 
 // NewKeys returns a Keys that holds k.

@@ -8,16 +8,14 @@ import (
 	"time"
 )
 
-// MaxManageTTL bounds the life of a manage token, and with it how long a replaced
-// key stays in the key file.
+// MaxManageTTL limits the lifetime of a manage token, and so how long a replaced key stays in the key file.
 const MaxManageTTL = 400 * 24 * time.Hour
 
 // The bytes of a manage token, big-endian:
 //
 //	form 1 · key id 2 · expiry 4 · version 4 · appointment id · MAC 16
 //
-// An id that is a UUID takes 16 bytes (form 2: 43 in all, 58 characters), any
-// other its own length (form 3).
+// An id that is a UUID has 16 bytes (form 2: 43 in all, 58 characters), any other id its own length (form 3).
 const (
 	manageUUID     = 2
 	manageText     = 3
@@ -26,26 +24,24 @@ const (
 	maxManage      = ((manageHead+maxAppointment+macSize)*8 + 5) / 6
 )
 
-// Manage is what a manage token says: its bearer may see and change this one
-// appointment, until then.
+// Manage is the content of a manage token: its bearer may see and change this one appointment until an instant.
 type Manage struct {
 	AppointmentID string
-	// Version is the caller's number for the links of this appointment: raised when
-	// it is rescheduled, so that a link of a lower version is refused by the caller.
+	// Version is the caller's number for the links of this appointment. The caller raises it when the appointment is
+	// rescheduled, and refuses links of a lower version.
 	Version   uint32
 	ExpiresAt time.Time // UTC, whole seconds; refused from this instant on
 }
 
-// IssueManage makes the manage token of m. The same m gives the same token until
-// the keys are rotated, so a link need not be stored. An expiry later than
-// MaxManageTTL from now is brought down to that (and then depends on now), a broken
-// second is cut off. It fails only when the id is not 1 to 64 characters of
-// [A-Za-z0-9_-] or the expiry is not between 1970 and 2106.
+// IssueManage creates the manage token of m. The same m gives the same token until the keys are rotated, so a link
+// need not be stored. An expiry later than MaxManageTTL from now is reduced to that (and then depends on now).
+// Fractions of a second are cut off. It fails only if the id is not 1 to 64 characters of [A-Za-z0-9_-], or the
+// expiry is not between 1970 and 2106.
 func (k *Keyring) IssueManage(m Manage, now time.Time) (string, error) {
 	return k.issueLink(forManage, m, now)
 }
 
-// issueLink is IssueManage for any purpose that speaks of one appointment.
+// issueLink is IssueManage for any purpose that concerns one appointment.
 func (k *Keyring) issueLink(p purpose, m Manage, now time.Time) (string, error) {
 	if m.AppointmentID == "" || !allowed(m.AppointmentID, maxAppointment) || strings.Contains(m.AppointmentID, ".") {
 		return "", errors.New("manage token: the appointment id must be 1 to 64 characters of [A-Za-z0-9_-]")
@@ -69,10 +65,9 @@ func (k *Keyring) issueLink(p purpose, m Manage, now time.Time) (string, error) 
 	return encode(append(body, signer.mac(p, body)[:macSize]...)), nil
 }
 
-// VerifyManage checks a manage token: it was signed here and is unchanged
-// (ManageTokenInvalid; empty and malformed count as this), it has not expired
-// (ManageTokenExpired). That Version is still the appointment's is the caller's
-// to check.
+// VerifyManage checks that a manage token was signed here and is unchanged (ManageTokenInvalid; also for an empty or
+// malformed one) and has not expired (ManageTokenExpired). The caller must compare Version with the appointment's
+// own.
 func (k *Keyring) VerifyManage(token string, now time.Time) (Manage, error) {
 	return k.verifyLink(forManage, token, now)
 }
@@ -101,7 +96,7 @@ func (k *Keyring) verifyLink(p purpose, token string, now time.Time) (Manage, er
 	return m, nil
 }
 
-// packID is the shortest form of an appointment id that gives it back unchanged.
+// packID returns the shortest form of an appointment id from which the id can be restored.
 func packID(id string) (form byte, packed []byte) {
 	if len(id) == 36 && id[8] == '-' && id[13] == '-' && id[18] == '-' && id[23] == '-' {
 		raw, err := hex.DecodeString(id[:8] + id[9:13] + id[14:18] + id[19:23] + id[24:])

@@ -7,20 +7,21 @@ import (
 	"strings"
 )
 
-// sealPrefix names the form of a sealed text: AES-256-GCM under the key of forSealing, with a random nonce in front.
+// sealPrefix names the form of a sealed text: AES-256-GCM under the key of forSealing, with a random nonce before the
+// ciphertext.
 const sealPrefix = "seal1."
 
-// Seal encrypts a secret that has to be kept and used again, such as a password of another server: "seal1.", the id of the key, a
-// dot, and the nonce with what was encrypted. about says what the secret is for; only the same about opens it, so it cannot be put to
-// another use by who can write where it is kept.
+// Seal encrypts a secret that must be stored and used again, such as a password of another server. The result is
+// "seal1.", the id of the key, a dot, and the nonce with the ciphertext. about names the use of the secret. Open
+// needs the same about, so a person who can write to the store cannot put the secret to another use.
 func (k *Keyring) Seal(secret, about string) string {
 	signer := k.signer()
-	sealed := signer.gcm().Seal(nil, nil, []byte(secret), []byte(about)) // which puts a random nonce in front
+	sealed := signer.gcm().Seal(nil, nil, []byte(secret), []byte(about)) // it puts a random nonce in front
 	return sealPrefix + signer.name() + "." + encode(sealed)
 }
 
-// Open is what was sealed, if it was with one of these keys and for the same purpose. A key that was replaced opens what it has sealed
-// for as long as it is kept: who rotates seals anew first.
+// Open returns the secret of a sealed text, or false if it was not sealed with one of these keys and the same about.
+// A replaced key opens what it has sealed only while it is in the keyring, so reseal all secrets with each rotation.
 func (k *Keyring) Open(sealed, about string) (secret string, ok bool) {
 	rest, ours := strings.CutPrefix(sealed, sealPrefix)
 	id, text, whole := strings.Cut(rest, ".")
@@ -41,7 +42,7 @@ func (k *Keyring) Open(sealed, about string) (secret string, ok bool) {
 	return "", false
 }
 
-// gcm seals under the key's own derived key.
+// gcm returns the cipher of the key's own derived key.
 func (k *key) gcm() cipher.AEAD {
 	block, err := aes.NewCipher(k.derived[forSealing][:])
 	if err == nil {
@@ -50,5 +51,5 @@ func (k *key) gcm() cipher.AEAD {
 			return aead
 		}
 	}
-	panic(err) // 32 bytes are a key
+	panic(err) // the derived key always has 32 bytes
 }

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// StreamTicketTTL is how long a stream ticket can be used.
+// StreamTicketTTL is the lifetime of a stream ticket.
 const StreamTicketTTL = 30 * time.Second
 
-// A stream ticket is form 1 · key id 2 · nonce 12 · sealed(expiry in Unix ms 8 · client). It is the one token whose content
-// nobody but the server may read: it stands in an address, and a client is a secret.
+// A stream ticket is form 1 · key id 2 · nonce 12 · sealed(expiry in Unix ms 8 · client). It is the only token whose
+// content is encrypted: it is part of an address, and a client is a secret.
 const (
 	streamForm  = 1
 	streamHead  = 3
@@ -21,11 +21,11 @@ const (
 	maxStream = (streamHead + streamNonce + 8 + 128 + 16 + 2) / 3 * 4
 )
 
-// StreamTicket lets whoever has it open one live stream as a client.
+// StreamTicket allows its bearer to open one live stream as a client.
 type StreamTicket struct {
 	Client    string
 	ExpiresAt time.Time         // UTC, whole milliseconds
-	Nonce     [streamNonce]byte // names the ticket; that it is used once is the caller's to see to
+	Nonce     [streamNonce]byte // names the ticket; the caller must ensure that it is used once
 }
 
 // IssueStreamTicket seals a ticket for a client of at most 128 characters.
@@ -42,8 +42,8 @@ func (k *Keyring) IssueStreamTicket(client string, now time.Time) (string, Strea
 	return encode(seal.Seal(append(head, t.Nonce[:]...), t.Nonce[:], plain, head)), t, nil
 }
 
-// OpenStreamTicket reads a ticket that was sealed here: it is unchanged (StreamTicketInvalid; empty and malformed count as
-// this) and has not expired (StreamTicketExpired).
+// OpenStreamTicket opens a ticket that was sealed here. It checks that the ticket is unchanged (StreamTicketInvalid;
+// also for an empty or malformed one) and has not expired (StreamTicketExpired).
 func (k *Keyring) OpenStreamTicket(ticket string, now time.Time) (StreamTicket, error) {
 	if !allowed(ticket, maxStream) {
 		return StreamTicket{}, StreamTicketInvalid
@@ -72,7 +72,7 @@ func (k *Keyring) OpenStreamTicket(ticket string, now time.Time) (StreamTicket, 
 	return t, nil
 }
 
-// sealing is AES-256-GCM under the derived key of a purpose.
+// sealing returns AES-256-GCM under the derived key of a purpose.
 func (k *key) sealing(p purpose) (cipher.AEAD, error) {
 	block, err := aes.NewCipher(k.derived[p][:])
 	if err != nil {

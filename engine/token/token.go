@@ -1,47 +1,40 @@
-// Package token makes and checks the three signed strings that Holdfast hands
-// out: the bookingAuthToken of an agent's caller, the bookingToken of one slot,
-// and the manage token of one appointment.
+// Package token creates and checks the strings that Holdfast signs or seals: the bookingAuthToken of an agent's
+// caller, the bookingToken of one slot, the manage token and the calendar token of one appointment, and the stream
+// ticket. It also seals secrets for storage.
 //
-// All three are sealed with HMAC-SHA256 under a key of the Keyring, and the rules
-// are the same for each of them:
+// The first four are signed with HMAC-SHA256 under a key of the Keyring, by the same rules:
 //
-//   - Every byte is held against [A-Za-z0-9_.-] and the length against a bound
-//     before anything else, because Go's base64 skips CR and LF, so that one
-//     token would have many spellings.
-//   - The MAC is compared in constant time before the contents are read. What
-//     failed its MAC is never half-read.
-//   - The purpose and the key id are inside the MAC, because each key signs with
-//     a key derived from both: a bookingToken can never pass for a manage token.
-//   - One token has one spelling. Trailing base64 bits must be zero, so no
-//     mutation of a valid token is ever accepted.
-//   - Time is an argument. Instants in a token are whole Unix milliseconds
-//     (bookingAuthToken) or whole Unix seconds (the other two).
+//   - Before anything else, every byte is compared with [A-Za-z0-9_.-] and the length with a limit, because Go's
+//     base64 skips CR and LF, and one token would have many spellings.
+//   - The MAC is compared in constant time before the content is read. Content with a wrong MAC is never read.
+//   - The MAC includes the purpose and the key id, because each key signs with a key derived from both. So a
+//     bookingToken is never accepted as a manage token.
+//   - One token has one spelling. Trailing base64 bits must be zero, so no mutation of a valid token is accepted.
+//   - Time is an argument. Instants in a token are whole Unix milliseconds (bookingAuthToken) or whole Unix seconds
+//     (the others).
 //
-// A token proves who issued it and for what. It does not prove that it is used
-// for the first time: the Nonce of a Booking is for the caller to burn in the
-// booking transaction, and the Version of a Manage is for the caller to compare
-// with the appointment's own.
+// A token proves who issued it and for what. It does not prove that this is its first use: the caller must record the
+// Nonce of a Booking in the booking transaction, and compare the Version of a Manage with the appointment's own.
 //
-// The package holds no state and reads no file: a Keyring is an immutable value
-// and may be used by any number of goroutines.
+// The package has no state except in Keys, and reads no file. A Keyring is immutable and safe for concurrent use.
 package token
 
 import "encoding/base64"
 
-// Error is why a token was refused. It is a constant string, the code that is
-// spoken on the wire, so it can be compared with == and with errors.Is.
+// Error is why a token was refused. It is a constant string, the code on the wire, so compare it with == or
+// errors.Is.
 type Error string
 
-// The refusals of a bookingAuthToken, in the order in which they are looked for.
+// The refusals of a bookingAuthToken, in the order of the checks.
 const (
 	BookingAuthMissing          Error = "BOOKING_AUTH_MISSING"
-	BookingAuthSignatureInvalid Error = "BOOKING_AUTH_SIGNATURE_INVALID" // malformed counts as this
+	BookingAuthSignatureInvalid Error = "BOOKING_AUTH_SIGNATURE_INVALID" // also for a malformed token
 	BookingAuthExpired          Error = "BOOKING_AUTH_EXPIRED"
 	BookingAuthGUIDMismatch     Error = "BOOKING_AUTH_GUID_MISMATCH"
 )
 
-// The refusals of a bookingToken, of a manage token and of a stream ticket. Invalid covers whatever
-// was not issued by this keyring for this purpose, the empty string included.
+// The refusals of a bookingToken, of a manage token and of a stream ticket. Invalid covers every string that this
+// keyring has not issued for this purpose, the empty string included.
 const (
 	BookingTokenInvalid Error = "BOOKING_TOKEN_INVALID"
 	BookingTokenExpired Error = "BOOKING_TOKEN_EXPIRED"
@@ -51,10 +44,10 @@ const (
 	StreamTicketExpired Error = "STREAM_TICKET_EXPIRED"
 )
 
-// Code is the refusal as it is spoken on the wire.
+// Code returns the refusal as it is sent on the wire.
 func (e Error) Code() string { return string(e) }
 
-// Error says what is wrong and what to do next. It never quotes the token.
+// Error describes the problem and what to do next. It never quotes the token.
 func (e Error) Error() string {
 	switch e {
 	case BookingAuthMissing:
@@ -97,11 +90,10 @@ func allowed(s string, max int) bool {
 	return true
 }
 
-// encode is the only spelling of b: unpadded base64url.
+// encode returns the only accepted spelling of b: unpadded base64url.
 func encode(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
 
-// decode refuses every spelling of the bytes but the one encode gives. The caller
-// has checked the alphabet.
+// decode refuses every spelling other than that of encode. The caller has checked the alphabet.
 func decode(s string) ([]byte, bool) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(s)
 	return b, err == nil
