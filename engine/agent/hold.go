@@ -56,6 +56,6 @@ func (ag *Agent) Booked(ctx context.Context, bookingToken string) (store.Appoint
 	return ag.store.Appointment(ctx, use.AppointmentID)
 }
 
-// Spoken returns a time to read aloud that cannot be misheard, such as "Monday, November 23rd at 10 AM": on the clinic's wall clock and in
-// the language of its agents.
+// Spoken returns a time to read aloud that cannot be misheard, such as "Monday, November 23rd at 10 AM": on the
+// clinic's wall clock and in the language of its agents.
 func (ag *Agent) Spoken(at time.Time) string { return ag.language().Spoken(at.In(ag.clinic.Zone())) }

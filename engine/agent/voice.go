@@ -13,9 +13,9 @@ import (
 
 // # What an agent says aloud
 //
-// The sentences are in package words, one of each for each language. Instructions to the model are in English only. The placeholders are
-// filled with a date and with texts that the clinic chose in its settings, never with what callers said. The name of a child is a field
-// that the agent fills in itself, from its own request.
+// The sentences are in package words, one of each for each language. Instructions to the model are in English only.
+// The placeholders are filled with a date and with texts that the clinic chose in its settings, never with what
+// callers said. The name of a child is a field that the agent fills in itself, from its own request.
 
 // language returns the language in which agents speak: the one in the settings, or else the clinic's.
 func (ag *Agent) language() *words.Language {
@@ -88,8 +88,8 @@ func (ag *Agent) guideBooked(a *store.Appointment) Guidance {
 	return g
 }
 
-// StateSentence returns what to say aloud about an appointment: that it is booked, waits for the practice-management system, failed, is under
-// review or was cancelled. It is in the language of the clinic's agents.
+// StateSentence returns what to say aloud about an appointment: that it is booked, waits for the practice-management
+// system, failed, is under review or was cancelled. It is in the language of the clinic's agents.
 func (ag *Agent) StateSentence(a *store.Appointment) string {
 	of := ""
 	switch {

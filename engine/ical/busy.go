@@ -46,9 +46,9 @@ type Query struct {
 	IsOwn func(id string) bool
 }
 
-// Busy lists when the person of a calendar is busy, in order, with overlapping and adjacent times joined. It expands repetitions and ignores
-// events that are free or cancelled. It never reads what an event is about. unread counts the events that it could not interpret.
-// Errors: ErrNoCalendar, ErrTooMuch.
+// Busy lists when the person of a calendar is busy, in order, with overlapping and adjacent times joined. It expands
+// repetitions and ignores events that are free or cancelled. It never reads what an event is about. unread counts the
+// events that it could not interpret. Errors: ErrNoCalendar, ErrTooMuch.
 func Busy(text string, q Query) (busy []Span, unread int, err error) {
 	if !utf8.ValidString(text) {
 		text = strings.ToValidUTF8(text, "?")
@@ -242,8 +242,8 @@ func (w *worker) event(e *event) error {
 	return nil
 }
 
-// instants returns the excluded starts of an event as Unix seconds. An excluded date excludes its whole day: its midnight is negated, so
-// that it differs from every instant of our time.
+// instants returns the excluded starts of an event as Unix seconds. An excluded date excludes its whole day: its
+// midnight is negated, so that it differs from every instant of our time.
 func (w *worker) instants(list []moment, z *zone) (map[int64]bool, error) {
 	out := map[int64]bool{}
 	for i := range list {

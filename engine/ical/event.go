@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// moment is a time as the calendar writes it: a date, an instant, or a wall time with the name of its zone if it has one.
+// moment is a time as the calendar writes it: a date, an instant, or a wall time with the name of its zone if it has
+// one.
 type moment struct {
 	wall   time.Time
 	isDate bool

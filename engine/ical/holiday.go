@@ -42,9 +42,9 @@ func (e *HolidayError) Error() string {
 	return fmt.Sprintf("line %d: %s", e.Line, e.Detail)
 }
 
-// Holidays lists the events of a public calendar of holidays by their first day, each once. It accepts whole days with a summary, and
-// refuses events with a recurrence rule or a time of day, because it would have to interpret them. It ignores time zones, alarms and
-// properties of other programs. The error is a *HolidayError.
+// Holidays lists the events of a public calendar of holidays by their first day, each once. It accepts whole days
+// with a summary, and refuses events with a recurrence rule or a time of day, because it would have to interpret
+// them. It ignores time zones, alarms and properties of other programs. The error is a *HolidayError.
 func Holidays(file string) ([]Holiday, error) {
 	switch {
 	case len(file) > maxHolidayBytes:

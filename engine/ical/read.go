@@ -1,5 +1,5 @@
-// Package ical reads and writes calendars (iCalendar, RFC 5545). It has no state, makes no decision about appointments, and imports no
-// other package of the engine.
+// Package ical reads and writes calendars (iCalendar, RFC 5545). It has no state, makes no decision about
+// appointments, and imports no other package of the engine.
 //
 //	read.go     a calendar's text as content lines, properties and parameters
 //	holiday.go  Holidays: the whole days of a public calendar of holidays
@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// Lines yields the content lines of a text with the number of the line on which each begins, from 1. It joins folded lines (section 3.1: a
-// line that begins with a space or a tab continues the line before it) and skips empty lines.
+// Lines yields the content lines of a text with the number of the line on which each begins, from 1. It joins folded
+// lines (section 3.1: a line that begins with a space or a tab continues the line before it) and skips empty lines.
 func Lines(text string) iter.Seq2[int, string] {
 	return func(yield func(int, string) bool) {
 		n, begun := 0, 0
@@ -41,8 +41,9 @@ func Lines(text string) iter.Seq2[int, string] {
 	}
 }
 
-// Property splits a content line (section 3.1) into its name in capitals, its parameters as written, such as TZID="Europe/Berlin", and its
-// value. A colon or semicolon inside quotes belongs to a parameter. The name is empty if the line is not a property.
+// Property splits a content line (section 3.1) into its name in capitals, its parameters as written, such as
+// TZID="Europe/Berlin", and its value. A colon or semicolon inside quotes belongs to a parameter. The name is empty
+// if the line is not a property.
 func Property(line string) (name string, params []string, value string) {
 	quoted, from := false, 0
 	for i := 0; i < len(line); i++ {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// rule is a recurrence rule (section 3.3.10), applied to the wall clock: a time.Time in this file is in UTC and stands for what a clock
-// shows. The rule tests each day of a stretch, so its cost is a number of days whatever it contains. Only a rule with a COUNT is applied
-// from its beginning.
+// rule is a recurrence rule (section 3.3.10), applied to the wall clock: a time.Time in this file is in UTC and
+// stands for what a clock shows. The rule tests each day of a stretch, so its cost is a number of days whatever it
+// contains. Only a rule with a COUNT is applied from its beginning.
 type rule struct {
 	every    frequency
 	interval int
@@ -36,7 +36,8 @@ const (
 	yearly
 )
 
-// weekday is one element of BYDAY: the nth such day of a month or year, counted from the end if negative. 0 means every such day.
+// weekday is one element of BYDAY: the nth such day of a month or year, counted from the end if negative. 0 means
+// every such day.
 type weekday struct {
 	nth int
 	day time.Weekday
@@ -49,8 +50,8 @@ var (
 
 var weekdays = map[string]time.Weekday{"SU": 0, "MO": 1, "TU": 2, "WE": 3, "TH": 4, "FR": 5, "SA": 6}
 
-// parseRule reads an RRULE of an event that starts at start. It returns errRule for a rule that repeats more often than daily or by the
-// number of the week.
+// parseRule reads an RRULE of an event that starts at start. It returns errRule for a rule that repeats more often
+// than daily or by the number of the week.
 func parseRule(text string, start time.Time) (*rule, error) {
 	r := &rule{interval: 1, weekStart: time.Monday}
 	for part := range strings.SplitSeq(text, ";") {
@@ -160,8 +161,9 @@ const day = 24 * time.Hour
 // midnight returns the beginning of the day of a wall time.
 func midnight(t time.Time) time.Time { return t.Truncate(day) }
 
-// between lists the wall times of a repetition that begins at start, in [from, to). The caller has converted until to a wall time. steps is
-// the number of days that may still be tested; between reduces it and returns errSteps when none is left.
+// between lists the wall times of a repetition that begins at start, in [from, to). The caller has converted until to
+// a wall time. steps is the number of days that may still be tested; between reduces it and returns errSteps when
+// none is left.
 func (r *rule) between(start, from, to time.Time, steps *int) (all []time.Time, err error) {
 	clock := start.Sub(midnight(start))
 	counted := 0

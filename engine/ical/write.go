@@ -17,7 +17,8 @@ const (
 	Cancel  Method = "CANCEL"  // removes the event
 )
 
-// Event is one appointment as a calendar shows it. Every text may be empty and may contain any characters: Writer escapes it.
+// Event is one appointment as a calendar shows it. Every text may be empty and may contain any characters: Writer
+// escapes it.
 type Event struct {
 	ID         string    // of the appointment; the UID is the ID with UIDSuffix
 	Sequence   int64     // grows with every change, so that a program that has the event ignores an older version
@@ -33,8 +34,8 @@ type Event struct {
 	URL         string
 }
 
-// Writer writes one calendar object as content lines, folded at 75 octets and never inside a character (section 3.1). The zero value is
-// ready for use. Call Begin or BeginFeed first and End last.
+// Writer writes one calendar object as content lines, folded at 75 octets and never inside a character (section 3.1).
+// The zero value is ready for use. Call Begin or BeginFeed first and End last.
 type Writer struct{ text []byte }
 
 // Begin writes the head of an object.
@@ -111,13 +112,15 @@ func (w *Writer) line(name, value string) {
 
 func instant(t time.Time) string { return t.UTC().Format("20060102T150405Z") }
 
-// escape returns a TEXT value (section 3.3.11). Every kind of line break becomes \n; other control characters are dropped.
+// escape returns a TEXT value (section 3.3.11). Every kind of line break becomes \n; other control characters are
+// dropped.
 func escape(s string) string {
 	s = strings.NewReplacer(`\`, `\\`, ";", `\;`, ",", `\,`, "\r\n", `\n`, "\n", `\n`, "\r", `\n`).Replace(s)
 	return strings.Map(dropControl, s)
 }
 
-// parameter returns a parameter with a quoted text value, or "" if the text is empty. It drops what a quoted text cannot have (section 3.2).
+// parameter returns a parameter with a quoted text value, or "" if the text is empty. It drops what a quoted text
+// cannot have (section 3.2).
 func parameter(name, value string) string {
 	value = strings.Map(dropControl, strings.ReplaceAll(value, `"`, "'"))
 	if value == "" {

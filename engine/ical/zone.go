@@ -31,7 +31,8 @@ func (z *zone) ahead(at time.Time) time.Duration {
 	return z.turns[i].ahead
 }
 
-// instant returns the instant at which the zone's clocks show a wall time. A skipped wall time moves forward; a repeated one is the first.
+// instant returns the instant at which the zone's clocks show a wall time. A skipped wall time moves forward; a
+// repeated one is the first.
 func (z *zone) instant(wall time.Time) time.Time {
 	shows := func(at time.Time) bool { return at.Add(z.ahead(at)).Equal(wall) }
 	before, after := wall.Add(-z.ahead(wall.Add(-day))), wall.Add(-z.ahead(wall.Add(day)))
@@ -87,10 +88,12 @@ func define(all []observance, from, to time.Time, steps *int) *zone {
 	return z
 }
 
-// maxZoneName limits the length of a zone's name. The longest of the database has 32 characters, and some programs write a path before it.
+// maxZoneName limits the length of a zone's name. The longest of the database has 32 characters, and some programs
+// write a path before it.
 const maxZoneName = 200
 
-// namedZone finds a zone by its name, or by the end of a path that some programs write before the name. It returns nil if there is none.
+// namedZone finds a zone by its name, or by the end of a path that some programs write before the name. It returns
+// nil if there is none.
 func namedZone(name string, load func(string) (*time.Location, error)) *zone {
 	if len(name) > maxZoneName {
 		return nil // the loop below would look up each part of the path

@@ -21,7 +21,8 @@ type Gauge struct {
 	Attempt time.Duration
 }
 
-// gaugeAge is how long the gauges are reused: to find the oldest operation, thousands of reminders may have to be read.
+// gaugeAge is how long the gauges are reused: to find the oldest operation, thousands of reminders may have to be
+// read.
 const gaugeAge = 10 * time.Second
 
 // gauges caches the last gauges of the queue.

@@ -177,7 +177,8 @@ func IsTooLate(op *store.Operation, now time.Time) bool {
 	return !op.Deadline.IsZero() && !now.Before(op.Deadline)
 }
 
-// expired reports whether op is too late and can end without an attempt. An operation of unknown outcome that LooksUp must look it up first.
+// expired reports whether op is too late and can end without an attempt. An operation of unknown outcome that LooksUp
+// must look it up first.
 func (d Delivery) expired(op *store.Operation, now time.Time) bool {
 	return IsTooLate(op, now) && !(op.Unknown && d.LooksUp)
 }
@@ -204,7 +205,8 @@ func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 	})
 }
 
-// EachPending calls do with every pending operation of the queue, by id, until do returns an error. do may change the operation.
+// EachPending calls do with every pending operation of the queue, by id, until do returns an error. do may change the
+// operation.
 func (out *Outbound) EachPending(ctx context.Context, do func(store.Operation) error) error {
 	const page = 500
 	for after := ""; ; {

@@ -72,18 +72,18 @@ type Outcome struct {
 
 // Delivery is how one kind of operation is delivered.
 type Delivery struct {
-	// Attempt makes one attempt at op, which is being processed, and may store notes in op's payload. Nil: this clinic does not deliver
-	// operations of this kind.
+	// Attempt makes one attempt at op, which is being processed, and may store notes in op's payload. Nil: this
+	// clinic does not deliver operations of this kind.
 	Attempt func(ctx context.Context, op *store.Operation) Outcome
-	// Ended applies the end of op to its appointment, in the transaction that records the end. It may return a change to be recorded and
-	// announced. Nil: nothing.
+	// Ended applies the end of op to its appointment, in the transaction that records the end. It may return a change
+	// to be recorded and announced. Nil: nothing.
 	Ended func(ctx context.Context, tx store.Tx, op *store.Operation) (*booking.Change, error)
 	// PromisedOn: a failed operation remains in the outbox until a person decides.
 	PromisedOn bool
 	// Awake ends the waits that Attempt imposes, because a person wants an attempt now. Nil: nothing.
 	Awake func()
-	// OnTheDay reports whether op, which was never attempted, waits for an instant of the calendar and not for a length of time. Then a
-	// change of the clock does not move it. Nil: none does.
+	// OnTheDay reports whether op, which was never attempted, waits for an instant of the calendar and not for a
+	// length of time. Then a change of the clock does not move it. Nil: none does.
 	OnTheDay func(op *store.Operation) bool
 	// LooksUp: Attempt looks up an unknown outcome, so the operation does not end at its deadline before that.
 	LooksUp bool
@@ -93,10 +93,11 @@ type Delivery struct {
 	Interrupted func(op *store.Operation)
 	// Forgotten changes an operation of the outbox whose copy in the queue was lost. Nil: nothing.
 	Forgotten func(op *store.Operation)
-	// Find returns the id that the remote server gave an operation, if a person has seen that it took effect. Nil: there is none.
+	// Find returns the id that the remote server gave an operation, if a person has seen that it took effect. Nil:
+	// there is none.
 	Find func(ctx context.Context, op *store.Operation) string
-	// Reopened applies a person's retry to the appointment of op, in the transaction that reopens op. It may return a change to be
-	// recorded. Nil: nothing.
+	// Reopened applies a person's retry to the appointment of op, in the transaction that reopens op. It may return a
+	// change to be recorded. Nil: nothing.
 	Reopened func(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor, now time.Time) (*booking.Change, error)
 }
 
@@ -180,8 +181,8 @@ func (out *Outbound) Settle(ctx context.Context, op store.Operation, o Outcome) 
 	}
 }
 
-// Conclude records an outcome as Settle does. It returns the operation after it, and the change that it made, if any. The caller must
-// enqueue the calls of the change.
+// Conclude records an outcome as Settle does. It returns the operation after it, and the change that it made, if any.
+// The caller must enqueue the calls of the change.
 func (out *Outbound) Conclude(ctx context.Context, op store.Operation, o Outcome) (store.Operation, *booking.Change) {
 	op, c, _ := out.conclude(ctx, op, o, nil) // without a step there is no error
 	return op, c
@@ -293,9 +294,9 @@ func unrecorded(before, ended store.Operation, now time.Time) store.Operation {
 // DoneWithoutName is the result of an operation that took effect and got no id from the remote server.
 const DoneWithoutName = "done"
 
-// keep stores an operation in the queue. A finished operation that was never in the queue is not added. The payload of a delivered
-// notice is dropped: no later call needs it, and it is most of the operation's size. If the write fails, it is retried until the
-// queue has the outcome; see unsaved.go.
+// keep stores an operation in the queue. A finished operation that was never in the queue is not added. The payload
+// of a delivered notice is dropped: no later call needs it, and it is most of the operation's size. If the write
+// fails, it is retried until the queue has the outcome; see unsaved.go.
 func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail string) {
 	if op.Status == store.OperationCompleted && (op.Kind == store.Email || op.Kind == store.Webhook) {
 		op.Payload = nil
@@ -309,8 +310,8 @@ func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail
 	out.ringLanes()
 }
 
-// Postpone stores in the queue that an operation, which its caller attempted outside the queue, has an unknown outcome. The lane takes it after
-// the wait.
+// Postpone stores in the queue that an operation, which its caller attempted outside the queue, has an unknown
+// outcome. The lane takes it after the wait.
 func (out *Outbound) Postpone(op store.Operation, wait time.Duration, detail string) {
 	ctx := context.Background()
 	out.heedClock(ctx)

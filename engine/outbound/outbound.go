@@ -1,27 +1,36 @@
-// Package outbound is the queue of outbound calls. Each call is an operation: an upstream write, an email or a webhook. Packages practice and
-// message decide which operations a change requires, and make the attempts (Hooks).
+// Package outbound is the queue of outbound calls. Each call is an operation: an upstream write, an email or a
+// webhook. Packages practice and message decide which operations a change requires, and make the attempts (Hooks).
 //
 // # Each operation is delivered once
 //
-// An operation commits with the change that requires it, as a row of the outbox. The row remains until the operation has ended. The relay
-// copies it into the queue. A lane takes it from there, has it attempted, and records the outcome: first in the database, with its effect
-// on the appointment, and then in the queue. So the queue can be rebuilt from the outbox at any time. A crash between two of these steps
-// loses no operation and delivers none twice.
+// An operation commits with the change that requires it, as a row of the outbox. The row remains until the operation
+// has ended. The relay copies it into the queue. A lane takes it from there, has it attempted, and records the
+// outcome: first in the database, with its effect on the appointment, and then in the queue. So the queue can be
+// rebuilt from the outbox at any time. A crash between two of these steps loses no operation and delivers none twice.
 //
 // # An unknown outcome is not a failure
 //
-// The queue records an attempt before it is made. If its outcome is unknown (a time-out, a reset, half an answer), the operation waits until
-// the quarantine is over. Its Delivery then finds out whether it took effect, or leaves it to a person. If the remote server is unreachable,
-// the operation is deferred, and that counts as no attempt. A refusal counts as one.
+// The queue records an attempt before it is made. If its outcome is unknown (a time-out, a reset, half an answer),
+// the operation waits until the quarantine is over. Its Delivery then finds out whether it took effect, or leaves it
+// to a person. If the remote server is unreachable, the operation is deferred, and that counts as no attempt. A
+// refusal counts as one.
 //
 // # Where to read
 //
-//	outbox.go     the outbox, and the relay into the queue          lane.go     workers: one lane for each kind of remote server
-//	operation.go  how an outcome changes an operation               order.go    the order of the operations of one appointment
-//	rest.go       how long a lane rests if its server is not there  ends.go     counts of outcomes
-//	unsaved.go    outcomes that the queue has not stored            node.go     several nodes with one queue
-//	queue.go      what people see and decide; retry.go repeats      clock.go    waits, if the clock is set
-//	withdraw.go   operations of a change that is undone             compare.go  differences between outbox and queue
+//	outbox.go     the outbox, and the relay into the queue
+//	lane.go       workers: one lane for each kind of remote server
+//	operation.go  how an outcome changes an operation
+//	order.go      the order of the operations of one appointment
+//	rest.go       how long a lane rests if its server is unreachable
+//	ends.go       counts of outcomes
+//	gauge.go      the size and the age of the queue
+//	unsaved.go    outcomes that the queue has not stored
+//	node.go       several nodes with one queue
+//	queue.go      what people see and decide
+//	retry.go      a retry of all failed operations
+//	clock.go      waits, if the clock is set
+//	withdraw.go   operations of a change that is undone
+//	compare.go    differences between outbox and queue
 package outbound
 
 import (
@@ -93,8 +102,8 @@ func (out *Outbound) HasQueue() bool { return out.Queue != nil }
 // Started returns the start of this process. Operations that are older are from another one.
 func (out *Outbound) Started() time.Time { return out.started }
 
-// Ready returns a channel that is closed when the queue is complete after the start and BeforeWork has run. It is not closed if Work does
-// not run.
+// Ready returns a channel that is closed when the queue is complete after the start and BeforeWork has run. It is not
+// closed if Work does not run.
 func (out *Outbound) Ready() <-chan struct{} { return out.queueReady }
 
 // delivery returns how operations of a kind are delivered.
@@ -102,8 +111,8 @@ func (out *Outbound) delivery(kind store.OperationKind) Delivery {
 	return out.Options.Hooks.Delivery(kind)
 }
 
-// Operations returns the operations that a change requires: its own (Change.Follow), and those of the packages above. Without a queue there
-// are none.
+// Operations returns the operations that a change requires: its own (Change.Follow), and those of the packages above.
+// Without a queue there are none.
 func (out *Outbound) Operations(c *booking.Change) []booking.Promise {
 	if out.Queue == nil {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// # What people see of the queue, and what they can do
+// # The queue for people
 //
 // A person can attempt a waiting operation now, retry a failed one, decide about one of unknown outcome, and give up
 // any that is not being attempted. Giving up ends the operation, never the appointment.

@@ -13,9 +13,10 @@ import (
 
 // # Outcomes that the queue has not stored
 //
-// After an attempt the queue may refuse the write of the outcome: the disk is full, or PostgreSQL restarts. The operation is then
-// `processing` in the queue although no attempt is running. The outcome stays here, and the write is retried until the queue has
-// stored it. If the process ends first, or another node takes the operation over, the outcome is unknown, as after a crash.
+// After an attempt the queue may refuse the write of the outcome: the disk is full, or PostgreSQL restarts. The
+// operation is then `processing` in the queue although no attempt is running. The outcome stays here, and the write
+// is retried until the queue has stored it. If the process ends first, or another node takes the operation over, the
+// outcome is unknown, as after a crash.
 
 // unsaved is the outcome of one operation that the queue has not stored.
 type unsaved struct {
@@ -26,7 +27,8 @@ type unsaved struct {
 	done bool       // stored, or replaced by a later outcome
 }
 
-// unsavedSet is the outcomes that the queue has not stored, by operation id. The zero value is empty. It is safe for concurrent use.
+// unsavedSet is the outcomes that the queue has not stored, by operation id. The zero value is empty. It is safe for
+// concurrent use.
 type unsavedSet struct {
 	mu      sync.Mutex
 	of      map[string]*unsaved
@@ -123,8 +125,8 @@ func (out *Outbound) saveOutcomes(ctx context.Context) {
 	}
 }
 
-// resumed reports whether a worker that has taken op must leave it, because the queue has not stored the outcome of an earlier
-// attempt by this node, or has stored it only now.
+// resumed reports whether a worker that has taken op must leave it, because the queue has not stored the outcome of
+// an earlier attempt by this node, or has stored it only now.
 func (out *Outbound) resumed(ctx context.Context, op *store.Operation) bool {
 	u := out.unsaved.get(op.ID)
 	if u == nil {

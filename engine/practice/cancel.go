@@ -77,7 +77,8 @@ func (pr *Practice) deliverComment(ctx context.Context, op *store.Operation) out
 	return outbound.Outcome{End: outbound.Delivered, Result: outbound.DoneWithoutName}
 }
 
-// harmless converts the result of a call that can be repeated after any outcome. It returns true if the call succeeded.
+// harmless converts the result of a call that can be repeated after any outcome. It returns true if the call
+// succeeded.
 func (pr *Practice) harmless(op *store.Operation, err error) (outbound.Outcome, bool) {
 	switch class := upstream.ClassOf(err); {
 	case err == nil, upstream.ReasonOf(err) == upstream.AppointmentUnknown:

@@ -15,17 +15,18 @@ import (
 
 // # Writing while a caller waits
 //
-// An agent's caller gets an answer within Options.AgentBound. In that time the booking is attempted outside the queue. Work makes the
-// attempt, so a call in flight outlives the request that caused it. The outbox says from the beginning that the operation was attempted. If
-// the attempt does not end the operation, the queue gets it.
+// An agent's caller gets an answer within Options.AgentBound. In that time the booking is attempted outside the
+// queue. Work makes the attempt, so a call in flight outlives the request that caused it. The outbox says from the
+// beginning that the operation was attempted. If the attempt does not end the operation, the queue gets it.
 
 const (
-	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two bookings in a row, such as those of two siblings, the second
-	// waits for its turn and is confirmed, too.
+	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two bookings in a row, such as those of two
+	// siblings, the second waits for its turn and is confirmed, too.
 	DefaultAgentBound = 12 * time.Second
 	// MinAgentBound and MaxAgentBound leave time for a call, and for an answer before the caller gives up.
 	MinAgentBound, MaxAgentBound = 3 * time.Second, 25 * time.Second
-	// CallReserve is the part of the bound that is reserved for a call: the bound would interrupt a call that begins later.
+	// CallReserve is the part of the bound that is reserved for a call: the bound would interrupt a call that begins
+	// later.
 	CallReserve = time.Second
 	// probeBound is the time limit for a question to a doubtful upstream while a caller waits.
 	probeBound = 3 * time.Second
@@ -64,7 +65,8 @@ type Attempted struct {
 	NoteResult string
 }
 
-// decide claims the result for the attempt. It returns false if the caller has left; then the queue has the operation.
+// decide claims the result for the attempt. It returns false if the caller has left; then the queue has the
+// operation.
 func (d *direct) decide() bool {
 	d.mu.Lock()
 	d.decided = !d.left
@@ -83,7 +85,8 @@ func (d *direct) leave() bool {
 	return d.left
 }
 
-// TryNow has Work attempt a booking that its caller has claimed, and returns the result at the deadline at the latest.
+// TryNow has Work attempt a booking that its caller has claimed, and returns the result at the deadline at the
+// latest.
 func (pr *Practice) TryNow(op store.Operation, deadline time.Time) Attempted {
 	d := &direct{op: op, deadline: deadline, reply: make(chan Attempted, 1), queued: make(chan struct{})}
 	timer := time.NewTimer(time.Until(deadline))
@@ -165,8 +168,8 @@ func (pr *Practice) tryDirect(ctx context.Context, d *direct) Attempted {
 	return r
 }
 
-// sendDirect asks whether the upstream is there, waits for its turn and writes. If the upstream limits the rate, it writes once more after
-// the retry delay.
+// sendDirect asks whether the upstream is there, waits for its turn and writes. If the upstream limits the rate, it
+// writes once more after the retry delay.
 func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *payload, a *store.Appointment, r *Attempted) outbound.Outcome {
 	r.ErrorType = ErrorRateLimitedQueued
 	op.Unknown, op.NextAttemptAt = false, pr.outbound.Now() // nothing has been sent yet
@@ -188,7 +191,8 @@ func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operati
 	case err != nil:
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the server was stopped"}
 	case time.Until(d.deadline) < CallReserve/2:
-		// The process was suspended for a time: its caller has left, and another node may have taken the operation over. The queue has it.
+		// The process was suspended for a time: its caller has left, and another node may have taken the operation
+		// over. The queue has it.
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the turn came too late for its caller"}
 	}
 	turn := pr.Options.Pacer.Turn()
@@ -239,8 +243,9 @@ func (pr *Practice) noteNow(ctx context.Context, d *direct, c *booking.Change, r
 	}
 }
 
-// cancelFence frees the time of a booking that the upstream refused while its caller waited. It returns false if the database could not be
-// written. Then the operation remains in the outbox, and the caller must not get the answer that the booking was refused.
+// cancelFence frees the time of a booking that the upstream refused while its caller waited. It returns false if the
+// database could not be written. Then the operation remains in the outbox, and the caller must not get the answer
+// that the booking was refused.
 func (pr *Practice) cancelFence(ctx context.Context, a *store.Appointment, operationID, detail string) bool {
 	ctx = context.WithoutCancel(ctx)
 	_, err := pr.booking.ChangeAppointment(ctx, a.ID, 0, booking.Change{Kind: booking.ChangeUpstreamRefused, Actor: "system", Reason: detail, Fence: true},

@@ -13,12 +13,13 @@ import (
 
 // # Look-ups
 //
-// An appointment of unknown outcome is looked up. After a write of unknown outcome, isThere asks first whether the upstream answers at all.
-// Questions are spaced as writes are. A caller of lookUp has waited for its turn.
+// An appointment of unknown outcome is looked up. After a write of unknown outcome, isThere asks first whether the
+// upstream answers at all. Questions are spaced as writes are. A caller of lookUp has waited for its turn.
 
-// isThere asks, after a write of unknown outcome, whether the upstream answers: a write to one that does not would have an unknown outcome,
-// too. The question involves no patient, whose record could make it fail. If its turn does not come within bound, isThere does not ask,
-// because another question has just failed. It returns false with the outcome that follows.
+// isThere asks, after a write of unknown outcome, whether the upstream answers: a write to one that does not would
+// have an unknown outcome, too. The question involves no patient, whose record could make it fail. If its turn does
+// not come within bound, isThere does not ask, because another question has just failed. It returns false with the
+// outcome that follows.
 func (pr *Practice) isThere(ctx context.Context, bound time.Duration) (outbound.Outcome, bool) {
 	if pr.doubt.Load() == 0 {
 		return outbound.Outcome{}, true
@@ -45,14 +46,14 @@ func (pr *Practice) isThere(ctx context.Context, bound time.Duration) (outbound.
 	return outbound.Outcome{}, true
 }
 
-// mayBeWritten reports whether op is from another process, and this one has not looked its appointment up yet. The data may be a restored
-// copy, which does not have the attempts after the backup.
+// mayBeWritten reports whether op is from another process, and this one has not looked its appointment up yet. The
+// data may be a restored copy, which does not have the attempts after the backup.
 func (pr *Practice) mayBeWritten(op *store.Operation, p *payload) bool {
 	return op.CreatedAt.Before(pr.outbound.Started()) && p.Checked != pr.outbound.Started().UnixMilli()
 }
 
-// lookUp asks whether the appointment is there. It returns false if it certainly is not, and otherwise true with the outcome that follows. A
-// question without an answer defers this operation and no other one.
+// lookUp asks whether the appointment is there. It returns false if it certainly is not, and otherwise true with the
+// outcome that follows. A question without an answer defers this operation and no other one.
 func (pr *Practice) lookUp(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
 	list, err := pr.findUpstream(ctx, p, a)
 	var answered *upstream.Error
@@ -101,7 +102,8 @@ func (pr *Practice) putOff(op *store.Operation, p *payload, err error) outbound.
 	return outbound.Outcome{End: outbound.Deferred, Detail: upstream.Words(err), At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, p.Asked))}
 }
 
-// findWritten looks up the GUID of an appointment that certainly is there. If it cannot be found, the appointment remains without one.
+// findWritten looks up the GUID of an appointment that certainly is there. If it cannot be found, the appointment
+// remains without one.
 func (pr *Practice) findWritten(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) outbound.Outcome {
 	list, err := pr.findUpstream(ctx, p, a)
 	if err == nil && len(list) == 1 {
@@ -113,8 +115,8 @@ func (pr *Practice) findWritten(ctx context.Context, op *store.Operation, p *pay
 	return outbound.Outcome{End: outbound.Deferred, Detail: "it was written; under which GUID is still to be found out", At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, op.Lookups))}
 }
 
-// findUpstream lists the entries of the patient's list that can be this appointment. It leaves out those of other appointments: siblings in
-// one group session share patient, start and column.
+// findUpstream lists the entries of the patient's list that can be this appointment. It leaves out those of other
+// appointments: siblings in one group session share patient, start and column.
 func (pr *Practice) findUpstream(ctx context.Context, p *payload, a *store.Appointment) ([]upstream.Appointment, error) {
 	list, err := pr.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, pr.clinic.Zone())
 	if err != nil {

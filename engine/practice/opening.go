@@ -18,7 +18,8 @@ const openingDays = 14
 // maxOpeningRest is the longest back-off after questions without an answer.
 const maxOpeningRest = 5 * time.Minute
 
-// OpeningsFailed returns since when the upstream has not answered questions about its openings, and the reason. The time is zero if it answers.
+// OpeningsFailed returns since when the upstream has not answered questions about its openings, and the reason. The
+// time is zero if it answers.
 func (pr *Practice) OpeningsFailed() (since time.Time, reason string) {
 	pr.mu.Lock()
 	defer pr.mu.Unlock()
@@ -85,7 +86,8 @@ func (pr *Practice) listedTypes() []string {
 	return ids
 }
 
-// openingHorizon returns the number of days from today on which a type can be booked. It is 0 if the type was archived.
+// openingHorizon returns the number of days from today on which a type can be booked. It is 0 if the type was
+// archived.
 func (pr *Practice) openingHorizon(appointmentTypeID string) int {
 	t := pr.clinic.Current().Types[appointmentTypeID]
 	if t == nil {
@@ -147,8 +149,8 @@ func (pr *Practice) noteOpenings(err error) {
 	}
 }
 
-// QuestionFor returns the question about the openings of one type on local days of the clinic, from from to before end. columns has the
-// specialist ids by their columns in the upstream. It is empty if the upstream has none of them.
+// QuestionFor returns the question about the openings of one type on local days of the clinic, from from to before
+// end. columns has the specialist ids by their columns in the upstream. It is empty if the upstream has none of them.
 func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.Date) (question upstream.Openings, columns map[string]string) {
 	question = upstream.Openings{
 		From: availability.StartOfDay(s.Zone, from), To: availability.StartOfDay(s.Zone, end).Add(-time.Second), Zone: s.Zone, AppointmentTypeGUIDs: []string{t.UpstreamTypeID},
@@ -167,8 +169,8 @@ func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.D
 	return question, columns
 }
 
-// AskOpenings returns the upstream's openings by specialist id, and the instant of the question. It leaves out columns of other specialists.
-// Errors: those of Upstream.GetOnlineReservations.
+// AskOpenings returns the upstream's openings by specialist id, and the instant of the question. It leaves out
+// columns of other specialists. Errors: those of Upstream.GetOnlineReservations.
 func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]upstream.Opening, asked time.Time, err error) {
 	asked = time.Now()
 	list, dropped, err := pr.Options.Upstream.GetOnlineReservations(ctx, question)

@@ -18,7 +18,8 @@ import (
 type target struct {
 	Start   time.Time `json:"start,omitzero"`
 	Minutes int       `json:"minutes,omitempty"`
-	// Specialist is the specialist at the time of the change. A move to another one, or to another time, has an operation of its own.
+	// Specialist is the specialist at the time of the change. A move to another one, or to another time, has an
+	// operation of its own.
 	Specialist string `json:"specialist,omitempty"`
 
 	View   string `json:"view,omitempty"` // GUIDs of the upstream
@@ -26,8 +27,8 @@ type target struct {
 	Type   string `json:"type,omitempty"`
 }
 
-// payload is the payload of an upstream operation. It has no personal data: the patient and the note are read from the appointment at the
-// attempt.
+// payload is the payload of an upstream operation. It has no personal data: the patient and the note are read from
+// the appointment at the attempt.
 type payload struct {
 	target
 	// Step is the write that began last: stepPatient, stepAppointment or stepForgotten. It is empty if none began.
@@ -71,8 +72,8 @@ func (t target) write(patientGUID string, zone *time.Location) upstream.NewAppoi
 	}
 }
 
-// targetOf returns an appointment's place in the upstream. It returns false if the appointment does not belong there: no upstream is
-// configured, or the type or the specialist has no GUIDs of it.
+// targetOf returns an appointment's place in the upstream. It returns false if the appointment does not belong there:
+// no upstream is configured, or the type or the specialist has no GUIDs of it.
 func (pr *Practice) targetOf(a *store.Appointment) (target, bool) {
 	s := pr.clinic.Current()
 	t, p := s.Types[a.AppointmentTypeID], s.SpecialistByID[a.SpecialistID]
@@ -85,13 +86,14 @@ func (pr *Practice) targetOf(a *store.Appointment) (target, bool) {
 	}, true
 }
 
-// isCurrent reports whether an operation still writes the appointment as it is now. A later change has an operation of its own.
+// isCurrent reports whether an operation still writes the appointment as it is now. A later change has an operation
+// of its own.
 func isCurrent(a *store.Appointment, p *payload) bool {
 	return a.Status == store.Confirmed && a.SlotStart.Equal(p.Start) && a.SpecialistID == p.Specialist
 }
 
-// MarkUpstream sets the upstream state of a changed appointment to pending if the upstream must receive the change. before is nil for a new
-// appointment.
+// MarkUpstream sets the upstream state of a changed appointment to pending if the upstream must receive the change.
+// before is nil for a new appointment.
 func (pr *Practice) MarkUpstream(before, a *store.Appointment, kind string) {
 	if !pr.IsConnected() {
 		return
@@ -135,7 +137,8 @@ func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 		op.NextAttemptAt = c.At.Add(-deskLead)
 	}
 	if c.Direct != "" {
-		// The caller has claimed the operation and is about to attempt it. The outbox records that before anything is sent.
+		// The caller has claimed the operation and is about to attempt it. The outbox records that before anything is
+		// sent.
 		op.ID, op.Unknown, p.Step = c.Direct, true, stepAppointment
 		op.NextAttemptAt = c.At.Add(pr.Options.AgentBound + pr.outbound.Options.Limits.Quarantine)
 	}
@@ -143,8 +146,8 @@ func (pr *Practice) Operations(c *booking.Change) []booking.Promise {
 	return []booking.Promise{{Operation: op, Notice: NoticeOf(kind)}}
 }
 
-// deskLead is the longest time by which a write of the desk goes before one of the public: the lane takes the operation that was due first,
-// and at the desk a patient waits for it.
+// deskLead is the longest time by which a write of the desk goes before one of the public: the lane takes the
+// operation that was due first, and at the desk a patient waits for it.
 const deskLead = time.Hour
 
 // NoticeOf returns the name that the delivery log gives an upstream operation.
@@ -160,8 +163,8 @@ func NoticeOf(kind store.OperationKind) string {
 	return "book"
 }
 
-// deadlineOf returns the instant after which a write is too late: 15 minutes before the start, so that staff can still act, but not before
-// half of the time between the booking and the start is over.
+// deadlineOf returns the instant after which a write is too late: 15 minutes before the start, so that staff can
+// still act, but not before half of the time between the booking and the start is over.
 func deadlineOf(start, booked time.Time) time.Time {
 	return start.Add(-min(15*time.Minute, start.Sub(booked)/2))
 }
@@ -233,7 +236,8 @@ func (pr *Practice) cancelCall(a *store.Appointment, p payload, at time.Time) bo
 	return booking.Promise{Operation: op, Notice: NoticeOf(store.UpstreamCancel)}
 }
 
-// reopened sets the appointment of an operation that a person retries to pending, in the transaction that reopens the operation.
+// reopened sets the appointment of an operation that a person retries to pending, in the transaction that reopens the
+// operation.
 func (pr *Practice) reopened(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor, now time.Time) (*booking.Change, error) {
 	if op.AppointmentID == "" {
 		return nil, nil

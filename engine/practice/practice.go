@@ -1,30 +1,37 @@
-// Package practice connects the clinic to its practice-management system (the upstream). It decides which writes a change requires,
-// delivers them, answers an agent's booking while its caller waits, and fetches the upstream's openings.
+// Package practice connects the clinic to its practice-management system (the upstream). It decides which writes a
+// change requires, delivers them, answers an agent's booking while its caller waits, and fetches the upstream's
+// openings.
 //
 // # Writes
 //
-// A change requires its upstream write in its own transaction, as an operation of the outbox (MarkUpstream, Operations). Package outbound
-// moves the operation into the queue and calls the functions that Delivery returns.
+// A change requires its upstream write in its own transaction, as an operation of the outbox (MarkUpstream,
+// Operations). Package outbound moves the operation into the queue and calls the functions that Delivery returns.
 //
 // # An unknown outcome is not a failure
 //
-// The upstream has no idempotency keys. So the queue records an attempt before this package sends anything. If the outcome of a write is
-// unknown (a time-out, a reset, half an answer), the operation waits until the quarantine is over, and then this package looks the
-// appointment up. It adopts an appointment that is there, writes one that is not, and leaves the operation to a person if it cannot find
-// that out. If the upstream is unreachable, the operation is deferred, and that counts as no attempt. A refusal counts as one.
+// The upstream has no idempotency keys. So the queue records an attempt before this package sends anything. If the
+// outcome of a write is unknown (a time-out, a reset, half an answer), the operation waits until the quarantine is
+// over, and then this package looks the appointment up. It adopts an appointment that is there, writes one that is
+// not, and leaves the operation to a person if it cannot find that out. If the upstream is unreachable, the operation
+// is deferred, and that counts as no attempt. A refusal counts as one.
 //
 // # Openings
 //
-// Work asks about the openings of each appointment type up to its horizon, the nearest days of all types first: one question at a time, a
-// spacing of the pacer apart, and after the writes that wait. Package occupancy stores the answers and uses them until they are too old. If
-// the upstream does not answer, Work asks again after a back-off, and the last answers remain in use.
+// Work asks about the openings of each appointment type up to its horizon, the nearest days of all types first: one
+// question at a time, a spacing of the pacer apart, and after the writes that wait. Package occupancy stores the
+// answers and uses them until they are too old. If the upstream does not answer, Work asks again after a back-off,
+// and the last answers remain in use.
 //
 // # Where to read
 //
-//	operation.go  which writes a change requires, and the payload of one   direct.go   a booking that is written while its caller waits
-//	write.go      an appointment is written from the queue                  cancel.go   cancellations and notes
-//	lookup.go     is the appointment there?                                 start.go    what a start restores: the pacer, interrupted writes
-//	opening.go    the upstream's openings                                   pace.go     one pace for all nodes
+//	operation.go  which writes a change requires, and the payload of one
+//	direct.go     a booking that is written while its caller waits
+//	write.go      an appointment is written from the queue
+//	cancel.go     cancellations and notes
+//	lookup.go     look-ups of appointments of unknown outcome
+//	start.go      the state that a start restores: the pacer, interrupted writes
+//	opening.go    the upstream's openings
+//	pace.go       one pace for all nodes
 //	rollback.go   writes after the instant of a restored snapshot
 package practice
 
@@ -92,7 +99,8 @@ type Options struct {
 	Pace       Pace            // spaces the calls of all nodes together; zero: this process is the only one
 	AgentBound time.Duration   // how long an agent waits for the answer to a booking; default DefaultAgentBound
 	Limits     Limits
-	// AfterRollback: the data may be older than the upstream's. Bookings of earlier runs are looked up before they are written.
+	// AfterRollback: the data may be older than the upstream's. Bookings of earlier runs are looked up before they
+	// are written.
 	AfterRollback bool
 }
 
@@ -117,8 +125,8 @@ type Practice struct {
 	failedBy string    // the reason, for people
 }
 
-// New returns a Practice. The functions of Work fetch openings and write agents' bookings. The error says that AgentBound is out of range, or
-// that the Upstream has no queue.
+// New returns a Practice. The functions of Work fetch openings and write agents' bookings. The error says that
+// AgentBound is out of range, or that the Upstream has no queue.
 func New(o Options) (*Practice, error) {
 	if o.Upstream != nil && !o.Outbound.HasQueue() {
 		return nil, errors.New("an Upstream needs a Queue")
@@ -157,7 +165,8 @@ func (pr *Practice) Work() []func(context.Context) {
 	return work
 }
 
-// Delivery returns how package outbound treats operations of a kind. It has no Attempt without an upstream, and is empty for other packages' kinds.
+// Delivery returns how package outbound treats operations of a kind. It has no Attempt without an upstream, and is
+// empty for other packages' kinds.
 func (pr *Practice) Delivery(kind store.OperationKind) outbound.Delivery {
 	if booking.ChannelOf(kind) != "upstream" {
 		return outbound.Delivery{}

@@ -15,25 +15,27 @@ import (
 
 // # After a rollback of the data
 //
-// A machine snapshot that is put back has the database and the queue of an earlier instant. The practice-management system still has
-// what was written after that instant, and nothing in the files shows it. A booking of a known patient is looked up after every start.
-// A booking whose patient was still to be added has no GUID to look up: its patient is found by name first.
+// A restored machine snapshot has the database and the queue of an earlier instant. The practice-management system
+// still has the writes after that instant, and nothing in the files shows them. A booking of a known patient is
+// looked up after every start. A booking whose patient was not added yet has no GUID to look up: its patient is found
+// by name first.
 //
-// An operator starts the server with --after-rollback, and then every such booking of an earlier run is looked up. Without it, the first
-// one of each start is: operations are delivered in the order in which they became due, so after a rollback the first one is there. If it
-// is, the server logs an error and looks up the others too.
+// If an operator starts the server with --after-rollback, it looks up every such booking of an earlier run. Without
+// the flag it looks up the first one of each start: operations are delivered in the order in which they became due,
+// so after a rollback the practice-management system has the first one. If it does, the server logs an error and
+// looks up the others too.
 
 // maxNamesakes is the largest number of patients of one name whose appointments are read.
 const maxNamesakes = 10
 
-// rollback is what a Practice knows about a rollback of its data.
+// rollback is the state of the look-ups after a rollback of the data.
 type rollback struct {
 	known   atomic.Bool // earlier writes are looked up by the patient's name
 	checked atomic.Bool // the first write of this start was looked up and was not there
 }
 
-// suspectRollback makes the server look up all writes of earlier runs, because the practice-management system has op although every
-// recorded attempt of it certainly failed.
+// suspectRollback makes the server look up all writes of earlier runs, because the practice-management system has op
+// although every recorded attempt of it certainly failed.
 func (pr *Practice) suspectRollback(op *store.Operation) {
 	if !pr.rollback.known.Swap(true) {
 		pr.log.Error("practice-management system has a booking that this server has not written; earlier bookings are looked up before they are sent",
@@ -41,8 +43,8 @@ func (pr *Practice) suspectRollback(op *store.Operation) {
 	}
 }
 
-// findRolledBack looks for a booking of an earlier run whose patient has no GUID here. It reports true with the outcome if the attempt
-// ends with that, and false if the booking is to be written.
+// findRolledBack looks for a booking of an earlier run whose patient has no GUID here. It reports true with the
+// outcome if the attempt ends with that, and false if the booking is to be written.
 func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
 	known := pr.rollback.known.Load()
 	if !known && (pr.rollback.checked.Load() || p.Doubt || p.Patient != "") {
@@ -84,9 +86,9 @@ func wordsOf(err error) string {
 	return upstream.Words(err)
 }
 
-// findByName finds the appointment of a patient without a GUID in the practice-management system, and returns both GUIDs. Without the
-// appointment, it returns empty strings, or with reuse the patient whose name, date of birth and telephone number or email address are the
-// same.
+// findByName finds the appointment of a patient without a GUID in the practice-management system, and returns both
+// GUIDs. Without the appointment, it returns empty strings, or with reuse the patient whose name, date of birth and
+// telephone number or email address are the same.
 func (pr *Practice) findByName(ctx context.Context, p *payload, a *store.Appointment, reuse bool) (patient, appointment string, err error) {
 	namesakes := []string{p.Patient}
 	if p.Patient == "" {
@@ -126,7 +128,8 @@ func (pr *Practice) findByName(ctx context.Context, p *payload, a *store.Appoint
 	return patient, "", err
 }
 
-// namesakes returns the patients whom the practice-management system has under the name of an appointment's patient, and no other date of birth.
+// namesakes returns the patients whom the practice-management system has under the name of an appointment's patient,
+// and no other date of birth.
 func (pr *Practice) namesakes(ctx context.Context, a *store.Appointment) (guids []string, err error) {
 	if err := pr.asks.Wait(ctx, upstream.NoBound); err != nil {
 		return nil, err
@@ -149,7 +152,8 @@ func (pr *Practice) namesakes(ctx context.Context, a *store.Appointment) (guids 
 	return guids, nil
 }
 
-// samePatient returns the one patient among guids who is the patient of an appointment for certain, or an empty string.
+// samePatient returns the one patient among guids who is the patient of an appointment for certain, or an empty
+// string.
 func (pr *Practice) samePatient(ctx context.Context, guids []string, a *store.Appointment) (same string, err error) {
 	born, err := time.Parse(time.DateOnly, a.Patient.BirthDate)
 	if err != nil {

@@ -65,7 +65,8 @@ func forgotten(op *store.Operation) {
 	}
 }
 
-// interrupted changes an operation whose attempt ended with its process: its outcome is unknown, so it waits for the quarantine.
+// interrupted changes an operation whose attempt ended with its process: its outcome is unknown, so it waits for the
+// quarantine.
 func (pr *Practice) interrupted(op *store.Operation) {
 	op.NextAttemptAt = op.AttemptedAt.Add(pr.outbound.Options.Limits.Quarantine)
 	if p := payloadOf(op); p.Step != "" {

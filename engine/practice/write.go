@@ -14,11 +14,12 @@ import (
 
 // # Writing from the queue
 //
-// The queue records an attempt before anything is sent. A recorded attempt without an outcome is unknown. It is looked up before the write is
-// repeated. A refusal after an unknown outcome is looked up as well, because the first attempt itself may have taken the slot.
+// The queue records an attempt before anything is sent. A recorded attempt without an outcome is unknown. It is
+// looked up before the write is repeated. A refusal after an unknown outcome is looked up as well, because the first
+// attempt itself may have taken the slot.
 
-// deliverWrite writes a new appointment, or the new time of one. It is the attempt of UpstreamBook and UpstreamReschedule: a move is a new
-// appointment in the upstream, and the end of the old one.
+// deliverWrite writes a new appointment, or the new time of one. It is the attempt of UpstreamBook and
+// UpstreamReschedule: a move is a new appointment in the upstream, and the end of the old one.
 func (pr *Practice) deliverWrite(ctx context.Context, op *store.Operation) outbound.Outcome {
 	o := pr.attemptWrite(ctx, op)
 	// Another write of unknown outcome would not help: the lane rests.
@@ -188,8 +189,8 @@ func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payloa
 	return pr.harmless(op, err)
 }
 
-// addPatient adds the patient of a booking that has none, such as a booking from the page, and records the GUID with the appointment. A
-// patient cannot be looked up, so a person decides about an unknown outcome.
+// addPatient adds the patient of a booking that has none, such as a booking from the page, and records the GUID with
+// the appointment. A patient cannot be looked up, so a person decides about an unknown outcome.
 func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
 	if p.Patient == "" {
 		p.Patient = pr.knownPatient(ctx, a)
@@ -271,8 +272,8 @@ func newPatientOf(p *store.Patient) upstream.NewPatient {
 	return n
 }
 
-// behind returns the instant until which an operation waits for an earlier one of the same appointment, and whether there is one. Operations
-// of an appointment are delivered in the order of their changes.
+// behind returns the instant until which an operation waits for an earlier one of the same appointment, and whether
+// there is one. Operations of an appointment are delivered in the order of their changes.
 func (pr *Practice) behind(ctx context.Context, op *store.Operation) (time.Time, bool) {
 	now := pr.outbound.Now()
 	list, pending, err := pr.outbound.Earlier(ctx, op, func(o *store.Operation) bool { // a comment blocks nothing

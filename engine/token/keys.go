@@ -13,7 +13,8 @@ func NewKeys(k *Keyring) *Keys {
 	return keys
 }
 
-// Current returns the keyring to use now. Read it once for each operation: a rotation can replace it between two calls.
+// Current returns the keyring to use now. Read it once for each operation: a rotation can replace it between two
+// calls.
 func (k *Keys) Current() *Keyring { return k.current.Load() }
 
 // Replace makes every later call of Current return next.

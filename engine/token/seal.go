@@ -21,7 +21,7 @@ func (k *Keyring) Seal(secret, about string) string {
 }
 
 // Open returns the secret of a sealed text, or false if it was not sealed with one of these keys and the same about.
-// A replaced key opens what it has sealed only while it is in the keyring, so reseal all secrets with each rotation.
+// A replaced key opens what it has sealed only while it is in the keyring, so reseal all secrets before each rotation.
 func (k *Keyring) Open(sealed, about string) (secret string, ok bool) {
 	rest, ours := strings.CutPrefix(sealed, sealPrefix)
 	id, text, whole := strings.Cut(rest, ".")
