@@ -226,8 +226,8 @@ func (out *Outbound) EachPending(ctx context.Context, do func(store.Operation) e
 	}
 }
 
-// pruneQueue deletes operations that ended longer ago than Options.Keep, once an hour. If more than Limits.Completed
-// are stored, it deletes the oldest within a minute: that check costs no write.
+// pruneQueue deletes operations that were completed longer ago than Options.Keep, once an hour. If more than
+// Limits.Completed are stored, it deletes the oldest within a minute: that check costs no write.
 func (out *Outbound) pruneQueue(ctx context.Context) {
 	var pruned time.Time
 	timed.Every(ctx, time.Minute, func(now time.Time) {
@@ -248,8 +248,8 @@ func (out *Outbound) pruneQueue(ctx context.Context) {
 	})
 }
 
-// surplus returns the instant before which finished operations are deleted: least, or a later instant while more than
-// Limits.Completed are stored. One call advances it by at most 500 operations.
+// surplus returns the instant before which completed operations are deleted: least, or a later instant while more
+// than Limits.Completed are stored. One call advances it by at most 500 operations.
 func (out *Outbound) surplus(ctx context.Context, least time.Time) (before time.Time, surplus bool, err error) {
 	n, err := out.Queue.Counts(ctx)
 	most := out.Options.Limits.Completed
