@@ -1,8 +1,11 @@
 package browsertest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,6 +32,7 @@ func unitTests(t *testing.T) (dir string, names []string) {
 			t.Fatal(err)
 		}
 	}
+	writeTexts(t, filepath.Join(dir, "ui", "i18n"))
 	files, err := filepath.Glob(filepath.Join(dir, "unit", "*.test.js"))
 	if err != nil || len(files) < 4 {
 		t.Fatalf("%d tests, %v; want those of testdata/unit", len(files), err)
@@ -37,6 +41,37 @@ func unitTests(t *testing.T) (dir string, names []string) {
 		names = append(names, filepath.Base(file))
 	}
 	return dir, names
+}
+
+// writeTexts writes the scripts of texts, which are built from engine/words, into a directory.
+func writeTexts(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	built, err := filepath.Glob("../pages/built/i18n/*.js*")
+	if err != nil || len(built) == 0 {
+		t.Fatalf("got %d scripts, %v; want those of web/pages/built/i18n", len(built), err)
+	}
+	for _, file := range built {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, isPacked := strings.CutSuffix(filepath.Base(file), ".gz")
+		if isPacked {
+			packed, err := gzip.NewReader(bytes.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text, err = io.ReadAll(packed); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestPageStateMachinesInNode(t *testing.T) {
