@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// manageAfter is how long a manage link still shows an appointment after its end.
+// manageAfter is how long after its end an appointment can still be opened with its manage link.
 const manageAfter = 30 * 24 * time.Hour
 
 // Appointment returns one appointment. store.ErrNotFound.
@@ -20,7 +20,8 @@ func (bk *Booking) Appointment(ctx context.Context, id string) (store.Appointmen
 	return bk.store.Appointment(ctx, id)
 }
 
-// Appointments lists by slot start, a page at a time. store.ErrInvalid for a foreign cursor.
+// Appointments lists appointments by slot start, one page at a time. store.ErrInvalid: the cursor is from another
+// list.
 func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
 	return bk.store.Appointments(ctx, f)
 }
@@ -60,7 +61,7 @@ func (bk *Booking) Managed(ctx context.Context, manageToken string) (store.Appoi
 	return a, nil
 }
 
-// TokenID is the id that a manage token was signed for. ErrUnauthorized if it is forged or has expired.
+// TokenID returns the id that a manage token was signed for. ErrUnauthorized if the token is forged or has expired.
 func (bk *Booking) TokenID(manageToken string) (string, error) {
 	m, err := bk.Keys().VerifyManage(manageToken, time.Now())
 	if err != nil {

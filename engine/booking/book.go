@@ -28,7 +28,7 @@ type Request struct {
 	Actor             record.Actor
 	Once              *record.Once
 	Silent            bool            // no email, no webhook
-	Wrong             record.Mistakes // what the caller found wrong with values that it could not pass on; reported with Book's own
+	Wrong             record.Mistakes // mistakes in values that the caller could not pass on; Book reports them with its own
 
 	// For staff and programs with an admin key only.
 	OverbookReason string // not empty: outside the guarantee

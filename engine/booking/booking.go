@@ -44,7 +44,7 @@ import (
 
 // Booking holds, books, moves, cancels and lists. It is safe for concurrent use.
 type Booking struct {
-	*occupancy.Time // what is taken of each specialist's time
+	*occupancy.Time // the occupied time of each specialist
 
 	store  store.Store
 	holds  *countedHolds
@@ -63,7 +63,7 @@ type Booking struct {
 	counts   counts
 }
 
-// Options are what a Booking is made of.
+// Options are the parameters of New.
 type Options struct {
 	Store  store.Store
 	Holds  holds.Backend
@@ -76,7 +76,7 @@ type Options struct {
 	CacheTTL   time.Duration // of a computed list; negative switches the cache off
 	CacheBytes int64
 
-	OpeningsMaxAge time.Duration // how old the practice system's openings may be and still be believed
+	OpeningsMaxAge time.Duration // the maximum age of the practice-management system's openings; older ones are ignored
 }
 
 // New returns a Booking. CloseCache ends its goroutines.

@@ -10,9 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// answers keeps computed slot lists, as they are answered, and compressed copies of answers. Nothing in it is ever wrong,
-// only missing: the generation is part of a list's key, so one of an older state is never found again and ages out, and a
-// copy's key is the entity tag of what it is a copy of. Holds, notice and horizon are not in a list.
+// answers caches computed slot lists and compressed copies of answers. An entry can be missing, but never stale: the
+// key of a list contains its generation, so a list of an older state is never found and ages out. The key of a copy
+// is the entity tag of its answer. A list does not reflect holds, notice and horizon.
 type answers struct {
 	kept *ristretto.Cache[string, any] // *slotList or []byte
 	ttl  time.Duration
@@ -67,7 +67,7 @@ func appendDate(b []byte, d store.Date) []byte {
 	return fmt.Appendf(b, "%04d%02d%02d", d.Year, int(d.Month), d.Day)
 }
 
-// list returns the list under key, or computes and keeps it.
+// list returns the list under key, or computes and caches it.
 func (c *answers) list(key string, compute func() (*slotList, error)) (*slotList, error) {
 	if c.kept == nil {
 		return compute()
@@ -82,7 +82,7 @@ func (c *answers) list(key string, compute func() (*slotList, error)) (*slotList
 	return list, err
 }
 
-// CompressedCopy returns the copy that was kept of the answer with this entity tag, or nil.
+// CompressedCopy returns the cached copy of the answer with this entity tag, or nil.
 func (bk *Booking) CompressedCopy(tag string) []byte {
 	if bk.answers.kept == nil {
 		return nil
@@ -92,12 +92,12 @@ func (bk *Booking) CompressedCopy(tag string) []byte {
 	return answer
 }
 
-// KeepCompressed keeps a compressed copy of the answer with this entity tag, beside the lists and within their bound.
+// KeepCompressed caches a compressed copy of the answer with this entity tag. Copies and lists share one size limit.
 func (bk *Booking) KeepCompressed(tag string, answer []byte) {
 	if bk.answers.kept != nil {
 		bk.answers.kept.SetWithTTL("compressed:"+tag, answer, int64(len(answer))+256, bk.answers.ttl)
 	}
 }
 
-// CloseCache stops the cache's own goroutines. Nothing may be listed after it.
+// CloseCache stops the cache's own goroutines. Nothing can be listed after it.
 func (bk *Booking) CloseCache() { bk.answers.close() }

@@ -11,23 +11,25 @@ import (
 	"holdfast/store"
 )
 
-// The address at which a patient's own calendar program reads one appointment. It is signed and not stored; what is stored is that
-// one was ended, as a used nonce, for as long as the address would otherwise have worked. An address outlives a move, because that is
-// what a calendar subscribes for, and so it does not follow ManageEpoch.
+// A patient's calendar program reads one appointment at a signed address. The address is not stored. When it is
+// revoked, a used nonce is stored for as long as the address would have worked. The address survives a move, because
+// the calendar subscribes to see moves. So it does not depend on ManageEpoch.
 
-// mostCalendars is how many addresses an appointment can have, each after the one before was ended.
+// mostCalendars is the maximum number of addresses of an appointment. Each replaces the one before, which was
+// revoked.
 const mostCalendars = 32
 
 func calendarNonce(a *store.Appointment, serial uint32) string {
 	return "calendar:" + a.ID + ":" + strconv.FormatUint(uint64(serial), 10)
 }
 
-// calendarEnds is when the last address of an appointment's calendar is refused.
+// calendarEnds returns when the last address of an appointment's calendar stops working.
 func calendarEnds(a *store.Appointment) time.Time {
 	return a.CreatedAt.Add(token.MaxManageTTL)
 }
 
-// calendarSerial is the number of the address that works: those below it were ended. ErrNotFound past the last one.
+// calendarSerial returns the number of the valid address. Those with lower numbers were revoked. store.ErrNotFound:
+// all mostCalendars addresses were revoked.
 func calendarSerial(ctx context.Context, uses store.NonceReader, a *store.Appointment) (uint32, error) {
 	for serial := range uint32(mostCalendars) {
 		_, err := uses.NonceUse(ctx, calendarNonce(a, serial))
@@ -41,12 +43,13 @@ func calendarSerial(ctx context.Context, uses store.NonceReader, a *store.Appoin
 	return 0, store.ErrNotFound
 }
 
-// isInCalendars reports whether an appointment is one that an address can be read of: not an erased person's, not one that is long over.
+// isInCalendars reports whether an address can serve an appointment: its person has not been erased, and it did not
+// end too long ago.
 func isInCalendars(a *store.Appointment, now time.Time) bool {
 	return a.Patient.Name != "" && now.Before(a.SlotEnd.Add(manageAfter)) && now.Before(calendarEnds(a))
 }
 
-// endCalendar ends the address that works, in a transaction. store.ErrNotFound where none is left.
+// endCalendar revokes the valid address, in a transaction. store.ErrNotFound: none is left.
 func endCalendar(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 	serial, err := calendarSerial(ctx, tx, a)
 	if err != nil {
@@ -55,9 +58,9 @@ func endCalendar(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 	return tx.UseNonce(ctx, store.NonceUse{Nonce: calendarNonce(a, serial), ExpiresAt: calendarEnds(a)})
 }
 
-// CalendarToken is what is secret in the address of an appointment's calendar. It is the same until the address is ended, or the
-// appointment becomes somebody else's. store.ErrNotFound where the person was erased or the appointment is long over, or so many were
-// ended that there is no other.
+// CalendarToken returns the secret part of the address of an appointment's calendar. It stays the same until the
+// address is revoked, or the appointment gets a different patient. store.ErrNotFound: the person was erased, the
+// appointment ended too long ago, or all of its addresses were revoked.
 func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment, now time.Time) (string, error) {
 	if !isInCalendars(a, now) {
 		return "", store.ErrNotFound
@@ -69,8 +72,8 @@ func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment, now 
 	return bk.Keys().IssueCalendar(token.Calendar{AppointmentID: a.ID, Serial: serial, ExpiresAt: calendarEnds(a)}, a.CreatedAt)
 }
 
-// EndCalendar makes the address of an appointment's calendar useless, whoever has it. Ending none is no error. store.ErrNotFound if
-// there is no such appointment.
+// EndCalendar revokes the address of an appointment's calendar for everyone who has it. If there is none to revoke,
+// it returns nil. store.ErrNotFound if there is no such appointment.
 func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointmentID string) error {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return bk.store.Write(ctx, func(tx store.Tx) error {
@@ -87,8 +90,9 @@ func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointm
 	})
 }
 
-// InCalendar is the appointment, as it is now, that a calendar token opens. store.ErrNotFound if the token is forged, has lapsed or was ended, if
-// the person was erased, and when the appointment is long over, as with its manage link.
+// InCalendar returns the current state of the appointment that a calendar token opens. store.ErrNotFound: the token
+// is forged, has expired or was revoked, the person was erased, or the appointment ended too long ago (the same limit
+// as for its manage link).
 func (bk *Booking) InCalendar(ctx context.Context, calendarToken string, now time.Time) (store.Appointment, error) {
 	c, err := bk.Keys().VerifyCalendar(calendarToken, now)
 	if err != nil {

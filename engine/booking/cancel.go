@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// CancelRequest asks for the end of an appointment.
+// CancelRequest asks to cancel an appointment.
 type CancelRequest struct {
 	ID      string
 	Version int64 // the version the caller has seen; 0 = any
@@ -16,7 +16,7 @@ type CancelRequest struct {
 	Actor   record.Actor
 	CutOff  bool // the patient asks: the clinic's change cut-off applies
 	Silent  bool
-	// Undoable: it can be taken back for UndoTime, and nobody is told until then. For staff.
+	// Undoable: staff can undo the cancellation for UndoTime, and no notification is sent before that.
 	Undoable bool
 	Once     *record.Once
 }
@@ -47,9 +47,7 @@ func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointme
 		})
 }
 
-// SetAttendance records what happened at the desk. It moves freely in any direction and is audited.
-//
-// Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, *ValidationError.
+// SetAttendance records what happened at the desk. It allows every transition and audits each one.
 func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, to store.Attendance, actor record.Actor, once *record.Once) (store.Appointment, error) {
 	switch to {
 	case store.Expected, store.Arrived, store.InProgress, store.Completed, store.NoShow:

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// Change is one durable change of an appointment: what is recorded with it and what is told after it.
+// Change is one durable change of an appointment: the data that is recorded with it, and that its notifications need.
 type Change struct {
 	Kind   string
 	Before *store.Appointment // nil when it was created
@@ -16,18 +16,19 @@ type Change struct {
 	Actor  record.Actor
 	Reason string
 	Silent bool // no mail, no webhook
-	// Undoable: what it promises waits until it cannot be taken back any more.
+	// Undoable: the outbound operations wait until the change can no longer be undone.
 	Undoable bool
 	At       time.Time
-	// Series are the ids of the appointments that are changed together with this one, itself included, the first one first; nil: it
-	// is changed alone. The patient is told in one mail.
+	// Series has the ids of the appointments that change together with this one, including its own. The first
+	// appointment comes first. Nil: this appointment changes alone. The patient gets one email for all of them.
 	Series []string
 	once   *record.Once
-	// fence: the time is kept while an agent's booking is being written upstream, and nobody has been promised anything.
+	// Fence: the row reserves the time while an agent's booking is written upstream. The booking is not confirmed to
+	// anyone yet.
 	Fence  bool
-	Direct string    // the id of the upstream operation if somebody is about to try it at once
-	Follow []Promise // operations that come with it besides those that every such change has
-	Calls  []Promise // the operations that record promised; to be handed over after the commit
+	Direct string    // the id of the upstream operation if the caller is about to attempt it itself
+	Follow []Promise // additional operations, which not every such change has
+	Calls  []Promise // the operations that Record wrote to the outbox; to be enqueued after the commit
 }
 
 const (
@@ -39,27 +40,28 @@ const (
 	ChangePatientData = "patient_changed"
 	ChangeUndone      = "undone"
 
-	// What the upstream's answers change; the appointment's UpstreamState says the same.
+	// Changes by answers of the upstream. The appointment's UpstreamState has the same result.
 	ChangeUpstreamDone    = "upstream.completed"
 	ChangeUpstreamFailed  = "upstream.failed"
 	ChangeUpstreamReview  = "upstream.needs_review"
-	ChangeUpstreamRefused = "upstream.refused" // while an agent's caller waited: it is cancelled and never was
+	ChangeUpstreamRefused = "upstream.refused" // while an agent's caller waited: the appointment is cancelled and was never confirmed
 )
 
-// Fence is what an agent's booking adds to a booking: its time is kept before anything is written upstream.
+// Fence adds the steps of an agent's booking to a booking. Its row reserves the time before anything is written
+// upstream.
 type Fence interface {
 	// Mark prepares the change before its transaction.
 	Mark(c *Change)
 	// Burn uses up, in the transaction, what the agent booked with. store.ErrDuplicate if it was used before.
 	Burn(ctx context.Context, tx store.Tx, a *store.Appointment) error
-	// Drop lets go of what Mark took, of a booking that was not written.
+	// Drop undoes Mark if the booking was not written.
 	Drop()
 	// Takes claims the upstream write of a committed change and returns the other operations.
 	Takes(c *Change) []Promise
 }
 
-// Told reports whether a change is for other people's ears, and as what. An agent's booking is told of once the
-// practice system has it: until then nobody has been promised anything.
+// Told reports whether a change is announced by email and webhook, and as which kind. An agent's booking is announced
+// when the practice-management system has it: before that it is not confirmed to anyone.
 func (c *Change) Told() (kind string, ok bool) {
 	switch {
 	case c.Silent || c.Fence:

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// Act is what was asked for when something is counted.
+// Act is the kind of a counted request.
 type Act int
 
 const (
@@ -21,38 +21,39 @@ const (
 	ActMove
 )
 
-// Acts are those there are, by the words of the metrics.
+// Acts are the names of all acts in the metrics.
 var Acts = []string{"hold", "book", "move"}
 
-// Refusals are why holds, bookings and moves are refused, by the words of the metrics: the codes and reasons of the answers.
+// Refusals are the names in the metrics of the reasons why holds, bookings and moves are refused. They are the codes
+// and reasons of the answers.
 var Refusals = []string{
 	"slot_taken", "slot_held", "quota_exceeded", "cooldown_active", "hold_expired", "not_owner", "invalid", "storage",
 	string(availability.ReasonInactive), string(availability.ReasonTooSoon), string(availability.ReasonTooFar),
 	string(availability.ReasonOverrideClosed), string(availability.ReasonOutsideHours), string(availability.ReasonNotASlotStart), "other",
 }
 
-// Sources are who books, by the words of the metrics.
+// Sources are the sources of bookings, in the order of the metrics.
 var Sources = []store.Source{store.SourceWeb, store.SourceAgent, store.SourceStaff, store.SourceAPI}
 
-// counts are what became of what was asked for, since the start. They are of this process alone.
+// counts are the outcomes of requests since this process started. Each process has its own.
 type counts struct {
 	held      atomic.Uint64
 	moved     atomic.Uint64
 	booked    [4]atomic.Uint64     // by Sources
-	conflicts atomic.Uint64        // refusals by the database after everything before it said yes
+	conflicts atomic.Uint64        // refusals by the database after all earlier checks passed
 	refused   [3][15]atomic.Uint64 // by Acts and Refusals
 }
 
-// Counts are how often something happened since the start of this process.
+// Counts are the numbers of outcomes since this process started.
 type Counts struct {
-	Holds     uint64     // given, renewals by a repeated request included
+	Holds     uint64     // granted, including renewals by a repeated request
 	Moves     uint64     // appointments that were moved
 	Bookings  []uint64   // by Sources
 	Conflicts uint64     // bookings and moves that only the database refused
 	Refused   [][]uint64 // by Acts, then Refusals
 }
 
-// BookingCounts reads them.
+// BookingCounts returns the counts.
 func (bk *Booking) BookingCounts() Counts {
 	c := Counts{Holds: bk.counts.held.Load(), Moves: bk.counts.moved.Load(), Conflicts: bk.counts.conflicts.Load()}
 	for i := range bk.counts.booked {
@@ -68,15 +69,15 @@ func (bk *Booking) BookingCounts() Counts {
 	return c
 }
 
-// CountRefusal counts why an act was refused; nil is none.
+// CountRefusal counts a refused act by its reason. It ignores a nil error.
 func (bk *Booking) CountRefusal(act Act, err error) {
-	if err == nil || errors.Is(err, context.Canceled) { // nobody waits for the answer
+	if err == nil || errors.Is(err, context.Canceled) { // the client has disconnected
 		return
 	}
 	bk.counts.refused[act][refusalOf(err)].Add(1)
 }
 
-// refusalOf is the place of an error among Refusals.
+// refusalOf returns the index of an error in Refusals.
 func refusalOf(err error) int {
 	word := "other"
 	var held *holds.HeldError

@@ -14,10 +14,10 @@ type Explanation struct {
 	SpecialistID string
 	Bookable     bool
 	Reason       availability.Reason // empty when bookable
-	HeldUntil    time.Time           // with ReasonHeld: when the hold in the way lapses
+	HeldUntil    time.Time           // with ReasonHeld: when the hold in the way expires
 }
 
-// Explain answers "why not 10:30?" for each specialist of a type, or for the one named. store.ErrNotFound,
+// Explain answers "why not 10:30?" for each specialist of a type, or for the named one. store.ErrNotFound,
 // *ValidationError.
 func (se *Search) Explain(ctx context.Context, appointmentTypeID, specialistID string, start time.Time) ([]Explanation, error) {
 	var m record.Mistakes

@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// MaxFound is the most times of one answer of FreeTimes.
+	// MaxFound is the maximum number of times in one answer of FreeTimes.
 	MaxFound = 50
-	// findDays is how far ahead FreeTimes looks, and findStep how many days of it at once.
+	// findDays is how many days ahead FreeTimes searches, and findStep how many of them it lists in one step.
 	findDays, findStep = 186, 31
 )
 
-// FindRequest is what somebody at the telephone asks: "any of the two, Tuesdays or Thursdays, in the morning".
+// FindRequest is a caller's wish at the telephone: "either of the two, Tuesdays or Thursdays, in the morning".
 type FindRequest struct {
 	AppointmentTypeID string
 	SpecialistIDs     []string        // any of them; none: of all
@@ -25,12 +25,13 @@ type FindRequest struct {
 	Weekdays          []store.Weekday // none: any
 	Earliest          store.TimeOfDay // of the start, on the clinic's clock
 	Latest            store.TimeOfDay // the start is before it; zero: 24:00
-	Client            holds.ClientID  // whose own hold is no obstacle
+	Client            holds.ClientID  // its own holds are no obstacle
 	Count             int             // 1 to MaxFound
 }
 
-// FreeTimes lists the first starts with a free seat that nobody else holds, for the desk: it may book at shorter notice and
-// further ahead than patients, up to half a year. Of each start it names those who are free. *ValidationError, store.ErrNotFound.
+// FreeTimes lists the first starts with a free seat that no other client holds. It is for the desk, which may book at
+// shorter notice and further ahead than patients: up to half a year. For each start it names the free specialists.
+// *ValidationError, store.ErrNotFound.
 func (se *Search) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
 	s := se.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, "")
@@ -83,7 +84,7 @@ func (se *Search) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, err
 	return found, nil
 }
 
-// suits reports whether a local start is on one of the days and in the part of the day that is asked for.
+// suits reports whether a local start is on one of the requested weekdays and in the requested part of the day.
 func (r *FindRequest) suits(start time.Time) bool {
 	weekday := store.Weekday(start.Weekday())
 	clock := store.TimeOfDay(start.Hour()*60 + start.Minute())

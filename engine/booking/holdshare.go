@@ -11,12 +11,12 @@ import (
 	"holdfast/store"
 )
 
-// PublicHoldTTL is how long a hold of the public may live at a time, where its type's holdTtlSeconds is not longer: the
-// time of a form. A page that is still open extends it.
+// PublicHoldTTL is the longest TTL of a public hold, unless its type's holdTtlSeconds is longer: enough time to fill
+// in a form. A page that is still open extends its hold.
 const PublicHoldTTL = 5 * time.Minute
 
-// PublicTTL bounds what the public asks for as the life of a hold of a type. What is out of the bounds of any hold is left
-// as it is, to be refused.
+// PublicTTL limits the TTL that the public requests for a hold of a type. A TTL above clinic.MaxHoldTTL is returned
+// unchanged, so that it is refused.
 func (bk *Booking) PublicTTL(appointmentTypeID string, asked time.Duration) time.Duration {
 	most := PublicHoldTTL
 	if t, ok := bk.clinic.Current().Types[appointmentTypeID]; ok {
@@ -28,25 +28,26 @@ func (bk *Booking) PublicTTL(appointmentTypeID string, asked time.Duration) time
 	return min(asked, most)
 }
 
-// PublicTTLFor is PublicTTL for a hold that is there.
+// PublicTTLFor is PublicTTL for the type of an existing hold.
 func (bk *Booking) PublicTTLFor(ctx context.Context, holdID string, asked time.Duration) time.Duration {
 	if asked <= PublicHoldTTL || !record.ValidID(holdID) {
 		return asked
 	}
 	h, err := bk.holds.Hold(ctx, holdID)
 	if err != nil {
-		return asked // extending it will say so
+		return asked // extending the hold will return the error
 	}
 	return bk.PublicTTL(h.AppointmentTypeID, asked)
 }
 
-// Room is how many appointments one after the other the opening hours have room for, booked or not.
+// Room is how many consecutive appointments fit into the opening hours of a day or a week, booked or not.
 type Room struct {
-	Period int64 // which day or week it is, on the specialist's wall
+	Period int64 // the number of the day or week, by the specialist's local time
 	Seats  int
 }
 
-// RoomAround says what the day and the week (from Monday) of a hold's specialist have room for, of the hold's type.
+// RoomAround returns the room for appointments of the hold's type on the day and in the week (from Monday) of a
+// hold's specialist.
 func (bk *Booking) RoomAround(h *holds.Span) (day, week Room) {
 	s := bk.clinic.Current()
 	t, c := s.Types[h.AppointmentTypeID], s.Calendars[h.SpecialistID]
@@ -61,7 +62,7 @@ func (bk *Booking) RoomAround(h *holds.Span) (day, week Room) {
 	return day, week
 }
 
-// DayAround is the local day of a hold's specialist, since 1970, as RoomAround counts it.
+// DayAround returns the local day of a hold's specialist, in days since 1970, as RoomAround numbers it.
 func (bk *Booking) DayAround(h *holds.Span) int64 {
 	c := bk.clinic.Current().Calendars[h.SpecialistID]
 	if c == nil {
@@ -70,7 +71,7 @@ func (bk *Booking) DayAround(h *holds.Span) int64 {
 	return availability.DayOf(store.DateOf(h.SlotStart.In(c.Zone())))
 }
 
-// roomOf counts the seats of the slots of some days that do not overlap each other.
+// roomOf counts the seats of the slots of some days, taking only slots that do not overlap.
 func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
 	for _, start := range c.Starts(nil, t, availability.StartOfDay(c.Zone(), from), availability.StartOfDay(c.Zone(), from.AddDays(days))) {
@@ -81,8 +82,8 @@ func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date,
 	return slots * max(t.Capacity, 1)
 }
 
-// SessionWaits says until when a request for a session by this owner waits for somebody to accept it, and whether one
-// does. Where that cannot be told, it waits for another second.
+// SessionWaits reports whether a session request of this owner is waiting for a specialist, and until when. If the
+// store cannot be read, it returns true and an instant one second from now.
 func (bk *Booking) SessionWaits(ctx context.Context, owner string) (time.Time, bool) {
 	now := record.Now()
 	list, err := bk.store.Sessions(ctx, store.SessionFilter{Owner: owner, Statuses: []store.SessionStatus{store.SessionRequested}})

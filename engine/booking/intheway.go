@@ -13,9 +13,10 @@ import (
 // MaxInTheWay is the most appointments that InTheWay names.
 const MaxInTheWay = 500
 
-// InTheWay lists the confirmed appointments that lie in blocks and are not over, by start, and whether there are more than it names.
+// InTheWay lists the confirmed appointments that overlap the blocks and are not over, by start. more reports whether
+// there are more than it lists.
 func (se *Search) InTheWay(ctx context.Context, blocks []store.Block) (list []store.Appointment, more bool, err error) {
-	// One question for each specialist and stretch; blocks of many weeks are a stretch each, neighbours are one.
+	// One query for each specialist covers all blocks, from the first start to the last end.
 	bySpecialist := make(map[string][]store.Block)
 	for _, b := range blocks {
 		bySpecialist[b.SpecialistID] = append(bySpecialist[b.SpecialistID], b)

@@ -12,11 +12,11 @@ import (
 	"holdfast/store"
 )
 
-// A waiting room polls the same day again and again, and what is held and looked at there is the same for all of them but
-// for what is their own. So it is read once and shared until somebody changes something.
+// The pages in a waiting room poll the same day again and again. Holds and selections there are the same for all of
+// them, except for each client's own. So this process reads them once and shares them until something changes.
 
-// countedHolds is the live state with a count of the changes that this process made to holds and selections. A change is
-// counted before its caller hears of it, so whoever asks afterwards finds the count moved.
+// countedHolds is the live state with a count of the changes that this process made to holds and selections. It
+// counts a change before the call returns, so a later poll sees the new count.
 type countedHolds struct {
 	holds.Backend
 	changes atomic.Uint64
@@ -60,10 +60,10 @@ func (c *countedHolds) Deselect(ctx context.Context, owner holds.Owner) (bool, e
 // Live returns the live state for the packages that claim and release holds themselves: a poll must see their changes at once.
 func (bk *Booking) Live() holds.Backend { return bk.holds }
 
-// liveDay is what is held and looked at on one day, among the specialists of one listing. It is immutable.
+// liveDay has the holds and selections of one day, for the specialists of one listing. It is immutable.
 type liveDay struct {
 	changes uint64    // the count before it was read
-	until   time.Time // when the first of it lapses
+	until   time.Time // when the first of them expires
 	held    []holds.Hold
 	looking []holds.Selection // of the listing's type, by start
 }
@@ -74,7 +74,7 @@ type liveKey struct {
 	generation                      uint64
 }
 
-// liveDays are those last asked for.
+// liveDays caches the days of recent polls.
 type liveDays struct {
 	mu   sync.Mutex
 	days map[liveKey]*liveDay
@@ -82,7 +82,7 @@ type liveDays struct {
 
 const (
 	maxLiveDays = 256
-	maxLiveAge  = time.Second // whatever might be missed is missed for so long
+	maxLiveAge  = time.Second // the longest time for which a poll can miss a change
 )
 
 func (l *liveDays) get(key liveKey, changes uint64, now time.Time) *liveDay {
@@ -103,8 +103,8 @@ func (l *liveDays) put(key liveKey, d *liveDay) {
 	l.days[key] = d
 }
 
-// liveDay reads what is held and looked at between two instants, or shares what was read. Where other nodes change the
-// live state too, it always reads.
+// liveDay reads the holds and selections between two instants, or returns the shared copy. If other nodes can change
+// the live state too, it always reads.
 func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.AppointmentType, specialists []string, from, to, now time.Time) (*liveDay, error) {
 	d := &liveDay{changes: bk.holds.changes.Load(), until: now.Add(maxLiveAge)}
 	shared := bk.holds.Mode() == "memory"
@@ -122,7 +122,7 @@ func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.Appointmen
 	if d.looking, err = bk.holds.Selected(ctx, from, to, specialists...); err != nil {
 		return nil, err
 	}
-	// One that began on the day before and reaches into this one is listed there.
+	// A selection that began on the day before and reaches into this one is listed on that day.
 	d.looking = slices.DeleteFunc(d.looking, func(x holds.Selection) bool { return x.AppointmentTypeID != t.ID || x.SlotStart.Before(from) })
 	slices.SortStableFunc(d.looking, func(x, y holds.Selection) int { return x.SlotStart.Compare(y.SlotStart) })
 	for i := range d.held {
@@ -137,14 +137,14 @@ func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.Appointmen
 	return d, nil
 }
 
-// lapses notes the end of something, on the monotonic clock of now.
+// lapses sets until to the expiry of a hold or a selection if that is earlier, on the monotonic clock of now.
 func (d *liveDay) lapses(at, now time.Time) {
 	if until := now.Add(at.Sub(now)); until.Before(d.until) {
 		d.until = until
 	}
 }
 
-// pulse is the last answer of the live state to a ping.
+// pulse is the last result of a ping of the live state.
 type pulse struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -157,8 +157,9 @@ const (
 	pulseTime  = 250 * time.Millisecond
 )
 
-// LiveStateHealth returns nil if the live state can be used. It asks at most once a second, for all callers together, and waits for at
-// most 250 ms. Callers during a check get the last answer; before the first one they wait for it.
+// LiveStateHealth returns nil if the live state can be used. It pings at most once a second, for all callers
+// together, and waits for at most 250 ms. During a ping, other callers get the last result. Before the first result
+// they wait for it.
 func (bk *Booking) LiveStateHealth(ctx context.Context) error {
 	p := &bk.pulse
 	now := time.Now()

@@ -12,20 +12,21 @@ import (
 	"holdfast/store"
 )
 
-// PatientRequest asks for other data of the person an appointment is for.
+// PatientRequest asks to change the data of an appointment's patient.
 type PatientRequest struct {
 	ID      string
 	Version int64                // the version the caller has seen; 0 = any
-	Edit    func(*store.Patient) // what is changed
-	Answers map[string]string    // to the type's questions, by their ids; an empty one is taken away, and what is left out stays
+	Edit    func(*store.Patient) // applies the changes
+	Answers map[string]string    // to the type's questions, by their ids; an empty answer removes the stored one, and a missing one leaves it unchanged
 	Actor   record.Actor
-	Silent  bool // the new mail address is not told; the old one always is
+	Silent  bool // no email to the new address; the old address always gets one
 	Once    *record.Once
 }
 
-// ChangePatient corrects the person of a confirmed appointment, and what was answered. With another mail address the manage links handed out before
-// are dead, and so is the address of its calendar, since they lie in somebody else's mail: the new address is told with a new one, and the old address that it is told
-// nothing more.
+// ChangePatient corrects the patient of a confirmed appointment and the answers to the type's questions. If the email
+// address changes, the earlier manage links and the address of the calendar stop working, because they are in someone
+// else's mailbox. The new address gets an email with a new link. The old address gets an email that it will receive
+// no more.
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, *ValidationError.
 func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.Appointment, error) {
@@ -45,7 +46,7 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 			if err := m.Err(); err != nil {
 				return false, err
 			}
-			// Whom an erased person's time is given to is somebody else.
+			// If the person was erased, the appointment now belongs to a different patient.
 			if before.Name == "" || !SameAddress(before.Email, a.Patient.Email) {
 				a.ManageEpoch++
 				if err := endCalendar(ctx, tx, a); err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -56,7 +57,7 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 		})
 }
 
-// SameAddress reports whether two spellings are one mail address.
+// SameAddress reports whether two spellings are the same email address.
 func SameAddress(a, b string) bool {
 	return strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b))
 }

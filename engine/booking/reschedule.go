@@ -14,38 +14,41 @@ import (
 	"holdfast/store"
 )
 
-// RescheduleRequest asks for another time of an appointment.
+// RescheduleRequest asks to move an appointment to another time.
 type RescheduleRequest struct {
 	ID           string
 	Version      int64     // the version the caller has seen; 0 = any
 	SlotStart    time.Time // the new start
-	SpecialistID string    // empty: the same specialist if free then, else assigned
+	SpecialistID string    // empty: the same specialist if free at that time, otherwise assigned
 	HoldID       string    // a hold of Client on the new time, if there is one
 	Client       holds.ClientID
-	Owner        holds.Owner // whose hold HoldID is if no Client is named: who booked, with the manage link
+	Owner        holds.Owner // the owner of HoldID if there is no Client: the client that booked, with the manage link
 	Actor        record.Actor
 	CutOff       bool // the patient asks: the clinic's change cut-off applies
 	IgnoreHours  bool // staff: outside opening times, notice and horizon
 	Displace     bool // staff: over another client's hold
 	Silent       bool
-	// Undoable: it can be taken back for UndoTime, and nobody is told until then. For staff.
+	// Undoable: staff can undo the move for UndoTime, and no notification is sent before that.
 	Undoable bool
-	// AppointmentTypeID is another type to become, staff: it is moved to where that type has room. Empty: as it is.
+	// AppointmentTypeID changes the type, for staff: the appointment moves to a free time of that type. Empty: the
+	// type stays.
 	AppointmentTypeID string
 	Once              *record.Once
-	// Admit has the last word in the transaction that moves the appointment, which it is given as it stands. Nil: it is welcome.
+	// Admit runs in the transaction that moves the appointment, with its current row. An error refuses the move. Nil:
+	// no check.
 	Admit func(context.Context, store.Tx, *store.Appointment) error
 }
 
-// Reschedule moves an appointment, across specialists if need be. The new time is claimed first and the move is one
-// update of the same row, so it happens whole or not at all, and the old time is kept until it has. Every manage link
-// handed out before is dead afterwards. Of two moves at once one is refused with store.ErrVersion, whatever version they
-// name; other changes (the practice system has it now, the patient has arrived) are in nobody's way.
+// Reschedule moves an appointment, to another specialist if necessary. It claims the new time first. The move is one
+// update of the same row, so it happens completely or not at all, and the appointment has its old time until then.
+// The move invalidates all earlier manage links. Of two concurrent moves one is refused with store.ErrVersion,
+// whatever version they name. Other concurrent changes (the practice-management system has the appointment, the
+// patient has arrived) do not refuse a move.
 //
-// Moving it to where it stands changes nothing, unless it was overbooked: then it is no more.
+// A move to the current time changes nothing, unless the appointment was overbooked: then it no longer is.
 //
-// Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, ErrVisit, ErrAsksDesk, *NotBookableError, store.ErrSlotTaken,
-// *holds.HeldError, holds.ErrNotOwner, *ValidationError.
+// Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, ErrCutOff, ErrVisit, ErrAsksDesk, *NotBookableError,
+// store.ErrSlotTaken, *holds.HeldError, holds.ErrNotOwner, *ValidationError.
 func (bk *Booking) Reschedule(ctx context.Context, r RescheduleRequest) (store.Appointment, error) {
 	a, err := bk.reschedule(ctx, r)
 	if bk.CountRefusal(ActMove, err); err == nil {
@@ -94,9 +97,9 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 				}
 			}
 			if at := spanOf(a); h.SameGroup(&at) && !a.Overbook {
-				return false, nil // it stands there already, and nobody has anything to be told
+				return false, nil // it has this time already; nothing is written and no notification is sent
 			}
-			a.AppointmentTypeID, a.VisitID = h.AppointmentTypeID, "" // who is moved alone comes alone
+			a.AppointmentTypeID, a.VisitID = h.AppointmentTypeID, "" // an appointment that moves alone leaves its visit
 			a.SpecialistID, a.Seat, a.Overbook, a.OverbookReason = h.SpecialistID, h.Seat, false, ""
 			a.Resources = h.Resources.List()
 			a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd
@@ -181,7 +184,8 @@ func isNotFree(err error) bool {
 	return errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.As(err, &reason) || errors.As(err, &wrong)
 }
 
-// asksDesk reports whether the desk decides about an appointment's type: another time is another request, and no move.
+// asksDesk reports whether appointments of this type need the desk's approval. Another time then needs a new request
+// instead of a move.
 func (bk *Booking) asksDesk(a *store.Appointment) bool {
 	t := bk.clinic.Current().Types[a.AppointmentTypeID]
 	return t != nil && t.Page.Approval

@@ -24,8 +24,8 @@ func NewSearch(s store.Reader, live holds.Table, c *clinic.Clinic, b *Booking) *
 	return &Search{s, live, c, b}
 }
 
-// NextAvailable returns the first slot with a free seat that nobody holds, at or after the instant, up to the type's
-// horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
+// NextAvailable returns the first slot with a free seat that no client holds, at or after the instant, up to the
+// type's horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
 func (se *Search) NextAvailable(ctx context.Context, appointmentTypeID, specialistID, place string, after time.Time) (Timeslot, error) {
 	s := se.clinic.Current()
 	t, zone, err := s.Listed(appointmentTypeID, specialistID)

@@ -16,7 +16,7 @@ import (
 // LockTTL is the life of the hold that a selection with a lock takes, as far as the type's maximum allows.
 const LockTTL = 600 * time.Second
 
-// SelectRequest says that a client is looking at a slot.
+// SelectRequest marks a slot as selected by a client.
 type SelectRequest struct {
 	AppointmentTypeID string
 	SlotStart         time.Time
@@ -26,13 +26,14 @@ type SelectRequest struct {
 	Limit             func(*holds.Span) error // of that hold, as HoldRequest.Limit
 }
 
-// Selected is what a selection came to.
+// Selected is the result of Select.
 type Selected struct {
 	holds.Selection
 	Hold *holds.Hold // nil without a lock
 }
 
-// Select marks a slot as being looked at, for holds.SelectionTTL. It excludes nobody; with Lock it also holds the slot.
+// Select marks a slot as being looked at, for holds.SelectionTTL. A selection does not exclude other clients. With
+// Lock, Select also holds the slot.
 //
 // Errors: those of Hold.
 func (bk *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error) {
@@ -56,7 +57,8 @@ func (bk *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error
 	return Selected{Selection: selection}, err
 }
 
-// lock holds the slot and marks it. The hold is what was asked for; a mark that fails costs others a hint.
+// lock holds the slot and marks it. If only the mark fails, lock logs that and succeeds: the hold is what the client
+// needs.
 func (bk *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error) {
 	h, err := bk.Hold(ctx, asked)
 	if err != nil {
@@ -111,7 +113,8 @@ func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) 
 	return done, nil
 }
 
-// selectable lists whose slots a selection of the request can be on: the specialist named, or all who serve the type.
+// selectable returns the specialists that a selection of the request can be on: the named one, or all specialists of
+// the type.
 func (bk *Booking) selectable(r *SelectRequest) []string {
 	if r.SpecialistID != "" {
 		return []string{r.SpecialistID}
@@ -133,28 +136,29 @@ type PollRequest struct {
 	Date              store.Date // zero: today
 	SpecialistID      string     // empty: pooled
 	Client            holds.ClientID
-	// Selected is the start that the client says it is looking at; a selection that lapsed is made anew, if a type is named.
-	// Zero: none.
+	// Selected is the start that the client has selected. If that selection has expired and a type is named, Poll
+	// creates it again. Zero: none.
 	Selected time.Time
 
-	anyType bool // the answer is one of several types: list the free starts too
+	anyType bool // this is one of several types of a poll: list the free starts too
 }
 
-// Poll is that state, for pages whose live stream does not get through. Starts are in the order of the day; a start is
-// in at most one of Booked and Locked. It is the same for everybody, one's own selection and holds included.
+// Poll is the state of one local day, for pages whose live stream does not get through. Starts are in order of time;
+// a start is in at most one of Booked and Locked. The answer is the same for every client, including the client's own
+// selection and holds.
 type Poll struct {
-	Zone       *time.Location // whose wall clock the day is: the specialist's if one was named, else the clinic's
+	Zone       *time.Location // the zone of the day: the specialist's if one was named, otherwise the clinic's
 	Generation uint64         // of the slots
-	Looking    []time.Time    // starts that somebody is looking at
+	Looking    []time.Time    // starts that at least one client has selected
 	Booked     []time.Time    // starts without a free seat; shared, must not be changed
-	Locked     []time.Time    // starts whose every free seat is held
+	Locked     []time.Time    // starts with free seats that are all held
 	CheckedAt  time.Time
 
 	free []time.Time // starts that can be held, for the union of several types
 }
 
-// ListingZone is whose wall clock the listings of a type, or of all if none is named, are: the specialist's if one is
-// named, else the clinic's. store.ErrNotFound, *ValidationError.
+// ListingZone returns the zone of the listings of a type, or of all types if none is named: the specialist's if one
+// is named, otherwise the clinic's. store.ErrNotFound, *ValidationError.
 func (bk *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Location, error) {
 	s := bk.clinic.Current()
 	switch {
@@ -213,7 +217,8 @@ func without(all, leave []time.Time) []time.Time {
 	})
 }
 
-// add unites the poll of another type with p. A generation moves whenever that of any type does.
+// add merges the poll of another type into p. The merged generation is the highest, so it changes when any of them
+// does.
 func (p *Poll) add(other *Poll) {
 	p.Generation = max(p.Generation, other.Generation)
 	p.Booked, p.Locked, p.Looking = unite(p.Booked, other.Booked), unite(p.Locked, other.Locked), unite(p.Looking, other.Looking)
@@ -227,11 +232,12 @@ func unite(a, b []time.Time) []time.Time {
 	return slices.CompactFunc(all, time.Time.Equal)
 }
 
-// pollTries is how often a poll is read again because of bookings that came while it was read.
+// pollTries is how often a poll is read in total if bookings are written during the reads.
 const pollTries = 3
 
-// pollType polls one type. The list is read before the live state, because it says whose live state matters; a hold that became a booking
-// between the two would be in neither. Such a booking has moved the generation before it ended the hold, so then both are read again.
+// pollType polls one type. It reads the list before the live state, because the list names the specialists to read. A
+// hold that becomes a booking between the two reads would be in neither. Such a booking changes the generation before
+// it ends the hold, so pollType then reads both again.
 func (bk *Booking) pollType(ctx context.Context, r PollRequest) (p Poll, err error) {
 	for range pollTries {
 		if p, err = bk.readPoll(ctx, r); err != nil || p.Generation == bk.clinic.Generation(r.AppointmentTypeID) {
@@ -242,7 +248,7 @@ func (bk *Booking) pollType(ctx context.Context, r PollRequest) (p Poll, err err
 }
 
 func (bk *Booking) readPoll(ctx context.Context, r PollRequest) (Poll, error) {
-	generation := bk.clinic.Generation(r.AppointmentTypeID) // before the schedule: what is listed is at least as new
+	generation := bk.clinic.Generation(r.AppointmentTypeID) // read before the schedule, so that the list is at least as new
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
@@ -285,8 +291,8 @@ func (bk *Booking) readPoll(ctx context.Context, r PollRequest) (Poll, error) {
 	return p, nil
 }
 
-// renewSelection keeps the selection of a client that polls, or makes it anew from the list at hand. It is a courtesy, so
-// a failure is only logged.
+// renewSelection renews the selection of a polling client, or creates it again from the given list. A selection is
+// only a hint, so a failure is only logged.
 func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *slotList, r *PollRequest, now time.Time) {
 	renewed, err := bk.holds.Renew(ctx, r.Client.Owner())
 	if err == nil && !renewed && !r.Selected.IsZero() && availability.WithinNotice(t, r.Selected, now) == "" {
@@ -300,7 +306,7 @@ func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType,
 	}
 }
 
-// assignments are those of the type whose specialists are free at a slot.
+// assignments returns the assignments of the specialists who are free at a slot.
 func (l *slotList) assignments(place int) []store.Assignment {
 	var free []store.Assignment
 	for _, f := range l.Free(place) {
@@ -310,7 +316,7 @@ func (l *slotList) assignments(place int) []store.Assignment {
 	return free
 }
 
-// locked lists the starts whose every free seat is held.
+// locked lists the starts with free seats that are all held.
 func (l *slotList) locked(held []holds.Hold) []time.Time {
 	if len(held) == 0 {
 		return nil
@@ -331,7 +337,7 @@ func (l *slotList) locked(held []holds.Hold) []time.Time {
 	return starts
 }
 
-// booked lists the starts that the hours offer and that nobody has a seat free at. It is worked out once for a list.
+// booked lists the starts that the hours offer and that have no free seat. It is computed once for each list.
 func (l *slotList) booked(s *clinic.Schedule, t *store.AppointmentType, from, to time.Time) []time.Time {
 	l.fullOnce.Do(func() {
 		var starts []int64

@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// MaxTimeslotDays is the longest range of one listing; DefaultTimeslotDays is taken where no end is asked for.
+// MaxTimeslotDays is the longest range of one listing. DefaultTimeslotDays applies if the request has no end.
 const (
 	MaxTimeslotDays     = 62
 	DefaultTimeslotDays = 7
@@ -23,17 +23,17 @@ const (
 type TimeslotsRequest struct {
 	AppointmentTypeID string
 	SpecialistID      string     // empty: pooled over all active specialists of the type
-	Place             string     // what is worked there; empty: everywhere
+	Place             string     // only where specialists work at this place; empty: at any place
 	From, To          store.Date // local dates, From inclusive, To exclusive; zero: today, and 7 days later
 	Client            holds.ClientID
-	Desk              bool // the type's notice and horizon do not count
+	Desk              bool // ignore the type's notice and horizon
 
 	// MayHold reports whether the caller may hold a span, such as a network that holds its share of the specialist's day already.
 	// Times that it may not hold are left out. Nil: it may hold all.
 	MayHold func(*holds.Span) bool
 }
 
-// Timeslots is the answer. Dates are local to Timezone: the specialist's if one was named, else the clinic's.
+// Timeslots is the answer. Dates are local to Timezone: the specialist's if one was named, otherwise the clinic's.
 type Timeslots struct {
 	AppointmentTypeID string
 	Timezone          string
@@ -42,31 +42,32 @@ type Timeslots struct {
 	Slots             []Timeslot // by start
 }
 
-// Timeslot is one bookable start, with the live holds laid over it.
+// Timeslot is one bookable start with the live holds applied.
 type Timeslot struct {
 	Start, End    time.Time // UTC
 	Available     int       // free seats over all specialists, less those held by others
 	Held          int       // free seats held by others
 	OwnHold       bool      // the asking client holds it
-	SpecialistIDs []string  // those with a free seat nobody else holds, by id
+	SpecialistIDs []string  // those with a free seat that no other client holds, by id
 }
 
-// slotList is a computed list without holds, notice and horizon. It is immutable but for what is worked out once.
+// slotList is a computed list without holds, notice and horizon. It is immutable, except for the parts that are
+// computed once on first use.
 type slotList struct {
 	*availability.Rooms
 	t           *store.AppointmentType
-	specialists []string // all who were asked, by id, whether or not they have a slot
+	specialists []string // all specialists of the listing, by id, with or without a slot
 	needs       *availability.Needs
 
 	fullOnce sync.Once
-	full     []time.Time // starts that are booked out; see booked
+	full     []time.Time // fully booked starts; see booked
 
 	writtenOnce sync.Once
-	written     []byte // every slot as it is answered while nobody holds anything, one after the other
+	written     []byte // every slot as it is encoded without holds, one after the other
 	writtenEnds []int32
 }
 
-// cost is about how many bytes the list takes once it was answered.
+// cost returns about how many bytes the list occupies after its slots are encoded.
 func (l *slotList) cost() int64 {
 	const slot, room = 140, 4 + 24 // with the JSON of a slot, and of an id in it
 	return 256 + int64(l.Len())*slot + int64(l.Seats())*room + int64(len(l.specialists))*16
@@ -75,7 +76,7 @@ func (l *slotList) cost() int64 {
 // at returns the place of the slot with this start.
 func (l *slotList) at(start time.Time) (place int, ok bool) { return l.Search(start) }
 
-// timeslot is a slot while nobody holds anything.
+// timeslot returns a slot without holds.
 func (l *slotList) timeslot(place int) Timeslot {
 	free := l.Free(place)
 	start := l.Start(place)
@@ -88,7 +89,7 @@ func (l *slotList) timeslot(place int) Timeslot {
 	return slot
 }
 
-// Listing is the answer to a TimeslotsRequest: slots as they were listed last, and anew those that holds touch.
+// Listing is the answer to a TimeslotsRequest: the slots of a cached list, and new copies of those that holds touch.
 type Listing struct {
 	AppointmentTypeID string
 	Timezone          string
@@ -96,22 +97,22 @@ type Listing struct {
 	Generation        uint64
 
 	list       *slotList
-	first, end int // what notice and horizon leave of the list
+	first, end int // the part of the list that notice and horizon allow
 	touched    []touchedSlot
 }
 
-// touchedSlot is a slot that a hold touches, or a limit of the caller, and what is left of it.
+// touchedSlot is a slot that a hold or a limit of the caller touches, with the seats that are left.
 type touchedSlot struct {
 	place int
 	Timeslot
 }
 
-// isHidden reports whether nothing of the slot is left that the caller may hold or another client holds.
+// isHidden reports whether the slot has no seat that the caller may hold and none that a client holds.
 func (s *touchedSlot) isHidden() bool {
 	return len(s.SpecialistIDs) == 0 && s.Held == 0 && !s.OwnHold
 }
 
-// Slots are the slots, by start.
+// Slots returns the slots, by start.
 func (l *Listing) Slots() []Timeslot {
 	slots := make([]Timeslot, 0, l.end-l.first)
 	touched := l.touched
@@ -128,8 +129,9 @@ func (l *Listing) Slots() []Timeslot {
 	return slots
 }
 
-// Written is the slots in the words of whoever answers, as pieces to be sent one after the other and not to be changed.
-// appendSlot writes one slot and must always be the same function: what no hold touches is written once and kept.
+// Written returns the encoded slots as pieces, to be sent in order. The caller must not change them. appendSlot
+// encodes one slot and must be the same function in every call: slots that no hold touches are encoded once and
+// stored.
 func (l *Listing) Written(appendSlot func([]byte, *Timeslot) []byte) [][]byte {
 	list := l.list
 	list.writtenOnce.Do(func() { list.write(appendSlot) })
@@ -162,7 +164,7 @@ func (l *slotList) write(appendSlot func([]byte, *Timeslot) []byte) {
 	l.written = slices.Clip(l.written)
 }
 
-// writtenUpTo is where the slot at a place begins in what was written.
+// writtenUpTo returns the offset in written at which the slot at a place begins.
 func (l *slotList) writtenUpTo(place int) int32 {
 	if place == 0 {
 		return 0
@@ -179,7 +181,7 @@ func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots
 	return Timeslots{l.AppointmentTypeID, l.Timezone, l.From, l.To, l.Generation, l.Slots()}, nil
 }
 
-// List is Timeslots for an answer that is written slot by slot. *ValidationError, store.ErrNotFound.
+// List is Timeslots for an answer that is encoded slot by slot. *ValidationError, store.ErrNotFound.
 func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error) {
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
@@ -221,7 +223,7 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID, place string, zone *time.Location,
 	from, to store.Date, generation uint64) (*slotList, error) {
 	if bk.clinic.Current() != s {
-		// The schedule was changed since it was read, so the generation may be newer than s: nothing is kept.
+		// The schedule has changed since it was read, so the generation may be newer than s: do not cache the list.
 		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
 	}
 	return bk.answers.list(slotKey(t.ID, specialistID, place, from, to, generation), func() (*slotList, error) {
@@ -248,7 +250,7 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 	return list, nil
 }
 
-// bookable is the part of the list, from first to before end, that notice and horizon leave at this instant.
+// bookable returns the part of the list, from first to before end, that notice and horizon allow at this instant.
 func (l *slotList) bookable(t *store.AppointmentType, now time.Time) (first, end int) {
 	earliest, latest := availability.BookableRange(t, now)
 	first, _ = l.Search(earliest)
@@ -259,7 +261,7 @@ func (l *slotList) bookable(t *store.AppointmentType, now time.Time) (first, end
 	return min(first, end), end
 }
 
-// touched counts what the live holds leave of the slots from first to before end that they touch.
+// touched returns the slots from first to before end that live holds or mayHold touch, with the seats that are left.
 func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner, mayHold func(*holds.Span) bool) []touchedSlot {
 	if len(held) == 0 && mayHold == nil || first == end {
 		return nil
@@ -311,7 +313,7 @@ func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 	return touched
 }
 
-// bySpecialist is who holds what of each of the list's specialists.
+// bySpecialist returns the holds of each of the list's specialists.
 func (l *slotList) bySpecialist(held []holds.Hold) [][]holds.Hold {
 	here := make([][]holds.Hold, len(l.specialists))
 	for _, h := range held {

@@ -14,25 +14,25 @@ import (
 	"holdfast/store"
 )
 
-// # Taking back
+// # Undo
 //
-// A member of staff can take back a cancellation or a move of their own for UndoTime. It is an operation like any other: the
-// old time may be gone by then, and the answer says so. Nobody was told yet, because what such a change promises to the
-// outside waits a little longer than it can be taken back (decision 34); so undoing withdraws those promises, and the manage
-// link in the patient's mail is good as before.
+// A member of staff can undo their own cancellation or move for UndoTime. An undo is an operation like any other: if
+// the old time has been booked since, the undo fails with that error. No notification has been sent yet, because the
+// outbound operations of an undoable change wait a little longer than it can be undone (decision 34). So an undo
+// withdraws those operations, and the manage link in the patient's email works as before.
 
 const (
-	// UndoTime is how long a change can be taken back.
+	// UndoTime is how long a change can be undone.
 	UndoTime = 10 * time.Second
-	// undoSlack is how much later the request may arrive.
+	// undoSlack is how much later than UndoTime the request may arrive.
 	undoSlack = 2 * time.Second
-	// untold is how long what a change promises waits: longer than anybody can take the change back, clocks of two nodes that
-	// differ by a second included.
+	// untold is how long the outbound operations of an undoable change wait: longer than the change can be undone,
+	// even if the clocks of two nodes differ by a second.
 	untold = UndoTime + undoSlack + 2*time.Second
 )
 
-// ErrUndoLate: there is nothing that this caller could take back. It was too long ago, somebody else did it, the appointment
-// was changed since, or others were told already.
+// ErrUndoLate reports that this caller cannot undo anything: the change is too old, another user made it, the
+// appointment has changed since, or a notification was already sent.
 var ErrUndoLate = errors.New("too late to take it back")
 
 // UndoRequest asks for the state before the last change.
@@ -43,8 +43,8 @@ type UndoRequest struct {
 	Once    *record.Once
 }
 
-// Undo takes back the last change of an appointment, if that is a cancellation or a move that the same actor made as undoable.
-// The old time is claimed like any other.
+// Undo reverts the last change of an appointment, if it is a cancellation or a move that the same actor made as
+// undoable. It claims the old time like any other.
 //
 // Errors: ErrUndoLate, store.ErrNotFound, store.ErrVersion, store.ErrSlotTaken, *holds.HeldError, *NotBookableError.
 func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, error) {
@@ -73,7 +73,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	if err != nil {
 		return store.Appointment{}, err
 	}
-	// The version that was read is the one that is written over, so nothing of what was looked at has changed.
+	// The write requires the version that was read, so nothing that was checked has changed.
 	back, err := bk.ChangeAppointment(ctx, r.ID, a.Version, Change{Kind: ChangeUndone, Actor: r.Actor, Silent: true, once: r.Once},
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
 			var resources []string
@@ -96,7 +96,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	return back, err
 }
 
-// Undone is what an appointment was before the change that is taken back.
+// Undone is the state of an appointment before the change that is undone.
 type Undone struct {
 	appointmentAudit
 	Action         string    // of the change, in the audit log
@@ -104,8 +104,8 @@ type Undone struct {
 	overbookReason string
 }
 
-// TakeBack makes an appointment what it was, in a transaction: in a time that was claimed for it. Nobody is told of the change any
-// more. ErrUndoLate if somebody was.
+// TakeBack restores the earlier state of an appointment, in a transaction, at a time that the caller has claimed for
+// it. It withdraws the notifications of the change. ErrUndoLate: one of them was already sent.
 func (bk *Booking) TakeBack(ctx context.Context, tx store.Tx, a *store.Appointment, was *Undone, span holds.Span, resources []string, now time.Time) error {
 	if now.Sub(was.At) > UndoTime+undoSlack {
 		return ErrUndoLate
@@ -118,7 +118,7 @@ func (bk *Booking) TakeBack(ctx context.Context, tx store.Tx, a *store.Appointme
 		return ErrUndoLate
 	}
 	if was.Action == actionRescheduled {
-		a.ManageEpoch-- // nobody was given the link of the new time
+		a.ManageEpoch-- // the link of the new time was never sent
 	}
 	a.Status, a.CancelledAt, a.CancelReason, a.VisitID = store.Confirmed, time.Time{}, "", was.VisitID
 	a.Overbook, a.OverbookReason = was.Overbook, was.overbookReason
@@ -130,14 +130,14 @@ func (bk *Booking) TakeBack(ctx context.Context, tx store.Tx, a *store.Appointme
 	return nil
 }
 
-// What can be taken back, as the audit log calls it.
+// The actions in the audit log that can be undone.
 const (
 	actionCancelled   = "appointment." + ChangeCancelled
 	actionRescheduled = "appointment." + ChangeRescheduled
 )
 
-// LastChange reads in the audit log what the last change of an appointment was made of. ErrUndoLate if it cannot be taken
-// back by this actor.
+// LastChange reads the state before an appointment's last change from the audit log. ErrUndoLate if this actor cannot
+// undo that change.
 func (bk *Booking) LastChange(ctx context.Context, a *store.Appointment, actor record.Actor) (Undone, error) {
 	late := Undone{}
 	if !actor.AtDesk() || time.Since(a.UpdatedAt) > UndoTime+undoSlack {
@@ -149,7 +149,7 @@ func (bk *Booking) LastChange(ctx context.Context, a *store.Appointment, actor r
 	}
 	u, found := Undone{At: a.UpdatedAt}, false
 	for _, e := range entries {
-		last := e.At.Equal(a.UpdatedAt) && e.Actor == string(actor) // several of one millisecond are in no order
+		last := e.At.Equal(a.UpdatedAt) && e.Actor == string(actor) // entries of the same millisecond have no order
 		switch e.Action {
 		case "appointment." + ChangeUndone:
 			if last {
@@ -171,8 +171,8 @@ func (bk *Booking) LastChange(ctx context.Context, a *store.Appointment, actor r
 	return u, nil
 }
 
-// ChangedWith lists the ids of the appointments of the same series or visit that a change was made to, its own among them. The audit log
-// knows them, whatever happened to one of them since.
+// ChangedWith lists the ids of the appointments of the same series or visit that the change applied to, including its
+// own. It reads them from the audit log, so later changes to one of them do not matter.
 func (bk *Booking) ChangedWith(ctx context.Context, was *Undone, actor record.Actor) (ids []string, err error) {
 	entries, _, err := bk.store.Audit(ctx, store.AuditFilter{From: was.At, To: was.At.Add(time.Millisecond), Actor: string(actor), Action: was.Action, Limit: 500})
 	for _, e := range entries {
@@ -184,7 +184,8 @@ func (bk *Booking) ChangedWith(ctx context.Context, was *Undone, actor record.Ac
 	return ids, err
 }
 
-// Times are those that an appointment takes again: its specialist's, and those of the rooms and devices that it had.
+// Times returns the times that an appointment takes again: its specialist's, and those of the rooms and devices that
+// it had.
 func (u *Undone) Times(span holds.Span) []holds.Span {
 	times := []holds.Span{span}
 	for _, id := range u.ResourceIDs {
@@ -194,8 +195,8 @@ func (u *Undone) Times(span holds.Span) []holds.Span {
 	return times
 }
 
-// claimAgain takes the time back that the appointment had; no hold comes with an overbooked one, which is outside the
-// guarantee.
+// claimAgain claims the time that the appointment had. An overbooked appointment is outside the guarantee, so its
+// time gets no hold.
 func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, was *Undone) (holds.Span, *holds.Hold, error) {
 	s := bk.clinic.Current()
 	t, ok := s.Types[was.AppointmentTypeID]

@@ -190,9 +190,9 @@ func (e *CooldownError) Error() string {
 	return "already booked; the next booking of this type is possible from " + e.Until.UTC().Format(time.RFC3339)
 }
 
-// CheckCooldown returns *CooldownError if this client made a web booking of this type within the type's cooldown that is
-// still confirmed. It is derived from the appointments themselves, so a cancellation clears it and a booking that
-// failed never set it. Reading through a Tx it sees that transaction's own state.
+// CheckCooldown returns *CooldownError if this client made a web booking of this type within the type's cooldown and
+// that booking is still confirmed. The cooldown is derived from the appointments, so a cancellation clears it and a
+// failed booking never sets it. With a Tx as reader it sees the state of that transaction.
 func (bk *Booking) CheckCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, owner string, now time.Time) error {
 	if t.CooldownMinutes <= 0 || owner == "" {
 		return nil
