@@ -14,15 +14,15 @@ import (
 	"holdfast/store"
 )
 
-// Reason says why no slot of a type can be booked at an instant. The empty Reason means that it can.
+// Reason is why no slot of a type can be booked at an instant. The empty Reason means that one can.
 type Reason string
 
 const (
-	ReasonInactive       Reason = "inactive"         // the type or the specialist is switched off
+	ReasonInactive       Reason = "inactive"         // the type or the specialist is deactivated
 	ReasonTooSoon        Reason = "too_soon"         // before now + the minimum notice; the past is too soon
 	ReasonTooFar         Reason = "too_far"          // after now + the horizon
 	ReasonOverrideClosed Reason = "override_closed"  // an override closes the specialist's local date, or a block is in the way
-	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit whole into one window of opening time
+	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit completely into one window of opening time
 	ReasonNotASlotStart  Reason = "not_a_slot_start" // it would fit, but no slot starts at this instant
 	ReasonTaken          Reason = "taken"            // a confirmed appointment is in the way, or every seat is booked
 	ReasonHeld           Reason = "held"             // other clients hold every free seat, or every free room of a group
@@ -63,8 +63,8 @@ type Calendar struct {
 	blocked      []blockedTime // in order, with gaps between them
 }
 
-// NewCalendar prepares one specialist's calendar. The order of hours, overrides and blocks does not matter. An unknown zone and
-// hours that are not a stretch of one day are errors.
+// NewCalendar prepares one specialist's calendar. The order of hours, overrides and blocks does not matter. It
+// returns an error for an unknown zone and for hours that are not within one day.
 func NewCalendar(s store.Specialist, hours []store.WeeklyWindow, overrides []store.Override, blocks []store.Block) (*Calendar, error) {
 	c := &Calendar{specialistID: s.ID, active: s.Active, overrides: make(map[int64][]window, len(overrides)), blocked: makeBlocked(blocks)}
 	var err error
@@ -122,7 +122,7 @@ func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time)
 }
 
 // BookableRange returns the earliest and the latest start, both included, that notice and horizon allow. A day of the
-// horizon is 24 hours, also where the clocks change. A type without notice can be booked from now on.
+// horizon is 24 hours, even if the clocks change. A type without notice can be booked from now on.
 func BookableRange(t *store.AppointmentType, now time.Time) (earliest, latest time.Time) {
 	now = now.UTC()
 	return now.Add(Minutes(t.MinNoticeMinutes)), now.AddDate(0, 0, t.HorizonDays)
@@ -140,9 +140,10 @@ func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 	return ""
 }
 
-// FreeSeats returns the seats of a span that the guarantee leaves free, lowest first: of a group session those not yet
-// booked, otherwise seat 0. It is nil if there is none. An appointment on a seat above a capacity that was lowered since then takes one of the
-// seats too. Overbooked appointments take time like any other. Appointments of other specialists are skipped; the order does not matter.
+// FreeSeats returns the seats of a span that the guarantee leaves free, lowest first: those of a group session that
+// are not booked, otherwise seat 0. It returns nil if there is none. An appointment on a seat above a capacity that
+// was reduced since then takes one of the seats too. Overbooked appointments take time like any other. Appointments
+// of other specialists are skipped; the order does not matter.
 func FreeSeats(t *store.AppointmentType, span holds.Span, taken []store.Taken) []int {
 	booked := make([]bool, max(t.Capacity, 1))
 	var above []int
@@ -248,7 +249,7 @@ func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours
 	return reason == "" || reason == ReasonNotASlotStart
 }
 
-// startsAt returns why no slot of t starts at an instant, by hours and blocks alone; empty if one does.
+// startsAt returns why no slot of t starts at an instant, by hours and blocks only; empty if one does.
 func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 	if c.isBlocked(t, start) {
 		return ReasonOverrideClosed
@@ -261,7 +262,7 @@ func (c *Calendar) startsAt(t *store.AppointmentType, start time.Time) Reason {
 		reason = ReasonOverrideClosed
 	}
 	zone := zoneCursor{loc: c.zone}
-	// The clocks going back over midnight show the end of a date for a second time when the next one has begun.
+	// If the clocks go back over midnight, the end of a date occurs a second time after the next date has begun.
 	for d := day; d <= day+1; d++ {
 		for _, s := range zone.stretches(nil, d, c.windowsOf(d)) {
 			if duration <= 0 || at < s.start || at+duration > s.end || (at+duration == s.end && !exact) {
@@ -284,7 +285,7 @@ func (c *Calendar) windowsOf(day int64) []window {
 	return c.weekly[weekdayOf(day)]
 }
 
-// lengths returns duration and step of a type in seconds. A type without a step offers slots back to back.
+// lengths returns duration and step of a type in seconds. A type without a step offers consecutive slots.
 func lengths(t *store.AppointmentType) (duration, step int64) {
 	duration, step = int64(t.DurationMinutes)*60, int64(t.SlotStepMinutes)*60
 	if step <= 0 {
@@ -295,10 +296,11 @@ func lengths(t *store.AppointmentType) (duration, step int64) {
 
 func Minutes(n int) time.Duration { return time.Duration(n) * time.Minute }
 
-// MaxBuffer is more than any buffer of an appointment type: what takes time near an instant begins and ends within it.
+// MaxBuffer is longer than any buffer of an appointment type: time that is taken near an instant begins and ends
+// within MaxBuffer of it.
 const MaxBuffer = 24 * time.Hour
 
-// Earlier is the earlier of two instants, and Later the later one.
+// Earlier returns the earlier of two instants, and Later the later one.
 func Earlier(a, b time.Time) time.Time {
 	if b.Before(a) {
 		return b
@@ -326,10 +328,11 @@ func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
 	return taken[from:to]
 }
 
-// blockedTime is a stretch of blocks that meet or touch, [start, end), in Unix milliseconds.
+// blockedTime is the time of blocks that overlap or touch, [start, end), in Unix milliseconds.
 type blockedTime struct{ start, end int64 }
 
-// makeBlocked returns the time of all blocks, in order. Blocks that overlap or touch become one, which rules out the same starts.
+// makeBlocked returns the time of all blocks, in order. Blocks that overlap or touch become one, which excludes the
+// same starts.
 func makeBlocked(blocks []store.Block) []blockedTime {
 	all := make([]blockedTime, 0, len(blocks))
 	for i := range blocks {
@@ -349,8 +352,8 @@ func makeBlocked(blocks []store.Block) []blockedTime {
 	return merged
 }
 
-// rulesOut returns the open interval of slot starts of t, (after, before), whose slot or buffers meet the blocked time:
-// the guarantee's predicate for an appointment there that has no buffers of its own.
+// rulesOut returns the open interval of slot starts of t, (after, before), whose slot or buffers overlap the blocked
+// time. It is the predicate of the guarantee for an appointment there that has no buffers of its own.
 func (b *blockedTime) rulesOut(t *store.AppointmentType) (after, before int64) {
 	return b.start - Minutes(t.DurationMinutes+t.BufferAfterMinutes).Milliseconds(), b.end + Minutes(t.BufferBeforeMinutes).Milliseconds()
 }
@@ -368,18 +371,19 @@ func (c *Calendar) isBlocked(t *store.AppointmentType, start time.Time) bool {
 	return after < at
 }
 
-// Wall clocks, days and instants in this file are plain numbers, because a month of twenty specialists is thousands of
-// them: a wall time is in seconds as if the zone were UTC, a day in days since 1970-01-01, an instant in Unix seconds.
+// Wall times, days and instants in this file are plain numbers, because a month of twenty specialists has thousands
+// of them. A wall time is in seconds as if the zone were UTC, a day in days since 1970-01-01, an instant in Unix
+// seconds.
 
 const daySeconds = 24 * 60 * 60
 
-// window is a store.Window in seconds after the day's midnight on the wall.
+// window is a store.Window in wall-clock seconds after midnight.
 type window struct{ start, end int64 }
 
 // stretch is a window of one date as instants, [start, end).
 type stretch struct{ start, end int64 }
 
-// makeWindows turns windows into wall seconds, in order and without repeats.
+// makeWindows converts windows to wall-clock seconds, in order and without duplicates.
 func makeWindows(in []store.Window) ([]window, error) {
 	out := make([]window, 0, len(in))
 	for _, w := range in {
@@ -397,8 +401,8 @@ func makeWindows(in []store.Window) ([]window, error) {
 	return slices.Compact(out), nil
 }
 
-// LoadZone loads a time zone by its IANA name. A name that means another thing on another machine is refused: none,
-// "Local", the system's own files beside the zones, and second spellings such as "Europe//Berlin".
+// LoadZone loads a time zone by its IANA name. It refuses names whose meaning depends on the machine: the empty name,
+// "Local", the system's own files in the zone directory, and second spellings such as "Europe//Berlin".
 func LoadZone(name string) (*time.Location, error) {
 	first, _, _ := strings.Cut(name, "/")
 	if fs.ValidPath(name) && !slices.Contains([]string{"Local", "localtime", "posixrules", "posix", "right"}, first) {
@@ -415,23 +419,24 @@ func StartOfDay(zone *time.Location, d store.Date) time.Time {
 	return time.Unix(z.firstAt(DayOf(d)*daySeconds), 0).UTC()
 }
 
-// WallTime is the instant of a local date and time, by the rule of availability: a missing time moves forward by the gap,
-// a doubled one is its first occurrence.
+// WallTime returns the instant of a local date and time. As for opening hours, a time that does not exist moves
+// forward by the gap, and of a time that occurs twice the first occurrence counts.
 func WallTime(zone *time.Location, d store.Date, t store.TimeOfDay) time.Time {
 	z := zoneCursor{loc: zone}
 	return time.Unix(z.instant(DayOf(d)*daySeconds+int64(t)*60), 0).UTC()
 }
 
-// DayOf numbers a date: days since 1970-01-01.
+// DayOf returns the number of a date: days since 1970-01-01.
 func DayOf(d store.Date) int64 {
 	return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC).Unix() / daySeconds
 }
 
-// weekdayOf is the weekday of a day; 1970-01-01 was a Thursday.
+// weekdayOf returns the weekday of a day; 1970-01-01 was a Thursday.
 func weekdayOf(day int64) int { return int(((day+4)%7 + 7) % 7) }
 
-// zoneCursor turns wall times into instants. It remembers the last stretch of time with one UTC offset, so a run of
-// dates costs one look-up per change of the clocks. The zero value with a location is ready; it is not shared.
+// zoneCursor converts wall times to instants. It remembers the last period with one UTC offset, so a run of dates
+// costs one look-up per change of the clocks. A zoneCursor with only loc set is ready to use. It is not safe for
+// concurrent use.
 type zoneCursor struct {
 	loc    *time.Location
 	offset int64
@@ -439,35 +444,36 @@ type zoneCursor struct {
 	lo, hi int64
 }
 
-// The ends of time, far enough from the ends of int64 to add an offset.
+// The limits of time, far enough from the limits of int64 to add an offset.
 const (
 	alpha = math.MinInt64 / 4
 	omega = math.MaxInt64 / 4
 )
 
-// instant returns the instant of a wall time. A missing wall time (the clocks went forward over it) is read with the
-// offset before the change, which moves it forward by the length of the gap; a doubled one is its first occurrence. Both
-// are the rule of RFC 5545, section 3.3.5. time.Date promises neither: it moves 02:30 forward in Berlin and
-// back in New York.
+// instant returns the instant of a wall time. A wall time that does not exist (the clocks went forward over it) is
+// read with the offset before the change, which moves it forward by the length of the gap. Of a wall time that occurs
+// twice, the first occurrence counts. Both are the rule of RFC 5545, section 3.3.5. time.Date guarantees neither: it
+// moves 02:30 forward in Berlin and back in New York.
 func (z *zoneCursor) instant(wall int64) int64 {
 	at, shifted := z.resolve(wall)
 	return at + shifted
 }
 
-// firstAt returns the first instant at which the wall shows this time or a later one: for a missing time, the change
-// of the clocks.
+// firstAt returns the first instant at which the wall clock shows this time or a later one. For a time that does not
+// exist, that is the change of the clocks.
 func (z *zoneCursor) firstAt(wall int64) int64 {
 	at, _ := z.resolve(wall)
 	return at
 }
 
-// resolve returns the first instant at which the wall shows this time or later, and, if this time is missing, by how
-// much past that instant the rule of instant moves it.
+// resolve returns the first instant at which the wall clock shows this time or a later one. If this time does not
+// exist, shift is how far past that instant the rule of instant moves it.
 func (z *zoneCursor) resolve(wall int64) (at, shift int64) {
 	if z.lo <= wall && wall < z.hi {
 		return wall - z.offset, 0
 	}
-	// No offset is as much as a day, so a period that contains this instant begins before any reading of the wall.
+	// No offset is as long as a day, so a period that contains this instant begins before any instant with this wall
+	// time.
 	start, end, offset := period(z.loc, wall-daySeconds)
 	for wall-offset >= end {
 		before := offset
@@ -480,7 +486,7 @@ func (z *zoneCursor) resolve(wall int64) (at, shift int64) {
 	return wall - offset, 0
 }
 
-// remember keeps a period for the walls that belong to it alone or first.
+// remember stores a period for the wall times that occur only or first in it.
 func (z *zoneCursor) remember(start, end, offset int64) {
 	z.offset, z.lo, z.hi = offset, start+offset, end+offset
 	if start > alpha {
@@ -489,7 +495,7 @@ func (z *zoneCursor) remember(start, end, offset int64) {
 	}
 }
 
-// period returns the stretch of instants [start, end) around at that has one UTC offset, in seconds east.
+// period returns the range of instants [start, end) around at that has one UTC offset, in seconds east.
 func period(loc *time.Location, at int64) (start, end, offset int64) {
 	t := time.Unix(at, 0).In(loc)
 	_, east := t.Zone()
@@ -505,7 +511,7 @@ func period(loc *time.Location, at int64) (start, end, offset int64) {
 }
 
 // stretches appends the windows of one date as instants. No stretch reaches past the end of its own date, so those of
-// successive dates are in order, and a date that the zone skipped whole has none.
+// successive dates are in order. A date that the zone skipped completely has none.
 func (z *zoneCursor) stretches(dst []stretch, day int64, windows []window) []stretch {
 	if len(windows) == 0 {
 		return dst

@@ -9,27 +9,27 @@ import (
 	"holdfast/store"
 )
 
-// Opening is a slot start with room left.
+// Opening is a slot start with free seats.
 type Opening struct {
 	Start int64 // Unix milliseconds
-	Free  int   // seats not yet booked, 1 to the type's capacity
+	Free  int   // free seats, 1 to the type's capacity
 }
 
 // Slot is a bookable interval [Start, End) of one appointment type: computed, never stored.
 type Slot struct {
 	Start time.Time // UTC
 	End   time.Time // UTC
-	Free  []Free    // who has room, in the order of the calendars; at least one
+	Free  []Free    // the specialists with free seats, in the order of the calendars; at least one
 }
 
-// Free is one specialist's room at a slot.
+// Free is the number of free seats of one specialist at a slot.
 type Free struct {
 	SpecialistID string
-	Seats        int // seats not yet booked, 1 to the type's capacity
+	Seats        int // free seats, 1 to the type's capacity
 }
 
-// Starts appends the start of every slot of t with from ≤ start < to, in order, as Unix milliseconds: windows, steps,
-// fit and blocks only, without notice, horizon, appointments or the active flags.
+// Starts appends the start of every slot of t with from ≤ start < to, in order, as Unix milliseconds. It applies only
+// windows, steps, fit and blocks, not notice, horizon, appointments or the active flags.
 func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.Time) []int64 {
 	first, end := ceilSeconds(from), ceilSeconds(to)
 	duration, step := lengths(t)
@@ -60,7 +60,7 @@ func (c *Calendar) Starts(dst []int64, t *store.AppointmentType, from, to time.T
 	return c.withoutBlocked(dst, all, t)
 }
 
-// withoutBlocked takes out of the starts from an index on, which are in order, those that a block rules out.
+// withoutBlocked removes the starts that a block excludes, from an index on. The starts are in order.
 func (c *Calendar) withoutBlocked(starts []int64, from int, t *store.AppointmentType) []int64 {
 	if len(c.blocked) == 0 {
 		return starts
@@ -83,7 +83,7 @@ func (c *Calendar) withoutBlocked(starts []int64, from int, t *store.Appointment
 	return kept
 }
 
-// ceilSeconds is the first whole Unix second at or after t.
+// ceilSeconds returns the first whole Unix second at or after t.
 func ceilSeconds(t time.Time) int64 {
 	if t.Nanosecond() > 0 {
 		return t.Unix() + 1
@@ -105,23 +105,23 @@ func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.T
 // clinic has tens of thousands of free seats, and such lists are cached, so each specialist at each slot takes only 4 bytes.
 type Rooms struct {
 	starts []int64 // Unix milliseconds, ascending
-	ends   []int32 // where the room of each slot ends in room
+	ends   []int32 // where the entries of each slot end in room
 	room   []Room
 }
 
-// Room is one specialist's room at a slot.
+// Room is the number of free seats of one specialist at a slot.
 type Room struct {
-	Who   uint16 // which of the calendars
-	Seats uint16 // seats not yet booked, 1 to the type's capacity
+	Who   uint16 // the index of the calendar
+	Seats uint16 // free seats, 1 to the type's capacity
 }
 
-// Len is the number of slots.
+// Len returns the number of slots.
 func (r *Rooms) Len() int { return len(r.starts) }
 
-// Seats is the number of entries of all Free together.
+// Seats returns the total number of entries that Free returns for all slots.
 func (r *Rooms) Seats() int { return len(r.room) }
 
-// Start is when a slot starts, in UTC.
+// Start returns the start of a slot, in UTC.
 func (r *Rooms) Start(i int) time.Time { return time.UnixMilli(r.starts[i]).UTC() }
 
 // Free returns the specialists with a free seat at a slot, in the order of the calendars; at least one. Do not change it.
@@ -138,9 +138,9 @@ func (r *Rooms) Search(at time.Time) (int, bool) {
 	return slices.BinarySearchFunc(r.starts, at, func(start int64, at time.Time) int { return time.UnixMilli(start).Compare(at) })
 }
 
-// PoolRooms lists the slots of at most 65,535 specialists together: every start with from ≤ start < to at which at least one
-// of them has a free seat. taken is what store.Reader.Taken returns for all of them and the time of Around. The caller applies notice and
-// horizon.
+// PoolRooms lists the slots of at most 65,535 specialists together: every start with from ≤ start < to at which at
+// least one of them has a free seat. taken is the answer of store.Reader.Taken for all of them and the time of
+// Around. The caller applies notice and horizon.
 func PoolRooms(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) *Rooms {
 	var (
 		s     sweep
@@ -206,7 +206,7 @@ func Pool(calendars []*Calendar, t *store.AppointmentType, from, to time.Time, t
 	return slots
 }
 
-// bySpecialist cuts a list that is ordered by specialist into one list each.
+// bySpecialist splits a list that is ordered by specialist into one list for each specialist.
 func bySpecialist(taken []store.Taken) map[string][]store.Taken {
 	runs := make(map[string][]store.Taken)
 	for first := 0; first < len(taken); {
@@ -220,17 +220,17 @@ func bySpecialist(taken []store.Taken) map[string][]store.Taken {
 	return runs
 }
 
-// sweep is the memory of one listing, used again for each specialist.
+// sweep has the buffers of one listing, reused for each specialist.
 type sweep struct {
 	starts    []int64
 	obstacles []obstacle
 	booked    []seatAt
 }
 
-// obstacle is the open interval of slot starts (after, before), in Unix milliseconds, that an appointment rules out.
+// obstacle is the open interval of slot starts (after, before), in Unix milliseconds, that an appointment excludes.
 type obstacle struct {
 	after, before int64
-	session       int64 // the slot start, if it is a seat of a session like those being listed; else noSession
+	session       int64 // the slot start, if it is a seat of a session like the listed ones; otherwise noSession
 }
 
 // seatAt is a booked seat of a session that starts at start.
@@ -251,8 +251,9 @@ func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from,
 	}
 	w.take(t, c.specialistID, taken)
 
-	// Obstacles are taken up in order of after. Of those taken up only the one that reaches furthest matters, except that a
-	// session is none to its own start: so the furthest of all, and the furthest that is not of that one's session.
+	// The loop takes the obstacles in order of after. Only the obstacle that reaches furthest matters, except that a
+	// session is no obstacle to its own start. So the loop tracks the furthest of all, and the furthest that does not
+	// belong to the same session.
 	furthest, second, session := int64(math.MinInt64), int64(math.MinInt64), int64(noSession)
 	nextObstacle, nextSeat := 0, 0
 	for _, start := range w.starts {
@@ -283,11 +284,11 @@ func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from,
 	return dst
 }
 
-// take turns the appointments of one specialist into what they rule out for slots of t.
+// take converts the appointments of one specialist to the starts that they exclude for slots of t.
 //
-// The guarantee has two halves. The appointment's busy interval meets the slot: starts in (busyStart − duration, busyEnd).
-// The busy interval meets the appointment's slot: starts in (slotStart − duration − bufferAfter, slotEnd + bufferBefore).
-// Both contain (slotStart − duration, slotEnd), so together they are one open interval.
+// The guarantee has two halves. The appointment's busy interval overlaps the slot: starts in (busyStart − duration,
+// busyEnd). The busy interval overlaps the appointment's slot: starts in (slotStart − duration − bufferAfter, slotEnd
+// + bufferBefore). Both contain (slotStart − duration, slotEnd), so together they are one open interval.
 func (w *sweep) take(t *store.AppointmentType, specialistID string, taken []store.Taken) {
 	var (
 		duration = Minutes(t.DurationMinutes).Milliseconds()
@@ -310,7 +311,8 @@ func (w *sweep) take(t *store.AppointmentType, specialistID string, taken []stor
 		if a.AppointmentTypeID == t.ID && slotEnd-slotStart == duration {
 			o.session = slotStart
 			seat := seatAt{slotStart, a.Seat}
-			// Ordered by start, then seat, so an overbooked seat stands beside its double.
+			// The list is ordered by start, then seat, so an overbooked seat comes directly after the seat that it
+			// duplicates.
 			if len(w.booked) == 0 || w.booked[len(w.booked)-1] != seat {
 				w.booked = append(w.booked, seat)
 			}
@@ -318,7 +320,7 @@ func (w *sweep) take(t *store.AppointmentType, specialistID string, taken []stor
 		sorted = sorted && (len(w.obstacles) == 0 || w.obstacles[len(w.obstacles)-1].after <= o.after)
 		w.obstacles = append(w.obstacles, o)
 	}
-	// Appointments come by slot start; a longer buffer can begin earlier than its neighbour's.
+	// Appointments are ordered by slot start, but one with a longer buffer can begin before the one that precedes it.
 	if !sorted {
 		slices.SortFunc(w.obstacles, func(a, b obstacle) int { return cmp.Compare(a.after, b.after) })
 	}

@@ -9,9 +9,10 @@ import (
 	"holdfast/store"
 )
 
-// An appointment occupies, besides its specialist's time, one resource (a room or a device) of each group that its type needs
-// (docs/decisions/0050). Needs reports which resources are free at a start, by their hours, overrides and blocks and by what is booked and
-// held. A hold claims them with the specialist or not at all, and the database decides.
+// In addition to its specialist's time, an appointment occupies one resource (a room or a device) of each group that
+// its type needs (docs/decisions/0050). Needs reports which resources are free at a start, by their hours, overrides
+// and blocks, the bookings and the holds. A hold claims them together with the specialist or not at all, and the
+// database decides.
 
 // ResourcesOf returns the ids of all resources in the groups of a type, sorted.
 func ResourcesOf(t *store.AppointmentType) []string {
@@ -23,7 +24,8 @@ func ResourcesOf(t *store.AppointmentType) []string {
 	return slices.Compact(ids)
 }
 
-// Needs is what the slots of one type need over a stretch of time. A nil one needs nothing. It never changes.
+// Needs has the resources that the slots of one type need over a range of time. A nil Needs needs none. It is
+// immutable.
 type Needs struct {
 	t      *store.AppointmentType
 	groups [][]resource
@@ -35,8 +37,8 @@ type resource struct {
 	taken    []store.Taken
 }
 
-// NeedsOf returns the needs of a type, or nil if it has none. calendars are those of the resources by id. taken is what store.Reader.Taken
-// answers for at least ResourcesOf around the stretch, ordered by specialist.
+// NeedsOf returns the needs of a type, or nil if it has none. calendars are those of the resources by id. taken is
+// the answer of store.Reader.Taken for at least ResourcesOf around the range, ordered by specialist.
 func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []store.Taken) *Needs {
 	if len(t.Needs) == 0 {
 		return nil
@@ -54,8 +56,8 @@ func NeedsOf(calendars map[string]*Calendar, t *store.AppointmentType, taken []s
 	return n
 }
 
-// Free lists of each group the resources that an appointment that starts then can take, holds aside; nil for no needs. With ignoreHours it
-// does not matter whether they are open.
+// Free lists for each group the resources that an appointment can take at a start, without regard to holds; nil if
+// there are no needs. With ignoreHours it ignores whether the resources are open.
 func (n *Needs) Free(start time.Time, ignoreHours bool) [][]string {
 	if n == nil {
 		return nil
@@ -83,15 +85,17 @@ func (r *resource) isFree(t *store.AppointmentType, start time.Time, ignoreHours
 	})
 }
 
-// spanOf is the time that an appointment takes of a resource, which nobody shares.
+// spanOf returns the time that an appointment takes of a resource, which is never shared.
 func spanOf(t *store.AppointmentType, resourceID string, start time.Time) holds.Span {
 	return SpanOf(t, resourceID, start)
 }
 
-// Most is how many appointments that start then their resources are enough for, holds aside.
+// Most returns the maximum number of appointments at a start for which the resources suffice, without regard to
+// holds.
 func (n *Needs) Most(start time.Time) int { return n.Left(start, nil, holds.Owner{}) }
 
-// Left is Most without what others hold. What the asking client holds of this very slot is no obstacle.
+// Left is Most less the resources that other clients hold. The asking client's own holds of this slot are no
+// obstacle.
 func (n *Needs) Left(start time.Time, held []holds.Hold, asking holds.Owner) int {
 	return n.LeftOf(n.Free(start, false), start, held, asking)
 }
@@ -127,7 +131,7 @@ func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking hol
 	return false
 }
 
-// Within leaves those rooms at whose start the needs are met, holds aside.
+// Within returns only the rooms at whose start the needs are met, without regard to holds.
 func (n *Needs) Within(rooms *Rooms) *Rooms {
 	if n == nil {
 		return rooms
@@ -142,7 +146,7 @@ func (n *Needs) Within(rooms *Rooms) *Rooms {
 	})
 }
 
-// Have reports whether all resources of a hold can be taken by its appointment, holds aside.
+// Have reports whether the appointment of a hold can take all of the hold's resources, without regard to holds.
 func (n *Needs) Have(h *holds.Hold) bool {
 	if n == nil {
 		return true

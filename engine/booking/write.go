@@ -179,7 +179,8 @@ func ChannelOf(k store.OperationKind) string {
 	return "upstream"
 }
 
-// CooldownError reports that the client already booked this type, and names that appointment. It is for that client only.
+// CooldownError reports that the client already booked this type, and names that appointment. Only that client may
+// see it.
 type CooldownError struct {
 	Until         time.Time // UTC
 	AppointmentID string

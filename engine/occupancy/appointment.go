@@ -11,16 +11,16 @@ import (
 	"holdfast/store"
 )
 
-// appointments keeps the confirmed appointments of each specialist in memory, over the stretch of time that was asked for
-// last. A list of slots is computed anew after every booking, and reading thousands of rows for it takes the database
-// twenty times as long as the arithmetic; and a time that is known to be taken is refused without asking the database.
+// appointments has the confirmed appointments of each specialist in memory, for the range that was requested last.
+// Slot lists are computed again after every booking, and reading thousands of rows for that takes the database twenty
+// times as long as the arithmetic. A time that is taken in memory is refused without a query.
 //
-// The feed applies every committed change, in commit order, before its Write returns (follow.go), so memory is what the
-// database is.
+// The feed applies every committed change, in commit order, before its Write returns (follow.go), so memory matches
+// the database.
 type appointments struct {
-	// Both are called under the lock. So live state never refuses time that is free in this memory, and a reading that is older
-	// than a change does not set what the change has freed.
-	filled   func([]store.Taken)                            // receives what was read
+	// Both are called under the lock. So the live state never refuses time that is free in this memory, and a read
+	// that is older than a change does not set what the change has freed.
+	filled   func([]store.Taken)                            // receives the result of a read
 	followed func(change int64, before, after *store.Taken) // receives a change
 
 	mu  sync.RWMutex
@@ -28,13 +28,13 @@ type appointments struct {
 }
 
 type specialistTime struct {
-	changes  uint64    // counts the changes applied, so that a reading that one of them overtook is not kept
-	from, to time.Time // what list covers; nothing if they are equal
+	changes  uint64    // counts the applied changes, so that a read during which one was applied is not stored
+	from, to time.Time // the range that list covers; empty if they are equal
 	list     []store.Taken
-	reach    time.Duration // at least from any slot start of list to whatever end of its slot or busy interval is farther
+	reach    time.Duration // at least the largest distance from a slot start in list to either end of its slot or busy interval
 }
 
-// maxTakenSpan bounds what is kept of one specialist. A longer question is answered and not kept.
+// maxTakenSpan is the longest range that is stored for one specialist. A longer read is answered but not stored.
 const maxTakenSpan = 100 * 24 * time.Hour
 
 // read answers as store.Reader.Taken does, in its order: by specialist, then slot start, then seat, whatever the order of specialistIDs. It
@@ -72,8 +72,8 @@ func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs [
 	}
 	k.mu.RUnlock()
 
-	// What is missing is read over all that is asked for and known already, so that questions about one day and about a
-	// month do not push each other out.
+	// A miss is read over the requested range and the stored range together, so that reads of one day and of a month
+	// do not evict each other.
 	first, last := k.widened(missing, from, to)
 	all, err := r.Taken(ctx, specialistIDs, first, last)
 	if err != nil {
@@ -95,7 +95,8 @@ func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs [
 	return slices.DeleteFunc(all, func(t store.Taken) bool { return !overlaps(&t, from, to) }), nil
 }
 
-// widened is [from, to) and what is kept of these specialists together, or [from, to) alone where that is too long to keep.
+// widened returns the smallest range that contains [from, to) and the stored ranges of these specialists, or [from,
+// to) if that range is too long to store.
 func (k *appointments) widened(specialistIDs []string, from, to time.Time) (first, last time.Time) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -128,7 +129,7 @@ func (k *appointments) of(specialistID string) *specialistTime {
 	return s
 }
 
-// near is where in list everything is that may meet [from, to).
+// near returns the index range of list that contains every entry that can overlap [from, to).
 func (s *specialistTime) near(from, to time.Time) (first, last int) {
 	first, _ = slices.BinarySearchFunc(s.list, from.Add(-s.reach), bySlotStart)
 	last, _ = slices.BinarySearchFunc(s.list, to.Add(s.reach), bySlotStart)
@@ -145,7 +146,7 @@ func (s *specialistTime) appendOverlapping(dst []store.Taken, from, to time.Time
 	return dst
 }
 
-// remove takes out what t's appointment takes at t's slot start.
+// remove deletes the entry of t's appointment at t's slot start.
 func (s *specialistTime) remove(t *store.Taken) {
 	i, _ := slices.BinarySearchFunc(s.list, t.SlotStart, bySlotStart)
 	for ; i < len(s.list) && s.list[i].SlotStart.Equal(t.SlotStart); i++ {
@@ -158,12 +159,13 @@ func (s *specialistTime) remove(t *store.Taken) {
 
 func bySlotStart(t store.Taken, at time.Time) int { return t.SlotStart.Compare(at) }
 
-// reachOf is how far what t takes is from its slot start, to either side.
+// reachOf returns the largest distance of t's slot and busy interval from its slot start, in either direction.
 func reachOf(t *store.Taken) time.Duration {
 	return max(t.SlotEnd.Sub(t.SlotStart), t.BusyEnd.Sub(t.SlotStart), t.SlotStart.Sub(t.BusyStart))
 }
 
-// apply takes over one committed change: what an appointment took goes, what it takes comes, its resources' time included.
+// apply applies one committed change: it removes the time that the appointment took before and adds the time that it
+// takes now, including that of its resources.
 func (k *appointments) apply(change int64, before, after *store.Taken) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -172,8 +174,8 @@ func (k *appointments) apply(change int64, before, after *store.Taken) {
 		if t == nil {
 			continue
 		}
-		// A reading may have been taken over that has this very change already: it must not be there twice. Has it a later one, then the
-		// appointment is there twice until that one comes, and it comes.
+		// A stored read may already contain this change, so its entry is removed first and cannot be there twice. If
+		// the read contains a later change too, the appointment is there twice until the feed delivers that change.
 		for _, id := range append(t.Resources.List(), t.SpecialistID) {
 			s := k.of(id)
 			s.changes++
@@ -194,16 +196,16 @@ func (k *appointments) apply(change int64, before, after *store.Taken) {
 	}
 }
 
-// TakenTime answers as store.Reader.Taken does, from memory where that covers the stretch.
+// TakenTime answers as store.Reader.Taken does, from memory if memory covers the range.
 func (tm *Time) TakenTime(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
 	return tm.appointments.read(ctx, tm.store, specialistIDs, from, to)
 }
 
-// atOnce is how much of a calendar TakenTimeInWeeks brings into memory.
+// atOnce is the length of the calendar part that TakenTimeInWeeks reads into memory.
 const atOnce = 4 * 7 * 24 * time.Hour
 
-// TakenTimeInWeeks is TakenTime for who asks about one start after the other on any day: what memory does not have is read by whole
-// weeks, so that the next question is answered from there.
+// TakenTimeInWeeks is TakenTime for callers that ask about single starts on any day. It reads whole weeks that memory
+// does not have, so that memory can answer the next call.
 func (tm *Time) TakenTimeInWeeks(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
 	if !tm.appointments.covers(specialistIDs, from, to) {
 		if _, err := tm.TakenTime(ctx, specialistIDs, from.Truncate(atOnce), to.Truncate(atOnce).Add(atOnce)); err != nil {
@@ -224,14 +226,14 @@ func (k *appointments) covers(specialistIDs []string, from, to time.Time) bool {
 	return true
 }
 
-// ForgetTaken lets go of all that is kept of taken time: every next reader asks the database.
+// ForgetTaken clears the stored time: the next read of each specialist queries the database.
 func (tm *Time) ForgetTaken() {
 	tm.appointments.mu.Lock()
 	defer tm.appointments.mu.Unlock()
 	tm.appointments.all = nil
 }
 
-// overlaps reports whether slot or busy interval meet [from, to), as store.Reader.Taken selects.
+// overlaps reports whether the slot or the busy interval overlaps [from, to), the condition of store.Reader.Taken.
 func overlaps(t *store.Taken, from, to time.Time) bool {
 	return t.SlotStart.Before(to) && from.Before(t.SlotEnd) || t.BusyStart.Before(to) && from.Before(t.BusyEnd)
 }

@@ -14,23 +14,24 @@ import (
 )
 
 const (
-	// ClosedFor bounds how long a refusal is believed.
+	// ClosedFor is how long a refusal counts.
 	ClosedFor = 10 * time.Minute
-	// closedAtLeast is how old a refusal must be for a listing to count against it: a list that still has a slot a moment
-	// after it was refused is behind, and would have the same slot offered and refused again.
+	// closedAtLeast is how old a refusal must be before a listing can remove it. A listing that still has a slot just
+	// after its refusal is out of date, and would have the same slot offered and refused again.
 	closedAtLeast = time.Minute
-	// maxClosed bounds how many there are; the oldest refusal is forgotten first.
+	// maxClosed is the maximum number of closures. The oldest refusal is deleted first.
 	maxClosed = 1000
 )
 
-// closures is what was refused lately.
+// closures has the recent refusals.
 type closures struct {
 	mu      sync.Mutex
-	all     []store.Closure // the oldest refusal first; shared, never changed
-	changed chan struct{}   // holds one: look again when the next is to be opened
+	all     []store.Closure // the oldest refusal first; shared, must not be changed
+	changed chan struct{}   // buffered, one element: recompute when the next closure expires
 }
 
-// believed reports whether a refusal still counts. One from the future was noted before the clock was set back.
+// believed reports whether a refusal still counts. A refusal in the future was recorded before the clock was set
+// back.
 func believed(c *store.Closure, now time.Time) bool { return now.Sub(c.Since).Abs() < ClosedFor }
 
 func (k *closures) list() []store.Closure {
@@ -39,7 +40,7 @@ func (k *closures) list() []store.Closure {
 	return k.all
 }
 
-// over adds what is closed of these specialists to what is taken, and keeps its order.
+// over adds the closures of these specialists to the taken time and preserves its order.
 func (k *closures) over(taken []store.Taken, specialistIDs []string) []store.Taken {
 	all := k.list()
 	if len(all) == 0 {
@@ -67,7 +68,8 @@ func (tm *Time) Closed() []store.Closure {
 	return slices.DeleteFunc(slices.Clone(tm.closed.list()), func(c store.Closure) bool { return !believed(&c, now) })
 }
 
-// CloseTime closes the stretch of an appointment that the practice system refused because it is taken there.
+// CloseTime closes the time of an appointment that the practice-management system refused because that time is taken
+// there.
 func (tm *Time) CloseTime(ctx context.Context, specialistID, appointmentID string, start, end time.Time) {
 	c := store.Closure{ID: appointmentID, SpecialistID: specialistID, Start: start, End: end, Since: time.Now().UTC().Truncate(time.Millisecond)}
 	err := tm.store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
@@ -87,7 +89,7 @@ func (tm *Time) CloseTime(ctx context.Context, specialistID, appointmentID strin
 	}
 }
 
-// deleteClosures opens what drop says.
+// deleteClosures deletes the closures for which drop returns true.
 func (tm *Time) deleteClosures(ctx context.Context, drop func(*store.Closure) bool) error {
 	var ids []string
 	for _, c := range tm.closed.list() {
@@ -108,8 +110,8 @@ func (tm *Time) deleteClosures(ctx context.Context, drop func(*store.Closure) bo
 	})
 }
 
-// OpenListed opens what a listing of the practice system, asked for at an instant, has again. The openings are those of one
-// specialist.
+// OpenListed deletes the closures whose time a listing of the practice-management system has open again. The openings
+// are those of one specialist. asked is the instant of the request.
 func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []upstream.Opening, asked time.Time) {
 	err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
 		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast && slices.ContainsFunc(openings, func(o upstream.Opening) bool {
@@ -122,7 +124,7 @@ func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []
 	}
 }
 
-// ReadClosures takes in what was closed before the start.
+// ReadClosures loads the closures from the database.
 func (tm *Time) ReadClosures(ctx context.Context) error {
 	all, err := tm.store.Closures(ctx)
 	if err != nil {
@@ -138,7 +140,7 @@ func (tm *Time) ReadClosures(ctx context.Context) error {
 	return nil
 }
 
-// FollowClosures takes in that stretches of these specialists were closed or opened, and has everybody list their time anew.
+// FollowClosures applies changed closures of these specialists, and notifies all pages to list their time again.
 func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
 	if err := tm.ReadClosures(ctx); err != nil {
 		tm.log.Error("closures not loaded; refused times may be listed", "error", err)
@@ -149,7 +151,7 @@ func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
 	}
 }
 
-// OpenClosed opens what has been closed for long enough, until ctx ends.
+// OpenClosed deletes closures that are older than ClosedFor, until ctx ends.
 func (tm *Time) OpenClosed(ctx context.Context) {
 	for {
 		now := time.Now()
@@ -171,7 +173,7 @@ func (tm *Time) OpenClosed(ctx context.Context) {
 		}
 		if err := tm.deleteClosures(ctx, func(c *store.Closure) bool { return !believed(c, now) }); err != nil && ctx.Err() == nil {
 			tm.log.Warn("expired closures not announced; open pages show them as closed", "error", err)
-			pause := time.NewTimer(10 * time.Second) // it no longer counts; only whoever looks is not told
+			pause := time.NewTimer(10 * time.Second) // the closure no longer counts; only open pages are not notified yet
 			select {
 			case <-ctx.Done():
 			case <-pause.C:
@@ -181,7 +183,7 @@ func (tm *Time) OpenClosed(ctx context.Context) {
 	}
 }
 
-// WithClosed adds to the taken time of these specialists what is closed to them.
+// WithClosed adds the closures of these specialists to their taken time.
 func (tm *Time) WithClosed(taken []store.Taken, specialistIDs []string) []store.Taken {
 	return tm.closed.over(taken, specialistIDs)
 }

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// Differences lists, in words, where what is kept in memory is not what the database answers. A change that is committed while
-// it looks may be among them: what is found every time is there.
+// Differences lists, as text, the differences between memory and the database. It may report a change that is
+// committed while it runs; a difference that every call reports is real.
 func (tm *Time) Differences(ctx context.Context) (found []string, err error) {
 	for _, s := range tm.appointments.kept() {
 		stored, err := tm.store.Taken(ctx, []string{s.specialistID}, s.from, s.to)
@@ -28,7 +28,7 @@ func (tm *Time) Differences(ctx context.Context) (found []string, err error) {
 	return append(found, differences(describe(tm.closed.list(), describeClosure), describe(stored, describeClosure))...), nil
 }
 
-// keptTime is a copy of what is kept of one specialist.
+// keptTime is a copy of the stored time of one specialist.
 type keptTime struct {
 	specialistID string
 	from, to     time.Time
@@ -64,7 +64,7 @@ func describeClosure(c *store.Closure) string {
 	return fmt.Sprintf("closure %s of %s from %s to %s", c.ID, c.SpecialistID, c.Start.UTC().Format(time.RFC3339), c.End.UTC().Format(time.RFC3339))
 }
 
-// differences are what is on one side only, and what is in memory more than once.
+// differences lists the entries that are on one side only, and those in memory more than once.
 func differences(memory, database map[string]int) (found []string) {
 	for words, n := range memory {
 		if in := database[words]; n != in {

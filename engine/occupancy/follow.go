@@ -34,8 +34,8 @@ func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 	})
 }
 
-// followBusy passes a change on to live state, which refuses booked time. Live state receives only appointments that share
-// their time with no other.
+// followBusy passes a change on to the live state, which refuses booked time. The live state receives only
+// appointments that share their time with no other.
 func (tm *Time) followBusy(change int64, before, after *store.Taken) {
 	var freed, taken holds.Booked
 	if before != nil && !before.Overbook {
@@ -52,7 +52,7 @@ func (tm *Time) followBusy(change int64, before, after *store.Taken) {
 	}
 }
 
-// fillBusy passes on what was read of one specialist's time, when it is first asked for.
+// fillBusy passes the first read of a specialist's time on to the live state.
 func (tm *Time) fillBusy(list []store.Taken) {
 	s := tm.clinic.Current()
 	for i := range list {
@@ -69,8 +69,8 @@ func booked(t *store.Taken) holds.Booked {
 	return holds.Booked{AppointmentID: t.AppointmentID, SpecialistID: t.SpecialistID, SlotStart: t.SlotStart, SlotEnd: t.SlotEnd}
 }
 
-// Booked returns the time of an appointment that a claim moves, for holds.Claim.Moving. An overbooked appointment has no time of
-// its own: what it overlaps stays refused.
+// Booked returns the time of an appointment that a claim moves, for holds.Claim.Moving. An overbooked appointment has
+// no time of its own: the time that it overlaps stays refused.
 func Booked(a *store.Appointment) holds.Booked {
 	if a.Overbook {
 		return holds.Booked{}
@@ -78,13 +78,13 @@ func Booked(a *store.Appointment) holds.Booked {
 	return holds.Booked{AppointmentID: a.ID, SpecialistID: a.SpecialistID, SlotStart: a.SlotStart, SlotEnd: a.SlotEnd}
 }
 
-// Doubt has a refusal of live state checked against the database, because the time is free in this process's memory. Either
-// another node has just booked it, or its bit is left over: from a Redis that was unreachable during a cancellation, say. The
-// caller does not wait: its claim stays refused.
+// Doubt queues a refusal of the live state to be checked against the database, because the time is free in this
+// process's memory. Either another node has just booked it, or its busy bit is stale, for example because Redis was
+// unreachable during a cancellation. Doubt does not wait, and the claim stays refused.
 func (tm *Time) Doubt(span *holds.Span) {
 	select {
 	case tm.doubts <- *span:
-	default: // the next claim of this time asks again
+	default: // the next claim of this time queues it again
 	}
 }
 

@@ -1,30 +1,32 @@
-// Package occupancy keeps the occupied time of each specialist in memory: the confirmed appointments, and what the
-// practice-management system reports of its own.
+// Package occupancy has the occupied time of each specialist in memory: the confirmed appointments, and the time that
+// the practice-management system reports as taken or open.
 //
 // # Appointments
 //
-// The confirmed appointments of each specialist are kept over the stretch that was asked for last (appointment.go), applied by
-// the store's feed in commit order before the Write that made a change returns (follow.go). So memory is what the database is,
-// and a time that is known to be taken is refused without asking it.
+// Memory has the confirmed appointments of each specialist for the range that was requested last (appointment.go).
+// The store's feed applies every change in commit order before the Write that made it returns (follow.go). So memory
+// matches the database, and a time that is taken is refused without a query.
 //
-// # Time that the practice system refused
+// # Time that the practice-management system refused
 //
-// What the practice system has taken and Holdfast does not know looks free here. When it refuses a slot for that, the
-// stretch is closed for a while, like a booked one: it is not listed, not offered to agents, and cannot be held or booked.
-// It opens again when the practice system lists it, and after ClosedFor in any case, since nobody tells us when it is free.
-// An agent's booking goes past it: the practice system itself is asked before anything is promised. Closures are rows: a
-// restart forgets none (closure.go).
+// An appointment that only the practice-management system has looks like free time here. If the practice-management
+// system refuses a slot for that reason, the engine closes its time like a booked one: it is not listed, not offered
+// to agents, and cannot be held or booked. It opens again when the practice-management system lists it, and after
+// ClosedFor in any case, since no notification reports when it is free. An agent's booking ignores closures, because
+// the practice-management system answers before the booking is confirmed. Closures are rows, so they survive a
+// restart (closure.go).
 //
-// # What the practice system itself has open
+// # Openings of the practice-management system
 //
-// Where the practice system lists its openings they are fetched ahead (package outbound), and a slot is offered only if it lies
-// within one: what was booked there by telephone is not offered here, confirmed by mail, and refused an hour later. Openings are
-// believed until they are older than the limit. Past it the practice system has not been reached for long, and Holdfast's own
-// calendar is offered again as it was before the first answer, so that an outage does not empty the page; what is booked then
-// waits in the queue, and may be refused (opening.go, docs/decisions/0025).
+// If the practice-management system lists its openings, package outbound fetches them ahead, and a slot is offered
+// only if it is within one. Otherwise a time that was booked there by telephone would be offered here, confirmed by
+// email, and refused an hour later. Openings count until they are older than the limit. After that the
+// practice-management system has been unreachable for a long time, and the engine offers Holdfast's own calendar
+// again, as before the first answer, so that an outage does not empty the page. Bookings then wait in the queue and
+// may be refused (opening.go, docs/decisions/0025).
 //
-// A type for which the practice system has never listed anything since the start is offered from the own calendar: not every
-// practice has set its online openings up.
+// If the practice-management system has listed no opening for a type since the start, the type is offered from
+// Holdfast's own calendar: not every practice has configured its online openings.
 package occupancy
 
 import (
@@ -37,7 +39,7 @@ import (
 	"holdfast/store"
 )
 
-// Time knows what is taken. It is safe for concurrent use.
+// Time has the occupied time of all specialists. It is safe for concurrent use.
 type Time struct {
 	store  store.Store
 	holds  holds.Backend // its busy bits
@@ -54,8 +56,8 @@ type Time struct {
 // maxDoubts is the maximum number of refusals that wait to be checked.
 const maxDoubts = 64
 
-// New returns a Time that knows nothing yet: it reads what it is asked for, and follows what it is told. openingsMaxAge is how old
-// the practice system's openings may be and still be believed.
+// New returns an empty Time. It reads time on request and follows the changes that it receives. openingsMaxAge is the
+// age up to which openings of the practice-management system count.
 func New(s store.Store, live holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher, openingsMaxAge time.Duration) *Time {
 	tm := &Time{store: s, holds: live, log: log, clinic: c, events: events}
 	tm.appointments.filled, tm.appointments.followed = tm.fillBusy, tm.followBusy

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// openings is what the practice system has open, by appointment type.
+// openings has the openings of the practice-management system, by appointment type.
 type openings struct {
 	maxAge time.Duration
 
@@ -23,21 +23,21 @@ type openings struct {
 }
 
 type typeOpenings struct {
-	lists bool // something was open at some time since the start
+	lists bool // the practice-management system has listed an opening since the start
 	days  map[store.Date]openDay
 }
 
-// openDay is one local day of the clinic. It is never changed.
+// openDay has the openings of one local day of the clinic. It is immutable.
 type openDay struct {
 	asked time.Time
-	of    map[string][]Interval // by specialist; by start, apart from one another
+	of    map[string][]Interval // by specialist; ordered by start, with gaps between them
 }
 
-// Interval is a stretch of time [From, To).
+// Interval is a range of time [From, To).
 type Interval struct{ From, To time.Time }
 
-// IsOpen reports whether the practice-management system has the time of a slot open, or has no openings for it that count. own are
-// stretches that count as open too: the time of appointments that are being moved.
+// IsOpen reports whether the practice-management system has the time of a slot open, or has no openings for it that
+// count. own has ranges that count as open too: the time of appointments that are being moved.
 func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own []Interval, now time.Time) bool {
 	tm.open.mu.RLock()
 	defer tm.open.mu.RUnlock()
@@ -46,7 +46,7 @@ func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistI
 		return true
 	}
 	if p := s.SpecialistByID[specialistID]; p == nil || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
-		return true // the practice system does not know this calendar
+		return true // the practice-management system does not have this calendar
 	}
 	day, there := known.days[store.DateOf(start.In(s.Zone))]
 	if !there || now.Sub(day.asked) > tm.open.maxAge {
@@ -60,7 +60,8 @@ func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistI
 	return slices.ContainsFunc(open, func(i Interval) bool { return !start.Before(i.From) && !end.After(i.To) })
 }
 
-// OnlyOpen takes out of computed slots what the practice system does not have open. The calendars are those of these specialists.
+// OnlyOpen removes the computed slots that the practice-management system does not have open. specialists are those
+// of the calendars of rooms, in the same order.
 func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *availability.Rooms, specialists []string, now time.Time) *availability.Rooms {
 	tm.open.mu.RLock()
 	known := tm.open.types[t.ID]
@@ -71,8 +72,9 @@ func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *av
 	return rooms.Only(func(start time.Time, who int) bool { return tm.IsOpen(s, t, specialists[who], start, nil, now) })
 }
 
-// LearnOpenings takes in what the practice system, asked at an instant, has open for a type on the days from first to before
-// end, by specialist. It opens what was closed there, and has everybody list anew if anything is different.
+// LearnOpenings stores the openings of a type that the practice-management system returned for the days from first to
+// before end, by specialist. asked is the instant of the request. LearnOpenings deletes the closures within these
+// openings. If an opening changed, it notifies all pages to list again.
 func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date, bySpecialist map[string][]upstream.Opening, asked time.Time) {
 	zone := tm.clinic.Zone()
 	days := make(map[store.Date]openDay)
@@ -117,8 +119,8 @@ func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, fir
 	}
 }
 
-// ForgetOpenings lets go of days that are over and of what is too old to be believed, and has everybody list anew where that
-// makes a difference.
+// ForgetOpenings deletes past days and openings that are too old to count. If that changes the slots of a type, it
+// notifies all pages to list again.
 func (tm *Time) ForgetOpenings(ctx context.Context) {
 	now, today := time.Now(), store.DateOf(time.Now().In(tm.clinic.Zone()))
 	var changed []string
@@ -143,7 +145,7 @@ func (tm *Time) ForgetOpenings(ctx context.Context) {
 	}
 }
 
-// tellOpenings has everybody list a type anew.
+// tellOpenings notifies all pages to list a type again.
 func (tm *Time) tellOpenings(ctx context.Context, appointmentTypeID string) {
 	generation := tm.clinic.MoveGenerations(appointmentTypeID)
 	if t := tm.clinic.Current().Types[appointmentTypeID]; t != nil {
@@ -153,15 +155,16 @@ func (tm *Time) tellOpenings(ctx context.Context, appointmentTypeID string) {
 	}
 }
 
-// OpeningsKnown is what is known of the openings of one type.
+// OpeningsKnown describes the stored openings of one type.
 type OpeningsKnown struct {
 	AppointmentTypeID string
-	Used              bool // the page offers only what is in them
-	Days              int  // how many days are known
+	Used              bool // the page offers only slots within them
+	Days              int  // the number of days with openings that count
 	Oldest, Newest    time.Time
 }
 
-// OpeningsKnown says how old the openings of each type are, by type id. Types of which nothing is known are left out.
+// OpeningsKnown returns how old the openings of each type are, by type id. It leaves out types without openings that
+// count.
 func (tm *Time) OpeningsKnown() []OpeningsKnown {
 	now := time.Now()
 	var list []OpeningsKnown
@@ -188,7 +191,7 @@ func (tm *Time) OpeningsKnown() []OpeningsKnown {
 	return list
 }
 
-// merged are the same stretches by start, joined where they touch or overlap.
+// merged returns the same intervals by start, joined if they touch or overlap.
 func merged(list []Interval) []Interval {
 	slices.SortFunc(list, func(a, b Interval) int { return a.From.Compare(b.From) })
 	var joined []Interval
