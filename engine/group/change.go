@@ -87,7 +87,7 @@ func (w *Which) visitors(ctx context.Context, r store.Reader) ([]store.Appointme
 	return list, w.mayChange(list)
 }
 
-// Cancel asks for the end of a group.
+// Cancel asks to cancel a group.
 type Cancel struct {
 	Which
 	Reason string
@@ -151,8 +151,8 @@ func (m *mechanism) cancel(ctx context.Context, r *Cancel, members func(context.
 	}, nil)
 }
 
-// move writes the members to their new places, whose time held keeps, and settles the holds. If all members are there
-// already, it changes nothing.
+// move writes the members to their new places, whose time held reserves, and settles the holds. If all members are
+// there already, it changes nothing.
 func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment, to []place,
 	held []holds.Hold) ([]store.Appointment, error) {
 	stay := false
@@ -192,8 +192,8 @@ func (m *mechanism) move(ctx context.Context, w *Which, list []store.Appointment
 	return done, nil
 }
 
-// SeriesMove says where a series goes, from one appointment on. Each member moves by as many days, and by as much on
-// the wall clock, as the named one.
+// SeriesMove is the new time of a series, from one appointment on. Each member moves by as many days, and by as much
+// on the wall clock, as the named one.
 type SeriesMove struct {
 	Which
 	SlotStart    time.Time // the new start of the named appointment
@@ -296,11 +296,11 @@ func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, 
 	})
 }
 
-// VisitMove says where a visit goes.
+// VisitMove is the new time of a visit.
 type VisitMove struct {
 	Which
 	SlotStart    time.Time // the new start of the first member
-	SpecialistID string    // empty: the same specialist if free, else one is assigned
+	SpecialistID string    // empty: the same specialist if free, otherwise one is assigned
 	Displace     bool      // over other clients' holds
 	IgnoreHours  bool      // outside opening times
 }

@@ -70,8 +70,8 @@ type wanted struct {
 }
 
 // secureAll holds the times of all members, or none. The holds are in the order of all; a member that needs none has
-// an empty hold. secureAll claims nothing, and displaces no client, before it knows that all times are free as far as
-// was read.
+// an empty hold. secureAll claims no time, and displaces no client, before all times are free according to what was
+// read.
 //
 // Errors: *ConflictError, and the errors of the backend of holds.
 func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Owner, displace bool) ([]holds.Hold,
@@ -108,7 +108,7 @@ func (m *mechanism) secureAll(ctx context.Context, all []wanted, owner holds.Own
 	return held, nil
 }
 
-// reasonOf returns what the refusal of a claim says about its time. It is empty for other failures.
+// reasonOf returns the reason why a claim was refused. It is empty for other failures.
 func reasonOf(err error) availability.Reason {
 	switch {
 	case errors.Is(err, store.ErrSlotTaken):

@@ -14,15 +14,16 @@ import (
 	"holdfast/store"
 )
 
-// rules say which obstacles count. The desk books groups, so notice, horizon and the grid of starts never count.
+// rules select the obstacles that count. The desk books groups, so notice, horizon and the grid of starts never
+// count.
 type rules struct {
 	ignoreHours  bool            // outside opening times and blocks
-	ignoreHolds  bool            // what other clients hold; the claim decides
-	replaces     string          // the id of a hold that is going to be released
+	ignoreHolds  bool            // ignore the holds of other clients; the claim decides
+	replaces     string          // the id of a hold that will be released
 	moving       map[string]bool // the ids of appointments that are being moved: their own time is free to them
 	moved        []holds.Booked  // the time that the same appointments have now, for their claims
-	asking       holds.Owner     // whose own holds are no obstacle
-	specialistID string          // empty: any who serves all types
+	asking       holds.Owner     // its own holds are no obstacle
+	specialistID string          // empty: any specialist who serves all types
 }
 
 // known is the taken and held time around the wanted starts of a slot.
@@ -71,9 +72,9 @@ func (k *known) among(ids []string, start time.Time) (free []string, refusal boo
 	return nil, refusal
 }
 
-// find looks around one start and lists the specialists who can take the slot then: the one who is assigned first,
-// then those who follow if a claim is lost. Holds of other clients count only if the slot replaces a hold, which is
-// then not given up for nothing.
+// find reads the time around one start and lists the specialists who can take the slot then: the assigned one first,
+// then the ones to try if a claim is lost. Holds of other clients count only if the slot replaces a hold, so that the
+// replaced hold is not released in vain.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError, *NotBookableError, *ValidationError.
 func (m *mechanism) find(ctx context.Context, s *clinic.Schedule, w *slot, start time.Time, r rules) (*known,

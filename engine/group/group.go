@@ -55,7 +55,7 @@ type Conflict struct {
 	Reason availability.Reason
 }
 
-// ConflictError names every time of a series that is not free, as far as the engine can find out before it writes.
+// ConflictError names every time of a series that is not free, as far as the engine can detect before it writes.
 // Nothing was written.
 type ConflictError struct{ Conflicts []Conflict }
 

@@ -19,10 +19,10 @@ const MaxPublicDays = 14
 // SlotsRequest asks for the starts at which a whole visit fits.
 type SlotsRequest struct {
 	AppointmentTypeIDs []string // one for each person
-	SpecialistID       string   // empty: all who serve all types
+	SpecialistID       string   // empty: all specialists who serve all types
 	From, To           store.Date
 	Client             holds.ClientID
-	Desk               bool // notice and horizon do not count, and the range has at most booking.MaxTimeslotDays
+	Desk               bool // ignore notice and horizon; the range has at most booking.MaxTimeslotDays
 }
 
 // Slots lists the starts at which a visit fits as a whole: on the grid of the first type, within opening hours, and
@@ -83,7 +83,7 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 	laid := layOut(held)
 	rooms, needs := k.snapshot.Rooms(w.AppointmentType), k.snapshot.Needs(w.AppointmentType)
 	for i := range rooms.Len() {
-		if i%256 == 0 && ctx.Err() != nil { // the client is gone
+		if i%256 == 0 && ctx.Err() != nil { // the client has disconnected
 			return booking.Timeslots{}, ctx.Err()
 		}
 		start := rooms.Start(i)

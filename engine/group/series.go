@@ -27,23 +27,23 @@ const (
 	nearestDays, maxNearest = 3, 4
 )
 
-// Rule says which times are wanted, on the clinic's wall clock.
+// Rule describes the wanted times, on the clinic's wall clock.
 type Rule struct {
 	AppointmentTypeID string
-	SpecialistIDs     []string   // any of them; empty: any who serves the type
+	SpecialistIDs     []string   // any of them; empty: any specialist of the type
 	From              store.Date // the earliest date
 	Time              store.TimeOfDay
 	Weekdays          []store.Weekday // empty: the weekday of From
 	Every             int             // weeks; 1 to 12, 0 is 1
 	Count             int             // 2 to MaxTimes
-	Client            holds.ClientID  // whose own holds are no obstacle
+	Client            holds.ClientID  // its own holds are no obstacle
 }
 
 // Occurrence is one time of a series.
 type Occurrence struct {
 	AppointmentID string // of the appointment that is to be moved
 	Start, End    time.Time
-	SpecialistIDs []string            // who is free then; who can take most of the series first
+	SpecialistIDs []string            // the free specialists; those who can take most of the series first
 	Reason        availability.Reason // why no specialist is free; empty if one is
 	// Nearest lists other times with one of the wanted specialists, the nearest first. It is empty if the time is free.
 	Nearest []booking.Timeslot
@@ -194,7 +194,7 @@ func (se *Series) nearest(ctx context.Context, s *clinic.Schedule, t *store.Appo
 // Time is one chosen time of a series.
 type Time struct {
 	Start        time.Time
-	SpecialistID string // empty: any who is free, by priority
+	SpecialistID string // empty: any free specialist, by priority
 }
 
 // SeriesRequest asks for a series.
@@ -204,7 +204,7 @@ type SeriesRequest struct {
 	Patient           store.Patient
 	Said              clinic.Said // the answers, for all of them
 	Locale            string
-	Client            holds.ClientID // whose own holds of these times are used; empty: no client's
+	Client            holds.ClientID // its own holds of these times are used; empty: none
 	Source            store.Source
 	Actor             record.Actor
 	Once              *record.Once // its result is []store.Appointment

@@ -21,7 +21,7 @@ type slot struct {
 	offsets                []time.Duration          // of each appointment, from the start of the first
 }
 
-// slotOfOne is the slot of one appointment of a series.
+// slotOfOne returns the slot of one appointment of a series.
 func slotOfOne(t *store.AppointmentType) *slot {
 	return &slot{t, []*store.AppointmentType{t}, []time.Duration{0}}
 }

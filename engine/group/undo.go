@@ -50,7 +50,8 @@ func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, ac
 	return list, nil
 }
 
-// undo writes the state of list before the change. to is where each appointment was; held keeps that time.
+// undo writes the state of list before the change. to has the place of each appointment before it; held reserves that
+// time.
 func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []place, held []holds.Hold,
 	remembered func([]store.Appointment) any) ([]store.Appointment, error) {
 	at := now()

@@ -28,7 +28,7 @@ type HoldRequest struct {
 	Displace           bool
 	IgnoreHours        bool
 	// Replaces is a hold of the same client that this one replaces, such as the hold for the first person alone. If
-	// the visit's time is not free, the client keeps it.
+	// the visit's time is not free, the client still has that hold.
 	Replaces string
 }
 
@@ -78,8 +78,7 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	return h, err
 }
 
-// replace releases the hold that a visit's hold replaces, unless other clients hold the visit's time. The result has
-// no id if that hold has expired.
+// replace releases the hold that a visit's hold replaces. The result has no id if that hold has expired.
 func (v *Visit) replace(ctx context.Context, r *HoldRequest) (holds.Hold, error) {
 	h, err := v.holds.Hold(ctx, r.Replaces)
 	if errors.Is(err, holds.ErrNotFound) {
@@ -258,7 +257,7 @@ func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *Vi
 	case errors.Is(err, store.ErrSlotTaken):
 		v.booking.Release(ctx, *h, holds.ReasonConflict)
 	default:
-		_, _ = v.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, unpinGrace) // else the hold expires
+		_, _ = v.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, unpinGrace) // otherwise the hold expires
 	}
 	return nil, err
 }

@@ -26,7 +26,7 @@ type member struct {
 	same   bool // nothing changes, and nothing is written
 }
 
-// moved returns the change of an appointment that goes to another place.
+// moved returns the change that moves an appointment to another place.
 func moved(a store.Appointment, to *place) member {
 	x := member{before: &a, after: a}
 	x.after.SpecialistID, x.after.Seat, x.after.Resources = to.SpecialistID, to.Seat, to.resources
@@ -122,8 +122,9 @@ func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change,
 	return calls, nil
 }
 
-// inTurn orders members so that each finds its new time left by the members before it, because the database checks
-// one row after the other. The members keep their order in time, so there is always one whose new time is free.
+// inTurn orders members so that the members before each one have already left its new time, because the database
+// checks one row after the other. The members stay in their order of time, so there is always one whose new time is
+// free.
 func inTurn(all []member) []*member {
 	var turn, left []*member
 	for i := range all {
@@ -181,7 +182,7 @@ func (m *mechanism) create(ctx context.Context, made []store.Appointment, held [
 	return done, nil
 }
 
-// conflictOf turns the refusal of one member into a *ConflictError with its place in the request.
+// conflictOf converts the refusal of one member to a *ConflictError with its place in the request.
 func conflictOf(err error, placeOf func(id string) int) error {
 	var refused *refusal
 	if errors.Is(err, store.ErrSlotTaken) && errors.As(err, &refused) {

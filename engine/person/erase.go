@@ -15,7 +15,7 @@ import (
 type Erased struct {
 	store.Erased
 	MailFiles int // deleted files of emails
-	// What a person must delete: files of emails that could not be deleted, and earlier copies of the data.
+	// Copies of the data that a person must delete: files of emails that could not be deleted, and earlier copies.
 	MailFilesLeft []string
 	Copies        []Copy
 }

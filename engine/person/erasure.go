@@ -11,19 +11,21 @@ import (
 	"holdfast/store"
 )
 
-// Erasure is what erasing the person of an appointment takes, and who has the same address or number and is somebody else.
+// Erasure is the extent of erasing the person of an appointment, and the other people who share an address or a
+// number with that person.
 type Erasure struct {
 	Of      []store.Identity // as the appointments and links spell the person, the newest first
-	Coming  int              // confirmed appointments that are not over: they keep their time
+	Coming  int              // confirmed appointments that are not over; they stay booked
 	Past    int
 	Notes   int
 	Links   int
 	Sharing []Found // the newest first
 }
 
-// PlanErasure says what erasing the person of an appointment takes. It reads every appointment, one such reading at a time.
+// PlanErasure returns what an erasure of the person of an appointment would delete. It reads every appointment, in
+// one call at a time.
 //
-// Errors: store.ErrNotFound, *ValidationError where the person was erased already.
+// Errors: store.ErrNotFound, *ValidationError if the person was erased already.
 func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasure, error) {
 	h, err := pe.History(ctx, appointmentID, Viewer{})
 	if err != nil {
@@ -39,7 +41,7 @@ func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasur
 		x.Of = append(x.Of, all[i].Patient.Identity())
 	}
 	x.Of = distinct(append(x.Of, h.Of...))
-	if h.Of[0].BirthDate == "" && len(birthDates(x.Of)) > 1 { // the card shows whoever it may be
+	if h.Of[0].BirthDate == "" && len(birthDates(x.Of)) > 1 { // History shows every possible match
 		x.Of = slices.DeleteFunc(x.Of, func(o store.Identity) bool {
 			linked := slices.ContainsFunc(h.Links, func(l store.PersonLink) bool { return l.A == o || l.B == o })
 			return o.BirthDate != "" && !linked
@@ -64,8 +66,9 @@ func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasur
 	return x, nil
 }
 
-// spellings adds how else a person is spelled: one may lead to the next. One without a date of birth leads to one that has it only where
-// there is a single such date: with two of them it is a mother's or her daughter's, and nobody knows whose.
+// spellings adds the other spellings of a person. One spelling can lead to the next. A spelling without a date of
+// birth leads to those with one only if all of them have the same date. With two dates they could be a mother and her
+// daughter, and it is unknown which of them is meant.
 func spellings(of []store.Identity, people []spelled) []store.Identity {
 	for known := 0; known != len(of); {
 		known = len(of)
@@ -87,7 +90,7 @@ func spellings(of []store.Identity, people []spelled) []store.Identity {
 	return of
 }
 
-// birthDates are those that are known, each once.
+// birthDates returns the known dates of birth, each once.
 func birthDates(of []store.Identity) (all []string) {
 	for i := range of {
 		if born := of[i].BirthDate; born != "" && !slices.Contains(all, born) {
@@ -97,7 +100,8 @@ func birthDates(of []store.Identity) (all []string) {
 	return all
 }
 
-// Holders are the people whose appointments have an address or a number, the newest first. More than one share it.
+// Holders returns the people whose appointments have an email address or a phone number, the newest first. If there
+// are several, they share it.
 func (pe *People) Holders(ctx context.Context, p store.Person) (all []Found, err error) {
 	people, err := pe.everybody(ctx)
 	for i := range people {
@@ -123,7 +127,7 @@ func (s *spelled) coming(now time.Time) (n int) {
 	return n
 }
 
-// everybody reads who all appointments are for.
+// everybody reads the patients of all appointments.
 func (pe *People) everybody(ctx context.Context) (all []spelled, err error) {
 	select {
 	case pe.turn <- struct{}{}:
@@ -148,13 +152,13 @@ func (pe *People) everybody(ctx context.Context) (all []spelled, err error) {
 	return all, err
 }
 
-// shares reports whether two have an address or a number in common.
+// shares reports whether two identities have an email address or a phone number in common.
 func shares(a, b *store.Identity) bool {
 	number := store.Digits(a.Phone)
 	return a.Email != "" && store.Fold(a.Email) == store.Fold(b.Email) || number != "" && number == store.Digits(b.Phone)
 }
 
-// newestFirst makes one of the spellings of one person, and puts whoever was here last in front.
+// newestFirst merges the spellings of one person, and sorts the people by their latest appointment, the newest first.
 func newestFirst(found []Found) []Found {
 	sort.Slice(found, func(i, j int) bool {
 		a, b := &found[i], &found[j]

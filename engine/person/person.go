@@ -1,9 +1,9 @@
-// Package person answers who somebody is to the clinic: what they have had and will have, what the desk says about them, and who
-// is meant by half a name.
+// Package person identifies the people of a clinic: it lists the appointments of a person and the desk's notes about
+// them, and finds a person by part of a name.
 //
-// Nobody is remembered as a person. A person is who appointments are for, by what those say (store.Identity.Is), and what the desk
-// has said on top: notes, and links between two spellings of one person. All of it is worked out each time, so there is nothing
-// that could differ from the appointments, and nothing that outlives an erasure.
+// There are no stored rows of persons. A person is derived from the appointments by the data of their patients
+// (store.Identity.Is), and from the desk's notes and its links between two spellings of one person. The package
+// computes this on each call, so it cannot differ from the appointments, and nothing survives an erasure.
 package person
 
 import (
@@ -18,7 +18,7 @@ import (
 	"holdfast/store"
 )
 
-// People answers who somebody is. It is safe for concurrent use.
+// People finds people, their appointments and their notes, and erases them. It is safe for concurrent use.
 type People struct {
 	store   store.Store
 	options Options
@@ -46,29 +46,30 @@ type Hooks struct {
 // New returns a People.
 func New(o Options) *People { return &People{o.Store, o, make(chan struct{}, 1)} }
 
-// The bounds of one card: pages of appointments with a name in theirs, and names that links lead to.
+// The limits of one History: the pages of appointments that contain a name, and the names that links lead to.
 const maxNamesakes, maxNames = 20, 12
 
-// History is what one person has had and will have, and what is said about them.
+// History has the appointments of one person, and the notes and links of that person.
 type History struct {
-	Of        []store.Identity    // as the appointments and links spell the person, that of the appointment asked for first
+	Of        []store.Identity    // as the appointments and links spell the person, the spelling of the requested appointment first
 	Coming    []store.Appointment // confirmed and not over, the next one first
-	Past      []store.Appointment // what is over or was cancelled, the latest first
-	NoShows   int                 // of the past ones, those that nobody came to
+	Past      []store.Appointment // appointments that are over or cancelled, the latest first
+	NoShows   int                 // the number of past ones to which the person did not come
 	Cancelled int
-	Notes     []store.PersonNote // by when they were made
+	Notes     []store.PersonNote // by creation time
 	Links     []store.PersonLink
 }
 
-// Viewer is who asks for a history. A specialist sees the appointments in their own calendar, the notes that they wrote themselves, and
-// links to spellings of the person that are in their calendar: an appointment that they made up must not open what colleagues know.
+// Viewer is the user who requests a history. Specialists see the appointments in their own calendar, the notes that
+// they wrote themselves, and links to spellings of the person that are in their calendar. So an appointment with
+// invented data does not reveal the data of colleagues.
 type Viewer struct {
 	SpecialistID string       // empty: reception, owners and admin keys, who see everything
 	Actor        record.Actor // the author of the viewer's own notes
 }
 
-// History returns the appointments of the person an appointment is for, that one included, as far as the viewer sees them.
-// store.ErrNotFound.
+// History returns the appointments of the person of an appointment, including that one, as far as the viewer may see
+// them. store.ErrNotFound.
 func (pe *People) History(ctx context.Context, id string, by Viewer) (History, error) {
 	if !record.ValidID(id) {
 		return History{}, store.ErrNotFound
@@ -106,7 +107,8 @@ func (pe *People) History(ctx context.Context, id string, by Viewer) (History, e
 	return h, nil
 }
 
-// gather follows the links from one identity on, and collects what belongs to any that it comes to.
+// gather follows the links from one identity, and collects the appointments, links and notes of every identity that
+// it reaches.
 func (pe *People) gather(ctx context.Context, h *History, first store.Identity, by Viewer) (all []store.Appointment, err error) {
 	h.Of = []store.Identity{first}
 	known := func(i *store.Identity) bool {
@@ -115,7 +117,7 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity, 
 	for next := 0; next < len(h.Of) && next < maxNames; next++ {
 		name := h.Of[next].Name
 		if slices.ContainsFunc(h.Of[:next], func(k store.Identity) bool { return store.Fold(k.Name) == store.Fold(name) && k.Is(&h.Of[next]) }) {
-			continue // its appointments are here already
+			continue // its appointments are already in the list
 		}
 		err := pe.named(ctx, name, by.SpecialistID, func(x *store.Appointment) bool {
 			if i := x.Patient.Identity(); known(&i) && !slices.ContainsFunc(all, func(y store.Appointment) bool { return y.ID == x.ID }) {
@@ -206,9 +208,9 @@ func (pe *People) isIn(ctx context.Context, i *store.Identity, specialistID stri
 	return found, err
 }
 
-// AddNote keeps what the desk says about the person of an appointment. It is audited without its text.
+// AddNote stores a note of the desk about the person of an appointment. The audit entry does not contain its text.
 //
-// Errors: store.ErrNotFound, *ValidationError, also where the person was erased.
+// Errors: store.ErrNotFound, *ValidationError, also if the person was erased.
 func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor record.Actor, once *record.Once) (store.PersonNote, error) {
 	var m record.Mistakes
 	text = strings.TrimSpace(text)
@@ -234,7 +236,7 @@ func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor
 	})
 }
 
-// named is who an appointment is for; somebody has to be.
+// named returns the person of an appointment. *ValidationError if the person was erased.
 func named(ctx context.Context, r store.Reader, appointmentID string) (store.Identity, error) {
 	if !record.ValidID(appointmentID) {
 		return store.Identity{}, store.ErrNotFound
@@ -251,9 +253,9 @@ func (pe *People) DeleteNote(ctx context.Context, id string, actor record.Actor)
 	return pe.remove(ctx, actor, record.ActionPersonNoteDeleted, func(tx store.Tx) error { return tx.DeletePersonNote(ctx, id) })
 }
 
-// Link says that the people of two appointments are one. It is taken back by Unlink; nothing about the appointments changes.
+// Link records that the people of two appointments are one person. Unlink undoes it. The appointments do not change.
 //
-// Errors: store.ErrNotFound, *ValidationError, also where they are one already.
+// Errors: store.ErrNotFound, *ValidationError, also if they are one person already.
 func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor record.Actor, once *record.Once) (store.PersonLink, error) {
 	h, err := pe.History(ctx, appointmentID, Viewer{})
 	if err != nil {
@@ -280,7 +282,7 @@ func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor
 	})
 }
 
-// Unlink takes a link back. store.ErrNotFound.
+// Unlink deletes a link. store.ErrNotFound.
 func (pe *People) Unlink(ctx context.Context, id string, actor record.Actor) error {
 	return pe.remove(ctx, actor, record.ActionPersonUnlinked, func(tx store.Tx) error { return tx.DeletePersonLink(ctx, id) })
 }
@@ -295,10 +297,10 @@ func (pe *People) remove(ctx context.Context, actor record.Actor, action record.
 	})
 }
 
-// Linked lists who links lead to from a person who is about to be erased, that one left out.
+// Linked lists the identities to which links lead from a person who is about to be erased, without that person.
 func (pe *People) Linked(ctx context.Context, p store.Person) (others []store.Identity, err error) {
 	if len(p.Of) > 0 {
-		return nil, nil // whoever named the person so has followed the links
+		return nil, nil // the caller has already followed the links
 	}
 	f := store.AppointmentFilter{Owner: p.Owner, Query: p.Email + p.Phone, Limit: 500}
 	list, _, err := pe.store.Appointments(ctx, f)

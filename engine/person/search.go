@@ -11,24 +11,25 @@ import (
 	"holdfast/store"
 )
 
-// MaxFound is the most people of one answer.
+// MaxFound is the maximum number of people in one answer.
 const MaxFound = 50
 
-// Found is a person who was looked for.
+// Found is a person in the result of a search.
 type Found struct {
 	store.Identity        // as the newest appointment spells it
-	AppointmentID  string // the newest
+	AppointmentID  string // of the newest appointment
 	Appointments   int
-	Last           time.Time // when the newest is or was
+	Last           time.Time // the start of the newest appointment
 
 	score int
 }
 
-// Find looks people up by any part of a name, a phone number, a mail address or a date of birth, several of these together if need
-// be. Names are folded (accents, ß and ss, ü and ue) and may be mistyped by a letter or two; phone numbers are compared without their
-// signs and prefixes. The best come first: what is spelled as it was typed before what is only like it, the newest of those.
+// Find searches for people by any part of a name, a phone number, an email address or a date of birth, or by several
+// of these together. Names are folded (accents, ß and ss, ü and ue) and may have one or two typing errors. Phone
+// numbers are compared without signs and prefixes. Exact matches come before similar ones; within each, the newest
+// come first.
 //
-// It reads every appointment, one search at a time.
+// Find reads every appointment, in one search at a time.
 func (pe *People) Find(ctx context.Context, query, specialistID string, limit int) ([]Found, error) {
 	q := parseQuery(query)
 	if q.empty() {
@@ -40,7 +41,7 @@ func (pe *People) Find(ctx context.Context, query, specialistID string, limit in
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	people := make(map[store.Identity]*Found) // who fits, and nobody else: everybody there ever was would be most of the memory
+	people := make(map[store.Identity]*Found) // only the matches, because all people would take most of the memory
 	err := pe.store.Patients(ctx, specialistID, func(p store.PatientAt) {
 		f := people[p.Identity]
 		if f == nil {
@@ -69,7 +70,7 @@ func (pe *People) Find(ctx context.Context, query, specialistID string, limit in
 	return joined(found, min(max(limit, 1), MaxFound)), nil
 }
 
-// joined makes one of the spellings of one person, as far as they say so themselves.
+// joined merges the spellings of one person, as far as their own data identify them (store.Identity.Is).
 func joined(found []Found, limit int) (all []Found) {
 	for _, f := range found {
 		i := slices.IndexFunc(all, func(o Found) bool { return o.Is(&f.Identity) })
@@ -89,12 +90,12 @@ func joined(found []Found, limit int) (all []Found) {
 	return all
 }
 
-// query is what was typed, taken apart. All of it has to fit.
+// query has the parsed parts of the search text. All of them must match.
 type query struct {
 	words  [][]rune // of a name, folded
 	exact  []string // with an @, or part of one
 	number string   // digits of a phone number, without prefixes
-	birth  []string // a date in each order that it can be read in, or the beginning of one
+	birth  []string // a date in each order in which it can be read
 }
 
 func (q *query) empty() bool {
@@ -127,7 +128,7 @@ func parseQuery(text string) (q query) {
 	if typed == "" {
 		return q
 	}
-	// "31 3 1980": a date that was typed with spaces.
+	// "31 3 1980": a date with spaces.
 	if dates := datesOf(strings.ReplaceAll(typed, " ", ".")); dates != nil && q.birth == nil {
 		q.birth = dates
 		return q
@@ -138,11 +139,11 @@ func parseQuery(text string) (q query) {
 	return q
 }
 
-// subscriber is a phone number without 00, the country's zero or a plus's country: what the two ways of writing it have in common is
-// its end.
+// subscriber returns a phone number without leading zeros. Two notations of a number, with 00 or a plus and the
+// country code, or with the national zero, have the same end.
 func subscriber(digits string) string { return strings.TrimLeft(digits, "0") }
 
-// datesOf reads a date as ISO, as day and month, and as month and day.
+// datesOf parses a date as ISO, as day and month, and as month and day.
 func datesOf(text string) (dates []string) {
 	for _, layout := range []string{"2006-01-02", "2006-1-2", "2.1.2006", "2/1/2006", "1/2/2006", "2-1-2006", "02012006", "20060102", "2.1.06", "2/1/06"} {
 		t, err := time.Parse(layout, text)
@@ -159,7 +160,8 @@ func datesOf(text string) (dates []string) {
 	return dates
 }
 
-// match says how far somebody is from what was typed: 0 is as it was.
+// match returns how much a person differs from the query: 0 is an exact match. ok is false if the person does not
+// match.
 func (q *query) match(i *store.Identity) (score int, ok bool) {
 	if q.birth != nil && !slices.Contains(q.birth, i.BirthDate) {
 		return 0, false
@@ -194,8 +196,8 @@ func (q *query) match(i *store.Identity) (score int, ok bool) {
 	return score, true
 }
 
-// called reports whether the digits are of the person's number; one that was typed with the country's code fits one that is kept with
-// a zero, because the ends are alike.
+// called reports whether the digits are part of the person's number. A number with the country code matches a stored
+// one with a national zero, because their ends are equal.
 func (q *query) called(i *store.Identity) bool {
 	kept := subscriber(store.Digits(i.Phone))
 	if kept == "" {
@@ -208,8 +210,9 @@ func (q *query) called(i *store.Identity) bool {
 	return len(short) >= 7 && len(long) > len(short) && len(long)-len(short) <= 4 && strings.HasSuffix(long, short)
 }
 
-// begins says by how many slips of a finger a word differs from the beginning of a name (a letter too many, too few, another one, or
-// two exchanged: the distance of Damerau and Levenshtein, restricted); 0 is the same, -1 too many. Short words have to be right.
+// begins returns the number of typing errors by which a word differs from the beginning of a name: an additional,
+// missing or different letter, or two exchanged ones (the restricted Damerau–Levenshtein distance). 0 is equal, -1
+// too many. Short words must match exactly.
 func begins(word, name []rune) int {
 	most := 0
 	switch n := len(word); {
@@ -225,7 +228,7 @@ func begins(word, name []rune) int {
 		return -1
 	}
 	if word[0] != name[0] && (len(word) < 2 || len(name) < 2 || word[1] != name[0] && word[0] != name[1] && word[1] != name[1]) {
-		return -1 // two slips at the very beginning
+		return -1 // two errors at the beginning
 	}
 	name = name[:min(len(name), len(word)+most)]
 	var rows [3][maxWord + 3]int8
@@ -254,7 +257,8 @@ func begins(word, name []rune) int {
 	return -1
 }
 
-// wordsOf are the words of a name, folded: case, accents, ß and ss, and the two ways to write an umlaut do not matter.
+// wordsOf returns the words of a name, folded: case, accents, ß or ss, and the two ways to write an umlaut do not
+// matter.
 func wordsOf(name string) (words [][]rune) {
 	var word []rune
 	flush := func() {
@@ -265,7 +269,7 @@ func wordsOf(name string) (words [][]rune) {
 	}
 	for _, r := range strings.ToLower(name) {
 		switch {
-		case r >= 0x300 && r <= 0x36f: // an accent that stands for itself
+		case r >= 0x300 && r <= 0x36f: // a combining accent
 		case r == '\'' || r == '’' || r == '.':
 		case r >= 'a' && r <= 'z' || r >= 0xc0:
 			if to, ok := letters[r]; ok {
@@ -281,7 +285,8 @@ func wordsOf(name string) (words [][]rune) {
 	return words
 }
 
-// plain takes the e from ae, oe and ue, so that Müller, Mueller and Muller are alike, and what is too long.
+// plain removes the e from ae, oe and ue, so that Müller, Mueller and Muller are equal, and cuts the word off at
+// maxWord.
 func plain(word []rune) []rune {
 	out, before := make([]rune, 0, len(word)), rune(0)
 	for i, r := range word {
@@ -294,7 +299,7 @@ func plain(word []rune) []rune {
 	return out[:min(len(out), maxWord)]
 }
 
-// letters are what others are folded to.
+// letters maps each letter to the letters that it is folded to.
 var letters = func() map[rune]string {
 	m := map[rune]string{'ß': "ss", 'æ': "ae", 'œ': "oe", 'ø': "o", 'ł': "l", 'đ': "d", 'ð': "d", 'þ': "th", 'ı': "i"}
 	for base, all := range map[string]string{

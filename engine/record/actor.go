@@ -6,10 +6,10 @@ import (
 	"holdfast/store"
 )
 
-// Actor says on whose behalf a change is made, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
+// Actor is who makes a change, for the audit log: "client", "manage", "key:<id>", "user:<id>", "system".
 type Actor string
 
-// Key is the id of the API key that the actor is, or empty.
+// Key returns the id of the actor's API key, or an empty string.
 func (a Actor) Key() string {
 	id, _ := strings.CutPrefix(string(a), "key:")
 	if id == string(a) {
@@ -18,18 +18,18 @@ func (a Actor) Key() string {
 	return id
 }
 
-// AtDesk reports whether the actor is a member of staff, who has somebody in front of them.
+// AtDesk reports whether the actor is a member of staff.
 func (a Actor) AtDesk() bool { return strings.HasPrefix(string(a), "user:") }
 
-// Principal is a program that has shown a key.
+// Principal is a program that has authenticated with an API key.
 type Principal struct {
 	KeyID string // "bootstrap" for the bootstrap admin key
 	Scope store.Scope
-	// SpecialistID is the only specialist that a presence key may do anything for; empty: all.
+	// SpecialistID is the only specialist for whom a presence key may act; empty: all.
 	SpecialistID string
 }
 
-// Actor names the principal in the audit log.
+// Actor returns the principal as the audit log names it.
 func (p Principal) Actor() Actor { return Actor("key:" + p.KeyID) }
 
 // May reports whether the principal has a scope. Admin has them all.

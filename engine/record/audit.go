@@ -8,18 +8,18 @@ import (
 	"holdfast/store"
 )
 
-// Audit lists who did what, newest first, a page at a time. store.ErrInvalid for a foreign cursor.
+// Audit lists the audit entries, newest first, one page at a time. store.ErrInvalid: the cursor is from another list.
 func (r *Records) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, string, error) {
 	return r.store.Audit(ctx, f)
 }
 
-// Deliveries says what became of the notices about one appointment, oldest first.
+// Deliveries returns the state of each notice about one appointment, oldest first.
 func (r *Records) Deliveries(ctx context.Context, appointmentID string) ([]store.Delivery, error) {
 	return r.store.Deliveries(ctx, appointmentID)
 }
 
-// Audit adds one entry. Before and after are stored as JSON where they are not nil, with the field names that the API
-// has for them: the log is read by owners, not by who knows our types.
+// Audit adds one entry. before and after are stored as JSON unless they are nil, with the field names of the API,
+// because clinic owners read the log.
 func Audit(ctx context.Context, tx store.Tx, at time.Time, actor Actor, action Action, subject, reason string, before, after any) error {
 	entry := store.AuditEntry{ID: NewID(), At: at, Actor: string(actor), Action: string(action), Subject: subject, Reason: reason}
 	var err error

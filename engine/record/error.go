@@ -22,11 +22,11 @@ var (
 	ErrCutOff = errors.New("too late to change online")
 	// ErrAsksDesk: the desk decides about appointments of this type, so the patient cannot move one online.
 	ErrAsksDesk = errors.New("the desk decides about this appointment type")
-	// ErrVisit: the appointment is part of a visit, which online is changed as a whole or not at all.
+	// ErrVisit: the appointment is part of a visit, which can only be changed as a whole online.
 	ErrVisit = errors.New("the appointment is part of a visit of several people")
 	// ErrNotConfirmed: the appointment is cancelled, so it cannot be moved.
 	ErrNotConfirmed = errors.New("the appointment is cancelled")
-	// ErrOperationState: the operation is not in a state in which that can be done with it.
+	// ErrOperationState: the state of the operation does not allow this.
 	ErrOperationState = errors.New("the operation is not in a state for that")
 	// ErrIdempotencyMismatch: the key was used for another request.
 	ErrIdempotencyMismatch = errors.New("the idempotency key was used for another request")
@@ -37,7 +37,7 @@ var (
 // FieldError is one mistake in a request.
 type FieldError struct {
 	Field   string // dotted path as in the JSON, such as "patient.name" or "weeklyHours[2].start"
-	Message string // what is wrong and what would be right
+	Message string // the problem, and how to fix it
 }
 
 // ValidationError lists everything that is wrong with a request.
@@ -61,8 +61,8 @@ func (m *Mistakes) Add(field, format string, args ...any) {
 	*m = append(*m, FieldError{field, fmt.Sprintf(format, args...)})
 }
 
-// Together returns m and those of more whose fields m does not have. A field below one of m is left out too: "patient.name" says nothing
-// if "patient" itself is wrong.
+// Together returns m and those of more whose fields m does not have. It leaves out a field below one of m too: a
+// mistake in "patient.name" does not matter if "patient" itself is wrong.
 func (m Mistakes) Together(more Mistakes) Mistakes {
 	all := slices.Clone(m)
 	for _, x := range more {
@@ -76,7 +76,7 @@ func (m Mistakes) Together(more Mistakes) Mistakes {
 	return all
 }
 
-// Err returns nil if nothing is wrong.
+// Err returns a *ValidationError with the mistakes, or nil if there are none.
 func (m Mistakes) Err() error {
 	if len(m) == 0 {
 		return nil
@@ -84,7 +84,7 @@ func (m Mistakes) Err() error {
 	return &ValidationError{Fields: m}
 }
 
-// Invalid is a ValidationError about one field.
+// Invalid returns a *ValidationError about one field.
 func Invalid(field, format string, args ...any) error {
 	var m Mistakes
 	m.Add(field, format, args...)

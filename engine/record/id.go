@@ -9,9 +9,9 @@ import (
 	"holdfast/holds"
 )
 
-// NewID makes a UUIDv7 (RFC 9562 section 5.7): ids made later sort later, to a quarter of a microsecond. The twelve bits
-// after the version are the fraction of the millisecond (section 6.2, method 3), so that a log by id is in the order in
-// which things happened.
+// NewID returns a new UUIDv7 (RFC 9562 section 5.7). Later ids sort later, to a quarter of a microsecond. The twelve
+// bits after the version are the fraction of the millisecond (section 6.2, method 3), so a log sorted by id is in
+// order of time.
 func NewID() string {
 	var b [16]byte
 	rand.Read(b[:]) // never fails; see crypto/rand
@@ -24,7 +24,7 @@ func NewID() string {
 	return SpellUUID(b)
 }
 
-// SpellUUID writes 16 bytes as a UUID is written.
+// SpellUUID formats 16 bytes as a UUID.
 func SpellUUID(b [16]byte) string {
 	var s [36]byte
 	hex.Encode(s[0:8], b[0:4])
@@ -36,16 +36,17 @@ func SpellUUID(b [16]byte) string {
 	return string(s[:])
 }
 
-// Now is now as it is stored: in UTC, to the millisecond.
+// Now returns the current time as it is stored: in UTC, truncated to milliseconds.
 func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// NewOwner is the owner of a hold that no client has: of the desk, for as long as its booking is written.
+// NewOwner returns a new random owner for a hold without a client, such as the desk's hold while its booking is
+// written.
 func NewOwner() (o holds.Owner) {
 	rand.Read(o[:])
 	return o
 }
 
-// SpelledOwner reads an owner as it is stored; nobody if it is not spelled as one.
+// SpelledOwner parses an owner in its stored form. It returns the zero owner if s is not valid.
 func SpelledOwner(s string) holds.Owner {
 	owner, err := holds.ParseOwner(s)
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// What a visitor types as a name is read by others: at the desk, and at the head of mails to an address that need not be
-// the visitor's own.
+// Other people read the name that a visitor types: at the desk, and at the top of emails to an address that may not
+// be the visitor's own.
 
-// MaxPublicName is how many characters the name in a booking of the public may have.
+// MaxPublicName is the maximum number of characters of the name in a public booking.
 const MaxPublicName = 80
 
-// CheckPublicName refuses a name that is long, or that shows something else than it says.
+// CheckPublicName refuses a name that is too long, or whose characters are invisible or change the direction of
+// writing.
 func CheckPublicName(m *Mistakes, field, name string) {
 	switch {
 	case utf8.RuneCountInString(name) > MaxPublicName:
@@ -23,7 +24,7 @@ func CheckPublicName(m *Mistakes, field, name string) {
 	}
 }
 
-// isUnseen reports whether a character has no look of its own. The two joiners of Indic and Persian writing are let pass.
+// isUnseen reports whether a character is invisible. It allows the two joiners of Indic and Persian scripts.
 func isUnseen(r rune) bool {
 	switch r {
 	case '\u200c', '\u200d':
@@ -39,11 +40,13 @@ const (
 	maxGreetingDigits = 2
 )
 
-// address is something to open: a scheme, a path, a mail address, or a name with a dot such as example.org, in any script.
+// address matches text that can be opened: a scheme, a path, an email address, or a name with a dot such as
+// example.org, in any script.
 var address = regexp.MustCompile(`[:/\\@]|[\pL\pN]{2,}[.\x{3002}\x{ff0e}\x{ff61}]\pL{2,}`)
 
-// Greetable returns a name that may stand in front of a mail, as its recipient and in its first line; nothing for one that
-// could be a message of its own: it is long, has an address or a telephone number, or characters that nobody sees.
+// Greetable returns the name if an email can use it as its recipient and in its first line. It returns an empty
+// string if the name could be a message of its own: it is long, or contains an address, a telephone number or
+// invisible characters.
 func Greetable(name string) string {
 	digits := 0
 	for _, r := range name {

@@ -1,12 +1,12 @@
-// Package record is what every durable change has in common, whichever package makes it: who did it (Actor, Principal), the
-// entry in the audit log (Audit), the answer that a repeat of the request gets (Once), the ids of what is made, and how
-// mistakes in a request are said (Mistakes, ValidationError, and the checks of single values).
+// Package record has what all durable changes have in common: their author (Actor, Principal), the entry in the audit
+// log (Audit), the answer to a repeat of the request (Once), new ids, and the mistakes in a request (Mistakes,
+// ValidationError, and the checks of single values).
 //
-// An audit entry and a remembered answer are written in the transaction of the change that they speak of, so there is
-// never one without the other. Neither holds a secret; an audit entry says nothing about a patient.
+// An audit entry and a remembered answer are written in the transaction of their change, so all of them commit or
+// none does. Neither contains a secret, and an audit entry has no data about a patient.
 //
-// An answer to what is not durable, such as a hold, is remembered in memory (Records.Remember) and dies with the process,
-// as the hold does.
+// The answer to a request that is not durable, such as a hold, is remembered in memory (Records.Remember) and is lost
+// with the process, like the hold.
 package record
 
 import (
@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// Records reads what was recorded, and remembers the answers to what is not durable.
+// Records reads the audit log and the deliveries, and remembers the answers to requests that are not durable.
 type Records struct {
 	store   store.Store
 	answers *timed.Map[answerKey, store.IdempotencyRecord]
@@ -23,7 +23,7 @@ type Records struct {
 // New returns the records of a store.
 func New(s store.Store) *Records { return &Records{store: s, answers: newAnswers()} }
 
-// Measurements returns what the store measures of itself; false if it does not.
+// Measurements returns the store's measurements of itself; false if it has none.
 func (r *Records) Measurements() (store.Measurements, bool) {
 	if m, ok := r.store.(store.Measured); ok {
 		return m.Measurements(), true
@@ -31,5 +31,5 @@ func (r *Records) Measurements() (store.Measurements, bool) {
 	return store.Measurements{}, false
 }
 
-// ForgetAnswers deletes the answers in memory. An erasure calls it, because an answer can contain the words of any person.
+// ForgetAnswers deletes the answers in memory. An erasure calls it, because an answer can contain data of any person.
 func (r *Records) ForgetAnswers() { r.answers.Clear() }

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// The checks of single values that several use cases share. Each adds at most one mistake, in words that say what
-// would be right.
+// The checks of single values that several packages share. Each adds at most one mistake, whose message says how to
+// fix it.
 
 func CheckID(m *Mistakes, field, id string) {
 	switch {
@@ -44,7 +44,8 @@ func CheckStart(m *Mistakes, start time.Time) {
 	}
 }
 
-// CheckText refuses text that is too long or carries control characters; multiline text may break lines.
+// CheckText refuses text that is too long or contains control characters. Multiline text can contain line breaks and
+// tabs.
 func CheckText(m *Mistakes, field, s string, max int, multiline bool) {
 	if !utf8.ValidString(s) {
 		m.Add(field, "must be valid UTF-8")
@@ -62,7 +63,8 @@ func CheckText(m *Mistakes, field, s string, max int, multiline bool) {
 	}
 }
 
-// NormalizePatient trims what people type and checks it. Required are the fields the clinic asks for; a name always is.
+// NormalizePatient trims the patient's fields and checks them. required are the fields that the clinic asks for; a
+// name is always required.
 func NormalizePatient(m *Mistakes, p *store.Patient, required []string, today store.Date) {
 	p.Name = strings.Join(strings.Fields(p.Name), " ")
 	p.Email, p.Phone, p.Notes = strings.TrimSpace(p.Email), strings.TrimSpace(p.Phone), strings.TrimSpace(p.Notes)
@@ -103,8 +105,9 @@ func NormalizePatient(m *Mistakes, p *store.Patient, required []string, today st
 	}
 }
 
-// CheckEmail accepts what mail servers accept in practice: a local part, an @, and a host with a dot or none. Signs that
-// mean something in a header or in a mailto: link (quotes, brackets, ? and %) are refused, and so is what nobody sees.
+// CheckEmail accepts the addresses that mail servers accept in practice: a local part, an @, and a host with or
+// without a dot. It refuses invisible characters, and characters with a meaning in a header or in a mailto: link
+// (quotes, brackets, ? and %).
 func CheckEmail(m *Mistakes, field, s string) {
 	local, host, _ := strings.Cut(s, "@")
 	if len(s) > 254 || !dotted(local, "!$&'*+-/=^_`{|}~") || !dotted(host, "-") || strings.HasPrefix(host, "-") || strings.Contains(host, ".-") {
@@ -112,7 +115,8 @@ func CheckEmail(m *Mistakes, field, s string) {
 	}
 }
 
-// dotted reports whether s is words joined by single dots, of letters, digits and the signs given.
+// dotted reports whether s consists of words joined by single dots. The words have letters, digits and the given
+// signs.
 func dotted(s, signs string) bool {
 	for word := range strings.SplitSeq(s, ".") {
 		if word == "" {

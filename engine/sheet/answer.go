@@ -10,10 +10,10 @@ import (
 	"holdfast/store"
 )
 
-// Answers are one cell: each question as it was asked, a colon and the answer, one below the other. An answer of several lines goes on
-// until the next question.
+// All answers are in one cell: each question with its text, a colon and the answer, one below the other. An answer of
+// several lines continues until the next question.
 
-// answersCell writes what was answered.
+// answersCell formats the answers as a cell.
 func answersCell(answers []store.Answer) string {
 	lines := make([]string, len(answers))
 	for i, a := range answers {
@@ -24,8 +24,8 @@ func answersCell(answers []store.Answer) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// readAnswers reads such a cell with the questions that the type asks now, in any of their languages. What answers none of them is a
-// warning, and what does not fit its question refuses the row.
+// readAnswers parses such a cell with the type's current questions, in any of their languages. A line that answers no
+// question adds a warning. An answer that does not fit its question refuses the row.
 func (r *Row) readAnswers(s *clinic.Schedule, t *store.AppointmentType, cell string, now time.Time) {
 	said := make(map[string]string)
 	id := ""
@@ -52,7 +52,7 @@ func (r *Row) readAnswers(s *clinic.Schedule, t *store.AppointmentType, cell str
 	}
 }
 
-// questionOf finds the question that a line begins with, and what follows.
+// questionOf returns the question with which a line begins, and the rest of the line.
 func questionOf(t *store.AppointmentType, line string) (*store.Question, string) {
 	for i := range t.Page.Questions {
 		q := &t.Page.Questions[i]
@@ -72,7 +72,7 @@ func questionOf(t *store.AppointmentType, line string) (*store.Question, string)
 	return nil, ""
 }
 
-// yesOrNo is how we write it, of the languages of our pages.
+// yesOrNo translates yes and no from the languages of the pages to the stored values.
 func yesOrNo(text string) string {
 	switch store.Fold(text) {
 	case "ja", "si", "sí":

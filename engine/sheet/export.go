@@ -10,8 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// Export writes the appointments that overlap [from, to) as a CSV file which Import reads back: in UTF-8 with the mark that
-// spreadsheets look for, times as instants and on the specialist's clock. It is audited, without what is in it.
+// Export writes the appointments that overlap [from, to) as a CSV file that Import can read. The file is UTF-8 with
+// the byte order mark that spreadsheets expect. Times are written as instants and in the specialist's zone. The audit
+// entry does not contain the appointments.
 func (sh *Sheets) Export(ctx context.Context, actor record.Actor, from, to time.Time) (string, error) {
 	s := sh.clinic.Current()
 	var b strings.Builder

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// A spreadsheet calculates a cell that begins with one of these signs; those of full width count too. A program that separates columns
-// at a semicolon or a tab begins a cell there, also inside one of ours, and so does a line break where quotes are not read. Spaces and
-// quotes before the sign are no protection.
+// A spreadsheet calculates a cell that begins with one of these signs, also in full width. A program that splits
+// columns at a semicolon or a tab begins a new cell there, even inside one of these cells, and so does a line break
+// if the program ignores quotes. Spaces and quotes before the sign do not prevent this.
 //
-// The guard is one apostrophe before the sign. Apostrophes that are already there are matched too, so that removing one restores the text.
+// The guard is one apostrophe before the sign. Existing apostrophes are matched too, so that removing one restores
+// the text.
 const (
 	cellStart   = `(^|[;\t\r\n])([\s"]*)`
 	formulaSign = `[=+\-@＝＋－＠]`
@@ -20,7 +21,8 @@ var (
 	guarded   = regexp.MustCompile(cellStart + `'('*` + formulaSign + `)`)
 )
 
-// Guarded returns a cell in which no spreadsheet finds a formula. Cells hold what patients typed. An import reads the text back unchanged.
+// Guarded returns a cell in which no spreadsheet finds a formula. Cells contain text that patients typed. An import
+// restores the text unchanged.
 func Guarded(cell string) string {
 	return unguarded.ReplaceAllString(cell, "$1$2'$3")
 }

@@ -17,14 +17,15 @@ import (
 	"holdfast/store"
 )
 
-// RefusedError: some rows cannot be imported, and all were asked for. Nothing was written.
+// RefusedError reports that some rows cannot be imported, although the caller asked for all. Nothing was written.
 type RefusedError struct{ File *File }
 
 func (e *RefusedError) Error() string {
 	return strconv.Itoa(e.File.Count(Refused)) + " rows cannot be imported"
 }
 
-// Plan says what an import of a CSV file would do, row by row. Nothing is written. *ValidationError where it is no such file.
+// Plan returns what an import of a CSV file would do, row by row. It writes nothing. *ValidationError if the text is
+// not such a file.
 func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 	f, at, err := read(text)
 	if err != nil {
@@ -38,10 +39,11 @@ func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 	return f, err
 }
 
-// Import books the rows of a CSV file in one transaction: all of them, or those that are good. What is there already stays as
-// it is. The result says what became of every row.
+// Import books the rows of a CSV file in one transaction: all of them, or only the good ones. Appointments that exist
+// already do not change. The result has the outcome of every row.
 //
-// Errors: *ValidationError, *RefusedError, store.ErrDuplicate (the idempotency key was used meanwhile), and the storage errors.
+// Errors: *ValidationError, *RefusedError, store.ErrDuplicate (the idempotency key was used in the meantime), and the
+// storage errors.
 func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor record.Actor, once *record.Once) (*File, error) {
 	parsed, at, err := read(text)
 	if err != nil {
@@ -99,11 +101,11 @@ func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r
 	}
 	seats := availability.FreeSeats(t, span, taken)
 	if len(seats) == 0 {
-		return nil, store.ErrSlotTaken // the plan found it free in this very transaction
+		return nil, store.ErrSlotTaken // plan found it free in the same transaction
 	}
 	span.Seat = seats[0]
 	if slices.Contains(seats, r.seat) {
-		span.Seat = r.seat // the one that nobody holds
+		span.Seat = r.seat // the seat that no client holds
 	}
 	a := booking.NewAppointment(&booking.Request{Patient: r.Patient, Intake: r.intake, Source: store.SourceStaff}, span)
 	a.ID, a.Attendance, a.Place, a.CreatedAt, a.UpdatedAt = r.AppointmentID, r.attendance, s.PlaceAt(r.SpecialistID, r.Start), now, now
@@ -115,7 +117,7 @@ func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r
 	return c.Calls, err
 }
 
-// plan decides about every row, by what is stored and by the rows above. It returns the schedule that it used.
+// plan decides about every row by the stored data and the rows above. It returns the schedule that it used.
 func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, live []holds.Hold, now time.Time) (*clinic.Schedule, error) {
 	s := sh.clinic.Current()
 	q := booking.Question{Schedule: s, Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}}, Reader: r, Held: live}
@@ -156,7 +158,7 @@ func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, l
 		lines[row.AppointmentID] = row.Line
 		switch _, err := r.Appointment(ctx, row.AppointmentID); {
 		case err == nil:
-			row.Outcome, row.Problems = There, nil // whatever the file says of it by now
+			row.Outcome, row.Problems = There, nil // the stored appointment counts, whatever the file has
 		case !errors.Is(err, store.ErrNotFound):
 			return nil, err
 		case row.Outcome == Book:
@@ -166,7 +168,7 @@ func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, l
 	return s, nil
 }
 
-// place finds a free seat for a row, or says what is in its way.
+// place finds a free seat for a row, or refuses the row with the reason.
 func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time) {
 	t := sn.Schedule.Types[r.AppointmentTypeID]
 	why := sn.Hours(t, r.SpecialistID, r.Start)
@@ -207,7 +209,7 @@ func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time)
 	})
 }
 
-// obstacle names what is in the way of a row.
+// obstacle refuses a row and names what is in its way.
 func (r *Row) obstacle(sn *booking.Snapshot, span *holds.Span, planned map[string]int) {
 	zone := sn.Schedule.Zone
 	if c := sn.Schedule.Calendars[r.SpecialistID]; c != nil {
@@ -229,7 +231,8 @@ func (r *Row) obstacle(sn *booking.Snapshot, span *holds.Span, planned map[strin
 	r.refuse("start", "full", "", "every place of this group is booked")
 }
 
-// RefusedCSV is a file of the rows that cannot be imported, as they were sent, with what is wrong in front. It can be mended and sent.
+// RefusedCSV returns a CSV file of the refused rows, with the problems in front of the original cells. It can be
+// corrected and imported.
 func (f *File) RefusedCSV() string {
 	var b strings.Builder
 	w := csv.NewWriter(&b)

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// parse reads the cells of a row by themselves, with the schedule and without the calendar.
+// parse parses the cells of one row. It reads the schedule, but not the calendar.
 func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(string) string) {
 	var cell [columnCount]string
 	for i, text := range r.cells {
@@ -63,8 +63,8 @@ func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(strin
 	}
 }
 
-// spelled is the same for the same row of whatever file. The id is made of it with the server's key: it stays when the person is erased,
-// and a name and a date of birth are guessed from a bare hash.
+// spelled returns the same text for the same row of any file. The id is derived from it with the server's key. The id
+// remains after the person is erased, and a name and a date of birth could be guessed from a plain hash.
 func (r *Row) spelled() string {
 	p := r.Patient.Identity()
 	return strings.Join([]string{
@@ -129,10 +129,11 @@ func (r *Row) findSpecialist(s *clinic.Schedule, id, name string) {
 	}
 }
 
-// The ways in which spreadsheets write a time of a day, after the instant itself.
+// The formats in which spreadsheets write a date and time, tried after RFC 3339.
 var clocks = []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05", "2.1.2006 15:04", "2.1.2006 15:04:05", "2/1/2006 15:04", "2/1/2006 15:04:05"}
 
-// findStart reads an instant, or a time on the specialist's clock. A day with slashes begins with the day, not the month.
+// findStart parses an instant, or a time in the specialist's zone. In a date with slashes the day comes first, then
+// the month.
 func (r *Row) findStart(s *clinic.Schedule, start, date, clock string) {
 	column := "start"
 	if start == "" {
@@ -169,7 +170,7 @@ func (r *Row) findStart(s *clinic.Schedule, start, date, clock string) {
 	}
 }
 
-// isoDate is a date as we write it, of the ways in which people do; anything else stays as it is, and is refused as such.
+// isoDate converts a date to ISO format. Other text is returned unchanged, and is then refused.
 func isoDate(text string) string {
 	for _, layout := range []string{"2.1.2006", "2/1/2006"} {
 		if t, err := time.Parse(layout, text); err == nil {

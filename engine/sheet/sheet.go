@@ -1,19 +1,21 @@
-// Package sheet brings appointments in from a spreadsheet, and gives them out as one.
+// Package sheet imports appointments from a spreadsheet, and exports them as one.
 //
 // # The contract
 //
-// Plan reads a CSV file and says of every row what would happen and what is wrong, by line and column; nothing is written. Import
-// does it: all rows or none, or those that are good. Both ask the same function, Import within the transaction that writes, so what
-// it finds free is free: an imported appointment obeys the guarantee like any other, and nothing that patients hold is taken.
+// Plan reads a CSV file and returns for every row what would happen and what is wrong, by line and column. It writes
+// nothing. Import books all rows or none, or only the good ones. Both use the same function, Import within the
+// transaction that writes, so the times that it finds free are free. An imported appointment obeys the guarantee like
+// any other, and does not take time that patients hold.
 //
 // # The same file twice
 //
-// An appointment keeps the id of its row. A row without one gets an id made of who, what, when and with whom, so a file that is sent
-// again finds its appointments there, whatever has become of them since.
+// An appointment keeps the id of its row. The id of a row without one is derived from its patient, type, time and
+// specialist. So a file that is sent again finds its appointments, even if they have changed since.
 //
-// # What is told
+// # Notifications
 //
-// Nobody is told of an import: no mail, no webhook, nothing to the practice system. What is brought in was agreed elsewhere.
+// An import sends no notification: no email, no webhook, and nothing to the practice-management system. Imported
+// appointments were agreed outside Holdfast.
 package sheet
 
 import (
@@ -30,7 +32,7 @@ import (
 	"holdfast/store"
 )
 
-// The bounds of one file. All of its rows are one transaction.
+// The limits of one file. All of its rows are written in one transaction.
 const (
 	MaxRows  = 2000
 	MaxBytes = 4 << 20
@@ -46,28 +48,28 @@ type Sheets struct {
 // New returns Sheets.
 func New(s store.Store, c *clinic.Clinic, b *booking.Booking) *Sheets { return &Sheets{s, c, b} }
 
-// Outcome is what happens to a row.
+// Outcome is the result of the import for a row.
 type Outcome string
 
 const (
 	Book    Outcome = "book"    // it becomes an appointment
-	There   Outcome = "there"   // it is one already
-	Skipped Outcome = "skipped" // it says that it was cancelled
+	There   Outcome = "there"   // the appointment exists already
+	Skipped Outcome = "skipped" // its status is cancelled
 	Refused Outcome = "refused"
 )
 
-// Problem is what is wrong with a row. Code is for programs, Message for people; Value is what the cell says, or the line or time
-// that is in the way.
+// Problem is a mistake in a row. Code is for programs, Message for people. Value is the content of the cell, or the
+// line or time that is in the way.
 type Problem struct {
 	Column, Code, Value, Message string
 }
 
 // Row is one line of a file.
 type Row struct {
-	Line     int // of the file, the header is 1
+	Line     int // in the file; the header is line 1
 	Outcome  Outcome
-	Problems []Problem // why it is refused
-	Warnings []Problem // what the desk may want to know
+	Problems []Problem // the reasons why it is refused
+	Warnings []Problem // hints for the desk
 
 	AppointmentID, AppointmentTypeID, SpecialistID string
 	Start                                          time.Time
@@ -75,8 +77,8 @@ type Row struct {
 
 	intake     store.Intake
 	attendance store.Attendance
-	seat       int  // that it was planned in
-	named      bool // the file says the id
+	seat       int  // the planned seat
+	named      bool // the file has the id
 	cells      []string
 }
 
@@ -85,15 +87,15 @@ func (r *Row) refuse(column, code, value, message string) {
 	r.Problems = append(r.Problems, Problem{column, code, value, message})
 }
 
-// File is what a CSV file says, row by row.
+// File is the parsed content of a CSV file.
 type File struct {
 	Rows    []Row
-	Columns []string // those that are read
-	Ignored []string // headings that nobody knows
+	Columns []string // the columns that are read
+	Ignored []string // unknown headings
 	header  []string
 }
 
-// Count counts the rows of an outcome.
+// Count returns the number of rows with an outcome.
 func (f *File) Count(o Outcome) (n int) {
 	for i := range f.Rows {
 		if f.Rows[i].Outcome == o {
@@ -131,7 +133,7 @@ var headings = [columnCount]string{
 	"name", "email", "phone", "birthDate", "notes", "answers", "source",
 }
 
-// aliases are other words for a heading, folded.
+// aliases are other names for a heading, folded.
 var aliases = map[string]int{
 	"type": colTypeName, "treatment": colTypeName, "terminart": colTypeName, "behandlung": colTypeName, "tipo": colTypeName, "tipo de cita": colTypeName,
 	"doctor": colSpecialistName, "practitioner": colSpecialistName, "behandler": colSpecialistName, "arzt": colSpecialistName, "especialista": colSpecialistName,
@@ -142,7 +144,7 @@ var aliases = map[string]int{
 	"antworten": colAnswers, "respuestas": colAnswers,
 }
 
-// read takes a file apart. *record.ValidationError where it is no table, has too many rows, or lacks a column.
+// read parses a file. *record.ValidationError if it is not a table, has too many rows, or lacks a column.
 func read(text string) (*File, []int, error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	switch {
@@ -191,7 +193,8 @@ func read(text string) (*File, []int, error) {
 	}
 }
 
-// separator is what the first line has most of: a comma, a semicolon as spreadsheets of some countries write it, or a tab.
+// separator returns the most frequent separator in the first line: a comma, a semicolon (spreadsheets of some
+// countries), or a tab.
 func separator(text string) rune {
 	first, _, _ := strings.Cut(text, "\n")
 	best, most := ',', 0
@@ -203,7 +206,7 @@ func separator(text string) rune {
 	return best
 }
 
-// columns says for each cell which column it is, or -1.
+// columns returns the column of each cell, or -1.
 func (f *File) columns() ([]int, error) {
 	at := make([]int, len(f.header))
 	seen := make(map[int]bool)
