@@ -1,4 +1,5 @@
-// Package engine is what Holdfast decides. It arranges packages that decide one subject each. A package imports only those to its right:
+// Package engine arranges the packages that make Holdfast's decisions. Each decides one subject. A package imports only
+// those to its right:
 //
 //	agent ► practice ► outbound      agent, waitlist ► request ► message ► outbound ► booking ► occupancy ► clinic ► availability
 //	presence ► clinic      account ► clinic
@@ -12,31 +13,31 @@
 //	practice      the practice-management system: its writes, look-ups and openings
 //	outbound      the queue of outbound calls, each delivered once
 //	person        people, derived from appointments, with the desk's notes and links
-//	series        several appointments of one patient, booked, cancelled and moved together
-//	visit         several people one after the other, booked as one
+//	group         several appointments as one: a series of one patient, or a visit of several patients
 //	sheet         export and import of spreadsheets
 //	downtime      the downtime plan, and paper bookings
 //	booking       hold, book, cancel, move; the listing and its cache; the next free time, and why a start cannot be booked
 //	occupancy     the occupied time of each specialist, in memory
-//	presence      who is online, on-demand sessions
+//	presence      online specialists, on-demand sessions
 //	account       staff, sign-in, the identity provider, API keys
 //	clinic        the schedule and its snapshot in memory
-//	availability  pure: which slots exist, which rooms are free, who is assigned
-//	record        what every durable change has in common: actor, audit entry, idempotency
+//	availability  pure functions: existing slots, free rooms, the assigned specialist
+//	record        the parts that all durable changes have in common: actor, audit entry, idempotency
 //
-// Engine has one field for each of them, so package web gets one value and calls e.Booking.Book. None of them knows SQL, HTTP or Redis: each
-// gets a store.Store (durable state), a holds.Backend (live state) and a store.Queue (outbound calls).
+// Engine has one field for each of them, so package web gets one value and calls e.Booking.Book. None of them uses SQL,
+// HTTP or Redis directly: each gets a store.Store (durable state), a holds.Backend (live state) and a store.Queue
+// (outbound calls).
 //
 // # One order
 //
-// All copies of durable state in memory (the schedule, the occupied time, the generations, the busy bits, verified keys) and all of its events
-// come from the store's feed, in commit order, and from nothing else (follow.go). Write returns after the feed was applied, so a caller finds
-// its own change.
+// All copies of durable state in memory (the schedule, the occupied time, the generations, the busy bits, verified keys)
+// and all events about it come only from the store's feed, in commit order (follow.go). Write returns after the feed was
+// applied, so a caller finds its own change.
 //
 // # Errors
 //
-// Methods return the sentinels and typed errors of these packages, of package store and of package holds. Package web has the one table from
-// them to a status and a code.
+// Methods return the sentinels and typed errors of these packages, of package store and of package holds. Package web
+// has the only table that maps them to a status and a code.
 package engine
 
 import (
@@ -101,43 +102,46 @@ type Engine struct {
 	holds   holds.Backend
 	log     *slog.Logger
 	options Options
-	work    []func(context.Context) // what Run keeps running
+	work    []func(context.Context) // the functions that Run runs
 
-	usedTickets   *timed.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as one could be used again
+	usedTickets   *timed.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as a ticket is valid
 	stopFollowing context.CancelFunc
 }
 
-// Options configure an Engine; the zero value of each field is its default.
+// Options configure an Engine. The zero value of each field is its default.
 type Options struct {
 	Store  store.Store   // required
 	Holds  holds.Backend // required
 	Logger *slog.Logger  // default: discard
 
-	// Keyring signs manage links and agent tokens. Default: keys made now, which die with the process.
+	// Keyring signs manage links and agent tokens. Default: new keys, which are lost when the process ends.
 	Keyring *token.Keyring
 	// AdminKey is a bootstrap key with every scope, of at least MinAdminKey characters. Default: none.
 	AdminKey string
 
-	// BaseURL is where people find the pages, such as https://book.example.org. Default: what the settings say.
+	// BaseURL is the public address of the pages, such as https://book.example.org. Default: the address in the
+	// settings.
 	BaseURL string
 
-	// Words are the texts for people in all languages. Default: those of the program.
+	// Words has the texts for people in all languages. Default: those of the program.
 	Words *words.Catalog
 
 	Presence presence.Options
 
-	// Queue keeps the outbound calls still to be made. Default: none, and nothing outside is ever called.
+	// Queue has the pending outbound calls. Default: none, and the engine makes no outbound call.
 	Queue store.Queue
-	// Shared says that other nodes use the same Store, Queue and Holds. Then Pace spaces the calls of Upstream over all of them.
+	// Shared: other nodes use the same Store, Queue and Holds. Pace then spaces the calls of Upstream across all
+	// nodes.
 	Shared bool
 	Pace   practice.Pace
-	// QueueRebuilt says that the queue began empty although there may be promises: what was attempted is not known.
+	// QueueRebuilt: the queue was created empty although the outbox may have rows. Which of them were attempted is
+	// unknown.
 	QueueRebuilt bool
-	// AfterRollback says that the data may be older than what was written to the practice-management system.
+	// AfterRollback: the data may be older than the writes to the practice-management system.
 	AfterRollback bool
-	// Outbound are the times and limits of outbound calls.
+	// Outbound has the times and limits of outbound calls.
 	Outbound outbound.Limits
-	// Practice are the times of calls of the practice-management system.
+	// Practice has the times of calls of the practice-management system.
 	Practice practice.Limits
 	// Upstream is the clinic's practice-management system. It needs a Queue. Default: none.
 	Upstream practice.Upstream
@@ -146,40 +150,42 @@ type Options struct {
 	// AgentAllowLegacy lets agents book with a bare patientGUID, without a token.
 	AgentAllowLegacy bool
 	// AgentBound is how long an agent waits for the answer to a booking, MinAgentBound to MaxAgentBound. Default
-	// DefaultAgentBound. Where it is shorter than the spacing of Pacer, the second of two bookings in a row is queued.
+	// DefaultAgentBound. If it is shorter than the spacing of Pacer, the second of two consecutive bookings is
+	// queued.
 	AgentBound time.Duration
-	// DebugReplies adds _debug to the answers to agents.
+	// DebugReplies adds _debug to the answers for agents.
 	DebugReplies bool
-	// Notices are how people and programs are told of changes.
+	// Notices sends emails and webhooks about changes.
 	Notices message.Transport
 	// OpenID calls identity providers. Default: a client that trusts the machine's certificate authorities.
 	OpenID *openid.Client
-	// Fetcher reads specialists' calendars elsewhere. Default: one that goes to public addresses only.
+	// Fetcher reads specialists' external calendars. Default: one that connects to public addresses only.
 	Fetcher *notice.Fetcher
 	// Copies lists the copies of the data that erasing a person does not change. Nil: there are none.
 	Copies func() ([]person.Copy, error)
-	// LastBackup says when the last backup was made; ErrNoBackup if none was. Nil: none is known.
+	// LastBackup returns when the last backup was made; ErrNoBackup if there is none. Nil: the time is unknown.
 	LastBackup func() (time.Time, error)
-	// LastCopy says up to when a second place that follows the database has everything: the zero time if it has nothing yet, and false
-	// if there is none. Nil: there is none.
+	// LastCopy returns the instant up to which the incremental backup at the backup destination is complete: the zero
+	// time if it is empty, and false if there is none. Nil: there is none.
 	LastCopy func() (time.Time, bool)
-	// OnFatal is told when nothing can be written to the queue and the process should be restarted. Nil where a queue that cannot be
-	// used now can be used again.
+	// OnFatal is called when the queue can no longer be written and the process should restart. Nil: the queue can
+	// recover without a restart.
 	OnFatal func(error)
 
 	// Retention is how long records are stored after their end.
 	Retention record.Retention
 
-	// TimeslotsCacheTTL bounds how long a computed day list is reused. Default 300 s; negative switches the cache off.
+	// TimeslotsCacheTTL is how long a computed slot list is reused. Default 300 s; a negative value turns the cache
+	// off.
 	TimeslotsCacheTTL time.Duration
-	// TimeslotsCacheBytes bounds the memory of the slot cache. Default 16 MiB.
+	// TimeslotsCacheBytes is the maximum memory of the slot cache. Default 16 MiB.
 	TimeslotsCacheBytes int64
 
 	wall          func() time.Time // the wall clock; for tests that set it
-	OffersToFiles bool             // what becomes free is offered although mail only becomes files; for tests
+	OffersToFiles bool             // offer free times although emails are only written to files; for tests
 }
 
-// New reads the schedule and returns an Engine. Run must be called for its background work.
+// New reads the schedule and returns an Engine. The caller must call Run for its background work.
 func New(ctx context.Context, o Options) (*Engine, error) {
 	if o.Store == nil || o.Holds == nil {
 		return nil, errors.New("engine: Store and Holds are required")
@@ -347,12 +353,13 @@ func (e *Engine) deleteExpired(ctx context.Context) {
 	})
 }
 
-// Differences returns, for people, the differences of this process's memory and queue from the database, while requests go on.
+// Differences returns, as text, the differences between the database and this process's memory and queue. Requests
+// can run at the same time.
 func (e *Engine) Differences(ctx context.Context) ([]string, error) {
 	return record.Differences(ctx, e.Clinic.Differences, e.Booking.Differences, e.Outbound.Differences)
 }
 
-// ErrNoBackup: no backup was made.
+// ErrNoBackup reports that no backup was made.
 var ErrNoBackup = errors.New("no backup is known")
 
 // LastBackup returns when the last backup was made. ErrNoBackup.
@@ -372,7 +379,7 @@ func (e *Engine) LastCopy() (time.Time, bool) {
 	return e.options.LastCopy()
 }
 
-// Run does the background work until ctx ends, and returns when all of it has stopped.
+// Run runs the background work until ctx ends, and returns when all of it has stopped.
 func (e *Engine) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for _, work := range e.work {
@@ -383,7 +390,8 @@ func (e *Engine) Run(ctx context.Context) {
 	e.Booking.CloseCache()
 }
 
-// Ready answers nil if requests can be served: the database and the live state both answer.
+// Ready returns nil if the server can serve requests: the database, the live state and the queue, if there is one,
+// all answer.
 func (e *Engine) Ready(ctx context.Context) error {
 	if err := e.store.Ping(ctx); err != nil {
 		return fmt.Errorf("database: %w", err)

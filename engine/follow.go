@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// beginToFollow reads the schedule and follows everything that is committed from then on.
+// beginToFollow reads the schedule and follows all later commits.
 func (e *Engine) beginToFollow(ctx context.Context) error {
 	seen := e.store.LastChange()
 	if err := e.Clinic.ReadSchedule(ctx); err != nil {
@@ -35,12 +35,12 @@ func (e *Engine) beginToFollow(ctx context.Context) error {
 	return nil
 }
 
-// follow takes over what was committed, in commit order: the schedule, the taken time, the generations, the busy bits, the
-// keys found good, and what the pages are told. It is the only place that changes any of these, and Write returns after it,
-// so whoever is answered finds its own change here. The store calls it, one batch at a time.
+// follow applies committed changes in commit order: to the schedule, the occupied time, the generations, the busy
+// bits, the verified keys and the events for the pages. No other function changes any of these. Write returns after
+// follow, so a caller finds its own change here. The store calls follow with one batch at a time.
 //
-// The order within is fixed. A generation moves after what it names has changed, so nothing older is ever kept under it;
-// events come last, so whoever hears of a change finds it.
+// The order within follow is fixed. A generation changes after the data that it names, so no older data is ever
+// cached under it. Events come last, so a page that receives an event finds the change.
 func (e *Engine) follow(changes []store.Change) {
 	ctx := context.Background()
 	if slices.ContainsFunc(changes, clinic.OfSchedule) {
@@ -83,12 +83,12 @@ func ofCredential(c store.Change) bool {
 	return c.Noun == store.NounAPIKey || c.Noun == store.NounSignIn || c.Noun == store.NounUser
 }
 
-// followAgain is the pause of followHolds after it lost the events of the live state.
+// followAgain is the pause before followHolds watches again after it lost the events of the live state.
 const followAgain = time.Second
 
-// followHolds passes the live events of other nodes to Booking and Presence, until ctx ends. So a client whose hold has just expired can book
-// with it at this node too, Booking sends each booking to the pages once, and Presence counts again after another node has changed who is
-// online. It begins with the live holds.
+// followHolds passes the live events of other nodes to Booking and Presence, until ctx ends. So a client whose hold
+// has just expired can book with it at this node too, Booking sends each booking to the pages once, and Presence
+// counts again after another node has changed the set of online specialists. It begins with the live holds.
 func (e *Engine) followHolds(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := e.followEvents(ctx)

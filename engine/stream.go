@@ -11,29 +11,30 @@ import (
 	"holdfast/store"
 )
 
-// Watch follows every event of the live state from now on. A stream watches first and takes its Snapshot second, so
-// that nothing falls between.
+// Watch returns a watch of all later events of the live state. A stream calls Watch first and Snapshot second, so
+// that it misses no event in between.
 func (e *Engine) Watch(ctx context.Context) (holds.Watch, error) { return e.holds.Watch(ctx) }
 
-// AnnounceStream tells the other nodes that a client has opened a live stream here.
+// AnnounceStream notifies the other nodes that a client has opened a live stream at this node.
 func (e *Engine) AnnounceStream(ctx context.Context, owner holds.Owner, connectionID string) error {
 	return e.holds.Publish(ctx, holds.Event{Kind: holds.EventStream, Owner: owner, ConnectionID: connectionID})
 }
 
-// Await returns once this node knows the change with the number, committed by whichever node. The error of ctx, store.ErrClosed.
+// Await returns when this node has applied the change with the number, of any node. Errors: the error of ctx,
+// store.ErrClosed.
 func (e *Engine) Await(ctx context.Context, number int64) error { return e.store.Await(ctx, number) }
 
-// LastChange is the number of the last change that this node knows.
+// LastChange returns the number of the last change that this node has received.
 func (e *Engine) LastChange() int64 { return e.store.LastChange() }
 
 // Shared reports whether other nodes use the same store and live state.
 func (e *Engine) Shared() bool { return e.options.Shared }
 
-// Epoch names this run of the event numbering.
+// Epoch returns the name of this run of the event numbering.
 func (e *Engine) Epoch() string { return e.holds.Epoch() }
 
-// Concerns lists the appointment types whose streams an event belongs on: all those its specialist serves, because a
-// hold taken for one type greys out the others as well.
+// Concerns lists the appointment types whose streams receive an event: all types of its specialist, because a hold
+// for one type also makes slots of the others unavailable.
 func (e *Engine) Concerns(ev *holds.Event) []string {
 	if ev.AppointmentTypeIDs != nil {
 		return ev.AppointmentTypeIDs
@@ -41,8 +42,8 @@ func (e *Engine) Concerns(ev *holds.Event) []string {
 	return e.Clinic.Serves(ev.SpecialistID)
 }
 
-// Affects lists the appointment types that need a room or a device that an event is about, and the newest generation among theirs: whoever
-// looks at their slots lists them anew, because which of them are left is not to be seen from the event.
+// Affects lists the appointment types that need a room or a device of an event, and the newest of their generations.
+// The event does not show which of their slots are left, so clients of these types must list again.
 func (e *Engine) Affects(ev *holds.Event) (appointmentTypeIDs []string, generation uint64) {
 	for _, id := range ev.Resources.List() {
 		appointmentTypeIDs = append(appointmentTypeIDs, e.Clinic.Current().NeededBy[id]...)
@@ -55,8 +56,8 @@ func (e *Engine) Affects(ev *holds.Event) (appointmentTypeIDs []string, generati
 	return appointmentTypeIDs, generation
 }
 
-// Snapshot is what a new stream is told: of the time of some specialists, what is held and which slots that are not over
-// somebody is looking at; or who is online and which sessions are open.
+// Snapshot is the initial state of a new stream. It has either the holds of some specialists and the selections of
+// their future slots, or the online specialists and the open sessions.
 type Snapshot struct {
 	Generation uint64 // of the slots, read before the rest
 	Holds      []holds.Hold
@@ -64,7 +65,8 @@ type Snapshot struct {
 	Presence   []holds.Event // as if they had just happened; they have no number
 }
 
-// Snapshot returns what is held and looked at of every specialist who serves a type, or of all if no type is given. store.ErrNotFound.
+// Snapshot returns the holds and selections of all specialists of a type, or of all specialists if no type is given.
+// store.ErrNotFound.
 func (e *Engine) Snapshot(ctx context.Context, appointmentTypeID string) (Snapshot, error) {
 	s := Snapshot{Generation: e.Clinic.Generation(appointmentTypeID)}
 	var ids []string
@@ -86,7 +88,7 @@ func (e *Engine) Snapshot(ctx context.Context, appointmentTypeID string) (Snapsh
 	return s, err
 }
 
-// PresenceSnapshot returns who is online and which sessions are open.
+// PresenceSnapshot returns the online specialists and the open sessions.
 func (e *Engine) PresenceSnapshot(ctx context.Context) (Snapshot, error) {
 	s := Snapshot{Generation: e.Clinic.Generation("")}
 	online, err := e.Presence.Online(ctx)
@@ -113,7 +115,8 @@ func (e *Engine) PresenceSnapshot(ctx context.Context) (Snapshot, error) {
 	return s, nil
 }
 
-// HoldServer asks the server of the live state how it is. holds.ErrUnavailable where there is none, or it is away.
+// HoldServer returns the status of the server of the live state. holds.ErrUnavailable: there is none, or it is
+// unreachable.
 func (e *Engine) HoldServer(ctx context.Context) (holds.Server, error) {
 	if live, ok := e.holds.(holds.Served); ok {
 		return live.Server(ctx)
@@ -121,10 +124,11 @@ func (e *Engine) HoldServer(ctx context.Context) (holds.Server, error) {
 	return holds.Server{}, holds.ErrUnavailable
 }
 
-// HoldStats counts the live state, for people who operate the server.
+// HoldStats returns counts of the live state, for operators.
 func (e *Engine) HoldStats(ctx context.Context) (holds.Stats, error) { return e.holds.Stats(ctx) }
 
-// StreamTicket is a short-lived credential that opens one live stream as a client, so that the client stands in no address.
+// StreamTicket issues a short-lived credential that opens one live stream as a client. So the client itself is not
+// part of any URL.
 func (e *Engine) StreamTicket(client holds.ClientID) (ticket string, expiresAt time.Time, err error) {
 	ticket, t, err := e.Booking.Keys().IssueStreamTicket(string(client), time.Now())
 	return ticket, t.ExpiresAt, err
@@ -141,5 +145,6 @@ func (e *Engine) UseStreamTicket(ticket string) (holds.ClientID, error) {
 	return holds.ClientID(t.Client), nil
 }
 
-// maxUsedTickets bounds one half of the nonces that are remembered. One network would need a quarter of an hour to push one out.
+// maxUsedTickets is the maximum number of remembered nonces in each of two halves. One network would need 15 minutes
+// to evict one.
 const maxUsedTickets = 1 << 15

@@ -1,16 +1,17 @@
-// Package busytime reads the calendars that specialists have elsewhere, by the secret address of an .ics file: while they are busy there,
-// nothing is booked here.
+// Package busytime reads the external calendars of specialists, by the secret address of an .ics file. While a
+// specialist is busy there, nothing can be booked here.
 //
-// # What is kept
+// # Stored data
 //
-// Of a calendar only when somebody is busy is kept, as blocks whose Source is the calendar, at most Ahead; what the events are about is
-// not even looked at. The address is sealed with the keys of secret.key. What is in a block already booked stays booked: it is a conflict,
-// and shown as one.
+// The package stores only the busy times of a calendar, as blocks whose Source is the calendar, for at most Ahead. It
+// does not read the subjects of the events. The address is sealed with the keys of secret.key. An appointment that
+// overlaps such a block stays booked, and State lists it as a conflict.
 //
-// # When it is read
+// # Reading
 //
-// Every quarter of an hour, by whichever process comes first, which says so in the database before it asks. A calendar that cannot be
-// read leaves what was read before; how old that is, and why, is told. What is read takes the place of what was, in one transaction.
+// A calendar is read every 15 minutes, by the first process that claims it in the database. If a calendar cannot be
+// read, the last version counts, and State has its age and the reason. A new version replaces the last one in one
+// transaction.
 package busytime
 
 import (
@@ -36,44 +37,45 @@ import (
 )
 
 const (
-	Every  = 15 * time.Minute    // between two questions
+	Every  = 15 * time.Minute    // between two reads
 	Ahead  = 90 * 24 * time.Hour // from the beginning of today
-	TooOld = 24 * time.Hour      // what was read longer ago is not to be relied on
+	TooOld = 24 * time.Hour      // a version that is older is out of date
 
-	look       = time.Minute // between two looks for what is due
+	look       = time.Minute // between two checks for due calendars
 	atOnce     = 4
 	maxAddress = 2000
 )
 
-// Failures are why a calendar could not be read. One of a server that answered otherwise is FailedStatus and the number.
+// The reasons why a calendar could not be read. If a server answers with another status, the reason is FailedStatus
+// and its number.
 const (
 	FailedPrivate     = "private_address"
 	FailedInsecure    = "insecure"
 	FailedUnreachable = "unreachable"
 	FailedTooLarge    = "too_large"
 	FailedNoCalendar  = "not_a_calendar"
-	FailedSealed      = "address_unreadable" // secret.key is another one
+	FailedSealed      = "address_unreadable" // secret.key has changed
 	FailedStatus      = "status_"
 )
 
-// ErrNone: the specialist has no calendar elsewhere that is read.
+// ErrNone reports that the specialist has no external calendar.
 var ErrNone = errors.New("no calendar of the specialist is read")
 
-// Options are what Calendars are made of.
+// Options are the parameters of New.
 type Options struct {
 	Store   store.Store
 	Clinic  *clinic.Clinic
 	Logger  *slog.Logger
-	Fetcher *notice.Fetcher // default: one that goes to public addresses
+	Fetcher *notice.Fetcher // default: one that connects to public addresses only
 	Keys    *token.Keys
 }
 
-// Calendars reads specialists' calendars elsewhere. It is safe for concurrent use.
+// Calendars reads specialists' external calendars. It is safe for concurrent use.
 type Calendars struct {
 	Options
 }
 
-// New returns Calendars. Work is to be run for anything to be read by itself.
+// New returns Calendars. The caller must call Run, which reads the calendars.
 func New(o Options) *Calendars {
 	if o.Fetcher == nil {
 		o.Fetcher = notice.NewFetcher(notice.FetchOptions{})
@@ -81,21 +83,22 @@ func New(o Options) *Calendars {
 	return &Calendars{o}
 }
 
-// State is how it is with a specialist's calendar elsewhere.
+// State is the state of a specialist's external calendar.
 type State struct {
 	IsSet     bool
-	Host      string // of the address; empty if that cannot be read
+	Host      string // of the address; empty if it cannot be unsealed
 	SetAt     time.Time
 	AskedAt   time.Time // zero: not yet
 	ReadAt    time.Time // zero: never
-	Failure   string    // why the last question was in vain; empty: it was not
-	Unread    int       // events that were not understood
-	IsOld     bool      // what is known of it is not to be relied on
-	Blocks    int       // stretches of busy time from now on
+	Failure   string    // why the last read failed; empty: it succeeded
+	Unread    int       // events that could not be parsed
+	IsOld     bool      // the stored version is out of date
+	Blocks    int       // busy times that are not over
 	Conflicts []store.Appointment
 }
 
-// Of says how it is with a specialist's calendar elsewhere, and which appointments it is at odds with. store.ErrNotFound.
+// Of returns the state of a specialist's external calendar, with the appointments that conflict with it.
+// store.ErrNotFound.
 func (ca *Calendars) Of(ctx context.Context, specialistID string) (State, error) {
 	now := time.Now()
 	blocks, err := ca.Clinic.Blocks(specialistID)
@@ -122,7 +125,7 @@ func (ca *Calendars) Of(ctx context.Context, specialistID string) (State, error)
 	return s, err
 }
 
-// conflicts are the appointments to come that lie in one of the blocks, by start.
+// conflicts lists the future appointments that overlap one of the blocks, by start.
 func (ca *Calendars) conflicts(ctx context.Context, specialistID string, blocks []store.Block, now time.Time) (all []store.Appointment, err error) {
 	if len(blocks) == 0 {
 		return nil, nil
@@ -156,15 +159,15 @@ func find(ctx context.Context, r store.BusyCalendarReader, specialistID string) 
 	return all[i], nil
 }
 
-// about is what an address is sealed for.
+// about returns the purpose for which an address is sealed.
 func about(specialistID string) string { return "busy calendar of " + specialistID }
 
 func (ca *Calendars) open(b *store.BusyCalendar) (address string, ok bool) {
 	return ca.Keys.Current().Open(b.Address, about(b.SpecialistID))
 }
 
-// Set has the calendar at an address read from now on, in place of another. What was read of that counts until this one
-// was read. store.ErrNotFound, *record.ValidationError.
+// Set sets the address of a specialist's external calendar and replaces an earlier one. The busy times of the earlier
+// calendar count until the new one has been read. store.ErrNotFound, *record.ValidationError.
 func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, address string) error {
 	address = strings.TrimSpace(address)
 	if rest, ok := strings.CutPrefix(address, "webcal://"); ok {
@@ -182,7 +185,7 @@ func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, 
 		func(tx store.Tx) error { return tx.PutBusyCalendar(ctx, b) })
 }
 
-// Remove ends the reading, and what was read no longer counts. Removing none is no error. store.ErrNotFound.
+// Remove removes the calendar and its busy times. If there is none, it returns nil. store.ErrNotFound.
 func (ca *Calendars) Remove(ctx context.Context, actor record.Actor, specialistID string) error {
 	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: record.ActionSpecialistBusyCalendarRemoved, Subject: "specialist:" + specialistID},
 		func(tx store.Tx) error {
@@ -193,7 +196,8 @@ func (ca *Calendars) Remove(ctx context.Context, actor record.Actor, specialistI
 		})
 }
 
-// Seal seals all addresses with the key that signs now, before that is replaced.
+// Seal seals all addresses with the current key. Call it before a rotation replaces that key. An address that cannot
+// be unsealed does not change.
 func (ca *Calendars) Seal(ctx context.Context) error {
 	return ca.Store.Write(ctx, func(tx store.Tx) error {
 		all, err := tx.BusyCalendars(ctx)
@@ -202,7 +206,7 @@ func (ca *Calendars) Seal(ctx context.Context) error {
 		}
 		for _, b := range all {
 			address, ok := ca.open(&b)
-			if !ok { // it is to be typed again
+			if !ok { // the address has to be entered again
 				continue
 			}
 			b.Address = ca.Keys.Current().Seal(address, about(b.SpecialistID))
@@ -214,7 +218,7 @@ func (ca *Calendars) Seal(ctx context.Context) error {
 	})
 }
 
-// Run reads what is due, until ctx ends.
+// Run reads due calendars until ctx ends.
 func (ca *Calendars) Run(ctx context.Context) {
 	ca.round(ctx)
 	timed.Every(ctx, look, func(time.Time) { ca.round(ctx) })
@@ -245,18 +249,19 @@ func (ca *Calendars) round(ctx context.Context) {
 	running.Wait()
 }
 
-// due: nobody has asked lately, or a clock was set back.
+// due reports whether the last read is at least Every ago, or is in the future because a clock was set back.
 func due(b *store.BusyCalendar, now time.Time) bool {
 	since := now.Sub(b.AskedAt)
 	return b.AskedAt.IsZero() || since >= Every || since < -Every
 }
 
-// Read reads a specialist's calendar now. That it cannot be read is no error: Of says so. ErrNone.
+// Read reads a specialist's calendar now. If the calendar cannot be read, it returns nil, and Of returns the reason.
+// ErrNone.
 func (ca *Calendars) Read(ctx context.Context, specialistID string) error {
 	return ca.read(ctx, specialistID, true)
 }
 
-// read asks for a calendar and keeps what it says. Of several processes one asks, unless it is to be now.
+// read fetches a calendar and stores its busy times. Of several processes only one fetches it, unless isNow is set.
 func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) error {
 	now := record.Now()
 	var b store.BusyCalendar
@@ -280,7 +285,7 @@ func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) 
 		return err
 	}
 	after, busy, isNew := ca.ask(ctx, b, &p, now)
-	if ctx.Err() != nil { // nothing was found out about the calendar
+	if ctx.Err() != nil { // cancelled, so the result says nothing about the calendar
 		return ctx.Err()
 	}
 	blocks := make([]store.Block, len(busy))
@@ -304,7 +309,8 @@ func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) 
 	})
 }
 
-// ask reads the calendar of a specialist, and says what is known of it then. isNew: busy takes the place of what was.
+// ask fetches the calendar of a specialist and returns its new state. If isNew is true, busy replaces the stored busy
+// times.
 func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Specialist, now time.Time) (after store.BusyCalendar, busy []ical.Span, isNew bool) {
 	after = b
 	address, ok := ca.open(&b)
@@ -314,7 +320,7 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 	}
 	readIn, tag, _ := strings.Cut(b.Tag, " ")
 	modified := b.Modified
-	if readIn != p.Timezone || !today(b.ReadAt).Equal(today(now)) { // its days begin elsewhere, or a new day is ahead, and repetitions are in it
+	if readIn != p.Timezone || !today(b.ReadAt).Equal(today(now)) { // the zone has changed, or a new day has begun and repeated events must be expanded for it
 		tag, modified = "", ""
 	}
 	got, err := ca.Fetcher.Fetch(ctx, address, "text/calendar, */*;q=0.1", tag, modified)
@@ -344,7 +350,7 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 // today returns the beginning of the UTC day of an instant.
 func today(t time.Time) time.Time { return t.Truncate(24 * time.Hour) }
 
-// failure is the code of why a calendar could not be read; empty for nil.
+// failure returns the code of the reason why a calendar could not be read; empty for nil.
 func failure(err error) string {
 	var status *notice.FetchStatusError
 	switch {

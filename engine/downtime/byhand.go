@@ -15,38 +15,39 @@ import (
 	"holdfast/store"
 )
 
-// MaxRows is the most rows of one check.
+// MaxRows is the maximum number of rows of one check.
 const MaxRows = 200
 
-// farthest is how far the rows of one question may be apart.
+// farthest is the longest time between the first and the last row of one check.
 const farthest = 60 * 24 * time.Hour
 
-// Written is one row that was written by hand.
+// Written is one row of a paper list.
 type Written struct {
 	AppointmentTypeID, SpecialistID string
 	Start                           time.Time
 }
 
-// Outcome says what is in the way of a row.
+// Outcome is the result of the check of a row.
 type Outcome string
 
 const (
 	IsFree   Outcome = "free"
-	IsClosed Outcome = "closed"  // outside the hours or in a block: it can be booked all the same
-	IsTaken  Outcome = "taken"   // it can only be overbooked
-	IsHeld   Outcome = "held"    // somebody is booking this time online
+	IsClosed Outcome = "closed"  // outside the hours or in a block: the desk can book it anyway
+	IsTaken  Outcome = "taken"   // the desk can only overbook it
+	IsHeld   Outcome = "held"    // another client is booking this time online
 	IsWrong  Outcome = "refused" // it cannot be booked at all
 )
 
-// Verdict is what is said of one row.
+// Verdict is the result of one row.
 type Verdict struct {
 	Outcome      Outcome
-	Reason       string              // of closed, taken and refused: a word for programs
-	Row          int                 // with taken: the row above that is in the way, from 1; 0: none
-	Appointments []store.Appointment // with taken: what is in the way
+	Reason       string              // of closed, taken and refused: a code for programs
+	Row          int                 // with taken: the number of the row above that is in the way, from 1; 0: none
+	Appointments []store.Appointment // with taken: the booked appointments in the way
 }
 
-// Check says of each row what is in its way. The past is no obstacle: what was written by hand is usually over. *ValidationError.
+// Check returns for each row whether it can be booked and what is in its way. A start in the past is no obstacle,
+// because rows of a paper list are usually over. *ValidationError.
 func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 	if len(rows) == 0 || len(rows) > MaxRows {
 		return nil, record.Invalid("rows", "must be 1 to %d", MaxRows)
@@ -90,7 +91,7 @@ func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 	return verdicts, nil
 }
 
-// wrong refuses what no press can book.
+// wrong returns IsWrong with the reason for a row that cannot be booked at all.
 func wrong(s *clinic.Schedule, r Written) Verdict {
 	t, p := s.Types[r.AppointmentTypeID], s.SpecialistByID[r.SpecialistID]
 	switch {
@@ -108,11 +109,11 @@ func wrong(s *clinic.Schedule, r Written) Verdict {
 	return Verdict{}
 }
 
-// checking is one check on its way through the rows.
+// checking is the state of one Check.
 type checking struct {
 	kits     *Kits
 	snapshot *booking.Snapshot
-	rows     map[string]int // the rows above that were found free, by the id that stands for each in the snapshot
+	rows     map[string]int // the numbers of the rows above that were found free, by the id of each in the snapshot
 }
 
 func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, error) {
@@ -122,7 +123,7 @@ func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, err
 	switch refusal.Reason {
 	case "":
 		span.Seat = o.Seats[0]
-	case availability.ReasonHeld: // its patient was written first, so the rows below cannot have the time
+	case availability.ReasonHeld: // this patient was written down first, so the rows below cannot have the time
 	case availability.ReasonTaken:
 		return c.inTheWay(ctx, &span)
 	default:
@@ -134,7 +135,7 @@ func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, err
 		AppointmentID: id, AppointmentTypeID: t.ID, SpecialistID: r.SpecialistID, Seat: span.Seat,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
 	})
-	// Whether a slot of the listing starts then does not matter: the appointment began when it began.
+	// The start need not be on the grid of the listing: the appointment has already begun at that time.
 	why := c.snapshot.Hours(t, r.SpecialistID, r.Start)
 	switch {
 	case refusal.Reason == availability.ReasonHeld:
@@ -145,7 +146,8 @@ func (c *checking) row(ctx context.Context, number int, r Written) (Verdict, err
 	return Verdict{Outcome: IsFree}, nil
 }
 
-// inTheWay names what a row conflicts with: a row above it, and the appointments that are booked. If there is neither, a room is missing.
+// inTheWay names the conflicts of a row: a row above it, and the booked appointments. If there is neither, a room is
+// missing.
 func (c *checking) inTheWay(ctx context.Context, span *holds.Span) (Verdict, error) {
 	v := Verdict{Outcome: IsTaken, Reason: "overlap"}
 	list := c.snapshot.InTheWay(span)

@@ -1,16 +1,16 @@
-// Package downtime is for the hours in which nobody reaches the server: the plan that a desk keeps for them, and what was written by
-// hand meanwhile.
+// Package downtime is for hours in which the server is unreachable: it has the plan that the desk prints for them,
+// and checks the paper bookings that the desk enters afterwards.
 //
 // # The plan
 //
-// A Kit is what a receptionist needs on paper: for each specialist and day who comes, when, for what and where, the phone number and
-// the notes, and between them the time that is still free, to be written into. It is read at one go and is a picture of that moment;
-// nothing of it is kept here. That somebody took it is audited.
+// A Kit is the plan that a receptionist needs on paper. For each specialist and day it lists the patients with time,
+// type, place, phone number and notes, and the free time between them as empty lines to write on. It is read once and
+// shows that moment. The server does not store it, but audits that a user has fetched it.
 //
-// # What was written by hand
+// # Paper bookings
 //
-// Check says of each row of such a sheet what is in its way, rows above it included. It writes nothing: each row is then booked
-// by itself, like any other appointment at the desk, and obeys the guarantee.
+// Check returns for each row of such a list what is in its way, including the rows above it. It writes nothing. The
+// desk then books each row on its own, like any other appointment, and each obeys the guarantee.
 package downtime
 
 import (
@@ -32,15 +32,15 @@ import (
 	"holdfast/store"
 )
 
-// MaxDays is the most days of one kit. leastFree is the shortest free time that is worth a line, and mostFree the longest that has a
-// single one: in a free morning there is room to write several people.
+// MaxDays is the maximum number of days of one kit. leastFree is the shortest free time that gets a line. mostFree is
+// the longest free time on one line, so that a free morning has several lines to write on.
 const (
 	MaxDays   = 14
 	leastFree = 5 * time.Minute
 	mostFree  = time.Hour
 )
 
-// Kits makes kits and checks what was written by hand. It is safe for concurrent use.
+// Kits creates kits and checks paper bookings. It is safe for concurrent use.
 type Kits struct {
 	store   store.Store
 	holds   holds.Backend
@@ -58,7 +58,7 @@ func New(s store.Store, h holds.Backend, c *clinic.Clinic, b *booking.Booking, l
 type Request struct {
 	From         store.Date
 	Days         int    // 1..MaxDays
-	SpecialistID string // empty: everybody
+	SpecialistID string // empty: all specialists
 	Actor        record.Actor
 }
 
@@ -70,7 +70,7 @@ type Kit struct {
 	Sheets   []Sheet    // by date, then in the order of the specialists
 }
 
-// Sheet is one specialist's day: one page of paper. There is none for a day on which the specialist neither works nor has anybody.
+// Sheet is one specialist's day: one page of paper. A day without working hours and appointments has no sheet.
 type Sheet struct {
 	Date         store.Date
 	SpecialistID string
@@ -80,7 +80,7 @@ type Sheet struct {
 	Rows         []Row // by start
 }
 
-// Kind says what a row is.
+// Kind is the kind of a row.
 type Kind string
 
 const (
@@ -89,12 +89,12 @@ const (
 	Blocked Kind = "blocked"
 )
 
-// Row is a stretch of a sheet.
+// Row is one line of a sheet.
 type Row struct {
 	Kind        Kind
 	Start, End  time.Time
 	Appointment *store.Appointment // of a booked one
-	Type        string             // its name
+	Type        string             // the name of the appointment type
 	Rooms       string             // the names of the rooms and devices that it takes
 	Place       string             // the name of the clinic's place
 	Reason      string             // of a block
@@ -122,7 +122,7 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(booked)) {
-		if s.SpecialistByID[id] == nil { // archived, and their patients come all the same
+		if s.SpecialistByID[id] == nil { // archived, but with confirmed appointments
 			name, _ := s.Who(id)
 			people = append(people, &store.Specialist{ID: id, Name: cmp.Or(name, id)})
 		}
@@ -146,15 +146,15 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 		return record.Audit(ctx, tx, now, r.Actor, record.ActionAppointmentsDowntimeKit, "appointments", r.SpecialistID, nil, said)
 	})
 	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrOverloaded) {
-		// It is for the hour in which nothing can be written.
+		// The plan is needed especially when nothing can be written, so a failed audit entry does not prevent it.
 		k.log.Error("downtime plan delivered without an audit entry", "actor", r.Actor, "appointments", count, "error", err)
 		err = nil
 	}
 	return kit, err
 }
 
-// confirmed reads what is confirmed on the days of a kit, by specialist and start. A day is longer than in the clinic's zone where a
-// specialist has another one.
+// confirmed reads the confirmed appointments on the days of a kit, by specialist and start. The range is extended at
+// both ends, because a specialist can have another zone than the clinic.
 func (k *Kits) confirmed(ctx context.Context, s *clinic.Schedule, kit *Kit, specialistID string) (map[string][]store.Appointment, error) {
 	const zones = 26 * time.Hour // from the first midnight on earth to the last
 	f := store.AppointmentFilter{
@@ -179,7 +179,7 @@ func (k *Kits) confirmed(ctx context.Context, s *clinic.Schedule, kit *Kit, spec
 // stretch is a part of a day, [start, end).
 type stretch struct{ start, end time.Time }
 
-// sheetOf is one specialist's day: what is booked, what is blocked, and the opening time that is left.
+// sheetOf returns one specialist's day: the appointments, the blocks, and the remaining opening time.
 func sheetOf(s *clinic.Schedule, p *store.Specialist, date store.Date, booked []store.Appointment) Sheet {
 	_, zone := s.Who(p.ID)
 	x := Sheet{Date: date, SpecialistID: p.ID, Specialist: p.Name, Zone: zone}

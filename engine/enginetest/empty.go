@@ -16,8 +16,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// Empty puts a database without a row at a path, unless a file is there. All migrations make one, once in a test binary, and what they
-// made is copied: under the race detector they take longer than most tests that need a database.
+// Empty writes a database without rows at a path, unless a file exists there. It runs all migrations once in a test
+// binary and copies the result: with the race detector they take longer than most tests that need a database.
 func Empty(t testing.TB, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); err == nil {
@@ -29,7 +29,7 @@ func Empty(t testing.TB, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Every database has an id of its own: copies with one id would pass for one clinic's.
+	// Every database has an id of its own: copies with the same id would count as one clinic.
 	id := make([]byte, len(made.id)/2)
 	if _, err := rand.Read(id); err != nil {
 		t.Fatal(err)

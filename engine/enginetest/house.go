@@ -16,16 +16,16 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// What a test opens here is closed when it ends, what was opened last first: open the database, then what stands on it, and
-// run last.
+// The test closes everything that it opens here when it ends, in reverse order. So open the database first, then its
+// users, and call Run last.
 
-// Database opens an empty database in a directory of its own. When the test ends it must keep every promise of the store.
+// Database opens an empty database in a directory of its own. When the test ends, the database must pass Check.
 func Database(t testing.TB) *sqlite.Store {
 	t.Helper()
 	return DatabaseAt(t, filepath.Join(t.TempDir(), "holdfast.db"))
 }
 
-// DatabaseAt is Database in a file that the test has chosen.
+// DatabaseAt is Database at a path that the test chooses.
 func DatabaseAt(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
 	ctx := context.Background()
@@ -60,7 +60,8 @@ func Queue(t testing.TB) *bolt.Queue {
 	return queue
 }
 
-// Holds is an empty live state that knows what is booked in a database.
+// Holds returns an empty live state. It looks up in the database whether the booking of an expired pinned hold was
+// written.
 func Holds(t testing.TB, db store.Store) *memory.Backend {
 	t.Helper()
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
@@ -72,7 +73,7 @@ func Holds(t testing.TB, db store.Store) *memory.Backend {
 	return live
 }
 
-// Run does background work until stop is called or the test ends, and waits for its end. Stop may be called twice.
+// Run runs background work until stop is called or the test ends, and waits for its end. stop can be called twice.
 func Run(t testing.TB, work ...func(context.Context)) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -88,9 +89,10 @@ func Run(t testing.TB, work ...func(context.Context)) (stop func()) {
 	return stop
 }
 
-// ClinicFile is a clinic in UTC that is open around the clock, so that a test names a start by the hours from noon, with these
-// specialists at these priorities, "Dr" and their id by name. Its types: "checkup" of 30 minutes, "surgery" of 60 with buffers of
-// 15 before and 30 after, "class" of 60 with 3 seats, "cooling" of 30 with a cooldown of a day.
+// ClinicFile returns a clinic in UTC that is always open, so that a test can name a start by the hours from noon. It
+// has these specialists at these priorities, named "Dr" and their id. Its types are "checkup" of 30 minutes,
+// "surgery" of 60 minutes with buffers of 15 before and 30 after, "class" of 60 minutes with 3 seats, and "cooling"
+// of 30 minutes with a cooldown of one day.
 func ClinicFile(priorities map[string]int) clinic.File {
 	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC", Locale: "en"}}
 	var hours []clinic.HoursEntry

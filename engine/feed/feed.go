@@ -1,10 +1,10 @@
-// Package feed gives a specialist's appointments to the calendar program on the specialist's own phone, and a patient's to the
-// patient's: an address that the program asks again and again, and that nobody can guess. That of a patient is signed, and shows one
-// appointment; package booking says when it ends.
+// Package feed serves a specialist's appointments to the calendar program on the specialist's phone, and one
+// appointment to that of its patient. The program polls an address that cannot be guessed. The address of a patient's
+// calendar is signed and shows one appointment; package booking decides when it stops working.
 //
-// Whoever has the address reads the calendar, so that of a specialist is made for one specialist, shown once, and can be ended at any
-// time; only the hash of what is secret in it is kept. Names of patients are in it only where whoever makes it says so: calendars are copied to places
-// that the clinic does not know.
+// Anyone who has the address can read the calendar. So the address of a specialist's calendar is shown once and can
+// be revoked at any time, and only the hash of its secret is stored. It contains the names of patients only if its
+// creator chooses so, because calendars are copied to places outside the clinic's control.
 package feed
 
 import (
@@ -23,17 +23,17 @@ import (
 	"holdfast/store"
 )
 
-// What a feed shows: a calendar program asks often, and shows what is near.
+// The range and size of a specialist's calendar. Calendar programs poll often, and show mostly near dates.
 const (
 	past   = 30 * 24 * time.Hour
 	coming = 366 * 24 * time.Hour
 	most   = 5000 // appointments
 )
 
-// ofSpecialist is the length of what is secret in the address of a specialist's calendar. A signed one is longer.
+// ofSpecialist is the length of the secret in the address of a specialist's calendar. A signed secret is longer.
 const ofSpecialist = 26
 
-// Feeds gives specialists' calendars away. It is safe for concurrent use.
+// Feeds creates, revokes and serves calendar subscriptions. It is safe for concurrent use.
 type Feeds struct {
 	store    store.Store
 	clinic   *clinic.Clinic
@@ -46,8 +46,9 @@ func New(s store.Store, c *clinic.Clinic, b *booking.Booking, m *message.Message
 	return &Feeds{s, c, b, m}
 }
 
-// Create makes the address of a specialist's calendar, or a new one, with which the one before ends. The secret is what follows in
-// the path, and is not known again. names has the patients' names and phone numbers in it. store.ErrNotFound.
+// Create creates the address of a specialist's calendar and revokes an earlier one. The secret is the last part of
+// the path and cannot be read again. With names the calendar contains the patients' names and phone numbers.
+// store.ErrNotFound.
 func (ca *Feeds) Create(ctx context.Context, actor record.Actor, specialistID string, names bool) (secret string, made store.CalendarFeed, err error) {
 	secret = rand.Text() // 130 bits
 	made = store.CalendarFeed{Hash: hashOf(secret), Names: names, MadeAt: time.Now().UTC().Truncate(time.Millisecond)}
@@ -55,7 +56,7 @@ func (ca *Feeds) Create(ctx context.Context, actor record.Actor, specialistID st
 	return secret, made, err
 }
 
-// Revoke makes the address of a specialist's calendar useless. Ending none is no error. store.ErrNotFound.
+// Revoke revokes the address of a specialist's calendar. If there is none, it returns nil. store.ErrNotFound.
 func (ca *Feeds) Revoke(ctx context.Context, actor record.Actor, specialistID string) error {
 	return ca.clinic.PutCalendarFeed(ctx, actor, specialistID, store.CalendarFeed{})
 }
@@ -65,9 +66,10 @@ func hashOf(secret string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Read is the calendar that this secret opens, as an iCalendar object: of a specialist, what is confirmed from a month ago to a
-// year ahead; of a patient, the one appointment, and that it was cancelled. The
-// same appointments are the same bytes. store.ErrNotFound if it opens none, or the specialist does not work here any more.
+// Read returns the calendar that a secret opens, as an iCalendar object. For a specialist it has the confirmed
+// appointments from 30 days ago to 366 days ahead. For a patient it has the one appointment, also if it was
+// cancelled. The same appointments give the same bytes. store.ErrNotFound: the secret opens no calendar, or the
+// specialist is no longer active.
 func (ca *Feeds) Read(ctx context.Context, secret string, now time.Time) ([]byte, error) {
 	if len(secret) != ofSpecialist {
 		a, err := ca.booking.InCalendar(ctx, secret, now)
