@@ -1,5 +1,5 @@
-// Package engine arranges the packages that make Holdfast's decisions. Each decides one subject. A package imports only
-// those to its right:
+// Package engine arranges the packages that make Holdfast's decisions. Each decides one subject. A package imports
+// only those to its right:
 //
 //	agent ► practice ► outbound      agent, waitlist ► request ► message ► outbound ► booking ► occupancy ► clinic ► availability
 //	presence ► clinic      account ► clinic
@@ -24,15 +24,15 @@
 //	availability  pure functions: existing slots, free rooms, the assigned specialist
 //	record        the parts that all durable changes have in common: actor, audit entry, idempotency
 //
-// Engine has one field for each of them, so package web gets one value and calls e.Booking.Book. None of them uses SQL,
-// HTTP or Redis directly: each gets a store.Store (durable state), a holds.Backend (live state) and a store.Queue
-// (outbound calls).
+// Engine has one field for each of them, so package web gets one value and calls e.Booking.Book. None of them uses
+// SQL, HTTP or Redis directly: each gets a store.Store (durable state), a holds.Backend (live state) and a
+// store.Queue (outbound calls).
 //
 // # One order
 //
-// All copies of durable state in memory (the schedule, the occupied time, the generations, the busy bits, verified keys)
-// and all events about it come only from the store's feed, in commit order (follow.go). Write returns after the feed was
-// applied, so a caller finds its own change.
+// All copies of durable state in memory (the schedule, the occupied time, the generations, the busy bits, verified
+// keys) and all events about it come only from the store's feed, in commit order (follow.go). Write returns after the
+// feed was applied, so a caller finds its own change.
 //
 // # Errors
 //
@@ -75,14 +75,14 @@ import (
 	"holdfast/store"
 )
 
-// Engine holds one value of each package below it, by name: a caller writes e.Booking.Cancel, so that a reader sees which package answers.
-// It is safe for concurrent use.
+// Engine holds one value of each package below it, by name: a caller writes e.Booking.Cancel, so that a reader sees
+// which package answers. It is safe for concurrent use.
 type Engine struct {
 	Keys     *token.Keys         // the keys that sign and seal; a rotation replaces them
 	Record   *record.Records     // the audit log, the answers to repeated requests
 	Clinic   *clinic.Clinic      // the schedule and its settings
 	Account  *account.Account    // staff, sign-in, the identity provider, API keys
-	Presence *presence.Presence  // specialists who are online, on-demand sessions
+	Presence *presence.Presence  // online specialists, on-demand sessions
 	Booking  *booking.Booking    // hold, book, cancel, move, list
 	Person   *person.People      // patients as people, with the desk's notes
 	Group    *group.Group        // several appointments as one: Group.Series of one patient, Group.Visit of several patients
@@ -229,8 +229,8 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// arrange constructs the packages, each after those that it imports. The hooks call packages that are constructed later, so no package may
-// call a hook before arrange returns.
+// arrange constructs the packages, each after those that it imports. The hooks call packages that are constructed
+// later, so no package may call a hook before arrange returns.
 func arrange(o Options) (*Engine, error) {
 	e := &Engine{
 		Keys: token.NewKeys(o.Keyring), Record: record.New(o.Store), store: o.Store, holds: o.Holds, log: o.Logger, options: o,
@@ -319,7 +319,8 @@ func arrange(o Options) (*Engine, error) {
 	return e, nil
 }
 
-// beforeErase returns a function that releases the times of the offers and requests that exist now and not after an erasure.
+// beforeErase returns a function that releases the times of the offers and requests that exist now and not after an
+// erasure.
 func (e *Engine) beforeErase(ctx context.Context) (release func(context.Context), err error) {
 	offered, err := e.store.OpenWaitlistOffers(ctx)
 	if err != nil {
@@ -370,8 +371,8 @@ func (e *Engine) LastBackup() (time.Time, error) {
 	return e.options.LastBackup()
 }
 
-// LastCopy returns the instant up to which the incremental backup is complete, the zero time before its first upload. It returns false if
-// there is no incremental backup.
+// LastCopy returns the instant up to which the incremental backup is complete, the zero time before its first upload.
+// It returns false if there is no incremental backup.
 func (e *Engine) LastCopy() (time.Time, bool) {
 	if e.options.LastCopy == nil {
 		return time.Time{}, false

@@ -134,8 +134,8 @@ func (e *Engine) StreamTicket(client holds.ClientID) (ticket string, expiresAt t
 	return ticket, t.ExpiresAt, err
 }
 
-// UseStreamTicket returns the client that a ticket is for, once. ErrUnauthorized if it is forged, has expired, or was used
-// at this node before.
+// UseStreamTicket returns the client that a ticket is for, once. ErrUnauthorized if it is forged, has expired, or was
+// used at this node before.
 func (e *Engine) UseStreamTicket(ticket string) (holds.ClientID, error) {
 	now := time.Now()
 	t, err := e.Booking.Keys().OpenStreamTicket(ticket, now)

@@ -13,7 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// Who is assigned is data: testdata/assign/vectors.json, with the hash of each case as FNV-1a's authors define it.
+// The expected assignments are data: testdata/assign/vectors.json, with the hash of each case as FNV-1a's authors
+// define it.
 
 func TestAssignVectors(t *testing.T) {
 	raw, err := os.ReadFile("../../testdata/assign/vectors.json")
@@ -30,9 +31,9 @@ func TestAssignVectors(t *testing.T) {
 				SpecialistID string
 				Priority     int
 			}
-			Hashed string // the text the hash is taken of
+			Hashed string // the text that is hashed
 			FNV1a  string // eight hexadecimal digits
-			Want   string // empty: nobody
+			Want   string // empty: no specialist
 		}
 	}
 	if err := json.Unmarshal(raw, &vectors); err != nil {
@@ -89,7 +90,8 @@ func TestAssignPicksTheHighestPriorityInAnyOrder(t *testing.T) {
 	})
 }
 
-// Equals share the day: over a month of half-hour starts nobody of three gets less than a quarter.
+// Specialists of equal priority share the day: over a month of half-hour starts each of three gets at least a
+// quarter.
 func TestAssignSpreadsOverEquals(t *testing.T) {
 	candidates := []store.Assignment{{SpecialistID: "ada"}, {SpecialistID: "bob"}, {SpecialistID: "cleo"}}
 	counts := make(map[string]int)

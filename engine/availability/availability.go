@@ -33,8 +33,8 @@ var closeness = [...]Reason{
 	ReasonInactive, ReasonOutsideHours, ReasonOverrideClosed, ReasonNotASlotStart, ReasonTooFar, ReasonTooSoon, ReasonTaken, ReasonHeld,
 }
 
-// IsCloser reports whether r is closer to bookable than other, so that it is the better answer for several specialists together. Every
-// reason is closer than the empty one.
+// IsCloser reports whether r is closer to bookable than other, so that it is the better answer for several
+// specialists together. Every reason is closer than the empty one.
 func (r Reason) IsCloser(other Reason) bool {
 	return slices.Index(closeness[:], r) > slices.Index(closeness[:], other)
 }
@@ -44,16 +44,17 @@ type NotBookableError struct{ Reason Reason }
 
 func (e *NotBookableError) Error() string { return "not bookable: " + string(e.Reason) }
 
-// Calendar has everything about one specialist that decides about slots, except appointments: zone, weekly hours, overrides, blocks and
-// the active flag. It never changes, so it is safe for concurrent use.
+// Calendar has everything about one specialist that decides about slots, except appointments: zone, weekly hours,
+// overrides, blocks and the active flag. It never changes, so it is safe for concurrent use.
 //
 // # The rules
 //
-// Each local date of the specialist's zone has windows of opening time. An override of the date replaces the weekly hours of its weekday.
-// Windows are wall-clock times. A wall time that does not exist moves forward by the gap; of a wall time that occurs twice, the first
-// occurrence counts; 24:00 is the end of the date. Slots start at the start of a window and at every step of absolute time after it. A
-// slot fits into its window as a whole, but its buffers can reach outside. If windows overlap, each has its own starts, and equal starts
-// count once. No slot starts where the slot or its buffers meet a block.
+// Each local date of the specialist's zone has windows of opening time. An override of the date replaces the weekly
+// hours of its weekday. Windows are wall-clock times. A wall time that does not exist moves forward by the gap; of a
+// wall time that occurs twice, the first occurrence counts; 24:00 is the end of the date. Slots start at the start of
+// a window and at every step of absolute time after it. A slot fits into its window as a whole, but its buffers can
+// reach outside. If windows overlap, each has its own starts, and equal starts count once. No slot starts where the
+// slot or its buffers meet a block.
 type Calendar struct {
 	specialistID string
 	active       bool
@@ -115,8 +116,8 @@ func SpanOf(t *store.AppointmentType, specialistID string, start time.Time) hold
 	}
 }
 
-// Around returns the time whose confirmed appointments decide about the slots of t with from ≤ start < to, and about a slot at from. Pass it
-// to store.Reader.Taken.
+// Around returns the time whose confirmed appointments decide about the slots of t with from ≤ start < to, and about
+// a slot at from. Pass it to store.Reader.Taken.
 func Around(t *store.AppointmentType, from, to time.Time) (time.Time, time.Time) {
 	return from.Add(-Minutes(t.BufferBeforeMinutes)), to.Add(Minutes(t.DurationMinutes + t.BufferAfterMinutes))
 }
@@ -196,16 +197,18 @@ type Rules struct {
 	IgnoreGrid   bool // the slot has to fit into a window, but can start between the slots of the listing
 }
 
-// Bookable returns the reason why a patient cannot book a slot of t at start; empty if the patient can. It is Seats with the zero Rules.
+// Bookable returns the reason why a patient cannot book a slot of t at start; empty if the patient can. It is Seats
+// with the zero Rules.
 func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time) Reason {
 	_, reason := c.Seats(t, start, taken, now, Rules{})
 	return reason
 }
 
-// Seats returns the free seats of a slot of t at start, or the reason why it cannot be booked. It applies the rules by which Starts and
-// Open list. So with the zero Rules, every start that they list within BookableRange has a seat, and every other start is refused. taken
-// are confirmed appointments around start (see Around); those of other specialists are skipped. If several reasons apply, Seats returns
-// the first of them in the order in which Reason declares them.
+// Seats returns the free seats of a slot of t at start, or the reason why it cannot be booked. It applies the rules
+// by which Starts and Open list. So with the zero Rules, every start that they list within BookableRange has a seat,
+// and every other start is refused. taken are confirmed appointments around start (see Around); those of other
+// specialists are skipped. If several reasons apply, Seats returns the first of them in the order in which Reason
+// declares them.
 func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time, rules Rules) ([]int, Reason) {
 	if reason := c.refuses(t, start, now, rules); reason != "" {
 		return nil, reason
@@ -239,8 +242,8 @@ func (c *Calendar) refuses(t *store.AppointmentType, start, now time.Time, rules
 	return reason
 }
 
-// Covers reports whether the calendar is open and has no block for a slot of t at start. A slot of the listing need not start then. With
-// ignoreHours the calendar only has to be active.
+// Covers reports whether the calendar is open and has no block for a slot of t at start. A slot of the listing need
+// not start then. With ignoreHours the calendar only has to be active.
 func (c *Calendar) Covers(t *store.AppointmentType, start time.Time, ignoreHours bool) bool {
 	if !c.active || ignoreHours {
 		return c.active

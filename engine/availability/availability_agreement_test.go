@@ -11,10 +11,11 @@ import (
 	"holdfast/store"
 )
 
-// Listing, holding and booking must agree over any schedule: what is listed is bookable, what is not listed is refused
-// with a reason, and both follow the guarantee's own predicate.
+// Listing, holding and booking must agree for any schedule: a listed start is bookable, an unlisted one is refused
+// with a reason, and both follow the predicate of the guarantee.
 
-// agreementZones have their clocks changed in all the ways there are; the date is one of a change.
+// agreementZones change their clocks in every way that occurs, or not at all. The date is one of a change, if there
+// is one.
 var agreementZones = []struct {
 	name string
 	date store.Date
@@ -93,7 +94,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 			check(time.UnixMilli(start + 1))
 		}
 
-		// A listing in two parts is the listing of the whole, wherever it is cut.
+		// A listing in two parts equals the listing of the whole, at any cut.
 		cut := from.Add(time.Duration(rapid.Int64Range(0, int64(to.Sub(from))).Draw(t, "cut")))
 		if len(starts) > 0 && rapid.Bool().Draw(t, "cut at a start") {
 			cut = time.UnixMilli(rapid.SampledFrom(starts).Draw(t, "start")).Add(time.Duration(rapid.IntRange(-1, 1).Draw(t, "beside")))
@@ -106,7 +107,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 			t.Fatalf("cut at %s:\n got %v\nwant %v", cut, parts, starts)
 		}
 
-		// What Around asks the store for is all that matters.
+		// Only appointments within Around matter.
 		first, last := Around(kind, from, to)
 		near := slices.DeleteFunc(slices.Clone(taken), func(a store.Taken) bool {
 			slot := a.SlotStart.Before(last) && first.Before(a.SlotEnd)
@@ -119,7 +120,7 @@ func TestListingAndBookingAgree(t *testing.T) {
 	})
 }
 
-// beyond counts the seats of a session that are taken although the capacity was lowered below them: whoever sits there is there.
+// beyond counts the booked seats of a session above a capacity that was reduced later.
 func beyond(t *store.AppointmentType, start time.Time, taken []store.Taken) int {
 	seats := map[int]bool{}
 	for _, a := range taken {
@@ -130,7 +131,7 @@ func beyond(t *store.AppointmentType, start time.Time, taken []store.Taken) int 
 	return len(seats)
 }
 
-// seatIsFree is the guarantee word for word: no confirmed appointment conflicts with this seat.
+// seatIsFree is the literal guarantee: no confirmed appointment conflicts with this seat.
 func seatIsFree(kind *store.AppointmentType, start time.Time, seat int, taken []store.Taken) bool {
 	span := SpanOf(kind, listedSpecialist, start)
 	span.Seat = seat
@@ -143,7 +144,7 @@ func seatIsFree(kind *store.AppointmentType, start time.Time, seat int, taken []
 	return true
 }
 
-// meetsBlock is the predicate of taken time word for word, for a block as what is taken.
+// meetsBlock is the literal predicate of taken time, with a block as the taken time.
 func meetsBlock(kind *store.AppointmentType, start time.Time, blocks []store.Block) bool {
 	span := SpanOf(kind, listedSpecialist, start)
 	return slices.ContainsFunc(blocks, func(b store.Block) bool {
@@ -151,7 +152,7 @@ func meetsBlock(kind *store.AppointmentType, start time.Time, blocks []store.Blo
 	})
 }
 
-// drawBlocks draws blocks around a date, some over each other or side by side, in any order.
+// drawBlocks draws blocks around a date in any order. Some overlap or touch.
 func drawBlocks(t *rapid.T, date store.Date) []store.Block {
 	midnight := time.Date(date.Year, date.Month, date.Day, 0, 0, 0, 0, time.UTC)
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) store.Block {
@@ -206,8 +207,8 @@ func drawAppointmentType(t *rapid.T) *store.AppointmentType {
 	}
 }
 
-// drawTaken draws appointments of the listed type and others, overbooked ones that overlap anything included, ordered
-// as store.Taken answers them. Many begin at a slot's start and share it, so that sessions fill and meet.
+// drawTaken draws appointments of the listed type and others, including overbooked ones that overlap any other, in
+// the order of store.Taken. Many begin at the start of a slot and share it, so that sessions fill up and conflict.
 func drawTaken(t *rapid.T, kind *store.AppointmentType, from, to time.Time, starts []int64) []store.Taken {
 	span := int(to.Sub(from) / time.Minute)
 	appointment := rapid.Custom(func(t *rapid.T) store.Taken {

@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// BenchmarkPool is the figure of the design: thirty days, pooled over twenty specialists with full calendars (sixteen
-// slots on each of thirty days, nine of ten booked), nothing kept from one listing to the next. At most 2 ms.
+// BenchmarkPool measures the figure of the design: thirty days, pooled over twenty specialists with full calendars
+// (sixteen slots on each of thirty days, nine of ten booked), without a cache. At most 2 ms.
 func BenchmarkPool(b *testing.B) {
 	for _, booked := range []int{0, 90, 100} {
 		b.Run(fmt.Sprintf("booked=%d%%", booked), func(b *testing.B) {
@@ -23,7 +23,7 @@ func BenchmarkPool(b *testing.B) {
 	}
 }
 
-// BenchmarkBookable is what one hold or booking asks.
+// BenchmarkBookable measures the check of one hold or booking.
 func BenchmarkBookable(b *testing.B) {
 	calendars, kind, from, _, taken := fullCalendars(b, 1, 1, 90)
 	now, start := from, time.UnixMilli(calendars[0].Starts(nil, kind, from, from.Add(24*time.Hour))[15])
@@ -33,7 +33,7 @@ func BenchmarkBookable(b *testing.B) {
 	}
 }
 
-// BenchmarkNewCalendar is what a change of the schedule costs per specialist; reading the zone is most of it.
+// BenchmarkNewCalendar measures the cost of a schedule change for each specialist; most of it is loading the zone.
 func BenchmarkNewCalendar(b *testing.B) {
 	hours := everyDay(9*60, 17*60)
 	b.ReportAllocs()
@@ -44,11 +44,11 @@ func BenchmarkNewCalendar(b *testing.B) {
 	}
 }
 
-// fullCalendars are specialists who work from 9 to 17 every day in half hours, with booked percent of them taken.
+// fullCalendars returns specialists who work from 9 to 17 every day in half hours, with booked percent of them taken.
 func fullCalendars(tb testing.TB, specialists, days, booked int) ([]*Calendar, *store.AppointmentType, time.Time, time.Time, []store.Taken) {
 	tb.Helper()
 	kind := &store.AppointmentType{ID: "checkup", DurationMinutes: 30, SlotStepMinutes: 30, BufferAfterMinutes: 0, Capacity: 1, HorizonDays: 365, Active: true}
-	from := store.Date{Year: 2026, Month: 10, Day: 10} // a change of the clocks is among the days
+	from := store.Date{Year: 2026, Month: 10, Day: 10} // the range contains a change of the clocks
 	var (
 		calendars []*Calendar
 		taken     []store.Taken

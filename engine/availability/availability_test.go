@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// The rules of availability are data: testdata/availability/*.json, one file per theme. Each case lists what Open must
-// answer for a range of the specialist's local dates, and, where it matters, why other starts are refused.
+// The rules of availability are data: testdata/availability/*.json, one file per theme. Each case lists the expected
+// result of Open for a range of the specialist's local dates and, if it matters, why other starts are refused.
 
 type availabilityCase struct {
 	Name               string
@@ -29,10 +29,10 @@ type availabilityCase struct {
 	Taken              []takenData
 	Now                string                // default 2026-11-01T00:00Z
 	From, To           store.Date            // local dates, To excluded
-	Want               map[store.Date]string // "09:00 09:30/2 +01:00": starts with free seats (one if not said), then their offset
-	Seats              map[string][]int      // start → the seats that are free
-	Bookable           []string              // starts that are listed, in another spelling
-	Refused            map[string]Reason     // start → why it is not listed
+	Want               map[store.Date]string // "09:00 09:30/2 +01:00": starts with free seats (one if not given), then their offset
+	Seats              map[string][]int      // start → the free seats
+	Bookable           []string              // listed starts, in another notation
+	Refused            map[string]Reason     // start → the reason why it is not listed
 }
 
 type weeklyHoursData struct {
@@ -53,13 +53,13 @@ type appointmentTypeData struct {
 	DurationMinutes, SlotStepMinutes        int
 	BufferBeforeMinutes, BufferAfterMinutes int
 	MinNoticeMinutes, Capacity              int
-	HorizonDays                             *int // default: no bound that matters
+	HorizonDays                             *int // default: no limit that matters
 	Inactive                                bool
 }
 
 type takenData struct {
-	Type                      string // default: the type being listed
-	SpecialistID              string // default: the specialist being listed
+	Type                      string // default: the listed type
+	SpecialistID              string // default: the listed specialist
 	Start                     string
 	Minutes, Seat             int
 	BufferBefore, BufferAfter int
@@ -206,7 +206,7 @@ func (c availabilityCase) taken(t *testing.T) []store.Taken {
 	return taken
 }
 
-// want spells the wanted slots as instants with their offset and free seats, in order.
+// want formats the wanted slots as instants with their offset and free seats, in order.
 func (c availabilityCase) want(t *testing.T) []string {
 	t.Helper()
 	type slot struct {
@@ -243,7 +243,7 @@ func (c availabilityCase) want(t *testing.T) []string {
 	return out
 }
 
-// instantOf reads an instant with or without seconds.
+// instantOf parses an instant with or without seconds.
 func instantOf(t *testing.T, s string) time.Time {
 	t.Helper()
 	at, err := time.Parse("2006-01-02T15:04Z07:00", s)
@@ -256,7 +256,7 @@ func instantOf(t *testing.T, s string) time.Time {
 	return at
 }
 
-// decodeStrictly reads a test file so that a misspelt field is an error and not a silent default.
+// decodeStrictly decodes a test file so that a misspelt field is an error instead of a silent default.
 func decodeStrictly(t *testing.T, file string, raw []byte, into any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(raw)))

@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// Every IANA zone, every change of its clocks over two years: no slot in a gap, none doubled, none lost. What is
-// expected comes from reading the wall minute by minute, so it shares no reasoning with the code.
+// For every IANA zone and every change of its clocks over two years, no slot is in a gap, listed twice, or missing.
+// The expected result comes from reading the wall clock minute by minute, so it shares no logic with the code.
 
 const (
 	zonesFrom = 2026
@@ -42,7 +42,7 @@ func TestEveryZoneAtEveryChangeOfClocks(t *testing.T) {
 	t.Logf("%d changes of clocks", changes)
 }
 
-// checkDateAgainstWall compares one date's slots, and every wall time of it, with a minute-by-minute reading.
+// checkDateAgainstWall compares the slots and every wall time of one date with a minute-by-minute reading.
 func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 	t.Helper()
 	wall := readWall(zone, date)
@@ -52,7 +52,7 @@ func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 		}
 	}
 
-	// Open the whole day, and open three parts of it whose borders fall into gaps and folds.
+	// Open the whole day, and open three parts of it whose limits are in gaps and folds.
 	weekly := func(windows ...store.Window) (hours []store.WeeklyWindow) {
 		for day := range store.Weekday(7) {
 			for _, w := range windows {
@@ -92,11 +92,12 @@ func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 	}
 }
 
-// wallReading is what the wall shows around one date: for each minute its first instant, and the shift of missing ones.
+// wallReading is the reading of the wall clock around one date: the first instant of each minute, and the shift of
+// those that do not exist.
 type wallReading struct {
 	first      [24 * 60]time.Time
-	shift      [24 * 60]time.Duration // for a missing minute: how far past first the rule moves it
-	begin, end time.Time              // of the date: the first instants that show it, or the next one, or later
+	shift      [24 * 60]time.Duration // for a minute that does not exist: how far past first the rule moves it
+	begin, end time.Time              // of the date: the first instants that show it, or the next date, or a later one
 }
 
 func (w *wallReading) instant(m store.TimeOfDay) time.Time { return w.first[m].Add(w.shift[m]) }
@@ -104,7 +105,7 @@ func (w *wallReading) instant(m store.TimeOfDay) time.Time { return w.first[m].A
 func readWall(zone *time.Location, date store.Date) *wallReading {
 	w := new(wallReading)
 	midnight := time.Date(date.Year, date.Month, date.Day, 0, 0, 0, 0, time.UTC)
-	highest := -1 // the latest minute of the date that was shown so far
+	highest := -1 // the latest minute of the date so far
 	for at := midnight.Add(-30 * time.Hour); w.end.IsZero(); at = at.Add(time.Minute) {
 		shown := at.In(zone)
 		day := date.DaysUntil(store.DateOf(shown))
@@ -112,7 +113,7 @@ func readWall(zone *time.Location, date store.Date) *wallReading {
 		if minute <= highest {
 			continue
 		}
-		// What was jumped over is read with the offset of the minute before.
+		// Skipped minutes are read with the offset of the minute before.
 		_, before := at.Add(-time.Minute).In(zone).Zone()
 		for m := max(highest+1, 0); m <= min(minute, 24*60-1); m++ {
 			w.first[m] = at
@@ -132,7 +133,8 @@ func readWall(zone *time.Location, date store.Date) *wallReading {
 	return w
 }
 
-// clockChanges lists the instants at which a zone's offset changes, found by looking at every hour and then closer.
+// clockChanges lists the instants at which a zone's offset changes. It checks every hour, and then narrows each
+// change down.
 func clockChanges(zone *time.Location, fromYear, toYear int) []time.Time {
 	offset := func(at time.Time) int {
 		_, east := at.In(zone).Zone()
@@ -158,7 +160,7 @@ func clockChanges(zone *time.Location, fromYear, toYear int) []time.Time {
 	return changes
 }
 
-// zoneNames lists the zones of the time zone database that comes with Go, old names included.
+// zoneNames lists the zones of the time zone database of Go, including old names.
 func zoneNames(t testing.TB) []string {
 	t.Helper()
 	out, err := exec.Command("go", "env", "GOROOT").Output()
@@ -182,7 +184,7 @@ func zoneNames(t testing.TB) []string {
 	return names
 }
 
-// Whatever name a clinic sends, it is refused or is a zone of the database, and its days can be listed.
+// Any name that a clinic sends is refused, or is a zone of the database whose days can be listed.
 func FuzzLoadZone(f *testing.F) {
 	names := zoneNames(f)
 	for _, s := range []string{"Europe/Berlin", "", "Local", "localtime", "right/UTC", "../UTC", "Europe//Berlin", "Europe/./Berlin", "/etc/localtime", "tzdata.zi", "europe/berlin", "UTC\x00"} {
@@ -196,7 +198,7 @@ func FuzzLoadZone(f *testing.F) {
 		if !slices.Contains(names, name) {
 			t.Fatalf("%q was loaded, but is not a zone of the database", name)
 		}
-		at %= 8_000_000_000 // some years before 1720 and after 2220
+		at %= 8_000_000_000 // a few years before 1720 and after 2220
 		date := store.DateOf(time.Unix(at, 0).In(zone))
 		begin, end := StartOfDay(zone, date), StartOfDay(zone, date.AddDays(1))
 		if end.Before(begin) || begin.After(time.Unix(at, 0).Add(24*time.Hour)) {
@@ -208,7 +210,7 @@ func FuzzLoadZone(f *testing.F) {
 			if shown.Hour()*60+shown.Minute() == int(m) && store.DateOf(shown) == date {
 				continue
 			}
-			// Missing times move forward: the wall shows a later one.
+			// Times that do not exist move forward: the wall clock shows a later one.
 			if wall := time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), 0, time.UTC); !wall.After(
 				time.Date(date.Year, date.Month, date.Day, 0, int(m), 0, 0, time.UTC)) {
 				t.Fatalf("%s, %s %s became %s", name, date, m, shown)

@@ -91,18 +91,19 @@ func ceilSeconds(t time.Time) int64 {
 	return t.Unix()
 }
 
-// Open appends every slot start with from ≤ start < to that has a free seat by the guarantee, in order. The caller applies notice and
-// horizon, so the answer can be cached. Open appends nothing for an inactive type or specialist. taken are confirmed appointments of at
-// least the time of Around, ordered by slot start, then seat, as store.Reader.Taken returns them for one specialist; those of other
-// specialists are skipped.
+// Open appends every slot start with from ≤ start < to that has a free seat by the guarantee, in order. The caller
+// applies notice and horizon, so the answer can be cached. Open appends nothing for an inactive type or specialist.
+// taken are confirmed appointments of at least the time of Around, ordered by slot start, then seat, as
+// store.Reader.Taken returns them for one specialist; those of other specialists are skipped.
 //
 // It agrees with FreeSeats at every start, in one pass over both lists.
 func (c *Calendar) Open(dst []Opening, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Opening {
 	return new(sweep).open(dst, c, t, from, to, taken)
 }
 
-// Rooms are the slots of several specialists together, in order, with the specialists who have a free seat at each. A month of a large
-// clinic has tens of thousands of free seats, and such lists are cached, so each specialist at each slot takes only 4 bytes.
+// Rooms are the slots of several specialists together, in order, with the specialists who have a free seat at each. A
+// month of a large clinic has tens of thousands of free seats, and such lists are cached, so each specialist at each
+// slot takes only 4 bytes.
 type Rooms struct {
 	starts []int64 // Unix milliseconds, ascending
 	ends   []int32 // where the entries of each slot end in room
@@ -124,7 +125,8 @@ func (r *Rooms) Seats() int { return len(r.room) }
 // Start returns the start of a slot, in UTC.
 func (r *Rooms) Start(i int) time.Time { return time.UnixMilli(r.starts[i]).UTC() }
 
-// Free returns the specialists with a free seat at a slot, in the order of the calendars; at least one. Do not change it.
+// Free returns the specialists with a free seat at a slot, in the order of the calendars; at least one. Do not change
+// it.
 func (r *Rooms) Free(i int) []Room {
 	begin := int32(0)
 	if i > 0 {

@@ -26,8 +26,8 @@ func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) 
 	return bk.store.Appointments(ctx, f)
 }
 
-// BookedOnline lists what the public and agents booked at or after an instant, the newest first: of one specialist, or of all if
-// none is named.
+// BookedOnline lists what the public and agents booked at or after an instant, the newest first: of one specialist,
+// or of all if none is named.
 func (bk *Booking) BookedOnline(ctx context.Context, since time.Time, specialistID string, limit int) ([]store.Appointment, error) {
 	return bk.store.BookedOnline(ctx, since, specialistID, limit)
 }
@@ -44,8 +44,8 @@ func (bk *Booking) ManageToken(a *store.Appointment) string {
 	return t
 }
 
-// Managed returns the appointment that a manage token opens. ErrUnauthorized if the token is forged, has expired, or was
-// replaced when the appointment was moved.
+// Managed returns the appointment that a manage token opens. ErrUnauthorized if the token is forged, has expired, or
+// was replaced when the appointment was moved.
 func (bk *Booking) Managed(ctx context.Context, manageToken string) (store.Appointment, error) {
 	m, err := bk.Keys().VerifyManage(manageToken, time.Now())
 	if err != nil {

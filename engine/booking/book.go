@@ -38,7 +38,8 @@ type Request struct {
 	Owner holds.Owner // of Client; set by Book if Client is set
 	Fence Fence       // of an agent's booking; nil for all others
 
-	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking. Nil: no check.
+	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking.
+	// Nil: no check.
 	Admit func(context.Context, store.Tx) error
 	// Confirms is the request that this booking confirms; nil for all others.
 	Confirms *Confirmation
@@ -54,8 +55,8 @@ type Confirmation struct {
 	Length         time.Duration // of the requested time, however long the type is now; 0: as long as the type
 }
 
-// withLength returns a type as it was when a time of it was requested: of that length, and starting at any minute. Later changes of the type
-// do not change the request. For a length of 0 it returns the type unchanged.
+// withLength returns a type as it was when a time of it was requested: of that length, and starting at any minute.
+// Later changes of the type do not change the request. For a length of 0 it returns the type unchanged.
 func withLength(t *store.AppointmentType, length time.Duration) *store.AppointmentType {
 	if length == 0 {
 		return t
@@ -65,13 +66,15 @@ func withLength(t *store.AppointmentType, length time.Duration) *store.Appointme
 	return &requested
 }
 
-// Book writes an appointment. It secures the time with a pinned hold, writes the row, and ends the hold. A named hold that has expired
-// still books if the time is free and no other client holds it. Without a hold, Book claims one. If the database refuses the row, Book
-// excludes that seat and repeats, until no specialist is left. Whatever the engine believed before the write, the database decides.
+// Book writes an appointment. It secures the time with a pinned hold, writes the row, and ends the hold. A named hold
+// that has expired still books if the time is free and no other client holds it. Without a hold, Book claims one. If
+// the database refuses the row, Book excludes that seat and repeats, until no specialist is left. Whatever the engine
+// believed before the write, the database decides.
 //
-// Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrNotOwner,
-// holds.ErrNotFound (the hold is unknown and no start was named), *CooldownError, store.ErrDuplicate (another request used the
-// idempotency key in the meantime), and the storage errors. After a storage error the client still has its hold.
+// Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
+// holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and no start was named), *CooldownError,
+// store.ErrDuplicate (another request used the idempotency key in the meantime), and the storage errors. After a
+// storage error the client still has its hold.
 func (bk *Booking) Book(ctx context.Context, r Request) (store.Appointment, error) {
 	a, err := bk.book(ctx, &r)
 	bk.CountRefusal(ActBook, err)
@@ -96,7 +99,8 @@ func (bk *Booking) book(ctx context.Context, r *Request) (store.Appointment, err
 	}
 }
 
-// check reports everything that is wrong with a request, and returns its type. It normalizes the patient, and sets Owner and Intake.
+// check reports everything that is wrong with a request, and returns its type. It normalizes the patient, and sets
+// Owner and Intake.
 func (bk *Booking) check(r *Request) (*store.AppointmentType, error) {
 	s := bk.clinic.Current()
 	t, isKnown := s.Types[r.AppointmentTypeID]

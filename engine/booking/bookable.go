@@ -16,9 +16,10 @@ import (
 
 // # Can this start be booked, and if not, why?
 //
-// A Snapshot answers that question for every caller. It reads once, for the time around some starts: the appointments, the times that the
-// practice-management system refused, the live holds, and what the rooms have booked. Offer then answers for one specialist and one start,
-// Offers for all specialists, and Rooms for every start of a listing. Only Claim and the database come after it.
+// A Snapshot answers that question for every caller. It reads once, for the time around some starts: the
+// appointments, the times that the practice-management system refused, the live holds, and what the rooms have
+// booked. Offer then answers for one specialist and one start, Offers for all specialists, and Rooms for every start
+// of a listing. Only Claim and the database come after it.
 
 // Rules leave out some of the limits of a start. The zero value is what a patient can book.
 type Rules struct {
@@ -49,7 +50,8 @@ type Question struct {
 
 	// IgnoreHeld does not read the holds: the caller claims, and Claim decides about them.
 	IgnoreHeld bool
-	// Reader is the transaction that reads the appointments, and Held are all holds, read before it began. Nil: both are read from memory.
+	// Reader is the transaction that reads the appointments, and Held are all holds, read before it began. Nil: both
+	// are read from memory.
 	Reader store.Reader
 	Held   []holds.Hold
 }
@@ -79,7 +81,8 @@ type Refusal struct {
 	HeldUntil time.Time // with ReasonHeld: when the last hold in the way expires
 }
 
-// Err returns the refusal as an error: store.ErrSlotTaken, *holds.HeldError or *availability.NotBookableError; nil for the zero Refusal.
+// Err returns the refusal as an error: store.ErrSlotTaken, *holds.HeldError or *availability.NotBookableError; nil
+// for the zero Refusal.
 func (r Refusal) Err() error {
 	switch r.Reason {
 	case "":
@@ -108,7 +111,8 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 		return sn, nil
 	}
 	var err error
-	// The holds are read before the appointments: a hold that becomes an appointment between the two reads is then found as one of both.
+	// The holds are read before the appointments: a hold that becomes an appointment between the two reads is then
+	// found as one of both.
 	sn.held = q.Held
 	if q.Reader == nil && !q.IgnoreHeld {
 		if sn.held, err = bk.holds.List(ctx, ids...); err != nil {
@@ -137,15 +141,15 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 	return sn, nil
 }
 
-// isOutOfReach reports whether notice or horizon refuse the one start, whatever is booked there. Nothing is then read, so that requests for
-// times far away cost the database nothing.
+// isOutOfReach reports whether notice or horizon refuse the one start, whatever is booked there. Nothing is then
+// read, so that requests for times far away cost the database nothing.
 func (sn *Snapshot) isOutOfReach() bool {
 	return sn.From.Equal(sn.To) && !sn.Rules.IgnoreHours && !sn.Rules.IgnoreNotice &&
 		!slices.ContainsFunc(sn.Types, func(t *store.AppointmentType) bool { return availability.WithinNotice(t, sn.From, sn.now) == "" })
 }
 
-// standing returns the time that moving appointments have now, by specialist. Appointments that follow one another are one stretch,
-// buffers included.
+// standing returns the time that moving appointments have now, by specialist. Appointments that follow one another
+// are one stretch, buffers included.
 func standing(taken []store.Taken, moving map[string]bool) map[string][]occupancy.Interval {
 	own, until := make(map[string][]occupancy.Interval), make(map[string]time.Time)
 	for i := range taken {
@@ -164,9 +168,9 @@ func standing(taken []store.Taken, moving map[string]bool) map[string][]occupanc
 	return own
 }
 
-// Offer returns what a specialist can take at a start, or why the start cannot be booked. Of several reasons it returns the first of:
-// inactive, notice and horizon, hours and blocks, taken (by an appointment, at the practice-management system, or every room of a group),
-// held.
+// Offer returns what a specialist can take at a start, or why the start cannot be booked. Of several reasons it
+// returns the first of: inactive, notice and horizon, hours and blocks, taken (by an appointment, at the
+// practice-management system, or every room of a group), held.
 func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start time.Time) (Offer, Refusal) {
 	calendar := sn.Schedule.Calendars[specialistID]
 	i := slices.IndexFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
@@ -194,8 +198,8 @@ func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start t
 
 func isEmpty(group []string) bool { return len(group) == 0 }
 
-// Offers returns the offers of all specialists of the question at one start. If there is none, it returns the refusal that came closest to
-// an offer.
+// Offers returns the offers of all specialists of the question at one start. If there is none, it returns the refusal
+// that came closest to an offer.
 func (sn *Snapshot) Offers(t *store.AppointmentType, start time.Time) (offers []Offer, refusal Refusal) {
 	refusal.Reason = availability.ReasonInactive
 	for _, id := range sn.Specialists {
@@ -232,8 +236,8 @@ func (sn *Snapshot) Needs(t *store.AppointmentType) *availability.Needs {
 	return availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken)
 }
 
-// heldUntil reports whether other clients hold every seat of an offer, or every room of a group, and when the last of the holds in the way
-// expires. From the seats of an offer that is left it removes those that others hold.
+// heldUntil reports whether other clients hold every seat of an offer, or every room of a group, and when the last of
+// the holds in the way expires. From the seats of an offer that is left it removes those that others hold.
 func (sn *Snapshot) heldUntil(o *Offer, needs *availability.Needs) (until time.Time, isHeld bool) {
 	if len(sn.held) == 0 {
 		return until, false
@@ -267,8 +271,8 @@ func (o *Offer) excludes(h *holds.Hold) bool {
 	})
 }
 
-// Hours returns the reason why hours, overrides, blocks or the active flags refuse a start, for callers that ignore the hours and report
-// it; empty if they do not.
+// Hours returns the reason why hours, overrides, blocks or the active flags refuse a start, for callers that ignore
+// the hours and report it; empty if they do not.
 func (sn *Snapshot) Hours(t *store.AppointmentType, specialistID string, start time.Time) availability.Reason {
 	calendar := sn.Schedule.Calendars[specialistID]
 	if calendar == nil {
@@ -296,7 +300,8 @@ func (sn *Snapshot) InTheWay(span *holds.Span) (list []store.Taken) {
 	return list
 }
 
-// Rooms lists every start of the question at which Offer finds a seat, holds, notice and horizon aside, in one pass over the calendars.
+// Rooms lists every start of the question at which Offer finds a seat, holds, notice and horizon aside, in one pass
+// over the calendars.
 func (sn *Snapshot) Rooms(t *store.AppointmentType) *availability.Rooms {
 	calendars := make([]*availability.Calendar, len(sn.Specialists))
 	for i, id := range sn.Specialists {
@@ -314,10 +319,11 @@ func (sn *Snapshot) Rooms(t *store.AppointmentType) *availability.Rooms {
 	return sn.Needs(t).Within(rooms)
 }
 
-// Offers returns the offers of one start: of the named specialist, or of all specialists of the type. It does not read the holds, because
-// Claim decides about them.
+// Offers returns the offers of one start: of the named specialist, or of all specialists of the type. It does not
+// read the holds, because Claim decides about them.
 //
-// Errors: *ValidationError (the named specialist does not serve the type), *NotBookableError, store.ErrSlotTaken, storage errors.
+// Errors: *ValidationError (the named specialist does not serve the type), *NotBookableError, store.ErrSlotTaken,
+// storage errors.
 func (bk *Booking) Offers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, rules Rules) ([]Offer, error) {
 	ids := specialistsOf(t, specialistID)
 	if len(ids) == 0 && specialistID != "" {
@@ -343,8 +349,8 @@ func specialistsOf(t *store.AppointmentType, specialistID string) (ids []string)
 	return ids
 }
 
-// HeldSeats counts the seats of one specialist's slot that holds keep from a client, at most the free ones, and reports whether the client
-// holds one of them itself.
+// HeldSeats counts the seats of one specialist's slot that holds keep from a client, at most the free ones, and
+// reports whether the client holds one of them itself.
 func HeldSeats(span holds.Span, free int, held []holds.Hold, client holds.Owner) (others int, own bool) {
 	for i := range held {
 		h := &held[i]

@@ -2,8 +2,8 @@
 //
 // # The database decides
 //
-// Every path ends in one Write whose insert the database can refuse. Nothing before it is needed for the guarantee. The listing, the
-// occupied time in memory and the hold make refusals rare, early and cheap.
+// Every path ends in one Write whose insert the database can refuse. Nothing before it is needed for the guarantee.
+// The listing, the occupied time in memory and the hold make refusals rare, early and cheap.
 //
 // # The walk of a booking
 //
@@ -14,18 +14,19 @@
 //	  Write     one transaction: cooldown, appointment, audit entry, outbox rows, remembered answer                     write.go
 //	    settle  confirms the hold, releases it, or gives it back to its client                                          claim.go
 //
-// Cancelling, moving and attendance are ChangeAppointment (cancel.go): it reads, decides and writes in one transaction.
+// Cancelling, moving and attendance are ChangeAppointment (cancel.go): it reads, decides and writes in one
+// transaction.
 //
 // # Memory
 //
-// Package occupancy has the occupied time of each specialist in memory. Lists that are computed from it are cached under a generation
-// (cache.go). Notice, horizon and holds are applied when a cached list is read.
+// Package occupancy has the occupied time of each specialist in memory. Lists that are computed from it are cached
+// under a generation (cache.go). Notice, horizon and holds are applied when a cached list is read.
 //
 // # Hooks
 //
-// A change can require outbound operations: writes to the practice-management system, emails and webhooks. Record writes them in the
-// change's transaction, and Enqueue gives them to the queue after the commit. The packages that decide which operations a change
-// requires import this one, so New receives their functions in Hooks.
+// A change can require outbound operations: writes to the practice-management system, emails and webhooks. Record
+// writes them in the change's transaction, and Enqueue gives them to the queue after the commit. The packages that
+// decide which operations a change requires import this one, so New receives their functions in Hooks.
 package booking
 
 import (

@@ -14,16 +14,16 @@ import (
 	"holdfast/store"
 )
 
-// Lifetimes of the hold of a booking. A pin lasts longer than any write that does not fail. The grace is what the client gets back if its
-// booking was not written, so that the page can try again.
+// Lifetimes of the hold of a booking. A pin lasts longer than any write that does not fail. The grace is what the
+// client gets back if its booking was not written, so that the page can try again.
 const (
 	BookingTTL   = 30 * time.Second
 	BookingPin   = 30 * time.Second
 	bookingGrace = 15 * time.Second
 )
 
-// secure returns a pinned hold on the time of a booking: the hold that the request names, or one that it claims now. An overbook takes no
-// hold: its Hold has only the span.
+// secure returns a pinned hold on the time of a booking: the hold that the request names, or one that it claims now.
+// An overbook takes no hold: its Hold has only the span.
 func (bk *Booking) secure(ctx context.Context, t *store.AppointmentType, r *Request) (holds.Hold, error) {
 	if r.OverbookReason != "" {
 		return holds.Hold{Span: availability.SpanOf(t, r.SpecialistID, r.SlotStart)}, nil
@@ -62,8 +62,9 @@ func withoutSeats(offers []Offer, lost ...holds.Span) (left []Offer) {
 	return left
 }
 
-// Secure claims one of some offers for a booking, and pins the hold, so that it cannot expire while the booking is written. A hold that is
-// gone before it is pinned, because it was displaced or because the backend failed at that moment, is claimed again.
+// Secure claims one of some offers for a booking, and pins the hold, so that it cannot expire while the booking is
+// written. A hold that is gone before it is pinned, because it was displaced or because the backend failed at that
+// moment, is claimed again.
 //
 // Errors: those of Claim, and holds.ErrUnavailable if no hold could be pinned.
 func (bk *Booking) Secure(ctx context.Context, s *clinic.Schedule, offers []Offer, rules Rules, owner holds.Owner, displace bool) (holds.Hold, error) {
@@ -79,10 +80,11 @@ func (bk *Booking) Secure(ctx context.Context, s *clinic.Schedule, offers []Offe
 	return holds.Hold{}, fmt.Errorf("%w: a new hold disappeared before it was pinned", holds.ErrUnavailable)
 }
 
-// Claim holds one of some offers of one start: the offer that is assigned and, while its claim fails, the next. A client that holds
-// this slot already gets its hold again. c gives the owner, the lifetimes and the quota.
+// Claim holds one of some offers of one start: the offer that is assigned and, while its claim fails, the next. A
+// client that holds this slot already gets its hold again. c gives the owner, the lifetimes and the quota.
 //
-// Errors: *holds.HeldError of the hold that expires first, store.ErrSlotTaken, holds.ErrQuota, and those of the live state.
+// Errors: *holds.HeldError of the hold that expires first, store.ErrSlotTaken, holds.ErrQuota, and those of the live
+// state.
 func (bk *Booking) Claim(ctx context.Context, s *clinic.Schedule, offers []Offer, rules Rules, c holds.Claim) (holds.Hold, error) {
 	var held *holds.HeldError
 	own := ""
@@ -150,8 +152,9 @@ func (bk *Booking) ownHold(ctx context.Context, offers []Offer, owner holds.Owne
 	return ""
 }
 
-// isBookedSince reports whether the time of a hold was booked between the reading of its offer and its claim. A booking holds its time
-// until this process has the appointment in memory, so reading again after the claim cannot miss it.
+// isBookedSince reports whether the time of a hold was booked between the reading of its offer and its claim. A
+// booking holds its time until this process has the appointment in memory, so reading again after the claim cannot
+// miss it.
 func (bk *Booking) isBookedSince(ctx context.Context, s *clinic.Schedule, o *Offer, h *holds.Hold, rules Rules) bool {
 	sn, err := bk.Snapshot(ctx, Question{
 		Schedule: s, Types: []*store.AppointmentType{o.Type}, Specialists: []string{h.SpecialistID}, From: h.SlotStart, To: h.SlotStart,
@@ -165,8 +168,8 @@ func (bk *Booking) isBookedSince(ctx context.Context, s *clinic.Schedule, o *Off
 	return !slices.Contains(seats, h.Seat) || !sn.Needs(o.Type).Have(h)
 }
 
-// pinNamed pins the hold that a booking names, and reports whether it is live. If it has expired, the request takes its slot and
-// specialist over, and no longer names it. If it can no longer be booked, the hold ends.
+// pinNamed pins the hold that a booking names, and reports whether it is live. If it has expired, the request takes
+// its slot and specialist over, and no longer names it. If it can no longer be booked, the hold ends.
 func (bk *Booking) pinNamed(ctx context.Context, t *store.AppointmentType, r *Request) (h holds.Hold, isLive bool, err error) {
 	if h, isLive, err = bk.pinHold(ctx, r); err != nil || !isLive {
 		return holds.Hold{}, false, err
@@ -189,8 +192,8 @@ func (bk *Booking) pinNamed(ctx context.Context, t *store.AppointmentType, r *Re
 	return h, true, nil
 }
 
-// pinHold pins the hold that a request names, and reports whether it is live. If it has expired, the request takes its slot and specialist
-// over, and no longer names it.
+// pinHold pins the hold that a request names, and reports whether it is live. If it has expired, the request takes
+// its slot and specialist over, and no longer names it.
 //
 // Errors: holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown, and no start is named), *ValidationError.
 func (bk *Booking) pinHold(ctx context.Context, r *Request) (h holds.Hold, isLive bool, err error) {
@@ -221,7 +224,8 @@ func (bk *Booking) pinHold(ctx context.Context, r *Request) (h holds.Hold, isLiv
 	return holds.Hold{}, false, nil
 }
 
-// agrees checks that a request means the slot of the hold that it names. With exactLength a hold that is longer than the type is refused.
+// agrees checks that a request means the slot of the hold that it names. With exactLength a hold that is longer than
+// the type is refused.
 func (bk *Booking) agrees(r *Request, held holds.Span, exactLength bool) error {
 	var m record.Mistakes
 	if r.AppointmentTypeID != held.AppointmentTypeID {
@@ -240,9 +244,9 @@ func (bk *Booking) agrees(r *Request, held holds.Span, exactLength bool) error {
 	return m.Err()
 }
 
-// settle ends the hold of a booking or a move by its outcome. After a conflict the hold is released: its time is booked. If the booking was
-// refused or not written, a hold that was claimed for it is released, and a hold that the client named goes back to the client; so does
-// the hold of a request that stays open.
+// settle ends the hold of a booking or a move by its outcome. After a conflict the hold is released: its time is
+// booked. If the booking was refused or not written, a hold that was claimed for it is released, and a hold that the
+// client named goes back to the client; so does the hold of a request that stays open.
 func (bk *Booking) settle(ctx context.Context, r *Request, h holds.Hold, a *store.Appointment, err error) {
 	var cooling *CooldownError
 	var closed *availability.NotBookableError
@@ -265,8 +269,9 @@ func (bk *Booking) settle(ctx context.Context, r *Request, h holds.Hold, a *stor
 	}
 }
 
-// Confirm ends the hold of a booking that is durable. The live state publishes EventConfirm. If the hold expired while the booking was
-// written, Confirm publishes the event itself. Failures are only logged: the hold expires by itself.
+// Confirm ends the hold of a booking that is durable. The live state publishes EventConfirm. If the hold expired
+// while the booking was written, Confirm publishes the event itself. Failures are only logged: the hold expires by
+// itself.
 func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointment) {
 	ctx = context.WithoutCancel(ctx)
 	isThere, err := bk.holds.Confirm(ctx, h.ID, h.Owner)
@@ -284,8 +289,8 @@ func (bk *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reaso
 	}
 }
 
-// Unpin gives a pinned hold back to its client, which has at least bookingGrace to try again. Failures are only logged: the hold expires
-// by itself.
+// Unpin gives a pinned hold back to its client, which has at least bookingGrace to try again. Failures are only
+// logged: the hold expires by itself.
 func (bk *Booking) Unpin(ctx context.Context, h holds.Hold) {
 	if _, err := bk.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace); err != nil && !errors.Is(err, holds.ErrNotFound) {
 		bk.log.Warn("hold not unpinned; it expires on its own", "error", err)

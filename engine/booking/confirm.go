@@ -14,9 +14,10 @@ import (
 
 // # Every page receives every booking
 //
-// The live state publishes EventConfirm when the hold of a booking ends. That event can be lost: the node that booked may stop before
-// it ends the hold, and during a change of home no live state accepts it. The change feed has every booking. So a node waits for the
-// event of each booking that the feed brings, and publishes EventBooked to its own pages if the event does not come.
+// The live state publishes EventConfirm when the hold of a booking ends. That event can be lost: the node that booked
+// may stop before it ends the hold, and during a change of home no live state accepts it. The change feed has every
+// booking. So a node waits for the event of each booking that the feed brings, and publishes EventBooked to its own
+// pages if the event does not come.
 
 // confirmWait is how long a booking may be in the feed before its EventConfirm arrives. A change of home takes less.
 const confirmWait = time.Second
@@ -35,7 +36,7 @@ type expected struct {
 	due   time.Time
 }
 
-// confirmKey names a booking as its event does.
+// confirmKey identifies a booking by the fields of its event.
 type confirmKey struct {
 	specialistID string
 	slotStart    int64
@@ -46,7 +47,8 @@ func newConfirms() *confirms {
 	return &confirms{waiting: make(map[string]expected), woken: make(chan struct{}, 1), seen: timed.NewMap[confirmKey, struct{}](time.Minute, 1<<12)}
 }
 
-// FollowBooking takes in a change of the feed: a booking or a move is expected to be confirmed, an end of one no longer is.
+// FollowBooking applies a change of the feed: it waits for the EventConfirm of a booking or a move, and stops waiting
+// if the appointment ends.
 func (bk *Booking) FollowBooking(c *store.Change) {
 	if !c.Moved() {
 		return
@@ -69,7 +71,8 @@ func (bk *Booking) FollowBooking(c *store.Change) {
 	}
 }
 
-// Confirmed takes in that this node's pages received EventConfirm for a span. The span of a visit covers several appointments.
+// Confirmed records that this node's pages received EventConfirm for a span. The span of a visit covers several
+// appointments.
 func (bk *Booking) Confirmed(s *holds.Span) {
 	f := bk.confirms
 	f.mu.Lock()
@@ -83,7 +86,8 @@ func (bk *Booking) Confirmed(s *holds.Span) {
 	}
 }
 
-// overdue removes and returns the bookings whose event did not come, and how long the next one may still take.
+// overdue removes and returns the bookings whose event did not arrive in time. wait is the time until the next one is
+// due; negative if there is none.
 func (f *confirms) overdue(now time.Time) (list []expected, wait time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,7 +119,7 @@ func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
 	}
 }
 
-// AnnounceConfirm publishes that a time was booked without a hold.
+// AnnounceConfirm publishes EventConfirm for a time that was booked without a hold.
 func (bk *Booking) AnnounceConfirm(ctx context.Context, span holds.Span) {
 	bk.events.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: span})
 }

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// Explanation says whether one specialist could be booked at one start, and why not.
+// Explanation reports whether one specialist can be booked at one start, and why not.
 type Explanation struct {
 	SpecialistID string
 	Bookable     bool

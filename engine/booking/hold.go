@@ -27,11 +27,11 @@ type HoldRequest struct {
 	TTL               time.Duration // 0: the type's
 	Displace          bool          // staff: over another client's hold, whose owner is notified
 	IgnoreHours       bool          // staff: outside the opening times as well
-	// Moving is the confirmed appointment that this hold is to move, opened by its manage link. Its own time is free, and the cooldown
-	// does not apply.
+	// Moving is the confirmed appointment that this hold is to move, opened by its manage link. Its own time is free,
+	// and the cooldown does not apply.
 	Moving *store.Appointment
-	// Limit returns why the caller may not hold a span, such as a network that holds its share of the specialist's day; nil if it may.
-	// If no specialist is named, specialists over the limit are skipped. Nil: no limit.
+	// Limit returns why the caller may not hold a span, such as a network that holds its share of the specialist's
+	// day; nil if it may. If no specialist is named, specialists over the limit are skipped. Nil: no limit.
 	Limit func(*holds.Span) error
 }
 
@@ -40,11 +40,11 @@ func (r *HoldRequest) moves() bool {
 	return r.Moving != nil && r.Moving.Status == store.Confirmed && r.Moving.AppointmentTypeID == r.AppointmentTypeID
 }
 
-// Hold claims a slot for one client. If no specialist is named, it assigns one, and the next one if that claim fails, until a claim
-// succeeds or none is left.
+// Hold claims a slot for one client. If no specialist is named, it assigns one, and the next one if that claim fails,
+// until a claim succeeds or none is left.
 //
-// Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError, holds.ErrQuota,
-// *CooldownError.
+// Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
+// holds.ErrQuota, *CooldownError.
 func (bk *Booking) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	h, err := bk.hold(ctx, r)
 	if bk.CountRefusal(ActHold, err); err == nil {
@@ -96,8 +96,8 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 	return h, err
 }
 
-// withinLimit returns the offers that the caller may hold. A slot that the client holds already counts already. If no offer is left, the
-// error is the limit of the first.
+// withinLimit returns the offers that the caller may hold. A slot that the client holds already counts already. If no
+// offer is left, the error is the limit of the first.
 func (bk *Booking) withinLimit(ctx context.Context, r *HoldRequest, offers []Offer) ([]Offer, error) {
 	if r.Limit == nil {
 		return offers, nil
@@ -135,8 +135,8 @@ func (r *HoldRequest) validate() error {
 	return m.Err()
 }
 
-// ExtendHold is a heartbeat: the hold expires ttl from now (0: the TTL of its type), never after its maximum life. With restart, the
-// maximum life starts again, at most holds.MaxRestarts times.
+// ExtendHold is a heartbeat: the hold expires ttl from now (0: the TTL of its type), never after its maximum life.
+// With restart, the maximum life starts again, at most holds.MaxRestarts times.
 //
 // Errors: holds.ErrNotFound (expired or unknown), holds.ErrNotOwner, holds.ErrRestarts, *ValidationError.
 func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration, restart bool) (holds.Hold, error) {
@@ -164,7 +164,8 @@ func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.Clien
 	return h, err
 }
 
-// ReleaseHold releases a client's hold. It is idempotent and reports whether the hold was there. Errors: holds.ErrNotOwner, *ValidationError.
+// ReleaseHold releases a client's hold. It is idempotent and reports whether the hold was there. Errors:
+// holds.ErrNotOwner, *ValidationError.
 func (bk *Booking) ReleaseHold(ctx context.Context, id string, client holds.ClientID) (bool, error) {
 	var m record.Mistakes
 	record.CheckID(&m, "holdId", id)
@@ -175,13 +176,14 @@ func (bk *Booking) ReleaseHold(ctx context.Context, id string, client holds.Clie
 	return bk.holds.Release(ctx, id, client.Owner(), holds.ReasonReleased)
 }
 
-// ReclaimHold releases a hold that was just given, because its client has too many.
+// ReclaimHold releases a hold that was just granted, because its client has too many.
 func (bk *Booking) ReclaimHold(ctx context.Context, h *holds.Hold) error {
 	_, err := bk.holds.Release(context.WithoutCancel(ctx), h.ID, h.Owner, holds.ReasonReleased)
 	return err
 }
 
-// HoldEnd returns when a live hold expires, and whether it is live. If the live state is unreachable, it returns the next second.
+// HoldEnd returns when a live hold expires, and reports whether it is live. If the live state is unreachable, it
+// returns an instant one second from now.
 func (bk *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
 	h, err := bk.holds.Hold(ctx, id)
 	if err != nil && !errors.Is(err, holds.ErrNotFound) {
@@ -190,13 +192,13 @@ func (bk *Booking) HoldEnd(ctx context.Context, id string) (time.Time, bool) {
 	return h.ExpiresAt, err == nil
 }
 
-// Holds lists the live holds of these specialists; of all if none are given.
+// Holds lists the live holds of these specialists, or all live holds if none are named.
 func (bk *Booking) Holds(ctx context.Context, specialistIDs ...string) ([]holds.Hold, error) {
 	return bk.holds.List(ctx, specialistIDs...)
 }
 
-// recentHold is the slot of a hold, remembered after the hold expires: a patient whose hold has just expired can still book with it if
-// the time is free.
+// recentHold is the slot of a hold, remembered after the hold expires: a patient whose hold has just expired can
+// still book with it if the time is free.
 type recentHold struct {
 	appointmentTypeID, specialistID string
 	slotStart                       time.Time
@@ -207,7 +209,7 @@ func (x *recentHold) span() holds.Span {
 	return holds.Span{AppointmentTypeID: x.appointmentTypeID, SpecialistID: x.specialistID, SlotStart: x.slotStart}
 }
 
-// KnowHold remembers a hold beyond its expiry, whichever node gave it.
+// KnowHold remembers the slot of a hold beyond its expiry. Any node can have granted the hold.
 func (bk *Booking) KnowHold(id string, s *holds.Span, owner holds.Owner) {
 	bk.recent.Put(id, recentHold{s.AppointmentTypeID, s.SpecialistID, s.SlotStart, owner}, time.Now())
 }
@@ -217,9 +219,9 @@ const (
 	maxRecentHolds = 1 << 15 // one half of the memory
 )
 
-// Booked returns a function that reports whether the booking of a hold was written. The live state calls it for a pinned hold that expired:
-// the process that pinned it may have stopped between the commit and the confirmation. An appointment without an owner counts as the
-// booking of the pinned hold, because no other client could take the seat.
+// Booked returns a function that reports whether the booking of a hold was written. The live state calls it for a
+// pinned hold that expired: the process that pinned it may have stopped between the commit and the confirmation. An
+// appointment without an owner counts as the booking of the pinned hold, because no other client could take the seat.
 func Booked(s store.Store) func(holds.Hold) bool {
 	return func(h holds.Hold) bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)

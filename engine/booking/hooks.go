@@ -10,19 +10,21 @@ import (
 
 // Hooks are the functions of packages above this one that a change of an appointment calls. All of them are required.
 type Hooks struct {
-	// MarkUpstream sets the upstream state of after, if the practice-management system must receive the change. before is nil for a
-	// new appointment.
+	// MarkUpstream sets the upstream state of after, if the practice-management system must receive the change.
+	// before is nil for a new appointment.
 	MarkUpstream func(before, after *store.Appointment, kind string)
-	// Operations returns the outbound operations that the change requires. Record writes them in the change's transaction.
+	// Operations returns the outbound operations that the change requires. Record writes them in the change's
+	// transaction.
 	Operations func(c *Change) []Promise
-	// Withdraw removes, in a transaction, the operations that the change of an appointment at an instant required. It returns false if
-	// one of them was sent. With untold it also returns false if no operation is left that writes the appointment, as it was before
-	// that change, to the practice-management system. If it returns false, the caller must roll the transaction back.
+	// Withdraw removes, in a transaction, the operations that the change of an appointment at an instant required. It
+	// returns false if one of them was sent. With untold it also returns false if no operation is left that writes
+	// the appointment, as it was before that change, to the practice-management system. If it returns false, the
+	// caller must roll the transaction back.
 	Withdraw func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error)
 	// Enqueue gives committed operations to the queue. It does not block.
 	Enqueue func(calls ...Promise)
-	// BeforeUndo runs before an undo claims these times, of specialists and of rooms, again. It withdraws waiting-list offers for them
-	// that have not been emailed yet, and stops new offers until the caller calls done.
+	// BeforeUndo runs before an undo claims these times, of specialists and of rooms, again. It withdraws
+	// waiting-list offers for them that have not been emailed yet, and stops new offers until the caller calls done.
 	BeforeUndo func(ctx context.Context, times ...holds.Span) (done func())
 }
 

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// MaxInTheWay is the most appointments that InTheWay names.
+// MaxInTheWay is the maximum number of appointments that InTheWay lists.
 const MaxInTheWay = 500
 
 // InTheWay lists the confirmed appointments that overlap the blocks and are not over, by start. more reports whether

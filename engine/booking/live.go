@@ -57,7 +57,8 @@ func (c *countedHolds) Deselect(ctx context.Context, owner holds.Owner) (bool, e
 	return c.Backend.Deselect(ctx, owner)
 }
 
-// Live returns the live state for the packages that claim and release holds themselves: a poll must see their changes at once.
+// Live returns the live state for the packages that claim and release holds themselves: a poll must see their changes
+// at once.
 func (bk *Booking) Live() holds.Backend { return bk.holds }
 
 // liveDay has the holds and selections of one day, for the specialists of one listing. It is immutable.

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// Search answers questions about free time: which start is the next, which ones suit a caller, and why a start cannot be booked. It
-// changes nothing. It is safe for concurrent use.
+// Search answers questions about free time: which start is the next, which ones suit a caller, and why a start cannot
+// be booked. It changes nothing. It is safe for concurrent use.
 type Search struct {
 	store   store.Reader
 	holds   holds.Table

@@ -72,8 +72,8 @@ func (bk *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error
 	return Selected{Selection: selection, Hold: &h}, nil
 }
 
-// Deselect ends the client's selection of a slot, and the hold that the client has on it. It is idempotent and reports
-// whether there was either. *ValidationError.
+// Deselect ends the client's selection of a slot, and the hold that the client has on it. It is idempotent and
+// reports whether there was either. *ValidationError.
 func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
 	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client}
 	if err := asked.validate(); err != nil {
@@ -173,8 +173,8 @@ func (bk *Booking) ListingZone(appointmentTypeID, specialistID string) (*time.Lo
 	return s.Calendars[specialistID].Zone(), nil
 }
 
-// Poll answers from memory: the slot cache and the live state. It renews the client's own selection. store.ErrNotFound,
-// *ValidationError.
+// Poll answers from memory: the slot cache and the live state. It renews the client's own selection.
+// store.ErrNotFound, *ValidationError.
 func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	if r.AppointmentTypeID != "" {
 		return bk.pollType(ctx, r)

@@ -28,8 +28,8 @@ type TimeslotsRequest struct {
 	Client            holds.ClientID
 	Desk              bool // ignore the type's notice and horizon
 
-	// MayHold reports whether the caller may hold a span, such as a network that holds its share of the specialist's day already.
-	// Times that it may not hold are left out. Nil: it may hold all.
+	// MayHold reports whether the caller may hold a span, such as a network that holds its share of the specialist's
+	// day already. Times that it may not hold are left out. Nil: it may hold all.
 	MayHold func(*holds.Span) bool
 }
 
@@ -201,7 +201,8 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 	case days > MaxTimeslotDays:
 		return Listing{}, record.Invalid("to", "at most %d days after from, %d were asked for", MaxTimeslotDays, days)
 	}
-	// Read the holds before the bookings: a hold that becomes a booking between the two reads is then listed as one of both.
+	// Read the holds before the bookings: a hold that becomes a booking between the two reads is then listed as one
+	// of both.
 	held, err := bk.holds.List(ctx, concerned(s, t, r.SpecialistID)...)
 	if err != nil {
 		bk.log.Warn("slots listed without live holds", "error", err)

@@ -35,7 +35,7 @@ const (
 // appointment has changed since, or a notification was already sent.
 var ErrUndoLate = errors.New("too late to take it back")
 
-// UndoRequest asks for the state before the last change.
+// UndoRequest asks to undo the last change of an appointment.
 type UndoRequest struct {
 	ID      string
 	Version int64 // the version the caller has seen; 0 = any

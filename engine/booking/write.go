@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// Write commits the appointment of a request in the time of a pinned hold, with everything that belongs to it, and ends the hold by the
-// outcome. An overbook has a hold without an id.
+// Write commits the appointment of a request in the time of a pinned hold, with everything that belongs to it, and
+// ends the hold by the outcome. An overbook has a hold without an id.
 //
 // Errors: store.ErrSlotTaken, *CooldownError, those of r.Admit, store.ErrDuplicate, and the storage errors.
 func (bk *Booking) Write(ctx context.Context, t *store.AppointmentType, r *Request, h holds.Hold) (store.Appointment, error) {
@@ -27,8 +27,8 @@ func (bk *Booking) Write(ctx context.Context, t *store.AppointmentType, r *Reque
 	return a, nil
 }
 
-// NewAppointment returns the appointment of a request, as it is written. One of the desk or of an agent has no owner: the owner of its hold
-// is not the patient.
+// NewAppointment returns the appointment of a request, as it is written. One of the desk or of an agent has no owner:
+// the owner of its hold is not the patient.
 func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appointment {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	id, owner := record.NewID(), r.Owner.String()
@@ -47,8 +47,9 @@ func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appo
 	}
 }
 
-// insert commits the appointment and everything that belongs to it: one transaction checks the cooldown and the limits, and writes the row,
-// its audit entry, its outbox rows and the remembered answer. After the commit it gives the outbound operations to the queue.
+// insert commits the appointment and everything that belongs to it: one transaction checks the cooldown and the
+// limits, and writes the row, its audit entry, its outbox rows and the remembered answer. After the commit it gives
+// the outbound operations to the queue.
 func (bk *Booking) insert(ctx context.Context, t *store.AppointmentType, r *Request, a *store.Appointment) error {
 	c := Change{Kind: ChangeCreated, After: a, Actor: r.Actor, Reason: r.OverbookReason, Silent: r.Silent, At: a.CreatedAt, once: r.Once}
 	a.Place = bk.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart)
@@ -92,7 +93,8 @@ func (bk *Booking) insert(ctx context.Context, t *store.AppointmentType, r *Requ
 	return nil
 }
 
-// Record writes everything that commits together with a change: its audit entry, its outbox rows, and the remembered answer.
+// Record writes everything that commits together with a change: its audit entry, its outbox rows, and the remembered
+// answer.
 func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	var before any
 	if c.Before != nil {
@@ -142,7 +144,8 @@ func auditedAppointment(a *store.Appointment) appointmentAudit {
 	}
 }
 
-// Promise is one outbound operation that a change requires, and the name of its delivery in the appointment's delivery log.
+// Promise is one outbound operation that a change requires, and the name of its delivery in the appointment's
+// delivery log.
 type Promise struct {
 	store.Operation
 	Notice string // such as "book", "confirmation", "appointment.created"

@@ -295,7 +295,7 @@ func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) 
 	return ca.Store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		there, err := find(ctx, tx, specialistID)
 		if errors.Is(err, ErrNone) || err == nil && !there.SetAt.Equal(b.SetAt) {
-			return nil // it was removed meanwhile, or is another
+			return nil // the calendar was removed or replaced during the read
 		}
 		if err != nil {
 			return err

@@ -8,8 +8,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestEmptyDatabasesAreNotOneAnother: a copy has an id of its own and the schema of a database that was migrated here, and what is there
-// stays.
+// TestEmptyDatabasesAreNotOneAnother: each copy has an id of its own, and Empty does not change an existing file.
 func TestEmptyDatabasesAreNotOneAnother(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	one, other := enginetest.DatabaseAt(t, path), enginetest.Database(t)

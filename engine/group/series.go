@@ -45,7 +45,8 @@ type Occurrence struct {
 	Start, End    time.Time
 	SpecialistIDs []string            // the free specialists; those who can take most of the series first
 	Reason        availability.Reason // why no specialist is free; empty if one is
-	// Nearest lists other times with one of the wanted specialists, the nearest first. It is empty if the time is free.
+	// Nearest lists other times with one of the wanted specialists, the nearest first. It is empty if the time is
+	// free.
 	Nearest []booking.Timeslot
 }
 

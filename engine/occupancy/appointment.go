@@ -37,8 +37,8 @@ type specialistTime struct {
 // maxTakenSpan is the longest range that is stored for one specialist. A longer read is answered but not stored.
 const maxTakenSpan = 100 * 24 * time.Hour
 
-// read answers as store.Reader.Taken does, in its order: by specialist, then slot start, then seat, whatever the order of specialistIDs. It
-// answers from memory if memory covers the stretch.
+// read answers as store.Reader.Taken does, in its order: by specialist, then slot start, then seat, whatever the
+// order of specialistIDs. It answers from memory if memory covers the stretch.
 func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
 	if !slices.IsSorted(specialistIDs) { // callers list specialists by priority
 		specialistIDs = slices.Sorted(slices.Values(specialistIDs))

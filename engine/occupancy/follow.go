@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// FollowAppointment applies a change of an appointment to the taken time, the busy bits and the generations, and then publishes
-// it to the pages.
+// FollowAppointment applies a change of an appointment to the taken time, the busy bits and the generations, and then
+// publishes it to the pages.
 func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 	s := tm.clinic.Current()
 	if c.Moved() {

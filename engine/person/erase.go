@@ -26,8 +26,9 @@ type Copy struct {
 	MadeAt time.Time
 }
 
-// Erase blanks a person in appointments (a confirmed one stays booked), in all records about them, and in emails that were written to files.
-// The audit entry does not name the person. *ValidationError unless exactly one of the fields is given.
+// Erase blanks a person in appointments (a confirmed one stays booked), in all records about them, and in emails that
+// were written to files. The audit entry does not name the person. *ValidationError unless exactly one of the fields
+// is given.
 func (pe *People) Erase(ctx context.Context, actor record.Actor, p store.Person) (Erased, error) {
 	p.Email, p.Phone = strings.TrimSpace(p.Email), strings.TrimSpace(p.Phone)
 	given := 0
@@ -53,8 +54,8 @@ func (pe *People) Erase(ctx context.Context, actor record.Actor, p store.Person)
 	return pe.erase(ctx, actor, p, linked, []string{p.Email})
 }
 
-// EraseOf erases the person of each of some appointments, with every spelling of that person. It erases no other person who shares an address
-// or a number with them (PlanErasure).
+// EraseOf erases the person of each of some appointments, with every spelling of that person. It erases no other
+// person who shares an address or a number with them (PlanErasure).
 //
 // Errors: store.ErrNotFound, *ValidationError if one of them was erased before.
 func (pe *People) EraseOf(ctx context.Context, actor record.Actor, appointmentIDs ...string) (Erased, error) {

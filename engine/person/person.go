@@ -38,8 +38,8 @@ type Options struct {
 
 // Hooks are the functions of packages above this one that an erasure calls. All of them are required.
 type Hooks struct {
-	// BeforeErase runs before an erasure. The caller calls release after the commit, to release the times that were held for the person's
-	// requests and offers.
+	// BeforeErase runs before an erasure. The caller calls release after the commit, to release the times that were
+	// held for the person's requests and offers.
 	BeforeErase func(ctx context.Context) (release func(context.Context), err error)
 }
 

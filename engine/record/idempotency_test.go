@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// TestAnswersInMemoryAreForgottenByAge: none outlives the retention, and nobody else's has to be added for that.
+// TestAnswersInMemoryAreForgottenByAge: no answer outlives the retention, even if no other answer is added.
 func TestAnswersInMemoryAreForgottenByAge(t *testing.T) {
 	now := time.Now()
 	r := New(nil)
@@ -25,7 +25,7 @@ func TestAnswersInMemoryAreForgottenByAge(t *testing.T) {
 	}
 }
 
-// TestAnswersInMemoryAreBounded fills the memory over and over, and asks for the first and the last.
+// TestAnswersInMemoryAreBounded fills the memory several times, and recalls the first and the last answer.
 func TestAnswersInMemoryAreBounded(t *testing.T) {
 	r, now := New(nil), time.Now()
 	body := bytes.Repeat([]byte("x"), 64<<10)

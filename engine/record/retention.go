@@ -12,8 +12,8 @@ import (
 
 // # Expired records
 //
-// Appointments and the audit log are stored forever. All other records are deleted by age, so the disk of a clinic grows with its
-// appointments only.
+// Appointments and the audit log are stored forever. All other records are deleted by age, so the disk of a clinic
+// grows with its appointments only.
 
 // Retention is how long records are stored after their end. The zero value of each field is its default.
 type Retention struct {
@@ -46,7 +46,8 @@ type Expiry struct {
 	Delete func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// expiryStep is the number of records that one transaction deletes. It takes some milliseconds, and then other writes have their turn.
+// expiryStep is the number of records that one transaction deletes. It takes some milliseconds, and then other writes
+// have their turn.
 const expiryStep = 500
 
 // RunExpiry deletes expired records every 10 minutes, until ctx ends.

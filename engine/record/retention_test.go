@@ -22,7 +22,8 @@ func (s *steps) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Write(ctx, fn)
 }
 
-// TestDeleteExpiredDeletesAllInBoundedSteps: one call deletes all expired records, of which there are more than one transaction may delete.
+// TestDeleteExpiredDeletesAllInBoundedSteps: one call deletes all expired records, although there are more than one
+// transaction may delete.
 func TestDeleteExpiredDeletesAllInBoundedSteps(t *testing.T) {
 	ctx := t.Context()
 	db := enginetest.Database(t)
