@@ -69,7 +69,7 @@ func withLength(t *store.AppointmentType, length time.Duration) *store.Appointme
 // Book writes an appointment. It secures the time with a pinned hold, writes the row, and ends the hold. A named hold
 // that has expired still books if the time is free and no other client holds it. Without a hold, Book claims one. If
 // the database refuses the row, Book excludes that seat and repeats, until no specialist is left. Whatever the engine
-// believed before the write, the database decides.
+// found before the write, the database decides.
 //
 // Errors: *ValidationError, store.ErrNotFound, *NotBookableError, store.ErrSlotTaken, *holds.HeldError,
 // holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown and no start was named), *CooldownError,

@@ -15,7 +15,7 @@ type Change struct {
 	After  *store.Appointment
 	Actor  record.Actor
 	Reason string
-	Silent bool // no mail, no webhook
+	Silent bool // no email, no webhook
 	// Undoable: the outbound operations wait until the change can no longer be undone.
 	Undoable bool
 	At       time.Time

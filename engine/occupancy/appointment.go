@@ -38,7 +38,7 @@ type specialistTime struct {
 const maxTakenSpan = 100 * 24 * time.Hour
 
 // read answers as store.Reader.Taken does, in its order: by specialist, then slot start, then seat, whatever the
-// order of specialistIDs. It answers from memory if memory covers the stretch.
+// order of specialistIDs. It answers from memory if memory covers the range.
 func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
 	if !slices.IsSorted(specialistIDs) { // callers list specialists by priority
 		specialistIDs = slices.Sorted(slices.Values(specialistIDs))
