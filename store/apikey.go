@@ -12,10 +12,10 @@ const (
 	ScopeAdmin    Scope = "admin"
 	ScopeAgent    Scope = "agent"
 	ScopePresence Scope = "presence"
-	ScopeMetrics  Scope = "metrics" // reads the metrics, and nothing that is not public
+	ScopeMetrics  Scope = "metrics" // reads the metrics and public data, nothing else
 )
 
-// APIKey is a credential of a program. Only the hash of its secret is kept.
+// APIKey is a credential of a program. The store has only the hash of its secret.
 type APIKey struct {
 	ID         string
 	Name       string
@@ -23,15 +23,15 @@ type APIKey struct {
 	Hash       [32]byte // SHA-256 of the whole key
 	Prefix     string   // first characters, to recognise it in a list
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero if never; kept to about a minute
-	RevokedAt  time.Time // zero while it works
-	// SpecialistID is the only specialist that a presence key may do anything for; empty: all.
+	LastUsedAt time.Time // zero if never; accurate to about a minute
+	RevokedAt  time.Time // zero unless revoked
+	// SpecialistID is the only specialist for whom a presence key works; empty: all.
 	SpecialistID string
 }
 
-// APIKeyReader asks for API keys.
+// APIKeyReader reads API keys.
 type APIKeyReader interface {
-	// APIKeys lists all keys by creation, the revoked ones included.
+	// APIKeys lists all keys by creation, including the revoked ones.
 	APIKeys(ctx context.Context) ([]APIKey, error)
 	// APIKeyByHash returns the key with this hash, revoked or not. ErrNotFound.
 	APIKeyByHash(ctx context.Context, hash [32]byte) (APIKey, error)
@@ -41,7 +41,7 @@ type APIKeyReader interface {
 type APIKeyWriter interface {
 	// InsertAPIKey adds a key. ErrDuplicate.
 	InsertAPIKey(ctx context.Context, k APIKey) error
-	// RevokeAPIKey makes a key useless from now on; it is idempotent and keeps the first instant. ErrNotFound.
+	// RevokeAPIKey revokes a key. It is idempotent: a second call does not change the first instant. ErrNotFound.
 	RevokeAPIKey(ctx context.Context, id string, at time.Time) error
 	// TouchAPIKey records a use.
 	TouchAPIKey(ctx context.Context, id string, at time.Time) error

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// AuditEntry says who did what to what, and why. Entries are only ever added, each as a link of the audit chain (chain.go).
+// AuditEntry records who changed what, and why. Entries are only added, each as a link of the audit chain (chain.go).
 type AuditEntry struct {
 	ID      string // UUIDv7, so that ids sort by time
 	At      time.Time
@@ -14,7 +14,7 @@ type AuditEntry struct {
 	Action  string // such as "appointment.created", "override.deleted"
 	Subject string // such as "appointment:<id>"
 	Reason  string
-	Before  json.RawMessage // nil where there was nothing before
+	Before  json.RawMessage // nil if there was nothing before
 	After   json.RawMessage
 }
 
@@ -34,13 +34,13 @@ type AuditFilter struct {
 	Limit    int // 1..500; 0 means 100
 }
 
-// AuditReader asks for entries, newest first.
+// AuditReader reads entries, newest first.
 type AuditReader interface {
 	Audit(ctx context.Context, f AuditFilter) (list []AuditEntry, next string, err error)
 }
 
 // AuditWriter adds entries.
 type AuditWriter interface {
-	// AppendAudit adds an entry and its link. ErrDuplicate: there is one with this id and instant.
+	// AppendAudit adds an entry and its link. ErrDuplicate: an entry with this id and instant exists.
 	AppendAudit(ctx context.Context, e AuditEntry) error
 }

@@ -5,46 +5,47 @@ import (
 	"time"
 )
 
-// BusyCalendar is a specialist's own calendar at another place, which is read again and again: while the specialist is busy there, nothing
-// is booked here. What it says becomes blocks of the specialist whose Source is BlockCalendar.
+// BusyCalendar is a specialist's external calendar, which the server reads at intervals. While the specialist is busy
+// there, no slot can be booked here. Its events become blocks of the specialist whose Source is BlockCalendar.
 type BusyCalendar struct {
 	SpecialistID string
 	Address      string    // sealed: any holder can read the calendar
-	SetAt        time.Time // when the address was given; it tells one address from the next
-	AskedAt      time.Time // when it was last asked for, by whichever process; zero: never
-	ReadAt       time.Time // when it was last read whole; zero: never
-	Failure      string    // why it could not be read when it was last asked for, as a code; empty: it could
-	Unread       int       // events in it that could not be understood when it was last read
-	Tag          string    // the zone that was read in, a space, and the ETag of what was read
-	Modified     string    // its Last-Modified
+	SetAt        time.Time // when the address was set; it distinguishes one address from the next
+	AskedAt      time.Time // when any process last requested it; zero: never
+	ReadAt       time.Time // when it was last read in full; zero: never
+	Failure      string    // a code for the failure of the last request; empty: it succeeded
+	Unread       int       // number of events that the last read could not parse
+	Tag          string    // the zone used for the last read, a space, and the ETag of its response
+	Modified     string    // the Last-Modified of that response
 }
 
-// BusyCalendarReader asks about busy calendars.
+// BusyCalendarReader reads busy calendars.
 type BusyCalendarReader interface {
-	// BusyCalendars lists all of them by specialist.
+	// BusyCalendars lists all busy calendars by specialist.
 	BusyCalendars(ctx context.Context) ([]BusyCalendar, error)
 }
 
 // BusyCalendarWriter changes the busy calendars.
 type BusyCalendarWriter interface {
-	// PutBusyCalendar inserts or replaces by specialist. ErrNotFound if there is no such specialist.
+	// PutBusyCalendar inserts or replaces by specialist. ErrNotFound: there is no such specialist.
 	PutBusyCalendar(ctx context.Context, b BusyCalendar) error
 
-	// DeleteBusyCalendar removes the one of a specialist; idempotent. The blocks that came of it stay.
+	// DeleteBusyCalendar removes the calendar of a specialist. It is idempotent. The blocks from the calendar stay.
 	DeleteBusyCalendar(ctx context.Context, specialistID string) error
 
-	// PutBusyBlocks makes the blocks of a specialist that came from the calendar those that are given, of which Start and End are taken. A
-	// block for the same time keeps its id; a new one has the id that is given. It reports whether anything changed, and if not, no
-	// change is told. ErrNotFound if there is no such specialist; ErrInvalid if one does not end after it starts.
+	// PutBusyBlocks replaces a specialist's blocks from the calendar with the given ones. It reads only their ID,
+	// Start and End. A block for the same time keeps its id; a new one gets the given id. PutBusyBlocks reports
+	// whether anything changed; if not, it publishes no change. ErrNotFound: there is no such specialist. ErrInvalid:
+	// a block does not end after its start.
 	PutBusyBlocks(ctx context.Context, specialistID string, blocks []Block) (changed bool, err error)
 }
 
-// CompareBlocks says which of the blocks that are there are not wanted any more, and which that are wanted are not there yet, by
-// when they are. One of two for the same time is enough.
+// CompareBlocks compares existing and wanted blocks by their times. It returns the existing blocks that are not
+// wanted and the wanted blocks that do not exist. Of two blocks for the same time it wants only one.
 func CompareBlocks(there, wanted []Block) (gone, come []Block) {
 	type span struct{ start, end int64 }
 	of := func(b *Block) span { return span{b.Start.UnixMilli(), b.End.UnixMilli()} }
-	open := make(map[span]bool, len(wanted)) // and whether it is there
+	open := make(map[span]bool, len(wanted)) // the value reports whether it exists
 	for i := range wanted {
 		open[of(&wanted[i])] = false
 	}

@@ -10,19 +10,20 @@ import (
 	"strings"
 )
 
-// Row is one row of a table as it is carried: nil, int64 (a truth is 0 or 1), string or []byte, in the order of the columns asked
-// for.
+// Row is one row of a table in transit: nil, int64 (a boolean is 0 or 1), string or []byte for each requested column,
+// in order.
 type Row []any
 
-// CarriedTable is a table of what is remembered, under the name that it has in every backend. Its rows are ordered by its key.
+// CarriedTable is a table of the durable record, under the name that it has in every backend. Its rows are ordered by
+// its key.
 type CarriedTable struct {
 	Name  string
 	Key   string // columns, separated by commas
-	Begun bool   // an empty database has rows of it, whose place those that are carried take
+	Begun bool   // an empty database has rows of it, which the carried rows replace
 }
 
-// Carried is all that a clinic consists of, each table after those that it refers to. The rest is a backend's own: the versions of its
-// schema, its log of changes, and the queue, which is rebuilt from the outbox.
+// Carried lists all tables of a clinic, each table after those that it references. Everything else belongs to the
+// backend: the versions of its schema, its log of changes, and the queue, which is rebuilt from the outbox.
 var Carried = []CarriedTable{
 	{Name: "meta", Key: "key", Begun: true},
 	{Name: "clinic", Key: "id"},
@@ -60,54 +61,60 @@ var Carried = []CarriedTable{
 	{Name: "presence_log", Key: "seq"},
 }
 
-// Carrier is a database in the hands of whoever moves a clinic: nobody else reads or writes it meanwhile. What is inserted is a clinic
-// when Commit has returned, and before that nothing, or a part of one that was kept.
+// Carrier is a database during the move of a clinic: no other program reads or writes it until Close. Inserted rows
+// are a clinic after Commit has returned. Before that, the database has no rows, or the part of a clinic that Keep
+// made durable.
 type Carrier interface {
-	// ID is the database's own id, which goes with the clinic.
+	// ID returns the database's own id, which moves with the clinic.
 	ID(ctx context.Context) (string, error)
 
-	// Columns lists the columns of a table; "row_number" is the order in which rows were made, where that is kept.
+	// Columns lists the columns of a table. "row_number" is the insertion order of the rows, in tables that have it.
 	Columns(ctx context.Context, table string) ([]string, error)
 
-	// Rows hands all rows of a table to each, in the order of its key, byte by byte. An error of each ends it and is returned.
+	// Rows passes all rows of a table to each, in the order of its key, byte by byte. If each returns an error, Rows
+	// stops and returns it.
 	Rows(ctx context.Context, table CarriedTable, columns []string, each func(Row) error) error
 
-	// Insert adds rows to a table, in place of those that it has where it is Begun. What refers to something comes after it; the
-	// guarantee is checked.
+	// Insert adds rows to a table. If the table is Begun, they replace the rows that it has. A row must follow the
+	// rows that it references. Insert checks the guarantee.
 	Insert(ctx context.Context, table CarriedTable, columns []string, rows []Row) error
 
 	// Raise sets a number of the row with this id.
 	Raise(ctx context.Context, table, id, column string, to int64) error
 
-	// LastChange is the number of the last change, and SetLastChange has the next one get a later number.
+	// LastChange returns the number of the last change. SetLastChange sets it, so that the next change gets a later
+	// number.
 	LastChange(ctx context.Context) (int64, error)
 	SetLastChange(ctx context.Context, number int64) error
 
-	// Keep makes what was inserted so far durable, as a part of the clinic with this id. No server opens such a database before
-	// Commit. Unfinished is that id; empty where there is no such part.
+	// Keep makes the rows inserted so far durable, as a part of the clinic with this id. No server opens such a
+	// database before Commit. Unfinished returns that id, or "" if there is no such part.
 	Keep(ctx context.Context, id string) error
 	Unfinished(ctx context.Context) (id string, err error)
 
-	// Clear removes a part of a clinic.
+	// Clear removes the part of a clinic.
 	Clear(ctx context.Context) error
 
-	// Commit makes what was inserted durable, as a whole clinic.
+	// Commit makes all inserted rows durable, as a complete clinic.
 	Commit(ctx context.Context) error
 
-	// Close gives the database back. What was not committed is undone.
+	// Close releases the database and undoes everything that is not committed.
 	Close() error
 }
 
-// carriedAtOnce is how many rows are inserted at a time.
+// carriedAtOnce is how many rows one Insert adds.
 const carriedAtOnce = 500
 
-// Carry copies a clinic into an empty database and compares every row of both before it commits. What is there of an interrupted
-// Carry of the same clinic is compared as well, and not written again: rows are carried in the order of their key and kept a bounded
-// number at a time, so a table that was begun has the first of them. told hears of every table, and how many of its rows were there.
+// Carry copies a clinic into an empty database and compares every row of both before it commits. It compares the rows
+// of an interrupted Carry of the same clinic too, and does not write them again: it carries rows in the order of
+// their key and keeps a bounded number at a time, so an unfinished table has the first of them. Carry calls told for
+// every table, with the number of its rows and how many of them were there already.
 //
-// A part of another clinic, or of this one as it was before it was changed again, is removed first: no server ever opened it.
+// If the target has a part of another clinic, or an outdated part of this one, Carry first removes it: no server ever
+// opened it.
 //
-// ErrDuplicate: the target is neither empty nor a part of a clinic. ErrInvalid: the target cannot take a row, or it differs.
+// ErrDuplicate: the target is neither empty nor a part of a clinic. ErrInvalid: the target cannot take a row, or it
+// differs.
 func Carry(ctx context.Context, from, to Carrier, told func(table string, rows, there int)) error {
 	id, err := from.ID(ctx)
 	if err != nil {
@@ -140,8 +147,8 @@ func Carry(ctx context.Context, from, to Carrier, told func(table string, rows, 
 	return to.Commit(ctx)
 }
 
-// partOf counts the rows that are there of the clinic with this id, by table, and finds them to be as they are where they came from;
-// otherwise it removes them. Those that an empty database has are written again.
+// partOf counts the target's rows of the clinic with this id, by table, and compares them with the source. If they
+// differ, it removes them. It does not count tables that are Begun: Carry writes their rows again.
 func partOf(ctx context.Context, id string, from, to Carrier) (map[string]int, error) {
 	part, err := to.Unfinished(ctx)
 	if err != nil {
@@ -173,7 +180,7 @@ func partOf(ctx context.Context, id string, from, to Carrier) (map[string]int, e
 	return map[string]int{}, to.Clear(ctx)
 }
 
-// Counted is how many rows a table has.
+// Counted returns the number of rows in a table.
 func Counted(ctx context.Context, c Carrier, table CarriedTable) (rows int, err error) {
 	err = c.Rows(ctx, table, []string{firstOf(table.Key)}, func(Row) error { rows++; return nil })
 	return rows, err
@@ -184,7 +191,7 @@ func firstOf(key string) string {
 	return first
 }
 
-// columnsOf is the columns of a table that both have to have.
+// columnsOf returns the columns of a table, which must be the same in both databases.
 func columnsOf(ctx context.Context, from, to Carrier, table string) ([]string, error) {
 	columns, err := from.Columns(ctx, table)
 	if err != nil {
@@ -202,7 +209,7 @@ func columnsOf(ctx context.Context, from, to Carrier, table string) ([]string, e
 	return columns, nil
 }
 
-// carryTable inserts the rows of a table but for so many that are there, and keeps each batch.
+// carryTable inserts the rows of a table after the first `there`, which the target already has, and keeps each batch.
 func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id string, there int) (rows int, err error) {
 	columns, err := columnsOf(ctx, from, to, table.Name)
 	if err != nil {
@@ -236,8 +243,9 @@ func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id st
 	return rows, nil
 }
 
-// raiseCapacity has a type come with the largest capacity that it had: a seat that was sold before the capacity was lowered is valid
-// where it is and would be refused in an insert. lowerCapacities is its end.
+// raiseCapacity sets a carried type to the largest capacity that it ever had. A seat that was booked before the
+// capacity was lowered is valid in the source, but an insert would refuse it. lowerCapacities restores the current
+// capacity.
 func raiseCapacity(table CarriedTable, columns []string, r Row) {
 	if table.Name == "appointment_types" {
 		r[slices.Index(columns, "capacity")] = r[slices.Index(columns, "largest_capacity")]
@@ -272,7 +280,7 @@ func Compare(ctx context.Context, from, to Carrier) error {
 	return err
 }
 
-// compareTable compares all rows, or where the other has a part those that are there.
+// compareTable compares all rows of a table. With part, it compares only the rows that the target has.
 func compareTable(ctx context.Context, from, to Carrier, table CarriedTable, part bool) error {
 	columns, err := columnsOf(ctx, from, to, table.Name)
 	if err != nil {
@@ -293,7 +301,7 @@ func compareTable(ctx context.Context, from, to Carrier, table CarriedTable, par
 		rows++
 		o, ok := other()
 		if !ok && (part || unread != nil) {
-			return errEnough // or the rows that are there could not be read
+			return errEnough // or reading the target failed
 		}
 		if part {
 			raiseCapacity(table, columns, r)
@@ -320,7 +328,7 @@ func compareTable(ctx context.Context, from, to Carrier, table CarriedTable, par
 	return unread
 }
 
-// errEnough ends the reading of rows that are not needed.
+// errEnough stops Rows when the caller needs no further row.
 var errEnough = fmt.Errorf("enough rows")
 
 func sameCell(a, b any) bool {

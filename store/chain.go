@@ -9,49 +9,50 @@ import (
 	"fmt"
 )
 
-// The audit chain. Every audit entry is a link of it, and so is every erasure of an entry's texts. The links are numbered
-// from 1 in the order of their commits, and the hash of each covers the hash of the one before, so that an entry that was
-// changed, removed, added or moved afterwards breaks the chain at its place. decisions/0036 says why it is as it is.
+// The audit chain. Every audit entry is a link of it, and so is every erasure of an entry's texts. The links are
+// numbered from 1 in the order of their commits. The hash of each link covers the hash of the link before, so an
+// entry that is later changed, removed, inserted or moved breaks the chain at that position. decisions/0036 explains
+// the design.
 //
-// All numbers are 8 bytes, the most significant first; a text is the number of its bytes and then its bytes (UTF-8, as they
-// are kept).
+// All numbers are 8 bytes, the most significant first. A text is the number of its bytes and then its bytes (UTF-8,
+// as they are stored).
 //
 //	hash   = SHA-256(previous hash (32 bytes; zeros before the first link) ‖ position ‖ link)
 //	link   = "entry" ‖ id ‖ at in Unix milliseconds ‖ actor ‖ action ‖ subject ‖ digest (32 bytes), or
 //	         "erasure" ‖ position of the entry that was erased
 //	digest = SHA-256("texts" ‖ salt ‖ reason ‖ before ‖ after), where before and after are empty if there is none
 //
-// The words in quotes are texts too, and so is the salt: 16 random bytes that are the entry's own. An erasure removes an
-// entry's reason, before, after and salt, and adds a link that says so. The digest stays, and with it the entry's hash;
-// without the salt, a reader cannot try names until one fits the digest.
+// The words in quotes are texts too, and so is the salt: 16 random bytes for each entry. An erasure removes an
+// entry's reason, before, after and salt, and adds a link that records it. The digest stays, and with it the entry's
+// hash. Without the salt, a reader cannot try names until one matches the digest.
 
-// ChainHead is a place in the audit chain: the position of a link, and its hash. The zero value is before the first link.
+// ChainHead is a position in the audit chain with the hash of its link. The zero value is before the first link.
 type ChainHead struct {
 	Position int64
 	Hash     [32]byte
 }
 
-// ChainReader asks for the audit chain.
+// ChainReader reads the audit chain.
 type ChainReader interface {
-	// ChainLink returns the link at a position, and the last one for position 0: the zero value if there is none yet.
+	// ChainLink returns the link at a position. Position 0 is the last link; the zero value if there is none yet.
 	// ErrNotFound: the chain has no link at that position.
 	ChainLink(ctx context.Context, position int64) (ChainHead, error)
 }
 
-// Next is the place after a link that follows.
+// Next returns the head after one more link.
 func (h ChainHead) Next(link []byte) ChainHead {
 	covered := binary.BigEndian.AppendUint64(h.Hash[:], uint64(h.Position+1))
 	return ChainHead{h.Position + 1, sha256.Sum256(append(covered, link...))}
 }
 
-// NewSalt is the salt of a new entry.
+// NewSalt returns the salt of a new entry.
 func NewSalt() []byte {
 	salt := make([]byte, 16)
 	_, _ = rand.Read(salt) // never fails
 	return salt
 }
 
-// TextsDigest is the digest of an entry's reason, before and after.
+// TextsDigest returns the digest of an entry's reason, before and after.
 func TextsDigest(salt []byte, e *AuditEntry) [32]byte {
 	var b []byte
 	for _, text := range [][]byte{[]byte("texts"), salt, []byte(e.Reason), e.Before, e.After} {
@@ -60,7 +61,7 @@ func TextsDigest(salt []byte, e *AuditEntry) [32]byte {
 	return sha256.Sum256(b)
 }
 
-// EntryLink is what an entry's hash covers besides the place before it.
+// EntryLink returns the bytes of an entry that its hash covers, after the previous hash and the position.
 func EntryLink(e *AuditEntry, digest []byte) []byte {
 	b := appendText(nil, "entry")
 	b = appendText(b, e.ID)
@@ -71,7 +72,8 @@ func EntryLink(e *AuditEntry, digest []byte) []byte {
 	return append(b, digest...)
 }
 
-// ErasureLink is what the hash of an erasure covers besides the place before it: the position of the entry that it erased.
+// ErasureLink returns the bytes of an erasure that its hash covers, after the previous hash and the position: the
+// position of the erased entry.
 func ErasureLink(entry int64) []byte {
 	return binary.BigEndian.AppendUint64(appendText(nil, "erasure"), uint64(entry))
 }
@@ -80,30 +82,30 @@ func appendText[T ~string | ~[]byte](b []byte, text T) []byte {
 	return append(binary.BigEndian.AppendUint64(b, uint64(len(text))), text...)
 }
 
-// ChainedEntry is an audit entry as a database keeps it.
+// ChainedEntry is an audit entry as a database stores it.
 type ChainedEntry struct {
 	AuditEntry
 	Position           int64
 	Salt, Digest, Hash []byte
 }
 
-// ChainErasure is the link of an erasure as a database keeps it.
+// ChainErasure is the link of an erasure as a database stores it.
 type ChainErasure struct {
 	Position int64
-	Entry    int64 // the position of the entry that was erased
+	Entry    int64 // the position of the erased entry
 	Hash     []byte
 }
 
-// ChainCheck walks an audit chain link by link and notes the first that is broken. Backends give it all the erasures, then
-// all the entries in the order of their positions, and then the head.
+// ChainCheck walks an audit chain link by link and records the first broken link. Backends pass it all erasures, then
+// all entries in the order of their positions, and then the head.
 type ChainCheck struct {
 	last     ChainHead
-	erasures map[int64]ChainErasure // by position, those that were not walked yet
+	erasures map[int64]ChainErasure // by position, those not walked yet
 	erased   map[int64]bool         // entries, by position
 	broken   error
 }
 
-// Erasure takes in one erasure.
+// Erasure adds one erasure.
 func (c *ChainCheck) Erasure(e ChainErasure) {
 	if c.erasures == nil {
 		c.erasures, c.erased = map[int64]ChainErasure{}, map[int64]bool{}
@@ -133,7 +135,7 @@ func (c *ChainCheck) Entry(e *ChainedEntry) {
 	}
 }
 
-// follow goes one link on and returns the hash that it must have.
+// follow advances by one link and returns the hash that the link must have.
 func (c *ChainCheck) follow(link []byte) []byte {
 	c.last = c.last.Next(link)
 	return c.last.Hash[:]
@@ -152,7 +154,7 @@ func (c *ChainCheck) walkErasures() {
 	}
 }
 
-// End compares the last link with the head, and returns what is broken first; nil if nothing is.
+// End compares the last link with the head and returns the first violation, or nil.
 func (c *ChainCheck) End(head ChainHead) error {
 	c.walkErasures()
 	switch {

@@ -9,69 +9,70 @@ import (
 // ErrBehind: the requested changes are deleted. Read everything again, and follow from the last change.
 var ErrBehind = errors.New("the changes asked for are no longer kept")
 
-// Feed tells what was committed, in the order in which it was. Whatever a process keeps in memory of what is remembered is
-// fed by it and by nothing else, so memory can neither miss a change nor take two of them in the wrong order.
+// Feed delivers committed changes in commit order. It is the only source of every copy of the durable record that a
+// process has in memory. So memory can neither miss a change nor apply two of them in the wrong order.
 type Feed interface {
-	// LastChange is the number of the last committed change; 0 if there never was one.
+	// LastChange returns the number of the last committed change; 0 if there was none.
 	LastChange() int64
 
-	// Await returns once this process has taken in the change with the number, committed by whichever process: its followers have
-	// it. At once if that is so. It is for whoever comes here with the answer of another node. The error of ctx; ErrClosed.
+	// Await returns once the followers of this process have the change with the number, whichever process committed
+	// it. If they have it already, Await returns immediately. It serves a caller who comes with the answer of another
+	// node. The error of ctx; ErrClosed.
 	Await(ctx context.Context, number int64) error
 
-	// Changes calls each with every change committed after the one with the number given, in commit order, each exactly
-	// once and never two calls at a time, until ctx ends. It returns once the follower is registered; the changes between
-	// after and the registration come in one call before it returns. ErrBehind if they are no longer kept: then read
-	// LastChange, read everything again, and follow from there.
+	// Changes calls each with every change committed after the one with the given number, in commit order, each
+	// exactly once and never two calls at a time, until ctx ends. It returns once the follower is registered; the
+	// changes between after and the registration come in one call before it returns. ErrBehind: they are deleted.
+	// Then read LastChange, read everything again, and follow from there.
 	//
-	// Write returns only after each was called with the changes of that Write, so whoever is answered finds its own
-	// change in memory. each must therefore be quick, and must not call Write or Changes: it would wait for itself. It may
-	// read.
+	// Write returns only after each was called with the changes of that Write, so a caller finds its own change in
+	// memory. each must therefore be quick. It may read, but it must not call Write or Changes: they would wait for
+	// each, a deadlock.
 	Changes(ctx context.Context, after int64, each func([]Change)) error
 }
 
-// Change is one committed change of what is remembered. It has no personal data and no secret.
+// Change is one committed change of the durable record. It contains no personal data and no secret.
 type Change struct {
-	Number int64 // its place in the order of all commits, from 1 on; numbers are never used twice and may have gaps
+	Number int64 // its position in the order of all commits, from 1; numbers are never reused and may have gaps
 	Noun   Noun  // what changed
 	ID     string
 
-	// What an appointment took before and takes now, nil while it is not confirmed: Before alone is a cancellation, After
-	// alone a booking, and two that are equal changed something else.
+	// The time that an appointment took before and takes now, nil while it is not confirmed. Before alone is a
+	// cancellation and After alone a booking. If the two are equal, something else changed.
 	Before, After *Taken
 
-	Stands   Taken     // of an appointment: where it is after the change, confirmed or not
-	What     Kind      // of an appointment: what was done to it
+	Stands   Taken     // of an appointment: its time after the change, confirmed or not
+	What     Kind      // of an appointment: the kind of change
 	Version  int64     // of the appointment or session, after the change
 	Owner    string    // of the appointment or session; empty for staff
 	Assigned string    // of a session: the specialist, if there is one; of a closure: the specialist; of a sign-in: the user
 	Session  SessionAt // of a session
 }
 
-// SessionAt is where an on-demand session stands after a change.
+// SessionAt is the state of an on-demand session after a change.
 type SessionAt struct {
 	Status    SessionStatus
 	ExpiresAt time.Time
 }
 
-// Noun is what a Change is about.
+// Noun is the subject of a Change.
 type Noun string
 
 const (
 	NounAppointment     Noun = "appointment"
-	NounClinic          Noun = "clinic" // the settings included
+	NounClinic          Noun = "clinic" // also its settings
 	NounAppointmentType Noun = "appointment_type"
-	NounSpecialist      Noun = "specialist" // the row, the weekly hours, the overrides, the blocks: whatever its calendar is made from
+	NounSpecialist      Noun = "specialist" // its row, weekly hours, overrides or blocks: everything that its calendar is computed from
 	NounUser            Noun = "user"
-	NounSignIn          Noun = "sign_in" // one that ended; without an ID, some of one user
+	NounSignIn          Noun = "sign_in" // one that ended; without an ID, several of one user
 	NounAPIKey          Noun = "api_key" // one that was revoked
 	NounSession         Noun = "session"
 	NounClosure         Noun = "closure"  // Assigned: the specialist
-	NounWaitlist        Noun = "waitlist" // an entry, or what was offered to it
+	NounWaitlist        Noun = "waitlist" // an entry or an offer to it
 )
 
-// Kind says what was done to an appointment. It is derived from the row before and after, so no caller can forget or
-// confuse it.
+// Kind is what happened to an appointment. It is derived from the row before and after, so no caller can omit it or
+// set the wrong one.
 type Kind string
 
 const (
@@ -83,7 +84,7 @@ const (
 	KindUpdated     Kind = "updated"
 )
 
-// Takes is what a takes of a specialist's time; nil unless it is confirmed.
+// Takes returns the time that a takes of a specialist; nil unless a is confirmed.
 func (a *Appointment) Takes() *Taken {
 	if a.Status != Confirmed {
 		return nil
@@ -99,7 +100,7 @@ func (a *Appointment) stands() Taken {
 	}
 }
 
-// ChangeOf is the change that makes before (nil if there was nothing) into after.
+// ChangeOf returns the change from before (nil if there was nothing) to after.
 func ChangeOf(before, after *Appointment) Change {
 	c := Change{
 		Noun: NounAppointment, ID: after.ID, After: after.Takes(), Stands: after.stands(), What: kindOf(before, after),
@@ -111,7 +112,7 @@ func ChangeOf(before, after *Appointment) Change {
 	return c
 }
 
-// ChangeOfSession is the change that left an on-demand session as s.
+// ChangeOfSession returns the change after which an on-demand session is s.
 func ChangeOfSession(s *Session) Change {
 	return Change{
 		Noun: NounSession, ID: s.ID, Version: s.Version, Owner: s.Owner, Assigned: s.SpecialistID,
@@ -135,7 +136,7 @@ func kindOf(before, after *Appointment) Kind {
 	return KindUpdated
 }
 
-// Moved reports whether the change made a difference to what is taken.
+// Moved reports whether the change affects the taken time.
 func (c *Change) Moved() bool { return !c.Before.equal(c.After) }
 
 func (t *Taken) equal(o *Taken) bool {

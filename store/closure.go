@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Closure is a stretch of a specialist's time that the practice-management system refused because it is taken there. How long
-// that is believed is the engine's to say; the store keeps it until it is deleted.
+// Closure is an interval of a specialist's time in which the practice-management system refused a booking because the
+// time is taken there. The engine decides how long a closure is valid. The store keeps it until it is deleted.
 type Closure struct {
-	ID           string // of the appointment that was refused
+	ID           string // of the refused appointment
 	SpecialistID string
 	Start        time.Time // [Start, End)
 	End          time.Time
 	Since        time.Time // when it was refused
 }
 
-// ClosureReader asks about closures.
+// ClosureReader reads closures.
 type ClosureReader interface {
-	// Closures lists all of them, the oldest refusal first, then by id.
+	// Closures lists all closures, the oldest refusal first, then by id.
 	Closures(ctx context.Context) ([]Closure, error)
 }
 
 // ClosureWriter changes the closures.
 type ClosureWriter interface {
-	// PutClosure inserts or replaces by id. ErrInvalid if it does not end after it starts or names no specialist.
+	// PutClosure inserts or replaces by id. ErrInvalid: it does not end after its start, or it names no specialist.
 	PutClosure(ctx context.Context, c Closure) error
 
-	// DeleteClosure removes one; idempotent.
+	// DeleteClosure removes one closure. It is idempotent.
 	DeleteClosure(ctx context.Context, id string) error
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Date is a local calendar date. It is a day somewhere, not an instant: only a zone makes it one.
+// Date is a local calendar date. It is not an instant: only a zone makes it one.
 type Date struct {
 	Year  int
 	Month time.Month
 	Day   int
 }
 
-// DateOf returns the date that t's own location shows.
+// DateOf returns the date of t in t's own location.
 func DateOf(t time.Time) Date {
 	y, m, d := t.Date()
 	return Date{y, m, d}
@@ -32,7 +32,7 @@ func (d Date) String() string { return fmt.Sprintf("%04d-%02d-%02d", d.Year, int
 // AddDays returns the date n days later; n may be negative.
 func (d Date) AddDays(n int) Date { return DateOf(d.midnightUTC().AddDate(0, 0, n)) }
 
-// Weekday of the date, the same in every zone.
+// Weekday returns the weekday of the date, the same in every zone.
 func (d Date) Weekday() Weekday { return Weekday(d.midnightUTC().Weekday()) }
 
 // Before reports whether d is an earlier date than e.
@@ -53,7 +53,7 @@ func (d Date) DaysUntil(e Date) int {
 
 func (d Date) midnightUTC() time.Time { return time.Date(d.Year, d.Month, d.Day, 0, 0, 0, 0, time.UTC) }
 
-// MarshalText and UnmarshalText speak "2006-01-02".
+// MarshalText and UnmarshalText use the format "2006-01-02".
 func (d Date) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 func (d *Date) UnmarshalText(b []byte) error {
@@ -87,7 +87,7 @@ func ParseTimeOfDay(s string) (TimeOfDay, error) {
 
 func (t TimeOfDay) String() string { return fmt.Sprintf("%02d:%02d", int(t)/60, int(t)%60) }
 
-// MarshalText and UnmarshalText speak "15:04".
+// MarshalText and UnmarshalText use the format "15:04".
 func (t TimeOfDay) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 func (t *TimeOfDay) UnmarshalText(b []byte) error {
@@ -98,7 +98,7 @@ func (t *TimeOfDay) UnmarshalText(b []byte) error {
 	return err
 }
 
-// Weekday is time.Weekday with the spelling of the wire: "monday".
+// Weekday is time.Weekday with the spelling of the API: "monday".
 type Weekday time.Weekday
 
 var weekdays = [7]string{"sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"}
@@ -110,7 +110,7 @@ func (w Weekday) String() string {
 	return weekdays[w]
 }
 
-// MarshalText and UnmarshalText speak "monday".
+// MarshalText and UnmarshalText use the format "monday".
 func (w Weekday) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
 func (w *Weekday) UnmarshalText(b []byte) error {

@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Delivery is what became of one notice about one appointment.
+// Delivery is the outcome of one notice about one appointment.
 type Delivery struct {
 	OperationID   string // the operation that carries it
 	AppointmentID string
 	Channel       string // email, webhook, upstream
 	Notice        string // such as "confirmation", "appointment.created"
 	State         string // queued, delivered, failed, needs_review, not_needed
-	Detail        string // in words; never personal data
+	Detail        string // readable text; never personal data
 	UpdatedAt     time.Time
 }
 
-// DeliveryReader asks for deliveries.
+// DeliveryReader reads deliveries.
 type DeliveryReader interface {
-	// Deliveries lists those of one appointment in the order in which they were first put. The database keeps that order: neither
-	// the ids of the operations nor the clocks of the nodes matter.
+	// Deliveries lists the deliveries of one appointment in the order in which they were first put. The database
+	// maintains that order: neither the ids of the operations nor the clocks of the nodes matter.
 	Deliveries(ctx context.Context, appointmentID string) ([]Delivery, error)
 }
 
@@ -27,7 +27,7 @@ type DeliveryReader interface {
 type DeliveryWriter interface {
 	// PutDelivery inserts or replaces by operation id.
 	PutDelivery(ctx context.Context, d Delivery) error
-	// ForgetDeliveries removes up to limit deliveries whose operation was promised before the instant and which have not
-	// changed since, and says how many. The id of the operation says when that was.
+	// ForgetDeliveries removes up to limit deliveries whose operation was promised before the instant, which the
+	// operation's id contains, and which have not changed since the instant. It returns how many.
 	ForgetDeliveries(ctx context.Context, before time.Time, limit int) (int, error)
 }

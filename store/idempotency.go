@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// IdempotencyRetention is how long an answer is remembered.
+// IdempotencyRetention is how long the store keeps an answer.
 const IdempotencyRetention = 24 * time.Hour
 
-// IdempotencyRecord is the answer to a successful write, kept so that a repeat gets it again. It commits with the
-// write it answers.
+// IdempotencyRecord is the answer to a successful write, stored so that a repeat gets it again. It commits with that
+// write.
 type IdempotencyRecord struct {
 	Scope       string   // hash of the credential or client, and the route
 	Key         string   // as the caller sent it
@@ -19,18 +19,19 @@ type IdempotencyRecord struct {
 	CreatedAt   time.Time
 }
 
-// IdempotencyReader asks for remembered answers.
+// IdempotencyReader reads stored answers.
 type IdempotencyReader interface {
-	// Recall returns the record of (scope, key) if it was made after notBefore. ErrNotFound.
+	// Recall returns the record of (scope, key) if it was created after notBefore. ErrNotFound.
 	Recall(ctx context.Context, scope, key string, notBefore time.Time) (IdempotencyRecord, error)
 }
 
-// IdempotencyWriter remembers answers.
+// IdempotencyWriter stores answers.
 type IdempotencyWriter interface {
-	// Remember stores r, replacing a record of the same scope and key that is past IdempotencyRetention at
-	// r.CreatedAt. ErrDuplicate if a live one exists: another request answered first, and this write must not happen.
+	// Remember stores r. It replaces a record of the same scope and key that is past IdempotencyRetention at
+	// r.CreatedAt. ErrDuplicate: a live record exists. Another request was answered first, and this write must not
+	// happen.
 	Remember(ctx context.Context, r IdempotencyRecord) error
 
-	// ForgetAnswers removes up to limit records made before the instant and says how many.
+	// ForgetAnswers removes up to limit records created before the instant and returns how many.
 	ForgetAnswers(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// DurationBounds are the upper ends of the buckets of Durations; what takes longer than the last is counted as well.
+// DurationBounds are the upper bounds of the buckets of Durations. Longer durations are counted too.
 var DurationBounds = [...]time.Duration{
 	500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
 	50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 10 * time.Second,
 }
 
-// Durations counts how long something took. The zero value is ready, and is safe for concurrent use.
+// Durations counts durations. The zero value is ready to use. It is safe for concurrent use.
 type Durations struct {
 	buckets [len(DurationBounds) + 1]atomic.Uint64 // the last one has no bound
 	sum     atomic.Int64
 }
 
-// Observe counts one.
+// Observe counts one duration.
 func (d *Durations) Observe(took time.Duration) {
 	i := 0
 	for i < len(DurationBounds) && took > DurationBounds[i] {
@@ -27,14 +27,14 @@ func (d *Durations) Observe(took time.Duration) {
 	d.sum.Add(int64(took))
 }
 
-// DurationCounts are Durations at one instant.
+// DurationCounts are the counts of Durations at one instant.
 type DurationCounts struct {
-	Within [len(DurationBounds)]uint64 // how many took at most the bound of the same place
+	Within [len(DurationBounds)]uint64 // how many took at most the bound with the same index
 	Count  uint64
 	Sum    time.Duration
 }
 
-// Counts reads them. What is observed meanwhile may be in one number and not yet in another.
+// Counts returns the counts. A concurrent Observe may be in one number and not yet in another.
 func (d *Durations) Counts() (c DurationCounts) {
 	for i := range d.buckets {
 		c.Count += d.buckets[i].Load()
@@ -46,7 +46,7 @@ func (d *Durations) Counts() (c DurationCounts) {
 	return c
 }
 
-// Measurements are what a backend measures of itself, since it was opened.
+// Measurements are a backend's measurements of itself since it was opened.
 type Measurements struct {
 	Writes   DurationCounts // Write, from the call to its answer: the wait for a turn, the transaction and its commit
 	Commits  DurationCounts // the commit of each batch, until it is durable
@@ -56,6 +56,6 @@ type Measurements struct {
 
 // Measured is a Store that measures itself. It is optional: a caller must work without it.
 type Measured interface {
-	// Measurements is answered from memory and the file system: it never waits for a write.
+	// Measurements reads memory and the file system only: it never waits for a write.
 	Measurements() Measurements
 }

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// Migration is one numbered SQL file of a backend. It is never edited once released: the database remembers its checksum.
+// Migration is one numbered SQL file of a backend. Never edit a released one: the database stores its checksum.
 type Migration struct {
 	Version  int // 1 for the first
 	Name     string
@@ -21,8 +21,8 @@ type Migration struct {
 
 var migrationName = regexp.MustCompile(`^(\d{4})_[a-z0-9_]+\.sql$`)
 
-// ReadMigrations reads migrations/*.sql in order. The error names a file that is not called like 0001_first.sql or not numbered
-// one by one.
+// ReadMigrations reads migrations/*.sql in order. The error names a file whose name is not like 0001_first.sql, or
+// whose number is not the next one.
 func ReadMigrations(files fs.FS) ([]Migration, error) {
 	names, err := fs.Glob(files, "migrations/*.sql")
 	if err != nil {

@@ -5,27 +5,28 @@ import (
 	"time"
 )
 
-// NonceUse is the one use of a single-use booking token. It commits with the appointment it made. What else works once, or no more,
-// is a use without an appointment: a sign-in begun elsewhere, and the address of an appointment's calendar that was ended.
+// NonceUse is the use of a single-use booking token. It commits with the appointment booked with it. Other things
+// that work only once, or no longer, are uses without an appointment: a sign-in at an identity provider, and the
+// disabled address of an appointment's calendar.
 type NonceUse struct {
 	Nonce         string
 	PatientID     string // upstream patient GUID, lower case
 	AppointmentID string
-	ExpiresAt     time.Time // when the token has lapsed and the row may go
+	ExpiresAt     time.Time // when the token expires; the row can be removed then
 }
 
-// NonceReader asks for uses.
+// NonceReader reads uses.
 type NonceReader interface {
 	// NonceUse returns the use of a nonce. ErrNotFound.
 	NonceUse(ctx context.Context, nonce string) (NonceUse, error)
 }
 
-// NonceWriter burns and frees nonces.
+// NonceWriter uses and frees nonces.
 type NonceWriter interface {
-	// UseNonce burns u.Nonce. ErrDuplicate if it was used.
+	// UseNonce records u, the only use of its nonce. ErrDuplicate: the nonce was used before.
 	UseNonce(ctx context.Context, u NonceUse) error
-	// FreeNonces makes the nonces that made this appointment usable again.
+	// FreeNonces makes the nonces used for this appointment usable again.
 	FreeNonces(ctx context.Context, appointmentID string) error
-	// ForgetNonces removes up to limit uses whose tokens lapsed before the instant and says how many.
+	// ForgetNonces removes up to limit uses whose tokens expired before the instant and returns how many.
 	ForgetNonces(ctx context.Context, before time.Time, limit int) (int, error)
 }

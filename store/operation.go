@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// OperationKind says what an operation calls.
+// OperationKind is the target of an operation.
 type OperationKind string
 
 const (
@@ -30,10 +30,10 @@ const (
 	OperationFailed     OperationStatus = "failed"
 )
 
-// Final reports whether nothing more happens by itself.
+// Final reports whether the operation changes no further without an intervention.
 func (s OperationStatus) Final() bool { return s == OperationCompleted || s == OperationFailed }
 
-// Kinds are those there are.
+// Kinds returns all kinds.
 func Kinds() []OperationKind {
 	return []OperationKind{UpstreamBook, UpstreamCancel, UpstreamReschedule, UpstreamComment, Webhook, Email}
 }
@@ -42,29 +42,31 @@ func Kinds() []OperationKind {
 type Operation struct {
 	ID            string // "op-<unix ms>-<6 of a-z0-9>"
 	Kind          OperationKind
-	AppointmentID string // empty for a notice about nothing in particular
+	AppointmentID string // empty for a notice about no single appointment
 	Status        OperationStatus
-	NeedsReview   bool // failed, and only a person can say whether the call took effect
-	// Unknown: the last attempt was sent and its outcome never arrived. The next one asks before it repeats.
+	NeedsReview   bool // failed, and a person must find out whether the call took effect
+	// Unknown: the last attempt was sent and its outcome never arrived. The next attempt looks up the outcome before
+	// it repeats the call.
 	Unknown       bool
 	Attempts      int
-	Lookups       int // failed attempts to find out an unknown outcome
+	Lookups       int // failed attempts to look up an unknown outcome
 	MaxAttempts   int
 	CreatedAt     time.Time
-	NextAttemptAt time.Time // due then; meaningful while pending
-	AttemptedAt   time.Time // when the last attempt began, recorded before anything was sent
+	NextAttemptAt time.Time // when it is due; meaningful while pending
+	AttemptedAt   time.Time // when the last attempt began; recorded before the request was sent
 	FinishedAt    time.Time
 	Deadline      time.Time // no attempt begins after it; zero = none
-	StartTime     time.Time // the appointment's slot start, for people to recognise it
-	LastError     string    // in words; never personal data or secrets
-	Result        string    // the remote server's name for it, such as an appointment GUID
-	// Payload is one JSON value, or empty. It is kept as a value: its spacing and the order of its keys may change.
+	StartTime     time.Time // the appointment's slot start, so that people recognise it
+	LastError     string    // readable text; never personal data or secrets
+	Result        string    // the remote server's id for the result, such as an appointment GUID
+	// Payload is one JSON value, or empty. A queue stores the value: its spacing and the order of its keys may
+	// change.
 	Payload json.RawMessage
 }
 
-// Validate returns nil if every queue can keep op, else an error that wraps ErrInvalid and names the field: the id and
-// the appointment id are ids (the latter may be empty), the kind is 1 to 64 characters of [a-z0-9._-], the status is
-// one of the four, the payload is empty or one JSON value.
+// Validate returns nil if every queue can store op, else an error that wraps ErrInvalid and names the field: the id
+// and the appointment id are ids (the latter may be empty), the kind is 1 to 64 characters of [a-z0-9._-], the status
+// is one of the four, the payload is empty or one JSON value.
 func (op Operation) Validate() error {
 	switch {
 	case !operationID(op.ID):
@@ -81,8 +83,8 @@ func (op Operation) Validate() error {
 	return nil
 }
 
-// Scheduled reports whether op is a mail for an instant that has not come, such as a reminder: nothing is late or stuck about
-// it. An email that is being retried is not.
+// Scheduled reports whether op is an email for a future instant, such as a reminder. Such an operation is neither
+// late nor stuck. An email that is being retried is not Scheduled.
 func (op Operation) Scheduled(now time.Time) bool {
 	return op.Kind == Email && op.Status == OperationPending && op.AttemptedAt.IsZero() && op.NextAttemptAt.After(now)
 }
@@ -91,7 +93,7 @@ func operationID(s string) bool {
 	return within(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-")
 }
 
-// within reports whether s is 1 to 64 bytes, all of them among those allowed.
+// within reports whether s is 1 to 64 bytes, all of them in allowed.
 func within(s, allowed string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, allowed) == ""
 }
@@ -114,81 +116,87 @@ type OperationFilter struct {
 	Status        OperationStatus
 	AppointmentID string
 	Kinds         []OperationKind // none: all
-	Due           time.Time       // leaves out what is Scheduled for after it; zero: leaves out nothing
-	After         string          // id of the last one already seen
+	Due           time.Time       // omits the operations that are Scheduled after it; zero: omits none
+	After         string          // id of the last operation of the previous page
 	Limit         int             // 1..500; 0 means 100, more than 500 means 500
 }
 
-// OperationCounts is how many operations are in each state.
+// OperationCounts counts the operations in each state.
 type OperationCounts struct {
 	Pending, Processing, Completed, Failed int
 }
 
-// Activity is one line of an operation's story.
+// Activity is one event in the history of an operation.
 type Activity struct {
 	At          time.Time
 	OperationID string
 	Event       string // added, attempted, retried, completed, failed, recovered, changed, removed, erased
-	Detail      string // in words; never personal data
+	Detail      string // readable text; never personal data
 }
 
 // Queue is the durable list of operations. It is safe for concurrent use. Every change is durable when the call
-// returns. It is never the only copy of an unfinished operation: the outbox has it too.
+// returns. The queue is never the only copy of an unfinished operation: the outbox has it too.
 //
-// ctx bounds the wait for a turn only, as in Store.Write: a change that has begun is waited for, so an operation taken
-// is never lost to a caller who gave up. Every change may also return ErrOverloaded, ErrFull, ErrUnavailable or
-// ErrClosed; the last two are all that reading adds to what its method names.
+// As in Store.Write, ctx bounds only the wait for a turn. The call waits for the outcome of a change that has
+// started, so a cancelled caller never loses an operation that it took. Every change can also return ErrOverloaded,
+// ErrFull, ErrUnavailable or ErrClosed. Every read can also return the last two.
 type Queue interface {
-	// Add stores operations, all or none. One whose id is already there is left as it is, so adding is idempotent.
-	// ErrInvalid if one does not pass Validate.
+	// Add stores operations, all or none. It leaves an operation whose id exists unchanged, so Add is idempotent.
+	// ErrInvalid: an operation does not pass Validate.
 	Add(ctx context.Context, ops ...Operation) error
 
 	// Take moves the pending operation with the earliest NextAttemptAt ≤ now among kinds (all if none are given) to
-	// processing, adds one to Attempts, sets AttemptedAt to now, and returns it. Of those due at the same instant the
-	// lowest id comes first. Of concurrent callers each gets another one. ErrNotFound if none is due.
+	// processing, adds one to Attempts, sets AttemptedAt to now, and returns it. Of the operations due at the same
+	// instant, the lowest id comes first. Each of several concurrent callers gets a different operation. ErrNotFound:
+	// none is due.
 	Take(ctx context.Context, now time.Time, kinds ...OperationKind) (Operation, error)
 
-	// Change replaces the operation with op's id, in any state. ErrNotFound; ErrInvalid if op does not pass Validate. In a queue
-	// that several nodes share, ErrVersion if another node attempts it now: it is that node's to change.
+	// Change replaces the operation with op's id, in any state. ErrNotFound. ErrInvalid: op does not pass Validate.
+	// In a queue that several nodes share, ErrVersion: another node is attempting the operation, and only that node
+	// can change it.
 	Change(ctx context.Context, op Operation, event, detail string) error
 
-	// Operation returns one. ErrNotFound.
+	// Operation returns one operation. ErrNotFound.
 	Operation(ctx context.Context, id string) (Operation, error)
 
-	// Operations lists by id, byte by byte. With Kinds or Due it looks at 5,000 at most, and the list may be short.
+	// Operations lists by id, byte by byte. With Kinds or Due it examines at most 5,000 operations, so the list may
+	// be short.
 	Operations(ctx context.Context, f OperationFilter) ([]Operation, error)
 
-	// Counts counts the operations of these kinds, all if none are given. It is answered without reading them: its cost does
-	// not grow with their number.
+	// Counts counts the operations of these kinds (all if none are given). It does not read them: its cost does not
+	// grow with their number.
 	Counts(ctx context.Context, kinds ...OperationKind) (OperationCounts, error)
 
-	// Scheduled is how many operations are Scheduled for after now. It reads their keys, and those due within the hour.
+	// Scheduled counts the operations that are Scheduled after now. It reads their keys, and the operations due
+	// within the hour.
 	Scheduled(ctx context.Context, now time.Time) (int, error)
 
 	// NextDue returns the earliest NextAttemptAt of all pending operations of these kinds (all if none are given).
-	// ErrNotFound if there are none. Its cost does not grow with their number.
+	// ErrNotFound: there are none. Its cost does not grow with their number.
 	NextDue(ctx context.Context, kinds ...OperationKind) (time.Time, error)
 
-	// Recover moves every processing operation back to pending with Unknown set, due at once, and says how many. It
-	// is called once at start, before the first Take.
+	// Recover moves every processing operation back to pending with Unknown set, due immediately, and returns how
+	// many. The server calls it once at start, before the first Take.
 	Recover(ctx context.Context, now time.Time) (int, error)
 
-	// Remove deletes one; idempotent. Its activity stays.
+	// Remove deletes one operation. It is idempotent. The operation's activity stays.
 	Remove(ctx context.Context, id string) error
 
-	// Prune removes completed operations finished before the instant, with their activity, and says how many. The
-	// activity of operations removed before the instant goes too, unless their id was added again.
+	// Prune removes completed operations finished before the instant, with their activity, and returns how many. It
+	// also removes the activity of operations that were removed before the instant, unless their id was added again.
 	Prune(ctx context.Context, before time.Time) (int, error)
 
-	// Erase empties the payload of these operations in any state, for good: no later Change brings it back. Unknown ids
-	// are passed over. A queue in a file of its own also overwrites in it what was replaced or deleted earlier.
+	// Erase permanently empties the payload of these operations, in any state: no later Change restores it. Unknown
+	// ids are ignored. A queue in a file of its own also overwrites the data in it that was replaced or deleted
+	// earlier.
 	Erase(ctx context.Context, ids ...string) error
 
-	// Activity lists what happened to one operation, oldest first; nothing for an unknown id. Add, Take, Recover, Remove
-	// and Erase write "added", "attempted", "recovered", "removed" and "erased" themselves, Change what it is given.
+	// Activity lists the events of one operation, oldest first; none for an unknown id. Add, Take, Recover, Remove
+	// and Erase write "added", "attempted", "recovered", "removed" and "erased". Change writes the event that the
+	// caller passes.
 	Activity(ctx context.Context, id string) ([]Activity, error)
 
-	// Ping answers nil if the queue can be read; Close waits for writes already accepted.
+	// Ping returns nil if the queue can be read. Close waits for the writes already accepted.
 	Ping(ctx context.Context) error
 	Close() error
 }

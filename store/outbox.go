@@ -2,9 +2,8 @@ package store
 
 import "context"
 
-// OutboxReader asks for the operations that were decided and are not yet finished. The database and the queue cannot
-// commit together; the outbox is the part of the promise that commits with the appointment, and the queue can always
-// be rebuilt from it.
+// OutboxReader reads the decided operations that are not finished. The database and the queue cannot commit together.
+// The outbox commits with the appointment, and the queue can always be rebuilt from it.
 type OutboxReader interface {
 	// Outbox lists unfinished operations with an id greater than after, by id, at most limit.
 	Outbox(ctx context.Context, after string, limit int) ([]Operation, error)
@@ -12,7 +11,7 @@ type OutboxReader interface {
 
 // OutboxWriter changes the outbox.
 type OutboxWriter interface {
-	// Promise adds op to the outbox. ErrDuplicate if its id is there.
+	// Promise adds op to the outbox. ErrDuplicate: its id exists.
 	Promise(ctx context.Context, op Operation) error
 
 	// Fulfil removes an operation that reached a final state. It is idempotent.

@@ -10,16 +10,16 @@ import (
 type OverlapError struct {
 	Of           string    // specialist or resource
 	ID           string    // of the specialist or the resource
-	At           time.Time // where the two meet
+	At           time.Time // the start of the overlap
 	Appointments [2]string // their ids
-	Words        [2]string // the two in words
+	Words        [2]string // the two as readable text
 }
 
 func (e *OverlapError) Error() string {
 	return fmt.Sprintf("guarantee: %s %s is double-booked at %s by appointments %s and %s", e.Of, e.ID, e.At.Format(time.RFC3339), e.Words[0], e.Words[1])
 }
 
-// Overlaps lists the overlaps among the violations of an error of Check.
+// Overlaps lists the overlaps in an error of Check.
 func Overlaps(err error) (found []*OverlapError) {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range all.Unwrap() {

@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// TypePage is what the booking page says about an appointment type, to whom it is offered, and what it asks. The zero value is a
-// type that says its name and description and asks nothing. A backend keeps it whole, as one text (see Packed).
+// TypePage configures how the booking page presents an appointment type, to which patients it offers the type, and
+// which questions it asks. The zero value shows the type's name and description and asks nothing. A backend stores it
+// whole, as one text (see Packed).
 type TypePage struct {
 	Group           string              `json:"group,omitempty"`           // id of one of the clinic's groups; empty: none
-	Color           string              `json:"color,omitempty"`           // on the board and the page; empty: by the type's place in the list
-	Price           string              `json:"price,omitempty"`           // as it is shown, such as "from 40 €"
-	DeskOnly        bool                `json:"deskOnly,omitempty"`        // only staff and programs with an admin key book it
-	NewPatientsOnly bool                `json:"newPatientsOnly,omitempty"` // who books online says that they have not been here before
-	Texts           map[string]TypeText `json:"texts,omitempty"`           // by language; what is empty in one is as it is without
-	Questions       []Question          `json:"questions,omitempty"`       // asked of who books online, in this order
-	Approval        bool                `json:"approval,omitempty"`        // booked online it is a request, which the desk approves
-	ApprovalHours   int                 `json:"approvalHours,omitempty"`   // how long such a request keeps its time; 0: the default
-	CancelText      string              `json:"cancelText,omitempty"`      // what the page and emails say about cancelling
-	Remote          bool                `json:"remote,omitempty"`          // it takes place without a visit to the clinic
-	VideoLink       string              `json:"videoLink,omitempty"`       // of a remote one; {appointment} in it is the appointment's id
+	Color           string              `json:"color,omitempty"`           // on the board and the page; empty: by the type's position in the list
+	Price           string              `json:"price,omitempty"`           // as displayed, such as "from 40 €"
+	DeskOnly        bool                `json:"deskOnly,omitempty"`        // only staff and programs with an admin key can book it
+	NewPatientsOnly bool                `json:"newPatientsOnly,omitempty"` // online patients must confirm that this is their first visit
+	Texts           map[string]TypeText `json:"texts,omitempty"`           // by language; an empty text falls back to the untranslated one
+	Questions       []Question          `json:"questions,omitempty"`       // for patients who book online, in this order
+	Approval        bool                `json:"approval,omitempty"`        // an online booking is a request, which the desk approves
+	ApprovalHours   int                 `json:"approvalHours,omitempty"`   // how long such a request holds its time; 0: the default
+	CancelText      string              `json:"cancelText,omitempty"`      // the cancellation text of the page and emails
+	Remote          bool                `json:"remote,omitempty"`          // takes place without a visit to the clinic
+	VideoLink       string              `json:"videoLink,omitempty"`       // of a remote type; {appointment} in it is the appointment's id
 }
 
-// TypeText is a TypePage's words in one language.
+// TypeText holds the texts of a TypePage in one language.
 type TypeText struct {
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
@@ -31,7 +32,7 @@ type TypeText struct {
 	CancelText  string `json:"cancelText,omitempty"`
 }
 
-// QuestionKind is how a question is answered.
+// QuestionKind is the kind of answer to a question.
 type QuestionKind string
 
 const (
@@ -40,13 +41,13 @@ const (
 	AskYesNo  QuestionKind = "yesno"  // AnswerYes or AnswerNo
 )
 
-// The answers to a question of AskYesNo.
+// The answers to a question of kind AskYesNo.
 const (
 	AnswerYes = "yes"
 	AnswerNo  = "no"
 )
 
-// Question is one thing that a type asks of who books it online.
+// Question is one question to the patient who books a type online.
 type Question struct {
 	ID       string                  `json:"id"`
 	Kind     QuestionKind            `json:"kind"`
@@ -56,45 +57,45 @@ type Question struct {
 	Texts    map[string]QuestionText `json:"texts,omitempty"` // by language
 }
 
-// QuestionText is a question in one language. Its options stand in the places of those that they translate.
+// QuestionText is a question in one language. Its options have the same order as the untranslated ones.
 type QuestionText struct {
 	Label   string   `json:"label,omitempty"`
 	Options []string `json:"options,omitempty"`
 }
 
-// SpecialistPage is what the booking page says about a specialist. A backend keeps it whole, as one text.
+// SpecialistPage configures how the booking page presents a specialist. A backend stores it whole, as one text.
 type SpecialistPage struct {
 	Line  string            `json:"line,omitempty"`  // one line under the name, such as "Children and teenagers"
 	Lines map[string]string `json:"lines,omitempty"` // by language
 	Feed  CalendarFeed      `json:"feed,omitzero"`
 }
 
-// CalendarFeed is the address at which a calendar program reads a specialist's appointments. The zero value is none.
+// CalendarFeed is the address at which a calendar program reads a specialist's appointments. The zero value: no feed.
 type CalendarFeed struct {
-	Hash   string    `json:"hash,omitempty"`  // SHA-256 of what is secret in the address, in hex
-	Names  bool      `json:"names,omitempty"` // patients are named in it
+	Hash   string    `json:"hash,omitempty"`  // SHA-256 of the secret part of the address, in hex
+	Names  bool      `json:"names,omitempty"` // the feed contains patient names
 	MadeAt time.Time `json:"madeAt,omitzero"`
 }
 
-// Intake is what somebody said beside their name when they booked. It is personal: an erasure blanks it. A backend keeps it whole, as
-// one text.
+// Intake holds a patient's answers on the booking form, apart from their contact details. It is personal data: an
+// erasure blanks it. A backend stores it whole, as one text.
 type Intake struct {
 	ConsentedAt time.Time `json:"consentedAt,omitzero"` // when they agreed to the clinic's text; zero: they were not asked
-	NewPatient  bool      `json:"newPatient,omitempty"` // they said that they have not been here before
+	NewPatient  bool      `json:"newPatient,omitempty"` // they stated that this is their first visit
 	Answers     []Answer  `json:"answers,omitempty"`
 }
 
-// Answer is the answer to one question, with its label as it was asked: questions change later.
+// Answer is the answer to one question, with the question's label at that time: questions can change later.
 type Answer struct {
 	QuestionID string `json:"questionId"`
 	Question   string `json:"question"`
 	Value      string `json:"value"`
 }
 
-// IsZero reports whether nothing was said.
+// IsZero reports whether i is empty.
 func (i Intake) IsZero() bool { return i.ConsentedAt.IsZero() && !i.NewPatient && len(i.Answers) == 0 }
 
-// Packed is i as a backend writes it down.
+// Packed returns i as a backend stores it.
 func (i Intake) Packed() string {
 	if i.IsZero() {
 		return ""
@@ -102,7 +103,7 @@ func (i Intake) Packed() string {
 	return Packed(i)
 }
 
-// Packed is how every backend writes down what it keeps whole: JSON, and nothing for the zero value or an empty list.
+// Packed returns v as every backend stores a value in one column: JSON, or "" for the zero value or an empty list.
 func Packed(v any) string {
 	b, err := json.Marshal(v)
 	if text := string(b); err == nil && text != "{}" && text != "null" && text != "[]" {
@@ -111,7 +112,7 @@ func Packed(v any) string {
 	return ""
 }
 
-// Unpacked reads what Packed wrote. Anything else is the zero value.
+// Unpacked parses the result of Packed. Any other text gives the zero value.
 func Unpacked[T any](text string) (v T) {
 	if text != "" {
 		_ = json.Unmarshal([]byte(text), &v)
@@ -122,11 +123,11 @@ func Unpacked[T any](text string) (v T) {
 // Picture is the picture of a specialist.
 type Picture struct {
 	ContentType string // image/png, image/jpeg or image/webp
-	Digest      string // names the content: another picture, another digest
+	Digest      string // identifies the content: a different picture has a different digest
 	Content     []byte
 }
 
-// PictureReader asks for pictures. Schedule names their digests only.
+// PictureReader reads pictures. Schedule contains only their digests.
 type PictureReader interface {
 	// Picture returns the picture of one specialist. ErrNotFound.
 	Picture(ctx context.Context, specialistID string) (Picture, error)
@@ -134,8 +135,8 @@ type PictureReader interface {
 
 // PictureWriter changes pictures.
 type PictureWriter interface {
-	// PutPicture gives a specialist a picture in place of the one there is. ErrNotFound if there is no such specialist.
+	// PutPicture sets or replaces the picture of a specialist. ErrNotFound: there is no such specialist.
 	PutPicture(ctx context.Context, specialistID string, p Picture) error
-	// DeletePicture takes it away. ErrNotFound if there is none.
+	// DeletePicture removes the picture of a specialist. ErrNotFound: there is none.
 	DeletePicture(ctx context.Context, specialistID string) error
 }

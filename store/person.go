@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Person names somebody to be erased by any one of these; the others are empty.
+// Person identifies a person to be erased, by exactly one of these fields; the others are empty.
 type Person struct {
 	Email string // compared without case
 	Phone string // compared by its digits
 	Owner string
-	// Of is how appointments spell the person: who Is one of these is meant, and nobody else who has the same address, number or
-	// browser. A family shares those.
+	// Of lists the person as their appointments spell them. An identity belongs to the person if it Is one of these.
+	// People who only share an address, a number or a browser are not included: families share those.
 	Of []Identity
 }
 
-// Names are those of the spellings in Of, folded, each once.
+// Names returns the names in Of, folded, each once.
 func (p Person) Names() (all []string) {
 	for i := range p.Of {
 		if name := Fold(p.Of[i].Name); !slices.Contains(all, name) {
@@ -26,22 +26,22 @@ func (p Person) Names() (all []string) {
 	return all
 }
 
-// Erased counts what was blanked.
+// Erased counts blanked and removed data.
 type Erased struct {
 	Appointments int
-	Operations   int // outbox rows whose payload was blanked
+	Operations   int // outbox rows with a blanked payload
 	Answers      int // idempotency records removed
 	AuditEntries int
 	Sessions     int
-	Requests     int // booking requests removed, whole
-	Waitlist     int // entries of the waiting list removed, whole
-	Notes        int // that the desk wrote about the person, removed
-	Links        int // to other spellings of the person, removed
-	// OperationIDs are those whose copies in the queue must be blanked as well.
+	Requests     int // booking requests removed
+	Waitlist     int // waiting-list entries removed
+	Notes        int // desk notes about the person removed
+	Links        int // links to other identities of the person removed
+	// OperationIDs are the operations whose copies in the queue must be blanked too.
 	OperationIDs []string
 }
 
-// Add counts what else was blanked.
+// Add adds the counts of o.
 func (e *Erased) Add(o Erased) {
 	e.Appointments, e.Operations, e.Answers, e.AuditEntries = e.Appointments+o.Appointments, e.Operations+o.Operations, e.Answers+o.Answers, e.AuditEntries+o.AuditEntries
 	e.Sessions, e.Requests, e.Waitlist = e.Sessions+o.Sessions, e.Requests+o.Requests, e.Waitlist+o.Waitlist
@@ -51,22 +51,24 @@ func (e *Erased) Add(o Erased) {
 
 // PersonEraser erases people.
 type PersonEraser interface {
-	// Erase blanks the personal columns of every appointment of this person (a confirmed one keeps its time), and
-	// the person's traces in outbox payloads, those of webhooks left out (Traces.InOperation), idempotency answers, audit entries and sessions; booking requests, entries of the
-	// waiting list, notes and links of the person go whole, and so does what agents were told of the person, which is not counted. at
-	// is now. A store in files of its own also takes what was blanked off them before it returns, and makes up later for what
-	// it could not; in a database server no query finds it any more, and what the server's files hold is its operator's to let go.
+	// Erase blanks the personal columns of every appointment of this person (a confirmed one keeps its time). It also
+	// blanks the person's traces in outbox payloads (except webhooks, see Traces.InOperation), idempotency answers,
+	// audit entries and sessions. It deletes the person's booking requests, waiting-list entries, notes, links and
+	// agent sessions; it does not count the agent sessions. at is now. A store in files of its own also removes the
+	// blanked data from its files before it returns, and later retries the files that it could not clean. In a
+	// database server no query finds the data any more; the server's operator is responsible for its files.
 	//
-	// It is many transactions, each a bounded step, and other writes go on between them. The appointments are blanked
-	// last: whoever repeats an erasure that did not get to its end finds everything that is left. last runs in the final
-	// transaction with what was counted, so that whatever records the erasure commits with its end; the rules of
-	// Store.Write are those of last.
+	// Erase runs many transactions, each a bounded step, and other writes run between them. It blanks the
+	// appointments last: repeating an interrupted erasure finds everything that is left. last runs in the final
+	// transaction, with the counts, so that a record of the erasure commits with its end. The rules of Store.Write
+	// apply to last.
 	//
-	// ErrInvalid unless p names somebody in exactly one way. ctx bounds the steps up to the final one.
+	// ErrInvalid: p does not identify a person in exactly one way. ctx bounds the steps up to the final one.
 	Erase(ctx context.Context, p Person, at time.Time, last func(Tx, Erased) error) (Erased, error)
 }
 
-// Identity is who an appointment is for. Nobody is remembered as a person: whoever has appointments is one, by what those say.
+// Identity is the person for whom an appointment is booked. The store has no record of a person: a person is the set
+// of appointments whose identities match.
 type Identity struct {
 	Name      string
 	Email     string
@@ -74,11 +76,12 @@ type Identity struct {
 	BirthDate string // local date, or empty
 }
 
-// Identity is a patient without what is said about one visit.
+// Identity returns the patient without the details of one visit.
 func (p *Patient) Identity() Identity { return Identity{p.Name, p.Email, p.Phone, p.BirthDate} }
 
-// Is reports whether two are one and the same: the same name, and the same date of birth, phone number or mail address. A name
-// alone is nobody, and a family's phone number is several people. Two dates of birth are two people, whatever else is alike.
+// Is reports whether two identities are the same person: the same name, and the same date of birth, phone number or
+// email address. A name alone does not identify a person, and several people of a family share a phone number. Two
+// different dates of birth are two people, even if everything else is equal.
 func (i *Identity) Is(o *Identity) bool {
 	switch {
 	case Fold(i.Name) != Fold(o.Name):
@@ -92,9 +95,9 @@ func (i *Identity) Is(o *Identity) bool {
 	return number != "" && number == Digits(o.Phone)
 }
 
-// IsOneOf reports whether i is somebody to be erased: by the address or number, or because it is one of those who are known or
-// named, or is exactly as they are. Where people are named, a date of birth is one of theirs: without one, a name and a number may be
-// a mother's and her daughter's.
+// IsOneOf reports whether i is the person to be erased: by the address or number of p, or because it Is one of known
+// or p.Of, or equals one. If p.Of is given and i has a date of birth, p.Of must contain that date: without a date, a
+// name and a number could belong to a mother and her daughter.
 func (i *Identity) IsOneOf(p Person, known []Identity) bool {
 	if len(p.Of) > 0 && i.BirthDate != "" && !slices.ContainsFunc(p.Of, func(k Identity) bool { return k.BirthDate == i.BirthDate }) {
 		return false
@@ -104,23 +107,23 @@ func (i *Identity) IsOneOf(p Person, known []Identity) bool {
 		slices.ContainsFunc(known, is) || slices.ContainsFunc(p.Of, is)
 }
 
-// PatientAt is who one appointment is for.
+// PatientAt is the patient of one appointment.
 type PatientAt struct {
 	Identity
 	AppointmentID string
 	SlotStart     time.Time
 }
 
-// PersonNote is something the desk says about a person.
+// PersonNote is a note by the desk about a person.
 type PersonNote struct {
 	ID        string
-	Of        Identity // as the appointment says that it was written at
+	Of        Identity // as in the appointment at which the desk wrote it
 	Text      string
-	Author    string // as an audit entry names an actor
+	Author    string // in the spelling of an audit entry's actor
 	CreatedAt time.Time
 }
 
-// PersonLink says that two identities are one person.
+// PersonLink records that two identities are one person.
 type PersonLink struct {
 	ID        string
 	A, B      Identity
@@ -128,27 +131,27 @@ type PersonLink struct {
 	CreatedAt time.Time
 }
 
-// PersonReader asks about people.
+// PersonReader reads data about people.
 type PersonReader interface {
-	// Patients calls each with who every appointment is for, those who were erased left out, in no order: of one specialist, or of
-	// all if none is named. It reads the whole table.
+	// Patients calls each with the patient of every appointment, in no particular order and without erased patients:
+	// of one specialist, or of all if specialistID is empty. It reads the whole table.
 	Patients(ctx context.Context, specialistID string, each func(PatientAt)) error
 
-	// PersonNotes lists the notes about those of a name, folded, by when they were made. PersonNote: ErrNotFound.
+	// PersonNotes lists the notes about people with a name, folded, by creation. PersonNote: ErrNotFound.
 	PersonNotes(ctx context.Context, name string) ([]PersonNote, error)
 	PersonNote(ctx context.Context, id string) (PersonNote, error)
 
-	// PersonLinks lists the links on either side of which somebody has a name, folded, by when they were made.
+	// PersonLinks lists the links that have a name, folded, on either side, by creation.
 	PersonLinks(ctx context.Context, name string) ([]PersonLink, error)
 }
 
-// PersonWriter changes what the desk says about people.
+// PersonWriter changes the desk's notes and links.
 type PersonWriter interface {
-	// InsertPersonNote and InsertPersonLink add one. ErrDuplicate if its id is there.
+	// InsertPersonNote and InsertPersonLink add one row. ErrDuplicate: its id exists.
 	InsertPersonNote(ctx context.Context, n PersonNote) error
 	InsertPersonLink(ctx context.Context, l PersonLink) error
 
-	// DeletePersonNote and DeletePersonLink remove one. ErrNotFound.
+	// DeletePersonNote and DeletePersonLink remove one row. ErrNotFound.
 	DeletePersonNote(ctx context.Context, id string) error
 	DeletePersonLink(ctx context.Context, id string) error
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// PresenceMirror is the durable shadow of one specialist's presence. The live state is kept elsewhere; the mirror is
-// what it is seeded from after a restart.
+// PresenceMirror is the durable copy of one specialist's presence. The live state is in package holds; after a
+// restart the server seeds it from the mirror.
 type PresenceMirror struct {
 	SpecialistID    string
-	Online          bool // stays while Deactivated, so that being activated restores it
+	Online          bool // unchanged while Deactivated, so that activating restores it
 	Deactivated     bool
 	LastOnlineAt    time.Time
 	LastOfflineAt   time.Time
@@ -23,7 +23,7 @@ type PresenceChange struct {
 	Change       string // online, offline, auto_offline, deactivated, activated
 }
 
-// PresenceReader asks for the mirror and the log.
+// PresenceReader reads the mirror and the log.
 type PresenceReader interface {
 	// PresenceMirrors lists every specialist who was ever online or is deactivated, by id.
 	PresenceMirrors(ctx context.Context) ([]PresenceMirror, error)
@@ -35,12 +35,12 @@ type PresenceReader interface {
 type PresenceWriter interface {
 	// PutPresence inserts or replaces one row.
 	PutPresence(ctx context.Context, p PresenceMirror) error
-	// MirrorHeartbeats stores the instants of many specialists in one statement. It never moves one back and never
-	// adds a row.
+	// MirrorHeartbeats stores the instants of many specialists in one statement. It never sets an instant back and
+	// never adds a row.
 	MirrorHeartbeats(ctx context.Context, beats map[string]time.Time) error
 	// AppendPresence adds to the log.
 	AppendPresence(ctx context.Context, c PresenceChange) error
-	// ForgetPresence removes up to limit lines of the log from before the instant, the earliest written first, and says
-	// how many. It ends at the first line that is not from before.
+	// ForgetPresence removes up to limit log entries from before the instant, in the order in which they were
+	// written, and returns how many. It stops at the first entry that is not from before.
 	ForgetPresence(ctx context.Context, before time.Time, limit int) (int, error)
 }

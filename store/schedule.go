@@ -5,17 +5,17 @@ import (
 	"encoding/json"
 )
 
-// Clinic is the place itself. There is one.
+// Clinic is the clinic itself. There is exactly one.
 type Clinic struct {
 	Name     string
-	Timezone string // IANA name; pooled listings and agents speak in it
+	Timezone string // IANA name; the zone of pooled listings and agents
 	Locale   string // BCP 47 language tag, such as "de"
 	Phone    string
 	Email    string
 	Address  string
 	Website  string
-	// Settings are what an owner chooses in the console (accent, required patient fields, change cut-off, embed
-	// origins, mail, webhooks …) as one JSON object. Its shape belongs to the engine; the store keeps it whole.
+	// Settings are the owner's settings from the console (accent, required patient fields, change cut-off, embed
+	// origins, mail, webhooks …) as one JSON object. The engine defines its shape; the store keeps it whole.
 	Settings json.RawMessage
 }
 
@@ -25,11 +25,11 @@ type AppointmentType struct {
 	Name                string
 	Description         string
 	DurationMinutes     int // 1..1440
-	SlotStepMinutes     int // 1..1440; a start every so often after each window's start
+	SlotStepMinutes     int // 1..1440; the distance between starts, from each window's start
 	BufferBeforeMinutes int
 	BufferAfterMinutes  int
-	MinNoticeMinutes    int // the soonest bookable start is so far ahead of now
-	HorizonDays         int // the latest bookable start is so many days ahead of now
+	MinNoticeMinutes    int // minimum time from now to a bookable start
+	HorizonDays         int // how many days ahead of now a start can be booked
 	CooldownMinutes     int // 0 = off
 	Capacity            int // seats of one group session; 1 = not shared
 	HoldTTLSeconds      int
@@ -39,11 +39,11 @@ type AppointmentType struct {
 	Position            int    // order on the page, smallest first
 	UpstreamTypeID      string // the practice-management system's appointment type GUID, or empty
 	Specialists         []Assignment
-	Needs               []Need // what an appointment takes besides its specialist's time
+	Needs               []Need // the resources that an appointment takes in addition to its specialist
 	Page                TypePage
 }
 
-// Need is a group of resources of which an appointment takes one, whichever is free: the first of them that is.
+// Need is a group of resources. An appointment takes the first free one.
 type Need []string
 
 // Assignment links an appointment type with a specialist who serves it.
@@ -52,11 +52,11 @@ type Assignment struct {
 	Priority     int // highest is assigned first
 }
 
-// SpecialistKind says what a Specialist is. It never changes.
+// SpecialistKind is the kind of a Specialist. It never changes.
 type SpecialistKind string
 
 const (
-	PersonKind   SpecialistKind = ""         // a person or a chair, which is booked directly
+	PersonKind   SpecialistKind = ""         // a person or a chair, booked directly
 	ResourceKind SpecialistKind = "resource" // a room or a device: taken by appointments that need it, and never booked directly
 )
 
@@ -73,17 +73,17 @@ type Specialist struct {
 	UpstreamScheduleViewID string
 	UpstreamColumnID       string
 	Page                   SpecialistPage
-	PictureDigest          string // of the picture there is, empty without one; PutPicture sets it
+	PictureDigest          string // of the current picture; empty: none; PutPicture sets it
 }
 
-// Window is one stretch of opening time of a local day, [Start, End). It never crosses midnight; End may be 24:00.
+// Window is one interval of opening time on a local day, [Start, End). It never crosses midnight; End may be 24:00.
 type Window struct {
 	Start TimeOfDay
 	End   TimeOfDay
-	Place string // id of the clinic's place where the specialist works then; empty: it has no such
+	Place string // id of the clinic's place where the specialist works then; empty: no place
 }
 
-// WeeklyWindow is a Window that returns every week.
+// WeeklyWindow is a Window that repeats every week.
 type WeeklyWindow struct {
 	Weekday Weekday
 	Window
@@ -99,52 +99,52 @@ type Override struct {
 	Reason       string
 }
 
-// Schedule is everything that availability is computed from, read in one consistent snapshot. Archived rows are beside it,
-// inactive ones are in.
+// Schedule is all data from which availability is computed, read in one consistent snapshot. It includes inactive
+// rows. Archived rows are in separate fields.
 type Schedule struct {
 	Clinic           Clinic
 	AppointmentTypes []AppointmentType         // by Position, then id
 	Specialists      []Specialist              // by Position, then id
 	WeeklyHours      map[string][]WeeklyWindow // by specialist id; ordered by weekday (Monday first), then start
 	Overrides        map[string][]Override     // by specialist id; ordered by date
-	Blocks           map[string][]Block        // by specialist id; ordered by start, then id; those that ended within BlockMemory or will
+	Blocks           map[string][]Block        // by specialist id; ordered by start, then id; those that ended within BlockMemory or have not ended
 
-	// What was archived and only its appointments still name, by id: the types without their Specialists, the specialists without
-	// their Picture.
+	// Archived rows, to which only appointments still refer, by id: the types without their Specialists, the
+	// specialists without their Picture.
 	ArchivedTypes       []AppointmentType
 	ArchivedSpecialists []Specialist
 }
 
-// ScheduleReader asks about the schedule.
+// ScheduleReader reads the schedule.
 type ScheduleReader interface {
-	// Schedule returns the whole of it. A database that was never set up answers a zero Clinic and no rows.
+	// Schedule returns the whole schedule. A database that was never set up returns a zero Clinic and no rows.
 	Schedule(ctx context.Context) (Schedule, error)
 }
 
-// ScheduleWriter changes the schedule. The caller has validated the values; the schema refuses what it must with
+// ScheduleWriter changes the schedule. The caller has validated the values. The schema refuses invalid rows with
 // ErrInvalid.
 type ScheduleWriter interface {
 	PutClinic(ctx context.Context, c Clinic) error
 
-	// PutAppointmentType inserts or replaces by id, its Specialists included, and brings an archived one back.
-	// ErrInvalid if an assignment names an unknown specialist. What Needs names is the caller's to check.
+	// PutAppointmentType inserts or replaces by id, its Specialists included, and restores an archived one.
+	// ErrInvalid: an assignment names an unknown specialist. The caller checks the ids in Needs.
 	PutAppointmentType(ctx context.Context, t AppointmentType) error
 
-	// ArchiveAppointmentType takes a type out of every listing; its appointments stay. ErrNotFound.
+	// ArchiveAppointmentType removes a type from every listing. Its appointments stay. ErrNotFound.
 	ArchiveAppointmentType(ctx context.Context, id string) error
 
-	// PutSpecialist inserts or replaces by id and brings an archived one back. Hours, overrides and blocks are untouched.
-	// ErrInvalid for another Kind than the one there is.
+	// PutSpecialist inserts or replaces by id and restores an archived one. It does not change hours, overrides and
+	// blocks. ErrInvalid: the existing specialist has another Kind.
 	PutSpecialist(ctx context.Context, s Specialist) error
 
-	// ArchiveSpecialist takes a specialist out of every listing and assignment; the appointments stay. ErrNotFound.
+	// ArchiveSpecialist removes a specialist from every listing and assignment. The appointments stay. ErrNotFound.
 	ArchiveSpecialist(ctx context.Context, id string) error
 
 	// PutWeeklyHours replaces all weekly hours of one specialist. ErrNotFound.
 	PutWeeklyHours(ctx context.Context, specialistID string, hours []WeeklyWindow) error
 
-	// PutOverride inserts or replaces the override of o.SpecialistID on o.Date; a replaced row takes o.ID.
-	// ErrNotFound if there is no such specialist.
+	// PutOverride inserts or replaces the override of o.SpecialistID on o.Date; a replaced row gets o.ID.
+	// ErrNotFound: there is no such specialist.
 	PutOverride(ctx context.Context, o Override) error
 
 	// DeleteOverride removes one override and returns it. ErrNotFound.

@@ -10,11 +10,11 @@ import (
 	"unicode"
 )
 
-// What the backends must do alike lest the same question be answered differently: how people are looked up, and what the cursor
-// of a list is.
+// This file has the rules that all backends share, so that every backend gives the same answer: how people are
+// searched, and what the cursor of a list is.
 
-// SearchText is what a backend keeps of a patient for AppointmentFilter.Query to look in and for Erase to look people up by: one
-// line each for the name, the address and the digits of the phone number. It is empty for the zero Patient.
+// SearchText returns the text of a patient in which AppointmentFilter.Query searches and by which Erase finds people:
+// one line each for the name, the address and the digits of the phone number. It is empty for the zero Patient.
 func SearchText(p Patient) string {
 	if p == (Patient{}) {
 		return ""
@@ -22,8 +22,8 @@ func SearchText(p Patient) string {
 	return Fold(p.Name) + "\n" + Fold(p.Email) + "\n" + Digits(p.Phone)
 }
 
-// SearchTerms are what to look for in SearchText: either is enough. text is empty for a query of nothing; number is empty unless
-// the query looks like a phone number, so that "0170 / 12" finds +49 (0)170 123.
+// SearchTerms returns the terms to search for in SearchText; a match of either is enough. text is empty for an empty
+// query. number is empty unless the query looks like a phone number, so that "0170 / 12" finds +49 (0)170 123.
 func SearchTerms(query string) (text, number string) {
 	text = Fold(query)
 	if digits := Digits(text); len(digits) >= 3 && !strings.ContainsFunc(text, unicode.IsLetter) {
@@ -32,10 +32,10 @@ func SearchTerms(query string) (text, number string) {
 	return text, number
 }
 
-// Fold makes two spellings of one name equal: case and runs of space do not matter, accents do.
+// Fold makes two spellings of one name equal. It ignores case and repeated spaces, but not accents.
 func Fold(s string) string { return strings.Join(strings.Fields(strings.ToLower(s)), " ") }
 
-// Digits is s without all else.
+// Digits returns the digits of s.
 func Digits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -45,7 +45,7 @@ func Digits(s string) string {
 	}, s)
 }
 
-// Cursor names a row by what its list is ordered by: an instant, then the id.
+// Cursor returns the cursor of a row: the instant and the id by which its list is ordered.
 func Cursor(at time.Time, id string) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatInt(at.UnixMilli(), 10) + " " + id))
 }

@@ -20,14 +20,14 @@ const (
 // Session is one on-demand consultation.
 type Session struct {
 	ID           string
-	Owner        string // who asked, as holds.Owner spells it
+	Owner        string // the client that requested it, as holds.Owner spells it
 	SpecialistID string // empty until accepted
 	Status       SessionStatus
 	Outcome      string
 	RequestedAt  time.Time
 	AcceptedAt   time.Time
 	EndedAt      time.Time
-	ExpiresAt    time.Time // an unanswered request lapses then
+	ExpiresAt    time.Time // when an unanswered request expires
 	UpdatedAt    time.Time
 	Version      int64
 }
@@ -41,9 +41,9 @@ type SessionFilter struct {
 	Limit        int       // 1..500; 0 means 100
 }
 
-// SessionReader asks for sessions.
+// SessionReader reads sessions.
 type SessionReader interface {
-	// Session returns one. ErrNotFound.
+	// Session returns one session. ErrNotFound.
 	Session(ctx context.Context, id string) (Session, error)
 	// Sessions lists by RequestedAt, oldest first.
 	Sessions(ctx context.Context, f SessionFilter) ([]Session, error)
@@ -53,10 +53,10 @@ type SessionReader interface {
 
 // SessionWriter changes sessions.
 type SessionWriter interface {
-	// InsertSession adds one; its Version must be 1. ErrDuplicate.
+	// InsertSession adds one session; its Version must be 1. ErrDuplicate.
 	InsertSession(ctx context.Context, s Session) error
 	// UpdateSession replaces the row whose version is s.Version and stores s.Version+1. ErrVersion, ErrNotFound.
 	UpdateSession(ctx context.Context, s Session) error
-	// ForgetSessions removes up to limit sessions that were over before the instant and says how many.
+	// ForgetSessions removes up to limit sessions that were over before the instant and returns how many.
 	ForgetSessions(ctx context.Context, before time.Time, limit int) (int, error)
 }

@@ -6,18 +6,19 @@ import (
 	"time"
 )
 
-// Spent is how long one request has waited for the store, for the log of what was slow. It is safe for concurrent use.
+// Spent is how long one request has waited for the store, for the log of slow requests. It is safe for concurrent
+// use.
 type Spent struct{ writing, reading atomic.Int64 }
 
-// Writing is the time in Write: the wait for a turn, the transaction and its commit.
+// Writing returns the time in Write: the wait for a turn, the transaction and its commit.
 func (s *Spent) Writing() time.Duration { return time.Duration(s.writing.Load()) }
 
-// Reading is the time of questions outside of a transaction, the wait for a connection included.
+// Reading returns the time of reads outside a transaction, including the wait for a connection.
 func (s *Spent) Reading() time.Duration { return time.Duration(s.reading.Load()) }
 
 type spentKey struct{}
 
-// WithSpent is a context whose calls of the store are added up in s.
+// WithSpent returns a context whose store calls add their time to s.
 func WithSpent(ctx context.Context, s *Spent) context.Context {
 	return context.WithValue(ctx, spentKey{}, s)
 }
@@ -29,7 +30,7 @@ func SpentWriting(ctx context.Context, since time.Time) {
 	}
 }
 
-// SpentReading is the same for a question.
+// SpentReading is SpentWriting for reads.
 func SpentReading(ctx context.Context, since time.Time) {
 	if s, ok := ctx.Value(spentKey{}).(*Spent); ok {
 		s.reading.Add(int64(time.Since(since)))

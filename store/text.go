@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s as every backend stores it and looks it up: valid UTF-8 without NUL. PostgreSQL accepts nothing else. Each other byte
-// becomes U+FFFD, so what a remote server or a browser sent cannot fail a write.
+// Text returns s as every backend stores it and looks it up: valid UTF-8 without NUL. PostgreSQL accepts nothing
+// else. Each other byte becomes U+FFFD, so text from a remote server or a browser cannot make a write fail.
 func Text(s string) string {
 	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
 		return s
@@ -14,7 +14,7 @@ func Text(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
 }
 
-// CutText returns the start of s that has at most limit bytes, cut at the start of a character.
+// CutText returns the longest start of s that has at most limit bytes and ends at the end of a character.
 func CutText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

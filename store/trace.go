@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Validate returns nil if p names a person in exactly one way, else an error that wraps ErrInvalid.
+// Validate returns nil if p identifies a person in exactly one way, else an error that wraps ErrInvalid.
 func (p Person) Validate() error {
 	given := 0
 	for _, s := range []string{p.Email, p.Phone, p.Owner} {
@@ -31,8 +31,8 @@ func (p Person) Validate() error {
 	return nil
 }
 
-// Traces recognises what speaks of a person who is to be erased: texts that hold the id of one of the appointments, the id of
-// the owner, or the address or number itself.
+// Traces recognises data about a person who is to be erased: texts that contain the id of one of their appointments,
+// the id of the owner, or the address or number itself.
 type Traces struct {
 	ids    map[string]bool // of appointments and owners
 	owners []string
@@ -40,7 +40,7 @@ type Traces struct {
 	phones []string // digits
 }
 
-// TracesOf are those of a person whose appointments are still to be added.
+// TracesOf returns the traces of a person. The caller still has to add the person's appointments.
 func TracesOf(p Person) Traces {
 	t := Traces{ids: map[string]bool{}}
 	t.Own(p)
@@ -91,28 +91,30 @@ func (t *Traces) addOwner(id string) {
 	}
 }
 
-// Owners are those known to be the person.
+// Owners returns the owners that belong to the person.
 func (t Traces) Owners() []string { return t.owners }
 
-// Has reports whether id is that of an appointment or an owner known to be the person's.
+// Has reports whether id is an appointment or an owner of the person.
 func (t Traces) Has(id string) bool { return t.ids[id] }
 
-// InOperation reports whether an outbound call speaks of the person. A webhook never does: it says what became of an appointment, and
-// whoever keeps a calendar by it has to hear of it whoever is forgotten meanwhile. Nor does a mail that waits to be written about several
-// appointments, of which some are another's: it will speak of those.
+// InOperation reports whether an outbound call contains data about the person. A webhook never counts: it reports the
+// state of an appointment, and a calendar that depends on it must receive it even after an erasure. An unfinished
+// email about several appointments does not count either if some belong to other people: the mailer writes it later,
+// about those.
 func (t Traces) InOperation(op *Operation) bool {
 	return op.Kind != Webhook && !t.aboutOthers(op) && (t.Has(op.AppointmentID) || t.In(string(op.Payload)))
 }
 
-// aboutOthers reports whether an operation is such a mail: it names appointments, by id, that are not the person's, and is not finished.
+// aboutOthers reports whether an operation is an unfinished email that lists appointments, by id, that are not the
+// person's.
 func (t Traces) aboutOthers(op *Operation) bool {
 	var mail struct{ Appointments []string }
 	return op.Kind == Email && op.FinishedAt.IsZero() && json.Unmarshal(op.Payload, &mail) == nil &&
 		slices.ContainsFunc(mail.Appointments, func(id string) bool { return !t.Has(id) })
 }
 
-// In reports whether the text, usually JSON, speaks of the person. Ids are compared word by word, so one pass over a text is
-// enough for any number of them.
+// In reports whether the text, usually JSON, contains data about the person. It compares ids word by word, so one
+// pass over a text is enough for any number of them.
 func (t Traces) In(text string) bool {
 	if text == "" {
 		return false
@@ -131,7 +133,7 @@ func (t Traces) In(text string) bool {
 	return t.inValue(parsed(text))
 }
 
-// parsed undoes JSON's escapes; text that is not JSON is compared as it is.
+// parsed decodes JSON, so that its escapes do not matter; text that is not JSON stays unchanged.
 func parsed(text string) any {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {

@@ -20,9 +20,9 @@ type User struct {
 	Email        string // lower case; unique among users
 	Name         string
 	Role         Role
-	SpecialistID string // whose own calendar this is, for RoleSpecialist
-	PasswordHash string // PHC string, argon2id; empty: no password signs this user in
-	Identity     string // the identity provider's issuer, client and subject, with blanks between; empty: none yet; unique among users
+	SpecialistID string // the user's own calendar, for RoleSpecialist
+	PasswordHash string // PHC string, argon2id; empty: this user has no password
+	Identity     string // the identity provider's issuer, client and subject, separated by spaces; empty: none yet; unique among users
 	TOTPSecret   []byte // nil while TOTP is off
 	TOTPLastStep int64  // last accepted time step, so that a code works once (RFC 6238 section 5.2)
 	Active       bool
@@ -30,54 +30,55 @@ type User struct {
 	LastSignInAt time.Time
 }
 
-// SignIn is one signed-in browser of a user. Only the hash of its cookie is kept.
+// SignIn is one signed-in browser of a user. The store has only the hash of its cookie.
 type SignIn struct {
 	ID         string
 	Hash       [32]byte // SHA-256 of the cookie's value
 	UserID     string
 	CreatedAt  time.Time
-	LastSeenAt time.Time // kept to about a minute
+	LastSeenAt time.Time // accurate to about a minute
 	ExpiresAt  time.Time
 	UserAgent  string
 }
 
-// SetupToken is the one-time link that makes the first owner. There is at most one.
+// SetupToken is the single-use link that creates the first owner. There is at most one.
 type SetupToken struct {
 	Hash      [32]byte
 	ExpiresAt time.Time
 }
 
-// UserReader asks for staff and their sign-ins.
+// UserReader reads staff and their sign-ins.
 type UserReader interface {
-	// Users lists all, by name.
+	// Users lists all users by name.
 	Users(ctx context.Context) ([]User, error)
-	// User returns one by id. ErrNotFound.
+	// User returns one user by id. ErrNotFound.
 	User(ctx context.Context, id string) (User, error)
-	// UserByEmail returns one by its lower-case address. ErrNotFound.
+	// UserByEmail returns one user by their lower-case address. ErrNotFound.
 	UserByEmail(ctx context.Context, email string) (User, error)
-	// UserByIdentity returns the one who has this identity. ErrNotFound, also for the empty one.
+	// UserByIdentity returns the user with this identity. ErrNotFound, also for an empty identity.
 	UserByIdentity(ctx context.Context, identity string) (User, error)
 	// SignInByHash returns a sign-in and its user, expired or not. ErrNotFound.
 	SignInByHash(ctx context.Context, hash [32]byte) (SignIn, User, error)
-	// SignIns lists those of one user, newest first.
+	// SignIns lists the sign-ins of one user, newest first.
 	SignIns(ctx context.Context, userID string) ([]SignIn, error)
-	// SetupToken returns the outstanding one. ErrNotFound.
+	// SetupToken returns the outstanding token. ErrNotFound.
 	SetupToken(ctx context.Context) (SetupToken, error)
 }
 
 // UserWriter changes staff and their sign-ins.
 type UserWriter interface {
-	// PutUser inserts or replaces by id. ErrDuplicate if another user has the address, or the identity.
+	// PutUser inserts or replaces by id. ErrDuplicate: another user has the address or the identity.
 	PutUser(ctx context.Context, u User) error
-	// InsertSignIn adds one. ErrNotFound if there is no such user.
+	// InsertSignIn adds one sign-in. ErrNotFound: there is no such user.
 	InsertSignIn(ctx context.Context, s SignIn) error
 	// TouchSignIn records activity and moves the expiry.
 	TouchSignIn(ctx context.Context, id string, seen, expires time.Time) error
-	// DeleteSignIn ends one; idempotent.
+	// DeleteSignIn ends one sign-in. It is idempotent.
 	DeleteSignIn(ctx context.Context, id string) error
-	// DeleteSignIns ends all of one user but the one with id except (which may be empty), and says how many.
+	// DeleteSignIns ends all sign-ins of one user except the one with the id in except (which may be empty), and
+	// returns how many.
 	DeleteSignIns(ctx context.Context, userID, except string) (int, error)
-	// ForgetSignIns removes up to limit sign-ins that expired before the instant and says how many.
+	// ForgetSignIns removes up to limit sign-ins that expired before the instant and returns how many.
 	ForgetSignIns(ctx context.Context, before time.Time, limit int) (int, error)
 	// PutSetupToken replaces the outstanding token; ClearSetupToken removes it.
 	PutSetupToken(ctx context.Context, t SetupToken) error
