@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// note adds one line to the story of an operation.
+// note adds one event to the history of an operation.
 func (t *tables) note(id string, at time.Time, event, detail string) error {
 	t.changed = true
 	t.delta[activityTable]++
@@ -46,7 +46,7 @@ func (t *tables) forget(id string) error {
 	t.changed = true
 	b := t.bucket(activityTable, "")
 	prefix := []byte(id + "\x00")
-	// Deleting moves a cursor to an unsaid place, so the next line is looked for afresh.
+	// After a deletion the position of a cursor is undefined, so each round seeks again.
 	for k, _ := b.Cursor().Seek(prefix); bytes.HasPrefix(k, prefix); k, _ = b.Cursor().Seek(prefix) {
 		if err := b.Delete(bytes.Clone(k)); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (t *tables) forget(id string) error {
 	return nil
 }
 
-// splitActivityKey names the operation and the sequence number of an activity key; ok is false if it is not one.
+// splitActivityKey returns the operation and the sequence number of an activity key; ok is false if k is not one.
 func splitActivityKey(k []byte) (id string, sequence uint64, ok bool) {
 	id, rest, ok := strings.Cut(string(k), "\x00")
 	if !ok || len(rest) != 8 {

@@ -11,10 +11,10 @@ import (
 	"holdfast/store"
 )
 
-// WriteTo writes an intact copy of the queue as it is now to path, with mode 0600, while the queue is in use. The copy
-// takes path's name only when it is whole and durable. store.ErrDuplicate if path exists.
+// WriteTo writes an intact copy of the current queue to path, with mode 0600, while the queue is in use. The copy
+// gets path's name only when it is complete and durable. store.ErrDuplicate: path exists.
 func (q *Queue) WriteTo(path string) error {
-	// The name is taken first, so that of two copies to one path only one is made.
+	// This reserves the name first, so that of two copies to one path only one is made.
 	name, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("queue: %s: %w", path, store.ErrDuplicate)

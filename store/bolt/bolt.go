@@ -2,10 +2,11 @@
 //
 // # Writing
 //
-// One goroutine writes. It takes whatever is waiting, runs it in one transaction, commits with one fsync and answers
-// everybody; while it waits for the disk the next batch gathers by itself, so a lone caller waits for nothing but the
-// disk. (DB.Batch, bbolt's own batching, makes a lone caller wait out a delay.) A request that fails is answered alone
-// and never spoils its neighbours. At most Options.Waiting requests wait; more are refused with store.ErrOverloaded.
+// One goroutine writes. It takes all waiting requests, runs them in one transaction, commits with one fsync and
+// answers them. The next batch gathers while the goroutine waits for the disk, so a lone caller waits only for the
+// disk. (With DB.Batch, bbolt's own batching, a lone caller waits for a delay.) A request that fails is answered
+// alone and does not affect the other requests. At most Options.Waiting requests wait; further requests get
+// store.ErrOverloaded.
 //
 // # The file
 //
@@ -19,27 +20,27 @@
 //	counts        status, activity, removed → how many
 //	meta          format; witness: the marker of the database that the file belongs to
 //
-// Every question is answered from the index made for it: Take, NextDue and Counts cost the same with ten operations
-// and with ten thousand. Records end in a checksum, which bbolt's own data pages lack.
+// Each read has an index: Take, NextDue and Counts cost the same with ten operations and with ten thousand. Records
+// end in a checksum, which bbolt's own data pages lack.
 //
-// bbolt leaves what was replaced or deleted on free pages until it needs the room. Erase overwrites them all, so that a
-// person who was erased cannot be read back. Copies made earlier by WriteTo, and files moved aside as damaged, keep what
-// they had. bbolt itself never makes a file smaller; Open and Prune do, see compact.go.
+// bbolt leaves replaced and deleted data on free pages until it needs the space. Erase overwrites all free pages, so
+// that an erased person's data cannot be recovered. It does not change copies made earlier by WriteTo, and files
+// moved aside as damaged. bbolt itself never shrinks a file; Open and Prune do, see compact.go.
 //
 // # Damage
 //
-// bbolt maps the file and trusts it: on a damaged one it panics, or the process dies of SIGBUS. So a program has an
-// existing file read by a child of itself before it opens it, which takes two lines:
+// bbolt maps the file and trusts it: a damaged file makes it panic, or SIGBUS kills the process. So a program has a
+// child of itself read an existing file before it opens the file, which takes two lines:
 //
 //	bolt.CheckMain()                                             // first thing in main; returns unless this is the child
 //	q, err := bolt.Open(ctx, bolt.Options{Path: p, Check: bolt.Check})
 //
-// A damaged file is moved aside and an empty one takes its place; Quarantined names it. Nothing is lost by that: the
-// outbox holds every unfinished operation. But what is added again may have been attempted before, so whoever adds it
-// sets Unknown when Rebuilt says so.
+// Open moves a damaged file aside, which Quarantined names, and creates an empty one. No operation is lost: the
+// outbox has every unfinished operation. But an operation that is added again may have been attempted before, so if
+// Rebuilt reports true, the caller adds it with Unknown set.
 //
-// A failing disk is another matter: after any error in writing but a full disk, no write is taken any more and Ping
-// says so; the process is to be restarted.
+// A failing disk is different: after any write error except a full disk, the queue accepts no further write and Ping
+// fails. Restart the process.
 package bolt
 
 import (
@@ -65,33 +66,33 @@ import (
 var (
 	// ErrInUse: another process, or another Queue of this one, has the file.
 	ErrInUse = errors.New("the queue file is in use by another process")
-	// ErrDamaged: the file cannot be a queue any more.
+	// ErrDamaged: the file is no longer a valid queue.
 	ErrDamaged = errors.New("the queue file is damaged")
-	// ErrFormat: the file was written by a program newer than this one.
+	// ErrFormat: a newer program wrote the file.
 	ErrFormat = errors.New("the queue file has a format this program does not know")
 )
 
-// format is what this program writes into a new file.
+// format is the format version of new files.
 const format = "1"
 
-// Options say where the queue is and how it behaves.
+// Options of Open. Path is required.
 type Options struct {
-	// Path is the file. It is made with mode 0600 if there is none; its directory must exist.
+	// Path is the file. Open creates it with mode 0600 if it is missing; its directory must exist.
 	Path string
-	// Logger is told of damage and failing disks; nil = nobody is.
+	// Logger receives reports of damage and failing disks; nil discards them.
 	Logger *slog.Logger
-	// Timeout is how long Open waits for another process to let go of the file; 0 = 1 s.
+	// Timeout is how long Open waits for another process to release the file; 0 = 1 s.
 	Timeout time.Duration
-	// Waiting is how many writes may wait for their turn; 0 = 4,096.
+	// Waiting is the maximum number of writes that wait for their turn; 0 = 4,096.
 	Waiting int
-	// Check reads an existing file before it is opened and returns an error that wraps ErrDamaged if it must not be.
-	// A server sets it to the function Check. nil = the file is trusted.
+	// Check reads an existing file before Open opens it and returns an error that wraps ErrDamaged if Open must not.
+	// A server sets it to the function Check. nil = Open trusts the file.
 	Check func(ctx context.Context, path string) error
 }
 
 // Queue is the open file.
 type Queue struct {
-	db          *bbolt.DB // changed by the writer only, under swap
+	db          *bbolt.DB // changed only by the writer, under swap
 	swap        sync.RWMutex
 	copying     sync.Mutex // held while the whole file is read
 	path        string
@@ -108,8 +109,8 @@ type Queue struct {
 
 var _ store.Queue = (*Queue)(nil)
 
-// Open opens the queue, or makes an empty one. ctx bounds the check. ErrInUse if another process has the file, ErrFormat
-// if a newer program wrote it; a damaged file is no error, see Quarantined.
+// Open opens the queue, or creates an empty one. ctx bounds the check. ErrInUse: another process has the file.
+// ErrFormat: a newer program wrote it. A damaged file is not an error, see Quarantined.
 func Open(ctx context.Context, o Options) (*Queue, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -141,7 +142,7 @@ func Open(ctx context.Context, o Options) (*Queue, error) {
 	return q, nil
 }
 
-// open checks and opens the file as it is, or makes it.
+// open checks and opens an existing file, or creates it.
 func (q *Queue) open(ctx context.Context, o Options) error {
 	info, err := os.Stat(o.Path)
 	switch {
@@ -150,7 +151,7 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 		return fmt.Errorf("queue: %w", err)
 	case !info.Mode().IsRegular():
 		return fmt.Errorf("queue: %s is not a file; name another or move it away", o.Path)
-	case info.Size() == 0: // a crash between making the file and writing its first page
+	case info.Size() == 0: // a crash between creating the file and writing its first page
 	case o.Check != nil:
 		if err := check(ctx, o); err != nil {
 			return err
@@ -179,7 +180,7 @@ func (q *Queue) open(ctx context.Context, o Options) error {
 	return q.recount()
 }
 
-// recount puts the counts by kind right, where an older program wrote the file.
+// recount corrects the counts by kind if an older program wrote the file.
 func (q *Queue) recount() error {
 	tx, err := q.db.Begin(true)
 	if err != nil {
@@ -192,7 +193,7 @@ func (q *Queue) recount() error {
 	return errors.Join(err, tx.Rollback())
 }
 
-// check asks Options.Check, for as long as another process may still let go of the file.
+// check calls Options.Check, and repeats it while another process may still release the file.
 func check(ctx context.Context, o Options) error {
 	for begun := time.Now(); ; {
 		err := o.Check(ctx, o.Path)
@@ -207,7 +208,7 @@ func check(ctx context.Context, o Options) error {
 	}
 }
 
-// openError says what bbolt's refusal to open path means.
+// openError translates bbolt's error from opening path.
 func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
@@ -220,7 +221,7 @@ func openError(path string, err error) error {
 	}
 }
 
-// prepare makes the buckets of a new file, which is then fresh, and reads the format of an old one.
+// prepare creates the buckets of a new file, which is then fresh, and reads the format of an existing one.
 func prepare(db *bbolt.DB) (fresh bool, err error) {
 	var have string
 	var scrubbing bool
@@ -242,7 +243,7 @@ func prepare(db *bbolt.DB) (fresh bool, err error) {
 			ErrFormat, have, format, db.Path())
 	}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		if scrubbing { // a crash in the middle of it
+		if scrubbing { // a crash interrupted the scrub
 			return tx.DeleteBucket([]byte(fillTable))
 		}
 		for _, name := range tableNames {
@@ -258,15 +259,16 @@ func prepare(db *bbolt.DB) (fresh bool, err error) {
 	return !scrubbing, nil
 }
 
-// Rebuilt reports whether the queue began empty with this Open, because there was no file or a damaged one. What the
-// outbox still holds may have been attempted before: it is to be added with Unknown set.
+// Rebuilt reports whether this Open started with an empty queue, because the file was missing or damaged. The
+// operations in the outbox may have been attempted before: add them with Unknown set.
 func (q *Queue) Rebuilt() bool { return q.rebuilt }
 
-// Quarantined is the path of the damaged file that Open moved aside, or empty. It may hold personal data: it is to be
-// deleted once nobody needs it.
+// Quarantined returns the path of the damaged file that Open moved aside, or "". The file may contain personal data:
+// delete it when it is no longer needed.
 func (q *Queue) Quarantined() string { return q.quarantined }
 
-// Ping answers nil if the queue can be read and still takes writes. ErrUnavailable after a failed write: restart.
+// Ping returns nil if the queue can be read and accepts writes. ErrUnavailable after a failed write: restart the
+// process.
 func (q *Queue) Ping(ctx context.Context) error {
 	if err := q.fault(); err != nil {
 		return err
@@ -275,7 +277,7 @@ func (q *Queue) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close waits for the writes already accepted and lets go of the file. It is idempotent.
+// Close waits for the writes already accepted and releases the file. It is idempotent.
 func (q *Queue) Close() error {
 	q.gate.Lock()
 	if !q.closed {
@@ -287,7 +289,7 @@ func (q *Queue) Close() error {
 	return q.db.Close()
 }
 
-// moveAside renames a damaged file to <path>.damaged-<UTC stamp> and says what it is called now.
+// moveAside renames a damaged file to <path>.damaged-<UTC stamp> and returns the new path.
 func moveAside(path string, now time.Time) (string, error) {
 	stamp := path + ".damaged-" + now.UTC().Format("20060102T150405Z")
 	aside := stamp

@@ -21,17 +21,18 @@ const CheckCommand = "queue-check-file"
 
 const (
 	checkBound    = time.Minute // a child that has not answered by then is killed, and the file counts as damaged
-	checkLockWait = time.Second // how long the child waits for another process to let go of the file
-	checkGreeting = "checking"  // the child's first line: it is indeed the checker
+	checkLockWait = time.Second // how long the child waits for another process to release the file
+	checkGreeting = "checking"  // the child's first line: it shows that the child is the checker
 
 	exitDamaged    = 3
 	exitInUse      = 4
 	exitUnreadable = 5
 )
 
-// Check has a child process read the whole file, because a damaged one can kill whoever maps it. nil = it is sound;
-// ErrDamaged with the reason; ErrInUse if another process has it. Any other error says that the check itself could not
-// be made, which proves nothing about the file. The program must call CheckMain at the beginning of its main.
+// Check has a child process read the whole file, because a damaged file can kill the process that maps it. nil: the
+// file is valid. ErrDamaged: with the reason. ErrInUse: another process has the file. Any other error means that the
+// check itself failed, which proves nothing about the file. The program must call CheckMain at the beginning of its
+// main.
 func Check(ctx context.Context, path string) error { return checkWithin(ctx, path, checkBound) }
 
 func checkWithin(ctx context.Context, path string, bound time.Duration) error {
@@ -42,11 +43,11 @@ func checkWithin(ctx context.Context, path string, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	cmd := exec.CommandContext(bounded, program, CheckCommand, path)
-	cmd.Env = []string{"GOTRACEBACK=none"} // nothing of ours: the environment may hold secrets, and a crash is expected
+	cmd.Env = []string{"GOTRACEBACK=none"} // none of our variables: the environment may contain secrets, and a crash is expected
 	cmd.WaitDelay = time.Second
 	var out, crash head
 	cmd.Stdout, cmd.Stderr = &out, &crash
-	// The child ends when this pipe does, so that it does not outlive us with the file locked.
+	// The child exits when this pipe closes, so that it does not outlive its parent and keep the file locked.
 	lifeline, err := cmd.StdinPipe()
 	if err != nil {
 		return fmt.Errorf("queue: %s could not be checked: %w", path, err)
@@ -79,7 +80,7 @@ func checkWithin(ctx context.Context, path string, bound time.Duration) error {
 
 var errSilent = errors.New("no greeting")
 
-// self is the running program; on Linux even if its file was replaced by an upgrade.
+// self returns the path of the running program; on Linux it works even if an upgrade has replaced the file.
 func self() (string, error) {
 	if runtime.GOOS == "linux" {
 		if _, err := os.Stat("/proc/self/exe"); err == nil {
@@ -89,7 +90,7 @@ func self() (string, error) {
 	return os.Executable()
 }
 
-// head keeps the first few kilobytes of what is written to it.
+// head stores the first few kilobytes written to it.
 type head struct{ bytes.Buffer }
 
 func (h *head) Write(p []byte) (int, error) {
@@ -99,7 +100,7 @@ func (h *head) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// CheckMain is the child's side of Check. It returns at once unless this process was started by Check; then it never
+// CheckMain is the child's side of Check. It returns immediately unless Check started this process; then it never
 // returns.
 func CheckMain() {
 	if len(os.Args) == 3 && os.Args[1] == CheckCommand {
@@ -111,12 +112,12 @@ func checkMain(path string) (code int) {
 	fmt.Println(checkGreeting)
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(exitUnreadable) // the parent is gone
+		os.Exit(exitUnreadable) // the parent has exited
 	}()
-	debug.SetMaxStack(64 << 20) // pages that refer to each other in a circle end here, not in swap
+	debug.SetMaxStack(64 << 20) // pages that reference each other in a circle end here, not in swap
 	db, err := bbolt.Open(path, 0, &bbolt.Options{ReadOnly: true, Timeout: checkLockWait, PreLoadFreelist: true})
 	if err != nil {
-		fmt.Println(err) // the parent puts it into a sentence
+		fmt.Println(err) // the parent adds it to its error
 		switch err = openError(path, err); {
 		case errors.Is(err, ErrDamaged):
 			return exitDamaged

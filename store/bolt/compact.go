@@ -11,12 +11,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// A file in which more is free than used is written anew beside itself, without the free pages, and takes its own name
-// when it is whole and durable. A crash before that leaves the old file as it was and the new one to be removed by the
-// next Open; a crash after it finds the new one. The lock of the new file is held from its first byte on, so no other
-// process can come in between.
+// If more than half of a file is free, shrink writes a new file next to it, without the free pages, and renames it to
+// the old name when it is complete and durable. After a crash before the rename, the old file is unchanged and the
+// next Open removes the new one. After a crash after the rename, the next Open finds the new one. The new file is
+// locked from its first byte on, so no other process can open it in between.
 
-// Files up to these sizes are left alone. bbolt grows one by 16 MB at a time.
+// Files up to these sizes are not compacted. bbolt grows a file by 16 MB at a time.
 const (
 	compactAtStart = 4 << 20
 	compactRunning = 32 << 20
@@ -27,9 +27,9 @@ func options(timeout time.Duration) *bbolt.Options {
 	return &bbolt.Options{Timeout: timeout, FreelistType: bbolt.FreelistMapType}
 }
 
-// shrink compacts the file if it is larger than a size and less than half of it is used. It is the writer's, or of Open
-// before there is one. A file that is being copied is left alone, and so is one that has no room beside it: the next call
-// tries again.
+// shrink compacts the file if it is larger than a size and less than half of it is used. Only the writer calls it, or
+// Open before there is a writer. It skips a file that is being copied, and one for whose copy there is no space: the
+// next call tries again.
 func (q *Queue) shrink(largerThan int64) error {
 	if err := q.fault(); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (q *Queue) shrink(largerThan int64) error {
 		return fmt.Errorf("queue: %w", err)
 	}
 	size, used, err := q.extent()
-	if err != nil || size <= largerThan || used > size/2 || runtime.GOOS == "windows" { // where an open file keeps its name
+	if err != nil || size <= largerThan || used > size/2 || runtime.GOOS == "windows" { // where an open file cannot be renamed
 		return err
 	}
 	if !q.copying.TryLock() {
@@ -59,7 +59,7 @@ func (q *Queue) shrink(largerThan int64) error {
 		q.log.Warn("queue: old file not closed", "error", err)
 	}
 	if err := syncDirectory(q.path); err != nil {
-		// Which of the two files a power cut would leave is not known, and what is written from now on goes to one.
+		// It is unknown which of the two files would remain after a power cut, and later writes go to only one.
 		return q.failed(err)
 	}
 	return nil
@@ -67,7 +67,7 @@ func (q *Queue) shrink(largerThan int64) error {
 
 func (q *Queue) beside() string { return q.path + ".compact" }
 
-// extent is how many bytes the file has, and how many of them are in use.
+// extent returns the size of the file and how many bytes of it are in use.
 func (q *Queue) extent() (size, used int64, err error) {
 	info, err := os.Stat(q.path)
 	if err != nil {
@@ -79,7 +79,7 @@ func (q *Queue) extent() (size, used int64, err error) {
 	return info.Size(), used, translate(err)
 }
 
-// compact writes the file anew and gives it the name of the old one.
+// compact writes a compacted copy of the file and renames it to the name of the old one.
 func (q *Queue) compact() (_ *bbolt.DB, err error) {
 	small, err := bbolt.Open(q.beside(), 0o600, options(time.Second))
 	if err != nil {
@@ -90,7 +90,7 @@ func (q *Queue) compact() (_ *bbolt.DB, err error) {
 			err = errors.Join(err, small.Close())
 		}
 	}()
-	small.NoSync = true // once, at the end
+	small.NoSync = true // one sync at the end
 	if err := bbolt.Compact(small, q.db, compactStep); err != nil {
 		return nil, err
 	}

@@ -15,9 +15,9 @@ import (
 // fillTable exists only inside scrub.
 const fillTable = "fill"
 
-// Erase empties payloads and then has the file's free pages overwritten, which hold what was replaced or deleted since
-// somebody last needed the room. It waits for copies being made by WriteTo, which still read such pages; if ctx ends
-// first the payloads are empty and the pages are not, and calling again does the rest.
+// Erase empties payloads and then overwrites the file's free pages, which contain replaced and deleted data until
+// their space is reused. It waits for running copies of WriteTo, which still read such pages. If ctx ends first, the
+// payloads are empty but the pages are not overwritten; another call completes the work.
 func (q *Queue) Erase(ctx context.Context, ids ...string) error {
 	now := time.Now()
 	err := q.write(ctx, func(t *tables) error {
@@ -61,13 +61,13 @@ const roundLimit = 4096
 // errReading: a transaction that began before the last change still reads the pages to be overwritten.
 var errReading = errors.New("a copy of the file is being made; erase again when it is done")
 
-// scrub overwrites every free page. The only way to a free page is to be given it, so scrub asks for pages until there
-// are none left, and hands them back. It runs in the writer.
+// scrub overwrites every free page. The only way to write a free page is to allocate it, so scrub allocates pages
+// until none are left, and frees them again. It runs in the writer.
 func (q *Queue) scrub() error {
 	if err := q.fault(); err != nil {
 		return err
 	}
-	tx, err := q.db.Begin(true) // frees what no reader needs any more
+	tx, err := q.db.Begin(true) // frees pages that no reader needs any longer
 	if err != nil {
 		return translate(err)
 	}
@@ -79,8 +79,8 @@ func (q *Queue) scrub() error {
 	value := make([]byte, q.db.Info().PageSize/8-16-4-4)
 	last := uint32(0)
 	for round := 1; ; round++ {
-		// A round leaves a sixteenth over for the pages it needs itself, so that the file does not grow with every call;
-		// what it frees in turn, the root and the list of free pages, holds nothing old.
+		// A round leaves one sixteenth for the pages that it needs itself, so that the file does not grow with every
+		// call. The pages that it frees in turn, the root and the list of free pages, contain no old data.
 		free := q.db.Stats().FreePageN
 		pages := min(free-free/16, roundLimit) + round/16
 		err := q.db.Update(func(tx *bbolt.Tx) error {
@@ -100,7 +100,7 @@ func (q *Queue) scrub() error {
 		if err != nil {
 			return q.failed(err)
 		}
-		if q.db.Stats().FreePageN == 0 { // the round was given the last one
+		if q.db.Stats().FreePageN == 0 { // the round allocated the last one
 			break
 		}
 	}

@@ -13,7 +13,7 @@ type entry struct {
 	key         string
 }
 
-// entries lists all that the indexes say about op. It is the only place that knows.
+// entries lists all index entries of op. No other function knows which they are.
 func entries(op store.Operation) []entry {
 	list := make([]entry, 0, 4)
 	list = append(list, entry{statusIndex, string(op.Status), op.ID})
@@ -29,7 +29,7 @@ func entries(op store.Operation) []entry {
 	return list
 }
 
-// timeKey sorts by instant, then by id: eight bytes of big-endian Unix milliseconds with the sign bit turned over, so
+// timeKey sorts by instant, then by id: eight bytes of big-endian Unix milliseconds with the sign bit inverted, so
 // that instants before 1970 come first, then the id.
 func timeKey(at time.Time, id string) string {
 	var ms [8]byte
@@ -37,7 +37,7 @@ func timeKey(at time.Time, id string) string {
 	return string(ms[:]) + id
 }
 
-// splitTimeKey is the reverse of timeKey. A key of fewer than eight bytes answers no id.
+// splitTimeKey is the reverse of timeKey. For a key of fewer than eight bytes it returns no id.
 func splitTimeKey(k []byte) (at time.Time, id string) {
 	if len(k) < 8 {
 		return time.Time{}, ""
@@ -45,7 +45,7 @@ func splitTimeKey(k []byte) (at time.Time, id string) {
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(k) ^ (1 << 63))).UTC(), string(k[8:])
 }
 
-// earliest finds the pending operation that is due first among kinds (all if none are given). It looks at one key of
+// earliest finds the pending operation that is due first among kinds (all if none are given). It reads one key of
 // each kind.
 func (t *tables) earliest(kinds []store.OperationKind) (at time.Time, id string, found bool) {
 	first := ""

@@ -12,11 +12,11 @@ import (
 	"holdfast/store"
 )
 
-// pruneLimit is how many entries one transaction of Prune may take, so that no other write waits long behind it.
+// pruneLimit is how many entries one transaction of Prune may remove, so that no other write waits long for it.
 const pruneLimit = 500
 
 func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
-	// Validated and encoded here, by the caller's goroutine: the writer's time is everybody's.
+	// The caller's goroutine validates and encodes, because every request waits for the writer.
 	records := make([][]byte, len(ops))
 	for i, op := range ops {
 		if err := op.Validate(); err != nil {
@@ -93,7 +93,7 @@ func (q *Queue) Recover(ctx context.Context, now time.Time) (n int, err error) {
 		if processing == nil {
 			return nil
 		}
-		var ids []string // collected first: a cursor does not survive what is changed under it
+		var ids []string // collected first: a change of the bucket invalidates a cursor
 		c := processing.Cursor()
 		for k, _ := c.First(); k != nil; k, _ = c.Next() {
 			ids = append(ids, string(k))
@@ -154,8 +154,8 @@ func (q *Queue) Prune(ctx context.Context, before time.Time) (pruned int, err er
 	return pruned, err
 }
 
-// prune takes at most pruneLimit operations and as many stories of removed ones, and says how many operations went
-// and whether more of either wait.
+// prune removes at most pruneLimit operations and the activity of at most as many removed ones. It returns the number
+// of operations and reports whether more of either remain.
 func (t *tables) prune(before time.Time) (n int, more bool, err error) {
 	finished, moreFinished := t.earlier(finishedIndex, before)
 	for _, key := range finished {
@@ -176,7 +176,7 @@ func (t *tables) prune(before time.Time) (n int, more bool, err error) {
 		}
 		t.delta[removedTable]--
 		if t.bucket(operationTable, "").Get([]byte(id)) != nil {
-			continue // it was added again, and its story goes on
+			continue // it was added again, so its activity stays
 		}
 		if err := t.forget(id); err != nil {
 			return 0, false, err
@@ -185,8 +185,8 @@ func (t *tables) prune(before time.Time) (n int, more bool, err error) {
 	return len(finished), moreFinished || moreRemoved, nil
 }
 
-// earlier lists at most pruneLimit keys of a table sorted by instant that are before it, and says whether there are
-// more.
+// earlier lists at most pruneLimit keys before an instant, of a table sorted by instant, and reports whether there
+// are more.
 func (t *tables) earlier(table string, before time.Time) (list []string, more bool) {
 	limit := timeKey(before, "")
 	c := t.bucket(table, "").Cursor()
@@ -199,7 +199,7 @@ func (t *tables) earlier(table string, before time.Time) (list []string, more bo
 	return list, false
 }
 
-// markRemoved has a later Prune find the story of a removed operation.
+// markRemoved marks a removed operation, so that a later Prune finds its activity.
 func (t *tables) markRemoved(at time.Time, id string) error {
 	e := entry{removedTable, "", timeKey(at, id)}
 	if t.bucket(removedTable, "").Get([]byte(e.key)) != nil {
@@ -209,7 +209,7 @@ func (t *tables) markRemoved(at time.Time, id string) error {
 	return t.put(e)
 }
 
-// move replaces old by op and adds a line to its story.
+// move replaces old with op and adds an event to its activity.
 func (t *tables) move(old stored, op store.Operation, at time.Time, event, detail string) error {
 	if err := t.replace(old, op); err != nil {
 		return err
@@ -252,7 +252,7 @@ func (q *Queue) Operations(ctx context.Context, f store.OperationFilter) (list [
 // scanLimit bounds how many operations are read for a list that no index narrows.
 const scanLimit = 5000
 
-// suits reports whether op, found by an index, is one of those that f selects.
+// suits reports whether f selects op, which an index found.
 func suits(f store.OperationFilter, op *store.Operation) bool {
 	switch {
 	case f.Status != "" && op.Status != f.Status:
@@ -263,7 +263,7 @@ func suits(f store.OperationFilter, op *store.Operation) bool {
 	return f.Due.IsZero() || !op.Scheduled(f.Due)
 }
 
-// each calls visit with the ids that may match f, in order, from the narrowest index there is, while visit says so.
+// each calls visit with the ids that may match f, in order, from the narrowest index, until visit returns false.
 func (t *tables) each(f store.OperationFilter, visit func(id string) (bool, error)) error {
 	b, prefix := t.bucket(operationTable, ""), []byte{}
 	switch {
@@ -319,7 +319,7 @@ func (q *Queue) Scheduled(ctx context.Context, now time.Time) (n int, err error)
 		if b == nil {
 			return nil
 		}
-		c, far := b.Cursor(), now.Add(time.Hour) // beyond any wait for another attempt
+		c, far := b.Cursor(), now.Add(time.Hour) // longer than any wait for another attempt
 		for k, _ := c.Seek([]byte(timeKey(now.Add(time.Millisecond), ""))); k != nil; k, _ = c.Next() {
 			at, id := splitTimeKey(k)
 			if at.Before(far) {

@@ -11,9 +11,9 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// What bbolt's own check takes for granted is checked here, on the bytes: version 2 of its format, in the byte order of
+// These checks read the bytes and cover what bbolt's own check assumes: version 2 of its format, in the byte order of
 // the machine. A page is a header of id (8), flags (2), count (2) and overflow (4), the number of pages that continue
-// it; then that many elements of 16 bytes; then their keys and values, one behind the other in the order of the elements.
+// it; then count elements of 16 bytes; then their keys and values, one after the other in the order of the elements.
 const (
 	pageHeader = 16
 	element    = 16
@@ -28,10 +28,10 @@ const (
 
 var order = binary.NativeEndian
 
-// verifyMetaPages demands that both meta pages carry their checksum. bbolt is content with one and silently goes back
-// to the state before the last commit; that could forget an attempt that was sent.
+// verifyMetaPages requires that both meta pages carry their checksum. bbolt accepts one and then silently returns to
+// the state before the last commit, which could lose a recorded attempt.
 func verifyMetaPages(f *os.File, size int) error {
-	const body = 56 // what the FNV-1a sum behind it is of
+	const body = 56 // length of the data that the FNV-1a sum after it covers
 	for n := range int64(2) {
 		page := make([]byte, pageHeader+body+8)
 		if _, err := f.ReadAt(page, n*int64(size)); err != nil && !errors.Is(err, io.EOF) {
@@ -47,7 +47,7 @@ func verifyMetaPages(f *os.File, size int) error {
 }
 
 // verifyPages walks over the file: each page is free, or begins the list of free pages or a page of a tree, together
-// with the ones that continue it.
+// with the pages that continue it.
 func verifyPages(tx *bbolt.Tx, f *os.File, size int) error {
 	free := func(id int) bool {
 		page, err := tx.Page(id)
@@ -85,7 +85,7 @@ func verifyPages(tx *bbolt.Tx, f *os.File, size int) error {
 	return nil
 }
 
-// verifyElements demands that keys and values lie where they must, so that none reaches into another page.
+// verifyElements requires that keys and values are where they must be, so that none reaches into another page.
 func verifyElements(page []byte) error {
 	if len(page) < pageHeader {
 		return errors.New("it is cut short")
@@ -93,7 +93,7 @@ func verifyElements(page []byte) error {
 	flags, count := order.Uint16(page[8:]), int(order.Uint16(page[10:]))
 	switch flags {
 	case freePage:
-		return nil // bbolt's check knows it by what it lists
+		return nil // bbolt's check covers it through the pages that it lists
 	case branchPage, leafPage:
 	default:
 		return fmt.Errorf("it is of the unknown kind %#x", flags)

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// record is an operation as the file keeps it. Instants are Unix milliseconds; one that is absent is the zero time.
+// record is an operation as the file stores it. Instants are Unix milliseconds; an absent one is the zero time.
 type record struct {
 	ID            string                `json:"id"`
 	Kind          store.OperationKind   `json:"kind"`
@@ -31,17 +31,17 @@ type record struct {
 	LastError     string                `json:"lastError,omitempty"`
 	Result        string                `json:"result,omitempty"`
 	Payload       json.RawMessage       `json:"payload,omitempty"`
-	Erased        bool                  `json:"erased,omitempty"` // the payload was emptied for good
+	Erased        bool                  `json:"erased,omitempty"` // the payload was emptied permanently
 }
 
-// line is one activity as the file keeps it.
+// line is one activity as the file stores it.
 type line struct {
 	At     int64  `json:"at"`
 	Event  string `json:"event"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// stored is an operation as it was read, with what only this package needs to know about it.
+// stored is an operation as read from the file, with the fields that only this package needs.
 type stored struct {
 	store.Operation
 	erased bool
@@ -91,8 +91,8 @@ func instant(ms *int64) time.Time {
 	return time.UnixMilli(*ms).UTC()
 }
 
-// A sealed value is JSON whose last member is the CRC-32C of everything before it. bbolt has no checksum of its own
-// on data pages, and a flipped bit in a payload must not reach somebody else's patient.
+// A sealed value is JSON whose last member is the CRC-32C of everything before it. bbolt has no checksum on its data
+// pages, and a flipped bit in a payload must not send a message to a different patient.
 const (
 	sealHead = `,"sum":"`
 	sealLen  = len(sealHead) + 8 + len(`"}`)

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// The buckets of the file. The indexes hold keys without values that follow from the operations, so that no question
-// needs a scan.
+// The buckets of the file. The indexes have keys without values, derived from the operations, so that no read needs a
+// scan.
 const (
 	dueIndex         = "due"          // kind → bucket of (NextAttemptAt, id); pending operations only
 	statusIndex      = "status"       // status → bucket of id
@@ -21,7 +21,7 @@ const (
 
 	operationTable = "operations" // id → the sealed record
 	activityTable  = "activity"   // (id, 0, sequence) → the sealed line
-	removedTable   = "removed"    // (removal, id) of removed operations, of which only the activity is left
+	removedTable   = "removed"    // (removal, id) of removed operations whose activity remains
 	countTable     = "counts"     // status, status and kind ("failed/email"), or table → how many, big-endian
 	metaTable      = "meta"       // format → 1; witness → the sealed Marker
 )
@@ -29,12 +29,13 @@ const (
 var (
 	indexNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex}
 	tableNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex, operationTable, activityTable, removedTable, countTable, metaTable}
-	// counted are the names under which flush keeps counts: a damaged page that lost entries is noticed by them.
+	// counted are the names of the counts that flush writes. verify compares them with the entries, so it detects a
+	// damaged page that lost some.
 	counted = [...]string{string(store.OperationPending), string(store.OperationProcessing), string(store.OperationCompleted), string(store.OperationFailed), activityTable, removedTable}
 )
 
-// tables is one transaction seen as the queue's own buckets. Every change goes through insert, replace or remove, so
-// that no index and no count can be forgotten.
+// tables is one transaction on the queue's buckets. Every change goes through insert, replace or remove, which also
+// update the indexes and counts.
 type tables struct {
 	tx      *bbolt.Tx
 	buckets map[[2]string]*bbolt.Bucket
@@ -63,11 +64,11 @@ func (t *tables) bucket(table, name string) *bbolt.Bucket {
 	return b
 }
 
-// fill is how much of a page is kept when it is split. Ids and instants come in their order, so a page in the middle rarely
-// needs room for more; bbolt's own half would make the file twice as large.
+// fill is the part of a page that stays in it after a split. Ids and instants are mostly ascending, so a page in the
+// middle rarely grows. With bbolt's default of one half, the file would be twice as large.
 const fill = 0.9
 
-// operation reads one; ErrNotFound.
+// operation reads one operation. ErrNotFound.
 func (t *tables) operation(id string) (stored, error) {
 	sealed := t.bucket(operationTable, "").Get([]byte(id))
 	if sealed == nil {
@@ -80,7 +81,7 @@ func (t *tables) operation(id string) (stored, error) {
 	return op, nil
 }
 
-// insert adds an operation that is not there yet. sealed is its record and must not be changed afterwards.
+// insert adds a new operation. sealed is its record; the caller must not change it afterwards.
 func (t *tables) insert(op store.Operation, sealed []byte) error {
 	t.changed = true
 	for _, e := range entries(op) {
@@ -92,18 +93,18 @@ func (t *tables) insert(op store.Operation, sealed []byte) error {
 	return t.bucket(operationTable, "").Put([]byte(op.ID), sealed)
 }
 
-// tally changes the counts by one operation that comes (1) or goes (-1).
+// tally changes the counts for one operation that is added (1) or removed (-1).
 func (t *tables) tally(op store.Operation, by int64) {
 	t.delta[string(op.Status)] += by
 	t.delta[kindCount(op.Status, op.Kind)] += by
 }
 
-// kindCount is the name under which the operations of one status and kind are counted.
+// kindCount returns the name of the count of one status and kind.
 func kindCount(status store.OperationStatus, kind store.OperationKind) string {
 	return string(status) + "/" + string(kind)
 }
 
-// replace puts op in the place of old, which has the same id. A payload that was erased stays so.
+// replace replaces old with op, which has the same id. An erased payload stays erased.
 func (t *tables) replace(old stored, op store.Operation) error {
 	if old.erased {
 		op.Payload = nil
@@ -137,7 +138,7 @@ func (t *tables) store(old, op stored) error {
 	return t.bucket(operationTable, "").Put([]byte(op.ID), sealed)
 }
 
-// remove deletes an operation and what the indexes say about it; its activity stays.
+// remove deletes an operation and its index entries. Its activity stays.
 func (t *tables) remove(old stored) error {
 	t.changed = true
 	for _, e := range entries(old.Operation) {
@@ -178,7 +179,7 @@ func (t *tables) count(name string) int64 {
 	return int64(binary.BigEndian.Uint64(v))
 }
 
-// flush writes the counts; it is the last thing before a commit.
+// flush writes the counts. Call it last before a commit.
 func (t *tables) flush() error {
 	for name, d := range t.delta {
 		if d == 0 {
@@ -192,7 +193,7 @@ func (t *tables) flush() error {
 	return nil
 }
 
-// recount counts by status and kind in a file whose counts by kind do not add up: a program wrote it that knew none.
+// recount counts by status and kind again if the counts by kind do not add up: a program without them wrote the file.
 func (t *tables) recount() error {
 	sums := map[string]int64{}
 	var stale []string

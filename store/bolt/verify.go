@@ -8,12 +8,12 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// faultLimit is how many violations are listed; the first few tell the story.
+// faultLimit is the maximum number of listed violations; the first few are enough for a diagnosis.
 const faultLimit = 10
 
-// verify reads the whole file and checks everything this package relies on: both meta pages, bbolt's own structure,
-// each record's checksum, and that indexes and counts say of the operations exactly what follows from them. It may
-// crash on a damaged file. A file without buckets is a new one, and one of another format is not judged.
+// verify reads the whole file and checks everything that this package relies on: both meta pages, bbolt's own
+// structure, each record's checksum, and that indexes and counts match the operations exactly. It may crash on a
+// damaged file. It accepts a file without buckets, which is new, and a file of another format.
 func verify(db *bbolt.DB) error {
 	f, err := os.Open(db.Path())
 	if err != nil {
@@ -28,7 +28,7 @@ func verify(db *bbolt.DB) error {
 			return err
 		}
 		for err := range tx.Check() {
-			return fmt.Errorf("bbolt: %w", err) // the rest of a broken tree is not worth walking
+			return fmt.Errorf("bbolt: %w", err) // checking the rest of a broken tree is useless
 		}
 		if k, _ := tx.Cursor().First(); k == nil {
 			return nil
@@ -50,7 +50,7 @@ func verify(db *bbolt.DB) error {
 	})
 }
 
-// verifyTables compares what is stored twice.
+// verifyTables compares all data that is stored twice.
 func verifyTables(t *tables) error {
 	var faults []error
 	fault := func(text string, args ...any) bool {
@@ -101,7 +101,7 @@ func verifyTables(t *tables) error {
 	return errors.Join(faults...)
 }
 
-// keys counts the entries of an index, in the buckets inside it too.
+// keys counts the entries of an index, including those in the buckets inside it.
 func keys(b *bbolt.Bucket) (n int) {
 	c := b.Cursor()
 	for k, _ := c.First(); k != nil; k, _ = c.Next() {

@@ -18,17 +18,17 @@ import (
 // batchLimit bounds the writes of one transaction, so that the first of them does not wait for an endless one.
 const batchLimit = 1024
 
-// request is one write waiting for its turn. apply may run more than once, in transactions of which only the last
-// counts, so it must overwrite what it answers.
+// request is one write that waits for its turn. apply may run more than once, in transactions of which only the last
+// counts, so each run must overwrite its results.
 type request struct {
 	apply func(*tables) error
-	alone func() error // in the place of apply: run by the writer outside any transaction
-	begun atomic.Bool  // set by whoever is first: the writer to run it, or the caller to give up waiting
+	alone func() error // instead of apply: the writer runs it outside any transaction
+	begun atomic.Bool  // set by the writer to run it, or by the caller to stop waiting, whichever is first
 	err   error        // the answer; read after done
 	done  chan struct{}
 }
 
-// write has apply run in a transaction and returns once that is durable. Its own refusals come back as they are.
+// write runs apply in a transaction and returns once that is durable. It returns an error of apply unchanged.
 func (q *Queue) write(ctx context.Context, apply func(*tables) error) error {
 	return q.await(ctx, &request{apply: apply, done: make(chan struct{})})
 }
@@ -65,7 +65,7 @@ func (q *Queue) submit(r *request) error {
 	}
 }
 
-// batch is what one transaction does.
+// batch holds the requests of one transaction.
 type batch struct {
 	list  []*request
 	alone []*request // run after it
@@ -73,7 +73,7 @@ type batch struct {
 
 func (b *batch) add(r *request) {
 	switch {
-	case !r.begun.CompareAndSwap(false, true): // its caller has gone
+	case !r.begun.CompareAndSwap(false, true): // its caller has stopped waiting
 	case r.alone != nil:
 		b.alone = append(b.alone, r)
 	default:
@@ -81,7 +81,7 @@ func (b *batch) add(r *request) {
 	}
 }
 
-// gather adds whatever is waiting now.
+// gather adds all requests that are waiting now.
 func (b *batch) gather(waiting <-chan *request) {
 	for len(b.list) < batchLimit {
 		select {
@@ -96,8 +96,8 @@ func (b *batch) gather(waiting <-chan *request) {
 	}
 }
 
-// run is the writer: it takes whatever is waiting, commits it with one fsync, answers all, and ends when the requests
-// are closed and drained.
+// run is the writer: it takes all waiting requests, commits them with one fsync, answers them, and ends when the
+// channel of requests is closed and drained.
 func (q *Queue) run() {
 	defer close(q.stopped)
 	for first := range q.requests {
@@ -111,8 +111,8 @@ func (q *Queue) run() {
 	}
 }
 
-// commit runs a batch and answers everybody in it. A request that fails after it wrote something is answered alone and
-// the others run again without it, so nobody is harmed by a neighbour.
+// commit runs a batch and answers all of its requests. If a request fails after it wrote something, commit answers it
+// alone and runs the others again without it.
 func (q *Queue) commit(b *batch) {
 	for len(b.list) > 0 {
 		failed, err := q.attempt(b)
@@ -131,8 +131,9 @@ func (q *Queue) commit(b *batch) {
 	}
 }
 
-// attempt runs the requests of b, and whatever is waiting when it is through, in one transaction. It answers the index
-// of the request that spoilt the transaction, or -1 and the outcome of the commit; each request then holds its own.
+// attempt runs the requests of b, and those that are waiting when it is through, in one transaction. It returns the
+// index of the request that broke the transaction, or -1 and the outcome of the commit; each request then has its
+// own.
 func (q *Queue) attempt(b *batch) (failed int, err error) {
 	if err := q.fault(); err != nil {
 		return -1, err
@@ -145,8 +146,8 @@ func (q *Queue) attempt(b *batch) (failed int, err error) {
 	changed := false
 	for i := 0; ; i++ {
 		if i == len(b.list) {
-			// The callers answered last are about to ask again. Letting them run costs nobody any time, and saves a
-			// commit of a few in front of every commit of many.
+			// The callers answered last are about to send their next request. Letting them run delays no request, and
+			// avoids a small commit before every large one.
 			runtime.Gosched()
 			if b.gather(q.requests); i == len(b.list) {
 				break
@@ -164,7 +165,7 @@ func (q *Queue) attempt(b *batch) (failed int, err error) {
 		}
 		r.err = translate(r.err)
 	}
-	if !changed { // nothing to make durable, so nothing to wait for
+	if !changed { // nothing to make durable
 		_ = tx.Rollback()
 		return -1, nil
 	}
@@ -178,9 +179,9 @@ func (q *Queue) attempt(b *batch) (failed int, err error) {
 	return -1, nil
 }
 
-// failed says what a commit that returned err means. A full disk is refused and life goes on: bbolt writes new pages
-// beside the old and the meta page last, so nothing changed. After anything else what the disk holds is not known,
-// and no further write is taken until a restart has read it afresh.
+// failed translates the error of a commit. After a full disk, the queue continues: bbolt writes new pages next to the
+// old ones and the meta page last, so nothing changed. After any other error the content of the disk is unknown, and
+// the queue accepts no further write until a restart has read it again.
 func (q *Queue) failed(err error) error {
 	if full(err) {
 		q.log.Error("queue: disk full; write refused", "error", err)
@@ -192,7 +193,7 @@ func (q *Queue) failed(err error) error {
 	return fault
 }
 
-// fault is the failure after which no write is taken, or nil.
+// fault returns the failure after which the queue accepts no write, or nil.
 func (q *Queue) fault() error {
 	if err := q.broken.Load(); err != nil {
 		return *err
@@ -200,7 +201,7 @@ func (q *Queue) fault() error {
 	return nil
 }
 
-// full reports whether err says that there was no room. bbolt flattens errors of growing the file into text.
+// full reports whether err means that the disk is full. bbolt flattens errors of growing the file into text.
 func full(err error) bool {
 	for _, no := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG} {
 		resize := strings.HasPrefix(err.Error(), "file resize error:") && strings.HasSuffix(err.Error(), no.Error())
@@ -211,7 +212,7 @@ func full(err error) bool {
 	return false
 }
 
-// translate turns an error of this file's parts into one of package store's.
+// translate converts an error of bbolt or the file system to one of package store.
 func translate(err error) error {
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalid):

@@ -1,14 +1,16 @@
-// Package pool lends connections to PostgreSQL. Both of the backends that are kept there borrow from one, each from its own: what is
-// remembered (store/postgres) and what is true only for now (holds/postgres).
+// Package pool lends connections to PostgreSQL. The two PostgreSQL backends each have their own pool: the durable
+// record (store/postgres) and the live state (holds/postgres).
 //
-// It is puddle, the pool below pgxpool, with the care that pgxpool takes of its connections, and without the types of pgx, which
-// neither backend uses and which are most of a megabyte of the program (docs/decisions/0061-a-pool-of-our-own.md).
+// It uses puddle, the pool below pgxpool, and checks its connections as pgxpool does. It does not use the types of
+// pgx, which neither backend needs and which are most of a megabyte of the program
+// (docs/decisions/0061-a-pool-of-our-own.md).
 //
-// # What it takes care of
+// # Checks
 //
-// A connection that was idle for more than a second is asked whether it is alive before it is lent, and replaced if it is not. One
-// that is given back broken, in the middle of an answer or inside a transaction is closed. One that is older than an hour is not lent
-// again, and it, or one that nobody used for half an hour, is closed within the next minute.
+// If a connection was idle for more than a second, the pool pings it before it lends it, and replaces it if the ping
+// fails. It closes a connection that is returned broken, in the middle of an answer or inside a transaction. It does
+// not lend a connection that is older than an hour. It closes such a connection, and one that was idle for half an
+// hour, within the next minute.
 package pool
 
 import (
@@ -21,32 +23,32 @@ import (
 	"github.com/jackc/puddle/v2"
 )
 
-// Conn is what the pool asks of a connection. A *pgconn.PgConn is one.
+// Conn is the part of a connection that the pool needs. *pgconn.PgConn implements it.
 type Conn interface {
 	Ping(context.Context) error
 	Close(context.Context) error
-	CleanupDone() chan struct{} // closed once a connection that broke has let go of everything
+	CleanupDone() chan struct{} // closed once a broken connection has released its resources
 	IsClosed() bool
 	IsBusy() bool   // an answer was not read to its end
-	TxStatus() byte // 'I' outside of a transaction
+	TxStatus() byte // 'I' outside a transaction
 }
 
 const (
 	lifetime    = time.Hour        // after which a connection is replaced
-	idleTime    = 30 * time.Minute // after which one that nobody uses is closed
-	checkPeriod = time.Minute      // between two looks at those that are idle
-	pingAfter   = time.Second      // of idleness, a connection is asked whether it is alive
-	pingAlone   = time.Minute      // for a ping whose caller has gone
-	closeWithin = 15 * time.Second // for taking leave of the server
+	idleTime    = 30 * time.Minute // after which an unused connection is closed
+	checkPeriod = time.Minute      // between two checks of the idle connections
+	pingAfter   = time.Second      // of idleness, after which a connection is pinged before use
+	pingAlone   = time.Minute      // for a ping whose caller has stopped waiting
+	closeWithin = 15 * time.Second // for closing a connection
 )
 
-// ErrClosed says that the pool was closed.
+// ErrClosed: the pool is closed.
 var ErrClosed = puddle.ErrClosedPool
 
-// errAllBroken says that no connection lived long enough to be lent, new ones included.
+// errAllBroken: every connection broke before it could be lent, including new ones.
 var errAllBroken = errors.New("every connection broke before it was used")
 
-// Pool is up to a number of connections, made when they are needed.
+// Pool is a bounded number of connections, which it opens when they are needed.
 type Pool[C Conn] struct {
 	conns   *puddle.Pool[C]
 	size    int
@@ -54,8 +56,9 @@ type Pool[C Conn] struct {
 	checked sync.WaitGroup
 }
 
-// New makes a pool of at most size connections. connect makes one, ready for use; it has to bound itself, for its context ends with
-// the pool and not with the caller who waits. Nothing is connected before the first Acquire.
+// New returns a pool of at most size connections. connect opens one, ready for use. It must bound its own time,
+// because its context ends with the pool and not with the waiting caller. New opens no connection; the first Acquire
+// does.
 func New[C Conn](size int, connect func(context.Context) (C, error)) (*Pool[C], error) {
 	conns, err := puddle.NewPool(&puddle.Config[C]{Constructor: connect, Destructor: leave[C], MaxSize: int32(size)})
 	if err != nil {
@@ -67,7 +70,7 @@ func New[C Conn](size int, connect func(context.Context) (C, error)) (*Pool[C], 
 	return p, nil
 }
 
-// leave closes a connection and waits until it is gone, but not for long.
+// leave closes a connection and waits at most closeWithin until it is closed.
 func leave[C Conn](c C) {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
@@ -78,15 +81,16 @@ func leave[C Conn](c C) {
 	}
 }
 
-// Lent is a connection until it is given back, with Release or Drop, exactly once.
+// Lent is a borrowed connection. The caller must return it exactly once, with Release or Drop.
 type Lent[C Conn] struct {
 	resource *puddle.Resource[C]
 }
 
-// Conn is the connection itself.
+// Conn returns the connection.
 func (l Lent[C]) Conn() C { return l.resource.Value() }
 
-// Release gives the connection back. One that cannot serve the next caller is closed, and its place is free once it is.
+// Release returns the connection to the pool. If it cannot serve the next caller, the pool closes it and then frees
+// its place.
 func (l Lent[C]) Release() {
 	c := l.resource.Value()
 	if c.IsClosed() || c.IsBusy() || c.TxStatus() != 'I' {
@@ -96,13 +100,14 @@ func (l Lent[C]) Release() {
 	l.resource.Release()
 }
 
-// Drop leaves the connection to its own end: its place is free at once, and the pool neither closes it nor waits for it.
+// Drop removes the connection from the pool and frees its place immediately. The pool neither closes it nor waits for
+// it.
 func (l Lent[C]) Drop() { l.resource.Hijack() }
 
-// Acquire borrows a connection, and makes one if none is free and there is room. It waits as long as ctx allows. ErrClosed after
-// Close; any other error is that of connecting.
+// Acquire borrows a connection. If none is free and the pool is not full, it opens one. It waits as long as ctx
+// allows. ErrClosed after Close; any other error is that of connecting.
 func (p *Pool[C]) Acquire(ctx context.Context) (Lent[C], error) {
-	for range p.size + 1 { // all of them may have broken; then the last try is a new one
+	for range p.size + 1 { // all connections may have broken; then the last try opens a new one
 		resource, err := p.conns.Acquire(ctx)
 		if err != nil {
 			return Lent[C]{}, err
@@ -127,8 +132,9 @@ func (p *Pool[C]) Acquire(ctx context.Context) (Lent[C], error) {
 
 func isOld[C Conn](r *puddle.Resource[C]) bool { return time.Since(r.CreationTime()) > lifetime }
 
-// ping asks a connection whether it is alive. A caller who goes away while it is asked gets the error of ctx at once; the answer is
-// waited for without them, since breaking off would break the connection, and then it goes back to the pool.
+// ping reports whether a connection is alive. If the caller's ctx ends first, ping returns its error immediately, and
+// a goroutine waits for the answer and then returns the connection to the pool: cancelling the ping would break the
+// connection.
 func ping[C Conn](ctx context.Context, r *puddle.Resource[C]) (alive bool, err error) {
 	asking, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	if deadline, ok := ctx.Deadline(); ok {
@@ -154,7 +160,7 @@ func ping[C Conn](ctx context.Context, r *puddle.Resource[C]) (alive bool, err e
 	return false, ctx.Err()
 }
 
-// check closes idle connections in time, until ctx ends.
+// check closes idle and old connections until ctx ends.
 func (p *Pool[C]) check(ctx context.Context) {
 	tick := time.NewTicker(checkPeriod)
 	defer tick.Stop()
@@ -174,11 +180,11 @@ func (p *Pool[C]) check(ctx context.Context) {
 	}
 }
 
-// Reset closes all connections, those that are lent when they are given back. The pool stays open. It is for when one broke, since
-// the others are as old.
+// Reset closes all connections; lent ones when they are returned. The pool stays open. Call it after one broke, since
+// the others are probably broken too.
 func (p *Pool[C]) Reset() { p.conns.Reset() }
 
-// Close refuses every further Acquire, and waits until all connections were given back and closed.
+// Close makes every further Acquire fail, and waits until all connections have been returned and closed.
 func (p *Pool[C]) Close() {
 	p.stop()
 	p.checked.Wait()

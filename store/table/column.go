@@ -17,7 +17,7 @@ type column[T any] struct {
 
 	value func(*T) any  // the argument of an INSERT or UPDATE
 	scan  func(*T, Row) // nil for a column that is written and not read
-	merge string        // what an upsert sets; empty: the new value
+	merge string        // the value that an upsert sets; empty: the new value
 }
 
 // argument returns the argument of an INSERT or UPDATE. Texts and instants are pointers into v, which costs no allocation.

@@ -73,7 +73,7 @@ func numbered(text string) string {
 	return b.String()
 }
 
-// Conditions are the parts of a WHERE that a filter asks for.
+// Conditions are the parts of a filter's WHERE.
 type Conditions struct {
 	Args  []any
 	parts []string

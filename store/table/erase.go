@@ -45,7 +45,7 @@ type erasure struct {
 	operations                 map[string]bool // whose payload is blank
 }
 
-// Erase does what store.PersonEraser says of the rows. What is left of them in files is the backend's.
+// Erase erases the rows as store.PersonEraser specifies. The backend removes the remains in its files.
 func Erase(
 	ctx context.Context, of Erasure, p store.Person, at time.Time, last func(store.Tx, store.Erased) error,
 ) (store.Erased, error) {

@@ -163,7 +163,7 @@ func (t *Tx) PutAppointmentType(ctx context.Context, a store.AppointmentType) er
 		return err
 	}
 	for _, s := range a.Specialists {
-		// The SELECT leaves out specialists who are unknown or archived.
+		// The SELECT omits unknown and archived specialists.
 		n, err := t.count(`
 			INSERT INTO assignments (appointment_type_id, specialist_id, priority)
 			SELECT ?, id, ? FROM specialists WHERE id = ? AND archived = {false}`, a.ID, s.Priority, s.SpecialistID)
@@ -204,7 +204,7 @@ func (t *Tx) ArchiveSpecialist(_ context.Context, id string) error {
 	return t.run(`DELETE FROM assignments WHERE specialist_id = ?`, id)
 }
 
-// specialist returns ErrNotFound for a specialist who is unknown or archived.
+// specialist returns ErrNotFound for an unknown or archived specialist.
 func (t *Tx) specialist(ctx context.Context, id string) error {
 	_, err := one(ctx, t.source, Row.Int, `SELECT 1 FROM specialists WHERE id = ? AND archived = {false}`, id)
 	return err
