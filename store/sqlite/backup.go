@@ -12,10 +12,10 @@ import (
 	"holdfast/store"
 )
 
-// Backup implements store.Store. It reads one moment of the database; writing goes on.
+// Backup implements store.Store. It reads one moment of the database; writes continue.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	return s.reads.use(ctx, func(ctx context.Context, c *conn) (err error) {
-		// VACUUM INTO counts as writing, though what it writes is another file.
+		// VACUUM INTO counts as a write, although it writes another file.
 		if err := c.script("PRAGMA query_only = 0"); err != nil {
 			return err
 		}
@@ -28,7 +28,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	})
 }
 
-// copyInto writes the database that c sees to path, whole or not at all. ErrDuplicate if path exists.
+// copyInto writes the database that c sees to path, in full or not at all. ErrDuplicate: path exists.
 func copyInto(ctx context.Context, c *conn, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return fmt.Errorf("%w: %s", store.ErrDuplicate, path)
@@ -37,7 +37,7 @@ func copyInto(ctx context.Context, c *conn, path string) error {
 	if err := os.Remove(partial); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	// SQLite takes an empty file as "not there"; one that it made itself could be read by others.
+	// SQLite treats an empty file as missing. If SQLite created the file itself, other users could read it.
 	if err := ownerOnly(partial); err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
@@ -78,9 +78,9 @@ type Summary struct {
 	Appointments  int
 }
 
-// Verify reads a backup from end to end, changing nothing, and checks it as Store.Check does: path must not be a live
-// database. It refuses what is not a Holdfast database and one whose schema this program does not know. A copy of an
-// older schema is good: it is brought up to date when it is opened.
+// Verify reads a whole backup without changing it, and checks it as Store.Check does. path must not be a live
+// database. It refuses a file that is not a Holdfast database, and a schema that this program does not know. It
+// accepts an older schema: Open migrates it.
 func Verify(ctx context.Context, path string) (Summary, error) {
 	var found Summary
 	path, err := filepath.Abs(path)

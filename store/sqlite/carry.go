@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// Carrier is the database of a file, open to move a clinic. See store.Carrier.
+// Carrier is the database in a file, opened to move a clinic. See store.Carrier.
 type Carrier struct {
 	conn  *conn
 	begun bool
@@ -21,16 +21,16 @@ type Carrier struct {
 
 var _ store.Carrier = (*Carrier)(nil)
 
-// numbered are the tables whose rows are numbered in the order of their making, which SQLite keeps by itself.
+// numbered are the tables whose rows SQLite itself numbers in the order of insertion.
 var numbered = map[string]bool{"appointments": true, "idempotency_records": true, "audit_entries": true}
 
-// ownMeta are the rows of meta that are true of this file only.
+// ownMeta are the rows of meta that belong to this file only.
 const ownMeta = `('` + lastChange + `', '` + scrubDue + `', '` + unfinished + `')`
 
-// unfinished is the key in meta that names the clinic of which a part is here.
+// unfinished is the key in meta with the id of the clinic of which this file has a part.
 const unfinished = "carried_from"
 
-// refuseUnfinished: a part of a clinic is not served.
+// refuseUnfinished returns an error if the file has only a part of a clinic.
 func refuseUnfinished(ctx context.Context, c *conn) error {
 	part := false
 	err := c.query(ctx, func(*row) { part = true }, `SELECT 1 FROM meta WHERE key = '`+unfinished+`'`)
@@ -40,8 +40,8 @@ func refuseUnfinished(ctx context.Context, c *conn) error {
 	return err
 }
 
-// OpenCarrier opens the file at path, which no server may have open, makes it where there is none, and brings its schema up to
-// date. One snapshot is taken before the migrations, as Open does.
+// OpenCarrier opens the file at path, which no server may have open, creates it if it is missing, and migrates its
+// schema. As in Open, it takes one snapshot before the migrations.
 func OpenCarrier(ctx context.Context, path, snapshots string, log *slog.Logger) (_ *Carrier, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return nil, fmt.Errorf("sqlite: %w", err)
@@ -72,7 +72,7 @@ func (x *Carrier) Columns(ctx context.Context, table string) (all []string, err 
 	return all, err
 }
 
-// selected writes columns of a table as SQLite calls them.
+// selected returns columns of a table under their SQLite names.
 func selected(table string, columns []string) string {
 	names := make([]string, len(columns))
 	for i, name := range columns {
@@ -83,7 +83,7 @@ func selected(table string, columns []string) string {
 	return strings.Join(names, ", ")
 }
 
-// ours leaves out of meta what is this file's own.
+// ours returns a condition that excludes this file's own rows of meta.
 func ours(table store.CarriedTable) string {
 	if table.Name == "meta" {
 		return " WHERE key NOT IN " + ownMeta
@@ -168,7 +168,7 @@ func (x *Carrier) SetLastChange(_ context.Context, number int64) error {
 	return err
 }
 
-// ID is the database's own id.
+// ID returns the database's own id.
 func (x *Carrier) ID(ctx context.Context) (string, error) { return databaseID(ctx, x.conn) }
 
 // Keep implements store.Carrier.
@@ -222,5 +222,5 @@ func (x *Carrier) commit() error {
 	return err
 }
 
-// Close implements store.Carrier. It brings what is in the log into the file.
+// Close implements store.Carrier. It copies the log into the file.
 func (x *Carrier) Close() error { return x.conn.close() }

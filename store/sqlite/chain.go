@@ -24,15 +24,15 @@ func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, 
 		UNION ALL SELECT position, hash FROM audit_erasures WHERE position = ?1`, position)
 }
 
-// chainEnd is the head of the chain as the writer knows it, with what its batch has added. It is written once for the whole
-// batch, like the number of the last change.
+// chainEnd is the head of the chain in the writer's memory, including the additions of its batch. The writer stores
+// it once for the whole batch, like the number of the last change.
 type chainEnd struct {
 	head  store.ChainHead
-	known bool // it was read, and nothing that was added to it since has been undone
+	known bool // it was read, and no addition since then has been undone
 	moved bool // it is not in the database yet
 }
 
-// write brings the head into the transaction that commits what moved it.
+// write stores the head in the transaction that moved it.
 func (e *chainEnd) write(c *conn) error {
 	if !e.moved {
 		return nil
@@ -42,7 +42,7 @@ func (e *chainEnd) write(c *conn) error {
 	return err
 }
 
-// headOfChain is the head with what the transaction has added.
+// headOfChain returns the head including the additions of the transaction.
 func (t *tx) headOfChain() (store.ChainHead, error) {
 	if !t.end.known {
 		head, err := one(context.Background(), t.reads, scanHead, headOfChain)
@@ -54,14 +54,14 @@ func (t *tx) headOfChain() (store.ChainHead, error) {
 	return t.end.head, nil
 }
 
-// link adds a link to the chain: insert is the statement that writes its row, and takes args, the position and the hash.
+// link adds a link to the chain: insert is the statement that writes its row, with args, the position and the hash.
 func (t *tx) link(link []byte, insert string, args ...any) error {
 	head, err := t.headOfChain()
 	if err != nil {
 		return err
 	}
 	head = head.Next(link)
-	// A row that is refused leaves the head where it was.
+	// If the row is refused, the head does not move.
 	if err := t.run(insert, append(args, head.Position, head.Hash)...); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (t *tx) LinkErasure(rowid int64) error {
 	return t.link(store.ErasureLink(entry), `INSERT INTO audit_erasures (entry, position, hash) VALUES (?, ?, ?)`, entry)
 }
 
-// chainedSince is the version of the schema from which on the audit log is a chain.
+// chainedSince is the first schema version whose audit log is a chain.
 const chainedSince = 9
 
 // checkChain walks the audit chain.
@@ -114,7 +114,7 @@ func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) er
 	return nil
 }
 
-// chainEntries is the part of migration audit_chain that SQL cannot say: it links what is there already.
+// chainEntries is the Go part of migration audit_chain: it links the existing entries.
 func chainEntries(c *conn) error {
 	const atOnce = 1000
 	type found struct {

@@ -8,15 +8,15 @@ import (
 	"holdfast/store"
 )
 
-// feed numbers what was committed and hands it to the followers, in commit order.
+// feed numbers committed changes and passes them to the followers, in commit order.
 //
-// The writer calls it between the commit and the answers, so a follower has a change before a caller learns that it was
-// made. The last number is a row of the database, written in the commit that it counts: it goes on after a restart, and a
-// copy of the files can be told from a newer one.
+// The writer calls it between the commit and the answers, so a follower has a change before the caller's Write
+// returns. The last number is a row of the database, written in the same commit: the numbering continues after a
+// restart, and an older copy of the files can be distinguished from a newer one.
 type feed struct {
 	mu        sync.Mutex // held while followers are called, so that they are called in order
 	last      int64
-	recent    []store.Change // the newest, for who begins to follow a moment late
+	recent    []store.Change // the newest, for a follower that registers shortly after
 	followers []*follower
 	moved     chan struct{} // closed when last moves on; nil while no caller waits for it
 }
@@ -26,7 +26,7 @@ type follower struct {
 	each func([]store.Change)
 }
 
-// keptChanges is how many changes a follower may be late by when it begins.
+// keptChanges is how many changes a new follower may be behind.
 const keptChanges = 1024
 
 const lastChange = "last_change" // the key in meta
@@ -86,7 +86,7 @@ func (s *Store) Changes(ctx context.Context, after int64, each func([]store.Chan
 	return nil
 }
 
-// number gives the changes of a batch their places. They count only once they are committed.
+// number assigns their numbers to the changes of a batch. They count only once they are committed.
 func (f *feed) number(changes []store.Change) {
 	for i := range changes {
 		changes[i].Number = f.last + int64(i) + 1

@@ -20,7 +20,7 @@ func (s *Store) Check(ctx context.Context) error {
 	})
 }
 
-// check lists every violation it finds, each in words.
+// check lists every violation, each as readable text.
 func check(ctx context.Context, c *conn, known []store.Migration) error {
 	var found []error
 	violation := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
@@ -36,7 +36,7 @@ func check(ctx context.Context, c *conn, known []store.Migration) error {
 			return checkResources(ctx, c, violation)
 		},
 		func() error {
-			if len(known) < chainedSince { // a copy that an older program made
+			if len(known) < chainedSince { // a copy by an older program
 				return nil
 			}
 			return checkChain(ctx, c, violation)
@@ -71,7 +71,7 @@ func checkSchema(ctx context.Context, c *conn, known []store.Migration, violatio
 	return err
 }
 
-// resourcesSince is the first schema that knows of resources.
+// resourcesSince is the first schema version with resources.
 const resourcesSince = 15
 
 // busy is a confirmed, non-overbook appointment as the guarantee sees it.
@@ -81,14 +81,14 @@ type busy struct {
 	slotStart, slotEnd, busyStart, busyEnd int64
 }
 
-// String is the row in words, for whoever has to say which of two appointments stays.
+// String returns a description of the row for the person who decides which of two appointments to keep.
 func (b busy) String() string {
 	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 	return fmt.Sprintf("%s (%s, %s to %s, busy %s to %s, seat %d)", b.id, b.typeID, at(b.slotStart), at(b.slotEnd), at(b.busyStart), at(b.busyEnd), b.seat)
 }
 
-// checkGuarantee walks each specialist's appointments in order of their busy start, beside those still going on, and
-// so compares every pair that could meet without the schema's predicate, index or range.
+// checkGuarantee walks each specialist's appointments in order of their busy start, together with those that have not
+// ended. So it compares every pair that could overlap, without the schema's predicate, index or range.
 func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)) error {
 	return checkOverlaps(ctx, c, "specialist", `SELECT id, specialist_id, appointment_type_id, seat, slot_start, slot_end, busy_start, busy_end
 		FROM appointments NOT INDEXED WHERE status = 'confirmed' AND overbook = 0 ORDER BY specialist_id, busy_start`, violation)
@@ -115,8 +115,8 @@ func checkOverlaps(ctx context.Context, c *conn, whose, query string, violation 
 	}, query)
 }
 
-// tooClose says the guarantee in the words of its promise: the gap between two appointments is at least the larger of
-// the first's after-buffer and the second's before-buffer, unless they are different seats of one group session.
+// tooClose states the guarantee independently of the schema: the gap between two appointments is at least the larger
+// of the first's after-buffer and the second's before-buffer, unless they are different seats of one group session.
 func tooClose(a, b busy) bool {
 	if a.typeID == b.typeID && a.slotStart == b.slotStart && a.slotEnd == b.slotEnd {
 		return a.seat == b.seat
@@ -150,8 +150,8 @@ func checkRows(ctx context.Context, c *conn, violation func(string, ...any)) err
 	return nil
 }
 
-// checkResources compares the time that is taken of resources, which the schema makes from the appointments, with these, and walks it
-// as the guarantee is walked: nobody shares a resource.
+// checkResources compares the taken time of resources, which the schema derives from the appointments, with the
+// appointments. It then walks that time as checkGuarantee does: no two appointments share a resource.
 func checkResources(ctx context.Context, c *conn, violation func(string, ...any)) error {
 	err := checkOverlaps(ctx, c, "resource", `SELECT appointment_id, resource_id, '', 0, slot_start, slot_end, busy_start, busy_end
 		FROM appointment_resources NOT INDEXED ORDER BY resource_id, busy_start`, violation)

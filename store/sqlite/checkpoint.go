@@ -7,8 +7,8 @@ import (
 )
 
 // checkpoint copies the log back into the database on a connection and a goroutine of its own, so that no caller's
-// commit waits for it. Two checkpoints at once refuse each other without waiting, so other code that needs one asks this
-// goroutine.
+// commit waits for it. Two concurrent checkpoints refuse each other without waiting, so other code that needs one
+// asks this goroutine.
 type checkpoint struct {
 	dsn   string
 	conn  *conn // opened by the first checkpoint
@@ -28,8 +28,8 @@ func newCheckpoint(dsn string, every int, log *slog.Logger) *checkpoint {
 		wake: make(chan struct{}, 1), asked: make(chan func()), done: make(chan struct{})}
 }
 
-// committed is called by the writer after each commit with the number of statements in it. A lone appointment writes
-// about six pages; in a large batch most of them are shared.
+// committed counts the pages of a commit; the writer calls it after each with the number of statements. A lone
+// appointment writes about six pages; in a large batch most of them are shared.
 func (k *checkpoint) committed(statements int) {
 	if k.written += 5 + statements; k.written < k.every {
 		return
@@ -60,9 +60,10 @@ func (k *checkpoint) run() {
 	}
 }
 
-// tooLong says whether the writer should step in, once. Under an unbroken stream of commits the log is never found idle,
-// so a checkpoint beside them never gets to its end and the log would grow without bound. Growing is also what costs:
-// a commit that writes over an old part of the file takes half the time of one that makes the file longer.
+// tooLong reports whether the writer should finish the checkpoint; it reports true once for each checkpoint. Under an
+// unbroken stream of commits the log is never idle, so a concurrent checkpoint never finishes and the log would grow
+// without bound. Growth is also the expensive part: a commit that overwrites an old part of the file takes half the
+// time of one that makes the file longer.
 func (k *checkpoint) tooLong(isWriterWaiting bool) bool {
 	limit := int64(2 * k.every)
 	if isWriterWaiting {
@@ -72,7 +73,7 @@ func (k *checkpoint) tooLong(isWriterWaiting bool) bool {
 	return pages > limit && k.pages.CompareAndSwap(pages, 0)
 }
 
-// alone runs fn while no checkpoint runs, and waits for it.
+// alone runs fn while no checkpoint runs, and waits for fn.
 func (k *checkpoint) alone(fn func() error) (err error) {
 	done := make(chan struct{})
 	k.asked <- func() {
@@ -92,7 +93,7 @@ func (k *checkpoint) once() (pages int, err error) {
 	return passive(k.conn)
 }
 
-// close is called when the writer has ended.
+// close ends the goroutine. Call it after the writer has ended.
 func (k *checkpoint) close() error {
 	close(k.wake)
 	<-k.done
@@ -102,11 +103,12 @@ func (k *checkpoint) close() error {
 	return k.conn.close()
 }
 
-// passive copies back what no reader still needs, without waiting for anybody, and says how long the log is.
+// passive copies back the pages that no reader needs any longer, without waiting for any reader, and returns the
+// length of the log.
 func passive(c *conn) (pages int, err error) {
 	c.fault = nil
 	return oneOn(context.Background(), c, func(r *row) int {
-		r.next() // whether it was kept from finishing
+		r.next() // whether a reader or writer prevented it from finishing
 		return r.Int()
 	}, "PRAGMA wal_checkpoint(PASSIVE)")
 }

@@ -16,8 +16,8 @@ import (
 
 // conn is one connection and the statements prepared on it. One goroutine uses it at a time.
 //
-// It speaks to the driver directly: database/sql would add its locks, conversions and one more goroutine to every
-// statement of the group commit, and could hand the next statement to another connection.
+// It calls the driver directly: database/sql would add its locks, conversions and one more goroutine to every
+// statement of the group commit, and could run the next statement on another connection.
 type conn struct {
 	driver   driver.Conn
 	prepared map[string]*statement // at most maxPrepared
@@ -25,19 +25,19 @@ type conn struct {
 	args     []driver.NamedValue   // reused from call to call
 	executed int                   // statements that may have written, for the checkpoint's estimate
 
-	// fault is the first error that was not a refusal by a constraint. Once it is set the connection does nothing
-	// more until it was rolled back: after such an error SQLite may have undone more than the one statement.
+	// fault is the first error that was not a refusal by a constraint. After it, the connection refuses everything
+	// until a rollback: SQLite may have undone more than the one statement.
 	fault error
 }
 
-// maxPrepared bounds the statements that a connection keeps. It is more than the program has, filters combined in the
-// ways that people combine them included; a text beyond it costs its preparation again.
+// maxPrepared bounds the prepared statements of a connection. It is larger than the number of the program's
+// statements, including the usual combinations of filters. A statement beyond it is prepared again at each use.
 const maxPrepared = 128
 
 type statement struct {
 	driver.Stmt
 	values []driver.Value
-	used   uint64 // the connection's clock when it was last asked for
+	used   uint64 // the connection's clock at the last use
 }
 
 func openConn(dsn string) (*conn, error) {
@@ -59,7 +59,8 @@ func (c *conn) close() error {
 	return nil
 }
 
-// exec runs one statement and says how many rows it changed. It cannot be cancelled: others may share its commit.
+// exec runs one statement and returns how many rows it changed. It cannot be cancelled: other callers may share its
+// commit.
 func (c *conn) exec(query string, args ...any) (int64, error) {
 	if c.fault != nil {
 		return 0, c.fault
@@ -76,7 +77,7 @@ func (c *conn) exec(query string, args ...any) (int64, error) {
 	return result.RowsAffected()
 }
 
-// query hands every row to each. A cancelled ctx ends it between rows, and inside SQLite before the first.
+// query passes every row to each. A cancelled ctx ends it between rows, and inside SQLite before the first.
 func (c *conn) query(ctx context.Context, each func(*row), query string, args ...any) error {
 	if c.fault != nil {
 		return c.fault
@@ -106,7 +107,7 @@ func (c *conn) query(ctx context.Context, each func(*row), query string, args ..
 	}
 }
 
-// script runs any number of statements without arguments and keeps none of them prepared.
+// script runs any number of statements without arguments. It does not store them as prepared.
 func (c *conn) script(text string) error {
 	if c.fault != nil {
 		return c.fault
@@ -118,8 +119,8 @@ func (c *conn) script(text string) error {
 	return nil
 }
 
-// prepare returns the statement of a text. In the place of one too many, the one that was asked for longest ago goes: it
-// is not in use, because a connection runs one statement at a time.
+// prepare returns the statement of a text. At the limit it replaces the least recently used one, which is not in use,
+// because a connection runs one statement at a time.
 func (c *conn) prepare(query string) (*statement, error) {
 	c.clock++
 	if s, ok := c.prepared[query]; ok {
@@ -152,7 +153,7 @@ func (c *conn) failed(err error) error {
 	return translated
 }
 
-// bind turns Go values into what the driver takes. An instant becomes its Unix milliseconds, truncated.
+// bind converts Go values to the driver's. An instant becomes its Unix milliseconds, truncated.
 func (c *conn) bind(args []any) []driver.NamedValue {
 	c.args = c.args[:0]
 	for i, arg := range args {
@@ -215,7 +216,7 @@ func (r *row) Hash() (h [32]byte) {
 	return h
 }
 
-// json is nil for NULL.
+// JSON returns nil for NULL.
 func (r *row) JSON() []byte {
 	if s := r.Text(); s != "" {
 		return []byte(s)
@@ -223,7 +224,7 @@ func (r *row) JSON() []byte {
 	return nil
 }
 
-// time is the zero time for NULL, and UTC otherwise.
+// Time returns the zero time for NULL, and UTC otherwise.
 func (r *row) Time() time.Time {
 	if n, ok := r.next().(int64); ok {
 		return time.UnixMilli(n).UTC()

@@ -31,10 +31,10 @@ const (
 // The columns of idx_no_double_book, as SQLite names them when it refuses a row.
 const noDoubleBook = "appointments.specialist_id, appointments.slot_start, appointments.seat"
 
-// ErrDamaged: the file is no database, or its pages do not fit together. Only a backup helps.
+// ErrDamaged: the file is not a database, or its pages are inconsistent. Restore a backup.
 var ErrDamaged = errors.New("the file is damaged")
 
-// opening says which file could not be opened, and whether that is the file's own fault.
+// opening adds the path to an error, and ErrDamaged if the file itself is the cause.
 func opening(path string, err error) error {
 	if e := cause(err); e != nil && damaged(e) {
 		return fmt.Errorf("opening %s: %w: %w", path, ErrDamaged, e)
@@ -42,8 +42,8 @@ func opening(path string, err error) error {
 	return fmt.Errorf("opening %s: %w", path, err)
 }
 
-// translate turns the driver's errors into the contract's. SQLite's own words name columns and constraints, never
-// values, so they may be passed on.
+// translate converts the driver's errors to those of package store. SQLite's messages name columns and constraints,
+// never values, so they may be passed on.
 func translate(err error) error {
 	e := cause(err)
 	if e == nil {
@@ -64,7 +64,7 @@ func translate(err error) error {
 		return fmt.Errorf("%w: %w", store.ErrDuplicate, err)
 	case codeConstraintPrimaryKey, codeConstraintRowID:
 		return fmt.Errorf("%w: %w", store.ErrDuplicate, err)
-	case codeFull, codeIOErrShmSize: // the second: no room for the index of the write-ahead log
+	case codeFull, codeIOErrShmSize: // the second: no space for the index of the write-ahead log
 		return fmt.Errorf("%w: %w", store.ErrFull, err)
 	}
 	switch {
@@ -90,13 +90,14 @@ func damaged(e *sqlite.Error) bool {
 	return e.Code()&0xff == codeCorrupt || e.Code()&0xff == codeNotADatabase
 }
 
-// refusal: a constraint said no, which undid this one statement and nothing else.
+// refusal reports whether a constraint refused the statement, which undid that statement and nothing else.
 func refusal(err error) bool {
 	e := cause(err)
 	return e != nil && e.Code()&0xff == codeConstraint
 }
 
-// fatal: what is on the disk is no longer known, so nothing more may be acknowledged by this process.
+// fatal reports whether the content of the disk is unknown after err, so that this process must not acknowledge any
+// further write.
 func fatal(err error) bool {
 	e := cause(err)
 	if e == nil {

@@ -19,10 +19,10 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// beyondSQL is what a migration does besides its text, in the same transaction.
+// beyondSQL has the Go part of a migration, which runs in the same transaction as its SQL.
 var beyondSQL = map[string]func(*conn) error{"0003_owners.sql": hashOwners, "0009_audit_chain.sql": chainEntries}
 
-// SchemaVersion is the newest schema this program knows.
+// SchemaVersion returns the newest schema version that this program knows.
 func SchemaVersion() int {
 	all, err := store.ReadMigrations(migrations)
 	if err != nil {
@@ -31,8 +31,9 @@ func SchemaVersion() int {
 	return len(all)
 }
 
-// migrate applies the missing migrations, each in its own transaction. Before the first of them it takes one snapshot. It refuses a
-// database that a newer program has changed, or that was changed by a migration other than ours, or by hand (ErrSchema).
+// migrate applies the missing migrations, each in its own transaction. Before the first of them it takes one
+// snapshot. It refuses a database that a newer program, a different migration or a manual change (ErrSchema) has
+// modified.
 func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *slog.Logger) error {
 	known, err := store.ReadMigrations(files)
 	if err != nil {
@@ -51,12 +52,12 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 		}
 		return err
 	}
-	// Before anything is changed: a foreign trigger would run in the migrations.
+	// This check comes before any change: a foreign trigger would run in the migrations.
 	if err := trustSchema(ctx, c, known[:len(applied)]); err != nil {
 		return err
 	}
 	due := known[len(applied):]
-	if len(applied) > 0 && len(due) > 0 { // a new database has nothing to go back to
+	if len(applied) > 0 && len(due) > 0 { // a new database needs no snapshot
 		path, err := snapshot(ctx, c, snapshots, due[0].Version)
 		if err != nil {
 			return fmt.Errorf("taking a snapshot before migration %s: %w", due[0].Name, err)
@@ -105,8 +106,8 @@ func apply(c *conn, m store.Migration) error {
 	return nil
 }
 
-// snapshot copies the database as it is before migration version. The name says which program can still open it: one
-// that knows the schema up to version-1.
+// snapshot copies the current database before migration version. The name of the copy shows which program can still
+// open it: one that knows the schema up to version-1.
 func snapshot(ctx context.Context, c *conn, dir string, version int) (string, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
@@ -116,7 +117,7 @@ func snapshot(ctx context.Context, c *conn, dir string, version int) (string, er
 	return path, copyInto(ctx, c, path)
 }
 
-// recognise refuses a schema that this program cannot have made.
+// recognise refuses a schema that this program cannot have created.
 func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
 		return fmt.Errorf("the database has schema version %d, but this program knows only up to %d: run the newer program",
@@ -133,7 +134,7 @@ func recognise(applied, known []store.Migration) error {
 
 var snapshotName = regexp.MustCompile(`^before-(\d{4})-.+\.db$`)
 
-// wayBack names the newest snapshot that this program could open, so that going back is one file move.
+// wayBack returns the newest snapshot that this program could open, so that a downgrade is one file move.
 func wayBack(known int, snapshots string) string {
 	advice := "restore a backup that it made (no snapshot was found in " + snapshots + ")"
 	entries, err := os.ReadDir(snapshots)

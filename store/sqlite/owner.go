@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 )
 
-// hashOwners is the part of migration owners that SQL cannot say: whoever booked or asked for a session was kept as the
-// client's own secret, and is kept as its owner from then on.
+// hashOwners is the Go part of migration owners: it replaces each stored client secret of a booking or session with
+// its owner.
 func hashOwners(c *conn) error {
 	for _, table := range []string{"appointments", "sessions"} {
 		var clients []string

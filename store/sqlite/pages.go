@@ -10,29 +10,29 @@ import (
 	"holdfast/store"
 )
 
-// Pages reads the database page by page, and knows which of them it has handed out before: so a copy elsewhere can follow the
-// database for the price of what has changed. One goroutine uses it at a time.
+// Pages reads the database page by page and compares each page with the previous copy. So a copy in another place can
+// follow the database at the cost of the changed pages. One goroutine uses it at a time.
 type Pages struct {
 	dsn   string
-	conn  *conn // its own: the version below counts what the other connections commit
+	conn  *conn // its own: data_version counts the commits of other connections only
 	known Moment
 }
 
-// Moment is the database at one moment, as Pages read it.
+// Moment describes the database at one moment, as Pages read it.
 type Moment struct {
-	Count   int // of its pages
-	Changed int // of the pages that were handed out
+	Count   int // number of its pages
+	Changed int // number of pages passed to the caller
 	sums    PageSums
 	version int64 // of the connection; -1: none
 }
 
-// State names the content of the whole database at that moment.
+// State returns a hash of the whole database at that moment.
 func (m Moment) State() [sha256.Size]byte { return m.sums.State() }
 
-// PageSums are the first half of the SHA-256 of each page, the first page first.
+// PageSums are the first half of the SHA-256 of each page, in page order.
 type PageSums [][sha256.Size / 2]byte
 
-// State is the SHA-256 of all of them.
+// State returns the SHA-256 of all sums.
 func (s PageSums) State() [sha256.Size]byte {
 	h := sha256.New()
 	for i := range s {
@@ -41,7 +41,8 @@ func (s PageSums) State() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Put notes the content of a page, and reports whether it is another than before. Page numbers begin with 1.
+// Put records the content of a page and reports whether it differs from the previous content. Page numbers start at
+// 1.
 func (s *PageSums) Put(number int, page []byte) bool {
 	for len(*s) < number {
 		*s = append(*s, [sha256.Size / 2]byte{})
@@ -59,7 +60,7 @@ func (s *Store) Pages() *Pages {
 	return &Pages{dsn: s.dsn + "&_pragma=query_only(1)", known: Moment{version: -1}}
 }
 
-// Close ends the reading.
+// Close closes the reader's connection.
 func (p *Pages) Close() error {
 	if p.conn == nil {
 		return nil
@@ -69,9 +70,9 @@ func (p *Pages) Close() error {
 	return err
 }
 
-// Read hands each page that is not as it was at the moment that was kept, or every page, to each, in order, all of one moment of the
-// database; writing goes on meanwhile. If nothing was committed since, it reads nothing. What each is given is its own until it returns; its
-// error ends the reading.
+// Read passes each page that has changed since the moment given to Keep to each, or every page if whole, in order.
+// All pages are from one moment of the database; writes continue. If nothing was committed since then, it reads
+// nothing. A page is valid until each returns. If each returns an error, Read stops and returns it.
 func (p *Pages) Read(ctx context.Context, whole bool, each func(number int, page []byte) error) (m Moment, err error) {
 	if p.conn == nil {
 		if p.conn, err = openConn(p.dsn); err != nil {
@@ -79,7 +80,7 @@ func (p *Pages) Read(ctx context.Context, whole bool, each func(number int, page
 		}
 	}
 	defer func() {
-		if err != nil { // whatever state the connection is in
+		if err != nil { // the state of the connection is unknown
 			err = errors.Join(err, p.Close())
 		}
 	}()
@@ -99,8 +100,8 @@ func (p *Pages) Read(ctx context.Context, whole bool, each func(number int, page
 	return m, err
 }
 
-// compare reads every page of the moment that the connection sees. The page after which SQLite keeps its locks in files past 1 GB is read as
-// zeros, which is what is in it.
+// compare reads every page of the moment that the connection sees. In files over 1 GB, the page of SQLite's locks
+// reads as zeros, which is its content.
 func (p *Pages) compare(ctx context.Context, whole bool, m *Moment, each func(int, []byte) error) error {
 	m.sums = append(PageSums(nil), p.known.sums...)
 	ctx, stop := context.WithCancel(ctx)
@@ -122,24 +123,24 @@ func (p *Pages) compare(ctx context.Context, whole bool, m *Moment, each func(in
 	if err != nil {
 		return err
 	}
-	if m.Count < len(m.sums) { // the file has become shorter
+	if m.Count < len(m.sums) { // the file is shorter than before
 		m.sums = m.sums[:m.Count]
 		m.Changed = max(m.Changed, 1)
 	}
 	return nil
 }
 
-// Keep says that what was handed out up to a moment is where it should be: the next Read goes on from there.
+// Keep records that the copy has all pages of a moment. The next Read continues from there.
 func (p *Pages) Keep(m Moment) { p.known = m }
 
-// PageFile is a database file that is put together from pages.
+// PageFile is a database file assembled from pages.
 type PageFile struct {
 	Sums PageSums
 	file *os.File
 	size int // of a page, in bytes
 }
 
-// CreatePageFile makes the file, which must not exist, for its owner alone.
+// CreatePageFile creates the file, which must not exist, with access for its owner only.
 func CreatePageFile(path string) (*PageFile, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -148,7 +149,7 @@ func CreatePageFile(path string) (*PageFile, error) {
 	return &PageFile{file: file}, nil
 }
 
-// Put writes a page. ErrInvalid if it has another size than those before, or no number.
+// Put writes a page. ErrInvalid: its size differs from that of the earlier pages, or its number is invalid.
 func (f *PageFile) Put(number int, page []byte) error {
 	if f.size == 0 {
 		f.size = len(page)
@@ -161,7 +162,7 @@ func (f *PageFile) Put(number int, page []byte) error {
 	return err
 }
 
-// Truncate leaves the first pages.
+// Truncate removes all pages after the first count.
 func (f *PageFile) Truncate(count int) error {
 	if count > len(f.Sums) {
 		return fmt.Errorf("%w: it should have %d pages, and has %d", store.ErrInvalid, count, len(f.Sums))
@@ -170,8 +171,8 @@ func (f *PageFile) Truncate(count int) error {
 	return f.file.Truncate(int64(count) * int64(f.size))
 }
 
-// Close ends the file, and says in its header that there is no write-ahead log beside it: with the log's mode it could not be opened by
-// who may only read. The bytes 18 and 19 are the format's versions for writing and reading.
+// Close closes the file and changes its header to the mode without a write-ahead log: in WAL mode, a program with
+// only read permission could not open it. The bytes 18 and 19 are the format's versions for writing and reading.
 func (f *PageFile) Close() error {
 	var failed error
 	if len(f.Sums) > 0 {

@@ -10,8 +10,8 @@ import (
 	"holdfast/store/table"
 )
 
-// reads answers questions for its two users: the Store, which borrows a connection of the pool for each question, and a
-// transaction, which asks on its own connection and so sees its own changes. It is a table.Source.
+// reads answers reads for its two users: the Store, which borrows a connection of the pool for each, and a
+// transaction, which reads on its own connection and so sees its own changes. It is a table.Source.
 type reads struct {
 	pool *pool
 	tx   *tx
@@ -39,7 +39,7 @@ func (r reads) use(ctx context.Context, fn func(context.Context, *conn) error) e
 	return fn(ctx, c)
 }
 
-// snapshot is use with all of fn's questions answered from one moment.
+// snapshot is use with all reads of fn at one moment.
 func (r reads) snapshot(ctx context.Context, fn func(context.Context, *conn) error) error {
 	if r.tx != nil {
 		return r.use(ctx, fn)
@@ -49,7 +49,7 @@ func (r reads) snapshot(ctx context.Context, fn func(context.Context, *conn) err
 			return err
 		}
 		if err := fn(ctx, c); err != nil {
-			c.fault = err // the connection is still inside this transaction, so no other question may use it
+			c.fault = err // the connection is still inside this transaction, so no other read may use it
 			return err
 		}
 		_, err := c.exec("ROLLBACK")
@@ -94,11 +94,11 @@ func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, query string,
 	return found, err
 }
 
-// pool is the connections that read. Each is opened when it is first needed, and there are never more than agreed.
+// pool is the connections for reading. It opens each when it is first needed, up to a fixed maximum.
 type pool struct {
 	dsn    string
 	idle   chan *conn
-	room   chan struct{} // a token for each connection that is open or was given up: full, and none may be opened
+	room   chan struct{} // a token for each connection that is open or reserved; full: no further one may be opened
 	closed chan struct{}
 }
 
@@ -106,7 +106,7 @@ func newPool(dsn string, n int) *pool {
 	return &pool{dsn: dsn, idle: make(chan *conn, n), room: make(chan struct{}, n), closed: make(chan struct{})}
 }
 
-// open says whether a question may be asked now.
+// open returns an error if the pool is closed or ctx has ended.
 func (p *pool) open(ctx context.Context) error {
 	select {
 	case <-p.closed:
@@ -144,7 +144,7 @@ func (p *pool) take(ctx context.Context) (*conn, error) {
 
 func (p *pool) give(c *conn) {
 	if c.fault != nil {
-		// Whatever state it is in, a new one costs a millisecond.
+		// The state of the connection is unknown, and a new one costs a millisecond.
 		c.close()
 		<-p.room
 		return
@@ -152,7 +152,7 @@ func (p *pool) give(c *conn) {
 	p.idle <- c
 }
 
-// close waits until every connection was given back.
+// close waits until every connection has been returned.
 func (p *pool) close() (err error) {
 	close(p.closed)
 	for range cap(p.room) {

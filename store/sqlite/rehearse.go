@@ -12,18 +12,19 @@ import (
 	"holdfast/store"
 )
 
-// Rehearsal is what bringing a database up to date would do, as it was done to a copy of it.
+// Rehearsal is the result of migrating a copy of a database.
 type Rehearsal struct {
 	From, To int           // versions of the schema
-	Due      []string      // migrations that are to be applied, in order; none: the rest is empty
-	Bytes    int64         // of the copy, and of the snapshot that is taken before the migrations
+	Due      []string      // migrations to apply, in order; if there are none, the other fields are empty
+	Bytes    int64         // of the copy, and of the snapshot before the migrations
 	Took     time.Duration // snapshot and migrations, on the copy
 }
 
-// Rehearse copies the database at path into the directory in, brings the copy up to date and checks it as Store.Check does. The
-// database itself is only read, whether a server has it open or not. It refuses what is not a Holdfast database, and one whose
-// schema this program does not know. Copy and snapshot together need 2 times the room of the database. If less than
-// 3 times its room is free, in bytes, nothing is tried: it is the disk of a server that runs.
+// Rehearse copies the database at path into the directory in, migrates the copy and checks it as Store.Check does. It
+// only reads the database itself, whether a server has it open or not. It refuses a file that is not a Holdfast
+// database, and a schema that this program does not know. Copy and snapshot together need 2 times the space of the
+// database. If fewer than 3 times its size are free (in bytes), Rehearse refuses to start: the disk belongs to a
+// running server.
 func Rehearse(ctx context.Context, path, in string, free uint64) (r Rehearsal, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)

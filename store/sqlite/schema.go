@@ -16,11 +16,12 @@ import (
 	"holdfast/store"
 )
 
-// ErrSchema: the schema is not what this program made, so what it guarantees is not known: the index or a trigger of the
-// guarantee is gone or altered, or a trigger was added that would run with every change. Only a backup helps.
+// ErrSchema: the schema is not the one that this program creates, so its guarantees are unknown. The index or a
+// trigger of the guarantee is missing or altered, or there is an additional trigger that would run with every change.
+// Restore a backup.
 var ErrSchema = errors.New("the schema is not what this program made")
 
-// versionsTable remembers which migrations were applied.
+// versionsTable records the applied migrations.
 const versionsTable = `CREATE TABLE IF NOT EXISTS schema_versions (
 		version    INTEGER NOT NULL PRIMARY KEY,
 		name       TEXT    NOT NULL,
@@ -28,10 +29,10 @@ const versionsTable = `CREATE TABLE IF NOT EXISTS schema_versions (
 		applied_at INTEGER NOT NULL
 	) STRICT`
 
-// object is one table, index, trigger or view, with the text that made it.
+// object is one table, index, trigger or view, with the SQL text that created it.
 type object struct{ kind, name, text string }
 
-// readSchema lists everything in a database but what SQLite makes for itself.
+// readSchema lists everything in a database except SQLite's internal objects.
 func readSchema(ctx context.Context, c *conn) (all map[string]object, err error) {
 	all = map[string]object{}
 	err = c.query(ctx, func(r *row) {
@@ -42,7 +43,7 @@ func readSchema(ctx context.Context, c *conn) (all map[string]object, err error)
 	return all, err
 }
 
-// expectedSchema is what the migrations make of an empty database.
+// expectedSchema returns the schema that the migrations create in an empty database.
 func expectedSchema(ctx context.Context, known []store.Migration) (map[string]object, error) {
 	c, err := openConn(":memory:")
 	if err != nil {
@@ -60,13 +61,14 @@ func expectedSchema(ctx context.Context, known []store.Migration) (map[string]ob
 	return readSchema(ctx, c)
 }
 
-// schemaSums has a line for every version: the sum of its migrations, and that of the schema they make. Making a schema to compare
-// with takes longer than everything else that opening a database does, so that is left to a schema whose sum is not the one here.
+// schemaSums has one line for each version: the sum of its migrations and the sum of the resulting schema. Creating a
+// schema for the comparison takes longer than the rest of Open, so Open does it only if the sum of the schema is not in
+// this list.
 //
 //go:embed schema.sum
 var schemaSums string
 
-// schemaSum names a version by what made it, and a schema by all of its objects.
+// schemaSum returns the sums of a version: that of its migrations, and that of all objects of its schema.
 func schemaSum(made []store.Migration, all map[string]object) string {
 	migrations, objects := sha256.New(), sha256.New()
 	for _, m := range made {
@@ -78,7 +80,7 @@ func schemaSum(made []store.Migration, all map[string]object) string {
 	return hex.EncodeToString(migrations.Sum(nil)) + " " + hex.EncodeToString(objects.Sum(nil)) + "\n"
 }
 
-// difference is one object that is not as the migrations make it.
+// difference is one object that differs from the migrations.
 type difference struct {
 	object
 	what string // missing, altered or added
@@ -94,8 +96,8 @@ func (d difference) String() string {
 	return fmt.Sprintf("schema: %s is not what this program made", d.name)
 }
 
-// compareSchema compares the whole schema with what the migrations make, so that it finds a guarantee that
-// was dropped, and a trigger that was added before it runs. SQLite stores the texts as they were written.
+// compareSchema compares the whole schema with that of the migrations. So it finds a dropped guarantee, and an
+// additional trigger before it runs. SQLite stores the SQL texts unchanged.
 func compareSchema(ctx context.Context, c *conn, known []store.Migration) (found []difference, err error) {
 	have, err := readSchema(ctx, c)
 	if err != nil || strings.Contains(schemaSums, schemaSum(known, have)) {
@@ -122,8 +124,8 @@ func compareSchema(ctx context.Context, c *conn, known []store.Migration) (found
 	return found, nil
 }
 
-// trustSchema refuses a database whose schema does not keep what this program promises. What was added and does nothing by
-// itself, such as an index, is for Check to tell.
+// trustSchema refuses a database whose schema does not guarantee what this program promises. Check reports additional
+// objects that do nothing by themselves, such as an index.
 func trustSchema(ctx context.Context, c *conn, known []store.Migration) error {
 	found, err := compareSchema(ctx, c, known)
 	if err != nil {

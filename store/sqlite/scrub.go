@@ -11,23 +11,23 @@ import (
 	"holdfast/store"
 )
 
-// Blanking a row does not take its old content off the disk. The log still holds the page as it was, and even with
-// secure_delete SQLite leaves pieces of rows in the gaps of pages it once rearranged. So erasing a person ends with
-// writing zeros into the gaps of every page (wipe.go), a bounded number of pages in each transaction, and then with
-// emptying the log. Everybody else reads and writes meanwhile; only the last step, which copies the few pages that the log
-// still holds back into the file, keeps writers waiting, and it gives up rather than wait for a reader.
+// Blanking a row does not remove its old content from the disk. The log still has the old page, and even with
+// secure_delete SQLite leaves pieces of rows in the gaps of pages that it once rearranged. So an erasure ends by
+// writing zeros into the gaps of every page (wipe.go), a bounded number of pages in each transaction, and by emptying
+// the log. Other callers read and write during the scrub. Only the last step, which copies the few remaining pages of
+// the log into the file, makes writers wait, and it stops if it would have to wait for a reader.
 //
-// A page that was wiped stays clean: SQLite moves whole rows between pages, never what lies between them, and a page that
-// it sets free is filled with zeros.
+// A wiped page stays clean: SQLite moves whole rows between pages, never the bytes between them, and fills a page
+// that it frees with zeros.
 //
-// The row scrubDue commits with the erasure and goes when the scrub is through, so that a crash in between, a full disk or
-// a reader who stays very long is made up for: at the next start, or a minute later.
+// The row scrubDue commits with the erasure, and the scrub deletes it at its end. So the server repeats a scrub that
+// was interrupted by a crash, a full disk or a long reader: at the next start, or one minute later.
 const scrubDue = "scrub_due"
 
 const (
 	wipeStep   = 128 // pages in one transaction
 	scrubRetry = time.Minute
-	// A reader of an old moment, such as a backup, keeps the log from being emptied.
+	// A reader of an old moment, such as a backup, prevents emptying the log.
 	emptyTries = 20
 	emptyPause = 100 * time.Millisecond
 )
@@ -41,7 +41,7 @@ func needsScrub(ctx context.Context, c *conn) (bool, error) {
 	return n > 0, err
 }
 
-// scrubbing is whose turn it is to erase or to scrub, one at a time.
+// scrubbing ensures that only one erasure or scrub runs at a time.
 type scrubbing struct {
 	turn   chan struct{} // holds one token while no erasure or scrub runs
 	wake   chan struct{}
@@ -97,8 +97,8 @@ func (s *scrubbing) close() {
 	s.all.Wait()
 }
 
-// keepScrubbing makes up for scrubs that did not get to their end: at once if one was left by an earlier process, and a
-// minute after one that failed here.
+// keepScrubbing repeats incomplete scrubs: immediately if an earlier process left one, and one minute after one that
+// failed here.
 func (s *Store) keepScrubbing(due bool) {
 	defer s.scrubbing.all.Done()
 	for {
@@ -118,7 +118,7 @@ func (s *Store) keepScrubbing(due bool) {
 		}
 		due = false
 		<-s.scrubbing.turn
-		err := s.scrub(context.Background()) // to its end, also when the store is about to be closed
+		err := s.scrub(context.Background()) // not cancelled, even if the store is about to be closed
 		s.scrubbing.give()
 		if err != nil {
 			s.scrubbing.later(err, s.writer.log)
@@ -126,7 +126,7 @@ func (s *Store) keepScrubbing(due bool) {
 	}
 }
 
-// scrub takes what was blanked off the disk.
+// scrub removes the blanked content from the disk.
 func (s *Store) scrub(ctx context.Context) error {
 	var pages, vacuum int
 	err := s.reads.use(ctx, func(ctx context.Context, c *conn) (err error) {
@@ -155,8 +155,8 @@ func (s *Store) scrub(ctx context.Context) error {
 	return s.Write(ctx, func(x store.Tx) error { return x.(*tx).run(`DELETE FROM meta WHERE key = ?`, scrubDue) })
 }
 
-// emptyLog copies all of the log back into the file and cuts it to nothing. Most of it is copied beside the commits, so
-// that little is left for the moment in which writers wait.
+// emptyLog copies the whole log into the file and truncates it. It copies most of it while commits continue, so that
+// writers wait only for the small rest.
 func (s *Store) emptyLog(ctx context.Context) error {
 	c, err := openConn(s.dsn)
 	if err != nil {

@@ -1,24 +1,25 @@
-// Package sqlite is the embedded Store: one SQLite file beside the server.
+// Package sqlite is the embedded Store: one SQLite file on the server's disk.
 //
 // # Durability
 //
-// The database runs in WAL mode with synchronous=FULL, both read back at start, so what Write acknowledged survives a
-// crash and a power cut. Every change goes through one writer goroutine with group commit (writer.go); a fixed pool of
-// connections reads (reads.go); copying the write-ahead log back into the file happens beside the commits, not in
-// them (checkpoint.go). After an I/O error nothing more is acknowledged: the store calls Options.OnFatal, and the
-// process should end so that the next start recovers. A full disk is no such error: writes are refused with store.ErrFull
-// until there is room again.
+// The database runs in WAL mode with synchronous=FULL, and Open verifies both, so an acknowledged Write survives a
+// crash and a power cut. Every change goes through one writer goroutine with group commit (writer.go). A fixed pool
+// of connections reads (reads.go). A separate goroutine copies the write-ahead log back into the file, so that
+// commits need not (checkpoint.go). After an I/O error the store acknowledges no further write: it calls
+// Options.OnFatal, and the process should end so that the next start recovers. A full disk is not such an error: the
+// store refuses writes with store.ErrFull until there is space again.
 //
 // # The guarantee
 //
 // The schema, not this package, refuses a double booking: a partial unique index and two triggers in
-// migrations/0001_first.sql, which bind any program that writes to the file. error.go turns their refusal into
-// store.ErrSlotTaken, and Check looks for violations by another method.
+// migrations/0001_first.sql, which bind any program that writes to the file. error.go translates their refusal into
+// store.ErrSlotTaken, and Check searches for violations by another method.
 //
 // # Files
 //
-// Beside the database lie its log (-wal, -shm) and, in SnapshotDir, the copies taken before upgrades. All of
-// them are 0600. Nothing but SQLite may open the live file: closing any other descriptor of it would drop the locks.
+// The log of the database (-wal, -shm) is in the same directory, and the copies taken before upgrades are in
+// SnapshotDir. All files are 0600. Only SQLite may open the live file: closing any other descriptor of it would drop
+// the locks.
 package sqlite
 
 import (
@@ -38,21 +39,22 @@ import (
 	"holdfast/store/table"
 )
 
-// Options say where the database is and how much it may take. Only Path is required.
+// Options of Open. Only Path is required.
 type Options struct {
 	Path string // of the database file; its directory must exist
-	// Logger hears of migrations and failures, never of personal data. Nil discards.
+	// Logger receives migrations and failures, never personal data. Nil discards.
 	Logger *slog.Logger
-	// Readers is how many connections read. 0 means 4.
+	// Readers is the number of connections for reading. 0 means 4.
 	Readers int
-	// QueueSize is how many writes may wait for their turn before Write answers ErrOverloaded. 0 means 1024.
+	// QueueSize is the number of writes that may wait for their turn before Write returns ErrOverloaded. 0 means
+	// 1024.
 	QueueSize int
-	// SnapshotDir receives a copy of the database before an upgrade. Empty means "backups" beside the database.
+	// SnapshotDir receives a copy of the database before an upgrade. Empty means "backups" next to the database.
 	SnapshotDir string
-	// OnFatal is called once, from a goroutine that must not be blocked, when nothing can be written any more.
+	// OnFatal is called once, from a goroutine that must not be blocked, when the store can no longer write.
 	OnFatal func(error)
 
-	checkpointPages int // about how long the log grows between two checkpoints; 0 means 2000, which are 8 MB
+	checkpointPages int // about how many pages the log grows between two checkpoints; 0 means 2000, which are 8 MB
 }
 
 // Store is the open database. See store.Store.
@@ -73,8 +75,8 @@ type Store struct {
 
 var _ store.Store = (*Store)(nil)
 
-// Open opens the database, creating it if there is none, and brings its schema up to date. ctx bounds the opening.
-// ErrDamaged if the file cannot be read as a database, ErrSchema if its schema was weakened.
+// Open opens the database, creates it if it is missing, and migrates its schema. ctx bounds the opening. ErrDamaged:
+// the file cannot be read as a database. ErrSchema: its schema was weakened.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	return open(ctx, o, migrations)
 }
@@ -149,7 +151,7 @@ func open(ctx context.Context, o Options, migrations fs.FS) (_ *Store, err error
 	return s, nil
 }
 
-// dsn names the file and everything each of its connections must have set. The page cache of 8 MB is taken only as it
+// dsn returns the file and the settings of each of its connections. The page cache of 8 MB is allocated only as it
 // fills.
 func dsn(path string) string {
 	u := url.URL{Scheme: "file", Path: path}
@@ -167,7 +169,7 @@ func dsn(path string) string {
 }
 
 // durable refuses a connection that would lose acknowledged writes in a power cut, as on a file system without shared
-// memory, where SQLite quietly stays out of WAL mode.
+// memory, where SQLite silently does not use WAL mode.
 func durable(ctx context.Context, c *conn) error {
 	mode, err := oneOn(ctx, c, (*row).Text, "PRAGMA journal_mode")
 	if err != nil {
@@ -184,7 +186,8 @@ func durable(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// ownerOnly makes sure that the file exists and that only its owner can read it. SQLite gives its log the same permissions.
+// ownerOnly ensures that the file exists and that only its owner can read it. SQLite gives its log the same
+// permissions.
 func ownerOnly(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
 	if errors.Is(err, fs.ErrExist) {

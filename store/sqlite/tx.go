@@ -5,7 +5,8 @@ import (
 	"holdfast/store/table"
 )
 
-// tx is one request's view of the open transaction: a table.Writer, whose nouns are the table.Tx in it.
+// tx is one request's view of the open transaction. It is a table.Writer and embeds the table.Tx with the methods of
+// the nouns.
 type tx struct {
 	table.Tx
 	reads   reads

@@ -5,8 +5,8 @@ import (
 	"encoding/binary"
 )
 
-// wipe writes zeros into what the pages from first to last do not use. It reads and writes them as the table sqlite_dbpage,
-// in the transaction like any row.
+// wipe writes zeros into the unused parts of the pages from first to last. It reads and writes them as the table
+// sqlite_dbpage, in the transaction like any row.
 func (t *tx) wipe(ctx context.Context, first, last int) error {
 	for n := first; n <= last; n++ {
 		var page []byte
@@ -24,14 +24,14 @@ func (t *tx) wipe(ctx context.Context, first, last int) error {
 	return nil
 }
 
-// tidy zeroes what a page of a tree does not use, and reports whether anything else was there. The layout is that of
-// "Database File Format", section 1.6: a header, the pointers to the cells, a gap, and the cells with freed blocks between
-// them. A page that is none of a tree begins with the number of another page, whose first byte is 0 in a file of less than
-// 64 GiB, and is left as it is: SQLite writes those whole.
+// tidy zeroes the unused parts of a page of a tree and reports whether they had any other content. The layout is that
+// of "Database File Format", section 1.6: a header, the pointers to the cells, a gap, and the cells with freed blocks
+// between them. A page outside the trees begins with the number of another page, whose first byte is 0 in a file of
+// less than 64 GiB. tidy does not change it: SQLite writes such pages in full.
 func tidy(page []byte, first bool) (changed bool) {
 	header := 0
 	if first {
-		header = 100 // behind the header of the file
+		header = 100 // after the header of the file
 	}
 	if len(page) < header+12 {
 		return false
@@ -69,7 +69,7 @@ func tidy(page []byte, first bool) (changed bool) {
 	return changed
 }
 
-// reserved is how many bytes at the end of each page are not SQLite's. Files of this program have none.
+// reserved returns how many bytes at the end of each page SQLite does not use. Files of this program have none.
 func reserved(page []byte, first bool) byte {
 	if first {
 		return page[20]
@@ -77,7 +77,7 @@ func reserved(page []byte, first bool) byte {
 	return 0
 }
 
-// zero clears b and reports whether that made a difference.
+// zero clears b and reports whether that changed it.
 func zero(b []byte) (changed bool) {
 	for i := range b {
 		changed = changed || b[i] != 0

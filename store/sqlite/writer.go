@@ -16,17 +16,18 @@ import (
 	"holdfast/store"
 )
 
-// maxBatch bounds how long the first of a batch waits for the last. Beyond a few hundred the fsync is already shared
-// so widely that more would not be noticed.
+// maxBatch bounds how long the first request of a batch waits for the last. Beyond a few hundred requests, sharing
+// the fsync with more makes no noticeable difference.
 const maxBatch = 256
 
-// writer changes the database, with group commit: one goroutine takes whatever is queued, runs each request in its own
-// savepoint of one transaction, and answers all of them after the one fsync. It never waits for more to come, so a lone
-// caller waits for no other request. If the turn is free, the caller takes it and does not even wait for the goroutine.
+// writer changes the database with group commit. One goroutine takes all queued requests, runs each in its own
+// savepoint of one transaction, and answers all of them after the one fsync. It never waits for further requests, so
+// a lone caller waits for no other request. If the turn is free, the caller takes it and does not even wait for the
+// goroutine.
 //
-// Two rules keep the requests in a batch safe from each other. If a constraint or the request's own error refuses it,
-// the writer rolls back to the request's savepoint. Any other error may have undone more than one statement, so it ends
-// the batch: nothing more runs, everything is rolled back, and every request in it returns the error.
+// Two rules isolate the requests in a batch from each other. If a constraint or the request's own error refuses it,
+// the writer rolls back to the request's savepoint. Any other error may have undone more than one statement, so it
+// ends the batch: nothing more runs, everything is rolled back, and every request in it returns the error.
 type writer struct {
 	conn    *conn
 	log     *slog.Logger
@@ -41,14 +42,14 @@ type writer struct {
 	turn   chan struct{} // holds one token while no request writes
 	done   chan struct{} // closed when the goroutine has ended
 
-	dead    atomic.Pointer[error] // why nothing is written any more
+	dead    atomic.Pointer[error] // why the store no longer writes
 	commits store.Durations       // of COMMIT: the log is written and synced
 
 	// The fields below, and conn, belong to the goroutine that has the turn.
 	batch   []*request     // those whose answers wait for the commit
-	changes []store.Change // what the batch commits, in order
-	chain   chainEnd       // the head of the audit's chain, with what the batch has added
-	current *request       // the one whose function runs now
+	changes []store.Change // the changes of the batch, in order
+	chain   chainEnd       // the head of the audit chain, including the batch
+	current *request       // the request whose function runs now
 }
 
 // request is one call of Write.
@@ -70,12 +71,12 @@ const (
 	abandoned
 )
 
-// write runs fn at once if no other request writes, or queues it and waits for its outcome.
+// write runs fn immediately if no other request writes. Otherwise it queues fn and waits for its outcome.
 func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
 	return w.do(ctx, &request{fn: fn, answered: make(chan struct{})})
 }
 
-// do is write for a request that is made already.
+// do is write for an existing request.
 func (w *writer) do(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -104,7 +105,7 @@ func (w *writer) do(ctx context.Context, r *request) error {
 	return r.err
 }
 
-// admit takes the turn for r or puts it into the queue.
+// admit takes the turn for r or adds r to the queue.
 func (w *writer) admit(r *request) (atOnce bool, err error) {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
@@ -127,8 +128,8 @@ func (w *writer) admit(r *request) (atOnce bool, err error) {
 	}
 }
 
-// runAlone runs r in its caller's goroutine, whose turn it is. It runs no other request: its function could end
-// the goroutine.
+// runAlone runs r in its caller's goroutine, which has the turn. It runs no other request: the function of r could
+// end the goroutine.
 func (w *writer) runAlone(r *request) {
 	defer func() {
 		if w.current != nil {
@@ -142,7 +143,7 @@ func (w *writer) runAlone(r *request) {
 
 var errEnded = fmt.Errorf("%w: a function given to Write ended its goroutine", store.ErrUnavailable)
 
-// close lets the writer finish what was accepted.
+// close waits until the writer has finished the accepted requests.
 func (w *writer) close() {
 	w.mu.Lock()
 	if !w.closed {
@@ -153,22 +154,22 @@ func (w *writer) close() {
 	<-w.done
 }
 
-// run serves the queue. It begins with the turn.
+// run serves the queue. The caller passes it the turn.
 func (w *writer) run() {
 	defer func() {
 		if w.current == nil {
 			close(w.done)
 			return
 		}
-		// A function ended this goroutine under us. Nothing can stop that, so another one takes over.
+		// A function ended this goroutine. Nothing can stop that, so a new goroutine continues.
 		w.current.exited = true
 		w.abort(errEnded)
 		go w.run()
 	}()
 	ours := true
 	for {
-		// While callers keep coming together, the turn stays here: one who took it would make the others wait for a
-		// commit that they could have shared.
+		// While several callers arrive together, the goroutine keeps the turn: a caller that took it would make the
+		// others wait for a commit that they could have shared.
 		if ours && len(w.batch) <= 1 {
 			w.turn <- struct{}{}
 			ours = false
@@ -186,7 +187,7 @@ func (w *writer) run() {
 	}
 }
 
-// commit runs one batch: first, and then what next returns, until that is nil.
+// commit runs one batch: first, and then the requests that next returns, until it returns nil.
 func (w *writer) commit(first *request, next func() *request) {
 	clear(w.batch)
 	w.batch, w.changes = w.batch[:0], nil
@@ -239,7 +240,7 @@ func (w *writer) commit(first *request, next func() *request) {
 	w.checkpoint.committed(executed)
 }
 
-// countChanges numbers what the batch changed, and writes the last number into the same commit.
+// countChanges numbers the changes of the batch and writes the last number in the same commit.
 func (w *writer) countChanges() error {
 	if len(w.changes) == 0 {
 		return nil
@@ -250,7 +251,7 @@ func (w *writer) countChanges() error {
 	return err
 }
 
-// waiting returns the next in the queue, nil when it is time to commit.
+// waiting returns the next request in the queue; nil when it is time to commit.
 func (w *writer) waiting() *request {
 	if len(w.batch) >= maxBatch {
 		return nil
@@ -263,10 +264,10 @@ func (w *writer) waiting() *request {
 	}
 }
 
-// runOne runs r in the open transaction and leaves its outcome in r.err. It returns an error that ends the batch.
+// runOne runs r in the open transaction and stores its outcome in r.err. It returns an error that ends the batch.
 //
-// The first of a batch opens the transaction and needs no savepoint: until the second starts, all there is to undo is
-// its own. A lone caller therefore runs in a plain transaction.
+// The first request of a batch opens the transaction and needs no savepoint: until the second starts, a rollback
+// undoes only the first. So a lone caller runs in a plain transaction.
 func (w *writer) runOne(r *request) error {
 	first := len(w.batch) == 1
 	begin, undo, keep := "SAVEPOINT request", "ROLLBACK TO request", "RELEASE request"
@@ -306,8 +307,8 @@ func (w *writer) runOne(r *request) error {
 	return err
 }
 
-// shorten finishes a checkpoint between two commits if the log has become too long, so that the next commit starts it
-// from the beginning. Little is left to do: a checkpoint has just run.
+// shorten finishes a checkpoint between two commits if the log has become too long, so that the next commit starts
+// the log from the beginning. Little work is left, because a checkpoint has just run.
 func (w *writer) shorten() {
 	if !w.checkpoint.tooLong(len(w.queue) > 0) {
 		return
@@ -319,8 +320,8 @@ func (w *writer) shorten() {
 	}
 }
 
-// finish is called when the goroutine has ended and the pool is closed: it empties the log and closes the file. What
-// cannot be copied back, on a full disk for one, stays in the log and is found there by the next start.
+// finish empties the log and closes the file, after the goroutine has ended and the pool is closed. If it cannot copy
+// the log back, for example on a full disk, the next start finds it there.
 func (w *writer) finish() error {
 	w.conn.fault = nil
 	if w.dead.Load() == nil {
@@ -339,7 +340,7 @@ func (w *writer) call(r *request) (err error) {
 		t.over = true
 		w.changes = append(w.changes, t.changes...)
 		if p := recover(); p != nil {
-			// The value may hold personal data; where it happened does not.
+			// The value may contain personal data; the stack does not.
 			w.log.Error("write function panicked",
 				"stack", string(debug.Stack()))
 			r.panicked, err = p, errPanicked
@@ -348,12 +349,12 @@ func (w *writer) call(r *request) (err error) {
 	return r.fn(t)
 }
 
-// abort ends the batch: everything is undone and everybody in it is answered cause.
+// abort ends the batch: it undoes everything and answers every request in it with cause.
 func (w *writer) abort(cause error) {
 	w.conn.fault = nil
 	w.conn.executed = 0
 	w.current = nil
-	// SQLite may already have rolled back by itself, after which there is nothing to roll back.
+	// SQLite may already have rolled back by itself; then there is nothing to roll back.
 	if _, err := w.conn.exec("ROLLBACK"); err != nil && !strings.Contains(err.Error(), "no transaction is active") {
 		w.die(fmt.Errorf("%w: a failed batch could not be undone: %w", store.ErrUnavailable, err))
 	}
@@ -367,7 +368,7 @@ func (w *writer) abort(cause error) {
 	w.batch, w.changes, w.chain = w.batch[:0], nil, chainEnd{}
 }
 
-// die stops all writing. Reading goes on; the process should end so that the next start recovers the log.
+// die stops all writes. Reads continue. The process should end so that the next start recovers the log.
 func (w *writer) die(cause error) {
 	if !w.dead.CompareAndSwap(nil, &cause) {
 		return
