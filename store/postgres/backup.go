@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// Backup implements store.Store. The copy is one moment of the database as a script for psql, which restores it into an empty
-// database: psql -v ON_ERROR_STOP=1 -1 -f copy postgres://…
+// Backup implements store.Store. The copy is a script for psql with one moment of the database, which psql restores
+// into an empty database: psql -v ON_ERROR_STOP=1 -1 -f copy postgres://…
 func (s *Store) Backup(ctx context.Context, path string) error {
 	if err := s.reads.pool.open(ctx); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	} else if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
-	if runtime.GOOS == "windows" { // has no call for what follows, and needs none
+	if runtime.GOOS == "windows" { // Windows has no call for the rest and needs none
 		return nil
 	}
 	dir, err := os.Open(filepath.Dir(path))
@@ -54,8 +54,8 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// tables are all there are but the queue's, which is rebuilt from the outbox, and appointment_resources, which triggers make from the
-// appointments. Each comes after those that it refers to.
+// tables are all tables except those of the queue, which is rebuilt from the outbox, and appointment_resources, which
+// triggers fill from the appointments. Each table comes after those that it references.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",
 	"override_windows", "blocks", "closures", "busy_calendars", "specialist_pictures", "appointments", "idempotency_records", "outbox", "audit_entries",

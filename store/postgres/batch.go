@@ -8,34 +8,35 @@ import (
 	"holdfast/store"
 )
 
-// batch is the open transaction of one group commit, on the writer's connection. Statements whose answer is not needed at once
-// (BEGIN, SAVEPOINT, an audit entry) go out together with the next one whose answer is, so that a booking costs few round trips.
+// batch is the open transaction of one group commit, on the writer's connection. A statement whose answer is not
+// needed immediately (BEGIN, SAVEPOINT, an audit entry) is sent together with the next one whose answer is needed, so
+// that a booking needs few round trips.
 //
-// Each request runs in the savepoint "request". PostgreSQL lets a transaction do nothing more after an error until it was
-// rolled back to a savepoint; the contract lets a request go on after a refused row. So a refusal is undone to the request's
-// savepoint and what the request had done before is done again: no other transaction writes at the same time, so it has the same outcome, and
-// a savepoint around every statement is not needed.
+// Each request runs in the savepoint "request". After an error, PostgreSQL accepts nothing in a transaction before a
+// rollback to a savepoint. The contract of store.Tx lets a request continue after a refused row. So after a refusal,
+// the batch rolls back to the request's savepoint and repeats the earlier statements of the request. No other
+// transaction writes at the same time, so they have the same outcome. A savepoint for every statement is not needed.
 type batch struct {
 	conn   *conn
 	server server
 
-	// fault is the first error that was not a refusal. Once it is set nothing more runs: the batch is to be rolled back.
+	// fault is the first error that was not a refusal. After it nothing more runs: the batch must be rolled back.
 	fault  error
-	broken bool // the connection was cut: neither did the server answer, nor was it silent
+	broken bool // the connection broke: it was neither an error from the server nor a timeout
 
-	waiting []*statement // to go out with the next exchange
-	saved   bool         // the request's savepoint went out
-	done    []*statement // what the request changed so far
-	begun   int          // how many of waiting are from before the request
-	spoilt  error        // why the request cannot succeed any more
+	waiting []*statement // to be sent with the next exchange
+	saved   bool         // the request's savepoint was sent
+	done    []*statement // the changes of the request so far
+	begun   int          // how many of waiting precede the request
+	spoilt  error        // why the request can no longer succeed
 
-	sent   bool           // something went out at all
-	xid    string         // the transaction's number, to ask for its outcome
-	missed []store.Change // what other nodes committed before it
-	behind bool           // some of that is gone
+	sent   bool           // something was sent
+	xid    string         // the transaction's number, to look up its outcome
+	missed []store.Change // the changes that other nodes committed before it
+	behind bool           // some of those changes are deleted
 }
 
-// orderLock is the advisory lock of the one order of all nodes.
+// orderLock is the advisory lock that puts the writes of all nodes in one order.
 const orderLock = 4716222640829337646
 
 const (
@@ -44,14 +45,14 @@ const (
 	release    = `RELEASE SAVEPOINT request`
 )
 
-// newBatch begins a transaction: nothing goes out before it has something to do. last is the number of the last change that
-// this node has.
+// newBatch prepares a transaction: it sends nothing before the first statement. last is the number of the last change
+// that this node has.
 func newBatch(c *conn, at server, last int64) *batch {
 	b := &batch{conn: c, server: at}
 	b.waiting = []*statement{
 		stmt(`BEGIN ISOLATION LEVEL READ COMMITTED`),
 		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)),
-		// It has a number from here on: the answer of its COMMIT may be lost.
+		// This assigns the transaction a number, because the answer of its COMMIT may be lost.
 		asks(func(r *row) { b.xid = r.Text() }, `SELECT pg_current_xact_id()::text`),
 		asks(func(r *row) { b.missed = append(b.missed, scanChange(r)) }, changesAfter, last),
 		asks(func(*row) { b.behind = true }, prunedAfter, last),
@@ -65,7 +66,7 @@ func (b *batch) begin() {
 	b.waiting = append(b.waiting, stmt(savepoint))
 }
 
-// ask runs questions. They see what the request changed.
+// ask runs reads. They see the request's changes.
 func (b *batch) ask(all ...*statement) error { return b.run(all) }
 
 // change runs one statement that changes rows.
@@ -77,7 +78,7 @@ func (b *batch) change(s *statement) error {
 	return err
 }
 
-// later has s go out with the next exchange.
+// later queues s for the next exchange.
 func (b *batch) later(s *statement) error {
 	if b.fault != nil {
 		return b.fault
@@ -88,7 +89,7 @@ func (b *batch) later(s *statement) error {
 	return b.spoilt
 }
 
-// run sends what waits and then all. What is refused leaves the request as it was before.
+// run sends the waiting statements and then all. If one is refused, the request is as it was before.
 func (b *batch) run(all []*statement) error {
 	switch {
 	case b.fault != nil:
@@ -102,7 +103,7 @@ func (b *batch) run(all []*statement) error {
 	if err != nil && (!refusal(err) || failed < before) {
 		return b.failed(err)
 	}
-	if err != nil && failed < len(waited) { // one that went out late
+	if err != nil && failed < len(waited) { // one that was queued earlier
 		b.done, b.spoilt = nil, translate(err)
 		return cmp.Or(b.undo(), b.spoilt)
 	}
@@ -117,7 +118,7 @@ func (b *batch) run(all []*statement) error {
 	return nil
 }
 
-// undo takes the request back to its savepoint and does again what had been done.
+// undo rolls back to the request's savepoint and repeats the request's earlier statements.
 func (b *batch) undo() error {
 	counts := make([]int64, len(b.done))
 	for i, s := range b.done {
@@ -134,7 +135,7 @@ func (b *batch) undo() error {
 	return nil
 }
 
-// end closes the savepoint of a request that had this outcome, and returns the outcome it has.
+// end closes the savepoint of a request with this outcome and returns the final outcome.
 func (b *batch) end(outcome error) error {
 	unsent := len(b.waiting) - b.begun
 	if !b.saved {
@@ -149,7 +150,7 @@ func (b *batch) end(outcome error) error {
 	switch {
 	case b.fault != nil:
 	case !b.saved:
-		b.waiting = b.waiting[:b.begun] // nothing of it went out
+		b.waiting = b.waiting[:b.begun] // nothing of the request was sent
 	case outcome != nil:
 		b.waiting = []*statement{stmt(rollbackTo), stmt(release)}
 	default:

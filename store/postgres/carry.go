@@ -12,28 +12,29 @@ import (
 	"holdfast/store"
 )
 
-// Carrier is a database that is open to move a clinic: no node may use it. See store.Carrier.
+// Carrier is a database opened to move a clinic: no node may use it. See store.Carrier.
 type Carrier struct {
 	conn    *conn
 	begun   bool
-	cursors int // so far: each has a name of its own, since the columns of a prepared FETCH may not change
+	cursors int // number so far; each needs its own name, because the columns of a prepared FETCH must not change
 }
 
 var _ store.Carrier = (*Carrier)(nil)
 
-// movedTo is the key in meta that says where a clinic went.
+// movedTo is the key in meta with the database to which a clinic was moved.
 const movedTo = "moved_to"
 
-// ownMeta are the rows of meta that are true of this database only.
+// ownMeta are the rows of meta that belong to this database only.
 const ownMeta = `('changes_pruned', '` + movedTo + `', '` + signsWith + `', '` + unfinished + `', '` + openTo + `')`
 
-// unfinished is the key in meta that names the clinic of which a part is here.
+// unfinished is the key in meta with the id of the clinic of which this database has a part.
 const unfinished = "carried_from"
 
-// begun is in the place of that name before the clinic is known. It is no id of a database.
+// begun is the value of unfinished while the clinic is not known yet. It is never the id of a database.
 const begun = "begun"
 
-// MovedError says that the clinic in this database was moved elsewhere, and goes on there. It is a store.ErrUnavailable.
+// MovedError: the clinic of this database was moved to another database and is served from there. It is a
+// store.ErrUnavailable.
 type MovedError struct{ To string }
 
 func (e *MovedError) Error() string {
@@ -41,10 +42,10 @@ func (e *MovedError) Error() string {
 		"row '%s' out of its table meta", e.To, movedTo)
 }
 
-// Unwrap makes it a store.ErrUnavailable.
+// Unwrap returns store.ErrUnavailable.
 func (e *MovedError) Unwrap() error { return store.ErrUnavailable }
 
-// refuseMoved is a *MovedError where the clinic is kept elsewhere by now.
+// refuseMoved returns a *MovedError if the clinic was moved to another database.
 func refuseMoved(ctx context.Context, c *conn) error {
 	where, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+movedTo+`'), '')`)
 	if err == nil && where != "" {
@@ -53,7 +54,7 @@ func refuseMoved(ctx context.Context, c *conn) error {
 	return err
 }
 
-// refuseUnfinished is a store.ErrUnavailable where a part of a clinic is.
+// refuseUnfinished returns a store.ErrUnavailable if the database has only a part of a clinic.
 func refuseUnfinished(ctx context.Context, c *conn) error {
 	id, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
 	if err == nil && id != "" {
@@ -63,12 +64,13 @@ func refuseUnfinished(ctx context.Context, c *conn) error {
 	return err
 }
 
-// OpenCarrier connects, takes the database for itself and brings its schema up to date. ErrInUse, a *MovedError.
+// OpenCarrier connects, locks the database against all nodes and migrates its schema. ErrInUse, a *MovedError.
 func OpenCarrier(ctx context.Context, url string, log *slog.Logger) (*Carrier, error) {
 	return openCarrier(ctx, url, log, program)
 }
 
-// OpenTarget is OpenCarrier for the database that a clinic is moved into. If it is empty, no server opens it from now on until Commit.
+// OpenTarget is OpenCarrier for the database into which a clinic is moved. If it is empty, no server opens it before
+// Commit.
 func OpenTarget(ctx context.Context, url string, log *slog.Logger) (*Carrier, error) {
 	of := program
 	of.target = true
@@ -100,7 +102,7 @@ func openCarrier(ctx context.Context, url string, log *slog.Logger, of schema) (
 	if err := (&Store{server: at, alone: true}).takePlace(ctx, c); err != nil {
 		return nil, err
 	}
-	if err := migrate(ctx, c, of, o.Logger, false); err != nil { // it sets statements free of their deadline
+	if err := migrate(ctx, c, of, o.Logger, false); err != nil { // it also removes the deadline of statements
 		return nil, err
 	}
 	if err := durable(ctx, c, o.Logger); err != nil {
@@ -119,7 +121,7 @@ func (x *Carrier) Columns(ctx context.Context, table string) (all []string, err 
 	return all, translate(err)
 }
 
-// kinds are the types of columns.
+// kinds returns the types of the columns.
 func (x *Carrier) kinds(ctx context.Context, table string) (map[string]string, error) {
 	kinds := map[string]string{}
 	_, err := x.conn.exchange(ctx, asks(func(r *row) { kinds[r.Text()] = r.Text() }, `
@@ -128,10 +130,10 @@ func (x *Carrier) kinds(ctx context.Context, table string) (map[string]string, e
 	return kinds, translate(err)
 }
 
-// rowsAtOnce is how many rows are fetched at a time: what is read of them is written on the same connection of the other side.
+// rowsAtOnce is how many rows one FETCH reads: between two of them, each uses the connection of the other database.
 const rowsAtOnce = 2000
 
-// Rows implements store.Carrier. It reads through a cursor, so that each may ask something on the same connection.
+// Rows implements store.Carrier. It reads through a cursor, so that each may query on the same connection.
 func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string, each func(store.Row) error) error {
 	kinds, err := x.kinds(ctx, table.Name)
 	if err != nil {
@@ -155,7 +157,7 @@ func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []
 		}
 		for _, r := range batch {
 			if err := each(r); err != nil {
-				_ = x.conn.script(context.WithoutCancel(ctx), "CLOSE "+cursor) // or it is closed with the connection
+				_ = x.conn.script(context.WithoutCancel(ctx), "CLOSE "+cursor) // closing the connection closes it too
 				return err
 			}
 		}
@@ -184,7 +186,7 @@ func scanCells(r *row, columns []string, kinds map[string]string) store.Row {
 	return cells
 }
 
-// begin opens the transaction of all reading and writing, behind the lock of the one order.
+// begin opens the transaction for all reads and writes, after taking orderLock.
 func (x *Carrier) begin(ctx context.Context) error {
 	if x.begun {
 		return nil
@@ -194,7 +196,7 @@ func (x *Carrier) begin(ctx context.Context) error {
 	return translate(err)
 }
 
-// ours leaves out of meta what is this database's own.
+// ours returns a condition that excludes this database's own rows of meta.
 func ours(table store.CarriedTable) string {
 	if table.Name == "meta" {
 		return " WHERE key NOT IN " + ownMeta
@@ -232,7 +234,7 @@ func (x *Carrier) Insert(ctx context.Context, table store.CarriedTable, columns 
 	return translate(err)
 }
 
-// forCopy writes text as COPY reads it.
+// forCopy escapes text for COPY.
 var forCopy = strings.NewReplacer("\\", "\\\\", "\t", "\\t", "\n", "\\n", "\r", "\\r")
 
 func writeCell(w *bytes.Buffer, cell any, kind string) error {
@@ -273,7 +275,7 @@ func (x *Carrier) LastChange(ctx context.Context) (int64, error) {
 	return last, translate(err)
 }
 
-// SetLastChange implements store.Carrier. A follower that asks for earlier changes gets store.ErrBehind.
+// SetLastChange implements store.Carrier. A follower that requests earlier changes gets store.ErrBehind.
 func (x *Carrier) SetLastChange(ctx context.Context, number int64) error {
 	if number == 0 {
 		return nil
@@ -287,7 +289,7 @@ func (x *Carrier) SetLastChange(ctx context.Context, number int64) error {
 	return translate(err)
 }
 
-// ID is the database's own id.
+// ID returns the database's own id.
 func (x *Carrier) ID(ctx context.Context) (string, error) {
 	id, err := oneOn(ctx, x.conn, (*row).Text, `SELECT value FROM meta WHERE key = 'database_id'`)
 	return id, translate(err)
@@ -324,7 +326,7 @@ func (x *Carrier) Clear(ctx context.Context) error {
 	return translate(x.conn.script(ctx, "TRUNCATE appointment_resources, "+strings.Join(names, ", ")))
 }
 
-// Commit implements store.Carrier. What counts rows goes on after those that were carried.
+// Commit implements store.Carrier. It sets the counters of rows to continue after the carried rows.
 func (x *Carrier) Commit(ctx context.Context) error {
 	if !x.begun {
 		return nil
@@ -341,7 +343,7 @@ func (x *Carrier) Commit(ctx context.Context) error {
 	return translate(x.conn.script(ctx, `DELETE FROM meta WHERE key = '`+unfinished+`'; COMMIT`))
 }
 
-// MarkMoved has every node refuse this database from now on, since its clinic goes on elsewhere.
+// MarkMoved makes every node refuse this database, because its clinic is now served from another one.
 func (x *Carrier) MarkMoved(ctx context.Context, where string) error {
 	if err := x.begin(ctx); err != nil {
 		return err
@@ -353,7 +355,7 @@ func (x *Carrier) MarkMoved(ctx context.Context, where string) error {
 	return x.Commit(ctx)
 }
 
-// Close implements store.Carrier. It gives the database to other nodes.
+// Close implements store.Carrier. It makes the database available to nodes again.
 func (x *Carrier) Close() error {
 	x.conn.close()
 	return nil

@@ -10,8 +10,8 @@ import (
 
 const headOfChain = `SELECT position, hash FROM audit_head`
 
-// appendEntry moves the head of the chain by the link $11 and adds the entry at that place. The database computes the
-// hash from the hash before it, so that no caller waits for the answer to a question.
+// appendEntry moves the head of the chain by the link $11 and adds the entry at that position. The database computes
+// the hash from the previous hash, so that no caller waits for a read.
 var appendEntry = `
 	WITH head AS (UPDATE audit_head SET position = position + 1, hash = sha256(hash || int8send(position + 1) || $11::bytea) RETURNING position, hash)
 	INSERT INTO audit_entries (` + table.AuditColumns + `, salt, digest, position, hash)
@@ -69,7 +69,7 @@ func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) er
 	return nil
 }
 
-// chainEntries is the part of migration audit_chain that SQL cannot say: it links what is there already.
+// chainEntries is the Go part of migration audit_chain: it links the existing entries.
 func chainEntries(ctx context.Context, c *conn) error {
 	const atOnce = 1000
 	type found struct {

@@ -8,22 +8,22 @@ import (
 	"holdfast/store"
 )
 
-// feed hands what was committed, by whichever node, to the followers of this one, in commit order.
+// feed passes the changes committed by any node to the followers of this node, in commit order.
 //
-// Two bring it: the writer, between its commit and its answers, and follow, which hears of other nodes. Whoever comes second
-// finds the number known already. The order is that of the numbers, which were given under the lock of the one order; and
-// whoever sees one committed sees all before it.
+// It has two sources: the writer, between its commit and its answers, and follow, which receives the changes of other
+// nodes. The second one to bring a change finds its number already passed on. The order is that of the numbers, which
+// were assigned under the order lock. A reader that sees one committed change sees all earlier ones.
 type feed struct {
 	reads reads
 	fatal func(error)
 
 	mu        sync.Mutex // held while followers are called, so that they are called in order
 	last      int64
-	from      int64          // recent begins after this number
-	recent    []store.Change // the newest, for who begins to follow a moment late
+	from      int64          // recent has the changes after this number
+	recent    []store.Change // the newest, for a follower that registers shortly after
 	followers []*follower
 	moved     chan struct{} // closed when last moves on
-	given     bool          // the process was told that it has lost changes
+	given     bool          // fatal was called for lost changes
 }
 
 type follower struct {
@@ -31,15 +31,15 @@ type follower struct {
 	each func([]store.Change)
 }
 
-// keptChanges is how many changes are kept in memory for a follower that begins late. One that is later yet is told from the
-// database.
+// keptChanges is how many changes stay in memory for a new follower that is behind. A follower that is further behind
+// reads them from the database.
 const keptChanges = 1024
 
 func newFeed(last int64, r reads, fatal func(error)) *feed {
 	return &feed{reads: r, fatal: fatal, last: last, from: last, moved: make(chan struct{})}
 }
 
-// LastChange implements store.Feed: the last one that this node has taken in.
+// LastChange implements store.Feed. It returns the last change that this node has received.
 func (s *Store) LastChange() int64 { return s.feed.lastChange() }
 
 func (f *feed) lastChange() int64 {
@@ -86,7 +86,7 @@ func (s *Store) Changes(ctx context.Context, after int64, each func([]store.Chan
 		}
 		missed = newer(read, after)
 		for len(missed) > 0 && missed[len(missed)-1].Number > f.last {
-			missed = missed[:len(missed)-1] // to come
+			missed = missed[:len(missed)-1] // the followers will receive it later
 		}
 	}
 	if len(missed) > 0 {
@@ -96,7 +96,7 @@ func (s *Store) Changes(ctx context.Context, after int64, each func([]store.Chan
 	return nil
 }
 
-// newer are those of a sorted list with a number past the one given.
+// newer returns the changes of a sorted list with a greater number.
 func newer(list []store.Change, after int64) []store.Change {
 	for i := range list {
 		if list[i].Number > after {
@@ -106,7 +106,7 @@ func newer(list []store.Change, after int64) []store.Change {
 	return nil
 }
 
-// load reads the changes after a number. behind: some of them are gone.
+// load reads the changes after a number. behind: some of them are deleted.
 func (f *feed) load(ctx context.Context, after int64) (list []store.Change, behind bool, err error) {
 	err = f.reads.snapshot(ctx,
 		asks(func(*row) { behind = true }, prunedAfter, after),
@@ -114,7 +114,7 @@ func (f *feed) load(ctx context.Context, after int64) (list []store.Change, behi
 	return list, behind, err
 }
 
-// catchUp takes in what is committed and not known yet.
+// catchUp reads the committed changes that this node does not have yet and passes them on.
 func (f *feed) catchUp() error {
 	list, behind, err := f.load(context.Background(), f.lastChange())
 	if err != nil {
@@ -127,8 +127,9 @@ func (f *feed) catchUp() error {
 	return nil
 }
 
-// confirm asks a server that was connected to whether it has the last change that this process knows of. One that was promoted
-// without it will give its number to another one, and what this process has in memory is no longer true.
+// confirm checks that a newly connected server has the last change of this process. A standby that was promoted
+// without that change will assign its number to a different one, and then the data in the memory of this process is
+// wrong.
 func (f *feed) confirm(ctx context.Context, c *conn) error {
 	f.mu.Lock()
 	last, known := f.last, store.Change{}
@@ -142,7 +143,7 @@ func (f *feed) confirm(ctx context.Context, c *conn) error {
 	there, err := oneOn(ctx, c, scanChange, `SELECT number, change FROM changes WHERE number = $1`, last)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		// After an hour it may have gone, but never before a later one has come.
+		// The change may be deleted after one hour, but never before a later one exists.
 		if _, err = oneOn(ctx, c, (*row).Int64, `SELECT number FROM changes WHERE number > $1 LIMIT 1`, last); err == nil {
 			return nil
 		}
@@ -158,7 +159,7 @@ func (f *feed) confirm(ctx context.Context, c *conn) error {
 	return errRewound
 }
 
-// take tells the followers those of the changes, sorted by number, that are news.
+// take passes the changes that are new, of a list sorted by number, to the followers.
 func (f *feed) take(changes []store.Change) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -185,7 +186,7 @@ func (f *feed) take(changes []store.Change) {
 	f.moved = make(chan struct{})
 }
 
-// lost says, once, why this process can no longer be kept true to the database.
+// lost calls fatal, once, with the reason why this process can no longer follow the database.
 func (f *feed) lost(why error) {
 	f.mu.Lock()
 	told := f.given

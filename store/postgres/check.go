@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// Check implements store.Store. References and the files are PostgreSQL's own to keep.
+// Check implements store.Store. PostgreSQL itself ensures the integrity of references and files.
 func (s *Store) Check(ctx context.Context) error {
 	if err := s.reads.pool.open(ctx); err != nil {
 		return err
@@ -21,7 +21,7 @@ func (s *Store) Check(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// It reads all there is, for as long as that takes, and as it was at one moment.
+		// It reads everything at one moment, without a time limit.
 		if err := c.script(ctx, `SET statement_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
 			return err
 		}
@@ -56,14 +56,14 @@ type busy struct {
 	slotStart, slotEnd, busyStart, busyEnd int64
 }
 
-// String is the row in words, for whoever has to say which of two appointments stays.
+// String returns a description of the row for the person who decides which of two appointments to keep.
 func (b busy) String() string {
 	at := func(ms int64) string { return time.UnixMilli(ms).UTC().Format(time.RFC3339) }
 	return fmt.Sprintf("%s (%s, %s to %s, busy %s to %s, seat %d)", b.id, b.typeID, at(b.slotStart), at(b.slotEnd), at(b.busyStart), at(b.busyEnd), b.seat)
 }
 
-// checkGuarantee walks each specialist's appointments in order of their busy start, beside those still going on, and
-// so compares every pair that could meet without the schema's predicate, index or range.
+// checkGuarantee walks each specialist's appointments in order of their busy start, together with those that have not
+// ended. So it compares every pair that could overlap, without the schema's predicate, index or range.
 func checkGuarantee(ctx context.Context, c *conn, violation func(string, ...any)) error {
 	return checkOverlaps(ctx, c, "specialist", `SELECT id, specialist_id, appointment_type_id, seat, slot_start, slot_end, busy_start, busy_end
 		FROM appointments WHERE status = 'confirmed' AND NOT overbook ORDER BY specialist_id, busy_start`, violation)
@@ -91,8 +91,8 @@ func checkOverlaps(ctx context.Context, c *conn, whose, query string, violation 
 	return err
 }
 
-// tooClose says the guarantee in the words of its promise: the gap between two appointments is at least the larger of
-// the first's after-buffer and the second's before-buffer, unless they are different seats of one group session.
+// tooClose states the guarantee independently of the schema: the gap between two appointments is at least the larger
+// of the first's after-buffer and the second's before-buffer, unless they are different seats of one group session.
 func tooClose(a, b busy) bool {
 	if a.typeID == b.typeID && a.slotStart == b.slotStart && a.slotEnd == b.slotEnd {
 		return a.seat == b.seat
@@ -126,8 +126,8 @@ func checkRows(ctx context.Context, c *conn, violation func(string, ...any)) err
 	return nil
 }
 
-// checkResources compares the time that is taken of resources, which the schema makes from the appointments, with these, and walks it
-// as the guarantee is walked: nobody shares a resource.
+// checkResources compares the taken time of resources, which the schema derives from the appointments, with the
+// appointments. It then walks that time as checkGuarantee does: no two appointments share a resource.
 func checkResources(ctx context.Context, c *conn, violation func(string, ...any)) error {
 	err := checkOverlaps(ctx, c, "resource", `SELECT appointment_id, resource_id, '', 0, slot_start, slot_end, busy_start, busy_end
 		FROM appointment_resources ORDER BY resource_id, busy_start`, violation)

@@ -17,26 +17,26 @@ import (
 
 // conn is one connection and the statements prepared on it. One goroutine uses it at a time.
 //
-// It speaks to the wire's own layer of pgx: several statements go out in one exchange, those that are new are prepared in the
-// same one, and values come back as bytes that are read in the order of the SELECT.
+// It uses the wire protocol layer of pgx: one exchange sends several statements and prepares the new ones, and values
+// come back as bytes that are read in the order of the SELECT.
 type conn struct {
 	pg       *pgconn.PgConn
 	prepared map[string]*pgconn.StatementDescription // by text, at most maxPrepared
-	bells    []int64                                 // the numbers that NOTIFY brought since the last look
-	rows     int                                     // how many were handed over
+	bells    []int64                                 // the numbers that NOTIFY brought since the last read
+	rows     int                                     // how many were passed on
 }
 
-// maxPrepared bounds the statements that a connection keeps. It is more than the program has, filters combined in the ways
-// that people combine them included; a text beyond it is parsed each time.
+// maxPrepared bounds the prepared statements of a connection. It is larger than the number of the program's
+// statements, including the usual combinations of filters. A statement beyond it is parsed each time.
 const maxPrepared = 256
 
-// statement is one of an exchange.
+// statement is one statement of an exchange.
 type statement struct {
 	text string
 	args []any
-	each func(*row) // given every row; nil where none is expected
+	each func(*row) // receives every row; nil if none is expected
 
-	changed int64 // rows changed, once it ran
+	changed int64 // number of changed rows, after the run
 }
 
 func stmt(text string, args ...any) *statement { return &statement{text: text, args: args} }
@@ -45,8 +45,8 @@ func asks(each func(*row), text string, args ...any) *statement {
 	return &statement{text: text, args: args, each: each}
 }
 
-// exchange sends all statements at once and reads all answers. They end at the first that fails: the error is its own, and
-// failed its place. What failed is not translated.
+// exchange sends all statements together and reads all answers. It stops at the first failure and returns its error,
+// untranslated, and the index of the failed statement.
 func (c *conn) exchange(ctx context.Context, all ...*statement) (failed int, err error) {
 	p := c.pg.StartPipeline(ctx)
 	defer func() {
@@ -87,10 +87,10 @@ func (c *conn) exchange(ctx context.Context, all ...*statement) (failed int, err
 	return len(all), nil
 }
 
-// binary asks for every column as it is kept.
+// binary requests every column in its binary format.
 var binary = []int16{1}
 
-// answer reads what one statement brought, and remembers its preparation.
+// answer reads the result of one statement and stores its preparation.
 func (c *conn) answer(p *pgconn.Pipeline, s *statement) error {
 	result, err := p.GetResults()
 	if err != nil {
@@ -117,21 +117,21 @@ func (c *conn) answer(p *pgconn.Pipeline, s *statement) error {
 	return err
 }
 
-// script runs any number of statements without arguments and keeps none of them prepared.
+// script runs any number of statements without arguments. It does not store them as prepared.
 func (c *conn) script(ctx context.Context, text string) error {
 	_, err := c.pg.Exec(ctx, text).ReadAll()
 	return err
 }
 
-// close ends the connection without waiting for the server for long.
+// close ends the connection and waits only briefly for the server.
 func (c *conn) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	_ = c.pg.Close(ctx)
 }
 
-// bind turns Go values into what the wire takes: bytes as they are, all else as text. An instant becomes its Unix
-// milliseconds, truncated.
+// bind converts Go values for the wire protocol: bytes unchanged, everything else as text. An instant becomes its
+// Unix milliseconds, truncated.
 func bind(args []any) (values [][]byte, formats []int16, err error) {
 	values, formats = make([][]byte, len(args)), make([]int16, len(args))
 	for i, arg := range args {
@@ -181,7 +181,7 @@ func (r *row) Int64() int64 {
 	return n
 }
 
-// integer reads an int8 or int4 as the wire has it; ok is false for NULL.
+// integer reads an int8 or int4 in wire format; ok is false for NULL.
 func integer(b []byte) (n int64, ok bool) {
 	if len(b) == 0 {
 		return 0, false
@@ -200,7 +200,7 @@ func (r *row) Bool() bool {
 	return len(b) == 1 && b[0] != 0
 }
 
-// bytes is nil for NULL.
+// Bytes returns nil for NULL.
 func (r *row) Bytes() []byte {
 	b := r.next()
 	if b == nil {
@@ -214,7 +214,7 @@ func (r *row) Hash() (h [32]byte) {
 	return h
 }
 
-// json is nil for NULL.
+// JSON returns nil for NULL.
 func (r *row) JSON() []byte {
 	b := r.next()
 	if len(b) == 0 {
@@ -223,7 +223,7 @@ func (r *row) JSON() []byte {
 	return append([]byte{}, b...)
 }
 
-// time is the zero time for NULL, and UTC otherwise.
+// Time returns the zero time for NULL, and UTC otherwise.
 func (r *row) Time() time.Time {
 	if n, ok := integer(r.next()); ok {
 		return time.UnixMilli(n).UTC()
@@ -231,7 +231,7 @@ func (r *row) Time() time.Time {
 	return time.Time{}
 }
 
-// oneOn asks for a row; ErrNotFound if there is none.
+// oneOn reads one row. ErrNotFound: there is none.
 func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, text string, args ...any) (found T, err error) {
 	rows := 0
 	_, err = c.exchange(ctx, asks(func(r *row) { found, rows = scan(r), rows+1 }, text, args...))
@@ -241,19 +241,20 @@ func oneOn[T any](ctx context.Context, c *conn, scan func(*row) T, text string, 
 	return found, err
 }
 
-// statementName is what the server knows a prepared text by.
+// statementName returns the name of a prepared text on the server.
 func statementName(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "holdfast_" + hex.EncodeToString(sum[:12])
 }
 
-// isCut reports whether the connection broke: neither did the server answer, nor was it silent.
+// isCut reports whether the connection broke: err is neither an error from the server nor a timeout.
 func isCut(err error) bool {
 	var e *pgconn.PgError
 	return err != nil && !pgconn.Timeout(err) && (!errors.As(err, &e) || e.Severity != "ERROR")
 }
 
-// isServers reports whether the error is the server's answer to a statement, after which the connection is good.
+// isServers reports whether the error is the server's answer to a statement, after which the connection is still
+// usable.
 func isServers(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Severity == "ERROR"

@@ -25,18 +25,19 @@ const (
 
 const noDoubleBook = "idx_no_double_book"
 
-// What an error says of the writes of a batch that failed.
+// The parts of an error that state the outcome of a failed batch's writes.
 const (
 	unknownOutcome    = "the outcome is unknown"
 	nothingWasWritten = "nothing was written"
 )
 
-// ErrSchema: the schema is not what this program made, so what it guarantees is not known: an index, a constraint or a
-// trigger of the guarantee is gone, not valid or switched off. Restore a backup, or undo the change of the schema.
+// ErrSchema: the schema is not the one that this program creates, so its guarantees are unknown. An index, a
+// constraint or a trigger of the guarantee is missing, invalid or disabled. Restore a backup, or undo the change of
+// the schema.
 var ErrSchema = errors.New("the schema is not what this program made")
 
-// translate turns the errors of pgx into the contract's. The server's own message names columns and constraints; its
-// detail would name values, and is left out.
+// translate converts the errors of pgx to those of package store. The server's message names columns and constraints.
+// Its detail would contain values and is omitted.
 func translate(err error) error {
 	var e *pgconn.PgError
 	switch {
@@ -50,7 +51,7 @@ func translate(err error) error {
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 }
 
-// known reports whether err is in the words of package store already.
+// known reports whether err already wraps an error of package store.
 func known(err error) bool {
 	for _, one := range []error{store.ErrNotFound, store.ErrSlotTaken, store.ErrDuplicate, store.ErrInvalid, store.ErrUnavailable,
 		store.ErrFull, store.ErrClosed, store.ErrVersion, store.ErrBehind, store.ErrOverloaded, ErrSchema, ErrInUse} {
@@ -78,13 +79,14 @@ func translateServers(e *pgconn.PgError) error {
 	return fmt.Errorf("%w: %w", store.ErrUnavailable, said)
 }
 
-// isBusy reports whether a lock was waited for in vain.
+// isBusy reports whether waiting for a lock timed out.
 func isBusy(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && e.Code == codeLockTimeout
 }
 
-// refusal: the schema said no to this one statement. Anything else is the server's trouble, or ours.
+// refusal reports whether the schema refused this one statement. Any other error is a fault of the server or of this
+// program.
 func refusal(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (strings.HasPrefix(e.Code, classConstraint) || strings.HasPrefix(e.Code, classData))

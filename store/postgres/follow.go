@@ -10,11 +10,11 @@ import (
 	"holdfast/store"
 )
 
-// errLost ends a process that was cut off from the database for longer than changes are kept.
+// errLost ends a process that was disconnected from the database for longer than changes are stored.
 var errLost = fmt.Errorf("%w: this node was cut off from PostgreSQL for so long that changes it missed are gone; it must start again",
 	store.ErrUnavailable)
 
-// errRewound ends a process that knows of changes which the server that took over has not got.
+// errRewound ends a process that has changes which the promoted server does not have.
 var errRewound = fmt.Errorf("%w: the PostgreSQL that serves now lacks changes that this node knows of: a standby was promoted that did "+
 	"not have them. This node must start again", store.ErrUnavailable)
 
@@ -32,8 +32,8 @@ const (
 	changesAfter = `SELECT number, change FROM changes WHERE number > $1 ORDER BY number`
 	prunedAfter  = `SELECT 1 FROM meta WHERE key = 'changes_pruned' AND value::bigint > $1`
 
-	// What is older than an hour goes, a bounded number at a time, but never the last: its number is where the next start
-	// goes on from.
+	// It deletes changes older than one hour, a bounded number at a time, but never the last: the next start
+	// continues from its number.
 	pruneChanges = `
 		WITH old AS (
 			SELECT number FROM changes
@@ -47,20 +47,23 @@ const (
 		ON CONFLICT (key) DO UPDATE SET value = excluded.value`
 )
 
-// followInterval is how often changes are looked for without a bell, which a cut connection may swallow.
+// followInterval is how often a node checks for changes without a notification, because a broken connection can lose
+// one.
 const followInterval = time.Second
 
 // ErrInUse: another node has the database to itself.
 var ErrInUse = errors.New("another node is serving from this database")
 
-// aloneLock is the advisory lock of a node that is to be the only one, which others share, held for as long as its connection is.
+// aloneLock is an advisory lock, held for as long as its connection. A node that must be the only one takes it
+// exclusively; other nodes share it.
 const aloneLock = orderLock + 2
 
-// liveLock is the class of the advisory locks that the nodes on a database share with those that name the same place for what is
-// true only for now.
+// liveLock is the class of the advisory locks by which nodes name the place of their live state. Nodes that name the
+// same place share the same lock.
 const liveLock = 1215261760
 
-// With its own lock taken, a node looks for those who have another: of two that start at once at least one finds the other.
+// A node takes its own lock first and then searches for nodes with a different one. If two nodes start at the same
+// time, at least one finds the other.
 const (
 	takeLive  = `SELECT pg_try_advisory_lock_shared($1::int, hashtext($2))`
 	leaveLive = `SELECT pg_advisory_unlock_shared($1::int, hashtext($2))`
@@ -69,8 +72,8 @@ const (
 		AND classid::bigint = $1::int AND objid::bigint <> hashtext($2)::bigint & 4294967295)`
 )
 
-// attach opens the connection that a node follows on. Where it is to be the only one, that is decided here: the place of a node
-// that has just gone is waited for.
+// attach opens the connection that follows the changes. If this node must be the only one, attach waits for the lock
+// of a node that has just stopped.
 func (s *Store) attach(ctx context.Context) (*conn, error) {
 	c, err := s.server.connect(ctx)
 	if err != nil {
@@ -90,7 +93,8 @@ func (s *Store) attach(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// takePlace takes the database for this node alone, or one of many places on it. ErrInUse if others are in the way.
+// takePlace takes aloneLock, exclusively if the node must be alone, otherwise shared. ErrInUse: other nodes prevent
+// it.
 func (s *Store) takePlace(ctx context.Context, c *conn) error {
 	take := `SELECT pg_try_advisory_lock_shared($1)`
 	if s.alone {
@@ -116,7 +120,8 @@ func (s *Store) takePlace(ctx context.Context, c *conn) error {
 	}
 }
 
-// agree reports whether nobody there keeps what is true only for now in another place. What it takes for nothing it leaves.
+// agree reports whether no other node has its live state in a different place. If one has, agree releases the locks
+// that it took.
 func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 	if s.alone || s.live == "" {
 		return true, nil
@@ -132,7 +137,7 @@ func (s *Store) agree(ctx context.Context, c *conn) (bool, error) {
 	return false, err
 }
 
-// follow hears of what other nodes commit until ctx ends, first on the connection given.
+// follow receives the changes of other nodes until ctx ends, first on the given connection.
 func (s *Store) follow(ctx context.Context, c *conn) {
 	for failing := false; ctx.Err() == nil; {
 		err := error(nil)
@@ -169,7 +174,7 @@ func (s *Store) follow(ctx context.Context, c *conn) {
 	}
 }
 
-// listen reads the changes at each bell and once a second besides.
+// listen reads the changes at each notification and at least every followInterval.
 func (s *Store) listen(ctx context.Context, c *conn) error {
 	for {
 		if err := s.feed.catchUp(); err != nil {
@@ -185,7 +190,7 @@ func (s *Store) listen(ctx context.Context, c *conn) error {
 	}
 }
 
-// waitForBell returns when a change may be news.
+// waitForBell returns when there may be a new change.
 func (s *Store) waitForBell(ctx context.Context, c *conn) error {
 	for {
 		if err := c.pg.WaitForNotification(ctx); err != nil {
@@ -202,7 +207,8 @@ func (s *Store) waitForBell(ctx context.Context, c *conn) error {
 	}
 }
 
-// number of the last change that a bell tells of; one that cannot be read tells of all.
+// bellNumber returns the number of the last change in a notification. If it cannot be parsed, the result counts as
+// newer than any change.
 func bellNumber(payload string) int64 {
 	n, err := strconv.ParseInt(payload, 10, 64)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// heldSet is the ids of the operations that this node attempts, as far as it knows. One whose Take was never answered is not in
-// it, so its lease lapses.
+// heldSet is the set of ids of the operations that this node is attempting, as far as it knows. An operation whose
+// Take got no answer is not in it, so its lease expires.
 type heldSet struct {
 	mu  sync.Mutex
 	ids map[string]bool
@@ -52,7 +52,7 @@ func (h *heldSet) all() []string {
 	return slices.Sorted(maps.Keys(h.ids))
 }
 
-// clock is the server's, in milliseconds: leases and pacers are shared by nodes whose own clocks differ.
+// clock is the server's time in milliseconds: nodes with different clocks share leases and pacers.
 const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 const (
@@ -66,9 +66,10 @@ const (
 
 	letGoAll = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner <> ''`
 
-	// What lapsed, and with $1 what is this node's or nobody's too, is pending again, its outcome unknown; a write to the practice
-	// system not before $5 after its node was last heard of, for until then it may be in flight. When that was, its lease says, by the
-	// server's clock: the attempt's own instant is of the clock of a node that may have been wrong.
+	// Operations with an expired lease become pending, with an unknown outcome. With $1, so do those of this node and
+	// those without an owner. An upstream write becomes due $5 after the last renewal of its lease at the earliest,
+	// because it may be in flight until then. The lease gives that instant by the server's clock. The instant of the
+	// attempt would not do: it is from the clock of a node, which may have been wrong.
 	takeOver = `
 		WITH lapsed AS (
 			SELECT id FROM operations
@@ -82,7 +83,7 @@ const (
 		SELECT id, $3::bigint, 'recovered', $4 FROM back ORDER BY id`
 )
 
-// keepLeases renews what this node attempts and takes over what other nodes let lapse, until ctx ends.
+// keepLeases renews the leases of this node and takes over operations whose leases have expired, until ctx ends.
 func (q *Queue) keepLeases(ctx context.Context) {
 	tick := time.NewTicker(q.lease / 3)
 	defer tick.Stop()
@@ -115,7 +116,7 @@ func (q *Queue) renew(ctx context.Context) error {
 	return err
 }
 
-// Recover implements store.Queue. What another node attempts at this moment is left to it.
+// Recover implements store.Queue. It does not change operations that another node is attempting.
 func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
 	over := stmt(takeOver, true, q.owner, now, "the program stopped during the attempt", 0, q.lease.Milliseconds())
 	if err := q.write(ctx, over); err != nil {
@@ -125,9 +126,9 @@ func (q *Queue) Recover(ctx context.Context, now time.Time) (int, error) {
 	return int(over.changed), nil
 }
 
-// Pace reserves the next instant at which a call of the far side called name may go out, spacing after the one reserved
-// before by whichever node, and says how long that is from now, and which turn it is, for PaceAgain. If it is longer than most,
-// nothing is reserved, and turn is 0. ErrUnavailable: then nothing may go out.
+// Pace reserves the next instant for a call to the remote server with this name: spacing after the one that any node
+// reserved before. It returns the time until that instant, and its turn, for PaceAgain. If the wait would be longer
+// than most, it reserves nothing and turn is 0. ErrUnavailable: then do not send the call.
 func (q *Queue) Pace(ctx context.Context, name string, spacing, most time.Duration) (wait time.Duration, turn int64, err error) {
 	if spacing < 0 {
 		return 0, 0, fmt.Errorf("%w: a spacing of %v", store.ErrInvalid, spacing)
@@ -146,13 +147,13 @@ func (q *Queue) Pace(ctx context.Context, name string, spacing, most time.Durati
 	return time.Duration(ms) * time.Millisecond, turn, nil
 }
 
-// PaceReturn gives back the turn given if it was the last one that anybody reserved: it was not used.
+// PaceReturn releases an unused turn if it was the last one that any node reserved.
 func (q *Queue) PaceReturn(ctx context.Context, name string, spacing time.Duration, turn int64) error {
 	return q.write(ctx, stmt(`UPDATE pacers SET next_at = next_at - $2::bigint WHERE name = $1 AND next_at = $3::bigint`,
 		name, spacing.Milliseconds(), turn))
 }
 
-// PaceAgain reserves the instant of now if the turn given was the last one that anybody reserved, and reports false if not.
+// PaceAgain reserves the current instant if turn was the last one that any node reserved, and reports whether it did.
 func (q *Queue) PaceAgain(ctx context.Context, name string, spacing time.Duration, turn int64) (reserved bool, err error) {
 	err = q.write(ctx, asks(func(*row) { reserved = true },
 		`UPDATE pacers SET next_at = `+clock+` + $2::bigint WHERE name = $1 AND next_at = $3::bigint RETURNING 1`,

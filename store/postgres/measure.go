@@ -10,15 +10,16 @@ import (
 
 var _ store.Measured = (*Store)(nil)
 
-// Measurements implements store.Measured. The log is the server's, for all of its databases, and is not known here.
+// Measurements implements store.Measured. The log belongs to all databases of the server, so its size is unknown
+// here.
 func (s *Store) Measurements() store.Measurements {
 	return store.Measurements{Writes: s.writes.Counts(), Commits: s.writer.commits.Counts(), Bytes: s.size.last()}
 }
 
-// sizeInterval is how often the server is asked how large the database is.
+// sizeInterval is how often the node reads the size of the database from the server.
 const sizeInterval = time.Minute
 
-// databaseSize is the last answer, so that a caller of Measurements does not wait for a server.
+// databaseSize stores the last size, so that Measurements does not wait for a server.
 type databaseSize struct {
 	mu    sync.Mutex
 	bytes int64
@@ -31,7 +32,7 @@ func (d *databaseSize) last() int64 {
 	return d.bytes
 }
 
-// refresh asks again if the answer is old. Where it fails the old one stays.
+// refresh reads the size again if it is old. After a failure the old size stays.
 func (d *databaseSize) refresh(ctx context.Context, r reads) {
 	d.mu.Lock()
 	due := time.Since(d.asked) >= sizeInterval

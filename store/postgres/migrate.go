@@ -17,10 +17,10 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// beyondSQL is what a migration does besides its text, in the same transaction.
+// beyondSQL has the Go part of a migration, which runs in the same transaction as its SQL.
 var beyondSQL = map[string]func(context.Context, *conn) error{"0005_audit_chain.sql": chainEntries}
 
-// SchemaVersion is the newest schema this program knows.
+// SchemaVersion returns the newest schema version that this program knows.
 func SchemaVersion() int {
 	all, err := store.ReadMigrations(migrations)
 	if err != nil {
@@ -29,7 +29,7 @@ func SchemaVersion() int {
 	return len(all)
 }
 
-// source is all the text that made the schema.
+// source returns the text of all migrations.
 func source(known []store.Migration) string {
 	var all strings.Builder
 	for _, m := range known {
@@ -38,25 +38,27 @@ func source(known []store.Migration) string {
 	return all.String()
 }
 
-// schema is the migrations of a program, and whom it may serve beside: see oldestBeside.
+// schema is a program's migrations, and the oldest schema whose programs may serve at the same time: see
+// oldestBeside.
 type schema struct {
 	files        fs.FS
 	oldestBeside int
-	target       bool // of a move: a schema that is made new is refused by servers until a whole clinic is in it
+	target       bool // of a move: servers refuse a new schema until it has a complete clinic
 }
 
-// program is this program's.
+// program is the schema of this program.
 var program = schema{files: migrations, oldestBeside: oldestBeside}
 
-// migrate applies what is missing, each migration in one transaction of its own. Nodes that start together take turns. It
-// refuses a database that a newer program has changed, that was changed by a migration other than ours, or whose guarantee
-// was weakened (ErrSchema); with beside, a newer schema is taken that is open to this one. ErrInUse: nodes serve that must be stopped first. PostgreSQL's own backups are what there is to go back to.
+// migrate applies the missing migrations, each in its own transaction. Nodes that start at the same time take turns.
+// It refuses a database that a newer program or a different migration has modified, or whose guarantee was weakened
+// (ErrSchema). With beside, it accepts a newer schema that is open to this program. ErrInUse: running nodes must be
+// stopped first. migrate takes no snapshot: going back needs PostgreSQL's own backups.
 func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside bool) (err error) {
 	known, err := store.ReadMigrations(of.files)
 	if err != nil {
 		return err
 	}
-	// Migrating may take longer than a booking may, and so may waiting for another node that migrates.
+	// A migration, and the wait for another node's migration, may take longer than a booking.
 	if err := c.script(ctx, `SET statement_timeout = 0; SET lock_timeout = 0`); err != nil {
 		return err
 	}
@@ -98,14 +100,14 @@ func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside b
 	return refuseWeak(ctx, c, source(known))
 }
 
-// versionsTable remembers which migrations were applied.
+// versionsTable records the applied migrations.
 const versionsTable = `CREATE TABLE IF NOT EXISTS schema_versions (
 		version    bigint NOT NULL PRIMARY KEY,
 		name       text   NOT NULL,
 		checksum   text   NOT NULL,
 		applied_at bigint NOT NULL)`
 
-// appliedMigrations are none where the database is empty.
+// appliedMigrations returns the applied migrations; none if the database is empty.
 func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err error) {
 	made, err := oneOn(ctx, c, (*row).Bool, `SELECT to_regclass('schema_versions') IS NOT NULL`)
 	if err != nil || !made {
@@ -117,14 +119,14 @@ func appliedMigrations(ctx context.Context, c *conn) (all []store.Migration, err
 	return all, err
 }
 
-// A migration that cannot have a table within migrationWait releases every lock and retries, migrationTries times: behind
-// a change of a table that waits for a long question, all who ask after it would wait too.
+// If a migration cannot lock a table within migrationWait, it releases every lock and retries, migrationTries times.
+// Otherwise all later queries would wait behind a change of a table that waits for a long query.
 const (
 	migrationWait  = time.Second
 	migrationTries = 60
 )
 
-// applyInTurn applies a migration between two batches of the nodes that serve.
+// applyInTurn applies a migration between two batches of the running nodes.
 func applyInTurn(ctx context.Context, c *conn, m store.Migration, of schema) error {
 	for try := 1; ; try++ {
 		err := apply(ctx, c, m, of)
@@ -140,7 +142,8 @@ func applyInTurn(ctx context.Context, c *conn, m store.Migration, of schema) err
 }
 
 func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
-	// The order's lock first, as every batch has it: a migration that took a table first and waited for the lock would wait for ever.
+	// It takes orderLock first, as every batch does: a migration that locked a table first and then waited for
+	// orderLock would deadlock.
 	_, err := c.exchange(ctx, stmt(`BEGIN`), stmt(`SELECT set_config('lock_timeout', $1, true)`, strconv.FormatInt(migrationWait.Milliseconds(), 10)),
 		stmt(`SELECT pg_advisory_xact_lock($1)`, int64(orderLock)))
 	if err == nil {
@@ -166,7 +169,7 @@ func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
 	return nil
 }
 
-// recognise refuses a schema that this program cannot have made.
+// recognise refuses a schema that this program cannot have created.
 func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
 		return fmt.Errorf("%w: the database has schema version %d, but this program knows only up to %d: run the newer program",
@@ -181,8 +184,8 @@ func recognise(applied, known []store.Migration) error {
 	return nil
 }
 
-// Due says which version the schema of a database has, and which migrations this program would apply to it; it changes nothing. It
-// refuses a schema that this program cannot have made, and one that it does not know.
+// Due returns the schema version of a database and the migrations that this program would apply. It changes nothing.
+// It refuses a schema that this program cannot have created, and one that it does not know.
 func Due(ctx context.Context, url string) (version int, due []string, err error) {
 	o := Options{URL: url}
 	if err := o.fill(); err != nil {

@@ -7,14 +7,15 @@ import (
 	"holdfast/store"
 )
 
-// The nodes on a database are known to it by the locks that they hold (follow.go), for as long as their connections are.
+// Each node holds advisory locks on its database (follow.go) for as long as its connection. Other nodes find it by
+// them.
 
-// other are the locks of the other nodes, in a subquery.
+// other selects the locks of the other nodes, in a subquery.
 const other = `FROM pg_locks l JOIN pg_stat_activity a USING (pid)
 	WHERE l.locktype = 'advisory' AND l.objsubid = 2 AND l.granted AND l.classid::bigint = $1::int
 	AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND l.pid <> $2::int`
 
-// Nodes says who else serves from the database: whether others do, and whether any of them did before this one.
+// Nodes reports whether other nodes serve from the database, and whether any of them started before this one.
 func (s *Store) Nodes(ctx context.Context) (others, before bool, err error) {
 	return s.nodes(ctx, s.reads)
 }
@@ -26,12 +27,12 @@ func (s *Store) nodes(ctx context.Context, r reads) (others, before bool, err er
 	return found.others, found.before, err
 }
 
-// signsWith is the key in meta that tells the nodes' signing keys apart.
+// signsWith is the key in meta with the fingerprint of the nodes' signing key.
 const signsWith = "signs_with"
 
-// AgreeOnKeys has all nodes sign with one key: decide is given the fingerprint of the key that they signed with last, empty if none
-// did, and whether others serve from the database now; it returns the one that they sign with from now on. Its error is returned
-// and nothing is noted. It may be called more than once.
+// AgreeOnKeys makes all nodes sign with one key. decide receives the fingerprint of the last signing key, empty if
+// there was none, and whether other nodes serve from the database now. It returns the fingerprint of the key to use
+// from now on. If decide returns an error, AgreeOnKeys returns it and records nothing. decide may run more than once.
 func (s *Store) AgreeOnKeys(ctx context.Context, decide func(known string, others bool) (string, error)) error {
 	return s.Write(ctx, func(x store.Tx) error {
 		t := x.(*tx)

@@ -12,7 +12,7 @@ import (
 	"holdfast/store/table"
 )
 
-// pruneLimit is how many operations one transaction of Prune may take, so that no other write waits long behind it.
+// pruneLimit is how many operations one transaction of Prune may remove, so that no other write waits long for it.
 const pruneLimit = 500
 
 // queued reads a row of operations, whose columns are those of the outbox.
@@ -20,8 +20,8 @@ func queued(r *row) store.Operation { return table.ScanOperation(r) }
 
 const note = `INSERT INTO operation_activity (operation_id, at, event, detail) `
 
-// addAll inserts what is not there yet in one statement: the operations in the order of their ids, and after them, by the trigger, the
-// counts in their order. With a statement for each, two nodes that add the same operations could wait for each other.
+// addAll inserts the missing operations in one statement, in the order of their ids, and after them, by the trigger,
+// the counts in their order. With one statement for each, two nodes that add the same operations could deadlock.
 var addAll = `
 	WITH wanted AS (SELECT x FROM json_array_elements($1::json) AS list(x) ORDER BY (x->>0) COLLATE "C"),
 	added AS (
@@ -62,7 +62,7 @@ func (q *Queue) Add(ctx context.Context, ops ...store.Operation) error {
 	return q.repeat(ctx, stmt(addAll, string(list), time.Now()))
 }
 
-// fields are the columns of op in the order of table.OperationColumns.
+// fields returns the columns of op in the order of table.OperationColumns.
 func fields(op store.Operation) []any {
 	var payload any // NULL if there is none
 	if len(op.Payload) > 0 {
@@ -73,7 +73,7 @@ func fields(op store.Operation) []any {
 		op.LastError, op.Result, payload}
 }
 
-// kindList is the argument for kinds; NULL for all.
+// kindList returns the argument for kinds; NULL for all.
 func kindList(kinds []store.OperationKind) (any, error) {
 	if len(kinds) == 0 {
 		return nil, nil
@@ -113,7 +113,8 @@ func (q *Queue) Take(ctx context.Context, now time.Time, kinds ...store.Operatio
 	return taken, nil
 }
 
-// Change implements store.Queue. ErrVersion if another node attempts the operation now, or has taken it over from this one.
+// Change implements store.Queue. ErrVersion: another node is attempting the operation, or has taken it over from this
+// one.
 func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail string) error {
 	if err := op.Validate(); err != nil {
 		return err
@@ -134,7 +135,7 @@ func (q *Queue) Change(ctx context.Context, op store.Operation, event, detail st
 		asks(func(*row) { known = true }, `SELECT 1 FROM operations WHERE id = $1`, op.ID),
 	}
 	cut, err := q.attempt(ctx, all)
-	if cut { // before the commit or after it: the row tells
+	if cut { // the row shows whether the commit happened
 		if kept, readErr := q.Operation(ctx, op.ID); readErr == nil && same(kept, op) {
 			known, changed, err = true, true, nil
 		} else if readErr == nil {
@@ -164,7 +165,7 @@ func (q *Queue) stored(ctx context.Context, op store.Operation) bool {
 	return err == nil && same(kept, op)
 }
 
-// same reports whether the queue keeps a and b as one and the same operation.
+// same reports whether the queue stores a and b identically.
 func same(a, b store.Operation) bool {
 	kept, _, keptErr := bind(fields(a))
 	given, _, givenErr := bind(fields(b))
@@ -183,7 +184,7 @@ func (q *Queue) Remove(ctx context.Context, id string) error {
 	return err
 }
 
-// Erase implements store.Queue. Whatever the server's own files still hold is its operator's to let go.
+// Erase implements store.Queue. The server's operator is responsible for remains in the server's files.
 func (q *Queue) Erase(ctx context.Context, ids ...string) error {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -303,7 +304,7 @@ func (q *Queue) NextDue(ctx context.Context, kinds ...store.OperationKind) (at t
 		if err != nil {
 			return at, err
 		}
-		// One look into the index for each kind.
+		// One index look-up for each kind.
 		next.text, next.args = `
 			SELECT first.next_attempt_at FROM json_array_elements_text($1::json) AS wanted(name), LATERAL (
 				SELECT next_attempt_at FROM operations WHERE status = 'pending' AND kind = wanted.name

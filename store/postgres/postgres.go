@@ -1,34 +1,35 @@
-// Package postgres is the Store, and the Queue, of a cluster: one PostgreSQL database and any number of nodes on it. Its files
-// have the names of store/sqlite's.
+// Package postgres is the Store and the Queue of a cluster: one PostgreSQL database and any number of nodes. Its
+// files have the same names as those of store/sqlite.
 //
 // # One order for all nodes
 //
-// Each node writes through one connection with the group commit of store/sqlite (writer.go). A batch is one transaction that
-// takes one advisory lock first, the same for all nodes, so the writes of all nodes run one after another: READ COMMITTED sees
-// all before it, and a rule that reads before it writes cannot be raced from another node. A batch appends its changes to the
-// table changes, numbered under the lock and so in commit order, and rings a bell (NOTIFY). Every node follows them (follow.go)
-// and its own Write returns when its own followers have taken them, and all before them, in.
+// Each node writes through one connection with the group commit of store/sqlite (writer.go). A batch is one
+// transaction. It first takes one advisory lock, the same for all nodes, so the writes of all nodes run one after
+// another: READ COMMITTED sees all earlier writes, and no other node can interfere with a rule that reads before it
+// writes. A batch appends its changes to the table changes, numbered under the lock and so in commit order, and
+// notifies the nodes (NOTIFY). Every node follows the changes (follow.go). Its own Write returns once its followers
+// have that write's changes and all earlier ones.
 //
-// # A node that dies or hangs
+// # A node that crashes or hangs
 //
-// Every call has a deadline here, and every statement, wait for a lock and pause inside a transaction has one on the server
-// (Options.Timeout), so that the lock of a node that died or hangs is free again within it.
+// Every call has a deadline here. Every statement, wait for a lock and pause inside a transaction has one on the
+// server (Options.Timeout). So the lock of a node that crashed or hangs is free again within that time.
 //
-// # An answer that is lost
+// # A lost answer
 //
-// When the connection breaks between COMMIT and its answer, the writer asks the server on another connection what became of
-// the transaction (unknown.go), and answers no caller before it has the outcome. If the server is unreachable, the error says that the
-// outcome is unknown.
+// If the connection breaks between COMMIT and its answer, the writer reads the outcome of the transaction from the
+// server on another connection (unknown.go). It answers no caller before it has the outcome. If the server is
+// unreachable, the error states that the outcome is unknown.
 //
 // # The guarantee
 //
-// The schema refuses a double booking from any program: a partial unique index, an exclusion constraint and a
-// trigger behind a lock on the specialist, in migrations/0001_first.sql. Check looks for violations by another method.
+// The schema refuses a double booking from any program: a partial unique index, an exclusion constraint and a trigger
+// behind a lock on the specialist, in migrations/0001_first.sql. Check searches for violations by another method.
 //
-// # What PostgreSQL must have
+// # Requirements
 //
-// Version 13 or later, the extension btree_gist (part of every distribution; the owner of a database may create it), and
-// connections of our own: a pooler must be in session mode.
+// PostgreSQL 13 or later, the extension btree_gist (part of every distribution; the owner of a database may create
+// it), and connections of our own: a pooler must be in session mode.
 package postgres
 
 import (
@@ -49,30 +50,31 @@ import (
 	"holdfast/store/table"
 )
 
-// Options say where the database is and how long it may take. Only URL is required.
+// Options of Open. Only URL is required.
 type Options struct {
-	// URL names the database as libpq does, postgres://user@host:5432/name?sslmode=…; several hosts may be given, and the one
-	// that takes writes is used.
+	// URL names the database as libpq does, postgres://user@host:5432/name?sslmode=…. With several hosts, Open uses
+	// the one that accepts writes.
 	URL string
-	// Logger hears of migrations, lost connections and failures, never of personal data. Nil discards.
+	// Logger receives migrations, lost connections and failures, never personal data. Nil discards.
 	Logger *slog.Logger
-	// Readers is how many connections read. 0 means 8.
+	// Readers is the number of connections for reading. 0 means 8.
 	Readers int
-	// QueueSize is how many writes may wait for their turn before Write answers ErrOverloaded. 0 means 1024.
+	// QueueSize is the number of writes that may wait for their turn before Write returns ErrOverloaded. 0 means
+	// 1024.
 	QueueSize int
-	// Timeout bounds what the server takes for a statement, and how long another node that hangs can keep this one waiting.
-	// 0 means 5 s.
+	// Timeout bounds the server's time for a statement, and how long another node that hangs can block this one. 0
+	// means 5 s.
 	Timeout time.Duration
-	// Alone has this node be the only one on the database: any other is refused with ErrInUse, and so is this one where there is
-	// another. It is for who keeps what is true only for now in memory of its own. A node that loses its place to another is told by
-	// OnFatal.
+	// Alone makes this node the only one on the database. Any other node gets ErrInUse, and so does this one if
+	// another node is running. Set it if the live state is in this process's memory. If the node loses its place to
+	// another, it calls OnFatal.
 	Alone bool
-	// Live names where nodes that share the database keep what is true only for now. One that names another place than those that
-	// are there is refused with ErrInUse: each would give away what the other holds.
+	// Live names the place of the live state. All nodes on a database must use the same place. A node that names a
+	// different one gets ErrInUse: otherwise each could book the time that the other holds.
 	Live string
-	// OnFatal is called once, from a goroutine that must not be blocked, when what this process has in memory can no longer be
-	// kept true to the database: it was cut off for so long that the changes it missed are gone, or another node took its place.
-	// It should be started again.
+	// OnFatal is called once, from a goroutine that must not be blocked, when this process can no longer follow the
+	// database: it was disconnected for so long that the changes it missed are deleted, or another node took its
+	// place. Restart the process.
 	OnFatal func(error)
 }
 
@@ -108,15 +110,15 @@ type Store struct {
 	size    databaseSize
 	writer  *writer
 	feed    *feed
-	pid     atomic.Uint32      // of the connection that follows, by which the other nodes know this one
-	stop    context.CancelFunc // ends what runs beside the callers
+	pid     atomic.Uint32      // of the connection that follows; other nodes identify this node by it
+	stop    context.CancelFunc // ends the background goroutines
 	running sync.WaitGroup
 	closing sync.Once
 }
 
 var _ store.Store = (*Store)(nil)
 
-// Open connects and brings the schema up to date. ctx bounds the opening. ErrSchema if the schema was weakened.
+// Open connects and migrates the schema. ctx bounds the opening. ErrSchema: the schema was weakened.
 func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -132,7 +134,7 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 			following.close()
 		}
 	}()
-	if o.Alone { // before it changes the schema under others
+	if o.Alone { // before it changes the schema that other nodes use
 		if following, err = s.attach(ctx); err != nil {
 			return nil, fmt.Errorf("opening the database: %w", translate(err))
 		}
@@ -205,14 +207,15 @@ func (s *Store) Close() error {
 	return nil
 }
 
-// server is how a connection is made.
+// server has the settings for connecting to the server.
 type server struct {
 	config  *pgconn.Config
 	timeout time.Duration
 }
 
-// WithoutTLS returns the first host of a database's URL that a connection over the network may reach without TLS; empty if there is none.
-// The default, sslmode=prefer, goes on without TLS if the server, or an attacker on the way, offers none. Sockets and loopback need no TLS.
+// WithoutTLS returns the first host of a database's URL that a network connection may reach without TLS, or "". The
+// default, sslmode=prefer, continues without TLS if the server, or an attacker in between, offers none. Sockets and
+// loopback need no TLS.
 func WithoutTLS(url string) string {
 	config, err := pgconn.ParseConfig(url)
 	if err != nil {
@@ -232,7 +235,7 @@ func WithoutTLS(url string) string {
 func newServer(o Options) (server, error) {
 	config, err := pgconn.ParseConfig(o.URL)
 	if err != nil {
-		return server{}, fmt.Errorf("the database's URL cannot be read: %w", err) // pgx leaves the password out
+		return server{}, fmt.Errorf("the database's URL cannot be read: %w", err) // pgx omits the password
 	}
 	ms := func(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 	for name, value := range map[string]string{
@@ -240,7 +243,7 @@ func newServer(o Options) (server, error) {
 		"default_transaction_isolation": "read committed",
 		"lock_timeout":                  ms(o.Timeout),
 		"statement_timeout":             ms(o.Timeout),
-		// A moment shorter, so that a node that waits for the lock of a hung node gets it.
+		// It is shorter, so that a node that waits for the lock of a hung node gets it in time.
 		"idle_in_transaction_session_timeout": ms(o.Timeout - o.Timeout/5),
 		"tcp_keepalives_idle":                 "2",
 		"tcp_keepalives_interval":             "1",
@@ -253,7 +256,7 @@ func newServer(o Options) (server, error) {
 	if config.ValidateConnect == nil {
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	// One of several hosts that is silent leaves the others their time.
+	// If one of several hosts does not answer, time must remain for the others.
 	if most := o.Timeout / time.Duration(1+len(config.Fallbacks)); config.ConnectTimeout <= 0 || config.ConnectTimeout > most {
 		config.ConnectTimeout = most
 	}
@@ -274,7 +277,7 @@ func (s server) connect(ctx context.Context) (*conn, error) {
 	return c, nil
 }
 
-// with runs fn on a connection of its own.
+// with opens a connection, runs fn on it and closes it.
 func (s server) with(ctx context.Context, fn func(context.Context, *conn) error) error {
 	c, err := s.connect(ctx)
 	if err != nil {
@@ -284,13 +287,14 @@ func (s server) with(ctx context.Context, fn func(context.Context, *conn) error)
 	return fn(ctx, c)
 }
 
-// bounded is ctx with the deadline of one exchange, which leaves the server's own time to speak first.
+// bounded returns ctx with the deadline of one exchange. It is later than the server's own, so that the server
+// reports first.
 func (s server) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, s.timeout+s.timeout/5)
 }
 
-// durable refuses a database in which an acknowledged write can be lost with the server's process, and says so of one in which
-// it can be lost with the machine.
+// durable refuses a database that can lose an acknowledged write when the server process crashes. It logs a warning
+// for one that can lose it when the machine crashes.
 func durable(ctx context.Context, c *conn, log *slog.Logger) error {
 	commit, err := oneOn(ctx, c, (*row).Text, `SELECT current_setting('synchronous_commit')`)
 	if err != nil {

@@ -14,29 +14,32 @@ import (
 	"holdfast/store"
 )
 
-// QueueOptions say where the queue is and how its nodes share it. Only URL is required.
+// QueueOptions of OpenQueue. Only URL is required.
 type QueueOptions struct {
 	URL     string       // as Options.URL
-	Logger  *slog.Logger // told of operations that were taken over; nil discards
+	Logger  *slog.Logger // receives operations that were taken over; nil discards
 	Timeout time.Duration
-	// Conns is how many connections it uses. 0 means 4.
+	// Conns is the number of connections. 0 means 4.
 	Conns int
-	// Waiting is how many writes may wait for a connection before they are answered ErrOverloaded. 0 means 4,096.
+	// Waiting is the number of writes that may wait for a connection before they get ErrOverloaded. 0 means 4,096.
 	Waiting int
-	// Lease is for how long an operation is this node's after it was last heard of, by the server's clock. A node renews what it
-	// attempts three times in that time; what lapses is taken over by another, its outcome unknown. 0 means 30 s.
+	// Lease is how long an operation belongs to this node after the last renewal, by the server's clock. A node
+	// renews its leases three times in that time. After a lease has expired, another node takes the operation over,
+	// with an unknown outcome. 0 means 30 s.
 	Lease time.Duration
-	// Settle is how long a write to the practice system may be in flight after it was recorded: one that is taken over is not due
-	// before. 0: it is due at once, as in Recover.
+	// Settle is how long an upstream write may be in flight after it was recorded. A write that is taken over is not
+	// due before that. 0: it is due immediately, as in Recover.
 	Settle time.Duration
-	// Alone says that no other node is there (Options.Alone): what a node left that has gone is anybody's at once.
+	// Alone means that there is no other node (Options.Alone): this node takes the operations of a stopped node over
+	// immediately.
 	Alone bool
 }
 
 // Queue is one node's view of the queue in the database. See store.Queue.
 //
-// Any number of nodes take from it: an operation is taken by one of them (FOR UPDATE SKIP LOCKED), which holds a lease on it
-// until it changes it. Change answers store.ErrVersion to a node whose lease lapsed and whose operation another has taken over.
+// Any number of nodes share it. One node takes an operation (FOR UPDATE SKIP LOCKED) and holds a lease on it until it
+// changes it. If the lease has expired and another node has taken the operation over, Change returns store.ErrVersion
+// to the first node.
 type Queue struct {
 	pool    *pool
 	log     *slog.Logger
@@ -59,7 +62,7 @@ type Queue struct {
 
 var _ store.Queue = (*Queue)(nil)
 
-// OpenQueue connects and brings the schema up to date. ctx bounds the opening.
+// OpenQueue connects and migrates the schema. ctx bounds the opening.
 func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	common := Options{URL: o.URL, Logger: o.Logger, Timeout: o.Timeout}
 	if err := common.fill(); err != nil {
@@ -106,18 +109,18 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	return q, nil
 }
 
-// Rebuilt reports whether the queue was empty when it was opened, as it is after a backup was put back or a clinic was moved here.
-// What the outbox says was attempted is then not known to have failed.
+// Rebuilt reports whether the queue was empty when it was opened, as after restoring a backup or moving a clinic.
+// Then the outcome of attempts recorded in the outbox is unknown.
 func (q *Queue) Rebuilt() bool { return q.rebuilt }
 
-// newOwner names this process among all that ever use the database.
+// newOwner returns an id that is unique among all processes that ever use the database.
 func newOwner() string {
 	b := make([]byte, 8)
 	_, _ = rand.Read(b) // never fails
 	return hex.EncodeToString(b)
 }
 
-// begin admits a call, which must end with q.calls.Done.
+// begin admits a call. The caller must end it with q.calls.Done.
 func (q *Queue) begin(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -140,13 +143,13 @@ func (q *Queue) read(ctx context.Context, all ...*statement) error {
 	return q.pool.ask(ctx, all)
 }
 
-// write runs statements in one transaction and returns when that is durable. ctx bounds the wait for a connection only.
+// write runs statements in one transaction and returns when it is durable. ctx bounds only the wait for a connection.
 func (q *Queue) write(ctx context.Context, all ...*statement) error {
 	_, err := q.attempt(ctx, all)
 	return err
 }
 
-// repeat is write for what does no harm when it is done twice: where the connection broke it is done again.
+// repeat is write for idempotent statements: if the connection breaks, it runs them again.
 func (q *Queue) repeat(ctx context.Context, all ...*statement) error {
 	cut, err := q.attempt(ctx, all)
 	if cut {
@@ -173,7 +176,8 @@ func (q *Queue) Ping(ctx context.Context) error {
 	return err
 }
 
-// Close waits for the calls already accepted, and releases the operations of this node: another node takes them over at once. It is idempotent.
+// Close waits for the calls already accepted and releases the operations of this node, so that another node can take
+// them over immediately. It is idempotent.
 func (q *Queue) Close() error {
 	var err error
 	q.closing.Do(func() {
@@ -184,7 +188,7 @@ func (q *Queue) Close() error {
 		q.stop()
 		q.running.Wait()
 		if _, err = q.pool.write(context.Background(), []*statement{stmt(letGo, q.owner)}); errors.Is(err, store.ErrUnavailable) {
-			err = nil // the leases lapse
+			err = nil // the leases expire
 		}
 		q.pool.close()
 	})

@@ -13,8 +13,8 @@ import (
 	"holdfast/store/table"
 )
 
-// reads answers questions for its two users: the Store, which borrows a connection of the pool for each question, and a
-// transaction, which asks on its own connection and so sees its own changes. It is a table.Source.
+// reads answers reads for its two users: the Store, which borrows a connection of the pool for each, and a
+// transaction, which reads on its own connection and so sees its own changes. It is a table.Source.
 type reads struct {
 	pool *pool
 	tx   *tx
@@ -24,7 +24,7 @@ var _ table.Source = reads{}
 
 var errTxOver = errors.New("postgres: the transaction was used after its function returned")
 
-// ask asks all questions in one exchange.
+// ask runs all reads in one exchange.
 func (r reads) ask(ctx context.Context, all ...*statement) error {
 	if r.tx != nil {
 		return r.tx.ask(all...)
@@ -47,7 +47,7 @@ func (r reads) Snapshot(ctx context.Context, all ...table.Question) error {
 	return r.snapshot(ctx, questions...)
 }
 
-// snapshot is ask with all questions answered from one moment.
+// snapshot is ask with all reads at one moment.
 func (r reads) snapshot(ctx context.Context, all ...*statement) error {
 	if r.tx != nil {
 		return r.tx.ask(all...) // no other transaction writes at the same time
@@ -85,11 +85,10 @@ type pool struct {
 // ownData is the name under which a connection of the pool stores its conn.
 const ownData = "holdfast"
 
-// newPool is a pool of so many connections. What each has to do before it is used is prepare's to say, if it is not
-// nil.
+// newPool returns a pool of size connections. prepare, if not nil, prepares each connection for its first use.
 func newPool(at server, size int, prepare func(context.Context, *conn) error) (*pool, error) {
 	conns, err := connpool.New(size, func(ctx context.Context) (*pgconn.PgConn, error) {
-		pg, err := pgconn.ConnectConfig(ctx, at.config.Copy()) // which has its own bound
+		pg, err := pgconn.ConnectConfig(ctx, at.config.Copy()) // the configuration bounds its time
 		if err != nil || prepare == nil {
 			return pg, err
 		}
@@ -117,8 +116,8 @@ func (p *pool) open(ctx context.Context) error {
 	}
 }
 
-// ask sends all questions within the time of one exchange. A restart of the server breaks idle connections. After a
-// broken connection, ask repeats the questions on a new one, unless rows were handed over.
+// ask sends all reads within the time of one exchange. A restart of the server breaks idle connections. After a
+// broken connection, ask repeats the reads on a new one, unless it has already passed rows on.
 func (p *pool) ask(asked context.Context, all []*statement) error {
 	if err := p.open(asked); err != nil {
 		return err
@@ -141,13 +140,13 @@ func (p *pool) ask(asked context.Context, all []*statement) error {
 	return translate(err)
 }
 
-// askOnce asks on one connection, and reports whether the caller may repeat the questions on another.
+// askOnce reads on one connection and reports whether the caller may repeat the reads on another.
 func (p *pool) askOnce(ctx context.Context, all []*statement) (again bool, err error) {
 	borrowed, err := p.conns.Acquire(ctx)
 	if err != nil {
 		return false, err
 	}
-	defer borrowed.Release() // which closes one that is broken, or still in a transaction
+	defer borrowed.Release() // it closes a connection that is broken or still in a transaction
 	c := own(borrowed.Conn())
 	before := c.rows
 	_, err = c.exchange(ctx, all...)
@@ -171,8 +170,8 @@ func (p *pool) close() {
 	p.conns.Close()
 }
 
-// write runs statements in one transaction. asked bounds the wait for a connection only. cut: the connection broke, and
-// the outcome of the commit is unknown.
+// write runs statements in one transaction. asked bounds only the wait for a connection. cut: the connection broke,
+// and the outcome of the commit is unknown.
 func (p *pool) write(asked context.Context, all []*statement) (cut bool, err error) {
 	ctx, cancel := p.server.bounded(asked)
 	defer cancel()
@@ -188,7 +187,7 @@ func (p *pool) write(asked context.Context, all []*statement) (cut bool, err err
 	defer cancelBegun()
 	_, err = own(borrowed.Conn()).exchange(begun, all...)
 	if isCut(err) {
-		p.conns.Reset() // the other connections are as old
+		p.conns.Reset() // the other connections are probably broken too
 	}
 	return isCut(err), translate(err)
 }

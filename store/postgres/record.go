@@ -8,7 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// record is a store.Change as the table changes keeps it, for nodes one version apart to read. Its number is a column.
+// record is a store.Change as the table changes stores it. Nodes one version apart must be able to read it. Its
+// number is a column.
 type record struct {
 	Noun      store.Noun          `json:"noun"`
 	ID        string              `json:"id,omitempty"`
@@ -36,7 +37,7 @@ type takenRecord struct {
 	BusyEnd    int64  `json:"busyEnd"`
 }
 
-// encodeChanges is a JSON array of strings, each the JSON of a record.
+// encodeChanges returns a JSON array of strings, each the JSON of a record.
 func encodeChanges(changes []store.Change) (string, error) {
 	texts := make([]string, len(changes))
 	for i := range changes {
@@ -67,7 +68,8 @@ func encodeTaken(t *store.Taken) *takenRecord {
 		t.SlotStart.UnixMilli(), t.SlotEnd.UnixMilli(), t.BusyStart.UnixMilli(), t.BusyEnd.UnixMilli()}
 }
 
-// scanChange reads a row of changes. One that cannot be read, because a much newer program wrote it, is a change of nothing.
+// scanChange reads a row of changes. A row that cannot be parsed, because a much newer program wrote it, becomes an
+// empty change.
 func scanChange(r *row) store.Change {
 	c := store.Change{Number: r.Int64()}
 	var kept record

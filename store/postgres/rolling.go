@@ -9,26 +9,27 @@ import (
 	"holdfast/store"
 )
 
-// # Upgrading one node after the other
+// # Rolling upgrades
 //
-// A newer program brings the schema up to date while nodes of the version before go on, if what these write is right under the new
-// schema as well. That is for the program that adds a migration to say, in oldestBeside below, and for the database to hold everybody to:
-// each node has a lock that tells its schema, so a newer program that could not bear it refuses to begin; and the database says which
-// is the oldest schema it is open to, so an older node that it could not bear refuses to start, or stops when it comes back.
+// A newer program migrates the schema while nodes of the previous version run, if their writes are correct under the
+// new schema too. The program that adds a migration declares this in oldestBeside below, and the database enforces
+// it. Each node holds a lock that shows its schema, so a newer program refuses to start while an incompatible older
+// node runs. The database stores the oldest schema to which it is open, so an incompatible older node refuses to
+// start, or stops when it reconnects.
 
-// oldestBeside is the oldest schema whose programs may serve beside this one's: their statements work under this schema, and every row
-// that they write is as this program would have it. Whoever adds a migration, or changes what a row, a script of the live state, a
-// promise or a setting means, leaves it as it is if that is so, and otherwise sets it to the new schema, adding an empty migration
-// if there is none.
+// oldestBeside is the oldest schema whose programs may serve at the same time as this one: their statements work
+// under this schema, and every row that they write is valid for this program. If you add a migration, or change the
+// meaning of a row, a live-state script, an outbox row or a setting, check whether that is still true. If it is not,
+// set oldestBeside to the new schema, and add an empty migration if there is none.
 const oldestBeside = 12
 
-// openTo is the key in meta that says which is the oldest schema whose programs the database is open to.
+// openTo is the key in meta with the oldest schema whose programs may use the database.
 const openTo = "open_to"
 
-// versionLock is the class of the advisory locks by which nodes tell their schema.
+// versionLock is the class of the advisory locks by which nodes show their schema.
 const versionLock = liveLock + 1
 
-// oldestNode is the oldest schema of the nodes that serve; 0 for one that tells none, NULL without any.
+// oldestNode selects the oldest schema of the running nodes: 0 if a node shows none, NULL if there are no nodes.
 const oldestNode = `WITH here AS (
 		SELECT * FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database())),
 	versions AS (SELECT pid, objid::bigint AS version FROM here WHERE objsubid = 2 AND classid::bigint = $1)
@@ -37,10 +38,10 @@ const oldestNode = `WITH here AS (
 		UNION ALL SELECT 0 FROM here WHERE objsubid = 1 AND mode = 'ShareLock' AND (classid::bigint << 32) | objid::bigint = $2
 			AND pid NOT IN (SELECT pid FROM versions)) AS nodes`
 
-// ErrOldNodes: nodes serve from the database that have to be stopped before this program can. It is an ErrInUse.
+// ErrOldNodes: running nodes must be stopped before this program can start. It is an ErrInUse.
 var ErrOldNodes = fmt.Errorf("%w, of a version whose writes would not be right under the schema of this one: stop all nodes, and start this version then", ErrInUse)
 
-// refuseOldNodes is ErrOldNodes where nodes serve that a schema open to this one and later could not bear.
+// refuseOldNodes returns ErrOldNodes if a node with a schema older than from is running.
 func refuseOldNodes(ctx context.Context, c *conn, from int) error {
 	oldest := from
 	_, err := c.exchange(ctx, asks(func(r *row) {
@@ -55,11 +56,11 @@ func refuseOldNodes(ctx context.Context, c *conn, from int) error {
 	return err
 }
 
-// tellVersion has the other nodes know this one's schema, and refuses one that the database is not open to. No schema is changed
-// meanwhile. store.ErrInvalid.
+// tellVersion shows this node's schema to the other nodes, and refuses a schema that is not open to this program. No
+// program changes the schema during the call. store.ErrInvalid.
 //
-// The connection that follows tells it, and those that write, the queue's too: any may break by itself, and while a node can write,
-// nobody is to think that it is gone.
+// The connection that follows calls it, and so do the connections that write, including those of the queue. Any of
+// them may break by itself, and while a node can write, no other program may assume that it has stopped.
 func tellVersion(ctx context.Context, c *conn) error {
 	known := SchemaVersion()
 	if _, err := c.exchange(ctx, stmt(`SELECT pg_advisory_lock_shared($1)`, int64(orderLock+1)),

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// What the guarantee stands on. Any of it dropped, invalid, switched off or altered is noticed before it is missed.
+// guards selects the parts of the guarantee. trustSchema detects any part that is dropped, invalid, disabled or
+// altered.
 const guards = `
 	SELECT 'index', indexrelid::regclass::text, indisvalid AND indisready FROM pg_index WHERE indexrelid::regclass::text = 'idx_no_double_book'
 	UNION ALL
@@ -20,7 +21,7 @@ const guards = `
 // guardFunctions are the functions behind the triggers.
 var guardFunctions = []string{"appointments_guarantee", "appointment_resources_guarantee", "appointments_resources", "appointments_of_persons"}
 
-// trustSchema lists what is not as the migrations made it.
+// trustSchema lists the objects that differ from the migrations.
 func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, err error) {
 	missing := map[string]bool{
 		"index idx_no_double_book": true, "constraint appointments_exclude_overlap": true, "trigger appointments_guarantee": true,
@@ -28,7 +29,7 @@ func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, e
 		"trigger appointments_resources_insert": true, "trigger appointments_resources_update": true,
 		"trigger appointments_of_persons_insert": true, "trigger appointments_of_persons_update": true,
 	}
-	for name := range missing { // a schema before that had it
+	for name := range missing { // an earlier schema had it
 		if _, noun, _ := strings.Cut(name, " "); !strings.Contains(source, noun) {
 			delete(missing, name)
 		}
@@ -60,7 +61,7 @@ func trustSchema(ctx context.Context, c *conn, source string) (wrong []string, e
 	return wrong, nil
 }
 
-// refuseWeak is ErrSchema if anything of the guarantee is not in place.
+// refuseWeak returns ErrSchema if any part of the guarantee is not in place.
 func refuseWeak(ctx context.Context, c *conn, source string) error {
 	wrong, err := trustSchema(ctx, c, source)
 	if err == nil && len(wrong) > 0 {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// scrubTime bounds how long Erase waits for the server to clean up behind it.
+// scrubTime bounds how long Erase waits for the server to remove old row versions.
 const scrubTime = time.Minute
 
-// scrub has PostgreSQL remove the row versions from before they were blanked. No query finds them from then on; what
-// the server's files, its log, its standbys and its backups hold until they write over it is the operator's, see
-// docs/cluster.md. What fails is made up for by autovacuum.
+// scrub makes PostgreSQL remove the row versions from before the blanking. After that no query finds them. The
+// operator is responsible for the remains in the server's files, log, standbys and backups until they are
+// overwritten, see docs/cluster.md. If scrub fails, autovacuum removes the row versions later.
 func (s *Store) scrub(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, scrubTime)
 	defer cancel()

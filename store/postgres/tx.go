@@ -5,7 +5,8 @@ import (
 	"holdfast/store/table"
 )
 
-// tx is one request's view of the open transaction: a table.Writer, whose nouns are the table.Tx in it.
+// tx is one request's view of the open transaction. It is a table.Writer and embeds the table.Tx with the methods of
+// the nouns.
 type tx struct {
 	table.Tx
 	reads   reads
@@ -43,8 +44,8 @@ func (t *tx) Exec(text string, args ...any) (int64, error) {
 	return s.changed, err
 }
 
-// Later implements table.Writer. The statement goes out with the next one that is waited for. If the server refuses it,
-// the whole request fails, and the error is that of the next call, or of Write.
+// Later implements table.Writer. The statement is sent with the next one that needs an answer. If the server refuses
+// it, the whole request fails, and the error is that of the next call, or of Write.
 func (t *tx) Later(text string, args ...any) error {
 	if t.over {
 		return errTxOver

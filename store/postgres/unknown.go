@@ -10,13 +10,13 @@ import (
 	"holdfast/store"
 )
 
-// A COMMIT whose answer was lost is neither done nor undone as far as this process knows. The server remembers what became of
-// a transaction by its number, and says so on any other connection.
+// If the answer of a COMMIT is lost, this process does not know its outcome. The server stores the outcome of a
+// transaction under its number and returns it on any other connection.
 
-// resolve asks what became of transaction xid of a timeline, whose COMMIT ended with cause. nil: it was committed, and a standby
-// that commits wait for has it. The error says whether nothing was written or the outcome is unknown, which it is when nobody can
-// be asked in time, and after a failover or a crash: the server may not have had the transaction, and gives its number to
-// another one.
+// resolve looks up the outcome of transaction xid of a timeline, whose COMMIT ended with cause. nil: it was
+// committed, and a standby for which commits wait has it. Otherwise the error states whether nothing was written or
+// the outcome is unknown. It is unknown if no server answers in time, and after a failover or a crash: the server may
+// not have had the transaction, and then gives its number to a different one.
 func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) error {
 	ctx, cancel := s.bounded(context.Background())
 	defer cancel()
@@ -48,8 +48,8 @@ func (s server) resolve(xid, timeline string, log *slog.Logger, cause error) err
 	}
 }
 
-// status is "committed", "aborted", "in progress", or empty. One in progress has lost its client and is to end: who holds the
-// number is asked to go, which a commit that has begun outlives.
+// status returns "committed", "aborted", "in progress" or "". If the transaction is in progress, its client is lost,
+// so status terminates its backend. A commit that has begun completes anyway.
 func (s server) status(ctx context.Context, xid, timeline string) (status string, err error) {
 	err = s.with(ctx, func(ctx context.Context, c *conn) error {
 		if timelineOf(ctx, c) != timeline {
@@ -66,12 +66,12 @@ func (s server) status(ctx context.Context, xid, timeline string) (status string
 	return status, err
 }
 
-// errOtherHistory: a standby was promoted since, or the server has restarted.
+// errOtherHistory: a standby was promoted in the meantime, or the server has restarted.
 var errOtherHistory = errors.New("the server has restarted since, or another has taken over")
 
-// timelineOf is the history that the server writes, and since when it does: the promotion of a standby begins another one, and after
-// a crash the numbers of transactions that were not written yet are given away again. A crash that the postmaster outlives makes its
-// statistics anew. Empty where the server does not say.
+// timelineOf identifies the server's history: its timeline and its start. Promoting a standby begins a new timeline,
+// and after a crash the server assigns the numbers of unwritten transactions again. After a crash that the postmaster
+// survives, only its statistics start again. Empty if the server does not answer.
 func timelineOf(ctx context.Context, c *conn) string {
 	text, err := oneOn(ctx, c, (*row).Text, `
 		SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || ' ' || pg_postmaster_start_time() || ' ' ||
@@ -82,12 +82,12 @@ func timelineOf(ctx context.Context, c *conn) string {
 	return text
 }
 
-// replicated returns when all that was committed until now is where commits wait for it to be. A COMMIT that waits for a standby
-// and loses its client has happened on this server, and nobody knows how long it will take to be on another. What is committed
-// after it is there after it.
+// replicated returns when everything committed so far has reached the standby for which commits wait. A COMMIT that
+// waits for a standby and loses its client is done on this server, but the time until it reaches the standby is
+// unknown. A later commit reaches the standby after it.
 func (s server) replicated(ctx context.Context, timeline string) error {
 	return s.with(ctx, func(ctx context.Context, c *conn) error {
-		if timelineOf(ctx, c) != timeline { // promoted between two connections
+		if timelineOf(ctx, c) != timeline { // a standby was promoted between two connections
 			return errOtherHistory
 		}
 		_, err := c.exchange(ctx, stmt(`UPDATE meta SET value = value WHERE key = 'database_id'`))

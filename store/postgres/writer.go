@@ -14,20 +14,21 @@ import (
 	"holdfast/store"
 )
 
-// maxBatch bounds how long the first of a batch, and every other node, waits for the last.
+// maxBatch bounds how long the first request of a batch, and every other node, waits for the last.
 const maxBatch = 256
 
-// writer changes the database, with group commit: one goroutine takes whatever is queued, runs each request in its own
-// savepoint of one transaction (batch.go), and answers all of them after the one commit. It never waits for more to come.
+// writer changes the database with group commit. One goroutine takes all queued requests, runs each in its own
+// savepoint of one transaction (batch.go), and answers all of them after the one commit. It never waits for further
+// requests.
 //
-// Two rules keep the requests in a batch safe from each other. If a constraint or the request's own error refuses it, the writer
-// rolls back to the request's savepoint. Any other error ends the batch: nothing more runs, everything is rolled back, and every
-// request in it returns the error. The writer then opens a new connection.
+// Two rules isolate the requests in a batch from each other. If a constraint or the request's own error refuses it,
+// the writer rolls back to the request's savepoint. Any other error ends the batch: nothing more runs, everything is
+// rolled back, and every request in it returns the error. The writer then opens a new connection.
 type writer struct {
 	server server
 	log    *slog.Logger
 	feed   *feed
-	alone  bool // no other node may be there
+	alone  bool // no other node may run
 
 	mu     sync.RWMutex // guards closed against a send on the closed queue
 	closed bool
@@ -42,7 +43,7 @@ type writer struct {
 	batch    *batch
 	members  []*request // those whose answers wait for the commit
 	changes  []store.Change
-	current  *request // the one whose function runs now
+	current  *request // the request whose function runs now
 }
 
 // request is one call of Write.
@@ -103,7 +104,7 @@ func (w *writer) admit(r *request) error {
 	}
 }
 
-// close lets the writer finish what was accepted.
+// close waits until the writer has finished the accepted requests.
 func (w *writer) close() {
 	w.mu.Lock()
 	if !w.closed {
@@ -120,7 +121,7 @@ var errEnded = fmt.Errorf("%w: a function given to Write ended its goroutine", s
 func (w *writer) run() {
 	defer func() {
 		if w.current != nil {
-			// A function ended this goroutine under us. Nothing can stop that, so another one takes over.
+			// A function ended this goroutine. Nothing can stop that, so a new goroutine continues.
 			w.current.exited = true
 			w.abort(errEnded)
 			go w.run()
@@ -136,7 +137,7 @@ func (w *writer) run() {
 	}
 }
 
-// next returns the next in the queue, nil when it is time to commit.
+// next returns the next request in the queue; nil when it is time to commit.
 func (w *writer) next() *request {
 	if len(w.members) >= maxBatch {
 		return nil
@@ -149,7 +150,7 @@ func (w *writer) next() *request {
 	}
 }
 
-// commit runs one batch: first, and then what waits.
+// commit runs one batch: first, and then the waiting requests.
 func (w *writer) commit(first *request) {
 	w.members, w.changes = nil, nil
 	reused := w.conn != nil
@@ -163,11 +164,11 @@ func (w *writer) commit(first *request) {
 		}
 		w.members = append(w.members, r)
 		if err != nil {
-			continue // every waiting request gets the error at once
+			continue // every waiting request gets the error too
 		}
 		w.runOne(r)
 		if w.batch.broken && reused && len(w.members) == 1 {
-			// A server that was started again, or failed over, has cut the connection; nothing was committed on it.
+			// A server restart or a failover broke the connection; nothing was committed on it.
 			reused = false
 			w.drop()
 			if err = w.connect(); err != nil {
@@ -196,7 +197,7 @@ func (w *writer) commit(first *request) {
 	}
 }
 
-// connect makes the connection if there is none.
+// connect opens the connection if there is none.
 func (w *writer) connect() error {
 	if w.conn != nil {
 		return nil
@@ -226,7 +227,7 @@ func (w *writer) drop() {
 	}
 }
 
-// runOne runs r in the batch and leaves its outcome in r.err.
+// runOne runs r in the batch and stores its outcome in r.err.
 func (w *writer) runOne(r *request) {
 	w.batch.begin()
 	w.current = r
@@ -246,7 +247,7 @@ func (w *writer) call(r *request) (err error) {
 		t.over = true
 		w.changes = append(w.changes, t.changes...)
 		if p := recover(); p != nil {
-			// The value may hold personal data; where it happened does not.
+			// The value may contain personal data; the stack does not.
 			w.log.Error("write function panicked",
 				"stack", string(debug.Stack()))
 			r.panicked, err = p, errPanicked
@@ -255,7 +256,7 @@ func (w *writer) call(r *request) (err error) {
 	return r.fn(t)
 }
 
-// finish commits the batch, its changes with it, and hands them to the followers.
+// finish commits the batch with its changes and passes them to the followers.
 func (w *writer) finish() error {
 	last := w.batch.waiting
 	var numbers []int64
@@ -294,7 +295,7 @@ func (w *writer) finish() error {
 	return nil
 }
 
-// answer answers everybody in the batch.
+// answer answers every request in the batch.
 func (w *writer) answer() {
 	for _, r := range w.members {
 		close(r.answered)
@@ -302,11 +303,12 @@ func (w *writer) answer() {
 	w.members = nil
 }
 
-// abort ends the batch: everything is undone and everybody in it is answered cause.
+// abort ends the batch: it undoes everything and answers every request in it with cause.
 func (w *writer) abort(cause error) {
 	w.current = nil
 	if w.batch != nil && w.batch.sent {
-		// Whatever state it is in, a new connection costs milliseconds, and the server undoes what the old one had begun.
+		// The state of the connection is unknown. A new one costs milliseconds, and the server undoes what the old
+		// one had begun.
 		w.drop()
 	}
 	w.log.Warn("batch of writes failed", "writes", len(w.members), "error", cause)
