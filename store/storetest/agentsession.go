@@ -8,8 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// testAgentSession: what an agent was told is found by any of its names until it is too old, the latest first, without what was
-// noted about the patient.
+// testAgentSession: AgentSession finds a session by any of its names until it is too old, the latest first, and
+// without the notes about the patient.
 func testAgentSession(t *testing.T, h Harness) {
 	s := h.open(t)
 	ctx := t.Context()
@@ -46,7 +46,7 @@ func testAgentSession(t *testing.T, h Harness) {
 	put(first, "b")
 	want("an older one in its place", first, time.Time{}, "b")
 
-	// Whoever never booked is erased from here too.
+	// Erase also finds people who never booked.
 	for _, who := range []store.Person{{Email: "JO@example.org"}, {Phone: "+49 30 / 1234567"}} {
 		put(first, "c", "d")
 		other := first
@@ -64,7 +64,7 @@ func testAgentSession(t *testing.T, h Harness) {
 	for i := range 4 {
 		put(store.AgentSession{At: monday.Add(time.Duration(i) * time.Hour)}, fmt.Sprint("m", i))
 	}
-	for round, gone := range []int{2, 2, 1, 0} { // a, b, e, m0 and m1; m2 was noted at the very instant
+	for round, gone := range []int{2, 2, 1, 0} { // a, b, e, m0 and m1; m2 was recorded at that very instant
 		n := 0
 		write(t, s, func(tx store.Tx) (err error) {
 			n, err = tx.ForgetAgentSessions(ctx, monday.Add(2*time.Hour), 2)

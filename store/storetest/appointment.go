@@ -94,7 +94,7 @@ func testAppointment(t *testing.T, h Harness) {
 	t.Run("latest web booking", func(t *testing.T) { latestWebBooking(t, h.open(t)) })
 }
 
-// complete fills every field. A text that it does not name gets the name of its field, so that a new field is tested
+// complete fills every field. A text that it does not set gets the name of its field, so that a new field is tested
 // without an edit here.
 func complete(a store.Appointment) store.Appointment {
 	a = buffered(a, 10, 20)
@@ -112,7 +112,7 @@ func complete(a store.Appointment) store.Appointment {
 	return a
 }
 
-// intake is a consent and one answer.
+// intake returns a consent and one answer.
 func intake(answer string) store.Intake {
 	return store.Intake{
 		ConsentedAt: monday.Add(-time.Hour), NewPatient: true, Answers: []store.Answer{{QuestionID: "q1", Question: "Are you \"well\"?\n", Value: answer}},
@@ -317,7 +317,7 @@ func byTaken(a, b store.Taken) int {
 		fmt.Sprintf("%s %d %d %s", b.SpecialistID, b.SlotStart.Unix(), b.Seat, b.AppointmentID))
 }
 
-// bookedOnline: the newest first, of whoever was not at the desk.
+// bookedOnline: BookedOnline lists the newest first, without bookings by the desk.
 func bookedOnline(t *testing.T, s store.Store) {
 	clinic(t, s)
 	at := func(minutes int, source store.Source, specialist string, start int) store.Appointment {

@@ -16,7 +16,7 @@ func testBackup(t *testing.T, h Harness) {
 	mustInsert(t, s, booking("ada", "checkup", 0, 30))
 	dir := t.TempDir()
 
-	// Others write while the copy is made.
+	// Other goroutines write during the backup.
 	var wg sync.WaitGroup
 	for worker := range 4 {
 		wg.Go(func() {

@@ -67,7 +67,7 @@ func blocks(t *testing.T, s store.Store) {
 	wantBlocks("brought back", away, lunch)
 }
 
-// What ended long ago is kept, but the schedule is not read with it.
+// oldBlocks: a block that ended long ago stays stored, but Schedule omits it.
 func oldBlocks(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Millisecond)
@@ -85,7 +85,7 @@ func oldBlocks(t *testing.T, s store.Store) {
 	wantErr(t, "deleting the old one", s.Write(ctx, func(tx store.Tx) error { _, err := tx.DeleteBlock(ctx, "old"); return err }), nil)
 }
 
-// Those that were made with one form go together, and leave the others as they are.
+// blockSets: DeleteBlocks removes the blocks of one form and no others.
 func blockSets(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx, from := t.Context(), time.Now().UTC().Truncate(time.Millisecond)

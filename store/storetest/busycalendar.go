@@ -41,7 +41,8 @@ func busyCalendars(t *testing.T, s store.Store) {
 	want("replaced, and one deleted", ada)
 }
 
-// The blocks that come of a calendar are replaced whole; those that stay keep their ids, and what somebody here made is left alone.
+// busyBlocks: PutBusyBlocks replaces all blocks from a calendar. Unchanged ones keep their ids, and blocks of the
+// desk stay.
 func busyBlocks(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx, from := t.Context(), time.Now().UTC().Truncate(time.Millisecond)

@@ -130,12 +130,12 @@ func testChain(t *testing.T, h Harness) {
 			}
 			wantErr(t, "after it", appendEntry(s, fmt.Sprint("e", serial.Add(1))), nil)
 		}
-		wantChain(t, s, before.Position+2+2) // both entries of hers, and the two after
+		wantChain(t, s, before.Position+2+2) // both of her entries, and the two after
 	})
 }
 
-// Tamper proves that Check finds what was done to the audit chain behind the backend's back. open returns a fresh store, and
-// what runs SQL on its database; the SQL is such that both databases take it.
+// Tamper proves that Check detects changes to the audit chain that bypass the backend. open returns a fresh store,
+// and a function that runs SQL on its database. The SQL works in both databases.
 func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql string) error)) {
 	const entry = "UPDATE audit_entries SET "
 	for name, test := range map[string]struct{ sql, want string }{
@@ -174,7 +174,7 @@ func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql s
 		t.Run(name, func(t *testing.T) {
 			s, run := open(t)
 			defer s.Close()
-			// Links 1 to 8 are e1 to e8, of which e6 speaks of somebody; 9 is her erasure, and 10 is e9.
+			// Links 1 to 8 are e1 to e8, of which e6 is about a person; 9 is her erasure, and 10 is e9.
 			for i := 1; i <= 8; i++ {
 				wantErr(t, "AppendAudit", appendEntry(s, fmt.Sprint("e", i)), nil)
 			}

@@ -14,12 +14,12 @@ import (
 	"holdfast/store"
 )
 
-// journal is a follower that keeps everything it was told.
+// journal is a follower that records every change.
 type journal struct {
 	mu      sync.Mutex
 	changes []store.Change
-	inside  bool // a call is under way
-	twice   bool // two calls were under way at once
+	inside  bool // a call is running
+	twice   bool // two calls ran at the same time
 }
 
 func (j *journal) take(changes []store.Change) {
@@ -205,7 +205,7 @@ func sameTaken(a, b *store.Taken) bool {
 	return *a == *b
 }
 
-// nounsAreTold changes one of everything that a process may keep in memory.
+// nounsAreTold changes one row of every noun that a process may cache, and expects a change of each.
 func nounsAreTold(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx := t.Context()
@@ -276,8 +276,9 @@ func nounsAreTold(t *testing.T, s store.Store) {
 	}
 }
 
-// memoryFollows races changes of few appointments, so that many of them share a commit, and keeps in memory what the feed
-// tells. Each Write finds its own change there when it returns, and at the end memory is what the database answers.
+// memoryFollows changes a few appointments concurrently, so that many changes share a commit, and builds a copy in
+// memory from the feed. Each Write must find its own change there when it returns, and at the end the copy must equal
+// the database.
 func memoryFollows(t *testing.T, s store.Store, seed uint64) {
 	t.Helper()
 	clinic(t, s)
@@ -363,7 +364,8 @@ func memoryFollows(t *testing.T, s store.Store, seed uint64) {
 	}
 }
 
-// readModifyWrite counts to a limit from many goroutines. Were writes not serial, some would read the same count.
+// readModifyWrite counts up to a limit from many goroutines. If writes were not serial, some would read the same
+// count.
 func readModifyWrite(t *testing.T, s store.Store) {
 	clinic(t, s)
 	const limit = 5

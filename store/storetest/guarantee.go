@@ -62,7 +62,8 @@ func cancelled(a store.Appointment) store.Appointment {
 	return a
 }
 
-// race inserts from n goroutines at once and says how many won. The others must have been refused by the guarantee.
+// race inserts from n goroutines at the same time and returns how many succeeded. The guarantee must have refused the
+// others.
 func race(t *testing.T, s store.Store, n int, racer func(i int) store.Appointment) int {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -87,7 +88,7 @@ func race(t *testing.T, s store.Store, n int, racer func(i int) store.Appointmen
 	return int(won.Load())
 }
 
-// pairs states the guarantee on two appointments of one specialist, each way round.
+// pairs checks the guarantee on two appointments of one specialist, in both orders.
 func pairs(t *testing.T, s store.Store) {
 	clinic(t, s)
 	for i, test := range []struct {

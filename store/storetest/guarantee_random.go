@@ -14,8 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// A day is 288 ticks of five minutes. The oracle paints them instead of comparing instants, so that it cannot share a
-// mistake with the predicate it judges.
+// A day is 288 ticks of five minutes. The oracle marks ticks instead of comparing instants, so that it cannot share a
+// mistake with the predicate under test.
 type ticks [288]bool
 
 func paint(from, to int) (day ticks) {
@@ -34,7 +34,7 @@ func (d ticks) meets(e ticks) bool {
 	return false
 }
 
-// fits is the oracle: b may stand beside a if neither one's slot meets the other's busy time, or if they are
+// fits is the oracle: both a and b may be booked if neither slot overlaps the other's busy time, or if they are
 // different seats of one session.
 func fits(a, b store.Appointment) bool {
 	if a.ID == b.ID || a.SpecialistID != b.SpecialistID || a.Overbook || b.Overbook ||
@@ -52,8 +52,8 @@ func fits(a, b store.Appointment) bool {
 
 var oracleDay = monday.Add(-4 * time.Hour)
 
-// againstOracle makes random calendars, one specialist each, and asks for every single change whether the store and
-// the oracle agree: no overlap is let in and no legal booking refused.
+// againstOracle creates random calendars, one for each specialist, and compares the store with the oracle for every
+// single change: the store must accept no overlap and refuse no legal booking.
 func againstOracle(t *testing.T, s store.Store) {
 	clinic(t, s)
 	calendars, agreed, refused := 0, 0, 0
@@ -112,7 +112,7 @@ func againstOracle(t *testing.T, s store.Store) {
 	}
 }
 
-// drawChange draws a new appointment or a change of one of all, within one day.
+// drawChange draws a new appointment, or a change of one in all, within one day.
 func drawChange(r *rapid.T, specialistID string, all []store.Appointment) (a store.Appointment, isNew bool) {
 	kind := rapid.SampledFrom([]struct {
 		id    string
@@ -142,7 +142,7 @@ func drawChange(r *rapid.T, specialistID string, all []store.Appointment) (a sto
 	return a, false
 }
 
-// crowd books, moves and cancels from many goroutines; the store's own check and the oracle look at the outcome.
+// crowd books, moves and cancels from many goroutines. The store's own Check and the oracle verify the result.
 func crowd(t *testing.T, s store.Store) {
 	clinic(t, s)
 	var wg sync.WaitGroup
@@ -188,7 +188,7 @@ func crowd(t *testing.T, s store.Store) {
 	}
 }
 
-// remembered keeps the newest version of each of one worker's appointments.
+// remembered stores the newest version of each appointment of one worker.
 func remembered(mine []store.Appointment, a store.Appointment) []store.Appointment {
 	for i := range mine {
 		if mine[i].ID == a.ID {

@@ -28,7 +28,7 @@ func testNonce(t *testing.T, h Harness) {
 	for i := range 4 {
 		wantErr(t, "use", use(store.NonceUse{Nonce: fmt.Sprint("m", i), AppointmentID: "a3", ExpiresAt: monday.Add(time.Duration(i) * time.Hour)}), nil)
 	}
-	for round, want := range []int{2, 1, 0} { // n1 and m0, then m1; m2 lapses at the very instant
+	for round, want := range []int{2, 1, 0} { // n1 and m0, then m1; m2 expires at that very instant
 		n := 0
 		write(t, s, func(tx store.Tx) (err error) { n, err = tx.ForgetNonces(ctx, monday.Add(2*time.Hour), 2); return err })
 		if n != want {

@@ -29,7 +29,7 @@ func testPerson(t *testing.T, h Harness) {
 	t.Run("nobody", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
-		mustInsert(t, s, booking("ada", "checkup", 0, 30)) // who has neither address nor phone
+		mustInsert(t, s, booking("ada", "checkup", 0, 30)) // has neither address nor phone
 		for name, who := range map[string]store.Person{
 			"an empty person":                {},
 			"two names at once":              {Email: "a@example.org", Owner: "c"},
@@ -53,7 +53,7 @@ func eraseNow(t *testing.T, s store.Store, who store.Person) (erased store.Erase
 	return s.Erase(t.Context(), who, monday.Add(time.Hour), func(store.Tx, store.Erased) error { return nil })
 }
 
-// erase leaves traces of two people everywhere, erases one, and looks for both.
+// erase leaves traces of two people in every table, erases one person, and searches for both.
 func erase(t *testing.T, s store.Store, who store.Person) {
 	clinic(t, s)
 	zoe := leaveTraces(t, s, "zoe", 0, store.Patient{Name: "Zoe Canary", Email: "Zoe@Example.org", Phone: "+49 (30) 123456", BirthDate: "1980-02-29", Notes: "zoe-canary-note"})
@@ -100,8 +100,9 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	}
 }
 
-// eraseOneOfAVisit erases somebody whom a mail is about that is also about somebody else: while it waits it stays, since it
-// names appointments and nobody, and is written of what they are then. One that is about them alone goes.
+// eraseOneOfAVisit erases a person who shares an email with another person. While the email waits it stays: it
+// contains only ids of appointments, and the mailer writes it from their state at that time. An email about the
+// erased person only is blanked.
 func eraseOneOfAVisit(t *testing.T, s store.Store) {
 	clinic(t, s)
 	zoe, abe := booking("ada", "checkup", 0, 30), booking("ada", "checkup", 60, 30)
@@ -130,8 +131,8 @@ func eraseOneOfAVisit(t *testing.T, s store.Store) {
 	}
 }
 
-// eraseOneOfAFamily erases somebody who shares an address and a number, and a browser as well if that is so: the others keep all of
-// theirs. A session has nothing but its client, so that of a browser which is shared stays.
+// eraseOneOfAFamily erases a person who shares an address and a number, and with oneBrowser also a browser. All data
+// of the others stays. A session identifies its person only by the client, so a session of a shared browser stays.
 func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 	clinic(t, s)
 	zoe := store.Patient{Name: "Zoe Canary", Email: "family@example.org", Phone: "+49 30 123456", BirthDate: "1980-02-29", Notes: "zoe-canary-note"}
@@ -144,7 +145,7 @@ func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 		mustInsert(t, s, a)
 		theirs = append(theirs, a)
 	}
-	// Spelled otherwise, and known by the date of birth.
+	// Spelled differently, and recognised by the date of birth.
 	a := booking("ben", "checkup", 120, 30)
 	a.Patient = store.Patient{Name: "zoe  canary", Phone: "0171 55", BirthDate: zoe.BirthDate}
 	mustInsert(t, s, a)
@@ -187,7 +188,7 @@ func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 	}
 }
 
-// leaveTraces gives a person two appointments and one of everything else.
+// leaveTraces gives a person two appointments and one row of every other kind.
 func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Patient) (all []store.Appointment) {
 	t.Helper()
 	ctx := t.Context()
@@ -216,7 +217,7 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 			tx.AppendAudit(ctx, store.AuditEntry{ID: "2-" + name, At: monday, Actor: "user:u", Action: "appointment.changed", Subject: "import:1", Before: text(map[string]any{"id": b.ID, "patient": p})}),
 			tx.InsertSession(ctx, store.Session{ID: "session-" + name, Owner: client, Status: store.SessionEnded, Outcome: p.Notes, RequestedAt: monday, UpdatedAt: monday, Version: 1}),
 			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note-" + name, Of: p.Identity(), Text: p.Notes, Author: "user:u", CreatedAt: monday}),
-			// Before the desk knew the address: only the name and the date of birth say who it is.
+			// Before the desk had the address: only the name and the date of birth identify the person.
 			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note2-" + name, Of: store.Identity{Name: p.Name, BirthDate: p.BirthDate}, Text: p.Notes, Author: "user:u", CreatedAt: monday}),
 			tx.InsertPersonLink(ctx, store.PersonLink{ID: "link-" + name, A: store.Identity{Name: "Somebody", Phone: "1"}, B: p.Identity(), Author: "user:u", CreatedAt: monday}),
 			tx.UseNonce(ctx, store.NonceUse{Nonce: "nonce-" + name, PatientID: "patient-guid-" + name, AppointmentID: a.ID, ExpiresAt: monday}),
@@ -231,7 +232,7 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 	return []store.Appointment{a, b}
 }
 
-// everything prints all that the store answers about both people.
+// everything prints all data that the store returns about both people.
 func everything(t *testing.T, s store.Store) string {
 	t.Helper()
 	ctx := t.Context()
@@ -272,7 +273,8 @@ func everything(t *testing.T, s store.Store) string {
 	return b.String()
 }
 
-// Notes and links are found by the folded name, on whichever side it stands; who every appointment is for is told once each.
+// said: notes and links are found by the folded name, on either side of a link. Patients passes each appointment's
+// patient once.
 func said(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx := t.Context()

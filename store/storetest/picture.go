@@ -43,7 +43,7 @@ func testPicture(t *testing.T, h Harness) {
 	wantErr(t, "of nobody", put("unknown", first), store.ErrNotFound)
 	wantErr(t, "an empty one", put("ben", store.Picture{ContentType: "image/png", Digest: "x"}), store.ErrInvalid)
 
-	// Replacing the specialist leaves the picture.
+	// Replacing the specialist keeps the picture.
 	write(t, s, func(tx store.Tx) error { return tx.PutSpecialist(ctx, specialist("ada")) })
 	if got := digest("ada"); got != "two" {
 		t.Errorf("after the specialist was replaced: %q, want the picture of before", got)

@@ -13,9 +13,9 @@ import (
 	"holdfast/store"
 )
 
-// RunQueue holds a queue to every promise of store.Queue, one subtest each. open opens the queue that lives in dir and
-// makes an empty one if there is none; it is called again after Close to see what was durable. After every subtest
-// the queue is opened once more and what its questions answer is compared with each other.
+// RunQueue proves that a queue fulfils store.Queue, one subtest for each promise. open opens the queue in dir and
+// creates an empty one if there is none. The suite calls it again after Close to see what was durable. After every
+// subtest the suite opens the queue once more and compares the answers of its methods with each other.
 func RunQueue(t *testing.T, open func(t testing.TB, dir string) store.Queue) {
 	for _, promise := range slices.Concat(queuePromises, takePromises, storyPromises, queueLifePromises) {
 		t.Run(promise.name, func(t *testing.T) {
@@ -38,7 +38,7 @@ type queuePromise struct {
 	keep func(q *queue)
 }
 
-// queue is the queue under test with the words its tests are written in.
+// queue is the queue under test with the helpers of its tests.
 type queue struct {
 	*testing.T
 	store.Queue
@@ -46,22 +46,22 @@ type queue struct {
 	dir  string
 }
 
-// Context is never over: that of the test is when its cleanup runs.
+// Context returns a context that never ends: the test's own context has ended when its cleanup runs.
 func (q *queue) Context() context.Context { return context.Background() }
 
-// nine is the instant most tests happen at.
+// nine is the instant of most tests.
 var nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
 var allKinds = []store.OperationKind{store.UpstreamBook, store.UpstreamCancel, store.UpstreamReschedule, store.UpstreamComment, store.Webhook, store.Email}
 
 var allStatuses = []store.OperationStatus{store.OperationPending, store.OperationProcessing, store.OperationCompleted, store.OperationFailed}
 
-// operationDue is a pending operation due at the instant.
+// operationDue returns a pending operation due at the instant.
 func operationDue(id string, kind store.OperationKind, due time.Time) store.Operation {
 	return store.Operation{ID: id, Kind: kind, Status: store.OperationPending, MaxAttempts: 10, CreatedAt: nine, NextAttemptAt: due}
 }
 
-// operationFull is an operation in which no field is empty.
+// operationFull returns an operation in which no field is empty.
 func operationFull(id string) store.Operation {
 	return store.Operation{
 		ID: id, Kind: store.UpstreamBook, AppointmentID: "appointment-of-" + id, Status: store.OperationPending,
@@ -72,7 +72,7 @@ func operationFull(id string) store.Operation {
 	}
 }
 
-// reopen closes the queue and opens what it left behind.
+// reopen closes the queue and opens it again from the same directory.
 func (q *queue) reopen() {
 	q.Helper()
 	if err := q.Close(); err != nil {
@@ -131,7 +131,7 @@ func (q *queue) counts() store.OperationCounts {
 	return n
 }
 
-// events lists what the story of an operation consists of.
+// events lists the events in the activity of an operation.
 func (q *queue) events(id string) []string {
 	q.Helper()
 	list, err := q.Activity(q.Context(), id)
@@ -188,8 +188,8 @@ func (q *queue) wantSame(got, want store.Operation) {
 	}
 }
 
-// difference says which fields differ from what a queue must answer for want: instants in UTC and to the millisecond,
-// the payload the same JSON value. Empty if none does.
+// difference lists the fields in which got differs from a stored copy of want: instants in UTC with millisecond
+// precision, the payload the same JSON value. Empty: no difference.
 func difference(got, want store.Operation) string {
 	for _, at := range []*time.Time{&want.CreatedAt, &want.NextAttemptAt, &want.AttemptedAt, &want.FinishedAt, &want.Deadline, &want.StartTime} {
 		*at = at.UTC().Truncate(time.Millisecond)
@@ -231,7 +231,7 @@ func (q *queue) all(f store.OperationFilter) (list []store.Operation) {
 	}
 }
 
-// agrees compares what the queue's questions answer with each other.
+// agrees compares the answers of the queue's methods with each other.
 func (q *queue) agrees() {
 	q.Helper()
 	var counts store.OperationCounts

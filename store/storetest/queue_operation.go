@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// queuePromises are those about operations as they are stored, changed and listed.
+// queuePromises cover how operations are stored, changed and listed.
 var queuePromises = []queuePromise{
 	{"Add/every field comes back", func(q *queue) {
 		op := operationFull("op-1")
@@ -46,7 +46,7 @@ var queuePromises = []queuePromise{
 			q.Errorf("Add: got %v, want ErrInvalid", err)
 		}
 		q.wantCounts(0, 0, 0, 0)
-		q.add() // of nothing, nothing
+		q.add() // adding nothing is allowed
 		q.wantCounts(0, 0, 0, 0)
 	}},
 	{"Add/in any state", func(q *queue) {
@@ -220,7 +220,7 @@ var queuePromises = []queuePromise{
 			counts(4, 0, store.Email)
 			counts(2, 0, store.UpstreamBook, store.Webhook)
 			counts(0, 0, store.UpstreamCancel)
-			scheduled(nine, 2) // not op-2, which is due, nor op-4, which is tried again
+			scheduled(nine, 2) // not op-2, which is due, nor op-4, which is being retried
 			scheduled(nine.Add(time.Minute), 1)
 			scheduled(nine.Add(31*24*time.Hour), 0)
 		}

@@ -14,8 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// againstPlainMap calls the queue at random and a plain map beside it, and compares every answer. A failure is shrunk
-// to the shortest sequence that still fails.
+// againstPlainMap calls the queue and a plain map with the same random calls and compares every answer. A failure is
+// shrunk to the shortest sequence that still fails.
 func againstPlainMap(q *queue) {
 	round := 0
 	rapid.Check(q.T, func(t *rapid.T) {
@@ -24,10 +24,10 @@ func againstPlainMap(q *queue) {
 				t.Fatalf("Remove: %v", err)
 			}
 		}
-		round++ // stories outlive their operations, so each round has ids of its own
+		round++ // activity outlives its operation, so each round has ids of its own
 		m := &plainMap{
 			q: q, prefix: fmt.Sprintf("op-%05d-", round),
-			// Long before the tests run, so that no pruning reaches the activity of what is removed now.
+			// Long before the tests run, so that no Prune removes the activity of operations removed now.
 			now: time.Date(2001, 2, 3, 4, 5, 6, 0, time.UTC),
 			ops: map[string]store.Operation{}, stories: map[string][]string{}, erased: map[string]bool{},
 		}
@@ -38,7 +38,7 @@ func againstPlainMap(q *queue) {
 	})
 }
 
-// plainMap is the whole of what a queue must know.
+// plainMap is the complete state of a queue.
 type plainMap struct {
 	q       *queue
 	prefix  string
@@ -87,7 +87,7 @@ func (m *plainMap) add(t *rapid.T) {
 	}
 }
 
-// due lists the pending operations of these kinds, the one to be taken first in front.
+// due lists the pending operations of these kinds in the order in which Take returns them.
 func (m *plainMap) due(kinds []store.OperationKind) []store.Operation {
 	var due []store.Operation
 	for _, op := range m.ops {
@@ -201,7 +201,7 @@ func (m *plainMap) pass(t *rapid.T) {
 
 func (m *plainMap) reopen(*rapid.T) { m.q.reopen() }
 
-// agree compares every answer that changes nothing.
+// agree compares the answers of all read methods.
 func (m *plainMap) agree(t *rapid.T) {
 	var want store.OperationCounts
 	for _, op := range m.ops {

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// storyPromises are those about what happened to an operation, and about what goes and what stays when it ends.
+// storyPromises cover the activity of an operation, and which data is removed or stays when the operation ends.
 var storyPromises = []queuePromise{
 	{"Activity/oldest first, in UTC", func(q *queue) {
 		q.add(operationDue("op-1", store.UpstreamBook, nine), operationDue("op-10", store.UpstreamBook, nine.Add(time.Hour)))
@@ -88,7 +88,7 @@ var storyPromises = []queuePromise{
 			want.Status, want.Payload = status, nil
 			q.wantSame(q.get(want.ID), want)
 			q.wantEvents(want.ID, "added", "erased")
-			// A worker that took the operation earlier still has the payload in hand.
+			// A worker that took the operation earlier still has the payload in memory.
 			want.Payload = operationFull("").Payload
 			q.change(want, "completed")
 			want.Payload = nil
@@ -164,7 +164,7 @@ var storyPromises = []queuePromise{
 	}},
 }
 
-// queueLifePromises are those about opening and closing, and about many callers at once.
+// queueLifePromises cover opening and closing, and many concurrent callers.
 var queueLifePromises = []queuePromise{
 	{"Close/waits for what was accepted", func(q *queue) {
 		var mu sync.Mutex
@@ -201,7 +201,7 @@ var queueLifePromises = []queuePromise{
 			q.Errorf("Close: %v", err)
 		}
 		wg.Wait()
-		q.reopen() // closing twice is fine
+		q.reopen() // a second Close is allowed
 		for _, id := range acknowledged {
 			q.get(id)
 		}

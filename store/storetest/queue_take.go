@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// takePromises are those about who gets which operation, and when.
+// takePromises cover which caller gets which operation, and when.
 var takePromises = []queuePromise{
 	{"Take/the attempt is on record before it is made", func(q *queue) {
 		before := operationFull("op-1")
@@ -116,7 +116,7 @@ var takePromises = []queuePromise{
 		q.wantNextDue(nine.Add(2*time.Second), store.Email, store.Webhook)
 		q.wantNextDue(nine.Add(3*time.Second), store.Email)
 		q.wantNextDue(time.Time{}, store.UpstreamCancel)
-		q.take(nine.Add(time.Hour)) // what is being attempted is not due
+		q.take(nine.Add(time.Hour)) // an operation that is being attempted is not due
 		q.wantNextDue(nine.Add(2 * time.Second))
 		q.reopen()
 		q.wantNextDue(nine.Add(2 * time.Second))

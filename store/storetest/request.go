@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// request is an open booking request for ada that lapses half an hour after it was made.
+// request returns an open booking request for ada that expires half an hour after its creation.
 func request(id string, start int) store.BookingRequest {
 	from := monday.Add(time.Duration(start) * time.Minute)
 	return store.BookingRequest{
@@ -78,7 +78,7 @@ func testRequest(t *testing.T, h Harness) {
 	}
 }
 
-// testRequestErased: whoever is erased has no request any more, however named, and everybody else's stay.
+// testRequestErased: Erase removes the person's requests, for every way to identify the person, and no others.
 func testRequestErased(t *testing.T, h Harness) {
 	for name, p := range map[string]store.Person{
 		"email": {Email: " jo@example.ORG "}, "phone": {Phone: "+49 (30) 1234567"}, "client": {Owner: "owner-of-r1"},

@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// testResource is the guarantee for what appointments take besides their specialist's time: it is the database's, it holds for every
-// insert and every update, and an appointment has all that it takes or is not written.
+// testResource proves the guarantee for the resources of appointments: the database enforces it for every insert and
+// every update, and an appointment gets all of its resources or is not written.
 func testResource(t *testing.T, h Harness) {
 	t.Run("kept and listed", func(t *testing.T) { resourcesKept(t, h.open(t)) })
 	t.Run("pairs", func(t *testing.T) { resourcePairs(t, h.open(t)) })
@@ -34,7 +34,7 @@ func testResource(t *testing.T, h Harness) {
 	t.Run("a random crowd leaves no room taken twice", func(t *testing.T) { crowdOfRooms(t, h.open(t)) })
 }
 
-// withRooms is clinic with two rooms and a device.
+// withRooms creates the schedule of clinic with two rooms and a device.
 func withRooms(t testing.TB, s store.Store) {
 	t.Helper()
 	clinic(t, s)
@@ -103,7 +103,7 @@ func resourcesKept(t *testing.T, s store.Store) {
 	}
 }
 
-// resourcePairs are two appointments of two specialists that share a room.
+// resourcePairs checks the guarantee on two appointments of two specialists that share a room.
 func resourcePairs(t *testing.T, s store.Store) {
 	withRooms(t, s)
 	for i, test := range []struct {
@@ -215,7 +215,7 @@ func resourceChanges(t *testing.T, s store.Store) {
 	}
 }
 
-// crowdOfRooms books, moves and cancels from many goroutines, in any of two rooms.
+// crowdOfRooms books, moves and cancels from many goroutines, in either of two rooms.
 func crowdOfRooms(t *testing.T, s store.Store) {
 	withRooms(t, s)
 	var wg sync.WaitGroup

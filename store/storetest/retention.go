@@ -9,13 +9,14 @@ import (
 	"holdfast/store"
 )
 
-// testRetention: what is over is removed by its age, so many rows at a time, and nothing else with it.
+// testRetention: the Forget methods remove old rows by their age, up to a limit at a time, and no others.
 func testRetention(t *testing.T, h Harness) {
 	ctx := context.Background()
 	hour := func(n int) time.Time { return monday.Add(time.Duration(n) * time.Hour) }
 	type forget func(tx store.Tx, ctx context.Context, before time.Time, limit int) (int, error)
 
-	// Each has rows of the hours 0 to 5 of which the even ones may go; those from before hour 4 do.
+	// Each case has rows of the hours 0 to 5, of which the even ones can be removed. The method removes those from
+	// before hour 4.
 	for name, x := range map[string]struct {
 		put    func(tx store.Tx, n int) error
 		forget forget
@@ -53,7 +54,7 @@ func testRetention(t *testing.T, h Harness) {
 			put: func(tx store.Tx, n int) error {
 				d := store.Delivery{OperationID: fmt.Sprintf("op-%d-aaaaaa", hour(n).UnixMilli()), AppointmentID: "a1", Channel: "email", State: "delivered", UpdatedAt: hour(n)}
 				if n%2 == 1 {
-					d.UpdatedAt = hour(9) // retried since
+					d.UpdatedAt = hour(9) // retried in the meantime
 				}
 				return tx.PutDelivery(ctx, d)
 			},

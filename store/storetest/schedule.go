@@ -50,7 +50,7 @@ func schedule(t testing.TB, s store.Store) store.Schedule {
 	return got
 }
 
-// sameJSON compares meaning, because a backend may keep JSON in a form of its own.
+// sameJSON compares JSON values, because a backend may store them in a different form.
 func sameJSON(a, b json.RawMessage) bool {
 	if len(a) == 0 || len(b) == 0 {
 		return len(a) == len(b)

@@ -1,10 +1,11 @@
-// Package storetest is what store.Store promises, as tests: one file per noun. Every backend passes it with one call:
+// Package storetest has the contract of store.Store as tests: one file per noun. Every backend passes it with one
+// call:
 //
 //	func TestStore(t *testing.T) {
 //		storetest.Run(t, storetest.Harness{Open: func(t testing.TB, dir string) store.Store { … }})
 //	}
 //
-// Each subtest works in a fresh database, and whatever it did, the database must pass Store.Check when it ends.
+// Each subtest works in a fresh database, and the database must pass Store.Check when the subtest ends.
 package storetest
 
 import (
@@ -20,12 +21,12 @@ import (
 
 // Harness opens the backend under test.
 type Harness struct {
-	// Open opens the database that belongs to dir, an empty directory at first. Opened again after Close, it must
-	// find what was there. The suite closes it.
+	// Open opens the database that belongs to dir, which is empty at first. After Close, Open must find the same data
+	// again. The suite closes it.
 	Open func(t testing.TB, dir string) store.Store
 }
 
-// Run proves that the backend keeps the contract of store.Store.
+// Run proves that the backend fulfils the contract of store.Store.
 func Run(t *testing.T, h Harness) {
 	for _, noun := range []struct {
 		name string
@@ -63,7 +64,7 @@ func Run(t *testing.T, h Harness) {
 		{"Backup", testBackup},
 	} {
 		t.Run(noun.name, func(t *testing.T) {
-			t.Parallel() // each has databases of its own, and waits for the disk
+			t.Parallel() // each has its own databases, and waits for the disk
 			noun.run(t, h)
 		})
 	}
@@ -88,11 +89,11 @@ func Verify(t testing.TB, s store.Store) {
 	}
 }
 
-// monday is a Monday morning in Berlin, far enough from any change of the clocks.
+// monday is a Monday morning in Berlin, far from any change to or from daylight saving time.
 var monday = time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
 
-// clinic is the schedule most tests book in: specialists ada, ben and cleo, and types without buffers of 15, 30 and 45
-// minutes, one with buffers of 10 and 20 minutes, and a group of four.
+// clinic creates the schedule of most tests: specialists ada, ben and cleo, and types without buffers of 15, 30 and
+// 45 minutes, one with buffers of 10 and 20 minutes, and a group of four.
 func clinic(t testing.TB, s store.Store) {
 	t.Helper()
 	write(t, s, func(tx store.Tx) error {
@@ -129,7 +130,7 @@ func appointmentType(id string, minutes int) store.AppointmentType {
 
 var serial atomic.Int64
 
-// booking is a confirmed web appointment without buffers; start is in minutes after monday.
+// booking returns a confirmed web appointment without buffers; start is in minutes after monday.
 func booking(specialistID, typeID string, start, minutes int) store.Appointment {
 	from := monday.Add(time.Duration(start) * time.Minute)
 	to := from.Add(time.Duration(minutes) * time.Minute)
@@ -144,7 +145,7 @@ func booking(specialistID, typeID string, start, minutes int) store.Appointment 
 	}
 }
 
-// buffered widens the busy time of a by so many minutes on each side.
+// buffered widens the busy time of a by the given minutes on each side.
 func buffered(a store.Appointment, before, after int) store.Appointment {
 	a.BusyStart = a.SlotStart.Add(-time.Duration(before) * time.Minute)
 	a.BusyEnd = a.SlotEnd.Add(time.Duration(after) * time.Minute)

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// waiting is an entry of the waiting list that was made so many minutes after the first.
+// waiting returns a waiting-list entry created the given minutes after the first.
 func waiting(id string, minutes int) store.WaitlistEntry {
 	return store.WaitlistEntry{
 		ID: id, AppointmentTypeID: "checkup", Owner: "owner-of-" + id, AppointmentID: "later", Status: store.WaitlistWaiting,
@@ -22,7 +22,7 @@ func waiting(id string, minutes int) store.WaitlistEntry {
 	}
 }
 
-// offer is an open one of ada's time for an entry.
+// offer returns an open offer of ada's time to an entry.
 func offer(id, entryID string, start, seat int) store.WaitlistOffer {
 	from := monday.Add(time.Duration(start) * time.Minute)
 	return store.WaitlistOffer{
@@ -114,7 +114,7 @@ func testWaitlist(t *testing.T, h Harness) {
 	wantErr(t, "the offer of one that was forgotten", err, store.ErrNotFound)
 }
 
-// testWaitlistErased: whoever is erased waits no more, however named, and everybody else does.
+// testWaitlistErased: Erase removes the person's entries, for every way to identify the person, and no others.
 func testWaitlistErased(t *testing.T, h Harness) {
 	for name, p := range map[string]store.Person{
 		"email": {Email: " jo@example.ORG "}, "phone": {Phone: "+49 (30) 1234567"}, "client": {Owner: "owner-of-w1"},

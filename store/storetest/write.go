@@ -212,8 +212,8 @@ func testWrite(t *testing.T, h Harness) {
 	})
 }
 
-// neighbours writes from many goroutines at once, so that a backend which shares commits puts them together: every
-// third is good, the others fail in one way each.
+// neighbours writes from many goroutines at the same time, so that a backend with shared commits batches them. Every
+// third write succeeds; the others fail, each in one way.
 func neighbours(t *testing.T, s store.Store) {
 	clinic(t, s)
 	mustInsert(t, s, booking("cleo", "checkup", 0, 30))

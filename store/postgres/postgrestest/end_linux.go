@@ -5,5 +5,6 @@ import (
 	"syscall"
 )
 
-// endWithParent has the kernel end the server when this process dies, also by SIGKILL, so that none is left behind.
+// endWithParent makes the kernel stop the server when this process ends, even by SIGKILL, so that no server is left
+// running.
 func endWithParent(c *exec.Cmd) { c.SysProcAttr.Pdeathsig = syscall.SIGQUIT }

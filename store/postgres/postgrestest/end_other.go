@@ -4,5 +4,5 @@ package postgrestest
 
 import "os/exec"
 
-// endWithParent: only Linux has a way.
+// endWithParent does nothing: only Linux can stop the server with its parent.
 func endWithParent(*exec.Cmd) {}

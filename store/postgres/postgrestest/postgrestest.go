@@ -1,5 +1,5 @@
-// Package postgrestest starts a real PostgreSQL for tests: a new cluster in a temporary directory, on a socket in it, that
-// ends with the test binary. Where PostgreSQL is not installed the tests that need it are skipped and say so.
+// Package postgrestest starts a real PostgreSQL for tests: a new cluster in a temporary directory, on a socket in it,
+// that ends with the test binary. If PostgreSQL is not installed, tests skip with a message.
 package postgrestest
 
 import (
@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Server is one running cluster. Nothing in it outlives the tests, so it does not wait for the disk unless asked to.
+// Server is one running cluster. Its data is not needed after the tests, so by default it does not sync to disk.
 type Server struct {
 	bin     string
 	dir     string // holds the data and the socket
@@ -33,10 +33,10 @@ type Server struct {
 	prepared error
 }
 
-// ErrAbsent: PostgreSQL is not installed here, or cannot be run.
+// ErrAbsent: PostgreSQL is not installed, or cannot run.
 var ErrAbsent = errors.New("no PostgreSQL to test with; apt-get install postgresql")
 
-// Start makes a cluster and runs it. settings are lines of postgresql.conf, such as "fsync=on".
+// Start creates a cluster and runs it. settings are lines of postgresql.conf, such as "fsync=on".
 func Start(settings ...string) (_ *Server, err error) {
 	if !flag.Parsed() {
 		flag.Parse() // a TestMain may start the server before the flags are parsed
@@ -67,19 +67,19 @@ func Start(settings ...string) (_ *Server, err error) {
 	return s, s.begin(settings)
 }
 
-// begin runs the server of a new data directory.
+// begin starts the server on a new data directory.
 func (s *Server) begin(settings []string) error {
 	s.args = []string{"-D", filepath.Join(s.dir, "data")}
 	for _, setting := range append([]string{"listen_addresses=", "unix_socket_directories=" + s.dir, "fsync=off", "full_page_writes=off",
 		"max_connections=200", "logging_collector=off",
-		"autovacuum=off", // it would go round hundreds of small databases all the time
+		"autovacuum=off", // it would process hundreds of small databases all the time
 		"log_min_messages=fatal", "max_wal_size=256MB"}, settings...) {
 		s.args = append(s.args, "-c", setting)
 	}
 	return s.Run()
 }
 
-// give gives the directory to whom the server runs as.
+// give makes the server's user the owner of the directory.
 func (s *Server) give() error {
 	if os.Getuid() != 0 {
 		return nil
@@ -91,7 +91,7 @@ func (s *Server) give() error {
 	return os.Chown(s.dir, int(who.Uid), int(who.Gid))
 }
 
-// Run runs the server of a cluster that does not run, and returns when it answers.
+// Run starts the server of a stopped cluster and returns when it accepts connections.
 func (s *Server) Run() error {
 	s.command = s.exec("postgres", s.args...)
 	var said bytes.Buffer
@@ -108,34 +108,34 @@ func (s *Server) Run() error {
 	return fmt.Errorf("PostgreSQL does not answer within 30 s\n%s", said.Bytes())
 }
 
-// Crash ends the server at once, without a word to anybody; what was not committed is lost. Run starts it again.
+// Crash stops the server immediately, without notice to its clients. Uncommitted data is lost. Run starts it again.
 func (s *Server) Crash() {
 	_ = s.command.Process.Signal(syscall.SIGQUIT)
 	_ = s.command.Wait()
 }
 
-// Stop ends the cluster at once and removes it.
+// Stop stops the cluster immediately and removes it.
 func (s *Server) Stop() {
 	s.Crash()
 	_ = os.RemoveAll(s.dir)
 }
 
-// Socket is the path of the server's socket.
+// Socket returns the path of the server's socket.
 func (s *Server) Socket() string { return filepath.Join(s.dir, ".s.PGSQL.5432") }
 
-// Tool is a command of the same PostgreSQL, such as psql.
+// Tool returns a command of the same PostgreSQL, such as psql.
 func (s *Server) Tool(name string, args ...string) *exec.Cmd {
 	return exec.Command(filepath.Join(s.bin, name), args...)
 }
 
-// URL names a database of the cluster.
+// URL returns the URL of a database of the cluster.
 func (s *Server) URL(database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User("holdfast"), Path: "/" + database,
 		RawQuery: url.Values{"host": {s.dir}, "sslmode": {"disable"}}.Encode()}
 	return u.String()
 }
 
-// Create makes an empty database and returns its URL.
+// Create creates an empty database and returns its URL.
 func (s *Server) Create(t testing.TB) string {
 	t.Helper()
 	return s.create(t)
@@ -144,8 +144,9 @@ func (s *Server) Create(t testing.TB) string {
 // template is the database that CreatePrepared copies.
 const template = "prepared"
 
-// CreatePrepared makes a database that is as prepare left the first one, which it is called for once in the life of a server and must have
-// closed: migrating an empty database takes six times as long as copying one that was.
+// CreatePrepared creates a copy of the database that prepare set up and returns its URL. It calls prepare once in the
+// life of a server; prepare must close its connections. Migrating an empty database takes six times as long as
+// copying a migrated one.
 func (s *Server) CreatePrepared(t testing.TB, prepare func(url string) error) string {
 	t.Helper()
 	s.prepare.Do(func() {
@@ -154,7 +155,7 @@ func (s *Server) CreatePrepared(t testing.TB, prepare func(url string) error) st
 			err = prepare(s.URL(template))
 		}
 		var said string
-		if err == nil { // a database can be copied while nobody is in it
+		if err == nil { // a database can be copied only without open connections
 			said, err = s.SQL("postgres", `ALTER DATABASE `+template+` ALLOW_CONNECTIONS false`)
 		}
 		if err == nil {
@@ -182,7 +183,7 @@ func (s *Server) create(t testing.TB, how ...string) string {
 	return s.URL(name)
 }
 
-// binaries is the directory of the newest PostgreSQL that has a server.
+// binaries returns the directory of the newest PostgreSQL that has a server.
 func binaries() string {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	slices.SortFunc(found, func(a, b string) int { return version(a) - version(b) })
@@ -202,7 +203,7 @@ func version(binary string) int {
 	return n
 }
 
-// unprivileged is whom a test that runs as root starts the server as.
+// unprivileged returns the user as which a test that runs as root starts the server.
 func unprivileged() (*syscall.Credential, error) {
 	found, err := user.Lookup("postgres")
 	if err != nil {
@@ -215,7 +216,7 @@ func unprivileged() (*syscall.Credential, error) {
 	return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, errors.Join(uidErr, gidErr)
 }
 
-// exec is a command of the server, as the user that runs it.
+// exec returns a command of the server, to run as the server's user.
 func (s *Server) exec(name string, args ...string) *exec.Cmd {
 	c := s.Tool(name, args...)
 	c.Dir = s.dir

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Standby makes a copy of the running server that follows it. With sync commits on the primary wait for it from then on.
+// Standby creates a copy of the running server that follows it. With sync, commits on the primary wait for it from
+// then on.
 func (s *Server) Standby(sync bool) (_ *Server, err error) {
 	standby := &Server{bin: s.bin}
 	if standby.dir, err = os.MkdirTemp("", "holdfast-pg-"); err != nil {
@@ -53,7 +54,7 @@ func (s *Server) Standby(sync bool) (_ *Server, err error) {
 	}
 }
 
-// Promote has a standby serve in place of its primary, and returns when it takes writes.
+// Promote makes a standby replace its primary, and returns when it accepts writes.
 func (s *Server) Promote() error {
 	if out, err := s.exec("pg_ctl", "promote", "-w", "-D", filepath.Join(s.dir, "data")).CombinedOutput(); err != nil {
 		return fmt.Errorf("pg_ctl promote: %w\n%s", err, out)
@@ -61,7 +62,7 @@ func (s *Server) Promote() error {
 	return nil
 }
 
-// SQL runs one statement, outside of what a test is about, and returns what it printed.
+// SQL runs one statement that is not part of the test, and returns its output.
 func (s *Server) SQL(database, statement string) (string, error) {
 	out, err := s.Tool("psql", "-X", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-h", s.dir, "-U", "holdfast", "-d", database, "-c", statement).CombinedOutput()
 	if err != nil {
@@ -70,7 +71,7 @@ func (s *Server) SQL(database, statement string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// Either is the URL of a database on this server or on another, whichever takes writes.
+// Either returns the URL of a database on this server or on the other, whichever accepts writes.
 func (s *Server) Either(other *Server, database string) string {
 	u := url.URL{Scheme: "postgres", User: url.User("holdfast"), Path: "/" + database,
 		RawQuery: url.Values{"host": {s.dir + "," + other.dir}, "sslmode": {"disable"}, "target_session_attrs": {"read-write"}}.Encode()}
