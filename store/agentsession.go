@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// AgentSession is the data about one patient that an agent sent with one API key: the patient, and until when the key
-// may book for them. Names identify it: opaque strings of at most 100 bytes, in which the caller has hashed
-// everything about a person. It contains no token.
+// AgentSession is the result of identifying one patient for one API key of an agent: the patient, and until when the
+// key may book for them. Names identify the session: opaque strings of at most 100 bytes, in which the caller has
+// hashed everything about a person. The session contains no token.
 type AgentSession struct {
 	PatientID string    // upstream patient GUID, lower case; empty if there is none, or none yet
 	Patient   Patient   // as the agent sent it, without notes; empty if it sent none

@@ -16,8 +16,8 @@ type Feed interface {
 	LastChange() int64
 
 	// Await returns once the followers of this process have the change with the number, whichever process committed
-	// it. If they have it already, Await returns immediately. It serves a caller who comes with the answer of another
-	// node. The error of ctx; ErrClosed.
+	// it. If they have it already, Await returns immediately. Use it for a client that comes to this node with the
+	// answer of another node. The error of ctx; ErrClosed.
 	Await(ctx context.Context, number int64) error
 
 	// Changes calls each with every change committed after the one with the given number, in commit order, each

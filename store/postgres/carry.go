@@ -130,7 +130,8 @@ func (x *Carrier) kinds(ctx context.Context, table string) (map[string]string, e
 	return kinds, translate(err)
 }
 
-// rowsAtOnce is how many rows one FETCH reads: between two of them, each uses the connection of the other database.
+// rowsAtOnce is how many rows one FETCH reads. Rows reads them before it calls each, because each may use the same
+// connection.
 const rowsAtOnce = 2000
 
 // Rows implements store.Carrier. It reads through a cursor, so that each may query on the same connection.

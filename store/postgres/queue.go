@@ -134,7 +134,7 @@ func (q *Queue) begin(ctx context.Context) error {
 	return nil
 }
 
-// read asks questions.
+// read runs reads in one exchange.
 func (q *Queue) read(ctx context.Context, all ...*statement) error {
 	if err := q.begin(ctx); err != nil {
 		return err

@@ -70,9 +70,10 @@ func (p *Pages) Close() error {
 	return err
 }
 
-// Read passes each page that has changed since the moment given to Keep to each, or every page if whole, in order.
-// All pages are from one moment of the database; writes continue. If nothing was committed since then, it reads
-// nothing. A page is valid until each returns. If each returns an error, Read stops and returns it.
+// Read passes the pages that have changed since the moment given to Keep to each, in order. With whole, it passes
+// every page. All pages are from one moment of the database; writes continue. If nothing was committed since then and
+// whole is false, it reads nothing. A page is valid until each returns. If each returns an error, Read stops and
+// returns it.
 func (p *Pages) Read(ctx context.Context, whole bool, each func(number int, page []byte) error) (m Moment, err error) {
 	if p.conn == nil {
 		if p.conn, err = openConn(p.dsn); err != nil {

@@ -10,7 +10,7 @@ import (
 	"holdfast/store/table"
 )
 
-// reads answers reads for its two users: the Store, which borrows a connection of the pool for each, and a
+// reads runs the SELECTs of its two users: the Store, which borrows a connection of the pool for each, and a
 // transaction, which reads on its own connection and so sees its own changes. It is a table.Source.
 type reads struct {
 	pool *pool

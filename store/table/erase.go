@@ -102,7 +102,7 @@ func (e *erasure) know(found []personal) {
 	}
 }
 
-// findHandles adds the addresses, numbers and owners of a person who is named by spellings to the traces, if no other
+// findHandles adds the addresses, numbers and owners of a person identified by Person.Of to the traces, if no other
 // person has them.
 func (e *erasure) findHandles(ctx context.Context, found []personal) error {
 	if len(e.person.Of) == 0 {
