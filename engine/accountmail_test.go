@@ -16,8 +16,9 @@ import (
 	"holdfast/store"
 )
 
-// A member of staff is told by mail, in the clinic's language, when their password, their codes or their address were changed, whoever
-// did it: at the address that the account had before. Nothing else of an account is told, and a change that was refused is not.
+// TestAccountChangeNotifiesUser: when the password, the one-time codes or the email address of an account change, its
+// user gets an email in the clinic's language, at the address that the account had before. It does not matter who
+// made the change. Other changes and refused changes send no email.
 func TestAccountChangeNotifiesUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
@@ -25,7 +26,7 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 		if _, err := c.Clinic.UpdateClinic(ctx, "system", func(k *store.Clinic) { k.Name, k.Locale = "Praxis am Kai", "de" }); err != nil {
 			t.Fatal(err)
 		}
-		// news are the mails that came since it was asked last.
+		// news returns the emails that arrived since its last call.
 		seen := make(map[string]bool)
 		news := func() (all []string) {
 			t.Helper()
@@ -90,13 +91,14 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("another name", "")
-		// As the command on the server's machine does it, and by somebody who also takes the address over.
+		// As the command on the server's machine does it, for a person who also replaces the address with their own.
 		reset := "words by somebody else"
 		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.TOTPSecret, u.Email = nil, "taken@example.org" }, &reset); err != nil {
 			t.Fatal(err)
 		}
 		want("a password reset", "kim@example.org", password, codes, address)
-		// The password, and then the address before the first mail is out: it goes to whom the account was taken from.
+		// The password changes, and then the address, before the first email is sent: it goes to the address before
+		// the takeover.
 		again := "more words by somebody else"
 		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &again); err != nil {
 			t.Fatal(err)
@@ -105,7 +107,8 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("an account that is taken over", "taken@example.org", password, address)
-		// The first sign-in with an identity links it; the next ones change nothing, and a new account has nobody to notify.
+		// The first sign-in with an identity links it. Later ones change nothing, and a new account has no earlier
+		// user to notify.
 		by := account.Identity{Issuer: "https://id.example", ClientID: "holdfast", Subject: "kim", Email: "again@example.org", By: "Clinic account"}
 		for _, mails := range [][]string{{"Identitätsanbieter der Praxis"}, nil} {
 			if _, _, err := c.Account.SignInByIdentity(ctx, by); err != nil {

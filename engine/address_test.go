@@ -19,7 +19,7 @@ func TestAddressChangeNotifiesOldAddress(t *testing.T) {
 	for _, x := range []struct {
 		name, to string
 		silent   bool
-		told     []string // addresses, by the order of the alphabet
+		told     []string // addresses in alphabetical order
 	}{
 		{"corrected", "new@example.org", false, []string{"new@example.org", "patient1@example.org"}},
 		{"in silence", "new@example.org", true, []string{"patient1@example.org"}},
@@ -75,7 +75,8 @@ func TestAddressChangeNotifiesOldAddress(t *testing.T) {
 	}
 }
 
-// TestErasePersonBlanksOldAddress, also while the mail to it waits for its day.
+// TestErasePersonBlanksOldAddress: erasing a person also deletes the old address while the email to it waits for
+// delivery.
 func TestErasePersonBlanksOldAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder

@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// instant is an upstream that takes no time: what is left is ours.
+// instant is an upstream that takes no time, so that a benchmark measures only Holdfast.
 type instant struct{ practice.Upstream }
 
 func (instant) SetAppointment(context.Context, upstream.NewAppointment) (upstream.Created, error) {
@@ -30,8 +30,8 @@ func (instant) GetAppointmentListByPatient(context.Context, string, *time.Locati
 	return nil, errors.New("not asked")
 }
 
-// BenchmarkAgentBook is what createAppt costs besides the upstream: token, fence, result, each durable. p50-ms is the
-// figure to reach: at most 2.
+// BenchmarkAgentBook measures createAppt without the upstream: the token, the fence and the result, each written
+// durably. The target is a p50-ms of at most 2.
 func BenchmarkAgentBook(b *testing.B) {
 	for _, noted := range []bool{false, true} {
 		b.Run(fmt.Sprintf("note=%v", noted), func(b *testing.B) {
@@ -63,12 +63,12 @@ func BenchmarkAgentBook(b *testing.B) {
 	}
 }
 
-// BenchmarkQueueWaiting is what a queue costs in which so many operations wait: waking the worker for the one that is
-// due, and the status page. Neither may grow with their number.
+// BenchmarkQueueWaiting measures a queue with many waiting operations: waking the worker for the one that is due, and
+// reading the status page. Neither may slow down as the number grows.
 func BenchmarkQueueWaiting(b *testing.B) {
 	for _, waiting := range []int{100, 1_000, 10_000} {
 		p := newPractice(b, practiceOptions{})
-		p.stop() // what is measured is asked by hand
+		p.stop() // the benchmark makes the measured calls itself
 		ctx := context.Background()
 		ops := make([]store.Operation, waiting)
 		for n := range ops {

@@ -18,12 +18,13 @@ import (
 	"holdfast/store"
 )
 
-// The four answers of createAppt, each with what is then true here and upstream.
+// TestAgentAnswers: createAppt has four answers. Each is checked with the state of the database and of the upstream
+// after it.
 func TestAgentAnswers(t *testing.T) {
 	type after struct {
 		status    store.Status
 		state     store.UpstreamState
-		upstream  int // appointments there
+		upstream  int // appointments at the upstream
 		pending   int // operations in the queue
 		elapsed   time.Duration
 		noteThere bool
@@ -140,8 +141,9 @@ func TestAgentAnswers(t *testing.T) {
 	}
 }
 
-// TestLateTurnWritesNothing: a node stops in the shared line and goes on long after its caller got the answer "queued". It does
-// not write in that turn: by then another node may have taken the booking over, and the queue knows.
+// TestLateTurnWritesNothing: a node pauses while it waits for its turn at the shared pacer, and resumes long after
+// its caller got the answer "queued". It does not write to the upstream then: another node may have taken the booking
+// over, and the queue has it.
 func TestLateTurnWritesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped, turns := 30*time.Second, 0
@@ -171,7 +173,8 @@ func TestLateTurnWritesNothing(t *testing.T) {
 	})
 }
 
-// Without an upstream the booking is complete here, and the appointment's own id is its GUID.
+// TestAgentWithoutUpstream: without an upstream the booking is complete in Holdfast, and the appointment's own id is
+// its GUID.
 func TestAgentWithoutUpstream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{})
@@ -198,7 +201,8 @@ func TestAgentWithoutUpstream(t *testing.T) {
 	})
 }
 
-// A token authorizes; without one, the session that this key had with the patient; without that, nothing.
+// TestAuthorization: a booking token authorizes. Without a token, this key's earlier session with the patient does.
+// Without both, the call is refused.
 func TestAuthorization(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -250,7 +254,7 @@ func TestAuthorization(t *testing.T) {
 	})
 }
 
-// TestAgentSessionSurvivesRestart, and after one in which the keys were replaced.
+// TestAgentSessionSurvivesRestart: an agent session is valid after a restart, even if the signing keys were rotated.
 func TestAgentSessionSurvivesRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{})
@@ -292,8 +296,8 @@ func TestLegacyIsOffByDefault(t *testing.T) {
 	}
 }
 
-// A bookingToken is used once: for the same patient it has its first answer again, for another it is refused, and it is
-// free again when its fence is.
+// TestBookingTokens: a bookingToken is used once. The same patient gets the first answer again, another patient is
+// refused, and the token can be used again once its fence is cancelled.
 func TestBookingTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
@@ -341,7 +345,7 @@ func TestBookingTokens(t *testing.T) {
 	})
 }
 
-// changed is a token with another last character.
+// changed returns the token with a different last character.
 func changed(signed string) string {
 	last := "A"
 	if strings.HasSuffix(signed, last) {
@@ -350,8 +354,8 @@ func changed(signed string) string {
 	return signed[:len(signed)-1] + last
 }
 
-// The same booking sent twice at once, as a program does whose first try seems to hang, is one booking, and neither is
-// told that the slot is gone.
+// TestConcurrentRepeatBooksOnce: a program sends the same booking twice concurrently because the first call seems to
+// hang. There is one booking, and neither call gets the answer that the slot is taken.
 func TestConcurrentRepeatBooksOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -379,7 +383,7 @@ func TestConcurrentRepeatBooksOnce(t *testing.T) {
 	})
 }
 
-// A slot that is queued, tried or held is nobody else's.
+// TestQueuedBookingKeepsSlot: no other client gets a slot whose booking is queued, being written or held.
 func TestQueuedBookingKeepsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})

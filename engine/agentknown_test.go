@@ -106,7 +106,7 @@ func TestKnownPatientIsFound(t *testing.T) {
 	})
 }
 
-// TestPatientsOfOneName: the email address, or a person, tells two charts of one name apart.
+// TestPatientsOfOneName: the email address, or a member of staff, distinguishes two charts with the same name.
 func TestPatientsOfOneName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{})
@@ -129,7 +129,7 @@ func TestPatientsOfOneName(t *testing.T) {
 				t.Fatalf("got %+v, %v", a, err)
 			}
 		}
-		one, two := identify("one@example.org", "1"), identify("two@example.org", "2") // before either was booked
+		one, two := identify("one@example.org", "1"), identify("two@example.org", "2") // before either has a booking
 		if one.PatientGUID == two.PatientGUID {
 			t.Fatal("two keys at once added one patient")
 		}
@@ -148,7 +148,7 @@ func TestPatientsOfOneName(t *testing.T) {
 	})
 }
 
-// TestMissingPatientIsAddedAgain: a patient that the practice system does not know any more is no known one.
+// TestMissingPatientIsAddedAgain: a patient that the practice-management system no longer has is added again.
 func TestMissingPatientIsAddedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})

@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// The practice system is asked for patients that were never booked for here.
+// These tests look up patients in the practice-management system that Holdfast has never booked for.
 
 // procedures counts the calls of each procedure.
 func (p *testPractice) procedures() map[string]int {
@@ -24,8 +24,8 @@ func (p *testPractice) procedures() map[string]int {
 	return n
 }
 
-// charts are patients whom the front desk has added there: Jane twice, of whom one is her cousin; two of one name, date of
-// birth and number; and one without an e-mail address.
+// charts are patients that the front desk added in the practice-management system: Jane and her cousin of the same
+// name; two patients with the same name, date of birth and number; and one without an email address.
 var charts = []upstreamtest.Patient{
 	{GUID: patientGUID(1), FirstName: "Jane Marie", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "(555) 010-0123", Email: "jane@example.org"},
 	{GUID: patientGUID(2), FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1999-09-09", Phone: "(555) 010-0199"},
@@ -50,7 +50,7 @@ func TestExistingChartIsFound(t *testing.T) {
 	with := func(p agent.Patient, edit func(*agent.Patient)) agent.Patient { edit(&p); return p }
 	for name, c := range map[string]struct {
 		said  agent.Patient
-		guid  string // found; empty: added, unless something is asked
+		guid  string // of the chart found; empty: the patient is added, unless the agent asks a question
 		asked string // the action of the guidance
 	}{
 		"by name, date and number":              {said: jane, guid: patientGUID(1)},
@@ -99,7 +99,7 @@ func TestExistingChartIsFound(t *testing.T) {
 				if strings.Contains(p.log.String(), "Canary") {
 					t.Errorf("the log names somebody: %s", p.log.String())
 				}
-				if a.Success { // the token is good for the patient that was found
+				if a.Success { // the token is valid for the patient found
 					b := p.wish(20)
 					b.PatientGUID, b.BookingAuthToken = a.PatientGUID, a.BookingAuthToken
 					if booked := p.ask(b); booked.Outcome != agent.Confirmed {
@@ -111,8 +111,8 @@ func TestExistingChartIsFound(t *testing.T) {
 	}
 }
 
-// TestPatientIsAddedWithoutLookup, as if there were no question, and within the bound: a vendor without the procedure, which
-// is not asked again at once, and one that does not answer.
+// TestPatientIsAddedWithoutLookup: if the look-up fails, the patient is added within the time limit, as if there were
+// no look-up. If the vendor lacks the procedure, the server does not call it again at once.
 func TestPatientIsAddedWithoutLookup(t *testing.T) {
 	for name, c := range map[string]struct {
 		options upstreamtest.Options
@@ -146,7 +146,7 @@ func TestPatientIsAddedWithoutLookup(t *testing.T) {
 	}
 }
 
-// lookups decides what becomes of look-ups; all else is well.
+// lookups returns a decision that gives look-ups this outcome and delay. All other calls succeed.
 func lookups(outcome upstreamtest.Outcome, delay time.Duration) func(upstreamtest.Call) upstreamtest.Step {
 	return func(c upstreamtest.Call) upstreamtest.Step {
 		if c.Procedure == "GetPortalPatientLookup" || c.Procedure == "GetPatientInformation" {
@@ -156,7 +156,8 @@ func lookups(outcome upstreamtest.Outcome, delay time.Duration) func(upstreamtes
 	}
 }
 
-// TestLookupsArePaced: a rush of callers asks once a second, and who would wait too long is added.
+// TestLookupsArePaced: during a burst of callers the server makes one look-up per second. A caller who would wait too
+// long is added without one.
 func TestLookupsArePaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := withCharts(t, upstreamtest.Options{})

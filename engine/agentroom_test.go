@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentSlotsNeedFreeRoom: the practice system has the chair open and knows of no rooms of ours, one of which is booked and
-// held with another chair.
+// TestAgentSlotsNeedFreeRoom: the practice-management system lists the chair as open but has no data on the clinic's
+// rooms. One room is booked and held together with another chair.
 func TestAgentSlotsNeedFreeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{

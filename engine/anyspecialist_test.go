@@ -16,7 +16,8 @@ var priorityOrders = map[string]map[string]int{
 	"against id": {"ada": 10, "ben": 20, "cem": 30},
 }
 
-// An appointment outside the guarantee takes its time as any other does: the database would not refuse a second booking.
+// TestBookAnyRefusesOverbookedTime: an appointment outside the guarantee occupies its time like any other, although
+// the database would not refuse a second booking.
 func TestBookAnyRefusesOverbookedTime(t *testing.T) {
 	for name, priorities := range priorityOrders {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +48,7 @@ func TestBookAnyRefusesOverbookedTime(t *testing.T) {
 	}
 }
 
-// A visit looks at the specialists of its types in the order of their priorities, too.
+// TestVisitSlotsLeaveOutTakenTime: a visit, too, tries the specialists of its types in the order of their priorities.
 func TestVisitSlotsLeaveOutTakenTime(t *testing.T) {
 	for name, priorities := range priorityOrders {
 		t.Run(name, func(t *testing.T) {
@@ -79,12 +80,13 @@ func TestMoveTakesAnotherSpecialistIfOwnIsHeld(t *testing.T) {
 			if err != nil || moved.SpecialistID == "ben" || !moved.SlotStart.Equal(to) {
 				t.Fatalf("got %s at %s, %v; want another specialist at %s", moved.SpecialistID, moved.SlotStart, err, to)
 			}
-			// The own specialist comes first wherever it is free.
+			// The appointment's own specialist comes first if free.
 			back, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start, Client: client(1), Actor: "client"})
 			if err != nil || back.SpecialistID != moved.SpecialistID {
 				t.Errorf("got %s, %v; want %s again", back.SpecialistID, err, moved.SpecialistID)
 			}
-			// Where all are held, the move is refused with the instant at which the first of the holds ends.
+			// If other clients hold the time of all specialists, the move is refused with the instant at which the
+			// first hold expires.
 			for n, id := range []string{"ada", "cem"} {
 				if id != back.SpecialistID {
 					c.mustHold(3+n, "checkup", to, id)

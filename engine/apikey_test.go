@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// A key that was found good is remembered for a second, and never beyond its revocation.
+// TestRevokedKeyIsRefused: the server caches a valid key for one second, but never after its revocation.
 func TestRevokedKeyIsRefused(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	key, secret, err := c.Account.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
@@ -39,7 +39,8 @@ func TestRevokedKeyIsRefused(t *testing.T) {
 	}
 }
 
-// Revoked elsewhere, by the command line or another node, it dies within that second.
+// TestKeyRevokedAtOtherNodeIsRefused: a key that the command line or another node revokes stops working within that
+// second.
 func TestKeyRevokedAtOtherNodeIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})

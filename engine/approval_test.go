@@ -16,7 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// approved has the desk decide about check-ups, which are video calls, and gives the clinic an address to be told at.
+// approved makes check-ups require the desk's approval, makes them video calls, and gives the clinic an address for
+// notices.
 func approved(c *testClinic) {
 	c.t.Helper()
 	ctx := context.Background()
@@ -87,7 +88,8 @@ func TestDeskApprovesRequest(t *testing.T) {
 	})
 }
 
-// A request for a slot that is soon keeps it until then, and one that nobody decides about gives it back.
+// TestApprovalRequestExpires: a request for a slot in the near future holds the slot until it begins. An undecided
+// request frees it.
 func TestApprovalRequestExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
@@ -116,7 +118,8 @@ func TestApprovalRequestExpires(t *testing.T) {
 	})
 }
 
-// TestExpiredApprovalNotifiesPatient: once, the patient and the clinic, and the time is free.
+// TestExpiredApprovalNotifiesPatient: an expired request notifies the patient and the clinic once each, and its time
+// is free.
 func TestExpiredApprovalNotifiesPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)

@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// What names a type and a specialist names them when they are archived, too.
+// TestArchivedEntriesKeepNames: texts still name an appointment type and a specialist after they are archived.
 func TestArchivedEntriesKeepNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)

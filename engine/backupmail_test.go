@@ -10,7 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestMissingBackupsNotifyClinic by mail, and who asks for that learns why it cannot be.
+// TestMissingBackupsNotifyClinic: missing backups send the clinic an email. If the email cannot be sent, the caller
+// gets the reason.
 func TestMissingBackupsNotifyClinic(t *testing.T) {
 	var to string
 	address := noticetest.MailServer(t, func(line string) string { to = line; return "250 ok" })

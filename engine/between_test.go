@@ -16,10 +16,10 @@ import (
 	"holdfast/store"
 )
 
-// What a change decides, it decides in the transaction that writes it. These tests let something else be committed after
-// the change has read and before it writes: by another server on the same database, or by many callers at once.
+// Every change makes its decision in the transaction that writes it. These tests commit another change after the
+// change has read and before it writes: by another server on the same database, or by many concurrent callers.
 
-// between is a store in which first is done just before the next Write begins.
+// between is a store that runs first just before the next Write begins.
 type between struct {
 	store.Store
 	first func()
@@ -33,7 +33,8 @@ func (b *between) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return b.Store.Write(ctx, fn)
 }
 
-// beside is a second server on the clinic's database: what meanwhile does is committed just before its next write.
+// beside opens a second server on the clinic's database. The changes that the argument makes are committed just
+// before the next write of that server.
 func (c *testClinic) beside(meanwhile func()) *engine.Engine {
 	c.t.Helper()
 	db := &between{Store: c.store}
@@ -45,7 +46,7 @@ func (c *testClinic) beside(meanwhile func()) *engine.Engine {
 	return e
 }
 
-// staff adds a user and an owner besides, so that the user may be changed in every way.
+// staff adds a user and also an owner, so that every change of the user is allowed.
 func (c *testClinic) staff() store.User {
 	c.t.Helper()
 	ctx := context.Background()
@@ -75,7 +76,7 @@ func (c *testClinic) user(id string) store.User {
 	return u
 }
 
-// signedIn signs a user in, past the password and the code.
+// signedIn creates a sign-in of the user without checking a password or code.
 func (c *testClinic) signedIn(u *store.User) *account.Staff {
 	c.t.Helper()
 	n, now := c.signIns.Add(1), time.Now().UTC()
@@ -86,13 +87,14 @@ func (c *testClinic) signedIn(u *store.User) *account.Staff {
 	return &account.Staff{User: *u, SignIn: s}
 }
 
-// withCode switches one-time codes on and returns the secret, and the code of this moment moved by so many steps.
+// withCode turns one-time codes on. It returns the secret and a function for the current code, moved by a number of
+// 30 s steps.
 func (c *testClinic) withCode(u *store.User) (secret []byte, code func(steps int) string) {
 	c.t.Helper()
 	return c.withCodeBy(u, kimsProof)
 }
 
-// withCodeBy is withCode for who has another password.
+// withCodeBy is withCode for a user with another password.
 func (c *testClinic) withCodeBy(u *store.User, proof account.Proof) (secret []byte, code func(steps int) string) {
 	c.t.Helper()
 	secret, _ = c.Account.BeginTOTP(u)

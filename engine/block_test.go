@@ -26,7 +26,7 @@ func (c *testClinic) mustBlock(reason string, start time.Time) store.Block {
 	return b
 }
 
-// refused wants a hold and a booking of a start to be refused because it is blocked.
+// refused checks that a hold and a booking of the start are refused because it is blocked.
 func (c *testClinic) refused(what string, start time.Time) {
 	c.t.Helper()
 	r := bookingOf(8, "checkup")
@@ -128,7 +128,7 @@ func TestBlockRefusals(t *testing.T) {
 	}
 }
 
-// A clinic file has the blocks, and reading it any number of times makes each of them once.
+// TestClinicFileHasBlocks: a clinic file contains the blocks. Importing it several times creates each block once.
 func TestClinicFileHasBlocks(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()

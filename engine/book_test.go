@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// What booking, cancelling and moving promise, over the real database and the real table of holds.
+// These tests check the guarantees of booking, cancelling and moving with a real database and a real table of holds.
 
 func TestBookWithLiveHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
@@ -92,7 +92,7 @@ func TestRefusedDeskBookingDisplacesNoHold(t *testing.T) {
 	r.SlotStart = c.start.Add(time.Hour)
 	c.mustBook(r)
 	h := c.mustHold(2, "checkup", c.start.Add(2*time.Hour), "ada")
-	r = bookingOf(3, "surgery") // its buffer meets the appointment, and its time the hold
+	r = bookingOf(3, "surgery") // its buffer overlaps the appointment, and its time the hold
 	r.SlotStart, r.SpecialistID = c.start.Add(90*time.Minute), "ada"
 	r.Displace, r.Source, r.Actor = true, store.SourceStaff, "user:jo"
 	if _, err := c.book(r); !errors.Is(err, store.ErrSlotTaken) {
@@ -158,7 +158,7 @@ func TestGroupSession(t *testing.T) {
 	for n := range 3 {
 		r := bookingOf(n, "class")
 		r.SlotStart = c.start
-		if n == 1 { // one of them by a hold
+		if n == 1 { // one of them has a hold
 			r.HoldID = c.mustHold(n, "class", c.start, "ada").ID
 		}
 		seats[c.mustBook(r).Seat] = true
@@ -191,7 +191,7 @@ func TestCooldown(t *testing.T) {
 		t.Fatalf("a taken slot: got %v, want ErrSlotTaken", err)
 	}
 	r.SlotStart = c.start.Add(time.Hour)
-	a := c.mustBook(r) // the refused one consumed nothing
+	a := c.mustBook(r) // the refused booking used up nothing
 	var cooling *booking.CooldownError
 	r.SlotStart = c.start.Add(2 * time.Hour)
 	if _, err := c.book(r); !errors.As(err, &cooling) {
@@ -217,7 +217,7 @@ func TestCancelFreesTheSlot(t *testing.T) {
 	r := bookingOf(1, "surgery")
 	r.SlotStart = c.start
 	a := c.mustBook(r)
-	for range 2 { // cancelling twice is cancelling once
+	for range 2 { // the second call changes nothing
 		cancelled, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"})
 		if err != nil || cancelled.Status != store.Cancelled || cancelled.Version != 2 {
 			t.Fatalf("cancel: %v, status %s version %d, want cancelled 2", err, cancelled.Status, cancelled.Version)
@@ -247,7 +247,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	if _, err := c.Record.Recall(ctx, &other); !errors.Is(err, record.ErrIdempotencyMismatch) {
 		t.Errorf("the same key with another body: got %v, want ErrIdempotencyMismatch", err)
 	}
-	// A key that somebody used meanwhile undoes the booking.
+	// A key that another request has used since then undoes the booking.
 	r = bookingOf(2, "checkup")
 	r.SlotStart, r.Once = c.start.Add(time.Hour), once
 	if _, err := c.book(r); !errors.Is(err, store.ErrDuplicate) {
@@ -256,7 +256,7 @@ func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
 	if slot := c.slot(3, "checkup", r.SlotStart, ""); slot == nil || slot.Available != 1 {
 		t.Errorf("the slot of the undone booking is %+v, want free", slot)
 	}
-	// A refused booking remembers nothing.
+	// A refused booking stores no answer.
 	r = bookingOf(2, "checkup")
 	r.SlotStart, r.Once = c.start, &record.Once{Scope: "s", Key: "k2", Answer: once.Answer}
 	_, _ = c.book(r)
@@ -275,7 +275,7 @@ func TestOverbookIsOutsideTheGuarantee(t *testing.T) {
 	if a := c.mustBook(over); !a.Overbook {
 		t.Error("the appointment is not marked as an overbook")
 	}
-	// An overbook takes time like any other when it stands alone.
+	// An overbook at a free time occupies it like any other appointment.
 	over.SlotStart = c.start.Add(2 * time.Hour)
 	c.mustBook(over)
 	if slot := c.slot(3, "checkup", over.SlotStart, ""); slot != nil {

@@ -48,7 +48,7 @@ type bookableClinic struct {
 	zone  *time.Location
 }
 
-// listed stands for every reason of a caller that only says whether a start is free.
+// listed replaces every reason for a caller that only reports whether a start is free.
 const listed availability.Reason = "not listed"
 
 func TestCallersAgreeWhatIsBookable(t *testing.T) {
@@ -79,13 +79,13 @@ func TestCallersAgreeWhatIsBookable(t *testing.T) {
 	}
 }
 
-// bookableCallers lists the callers. Those that write come last, and free the start again.
+// bookableCallers lists the callers. Those that write are last and free the start afterwards.
 func bookableCallers() []bookableCaller {
 	patient := func(x *bookableCase) *availability.Reason { return x.Patient }
 	others := func(x *bookableCase) *availability.Reason { return or(x.Others, x.Patient) }
 	desk := func(x *bookableCase) *availability.Reason { return or(x.Desk, others(x)) }
 	anyHours := func(x *bookableCase) *availability.Reason { return or(x.AnyHours, desk(x)) }
-	soft := func(x *bookableCase) *availability.Reason { // a selection and a claim of staff do not ask about holds first
+	soft := func(x *bookableCase) *availability.Reason { // a selection and a claim of staff do not check holds first
 		if x.HeldBy > 0 {
 			return nil
 		}
@@ -98,7 +98,7 @@ func bookableCallers() []bookableCaller {
 		return or(x.Visit, desk(x))
 	}
 	spreadsheet := func(x *bookableCase) *availability.Reason {
-		if x.Room != "" || x.Zone != "" { // it names no room, and no second occurrence
+		if x.Room != "" || x.Zone != "" { // it has no room and no second occurrence
 			return nil
 		}
 		return anyHours(x)
@@ -167,7 +167,7 @@ func bookableCallers() []bookableCaller {
 			before, _ := c.holds.List(c.t.Context(), "ada")
 			h, err := c.hold(1, "checkup", c.start, "")
 			if len(before) > 0 {
-				return c.reasonOf(err) // the hold that was there is renewed
+				return c.reasonOf(err) // the existing hold is renewed
 			}
 			return c.released(h, err)
 		}},
@@ -245,7 +245,7 @@ func (c *bookableClinic) polled() availability.Reason {
 	case at(p.Locked):
 		return availability.ReasonHeld
 	case c.slot(9, "checkup", c.start, "") == nil:
-		return listed // outside the hours, a poll says nothing
+		return listed // a poll lists nothing outside the hours
 	}
 	return ""
 }
@@ -269,7 +269,7 @@ func (c *bookableClinic) imported() availability.Reason {
 	}
 }
 
-// clinic opens a clinic as the case says.
+// clinic opens the clinic that the case describes.
 func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 	t.Helper()
 	ctx := context.Background()

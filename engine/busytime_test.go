@@ -19,14 +19,14 @@ import (
 	"holdfast/store"
 )
 
-// elsewhere is a server that has somebody's calendar.
+// elsewhere is a server with the external calendar of a specialist.
 type elsewhere struct {
 	*httptest.Server
 	mu     sync.Mutex
 	text   string
 	status int
 	asked  int
-	// unchanged is how often it answered that nothing has changed.
+	// unchanged counts the answers that nothing has changed.
 	unchanged int
 	wait      chan struct{} // nil: answers at once
 }
@@ -72,7 +72,8 @@ func busyFrom(at time.Time, minutes int) string {
 		at.Add(time.Duration(minutes)*time.Minute).Format(layout) + "\r\nEND:VEVENT\r\n"
 }
 
-// busyClinic is a clinic that may read calendars from this machine. It reads by itself only what run says.
+// busyClinic opens a clinic that may fetch calendars from this machine. Nothing fetches them in the background unless
+// a test runs it.
 func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(context.Background(), engine.Options{Store: db, Holds: enginetest.Holds(t, db), Keyring: keys, Fetcher: notice.NewFetcher(notice.FetchOptions{AllowPrivate: true})})
@@ -87,8 +88,9 @@ func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engin
 	return e
 }
 
-// While somebody is busy elsewhere nothing is booked; what was booked stays and is a conflict; a source that fails leaves what was read; and
-// what it has taken back is free again.
+// TestBusyTimeRefusesBooking: the engine refuses a booking while the specialist is busy in an external calendar. An
+// existing appointment stays and becomes a conflict. If the source fails, the busy times read before stay, and time
+// that the source no longer lists is free again.
 func TestBusyTimeRefusesBooking(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)
@@ -169,7 +171,7 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 		t.Errorf("the appointment in the way is %+v, %v", got, err)
 	}
 
-	// Neither the file of the clinic nor the database has what the calendar says, or where it is.
+	// Neither the clinic file nor the database contains the calendar's text or its address.
 	all, err := db.BusyCalendars(ctx)
 	if err != nil || len(all) != 1 || strings.Contains(fmt.Sprintf("%+v", all), "secret-path") {
 		t.Errorf("kept is %+v, %v", all, err)
@@ -193,11 +195,12 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 	}
 }
 
-// Of two processes on one database one asks for what is due, and what is removed or replaced while an answer is on its way does not count.
+// TestCalendarIsFetchedOnce: of two processes on one database, only one fetches a calendar that is due. An answer for
+// a calendar that was removed or replaced during the fetch does not count.
 func TestCalendarIsFetchedOnce(t *testing.T) {
 	t.Parallel()
 	db := enginetest.Database(t)
-	keys := token.Generate(time.Now()) // who asks opens what another has sealed
+	keys := token.Generate(time.Now()) // either process must decrypt addresses that the other has encrypted
 	one, ctx, at := busyClinic(t, db, keys), t.Context(), enginetest.Noon(time.UTC, 2)
 	if _, err := one.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 10})); err != nil {
 		t.Fatal(err)
@@ -210,7 +213,7 @@ func TestCalendarIsFetchedOnce(t *testing.T) {
 	}
 	rounds, end := context.WithCancel(ctx)
 	var all sync.WaitGroup
-	for range 8 { // as often as it takes for several to look at once
+	for range 8 { // enough for several concurrent checks
 		for _, e := range []*engine.Engine{one, two} {
 			all.Go(func() { e.BusyTime.Run(rounds) })
 		}
@@ -263,7 +266,8 @@ func TestCalendarIsFetchedOnce(t *testing.T) {
 	}
 }
 
-// Days and times without a zone are the specialist's: after a move to another zone the calendar is read anew, though it has not changed.
+// TestCalendarIsReadAgainInNewZone: days and times without a zone are in the specialist's zone. After a move to
+// another zone the engine parses the calendar again, although it has not changed.
 func TestCalendarIsReadAgainInNewZone(t *testing.T) {
 	t.Parallel()
 	e, began := busyClinic(t, enginetest.Database(t), token.Generate(time.Now())), time.Now().UTC()
@@ -296,7 +300,7 @@ func TestCalendarIsReadAgainInNewZone(t *testing.T) {
 	}
 	far.mu.Lock()
 	defer far.mu.Unlock()
-	if far.unchanged != 1 && time.Now().UTC().Day() == began.Day() { // a new day is read anew in any zone
+	if far.unchanged != 1 && time.Now().UTC().Day() == began.Day() { // on a new day the calendar is parsed again in any zone
 		t.Errorf("it was told %d times that nothing has changed, want once, in the zone it was read in", far.unchanged)
 	}
 }

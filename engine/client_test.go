@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDeskAppointmentHasNoClient: neither an invented one nor that of the browser at the desk. It is still known
-// that they are the booking of the hold that they were made with.
+// TestDeskAppointmentHasNoClient: the appointment has neither an invented client nor that of the browser at the desk.
+// It is still recognised as the booking of the hold that the desk booked it with.
 func TestDeskAppointmentHasNoClient(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	const browser = holds.ClientID("the-browser-at-the-desk")

@@ -12,9 +12,10 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// Somebody sets the clock: what waits is neither hurried nor left standing, and a reminder goes by the clock as it is.
+// In these tests the system clock is set. Waiting operations are neither hurried nor stuck, and a reminder follows
+// the new clock.
 
-// settable is a wall clock that can be set, beside the one of the bubble, which cannot.
+// settable is a wall clock that can be set, unlike the clock of the bubble.
 type settable struct{ by atomic.Int64 }
 
 func (s *settable) set(by time.Duration) { s.by.Add(int64(by)) }
@@ -25,7 +26,8 @@ func (s *settable) with(o *engine.Options) {
 
 var clockSteps = map[string]time.Duration{"10 minutes forward": 10 * time.Minute, "2 hours back": -2 * time.Hour, "a second forward": time.Second}
 
-// The write arrives late. Whoever looks it up early does not find it and writes it again.
+// TestClockStepKeepsQuarantine: the write reaches the upstream late. A look-up before that would not find it, and the
+// booking would be written twice.
 func TestClockStepKeepsQuarantine(t *testing.T) {
 	for name, step := range clockSteps {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +39,7 @@ func TestClockStepKeepsQuarantine(t *testing.T) {
 				p.ask(p.wish(48 * 3))
 				time.Sleep(20 * time.Second)
 				clock.set(step)
-				r := bookingOf(1, "cleaning") // wakes the line
+				r := bookingOf(1, "cleaning") // wakes the worker
 				r.SlotStart = p.slotAt(48*4 + 10)
 				if _, err := p.Booking.Book(t.Context(), r); err != nil {
 					t.Fatal(err)
@@ -62,7 +64,7 @@ func TestClockStepKeepsRetry(t *testing.T) {
 				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: clock.with})
 				p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.RateLimited)
 				p.ask(p.wish(48 * 5))
-				time.Sleep(15 * time.Second) // the third try was refused, and the fourth is 20 s later
+				time.Sleep(15 * time.Second) // the third attempt was refused, and the fourth is 20 s later
 				tried := len(p.asked("SetAppointment"))
 				clock.set(step)
 				time.Sleep(15 * time.Second)

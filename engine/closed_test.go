@@ -18,14 +18,14 @@ import (
 	"holdfast/store"
 )
 
-// listing is what a practice says of one start, everywhere it can be asked.
+// listing is the state of one start at every place that reports it.
 type listing struct {
 	agents, page bool // offered
 	hold         error
 	reason       availability.Reason
 }
 
-// says asks everywhere about a start.
+// says queries the state of a start everywhere.
 func (p *testPractice) says(start time.Time) (l listing) {
 	p.t.Helper()
 	ctx := p.t.Context()
@@ -55,13 +55,13 @@ func (p *testPractice) says(start time.Time) (l listing) {
 
 func (p *testPractice) date(at time.Time) store.Date { return store.DateOf(at.In(zoneOfPractice)) }
 
-// always is a chair that the practice system lists every day.
+// always is a chair that the practice-management system lists every day.
 func always() []upstreamtest.Column {
 	return []upstreamtest.Column{{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}}
 }
 
-// A slot that the practice system refused, although it lists it, is not offered again a moment later: to no agent, on no
-// page. A later listing opens it again, and so does time.
+// TestRefusedSlotIsClosed: the practice-management system refused a slot that it lists. Holdfast does not offer the
+// slot again to any agent or on any page, until a later listing or the passing of time opens it.
 func TestRefusedSlotIsClosed(t *testing.T) {
 	open := listing{agents: true, page: true}
 	closed := func(t *testing.T, what string, got listing) {
@@ -96,7 +96,7 @@ func TestRefusedSlotIsClosed(t *testing.T) {
 					t.Errorf("the next slot: got %+v, want it open", got)
 				}
 				time.Sleep(61 * time.Second)
-				p.says(start) // asks the practice system, which lists it
+				p.says(start) // fetches the listing of the practice-management system, which contains the start
 				if got := p.says(start); got != open {
 					t.Errorf("after a listing that has it: got %+v, want it open", got)
 				}
@@ -119,8 +119,8 @@ func TestRefusedSlotIsClosed(t *testing.T) {
 	})
 }
 
-// TestClosureSurvivesRestart: what was refused before the process ended is not offered by the next one, which opens it when the
-// refusal is old enough, and says so to whoever looks.
+// TestClosureSurvivesRestart: after a restart the engine does not offer a start that was refused before. It opens the
+// start when the refusal is old enough, and changes the generation of the listing.
 func TestClosureSurvivesRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)

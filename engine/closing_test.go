@@ -18,7 +18,8 @@ import (
 	"holdfast/store"
 )
 
-// A week of whole days for everybody, and every second Wednesday afternoon of two, on the clinic's wall clock.
+// TestBlocksOfOneForm: one form blocks a week of whole days for all specialists, and another every second Wednesday
+// afternoon of two specialists, on the clinic's wall clock.
 func TestBlocksOfOneForm(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // on 1 January 2000; the clocks go forward in Berlin on 26 March
 		c := newClinic(t, map[string]int{"ada": 1, "ben": 2})
@@ -66,7 +67,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 		if !slices.Equal(starts, []string{"2000-03-08T12:00:00Z", "2000-03-22T12:00:00Z", "2000-04-05T11:00:00Z"}) {
 			t.Errorf("every second Wednesday at one: %v", starts)
 		}
-		// One of them goes by itself, the rest together; the week stays.
+		// One block is deleted alone, the others together. The week stays.
 		if err := c.Clinic.DeleteBlock(t.Context(), "user:jo", made[1].ID); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +83,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 		if got := c.Clinic.Current().Blocks["ada"]; len(got) != 1 || got[0].Reason != "Easter" {
 			t.Errorf("left are %v", got)
 		}
-		// A file has the sets.
+		// A clinic file contains the sets.
 		file := c.Clinic.Export()
 		if _, err := c.Clinic.Import(t.Context(), "system", file); err != nil || c.Clinic.Current().Blocks["ben"][0].SetID == "" {
 			t.Errorf("imported again: %v", err)
@@ -106,7 +107,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 	})
 }
 
-// BlocksOver asks for more blocks than one form makes.
+// BlocksOver reports whether PlanBlocks accepts a form with more blocks than MaxBlocks.
 func (c *testClinic) BlocksOver(t *testing.T, date func(string) store.Date) bool {
 	form := clinic.BlockForm{}
 	for range clinic.MaxBlocks/2 + 1 {

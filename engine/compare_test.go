@@ -15,7 +15,7 @@ import (
 	"holdfast/store"
 )
 
-// otherwise is a store whose answers somebody changed behind the engine's back.
+// otherwise is a store whose answers differ from the data that the engine has written.
 type otherwise struct {
 	store.Store
 	taken    func([]store.Taken) []store.Taken
@@ -45,7 +45,7 @@ func (o *otherwise) Closures(ctx context.Context) ([]store.Closure, error) {
 }
 
 func TestCompareFindsMissingAppointment(t *testing.T) {
-	first, specialists := bookedClinic(t, 1, 2) // today, and what is asked for at any hour: tomorrow
+	first, specialists := bookedClinic(t, 1, 2) // today, and a date that is read at any hour: tomorrow
 	ctx, queue := t.Context(), enginetest.Queue(t)
 	db := &otherwise{Store: first.store}
 	e, err := New(ctx, Options{Store: db, Holds: enginetest.Holds(t, db), Queue: queue})
@@ -110,7 +110,7 @@ func TestCompareFindsMissingAppointment(t *testing.T) {
 	}
 }
 
-// TestComparePassesDuringBookings: what is committed while it looks is no difference.
+// TestComparePassesDuringBookings: a change that is committed during the comparison is not a difference.
 func TestComparePassesDuringBookings(t *testing.T) {
 	e, specialists := bookedClinic(t, 2, 0)
 	day := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3)

@@ -10,7 +10,7 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestBookingsAndRefusalsAreCounted: each act counts once, under the reason that its caller is told.
+// TestBookingsAndRefusalsAreCounted: each act counts once, under the reason that its caller receives.
 func TestBookingsAndRefusalsAreCounted(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	at := func(slot int) time.Time { return c.start.Add(time.Duration(slot) * 30 * time.Minute) }
@@ -71,7 +71,8 @@ func TestBookingsAndRefusalsAreCounted(t *testing.T) {
 	}
 }
 
-// TestConflictIsCounted: what this process did not know of, and the database did.
+// TestConflictIsCounted: the database refuses a time that another process booked, which this process did not have in
+// memory.
 func TestConflictIsCounted(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	r := bookingOf(1, "checkup")

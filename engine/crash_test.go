@@ -17,19 +17,20 @@ import (
 	"holdfast/store"
 )
 
-// power is what everything that lasts runs on: each commit, each change of the queue and each call upstream is a step,
-// and the power can be cut right before or right after any of them. From then on nothing has any effect.
+// power simulates the power supply of everything durable. Each commit, each change of the queue and each call to the
+// upstream is a step, and the power can be cut right before or right after any of them. From then on nothing has any
+// effect.
 type power struct {
 	mu    sync.Mutex
 	armed bool
-	after bool // the step still takes effect, and nobody hears of it
+	after bool // the step still takes effect, but its caller gets no result
 	left  int  // steps until the cut
 	off   bool
 }
 
 var errPower = errors.New("the power was cut")
 
-// cut arms it: the n-th step from now, counted from 1, is the last.
+// cut arms the power cut: the n-th step from now, counted from 1, is the last.
 func (p *power) cut(n int, after bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -128,9 +129,9 @@ func (u poweredUpstream) SetAppointmentStatusCanceled(ctx context.Context, guid 
 	return u.step(func() error { return u.Upstream.SetAppointmentStatusCanceled(ctx, guid) })
 }
 
-// The process dies right before or right after every step between the token and the recorded result, and is started
-// again: whatever was booked here is upstream exactly once, or stands for review, and nothing is upstream that is not
-// booked here.
+// TestPowerCutAtEveryStep: the process dies right before or right after every step between the token and the recorded
+// result, and restarts. Every appointment here is at the upstream exactly once or is marked for review, and the
+// upstream has no appointment that is not booked here.
 func TestPowerCutAtEveryStep(t *testing.T) {
 	ok, limited, lost := upstreamtest.OK, upstreamtest.RateLimited, upstreamtest.LostApplied
 	for name, script := range map[string]struct {
@@ -145,7 +146,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 		"a visitor who cancels":                {nil, func(p *testPractice) { a := visitorBooks(p); time.Sleep(time.Minute); cancel(p, a) }},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel() // most of it waits for the disk
+			t.Parallel() // most of it is waiting for the disk
 			reviews, runs := 0, 0
 			for n := 1; ; n++ {
 				for _, after := range []bool{false, true} {
@@ -175,7 +176,7 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 func agentBooks(p *testPractice) {
 	b := p.wish(20)
 	b.Note = "a note"
-	_, _ = p.Agent.Book(context.Background(), agentKey, b) // whoever asked is cut off as well
+	_, _ = p.Agent.Book(context.Background(), agentKey, b) // the caller is cut off as well
 }
 
 func visitorBooks(p *testPractice) string {
@@ -193,8 +194,8 @@ func cancel(p *testPractice, id string) {
 	_, _ = p.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "system"})
 }
 
-// cutAt runs a story with the power cut at one step, starts again, and checks what became of it. It reports whether the
-// story was long enough to be cut, and whether a person has to look.
+// cutAt runs a story with the power cut at one step, restarts and checks the outcome. happened reports whether the
+// story was long enough to be cut, review whether a person must review the booking.
 func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome, run func(*testPractice)) (happened, review bool) {
 	source := &power{}
 	p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {

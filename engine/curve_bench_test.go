@@ -16,9 +16,10 @@ import (
 
 var mostSpecialists = flag.Int("specialists", 10, "how many specialists BenchmarkCurveOfSpecialists goes up to: 10, 30, 100, 300, 1000")
 
-// BenchmarkCurveOfSpecialists lists a week of one type, pooled over more and more specialists whose calendars are nine tenths full: the
-// first time after a start, computed anew as after every booking, and from the cache; a booking of whoever is free, each at a time of
-// its own; what the calendars take of memory; and an engine on the database until it has answered once.
+// BenchmarkCurveOfSpecialists measures a growing number of specialists whose calendars are nine tenths full. It lists
+// a week of one pooled type: the first time after a start, computed again as after every booking, and from the cache.
+// It books any free specialist, each booking at a different time. It measures the memory of the calendars, and the
+// start of an engine until its first answer.
 func BenchmarkCurveOfSpecialists(b *testing.B) {
 	for _, n := range []int{10, 30, 100, 300, 1000} {
 		if n > max(*mostSpecialists, 10) {
@@ -82,7 +83,7 @@ func manySpecialists(b *testing.B, n int) {
 		if _, err := e.Booking.Book(ctx, booking.Request{
 			AppointmentTypeID: "checkup", SlotStart: list.Slots[i%len(list.Slots)].Start, Client: client(i),
 			Patient: store.Patient{Name: "P"}, Source: store.SourceWeb, Actor: "web",
-		}); err != nil && i < len(list.Slots) { // of ten specialists not all have room twice
+		}); err != nil && i < len(list.Slots) { // of ten specialists not all have room for two
 			b.Fatal(err)
 		}
 		took[i] = time.Since(began)
@@ -101,7 +102,7 @@ func manySpecialists(b *testing.B, n int) {
 	b.ReportMetric(float64(time.Since(began).Microseconds())/1e3, "start-ms")
 }
 
-// heap is what is in use, once what nobody has any more is gone.
+// heap returns the bytes in use after garbage collection.
 func heap() uint64 {
 	runtime.GC()
 	runtime.GC()

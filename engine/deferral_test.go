@@ -27,10 +27,11 @@ import (
 	"holdfast/store"
 )
 
-// Mail and webhooks without an internet: nothing is lost within a day, the order of an appointment is kept, and what ends
-// for good is in the log. The receivers stand outside of the bubble of virtual time, or it would wait for them.
+// These tests deliver emails and webhooks without an internet connection. Nothing is lost within a day, the order of
+// an appointment's operations is preserved, and final failures are in the log. The receivers are outside the bubble
+// of virtual time, or the bubble would wait for them.
 
-// noAddress is one at which nobody listens, until somebody does.
+// noAddress returns an address without a listener. A test can open one there later.
 func noAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -41,7 +42,7 @@ func noAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// mailBy is a clinic's option to send by the server at an address, and to write its log there.
+// mailBy returns an option to send email through the server at an address, and to log to log.
 func mailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
 	return func(o *engine.Options) {
 		mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + address})
@@ -52,7 +53,7 @@ func mailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
 	}
 }
 
-// states are the deliveries of an appointment, by what they are called.
+// states returns the states of an appointment's deliveries by their names.
 func (c *testClinic) states(appointmentID string) map[string]string {
 	c.t.Helper()
 	list, err := c.Record.Deliveries(context.Background(), appointmentID)
@@ -88,7 +89,7 @@ func TestEmailWaitsForNetwork(t *testing.T) {
 		if got := c.states(a.ID); got["confirmation"] != "queued" || got["reschedule"] != "queued" {
 			t.Errorf("after six hours the mails are %v, want both waiting", got)
 		}
-		synctest.Wait() // a try may be under way: it goes over a real network
+		synctest.Wait() // an attempt may be running over a real network
 		status, err := c.Outbound.Status(t.Context(), outbound.QueueFilter{})
 		if err != nil || status.Pending != 2 || status.Operations[0].Attempts != 0 || !strings.Contains(status.Operations[0].LastError, "could not be reached") {
 			t.Errorf("the queue is %+v, %v; want two that wait, without an attempt", status, err)
@@ -105,8 +106,8 @@ func TestEmailWaitsForNetwork(t *testing.T) {
 	})
 }
 
-// TestEraseOneOfVisitKeepsOtherEmails: a mail that waits to be written about several speaks of those who are left, and one about
-// whoever was erased is not needed any more, and no failure.
+// TestEraseOneOfVisitKeepsOtherEmails: one person of a visit is erased while its emails wait. An email about several
+// people names only the others. An email about the erased person is dropped, which is not a failure.
 func TestEraseOneOfVisitKeepsOtherEmails(t *testing.T) {
 	address := noAddress(t)
 	connect, connected := make(chan struct{}), make(chan struct{})
@@ -192,8 +193,8 @@ func TestEmailIsGivenUpAfterOneDay(t *testing.T) {
 	})
 }
 
-// hookReceiver notes the types of the webhooks it gets. Each comes over a connection of its own, or the bubble would wait
-// for the idle ones.
+// hookReceiver records the types of the webhooks that it receives. Each arrives over its own connection, or the
+// bubble would wait for the idle ones.
 func hookReceiver(t *testing.T, status int) (url string, told func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -216,7 +217,8 @@ func hookReceiver(t *testing.T, status int) (url string, told func() []string) {
 	}
 }
 
-// One receiver is away for hours and then gets everything in order; the other one is not kept waiting for it.
+// TestWebhookWaitsForReceiver: one receiver is unreachable for hours and then gets everything in order. The other
+// receiver does not wait for it.
 func TestWebhookWaitsForReceiver(t *testing.T) {
 	away, there := "http://"+noAddress(t), ""
 	there, told := hookReceiver(t, 204)
@@ -257,8 +259,8 @@ func TestWebhookWaitsForReceiver(t *testing.T) {
 	})
 }
 
-// Of two changes that are committed together, whoever asked for the later one may be the first to hand over what it promised: what was
-// decided first is told first all the same.
+// TestOperationsKeepOrder: two changes are committed together, and the caller of the later one hands its operation
+// over first. They are delivered in the order of the changes anyway.
 func TestOperationsKeepOrder(t *testing.T) {
 	there, told := hookReceiver(t, 204)
 	synctest.Test(t, func(t *testing.T) {
@@ -290,7 +292,7 @@ func TestOperationsKeepOrder(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		c.Outbound.Enqueue(booking.Promise{Operation: ops[1]}) // the other is on its way
+		c.Outbound.Enqueue(booking.Promise{Operation: ops[1]}) // the other is still to come
 		time.Sleep(10 * time.Second)
 		if got, want := told(), []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled"}; !slices.Equal(got, want) {
 			t.Errorf("the receiver was told %v, want %v", got, want)
@@ -298,7 +300,8 @@ func TestOperationsKeepOrder(t *testing.T) {
 	})
 }
 
-// A receiver that takes calls and does not answer has one at a time, and the other receivers have theirs meanwhile.
+// TestHungWebhookDelaysOnlyItself: a receiver that accepts calls and does not answer has one call at a time. The
+// other receivers get theirs in the meantime.
 func TestHungWebhookDelaysOnlyItself(t *testing.T) {
 	let := make(chan struct{})
 	var hanging, most atomic.Int32
@@ -324,7 +327,7 @@ func TestHungWebhookDelaysOnlyItself(t *testing.T) {
 		r.SlotStart = c.start.AddDate(0, 0, i/3).Add(time.Duration(i%3) * time.Hour)
 		c.mustBook(r)
 	}
-	limit := time.After(time.Minute) // each of the calls that hang may do so for 15 s
+	limit := time.After(time.Minute) // each of the hung calls may take 15 s
 	for i := range bookings {
 		select {
 		case <-told:
@@ -337,7 +340,8 @@ func TestHungWebhookDelaysOnlyItself(t *testing.T) {
 	}
 }
 
-// Who answers and refuses was reached: that counts, and ten of them are the end.
+// TestRefusedWebhookCounts: a receiver that refuses was reached, so each refusal counts as an attempt. After ten the
+// operation fails.
 func TestRefusedWebhookCounts(t *testing.T) {
 	url, told := hookReceiver(t, 404)
 	synctest.Test(t, func(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDeskBookingIsWrittenFirst: bookings of the public wait for the practice system, and the desk's overtakes them.
+// TestDeskBookingIsWrittenFirst: public bookings wait for the practice-management system, and a booking of the desk
+// is written before them.
 func TestDeskBookingIsWrittenFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -34,7 +35,7 @@ func TestDeskBookingIsWrittenFirst(t *testing.T) {
 		for n := range 6 {
 			public = append(public, book(n, store.SourceWeb))
 		}
-		time.Sleep(11 * time.Second) // the first are on their way
+		time.Sleep(11 * time.Second) // the first are being written
 		desk := book(10, store.SourceStaff)
 		known := func(a *store.Appointment) bool {
 			now, err := p.Booking.Appointment(t.Context(), a.ID)

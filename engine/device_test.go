@@ -14,15 +14,15 @@ import (
 	"holdfast/store"
 )
 
-// wrongFrom is a guess at Kim's password.
+// wrongFrom returns a wrong guess at Kim's password, from a network.
 func wrongFrom(network string) account.Credentials {
 	wrong := kim
 	wrong.Password, wrong.Address = "a wrong one, again", network
 	return wrong
 }
 
-// TestOthersNeverLockOutKnownBrowser: whatever others try, and from wherever, a right password is taken from a browser that has
-// signed in to the account before; from any other it has to wait.
+// TestOthersNeverLockOutKnownBrowser: failed sign-ins from anywhere never lock out a browser that has signed in to
+// the account before. The right password from any other browser has to wait.
 func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
@@ -45,7 +45,7 @@ func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
 		for n := range 20 {
 			attack(fmt.Sprintf("198.51.100.%d", n))
 		}
-		attack(kim.Address) // somebody behind the same router
+		attack(kim.Address) // another person behind the same router
 		var backoff *account.BackoffError
 		for name, device := range map[string]string{
 			"no token": "", "another account's": c.Account.DeviceToken("jo@example.org"), "a forged one": strings.Replace(known.Device, ".", ".0", 1), "half a one": known.Device[:20],
@@ -75,13 +75,14 @@ func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
 	})
 }
 
-// TestFailedSignInsAreInTheAuditLog: by account and network, and never what was typed.
+// TestFailedSignInsAreInTheAuditLog: the audit log has failed sign-ins by account and network, and never the typed
+// password.
 func TestFailedSignInsAreInTheAuditLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
 		u := c.staff()
 		ctx := context.Background()
-		for range 12 { // five of them are looked at
+		for range 12 { // five of them are checked
 			_, _, _ = c.Account.SignIn(ctx, wrongFrom("2001:db8:1:2::7"))
 		}
 		time.Sleep(time.Second)

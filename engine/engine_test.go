@@ -17,19 +17,19 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// A clinic for the tests: the real engine over a real database and the real table of holds. It is open around the
-// clock, in UTC, so that a test names a start by the hours from noon.
+// testClinic is a clinic for the tests: the real engine with a real database and a real table of holds. It is open
+// around the clock, in UTC, so that a test can write a start as hours from noon.
 type testClinic struct {
 	*engine.Engine
 	t       testing.TB
 	store   *sqlite.Store
 	holds   *memory.Backend
-	signIns atomic.Int32 // made past the password
+	signIns atomic.Int32 // created without a password
 	path    string       // of the database
 	start   time.Time    // a slot start: noon, two days ahead
 }
 
-// newClinic opens one with these specialists at these priorities, as enginetest.ClinicFile says.
+// newClinic opens a clinic with these specialists at these priorities, as enginetest.ClinicFile describes it.
 func newClinic(t testing.TB, priorities map[string]int) *testClinic {
 	t.Helper()
 	ctx := context.Background()
@@ -66,7 +66,7 @@ func (c *testClinic) mustHold(n int, appointmentType string, start time.Time, sp
 	return h
 }
 
-// booking is a request of client n with everything a web visitor sends.
+// bookingOf returns a request of client n with every field that a web visitor sends.
 func bookingOf(n int, appointmentType string) booking.Request {
 	return booking.Request{
 		AppointmentTypeID: appointmentType, Client: client(n), Source: store.SourceWeb, Actor: "client",

@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// Whoever shares an address or a number is shown before somebody is erased, and kept; a spelling that leads to the next one is the
-// person's, also by a link.
+// TestEraseOneOfFamily: before an erasure the plan shows other people who share an address or a number, and they are
+// kept. A different spelling that leads to further appointments belongs to the person, also when found by a link.
 func TestEraseOneOfFamily(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
@@ -60,8 +60,8 @@ func TestEraseOneOfFamily(t *testing.T) {
 	}
 }
 
-// TestEraseKeepsNamesake share a number, and there is an appointment without a date of birth: erasing one leaves the other, and
-// whose that appointment is nobody guesses where it could be either's.
+// TestEraseKeepsNamesake: two people share a name and a number, and one appointment has no date of birth. Erasing one
+// person keeps the other. The engine does not guess whose the appointment is if it could be either's.
 func TestEraseKeepsNamesake(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()

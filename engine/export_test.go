@@ -6,14 +6,14 @@ import (
 	"holdfast/engine/account"
 )
 
-// TOTPCode is what an authenticator app shows at an instant.
+// TOTPCode returns the code that an authenticator app shows at an instant.
 func TOTPCode(secret []byte, at time.Time) string {
 	return account.TOTPCode(secret, at.Unix()/account.TotpStep)
 }
 
-// SetWall lets a test set the wall clock of an engine that is still to be opened. In a bubble of testing/synctest it could
-// not be set at all.
+// SetWall sets the wall clock of an engine that is not open yet. In a bubble of testing/synctest the clock itself
+// cannot be set.
 func SetWall(o *Options, wall func() time.Time) { o.wall = wall }
 
-// OffersToFiles has an engine that is still to be opened offer what becomes free although its mail only becomes files.
+// OffersToFiles makes an engine that is not open yet offer freed times although its emails are only written to files.
 func OffersToFiles(o *Options) { o.OffersToFiles = true }

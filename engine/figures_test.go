@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// waiting is an operation of a kind that was promised so long ago and is tried next at an instant.
+// waiting returns an operation of a kind, created at one instant and with its next attempt at another.
 func waiting(n int, kind store.OperationKind, created, next time.Time, attempted bool) store.Operation {
 	op := store.Operation{
 		ID: fmt.Sprintf("op-%d-%06d", created.UnixMilli(), n), Kind: kind, Status: store.OperationPending, MaxAttempts: 10, CreatedAt: created, NextAttemptAt: next,
@@ -62,7 +62,7 @@ func TestQueueMetricsByKind(t *testing.T) {
 	})
 }
 
-// TestOutboundOutcomesAreCounted: what took effect, each attempt that did not, and what failed for good.
+// TestOutboundOutcomesAreCounted: the counters have delivered operations, each failed attempt and final failures.
 func TestOutboundOutcomesAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -106,8 +106,8 @@ func TestBackupAgeMetric(t *testing.T) {
 	}
 }
 
-// BenchmarkQueueFigures is the cost of measuring a queue with 2,000 reminders for later and 50 operations that wait, which
-// happens once in ten seconds at most.
+// BenchmarkQueueFigures measures the figures of a queue with 2,000 reminders for later and 50 waiting operations. The
+// server computes them at most once in ten seconds.
 func BenchmarkQueueFigures(b *testing.B) {
 	p := newPractice(b, practiceOptions{})
 	now := time.Now()

@@ -9,7 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDeskFindsFreeTimes by who, weekday and part of the day, and none that is booked or held.
+// TestDeskFindsFreeTimes: the desk finds free times by specialist, weekday and part of the day, and none that is
+// booked or held.
 func TestDeskFindsFreeTimes(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 2, "bea": 1})
 	day := store.DateOf(c.start)
@@ -30,7 +31,8 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 	if len(got) != 3 || !got[0].Start.Equal(c.start) || !slices.Equal(got[0].SpecialistIDs, []string{"ada", "bea"}) {
 		t.Fatalf("from noon on: %+v", got)
 	}
-	// What is booked with one is free with the other; what the other holds is found by whoever holds it.
+	// A time that is booked with one specialist is free with the other. A client that holds the other's time finds
+	// it.
 	r := bookingOf(1, "checkup")
 	r.SlotStart, r.SpecialistID = c.start, "ada"
 	c.mustBook(r)
@@ -44,7 +46,7 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 	if got := find(booking.FindRequest{Earliest: noon, Client: client(2)}); !got[0].Start.Equal(c.start) {
 		t.Errorf("held by the one who asks: %+v", got)
 	}
-	// Only ada, only in the morning, only on one weekday, which is a week away.
+	// Only ada, only in the morning, only on one weekday.
 	weekday := store.Weekday(c.start.AddDate(0, 0, 6).Weekday())
 	for _, slot := range find(booking.FindRequest{SpecialistIDs: []string{"ada"}, Latest: noon, Weekdays: []store.Weekday{weekday}, Count: 20}) {
 		if slot.Start.Weekday() != time.Weekday(weekday) || slot.Start.Hour() >= 12 || !slices.Equal(slot.SpecialistIDs, []string{"ada"}) {
@@ -54,7 +56,7 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 	if got := find(booking.FindRequest{Latest: noon, Weekdays: []store.Weekday{weekday}}); len(got) == 0 {
 		t.Error("nothing was found")
 	}
-	// Nothing is past, and mistakes are named.
+	// Past times are not found, and an error names the wrong field.
 	if got := find(booking.FindRequest{From: day.AddDays(-400)}); len(got) == 0 || got[0].Start.Before(time.Now()) {
 		t.Errorf("from long ago on: %+v", got)
 	}

@@ -17,13 +17,14 @@ import (
 	"holdfast/store"
 )
 
-// TestMemoryEqualsDatabaseAfterRaces races many changes of few appointments, so that several of one appointment
-// share a commit, from a thousand seeds. After each, what is kept in memory must be what the database answers: the taken
-// time byte for byte, a listing computed from it, and every busy bit.
+// TestMemoryEqualsDatabaseAfterRaces races many changes of few appointments from a thousand seeds, so that several
+// changes of one appointment share a commit. After each, the data in memory must equal the database: the taken time
+// byte for byte, a listing computed from it, and every busy bit.
 //
-// Announcing changes from their callers, in whatever order they wake up, failed here at nearly every seed.
+// A version in which callers announced their changes in the order in which they woke up failed here at nearly every
+// seed.
 func TestMemoryEqualsDatabaseAfterRaces(t *testing.T) {
-	const atOnce = 50 // seeds to one clinic, each on a day of its own
+	const atOnce = 50 // seeds per clinic, each on its own day
 	seeds := uint64(1000)
 	if !clitest.InFull() {
 		seeds = 200
@@ -53,7 +54,7 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 		}
 		return taken
 	}
-	read() // from here on it is kept in memory
+	read() // loads the time into memory
 	start := func(n int) time.Time { return day.Add(8*time.Hour + time.Duration(n)*30*time.Minute) }
 	var ids []string
 	for n := range 3 {
@@ -142,8 +143,8 @@ func spell(taken []store.Taken) (s string) {
 	return s
 }
 
-// TestTakenTimeIsRefusedWithoutDatabase: once a specialist's time was asked for, a hold or booking of a taken slot is
-// refused from memory, named or pooled.
+// TestTakenTimeIsRefusedWithoutDatabase: once a specialist's time is in memory, the engine refuses a hold or booking
+// of a taken slot without reading the database, named or pooled.
 func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 	e, specialists := bookedClinic(t, 2, 0)
 	ctx := context.Background()
@@ -177,7 +178,7 @@ func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 	}
 }
 
-// countedReads counts what a hold or a booking asks the database.
+// countedReads counts the database reads of a hold or a booking.
 type countedReads struct {
 	store.Store
 	reads int

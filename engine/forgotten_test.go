@@ -12,7 +12,8 @@ import (
 	"holdfast/holds"
 )
 
-// forgetful is a live state that forgets some holds as soon as they are made, as one does that is given up at that moment.
+// forgetful is a live state that loses some holds as soon as they are created, like one that is abandoned at that
+// moment.
 type forgetful struct {
 	holds.Backend
 	left int

@@ -16,8 +16,8 @@ import (
 	"holdfast/store"
 )
 
-// TestConfirmationNamesClinic: place, address and way as the clinic has them, the guardian's sentence for minors
-// alone, in the clinic's language, and never a word that somebody typed.
+// TestConfirmationNamesClinic: the confirmation has the clinic's place, address and directions, and the guardian's
+// sentence only for minors. It is in the clinic's language and never contains text that a patient typed.
 func TestConfirmationNamesClinic(t *testing.T) {
 	texts := clinic.AgentTexts{Place: "the harbour", Address: "Pier 7", Directions: "Tram 3 to the end", Closing: "Please bring your card."}
 	for name, c := range map[string]struct {
@@ -76,7 +76,7 @@ func TestConfirmationNamesClinic(t *testing.T) {
 	}
 }
 
-// TestQueuedAnswerHidesDetails: of limits, of the system, of failure.
+// TestQueuedAnswerHidesDetails: the answer for a queued booking mentions no limits, no system and no failure.
 func TestQueuedAnswerHidesDetails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -122,7 +122,7 @@ func TestAgentTextsArePlainAndShort(t *testing.T) {
 	}
 }
 
-// TestRejectedGuidanceNamesFirstCall: the CRITICAL of a rejected token says which call to make first.
+// TestRejectedGuidanceNamesFirstCall: the CRITICAL text for a rejected token names the call to make first.
 func TestRejectedGuidanceNamesFirstCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -134,7 +134,8 @@ func TestRejectedGuidanceNamesFirstCall(t *testing.T) {
 	})
 }
 
-// TestSlotsStayInRequestedDates: the upstream lists days around the requested ones, which are not offered.
+// TestSlotsStayInRequestedDates: the upstream lists days around the requested ones, and the engine does not offer
+// them.
 func TestSlotsStayInRequestedDates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{ExtraDays: 2, Columns: []upstreamtest.Column{{

@@ -10,7 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestPersonHasHistory of what has the same name, and a birth date, number or address in common.
+// TestPersonHasHistory: a person's history has the appointments with the same name that also share a birth date,
+// number or address.
 func TestPersonHasHistory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
@@ -25,9 +26,9 @@ func TestPersonHasHistory(t *testing.T) {
 		lena := store.Patient{Name: "Lena Vogt", Phone: "030 / 111 22 33", BirthDate: "1980-03-31"}
 		missed := book(lena)
 		gone := book(store.Patient{Name: "lena  VOGT", Phone: "0301112233"})
-		book(store.Patient{Name: "Tom Vogt", Phone: "030 1112233"})                               // of the family
-		book(store.Patient{Name: "Lena Vogt", Phone: "0301112233", BirthDate: "1999-01-02"})      // the daughter
-		book(store.Patient{Name: "Lena Vogt", Email: "another@example.org", Phone: "040 999888"}) // somebody else
+		book(store.Patient{Name: "Tom Vogt", Phone: "030 1112233"})                               // a relative
+		book(store.Patient{Name: "Lena Vogt", Phone: "0301112233", BirthDate: "1999-01-02"})      // a daughter of the same name
+		book(store.Patient{Name: "Lena Vogt", Email: "another@example.org", Phone: "040 999888"}) // another person
 		next := book(store.Patient{Name: "Lena Vogt", Phone: "030 111 2233", Email: "lena@example.org"})
 		c.deskCancels(gone.ID)
 		if _, err := c.Booking.SetAttendance(t.Context(), missed.ID, 0, store.NoShow, jo, nil); err != nil {
@@ -38,7 +39,7 @@ func TestPersonHasHistory(t *testing.T) {
 		if err != nil || len(h.Coming) != 1 || h.Coming[0].ID != next.ID || len(h.Past) != 2 || h.Past[0].ID != gone.ID || h.Past[1].ID != missed.ID || h.NoShows != 1 || h.Cancelled != 1 {
 			t.Errorf("%v: %+v", err, h)
 		}
-		// Of a name alone nothing follows, and a specialist's own calendar has the own ones only.
+		// A name alone finds no others, and a specialist sees only the appointments in their own calendar.
 		nobody := book(store.Patient{Name: "Lena Vogt"})
 		if h, err := c.Person.History(t.Context(), nobody.ID, people.Viewer{}); err != nil || len(h.Coming) != 1 || len(h.Past) != 0 {
 			t.Errorf("of a name alone: %v, %+v", err, h)
@@ -52,7 +53,8 @@ func TestPersonHasHistory(t *testing.T) {
 	})
 }
 
-// A specialist who makes an appointment up with a patient's name and birth date sees nothing of what colleagues know.
+// TestHistoryHidesColleaguesNotesFromSpecialist: a specialist who invents an appointment with a patient's name and
+// birth date sees none of the colleagues' data.
 func TestHistoryHidesColleaguesNotesFromSpecialist(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 2, "ben": 1})

@@ -23,7 +23,7 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 	c, folder := noticeClinic(t)
 	ctx := context.Background()
 	var calls atomic.Int32
-	booked := make(chan struct{}) // or the webhook is disabled before all three are promised
+	booked := make(chan struct{}) // otherwise the webhook is disabled before all three are written
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		<-booked
 		calls.Add(1)
@@ -89,7 +89,7 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 	}
 }
 
-// eventually waits until reached returns true, for at most 30 s.
+// eventually waits until reached returns true, for at most 2 minutes.
 func eventually(t *testing.T, what string, reached func() bool) {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); !reached(); time.Sleep(5 * time.Millisecond) {

@@ -16,8 +16,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestWebhookSecretRotates: for a day after a change both secrets count, however often the settings are saved meanwhile; what a
-// change brings as the previous secret is passed over.
+// TestWebhookSecretRotates: for a day after a change both secrets are valid, however often the settings are saved in
+// that time. A previous secret that a change sends is ignored.
 func TestWebhookSecretRotates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
@@ -59,7 +59,8 @@ func TestWebhookSecretRotates(t *testing.T) {
 	})
 }
 
-// TestWebhookIsSignedWithBothSecrets, so that a receiver that knows either of them loses none.
+// TestWebhookIsSignedWithBothSecrets: a webhook has signatures with both secrets, so that a receiver with either
+// secret accepts it.
 func TestWebhookIsSignedWithBothSecrets(t *testing.T) {
 	c, _ := noticeClinic(t)
 	type call struct {
