@@ -35,8 +35,8 @@ func approved(c *testClinic) {
 	}
 }
 
-// TestDeskApprovesRequest: a booking of such a type is a request, whose time is held for two days; the desk confirms it, and the patient
-// gets the link of the call and what to know about cancelling, in their language.
+// TestDeskApprovesRequest: a booking of such a type is a request, whose time is held for two days; the desk confirms
+// it, and the patient gets the link of the call and what to know about cancelling, in their language.
 func TestDeskApprovesRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)

@@ -17,8 +17,8 @@ import (
 	"holdfast/store"
 )
 
-// TestGoneReceiverDisablesWebhook: after a 410 the server calls the receiver no more, emails the owner once, and has no
-// failed operation. A change of the settings activates the webhook again.
+// TestGoneReceiverDisablesWebhook: after a 410 the server calls the receiver no more, emails the owner once, and has
+// no failed operation. A change of the settings activates the webhook again.
 func TestGoneReceiverDisablesWebhook(t *testing.T) {
 	c, folder := noticeClinic(t)
 	ctx := context.Background()

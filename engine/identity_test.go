@@ -19,12 +19,13 @@ import (
 	"holdfast/store"
 )
 
-// Signing in with an identity provider. What is proven here: who comes in, and that nothing does that an attacker could send. The provider
-// is a real one that signs with real keys, over TLS.
+// These tests sign in with an identity provider. They prove which users are admitted, and that nothing that an
+// attacker could send is. The provider is a real one that signs with real keys, over TLS.
 
 const returnURL = "https://book.example.org" + account.ReturnPath
 
-// identityClinic is a clinic with a provider that its owner has chosen, and olga, whom the provider knows by her address.
+// identityClinic opens a clinic whose owner has chosen a provider, and creates olga, a user with the address that the
+// provider has for her.
 func identityClinic(t *testing.T, change ...func(*engine.Options)) (*testClinic, *openidtest.Provider, store.User) {
 	t.Helper()
 	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canary secret", Redirect: returnURL, Who: claimsOf("olga")}).Serve(t)
@@ -47,7 +48,8 @@ func claimsOf(name string) map[string]any {
 	return map[string]any{"sub": "id-" + name, "email": name + "@clinic.example", "email_verified": true, "name": name}
 }
 
-// begin begins a sign-in and follows it through the provider: the browser's cookie, and what it comes back with.
+// begin begins a sign-in and follows it through the provider. It returns the browser's cookie and the query of the
+// redirect back.
 func (c *testClinic) begin(p *openidtest.Provider) account.Return {
 	c.t.Helper()
 	address, cookie, err := c.Account.Identity.Begin(c.t.Context())
@@ -72,7 +74,8 @@ func (c *testClinic) finish(r account.Return) (account.Staff, error) {
 	return staff, err
 }
 
-// Who comes back is the user whose address the provider vouches for, and from then on the one who has its subject, whatever the address.
+// TestSignInWithIdentityProvider: the first sign-in finds the user by the address that the provider verifies. Later
+// ones find the user by the provider's subject, whatever the address.
 func TestSignInWithIdentityProvider(t *testing.T) {
 	c, p, olga := identityClinic(t)
 	for i, name := range []string{"olga", "olga-married"} {
@@ -93,14 +96,14 @@ func TestSignInWithIdentityProvider(t *testing.T) {
 	if !slices.Contains(seen, "user.linked Clinic account") || !slices.Contains(seen, "user.signed_in Clinic account") {
 		t.Errorf("the audit log has %q", seen)
 	}
-	// A key that the provider changes is followed.
+	// The client follows a change of the provider's key.
 	p.Rotate(openidtest.NewRSAKey(t, "second"))
 	if _, err := c.finish(c.begin(p)); err != nil {
 		t.Errorf("after the provider changed its key: %v", err)
 	}
 }
 
-// TestUnknownIdentityIsRefused is the table of attacks. Each begins as an honest sign-in of olga.
+// TestUnknownIdentityIsRefused is a table of attacks. Each begins as an honest sign-in of olga.
 func TestUnknownIdentityIsRefused(t *testing.T) {
 	lie := func(claim string, value any) func(*openidtest.Provider) {
 		return func(p *openidtest.Provider) {
@@ -189,7 +192,7 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 	}
 }
 
-// aged is the cookie of a sign-in that was begun long ago.
+// aged returns the cookie with a start time that makes its sign-in too old.
 func (c *testClinic) aged(cookie string) string {
 	text, _ := c.Booking.Keys().Open(cookie, "openid sign-in")
 	var begun map[string]any
@@ -201,7 +204,7 @@ func (c *testClinic) aged(cookie string) string {
 
 const skewed = 10 * time.Minute
 
-// asSomebodyElse makes another person of whoever is in a token.
+// asSomebodyElse replaces the subject in a token by another person's.
 func asSomebodyElse(token string) string {
 	parts := strings.Split(token, ".")
 	b, _ := base64.RawURLEncoding.DecodeString(parts[1])
@@ -212,7 +215,8 @@ func asSomebodyElse(token string) string {
 	return parts[0] + "." + base64.RawURLEncoding.EncodeToString(b) + "." + parts[2]
 }
 
-// A failed return counts for the network as a failed password does, at any account. A sign-in that succeeds forgives none of them.
+// TestFailedReturnCountsForItsNetwork: a failed return counts for the network, like a failed password at any account.
+// A successful sign-in resets none of the failures.
 func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 	ctx := t.Context()
 	c, p, olga := identityClinic(t)
@@ -228,7 +232,8 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 		case 2:
 			r.Code, r.Error = "", "access_denied"
 		case 3:
-			// A browser that has begun no sign-in here tries nothing, so any page that sends it here locks nobody out.
+			// A return in a browser that has begun no sign-in here does not count as an attempt, so no page that
+			// redirects a browser here can lock a user out.
 			if _, err := c.finish(account.Return{State: r.State, Code: r.Code, Address: r.Address}); !errors.Is(err, account.ErrBegin) {
 				t.Errorf("without a begun sign-in: got %v", err)
 			}
@@ -255,7 +260,7 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 	}
 }
 
-// The clinic's own rules stand above what a provider says.
+// TestIdentitySettingsAdmitUsers: the clinic's own rules take precedence over the provider's claims.
 func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	ctx := t.Context()
 	c, p, olga := identityClinic(t)
@@ -283,7 +288,8 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 	switchTo(true)
 
-	// Somebody new becomes reception where the owner wants it, without a password; whoever has none cannot be the last owner.
+	// An unknown user becomes reception if the owner wants it, without a password. A user without a password cannot
+	// be the last owner.
 	w := wishFor(p)
 	w.Secret, w.NewRole, w.OwnersOnly = "", "reception", true
 	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {
@@ -307,7 +313,7 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 		t.Errorf("the last owner who has a password was switched off: %v", err)
 	}
 
-	// Where only owners sign in by password, the others do not, and owners do even while the provider is away.
+	// If only owners may sign in by password, other users cannot. Owners can even while the provider is unreachable.
 	p.Do(func(p *openidtest.Provider) { p.Down = true })
 	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: otto.Email, Password: goodPassword}); !errors.Is(err, account.ErrPasswordOff) {
 		t.Errorf("the reception by password: got %v", err)
@@ -323,7 +329,8 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 }
 
-// Whoever has one-time codes here is asked for one, unless the provider says that it has asked for a second factor itself.
+// TestIdentitySecondFactor: a user with one-time codes must enter one, unless the provider states that it has checked
+// a second factor itself.
 func TestIdentitySecondFactor(t *testing.T) {
 	ctx := t.Context()
 	c, p, olga := identityClinic(t)
@@ -355,7 +362,8 @@ func TestIdentitySecondFactor(t *testing.T) {
 	}
 }
 
-// What an owner types is looked at before it is kept, and said in words.
+// TestIdentityProviderIsCheckedFirst: the server checks the owner's input before it stores it, and describes the
+// problem.
 func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 	ctx := t.Context()
 	c, p, _ := identityClinic(t)
@@ -364,7 +372,7 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 		name   string
 		change func(*openidtest.Provider)
 		wish   func(*account.ProviderWish)
-		want   openid.Finding // or "unreachable", where it takes the DNS of the machine, which may have none
+		want   openid.Finding // or "unreachable" if it needs the machine's DNS, which may be missing
 	}{
 		{"a wrong secret", nil, func(w *account.ProviderWish) { w.Secret = "wrong" }, openid.FoundClient},
 		{"a wrong client", nil, func(w *account.ProviderWish) { w.ClientID = "wrong" }, openid.FoundClient},
@@ -414,7 +422,8 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 			t.Errorf("a wrong %s: got %v", field, err)
 		}
 	}
-	// What does not change where sign-ins come from can be changed while the provider is away, and the secret stays.
+	// While the provider is unreachable, the settings that do not change the origin of sign-ins can be changed. The
+	// secret stays.
 	p.Do(func(p *openidtest.Provider) { p.Down, p.Metadata = true, nil })
 	w := wishFor(p)
 	w.Secret, w.Domains = "", []string{"@Clinic.example", "other.example"}

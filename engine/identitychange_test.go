@@ -11,7 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// For another client a provider may call everybody otherwise: they are known by their address once more, and each address once.
+// TestIdentityOfOtherClientIsRefused: for another client id a provider may use different subjects. The server then
+// identifies users by their address again, and each address once.
 func TestIdentityOfOtherClientIsRefused(t *testing.T) {
 	c, p, olga := identityClinic(t)
 	if _, err := c.finish(c.begin(p)); err != nil {
@@ -31,7 +32,8 @@ func TestIdentityOfOtherClientIsRefused(t *testing.T) {
 	}
 }
 
-// Where nobody can sign in with the identity provider, since the server has not the key to the client's secret, everybody does by password.
+// TestPasswordWorksWithoutProvider: if the server lacks the key to the client's secret, no user can sign in with the
+// identity provider, and all users can by password.
 func TestPasswordWorksWithoutProvider(t *testing.T) {
 	ctx := t.Context()
 	c, p, _ := identityClinic(t)

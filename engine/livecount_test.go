@@ -14,7 +14,8 @@ import (
 	"holdfast/store"
 )
 
-// A poll shows the hold of a visit at once, although no time has passed since the poll before.
+// TestPollSeesTheHoldOfAVisit: a poll shows the hold of a visit immediately, although no time has passed since the
+// last poll.
 func TestPollSeesTheHoldOfAVisit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
@@ -36,7 +37,7 @@ func TestPollSeesTheHoldOfAVisit(t *testing.T) {
 	})
 }
 
-// pausedPing is a live state whose ping answers when it is allowed to.
+// pausedPing is a live state whose ping answers only when the test sends the answer.
 type pausedPing struct {
 	holds.Backend
 	answer chan error
@@ -51,7 +52,8 @@ func (p pausedPing) Ping(ctx context.Context) error {
 	}
 }
 
-// Callers during the first check wait for its answer instead of being told that the live state is healthy.
+// TestHealthWaitsForTheFirstCheck: callers during the first check wait for its answer instead of getting a healthy
+// live state.
 func TestHealthWaitsForTheFirstCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := enginetest.DatabaseAt(t, filepath.Join(t.TempDir(), "holdfast.db"))

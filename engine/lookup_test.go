@@ -11,11 +11,12 @@ import (
 	"holdfast/store"
 )
 
-// Questions to the practice system: what fails of them holds up the one operation that asks, and they are no burden.
+// These tests call the practice-management system to look appointments up. A failed look-up delays only its own
+// operation, and look-ups do not overload the upstream.
 
 const lookUp = "GetAppointmentListByPatient"
 
-// asked are the instants at which a procedure was called.
+// asked returns the instants at which a procedure was called.
 func (p *testPractice) asked(procedure string) (at []time.Time) {
 	for _, c := range p.upstream.Calls() {
 		if c.Procedure == procedure {
@@ -25,8 +26,8 @@ func (p *testPractice) asked(procedure string) (at []time.Time) {
 	return at
 }
 
-// Writes work and look-ups do not: the one of unknown outcome is for review after three answers that are of no use, and
-// nobody else waits for it.
+// TestFailedLookupDelaysOnlyItsOwn: writes work and look-ups do not. The operation with an unknown outcome goes to
+// review after three unusable answers, and no other operation waits for it.
 func TestFailedLookupDelaysOnlyItsOwn(t *testing.T) {
 	for _, outcome := range []upstreamtest.Outcome{upstreamtest.ServerError, upstreamtest.Garbage, upstreamtest.Half} {
 		t.Run(string(outcome), func(t *testing.T) {
@@ -67,8 +68,8 @@ func TestFailedLookupDelaysOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// A practice system that asks to be left alone is asked less and less, one question at a time, and an unknown outcome is
-// not given to people for that.
+// TestLookupsAreSpacedAndBackOff: while the upstream refuses look-ups because of its rate limit, the server makes
+// them at growing intervals and one at a time. An unknown outcome does not go to review for that.
 func TestLookupsAreSpacedAndBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy := true
@@ -110,7 +111,8 @@ func TestLookupsAreSpacedAndBackOff(t *testing.T) {
 	})
 }
 
-// The files are put back to what they were before a booking was written: it is found, and not written again.
+// TestRestoredFilesMakeNoDuplicate: the files are restored to a state before a booking was written upstream. The
+// server finds the booking there and does not write it again.
 func TestRestoredFilesMakeNoDuplicate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})

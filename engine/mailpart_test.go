@@ -25,7 +25,7 @@ import (
 // part is one part of a message, decoded.
 type part struct{ kind, method, text string }
 
-// parts reads a message as a mail program does: the parts without parts of their own, in their order.
+// parts reads a message like a mail program and returns the parts without sub-parts, in order.
 func parts(t *testing.T, raw string) (mail.Header, []part) {
 	t.Helper()
 	m, err := mail.ReadMessage(strings.NewReader(raw))
@@ -66,7 +66,7 @@ func parts(t *testing.T, raw string) (mail.Header, []part) {
 	return m.Header, list
 }
 
-// messages are the mails of an appointment as they were written, by notice.
+// messages returns the raw emails of an appointment by notice.
 func (c *testClinic) messages(folder, appointmentID string) map[string]string {
 	c.t.Helper()
 	list, err := c.Record.Deliveries(context.Background(), appointmentID)
@@ -84,7 +84,7 @@ func (c *testClinic) messages(folder, appointmentID string) map[string]string {
 
 var unfolds = strings.NewReplacer("\r\n ", "", "\n ", "")
 
-// property is the value of a calendar object's property, with its parameters before the colon.
+// property returns the value of a calendar object's property, with its parameters before the colon.
 func property(calendar, name string) string {
 	line := regexp.MustCompile(`(?m)^` + name + `([;:].*?)\r?$`).FindStringSubmatch(unfolds.Replace(calendar))
 	if line == nil {
@@ -93,8 +93,9 @@ func property(calendar, name string) string {
 	return line[1]
 }
 
-// TestEmailHasInvitation: a mail program is invited, sees the move as the same event with a higher sequence, and takes it out
-// when it is cancelled (RFC 5546); the mail is in the patient's language and of the clinic's own domain.
+// TestEmailHasInvitation: a mail program receives an invitation, sees a move as the same event with a higher
+// sequence, and removes the event when it is cancelled (RFC 5546). The email is in the patient's language, and its
+// ids are in the clinic's own domain.
 func TestEmailHasInvitation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t, func(o *engine.Options) { o.Notices.From = "post@clinic.example" })
@@ -154,7 +155,8 @@ func TestEmailHasInvitation(t *testing.T) {
 	})
 }
 
-// TestEmailUsesBookingLanguage: where there are no letters in it, or none is known, the clinic's.
+// TestEmailUsesBookingLanguage: without emails in that language, or without a known language, the clinic's language
+// is used.
 func TestEmailUsesBookingLanguage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
@@ -181,7 +183,8 @@ func TestEmailUsesBookingLanguage(t *testing.T) {
 	})
 }
 
-// TestEmailEscapesTypedText: what the clinic and the patient typed is text in every part, whatever it looks like.
+// TestEmailEscapesTypedText: text typed by the clinic and the patient stays text in every part, even if it looks like
+// markup.
 func TestEmailEscapesTypedText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)

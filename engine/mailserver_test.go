@@ -20,7 +20,7 @@ import (
 	"holdfast/store"
 )
 
-// provider is a mail server with a password, and what it has taken.
+// provider is a mail server with a password. taken receives the messages that it accepted.
 type provider struct {
 	wish  message.MailServerWish
 	roots *x509.CertPool
@@ -39,7 +39,7 @@ func newProvider(t *testing.T) *provider {
 	return p
 }
 
-// mailer trusts the provider.
+// mailer returns a mailer that trusts the provider.
 func (p *provider) mailer(t *testing.T) *notice.Mailer {
 	t.Helper()
 	m, err := notice.NewMailer(notice.MailOptions{Dir: t.TempDir(), Roots: p.roots})
@@ -49,7 +49,7 @@ func (p *provider) mailer(t *testing.T) *notice.Mailer {
 	return m
 }
 
-// wants expects one more message with these words.
+// wants expects one more message that contains these words.
 func (p *provider) wants(t *testing.T, what string, words ...string) {
 	t.Helper()
 	select {
@@ -66,7 +66,8 @@ func (p *provider) wants(t *testing.T, what string, words ...string) {
 
 var tester = mail.Address{Name: "Jo", Address: "jo@example.org"}
 
-// An owner chooses a mail server: it is tried without being chosen, counts at once when it is, and its password is nowhere to be read.
+// TestMailServerChangesWhileRunning: an owner configures a mail server. A trial does not select it, a selection
+// applies immediately, and the password cannot be read anywhere.
 func TestMailServerChangesWhileRunning(t *testing.T) {
 	p := newProvider(t)
 	mailer := p.mailer(t)
@@ -85,7 +86,8 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 	}
 	p.wants(t, "the first mail", `"Harbour" <post@clinic.example>`)
 
-	// What others change leaves it as it is, and nothing that is shown or kept has the password.
+	// Changes of other settings leave the mail server unchanged, and no response or stored data contains the
+	// password.
 	if _, err := c.Clinic.UpdateSettings(ctx, "user:olga", func(s *clinic.Settings) { *s = clinic.Settings{ReminderHours: 24} }); err != nil {
 		t.Fatal(err)
 	}
@@ -120,13 +122,14 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 		t.Errorf("the log does not say that it was changed: %v", log)
 	}
 
-	// It is taken back, and mail is files again.
+	// After the removal, emails are written to files again.
 	if err := c.Message.Server.Remove(ctx, "user:olga"); err != nil || c.Message.SendsMail() {
 		t.Errorf("taken back: %v, and mail is sent: %t", err, c.Message.SendsMail())
 	}
 }
 
-// A kept password goes to the server and the user that it was typed for, and to no other: who may change the choice cannot find it out.
+// TestStoredPasswordStaysWithServer: a stored password is sent only to the server and for the user that it was typed
+// for. A person who may change the settings cannot find it out.
 func TestStoredPasswordStaysWithServer(t *testing.T) {
 	p := newProvider(t)
 	mailer := p.mailer(t)
@@ -137,10 +140,10 @@ func TestStoredPasswordStaysWithServer(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		change func(*message.MailServerWish)
-		field  string // that is wrong; empty: none
+		field  string // the wrong field; empty: none
 	}{
 		{"the same server", func(*message.MailServerWish) {}, ""},
-		{"another sender", func(w *message.MailServerWish) { w.From = "" }, "from"}, // the clinic of the tests has no address
+		{"another sender", func(w *message.MailServerWish) { w.From = "" }, "from"}, // the test clinic has no address
 		{"another host", func(w *message.MailServerWish) { w.Host = "mail.evil.example" }, "password"},
 		{"another port", func(w *message.MailServerWish) { w.Port = 587 }, "password"},
 		{"another way", func(w *message.MailServerWish) { w.Encryption = notice.TLS }, "password"},
@@ -170,7 +173,8 @@ func TestStoredPasswordStaysWithServer(t *testing.T) {
 	}
 }
 
-// The password outlives every rotation of the keys; without its key mail waits, until the password is typed again.
+// TestMailPasswordSurvivesKeyRotation: the password survives every rotation of the keys. Without its key, emails wait
+// until the password is typed again.
 func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	p := newProvider(t)
 	mailer, now := p.mailer(t), time.Now()
@@ -179,7 +183,7 @@ func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	if err := c.Message.Server.Put(t.Context(), "user:olga", p.wish); err != nil {
 		t.Fatal(err)
 	}
-	for n := range 4 { // each time the keys are dropped that were replaced long ago
+	for n := range 4 { // each rotation drops the keys that were replaced long ago
 		if err := c.Message.Server.Seal(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +215,8 @@ func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	}
 }
 
-// What is chosen through one node counts on the others, and mail that waited there goes out.
+// TestMailServerAppliesToAllNodes: a mail server that is configured through one node applies on the others, and their
+// waiting emails are sent.
 func TestMailServerAppliesToAllNodes(t *testing.T) {
 	p := newProvider(t)
 	c := newNodes(t, 2, func(c *nodes) {

@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// TestEmailUsesClinicTexts in the patient's language, with what stands for something filled in; the details and the link stay.
+// TestEmailUsesClinicTexts: emails have the clinic's texts in the patient's language with the placeholders filled in.
+// The details and the link stay.
 func TestEmailUsesClinicTexts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)

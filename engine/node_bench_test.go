@@ -14,14 +14,15 @@ import (
 	"holdfast/store"
 )
 
-// percentile is the one below which so many hundredths of the times are, in milliseconds.
+// percentile returns the given percentile of the times, in milliseconds.
 func percentile(times []time.Duration, hundredths int) float64 {
 	slices.Sort(times)
 	return float64(times[min(len(times)-1, len(times)*hundredths/100)].Microseconds()) / 1000
 }
 
-// BenchmarkSeenAtAnotherNode is the time from the answer of one node to when another one knows: of a hold, until its watchers are
-// told; of a booking, until its listing has it. There is one at a time, every five milliseconds.
+// BenchmarkSeenAtAnotherNode measures the time from the answer of one node until another node has the change: for a
+// hold, until its watchers receive the event; for a booking, until its listing shows it. There is one at a time,
+// every 5 ms.
 func BenchmarkSeenAtAnotherNode(b *testing.B) {
 	c := newNodes(b, 2, nil)
 	c.clinic("ada", "bob", "cleo", "dora")
@@ -48,7 +49,7 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 				}
 				told = slices.ContainsFunc(events, func(e holds.Event) bool { return e.Kind == holds.EventHold && e.HoldID == h.ID })
 			}
-			took = append(took, time.Since(began)) // from before the hold was asked for
+			took = append(took, time.Since(began)) // from before the hold request
 			if _, err := first.Booking.ReleaseHold(b.Context(), h.ID, client(n)); err != nil {
 				b.Fatal(err)
 			}
@@ -76,8 +77,8 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 	})
 }
 
-// BenchmarkBookOnNodes is how many bookings a second so many nodes make together for 32 callers. All nodes, PostgreSQL and the callers
-// share this machine's processors.
+// BenchmarkBookOnNodes measures how many bookings per second n nodes create together for 32 callers. All nodes,
+// PostgreSQL and the callers share this machine's processors.
 func BenchmarkBookOnNodes(b *testing.B) {
 	for _, n := range []int{1, 2, 3, 4} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

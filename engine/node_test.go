@@ -31,13 +31,13 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// What several nodes on one PostgreSQL and one Redis promise: each thing that is to be done once is done once, whichever node
-// does it, and a node that is gone leaves nothing undone.
+// These tests run several nodes on one PostgreSQL and one Redis. Each task that must happen once happens once, on any
+// node, and a node that stops leaves nothing undone.
 
-// cluster is the PostgreSQL of all tests here, started by the first that needs it.
+// cluster is the PostgreSQL of all tests here. The first test that needs it starts it.
 var cluster = sync.OnceValues(func() (*postgrestest.Server, error) { return postgrestest.Start() })
 
-// clusterWanted says that cluster was called.
+// clusterWanted reports whether cluster was called.
 var clusterWanted bool
 
 func TestMain(m *testing.M) {
@@ -56,10 +56,10 @@ type node struct {
 	store *postgres.Store
 	queue *postgres.Queue
 	holds *home.Backend
-	stop  func() // ends what it does in the background
+	stop  func() // ends its background work
 }
 
-// nodes are what several engines have in common.
+// nodes is the setup that several engines share.
 type nodes struct {
 	t        testing.TB
 	url      string // of the database
@@ -72,7 +72,8 @@ type nodes struct {
 	start    time.Time // a slot start: noon, two days ahead
 }
 
-// newNodes opens n engines on one new database and one new Redis. change may change what they have in common; nil changes nothing.
+// newNodes opens n engines on one new database and one new Redis. change edits their shared setup; nil changes
+// nothing.
 func newNodes(t testing.TB, n int, change func(*nodes)) *nodes {
 	t.Helper()
 	clusterWanted = true
@@ -146,7 +147,8 @@ func (c *nodes) open() *node {
 	return n
 }
 
-// clinic has the nodes serve a clinic with these specialists, as enginetest.ClinicFile says; with an upstream it knows them all.
+// clinic creates a clinic with these specialists on the nodes, as enginetest.ClinicFile describes it. The upstream,
+// if any, has a column for each of them.
 func (c *nodes) clinic(specialists ...string) {
 	c.t.Helper()
 	priorities := make(map[string]int)
@@ -168,7 +170,7 @@ func (c *nodes) clinic(specialists ...string) {
 	c.agree()
 }
 
-// agree waits until every node has taken in what any of them has committed.
+// agree waits until every node has received every committed change.
 func (c *nodes) agree() {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -182,7 +184,7 @@ func (c *nodes) agree() {
 	}
 }
 
-// until waits until ok, for as long as limit.
+// until waits until ok returns true, for at most limit.
 func (c *nodes) until(limit time.Duration, what string, ok func() bool) {
 	c.t.Helper()
 	for began := time.Now(); !ok(); {
@@ -206,13 +208,14 @@ func (n *node) mustBook(t testing.TB, client int, start time.Time) store.Appoint
 	return a
 }
 
-// TestStartKeepsOtherNodesOperations: what another node attempts at this moment is not recovered by a node that starts.
+// TestStartKeepsOtherNodesOperations: a node that starts does not recover an operation that another node is
+// attempting.
 func TestStartKeepsOtherNodesOperations(t *testing.T) {
 	c := newNodes(t, 1, nil)
 	c.clinic("ada")
 	first := c.all[0]
 	op := store.Operation{ID: "op-1-aaaaaa", Kind: store.Webhook, Status: store.OperationPending, NextAttemptAt: time.Now()}
-	first.stop() // so that it does not deliver what the test takes
+	first.stop() // so that it does not deliver the operation that the test takes
 	if err := first.queue.Add(t.Context(), op); err != nil {
 		t.Fatal(err)
 	}
@@ -240,12 +243,13 @@ func TestStartKeepsOtherNodesOperations(t *testing.T) {
 	}
 }
 
-// withUpstream gives the nodes a practice system that does with each call what decide says; nil: it accepts everything.
+// withUpstream gives the nodes a practice-management system. decide decides the outcome of each call; nil: it accepts
+// every call.
 func withUpstream(decide func(upstreamtest.Call) upstreamtest.Step) func(*nodes) {
 	return func(c *nodes) { c.upstream = upstreamtest.New(upstreamtest.Options{Decide: decide}) }
 }
 
-// settled reports whether everything that was promised is done.
+// settled reports whether the outbox is empty.
 func (n *node) settled(t testing.TB) bool {
 	t.Helper()
 	left, err := n.store.Outbox(t.Context(), "", 1)
@@ -255,8 +259,8 @@ func (n *node) settled(t testing.TB) bool {
 	return len(left) == 0
 }
 
-// TestOperationOrderIgnoresClocks: a node whose clock is an hour ahead books, and another node cancels. The cancellation stands behind
-// the booking on both nodes, and no clock changes the ids of the other node.
+// TestOperationOrderIgnoresClocks: a node whose clock is an hour ahead books, and another node cancels. The
+// cancellation is behind the booking on both nodes, and no clock changes the ids of the other node.
 func TestOperationOrderIgnoresClocks(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(func(upstreamtest.Call) upstreamtest.Step { return upstreamtest.Step{Outcome: upstreamtest.RateLimited} }))
 	c.clinic("ada")
@@ -286,8 +290,8 @@ func TestOperationOrderIgnoresClocks(t *testing.T) {
 	}
 }
 
-// TestWebhooksKeepTheirOrderUnderSkew: the node that books creates ids 2 s ahead of the node that cancels, and there is no
-// practice-management system. The receiver gets appointment.created first.
+// TestWebhooksKeepTheirOrderUnderSkew: the node that books creates ids 2 s ahead of the node that cancels, and there
+// is no practice-management system. The receiver gets appointment.created first.
 func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 	there, told := hookReceiver(t, 204)
 	c := newNodes(t, 2, func(c *nodes) {
@@ -348,7 +352,7 @@ func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 	}
 }
 
-// TestNodesSharePacer: writes to the practice system keep their distance, whichever node makes them.
+// TestNodesSharePacer: writes to the practice-management system keep their distance, whichever nodes make them.
 func TestNodesSharePacer(t *testing.T) {
 	c := newNodes(t, 2, withUpstream(nil))
 	c.clinic("ada", "bob")
@@ -357,7 +361,8 @@ func TestNodesSharePacer(t *testing.T) {
 		c.all[i%2].mustBook(t, i, c.start.Add(time.Duration(i)*30*time.Minute))
 	}
 	c.until(time.Minute, "all are written", func() bool { return c.upstream.Score().Appointments == 8 })
-	// The turns are 200 ms apart. A node may use its turn late on a busy machine, so two writes may be closer, but never the eight.
+	// The turns are 200 ms apart. A node may use its turn late on a busy machine, so two writes may be closer, but
+	// never the eight.
 	if s, took := c.upstream.Score(), time.Since(began); took < 7*200*time.Millisecond || s.Writes != 8 {
 		t.Errorf("got %+v in %v; want 8 writes in 1.4 s or more", s, took)
 	}

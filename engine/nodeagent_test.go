@@ -21,8 +21,8 @@ import (
 
 var jane = agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100", UUI: "call-1"}
 
-// TestAgentSessionIsOnAllNodes: what one node told a key of a patient authorizes it at another, one that starts later included, and
-// nobody else.
+// TestAgentSessionIsOnAllNodes: the session of a key with a patient at one node authorizes that key at every other
+// node, including one that starts later. It authorizes no other key.
 func TestAgentSessionIsOnAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -57,8 +57,8 @@ func TestAgentSessionIsOnAllNodes(t *testing.T) {
 	}
 }
 
-// TestUnknownPatientIsAddedByNoNode: the practice system's answer was lost at one node, or that node was killed before it
-// came. Another one does not add them again.
+// TestUnknownPatientIsAddedByNoNode: one node lost the upstream's answer, or died before the answer arrived. No other
+// node adds the patient again.
 func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	server := upstreamtest.New(upstreamtest.Options{})
 	c := newNodes(t, 2, func(c *nodes) { c.upstream = server })
@@ -98,7 +98,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 		t.Errorf("after a refusal: got %+v and %+v in %d calls, want one patient, tried twice and added once", first, second, added())
 	}
 
-	// Said at once at both, by an agent that does not wait for its answer.
+	// An agent that does not wait for its answer calls both nodes concurrently.
 	ann, before := agent.Patient{FirstName: "Ann", LastName: "Poe", BirthDate: "1982-03-04", Phone: "+1 555 0102"}, added()
 	var all sync.WaitGroup
 	for i := range 8 {
@@ -139,7 +139,8 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	<-left
 }
 
-// hanging is a line to the practice system on which adding a patient is not answered until the node has gone.
+// hanging is a connection to the upstream on which the call that adds a patient gets no answer until the node has
+// stopped.
 type hanging struct {
 	to     http.RoundTripper
 	began  chan struct{}
@@ -161,7 +162,8 @@ func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, errors.New("the node is gone")
 }
 
-// TestExpiredHoldBooksAtAllNodes: by its id alone, for its owner only, also at a node that started after the claim.
+// TestExpiredHoldBooksAtAllNodes: an expired hold can be booked by its id alone, only by its owner, also at a node
+// that started after the claim.
 func TestExpiredHoldBooksAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada", "bob")

@@ -22,7 +22,7 @@ import (
 	"holdfast/store"
 )
 
-// What patients and the desk see of two nodes: one clinic.
+// In these tests patients and the desk use two nodes, which behave like one clinic.
 
 // TestHoldExcludesAtAllNodes: the hold refuses other clients at every node, and every node receives its event.
 func TestHoldExcludesAtAllNodes(t *testing.T) {
@@ -55,8 +55,8 @@ func TestHoldExcludesAtAllNodes(t *testing.T) {
 	}
 }
 
-// TestRepeatFindsItsOwnHold: a request without a client is at work at one node, where it has its hold, and its repeat reaches the other
-// node. It is not refused for the hold of the first. Another request is.
+// TestRepeatFindsItsOwnHold: a request without a client is in progress at one node, where it has its hold, and its
+// repeat reaches the other node. The hold of the first request does not refuse the repeat. It refuses other requests.
 func TestRepeatFindsItsOwnHold(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -94,8 +94,8 @@ func TestRepeatFindsItsOwnHold(t *testing.T) {
 	}
 }
 
-// TestEveryNodePublishesEveryBooking: the pages of both nodes receive a booking. If the event of its hold is lost, because the node
-// that booked stopped before it ended the hold, the booking comes from the change feed.
+// TestEveryNodePublishesEveryBooking: the pages of both nodes receive a booking. If the event of its hold is lost,
+// because the node that booked stopped before it ended the hold, the booking comes from the change feed.
 func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -143,7 +143,8 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	}
 }
 
-// TestBookingIsUnlistedAtAllNodes that knows of it, and an own change of the schedule is on it.
+// TestBookingIsUnlistedAtAllNodes: a node that has received a booking does not list its time, and a node's listing
+// has its own changes of the schedule.
 func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -179,7 +180,8 @@ func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	}
 }
 
-// TestRevocationReachesAllNodes, so that what was opened with it ends there.
+// TestRevocationReachesAllNodes: revoking a key at one node notifies the others, so that they end what was opened
+// with it.
 func TestRevocationReachesAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -189,7 +191,7 @@ func TestRevocationReachesAllNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.agree()
-	if _, err := second.Account.Authenticate(t.Context(), secret); err != nil { // now it is remembered there
+	if _, err := second.Account.Authenticate(t.Context(), secret); err != nil { // now the key is cached there
 		t.Fatal(err)
 	}
 	told := make(chan struct{}, 8)
@@ -207,7 +209,7 @@ func TestRevocationReachesAllNodes(t *testing.T) {
 	}
 }
 
-// bookings is how many bookings the random test makes; HOLDFAST_BOOKINGS says another number.
+// bookings returns the number of bookings in the random test: 600, or HOLDFAST_BOOKINGS.
 func bookings(t *testing.T) int {
 	t.Helper()
 	text := os.Getenv("HOLDFAST_BOOKINGS")
@@ -221,8 +223,9 @@ func bookings(t *testing.T) int {
 	return n
 }
 
-// TestNodesNeverDoubleBook: bookings of types of 15, 30 and 45 minutes at random times through both nodes, with and without
-// holds, many at the same moment. What is booked never overlaps; the databases' own check says so by another method.
+// TestNodesNeverDoubleBook: both nodes receive bookings of types of 15, 30 and 45 minutes at random times, with and
+// without holds, many of them concurrently. The appointments never overlap. The database's own check confirms that by
+// another method.
 func TestNodesNeverDoubleBook(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	file := enginetest.ClinicFile(map[string]int{"ada": 1, "bob": 1})
@@ -239,7 +242,7 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 	}
 	c.agree()
 	n := bookings(t)
-	days := min(50, max(1, n/100)) // many of them want what another one wants
+	days := min(50, max(1, n/100)) // many of them want the same time
 	var booked, refused atomic.Int64
 	var all sync.WaitGroup
 	for worker := range 16 {
@@ -253,7 +256,7 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 					h, err := at.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, Client: r.Client})
 					if err == nil {
 						r.HoldID = h.ID
-						at = c.all[random.IntN(2)] // the next request comes to whichever node
+						at = c.all[random.IntN(2)] // the next request reaches a random node
 					}
 				}
 				_, err := at.Booking.Book(context.Background(), r)
@@ -301,8 +304,8 @@ func (b *behind) Taken(ctx context.Context, specialistIDs []string, from, to tim
 	return b.Store.Taken(ctx, specialistIDs, from, to)
 }
 
-// TestNodeBehindFeedHoldsNoBookedTime: a node has a day in memory, and has not received the booking of another node. It refuses the
-// time without a question to the database, and no page receives a hold.
+// TestNodeBehindFeedHoldsNoBookedTime: a node has a day in memory and has not received the booking of another node.
+// It refuses the time without reading the database, and no page receives a hold.
 func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	var stores []*behind
 	c := newNodes(t, 2, func(c *nodes) {
@@ -316,7 +319,7 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	request := func(n int, start time.Time) booking.HoldRequest {
 		return booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, Client: client(n)}
 	}
-	if _, err := second.Booking.Hold(t.Context(), request(1, c.start.Add(time.Hour))); err != nil { // reads the day
+	if _, err := second.Booking.Hold(t.Context(), request(1, c.start.Add(time.Hour))); err != nil { // loads the day
 		t.Fatal(err)
 	}
 	watch, err := first.Watch(t.Context())
@@ -324,7 +327,7 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer watch.Close()
-	second.stop() // a refusal is compared with the database in the background; not here
+	second.stop() // after a refusal the engine compares with the database in the background; not here
 	slow.feed.Lock()
 	first.mustBook(t, 2, c.start)
 	before := slow.reads.Load()
@@ -354,7 +357,8 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	}
 }
 
-// TestLeftoverBusyBitIsCleared: a bit that outlived its appointment refuses one claim. Then the engine compares it with the database.
+// TestLeftoverBusyBitIsCleared: a bit that outlived its appointment refuses one claim. Then the engine compares it
+// with the database.
 func TestLeftoverBusyBitIsCleared(t *testing.T) {
 	c := newNodes(t, 1, nil)
 	c.clinic("ada")

@@ -68,7 +68,7 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 		if end {
 			break
 		}
-		if told == 1 && !end { // the last event that there is to be
+		if told == 1 && !end { // the last expected event
 			if _, err := first.Presence.GoOffline(t.Context(), "bob"); err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 	}
 }
 
-// TestOfflineAtOneNodeIsOfflineAtAll: the public count of one node is remembered, until another node takes a specialist offline.
+// TestOfflineAtOneNodeIsOfflineAtAll: a node caches the public count until another node takes a specialist offline.
 func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")

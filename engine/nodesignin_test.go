@@ -35,7 +35,7 @@ func TestGuessesCountOnAllNodes(t *testing.T) {
 			t.Fatalf("try %d: got %v, want ErrWrongPassword", tries, err)
 		}
 	}
-	if tries < 5 || tries > 6 { // the free ones; each takes some time, in which a wait of a second may end
+	if tries < 5 || tries > 6 { // the free ones; each takes some time, in which a delay of a second may end
 		t.Errorf("%d guesses through two nodes, want the 5 that one allows", tries)
 	}
 	for i, n := range c.all {

@@ -11,7 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// TestNodesOfferTimeOnce: two nodes look at the same list; each time is offered to one, each who waits has one offer, and one mail of it.
+// TestNodesOfferTimeOnce: two nodes serve the same waiting list. Each time is offered to one entry, and each entry
+// gets one offer and one email about it.
 func TestNodesOfferTimeOnce(t *testing.T) {
 	mailer, err := notice.NewMailer(notice.MailOptions{Dir: t.TempDir()})
 	if err != nil {
@@ -30,7 +31,7 @@ func TestNodesOfferTimeOnce(t *testing.T) {
 	for n := range times {
 		booked = append(booked, c.all[n%2].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute)))
 	}
-	for n := range times + 2 { // two more than there are times
+	for n := range times + 2 { // two more entries than times
 		_, err := c.all[n%2].Waitlist.Join(ctx, waitlist.JoinRequest{
 			AppointmentTypeID: "checkup", Actor: "user:desk", Patient: store.Patient{Name: "Waiting", Email: string(rune('a'+n)) + "@example.org"},
 			Wish: store.WaitlistWish{From: store.DateOf(c.start), To: store.DateOf(c.start), Earliest: 12 * 60, Latest: 14 * 60},

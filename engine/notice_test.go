@@ -26,13 +26,14 @@ import (
 	"holdfast/store"
 )
 
-// noticeClinic is a clinic that tells people: mail becomes files in the folder, webhooks go anywhere.
+// noticeClinic opens a clinic that sends notices: emails are written to files in the folder, and webhooks may go to
+// any address.
 func noticeClinic(t *testing.T, change ...func(*engine.Options)) (c *testClinic, folder string) {
 	t.Helper()
 	return noticeClinicOn(t, func(db store.Store) store.Store { return db }, change...)
 }
 
-// noticeClinicOn is noticeClinic on what around makes of the database.
+// noticeClinicOn is noticeClinic with the database wrapped by around.
 func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change ...func(*engine.Options)) (c *testClinic, folder string) {
 	t.Helper()
 	ctx := context.Background()
@@ -45,7 +46,7 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 	live := enginetest.Holds(t, db)
 	o := engine.Options{Store: around(db), Holds: live, Queue: queue, BaseURL: "https://book.example.org", Notices: message.Transport{
 		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}),
-	}, Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour}} // nobody comes online in days of virtual time
+	}, Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour}} // specialists stay offline during days of virtual time
 	for _, with := range change {
 		with(&o)
 	}
@@ -61,7 +62,7 @@ func noticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 	return c, folder
 }
 
-// mails are the messages written so far, decoded, by the notice they were promised as.
+// mails returns the decoded emails of an appointment by notice.
 func (c *testClinic) mails(folder, appointmentID string) map[string]string {
 	c.t.Helper()
 	list, err := c.Record.Deliveries(context.Background(), appointmentID)
@@ -97,7 +98,7 @@ func TestPatientsReceiveEmail(t *testing.T) {
 			t.Errorf("after the booking the mails are %v, want a confirmation with link and calendar file", got)
 		}
 
-		// The reminder is for later: it is neither waiting nor listed.
+		// The reminder is for later: it does not count as waiting and is not listed.
 		if q, err := c.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 || q.Completed != len(q.Operations) {
 			t.Errorf("the queue is %+v, %v; want a reminder that is scheduled and nothing that waits", q, err)
 		}
@@ -121,7 +122,7 @@ func TestPatientsReceiveEmail(t *testing.T) {
 			if d.Notice == "reminder" && strings.HasPrefix(d.Detail, "written to a file") {
 				reminders++
 			}
-			// The reminder of the old time is the one notice that nobody needs any more.
+			// The reminder of the old time is the only notice that is no longer needed.
 			moved := d.Notice == "reminder" && d.Detail == "the appointment was moved or cancelled"
 			if want := map[bool]string{true: "not_needed", false: "delivered"}[moved]; d.State != want {
 				t.Errorf("the delivery of %s is %s (%s)", d.Notice, d.State, d.Detail)
@@ -213,14 +214,15 @@ func TestWebhookKeepsItsSecret(t *testing.T) {
 	if s := again[2].Secret; s == "" || s == first[0].Secret || s == first[1].Secret {
 		t.Errorf("a new webhook: got %q, want a secret of its own", s)
 	}
-	// One that was removed comes back as a new one.
+	// A webhook that was removed and added again is a new one.
 	put()
 	if s := put(clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org"}); s[0].Secret == first[0].Secret {
 		t.Error("a webhook that was removed has its secret again")
 	}
 }
 
-// What a visitor typed as a name is no message: not in the name of the recipient, and nowhere else in the mail.
+// TestEmailOmitsVisitorText: text that a visitor types as a name cannot carry a message: it is neither in the
+// recipient's name nor anywhere else in the email.
 func TestEmailOmitsVisitorText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)

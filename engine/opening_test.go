@@ -16,7 +16,7 @@ import (
 	"holdfast/store"
 )
 
-// offered are the starts of one local day that the page offers, as half hours after its midnight.
+// offered returns the starts of one local day that the page offers, as half hours after its midnight.
 func (p *testPractice) offered(day store.Date) (halves []int) {
 	p.t.Helper()
 	list, err := p.Booking.Timeslots(p.t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: day, To: day.AddDays(1)})
@@ -30,7 +30,8 @@ func (p *testPractice) offered(day store.Date) (halves []int) {
 	return halves
 }
 
-// openPractice is a practice whose system lists its openings, fetched every five minutes and believed for an hour.
+// openPractice is a practice with an upstream that lists its openings. The engine fetches them every 5 minutes and
+// uses them for at most an hour.
 func openPractice(t *testing.T, columns []upstreamtest.Column) *testPractice {
 	return newPractice(t, practiceOptions{
 		upstream: &upstreamtest.Options{Columns: columns},
@@ -41,8 +42,9 @@ func openPractice(t *testing.T, columns []upstreamtest.Column) *testPractice {
 	})
 }
 
-// TestSlotsFollowUpstreamOpenings: it lists ten to twelve, Holdfast's own calendar is open all day. What is taken
-// there by telephone is gone from the page within minutes. An hour without an answer opens the own calendar again.
+// TestSlotsFollowUpstreamOpenings: the upstream lists ten to twelve, and Holdfast's own calendar is open all day. A
+// time that is booked by telephone there disappears from the page within minutes. After an hour without an answer the
+// own calendar applies again.
 func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		column := always()
@@ -95,7 +97,7 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 			t.Error("nobody is told that it does not answer")
 		}
 		time.Sleep(20 * time.Minute)
-		if got := len(p.offered(day)); got != 47 { // the desk has one
+		if got := len(p.offered(day)); got != 47 { // the desk has booked one
 			t.Errorf("after more than an hour %d half hours are offered, want the own calendar", got)
 		}
 		p.line.set(false, false)
@@ -110,7 +112,7 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 	})
 }
 
-// TestOpeningsRespectPacer: questions are a spacing apart, and fewer than the days they are about.
+// TestOpeningsRespectPacer: the calls for openings keep the spacing, and there are fewer calls than days.
 func TestOpeningsRespectPacer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := openPractice(t, always())
@@ -126,13 +128,13 @@ func TestOpeningsRespectPacer(t *testing.T) {
 			}
 			last = c.At
 		}
-		if n < 20 || n > 26 { // 21 days are two questions, every five minutes
+		if n < 20 || n > 26 { // 21 days take two calls, every five minutes
 			t.Errorf("%d questions in an hour, want about 22", n)
 		}
 	})
 }
 
-// TestSlotsUseOwnCalendarWithoutOpenings: not every practice has set its online openings up.
+// TestSlotsUseOwnCalendarWithoutOpenings: some practices have not set up online openings.
 func TestSlotsUseOwnCalendarWithoutOpenings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := openPractice(t, nil)
@@ -146,7 +148,7 @@ func TestSlotsUseOwnCalendarWithoutOpenings(t *testing.T) {
 	})
 }
 
-// TestMoveOntoOwnTimeIsOpen: the practice system does not list what the appointment itself takes there.
+// TestMoveOntoOwnTimeIsOpen: the upstream does not list the time that the appointment itself occupies there.
 func TestMoveOntoOwnTimeIsOpen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{

@@ -22,8 +22,8 @@ import (
 	"holdfast/store"
 )
 
-// What the queue promises: nothing is lost while the upstream is away, what nobody knows becomes somebody's decision, and
-// people can try again or give up.
+// These tests check the guarantees of the queue. Nothing is lost while the upstream is unreachable, a person decides
+// about an unknown outcome, and staff can retry an operation or give it up.
 
 func TestUpstreamUnreachableForOneDay(t *testing.T) {
 	clitest.OnlyInFull(t)
@@ -72,7 +72,7 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 					t.Errorf("writes came %s apart, want 10 s", s.MinSpacing)
 				}
 				there := p.upstream.Appointments()
-				if dead { // the first one was sent into the dead line, and is asked after by itself
+				if dead { // the first was sent into the dead line and is looked up without a retry
 					there = slices.DeleteFunc(there, func(a upstreamtest.Appointment) bool { return a.Start.Equal(p.bookings()[0].SlotStart) })
 				}
 				if !slices.IsSortedFunc(there, func(a, b upstreamtest.Appointment) int { return a.Start.Compare(b.Start) }) {
@@ -83,14 +83,14 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 	}
 }
 
-// Trying stops a quarter of an hour before the start, not sooner, and then the clinic can see it.
+// TestGivenUpInTime: the server retries until 15 minutes before the start. Then the clinic sees the failure.
 func TestGivenUpInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
 		p.line.set(true, false)
 		start := p.slotAt(20)
 		a := p.ask(p.wish(20))
-		p.ask(p.wish(48 * 5)) // stands before nobody, but keeps the lane busy
+		p.ask(p.wish(48 * 5)) // delays no other booking, but keeps the lane busy
 		time.Sleep(time.Until(start.Add(-15*time.Minute - time.Second)))
 		if got := p.bookings()[0]; got.UpstreamState != store.UpstreamPending {
 			t.Errorf("a second before: %s, want pending", got.UpstreamState)
@@ -110,7 +110,7 @@ func TestGivenUpInTime(t *testing.T) {
 	})
 }
 
-// Ten refusals by the limit are the end, visible; a person can have it tried again.
+// TestTenAttempts: after ten refusals by the rate limit the operation visibly fails. A person can have it retried.
 func TestTenAttempts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -160,7 +160,7 @@ func TestTenAttempts(t *testing.T) {
 	})
 }
 
-// The three decisions about what nobody knows, with what is then true.
+// TestReview: a person can decide about an unknown outcome in three ways. Each is checked with the state after it.
 func TestReview(t *testing.T) {
 	garbage := upstreamtest.Step{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.Garbage}
 	for _, test := range []struct {
@@ -219,7 +219,8 @@ func (f *failingStore) Write(ctx context.Context, do func(store.Tx) error) error
 	return f.Store.Write(ctx, do)
 }
 
-// A person's decision that an operation took effect and its audit entry are one write: both are there, or neither.
+// TestReviewWritesOutcomeWithAudit: a person's decision that an operation took effect and its audit entry are one
+// write. The database has both or neither.
 func TestReviewWritesOutcomeWithAudit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var db *failingStore
@@ -255,15 +256,16 @@ func TestReviewWritesOutcomeWithAudit(t *testing.T) {
 	})
 }
 
-// A first try that is applied so late that it is not seen when it is looked up refuses the second: the slot is taken, by
-// ourselves. That is found out too, and nobody is told that the booking failed.
+// TestOwnFirstAttemptIsAdopted: the upstream applies the first attempt so late that the look-up does not find it. The
+// second attempt is refused, because our own first one has the slot. The server detects this, and no caller learns
+// that the booking failed.
 func TestOwnFirstAttemptIsAdopted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{RefuseTaken: true}})
 		p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: 95 * time.Second})
 		p.ask(p.wish(48 * 3))
 		time.Sleep(75 * time.Second)
-		p.ask(p.wish(48 * 5)) // asks whether anybody is there, so that the next one need not
+		p.ask(p.wish(48 * 5)) // checks that the upstream is reachable, so that the next call need not
 		time.Sleep(13 * time.Second)
 		p.ask(p.wish(48 * 4)) // has the turn until 98 s; the first one is looked up at 90 s and written at 98 s
 		p.until(time.Hour, "settled", p.settled)
@@ -287,7 +289,8 @@ func TestOwnFirstAttemptIsAdopted(t *testing.T) {
 	})
 }
 
-// A visitor's booking goes upstream too, with a patient of its own; moving and cancelling follow it there.
+// TestVisitorsUpstream: a visitor's booking is written upstream too, with a patient of its own. Moves and
+// cancellations follow it there.
 func TestVisitorsUpstream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{RefuseTaken: true}})
@@ -302,7 +305,7 @@ func TestVisitorsUpstream(t *testing.T) {
 		if first.UpstreamState != store.UpstreamConfirmed || first.UpstreamID == "" || first.UpstreamPatientID == "" {
 			t.Fatalf("delivered: %+v", first)
 		}
-		for _, half := range []int{30, 31} { // elsewhere, then to the half hour after it
+		for _, half := range []int{30, 31} { // to another time, then to the half hour after it
 			if _, err := p.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: p.slotAt(half), Actor: "user:jo"}); err != nil {
 				t.Fatal(err)
 			}
@@ -336,7 +339,8 @@ func TestVisitorsUpstream(t *testing.T) {
 	})
 }
 
-// Whether a patient was added cannot be found out, so nobody adds them twice: a person decides.
+// TestAnUnknownPatientNeedsReview: the server cannot find out whether a patient was added, so it does not add the
+// patient twice: a person decides.
 func TestAnUnknownPatientNeedsReview(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -362,7 +366,8 @@ func TestAnUnknownPatientNeedsReview(t *testing.T) {
 	})
 }
 
-// The queue's file is lost with everything in it: what the outbox has is delivered all the same, once.
+// TestQueueLost: the queue's file is lost with all its content. The operations in the outbox are delivered anyway,
+// once.
 func TestQueueLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -392,7 +397,8 @@ func TestQueueLost(t *testing.T) {
 	})
 }
 
-// What the upstream calls a chair is corrected while a booking waits: it is written under the new name, not forgotten.
+// TestWriteSurvivesRenamedChair: the upstream's id of a chair is corrected while a booking waits. The booking is
+// written with the new id and not lost.
 func TestWriteSurvivesRenamedChair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -415,7 +421,8 @@ func TestWriteSurvivesRenamedChair(t *testing.T) {
 	})
 }
 
-// A booking that failed because the upstream did not know its chair is tried again when that was corrected.
+// TestRetryAfterACorrection: a booking failed because the upstream did not have its chair. It is retried after the
+// correction.
 func TestRetryAfterACorrection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -438,7 +445,8 @@ func TestRetryAfterACorrection(t *testing.T) {
 	})
 }
 
-// A person is erased while their booking waits: it is not written, and staff see that.
+// TestEraseDuringQueuedWrite: a person is erased while their booking waits. The booking is not written, and staff see
+// that.
 func TestEraseDuringQueuedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -460,7 +468,8 @@ func TestEraseDuringQueuedWrite(t *testing.T) {
 	})
 }
 
-// Nothing about a person is in the queue's file, in the log, in an error, or in what an agent may see of the queue.
+// TestNothingPersonalLeaks: the queue's file, the log, errors and an agent's view of the queue contain no personal
+// data.
 func TestNothingPersonalLeaks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) { o.DebugReplies = true }})

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// of books a check-up for somebody, some hours after the test's start.
+// of books a check-up for a patient, some hours after the test's start.
 func (c *testClinic) of(hours int, p store.Patient) store.Appointment {
 	c.t.Helper()
 	return c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start.Add(time.Duration(hours) * time.Hour), Source: store.SourceStaff, Actor: "user:jo", IgnoreHours: true, Patient: p})
@@ -36,8 +36,8 @@ func TestSearchFindsPartialNames(t *testing.T) {
 		"juergen grossmann": {"Jürgen Großmann"},
 		"JURGEN":            {"Jürgen Großmann"},
 		"grosman":           {"Jürgen Großmann"},         // one letter too few
-		"vgot":              {"Lena Vogt"},               // two exchanged
-		"vogt lena":         {"Lena Vogt", "Lena Vogel"}, // what is like it comes after it
+		"vgot":              {"Lena Vogt"},               // two letters exchanged
+		"vogt lena":         {"Lena Vogt", "Lena Vogel"}, // similar names come after exact ones
 		"lena vog":          {"Lena Vogel", "Lena Vogt"},
 		"maria jose oneill": {"María José O’Neill"},
 		"030/5556677":       {"Jürgen Großmann"},
@@ -51,7 +51,7 @@ func TestSearchFindsPartialNames(t *testing.T) {
 		"xyz":               nil,
 		"lena 1.1.1991":     nil,
 		"  ":                nil,
-		"pr":                nil, // what is short has to be right
+		"pr":                nil, // short words must match exactly
 	} {
 		found, err := c.Person.Find(t.Context(), query, "", 12)
 		var got []string
@@ -116,7 +116,7 @@ func TestMergeTwoSpellings(t *testing.T) {
 	if _, err := c.Person.Link(ctx, married.ID, before.ID, "user:jo", nil); err != nil {
 		t.Fatal(err)
 	}
-	// Who is erased by the address of today is erased as whom they were before.
+	// An erasure by today's address also erases the person under earlier details.
 	erased, err := c.Person.Erase(ctx, "user:jo", store.Person{Email: "lena@example.org"})
 	if err != nil || erased.Appointments < 2 || erased.Notes != 1 || erased.Links != 1 {
 		t.Errorf("erased: %+v, %v", erased, err)
@@ -132,7 +132,7 @@ func TestMergeTwoSpellings(t *testing.T) {
 	}
 }
 
-// BenchmarkFindPeople looks for a mistyped name among 100,000 appointments of 30,000 people.
+// BenchmarkFindPeople searches for a mistyped name among 100,000 appointments of 30,000 people.
 func BenchmarkFindPeople(b *testing.B) {
 	c := newClinic(b, map[string]int{"ada": 1})
 	ctx := b.Context()

@@ -47,7 +47,7 @@ func TestEraseDeletesWrittenMail(t *testing.T) {
 				if n := len(mailFiles(t, folder)); n != 2 {
 					t.Fatalf("%d messages were written, want 2", n)
 				}
-				if person.Email != "" { // one that no delivery knows any more
+				if person.Email != "" { // a file that belongs to no delivery
 					old := "To: <p1@example.org>\r\nSubject: your appointment\r\n\r\nDear P1\r\n"
 					if err := os.WriteFile(filepath.Join(folder, "op-1-old.eml"), []byte(old), 0o600); err != nil {
 						t.Fatal(err)
@@ -92,7 +92,7 @@ func TestEraseReportsRemainingEmail(t *testing.T) {
 	})
 }
 
-// afterReading is a store that does then once, right after an appointment was read.
+// afterReading is a store that runs then once, right after an appointment was read.
 type afterReading struct {
 	store.Store
 	then func()

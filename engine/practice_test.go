@@ -31,15 +31,16 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// A practice for the tests of agents and the queue: the real engine over a real database, a real queue file and the real
-// table of holds, in front of the fake upstream. It can be stopped and started again on the same files, as a restart does.
+// testPractice is a practice for the tests of agents and the queue: the real engine with a real database, a real
+// queue file and the real table of holds, in front of the fake upstream. It can be stopped and started again on the
+// same files, as a restart does.
 type testPractice struct {
 	*engine.Engine
 	t        testing.TB
 	dir      string
 	keys     *token.Keyring
 	upstream *upstreamtest.Server // nil: none is configured
-	line     *line                // to it
+	line     *line                // to the upstream
 	change   func(*engine.Options)
 	log      lockedBuffer
 
@@ -51,7 +52,7 @@ type testPractice struct {
 	fatal error
 }
 
-// practiceOptions say what is special about one.
+// practiceOptions configure a test practice.
 type practiceOptions struct {
 	upstream    *upstreamtest.Options
 	specialists int // chairs; 1 if zero
@@ -59,7 +60,7 @@ type practiceOptions struct {
 	file        func(*clinic.File)
 }
 
-// The GUIDs of a practice's chairs and its type, invented.
+// The GUIDs of a practice's chairs and its type. They are invented.
 const (
 	viewGUID = "11111111-2222-4333-8444-555555555555"
 	typeGUID = "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"
@@ -78,7 +79,7 @@ func mustZone(name string) *time.Location {
 	return zone
 }
 
-// newPractice opens one. With an upstream every chair and the type "cleaning" of 30 minutes are known there.
+// newPractice opens a practice. An upstream has every chair and the type "cleaning" of 30 minutes.
 func newPractice(t testing.TB, o practiceOptions) *testPractice {
 	t.Helper()
 	p := &testPractice{t: t, dir: t.TempDir(), keys: token.Generate(time.Now()), change: o.change}
@@ -171,7 +172,7 @@ func (p *testPractice) start() {
 	}
 }
 
-// end stops everything and checks what is left.
+// end stops everything and checks the database.
 func (p *testPractice) end() {
 	p.t.Helper()
 	p.stop()
@@ -188,14 +189,14 @@ func (p *testPractice) close() {
 	}
 }
 
-// restart stops whatever runs, in the middle of it, and starts anew on the same files.
+// restart interrupts the running engine and starts it again on the same files.
 func (p *testPractice) restart() {
 	p.t.Helper()
 	p.end()
 	p.start()
 }
 
-// restartOften is restart without reading the whole database each time, for stories that are long.
+// restartOften is restart without checking the whole database each time, for long stories.
 func (p *testPractice) restartOften() {
 	p.t.Helper()
 	p.stop()
@@ -205,13 +206,13 @@ func (p *testPractice) restartOften() {
 
 var agentKey = record.Principal{KeyID: "agent-key", Scope: store.ScopeAgent}
 
-// slotAt is a start n half hours after tomorrow's midnight in the practice.
+// slotAt returns the start n half hours after tomorrow's midnight in the practice's zone.
 func (p *testPractice) slotAt(n int) time.Time {
 	y, m, d := time.Now().In(zoneOfPractice).Date()
 	return time.Date(y, m, d+1, 0, 0, 0, 0, zoneOfPractice).Add(time.Duration(n) * 30 * time.Minute).UTC()
 }
 
-// wish is a booking of slot n in the first chair for patient n, with a token of its own.
+// wish returns a booking of slot n in the first chair for patient n, with its own token.
 func (p *testPractice) wish(n int) agent.BookRequest { return p.wishFor(n, 0, p.slotAt(n)) }
 
 func (p *testPractice) wishFor(patient, chair int, start time.Time) agent.BookRequest {
@@ -239,7 +240,7 @@ func (p *testPractice) ask(b agent.BookRequest) agent.Answer {
 	return a
 }
 
-// bookings are all appointments here.
+// bookings returns all appointments.
 func (p *testPractice) bookings() []store.Appointment {
 	p.t.Helper()
 	var all []store.Appointment
@@ -255,7 +256,7 @@ func (p *testPractice) bookings() []store.Appointment {
 	}
 }
 
-// booking is the one appointment there is.
+// bookingOf returns the only appointment.
 func (p *testPractice) bookingOf() store.Appointment {
 	p.t.Helper()
 	all := p.bookings()
@@ -265,7 +266,7 @@ func (p *testPractice) bookingOf() store.Appointment {
 	return all[0]
 }
 
-// until waits in virtual time, at most for limit, until ok.
+// until waits in virtual time until ok returns true, for at most limit.
 func (p *testPractice) until(limit time.Duration, what string, ok func() bool) {
 	p.t.Helper()
 	for end := time.Now().Add(limit); !ok(); {
@@ -280,7 +281,7 @@ func (p *testPractice) until(limit time.Duration, what string, ok func() bool) {
 	}
 }
 
-// settled reports whether nothing is on its way any more.
+// settled reports whether no operation is pending.
 func (p *testPractice) settled() bool {
 	n, err := p.queue.Counts(context.Background())
 	if err != nil {
@@ -316,13 +317,13 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// line is the way to the upstream: it may be cut, so that nothing is sent, or dead, so that nothing comes back.
+// line is the connection to the upstream. It can be cut, so that nothing is sent, or dead, so that no answer returns.
 type line struct {
 	to http.RoundTripper
 
 	mu        sync.Mutex
 	cut, dead bool
-	calls     []time.Time // while it was either
+	calls     []time.Time // while it was cut or dead
 }
 
 func (l *line) set(cut, dead bool) {

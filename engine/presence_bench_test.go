@@ -11,7 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// Who can take a session now, out of so many who are online: at most 1 ms for 10,000.
+// BenchmarkAvailable measures listing the specialists who can take a session now, out of many who are online. The
+// target is at most 1 ms for 10,000.
 func BenchmarkAvailable(b *testing.B) {
 	for _, n := range []int{100, 1_000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -36,7 +37,8 @@ func BenchmarkAvailable(b *testing.B) {
 	}
 }
 
-// One poll of a day, in process, while so many visitors hold and look at slots of that day and of 30 others.
+// BenchmarkPoll measures one poll of a day, in process, while many visitors hold and select slots of that day and of
+// 30 others.
 func BenchmarkPoll(b *testing.B) {
 	for _, visitors := range []int{0, 100, 1_000} {
 		b.Run(fmt.Sprintf("%d visitors", visitors), func(b *testing.B) {

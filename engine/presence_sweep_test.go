@@ -15,7 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// The sweeps: what a heartbeat costs, who goes offline and who must not, and what is healed.
+// These tests check the sweeps: the cost of a heartbeat, which specialists go offline and which must not, and which
+// errors are repaired.
 
 func TestHeartbeatsWriteOnceAMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -74,7 +75,7 @@ func TestFailedSweepKeepsSpecialistsOnline(t *testing.T) {
 		c.moody.fails.Store(false)
 		time.Sleep(31 * time.Second)
 		synctest.Wait()
-		c.wantOnline("ada") // the hiccup is over, and who was silent all along is noticed
+		c.wantOnline("ada") // the outage is over, and the server sees which specialist was silent throughout
 	})
 }
 
@@ -104,8 +105,9 @@ func TestAutoOffline(t *testing.T) {
 	})
 }
 
-// A server that is away for longer than the stale period could not hear anybody. After the restart everybody who was
-// online has that period anew; who says nothing in it goes offline, and no reconciliation puts that off.
+// TestLongRestartKeepsSpecialistsOnline: a server that is down for longer than the stale period receives no
+// heartbeats. After the restart, each specialist who was online has a new stale period. A specialist without a
+// heartbeat in it goes offline, and no reconciliation delays that.
 func TestLongRestartKeepsSpecialistsOnline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada", "bea")
@@ -278,7 +280,7 @@ func TestNewStorageIsSeeded(t *testing.T) {
 		c.online("ada")
 		fallback := "fallback"
 		c.moody.called.Store(&fallback)
-		if _, err := c.holds.Offline(t.Context(), "ada"); err != nil { // what serves now has not heard of ada
+		if _, err := c.holds.Offline(t.Context(), "ada"); err != nil { // the live state that serves now does not have ada
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

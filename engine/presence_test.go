@@ -25,8 +25,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// Presence: who can take a session now, without a database write for every heartbeat, and true again after whatever went
-// wrong. The engine, database and live state are real; two wrappers around them count and fail.
+// Presence: the specialists who can take a session now. It needs no database write per heartbeat, and it is correct
+// again after any failure. The engine, database and live state are real; two wrappers around them count and fail.
 
 // countingStore counts the transactions and, of those, the statements that mirror heartbeats.
 type countingStore struct {
@@ -49,14 +49,14 @@ func (t countingTx) MirrorHeartbeats(ctx context.Context, beats map[string]time.
 	return t.Tx.MirrorHeartbeats(ctx, beats)
 }
 
-// moodyHolds is a live state that can be told to fail to say who is online, and to name another mode.
+// moodyHolds is a live state that a test can make fail to list the online specialists, and report another mode.
 type moodyHolds struct {
 	holds.Backend
 	fails  atomic.Bool
 	asked  atomic.Int64
 	called atomic.Pointer[string]
 	epoch  atomic.Pointer[string]
-	after  atomic.Pointer[func()] // runs once Everyone has looked
+	after  atomic.Pointer[func()] // runs once Everyone has returned
 }
 
 func (m *moodyHolds) Everyone(ctx context.Context) ([]holds.Present, error) {
@@ -92,7 +92,7 @@ type onCall struct {
 	*testClinic
 	counted *countingStore
 	moody   *moodyHolds
-	stop    func() // what it runs; idempotent
+	stop    func() // its background work; idempotent
 }
 
 func newOnCall(t testing.TB, o presence.Options, specialists ...string) *onCall {
@@ -148,7 +148,7 @@ func (c *onCall) online(specialists ...string) {
 	}
 }
 
-// beating keeps specialists heard of, every 20 seconds, for this long.
+// beating sends a heartbeat of the specialists every 20 seconds for the given duration.
 func (c *onCall) beating(long time.Duration, specialists ...string) {
 	c.t.Helper()
 	for end := time.Now().Add(long); time.Now().Before(end); {
@@ -209,7 +209,7 @@ func (c *onCall) wantLoads(want map[string]int) {
 	}
 }
 
-// events follows what is published of one kind, from now on.
+// events returns a function that returns the events of these kinds published from now on.
 func (c *testClinic) events(kinds ...holds.EventKind) func() []holds.Event {
 	c.t.Helper()
 	watch, err := c.holds.Watch(context.Background())
@@ -239,7 +239,7 @@ func (c *testClinic) events(kinds ...holds.EventKind) func() []holds.Event {
 	}
 }
 
-// said is what presence events say, in a form that compares.
+// said returns the presence events in a comparable form.
 func said(events []holds.Event) []string {
 	var list []string
 	for _, ev := range events {
@@ -255,9 +255,8 @@ func (c *onCall) settings(edit func(*clinic.Settings)) {
 	}
 }
 
-// A sweep that found many silent takes its time; who is heard of meanwhile stays.
-// Coming online seeds the heartbeat: what was mirrored long ago must not count.
-// Going online twice is going online once: neither written nor told again. It does renew the heartbeat.
+// TestOnlineIsIdempotent: a specialist who is online goes online again. Nothing is written or published, but the
+// heartbeat is renewed.
 func TestOnlineIsIdempotent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
@@ -316,7 +315,8 @@ func TestRestartKeepsOnline(t *testing.T) {
 	})
 }
 
-// The heartbeat that going online seeds is durable at once, and not with the next mirror.
+// TestRestartAfterOnline: the heartbeat that going online creates is durable immediately, and not only with the next
+// mirror.
 func TestRestartAfterOnline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
@@ -327,15 +327,13 @@ func TestRestartAfterOnline(t *testing.T) {
 		if list, err := again.Presence.Available(t.Context(), 0); err != nil || len(list) != 1 {
 			t.Errorf("available: got %v, %v; want ada", list, err)
 		}
-		time.Sleep(31 * time.Second) // past the first sweep
+		time.Sleep(31 * time.Second) // after the first sweep
 		synctest.Wait()
 		again.wantOnline("ada")
 	})
 }
 
-// Counting anew must not undo what begins or ends while it counts.
-// Another storage of the live state knows nothing of who is here; it is told at once, and while a node is on its own it
-// judges nobody.
+// TestDeactivateSetsOfflineAndSignsOut: deactivating a specialist takes them offline and signs their user out.
 func TestDeactivateSetsOfflineAndSignsOut(t *testing.T) {
 	for name, off := range map[string]func(c *onCall) error{
 		"changed": func(c *onCall) error {
@@ -409,12 +407,13 @@ func TestActivateAllowsOnline(t *testing.T) {
 	}
 }
 
-// TestActivateRestoresOnline, a restart in between or not; who went offline meanwhile stays so.
+// TestActivateRestoresOnline: activating a specialist again restores their online flag, with or without a restart in
+// between. A specialist who went offline in that time stays offline.
 func TestActivateRestoresOnline(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(c *onCall) *onCall
-		want      string   // the next that the streams are told
-		log       []string // the newest first
+		want      string   // the next event that the streams receive
+		log       []string // newest first
 		online    time.Duration
 	}{
 		"after a week":           {func(c *onCall) *onCall { time.Sleep(7 * 24 * time.Hour); return c }, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
@@ -497,7 +496,8 @@ func TestSnapshotIsAtMostTenSecondsOld(t *testing.T) {
 	})
 }
 
-// Who goes is not promised to patients for another ten seconds.
+// TestSnapshotIsRenewedAfterOffline: when a specialist goes offline, the public count is correct immediately, and not
+// only after the 10 s of its cache.
 func TestSnapshotIsRenewedAfterOffline(t *testing.T) {
 	set := func(edit func(*store.Specialist)) func(*onCall) error {
 		return func(c *onCall) error {

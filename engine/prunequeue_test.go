@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// However much is told to the outside in a day, the queue keeps a bounded number of what it has delivered, and nothing of
-// what was said in it.
+// TestDeliveredOperationsArePruned: however many operations are delivered in a day, the queue stores a bounded number
+// of them and none of their content.
 func TestDeliveredOperationsArePruned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const kept = 3

@@ -15,11 +15,12 @@ import (
 	"holdfast/store"
 )
 
-// figures are English ordinal numbers and times, which the format of the invented language takes from the English one.
+// figures matches English ordinal numbers and times. The format of the invented language takes them from the English
+// one.
 var figures = regexp.MustCompile(`\d+(st|nd|rd|th)|\b(AM|PM)\b`)
 
-// TestNewLanguageReachesEveryText adds an invented language, which is one folder and one registration, and reads emails and what agents
-// say: no word of another language is left.
+// TestNewLanguageReachesEveryText adds an invented language, which takes one folder and one registration. Emails and
+// the texts of agents then contain no word of another language.
 func TestNewLanguageReachesEveryText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		catalog := wordstest.Catalog(t, os.DirFS("words"))

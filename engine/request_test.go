@@ -25,14 +25,14 @@ import (
 	"holdfast/store"
 )
 
-// What the public may book in an hour, and what is asked for beyond that.
+// These tests check how many appointments the public may book in an hour. Bookings over that limit become requests.
 
-// visitor is one from the nth network.
+// visitor returns a visitor from the nth network.
 func visitor(n int) request.Visitor {
 	return request.Visitor{Network: netip.AddrFrom4([4]byte{203, 0, byte(n >> 8), byte(n)})}
 }
 
-// publicBooking is a booking of client n at a time of its own, with an address and a number of its own.
+// publicBooking returns a booking of client n at its own time, with its own address and number.
 func (c *testClinic) publicBooking(n int) booking.Request {
 	r := bookingOf(n, "checkup")
 	r.SlotStart = c.start.Add(time.Duration(n) * 30 * time.Minute)
@@ -47,7 +47,7 @@ func (c *testClinic) settle(change func(*clinic.PublicBookings)) {
 	}
 }
 
-// byServer sends mail to a server that takes it.
+// byServer returns an option to send email through a server that accepts everything.
 func byServer(t *testing.T) func(*engine.Options) {
 	return func(o *engine.Options) {
 		mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })})
@@ -100,7 +100,7 @@ func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
 	}
 }
 
-// TestConcurrentBookingsRespectLimit sends the bookings of one network at one time.
+// TestConcurrentBookingsRespectLimit sends the bookings of one network concurrently.
 func TestConcurrentBookingsRespectLimit(t *testing.T) {
 	c, _ := noticeClinic(t)
 	var booked, refused atomic.Int32
@@ -125,7 +125,7 @@ func TestConcurrentBookingsRespectLimit(t *testing.T) {
 	}
 }
 
-// TestLimitsSurviveRestart counts in the database: another engine over it goes on counting.
+// TestLimitsSurviveRestart: the database has the counts, so another engine on it continues them.
 func TestLimitsSurviveRestart(t *testing.T) {
 	keys := token.Generate(time.Now())
 	c, _ := noticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
@@ -141,7 +141,7 @@ func TestLimitsSurviveRestart(t *testing.T) {
 	}
 }
 
-// restarted is another engine over the same database, with live state of its own.
+// restarted opens another engine on the same database, with its own live state.
 func restarted(t *testing.T, c *testClinic, keys *token.Keyring) *engine.Engine {
 	t.Helper()
 	live := memory.New(memory.Options{})
@@ -156,7 +156,7 @@ func restarted(t *testing.T, c *testClinic, keys *token.Keyring) *engine.Engine 
 	return next
 }
 
-// operations are the kinds of what is promised for an appointment or a request.
+// operations returns the notices of the outbox rows for an appointment or a request.
 func (c *testClinic) operations(id string) (kinds string) {
 	c.t.Helper()
 	list, err := c.Record.Deliveries(context.Background(), id)
@@ -169,7 +169,7 @@ func (c *testClinic) operations(id string) (kinds string) {
 	return kinds
 }
 
-// TestBookingOverLimitBecomesRequest: it takes its time and nothing else, until it is confirmed.
+// TestBookingOverLimitBecomesRequest: the request holds its time and has no other effect until it is confirmed.
 func TestBookingOverLimitBecomesRequest(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
 	ctx := context.Background()
@@ -211,7 +211,7 @@ func TestBookingOverLimitBecomesRequest(t *testing.T) {
 		t.Errorf("the link of the mail opens %+v, %v; want the request", got, err)
 	}
 	var confirming sync.WaitGroup
-	for range 4 { // a double click, and the desk at the same time
+	for range 4 { // a double click, and the desk concurrently
 		confirming.Go(func() {
 			if a, err := c.Request.Confirm(ctx, id, "manage", nil); err != nil || a.ID != id || a.Status != store.Confirmed || a.Owner != client(1).Owner().String() {
 				t.Errorf("confirmed: got %+v, %v; want the appointment of its client", a, err)
@@ -233,8 +233,8 @@ func TestBookingOverLimitBecomesRequest(t *testing.T) {
 	}
 }
 
-// TestRefusedRequestKeepsItsHold has the write of a request refused: the client has the hold that it had, and no other client could take
-// its time meanwhile.
+// TestRefusedRequestKeepsItsHold: the write of a request is refused. The client still has its hold, and no other
+// client could take the time in between.
 func TestRefusedRequestKeepsItsHold(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
 	c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
@@ -262,7 +262,7 @@ func isLimit(err error) bool {
 	return errors.As(err, &limit)
 }
 
-// TestRequestNeedsEmail: without one nothing is given up.
+// TestRequestNeedsEmail: a request without an email address is refused, and the client keeps its hold.
 func TestRequestNeedsEmail(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
 	c.settle(func(p *clinic.PublicBookings) { p.Confirm = true })
@@ -279,7 +279,7 @@ func TestRequestNeedsEmail(t *testing.T) {
 	}
 }
 
-// TestRequestExpiresOrIsDeclined: where every booking has to be confirmed, without limits.
+// TestRequestExpiresOrIsDeclined: every booking must be confirmed, without limits.
 func TestRequestExpiresOrIsDeclined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
@@ -356,7 +356,8 @@ func TestRequestHoldSurvivesRestart(t *testing.T) {
 	}
 }
 
-// While the address of the pages is a guess, a mail has no link, so nobody could confirm from it.
+// TestRequestWithoutBaseURLIsRefused: without a public address, emails have no link, so a patient could not confirm a
+// request by email.
 func TestRequestWithoutBaseURLIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t, byServer(t), func(o *engine.Options) { o.BaseURL = "" })

@@ -20,9 +20,10 @@ import (
 	"holdfast/store"
 )
 
-// What happens to a request between the asking and the answer: the clinic changes, people are erased, the machine sleeps or is off.
+// In these tests something happens between a request and its decision: the clinic changes, people are erased, or the
+// machine sleeps or is off.
 
-// asks asks for a time of an appointment type that the desk decides about.
+// asks requests a time of an appointment type that needs the desk's approval.
 func (c *testClinic) asks(n int, start time.Time) *store.BookingRequest {
 	c.t.Helper()
 	r := bookingOf(n, "checkup")
@@ -34,7 +35,7 @@ func (c *testClinic) asks(n int, start time.Time) *store.BookingRequest {
 	return asked.Request
 }
 
-// free reports whether a client could hold a time.
+// free reports whether a client can hold a time.
 func (c *testClinic) free(n int, start time.Time) bool {
 	c.t.Helper()
 	h, err := c.hold(n, "checkup", start, "")
@@ -79,14 +80,15 @@ func TestErasedRequestFreesSlot(t *testing.T) {
 	})
 }
 
-// TestConfirmationKeepsRequest, however long the type is by now, and after a restart as well.
+// TestConfirmationKeepsRequest: a confirmation keeps the requested time, whatever the type's duration is by then, and
+// after a restart as well.
 func TestConfirmationKeepsRequest(t *testing.T) {
 	for _, minutes := range []int{20, 30, 45, 60} {
 		for _, restart := range []bool{false, true} {
 			keys := token.Generate(time.Now())
 			c, _ := noticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
 			approved(c)
-			r := c.asks(1, c.start.Add(30*time.Minute)) // which is no start of every 45 minutes from nine on
+			r := c.asks(1, c.start.Add(30*time.Minute)) // not a start if there is one every 45 minutes from nine on
 			c.changeType(func(t *store.AppointmentType) { t.DurationMinutes, t.SlotStepMinutes = minutes, 45 })
 			e := c.Engine
 			if restart {
@@ -124,8 +126,8 @@ func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 	}
 }
 
-// TestConfirmationIgnoresCooldown: of several who confirm one request at the same moment all get its appointment, and the desk may
-// approve a second one of the same family.
+// TestConfirmationIgnoresCooldown: several concurrent confirmations of one request all return its appointment, and
+// the desk may approve a second request of the same family.
 func TestConfirmationIgnoresCooldown(t *testing.T) {
 	c, _ := noticeClinic(t, byServer(t))
 	c.changeType(func(t *store.AppointmentType) { t.CooldownMinutes = 60 })
@@ -151,7 +153,8 @@ func TestConfirmationIgnoresCooldown(t *testing.T) {
 	}
 }
 
-// TestRequestExpiresDuringDowntime is answered when it is on again, even after a long weekend.
+// TestRequestExpiresDuringDowntime: a request that expires while the server is off gets its answer after the next
+// start, even after a long weekend.
 func TestRequestExpiresDuringDowntime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
@@ -165,7 +168,7 @@ func TestRequestExpiresDuringDowntime(t *testing.T) {
 		if err := c.store.Write(ctx, func(tx store.Tx) error { return tx.InsertBookingRequest(ctx, asked) }); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(12 * time.Minute) // the old is forgotten every ten
+		time.Sleep(12 * time.Minute) // old requests are deleted every ten minutes
 		if got, err := c.Request.Get(ctx, asked.ID); err != nil || got.Status != store.RequestDeclined {
 			t.Errorf("the request: got %+v, %v; want it ended", got.Status, err)
 		}
@@ -175,7 +178,8 @@ func TestRequestExpiresDuringDowntime(t *testing.T) {
 	})
 }
 
-// TestExpiredRequestFreesSlot, although the hold lives on: the clock of holds stood still while the machine slept.
+// TestExpiredRequestFreesSlot: the slot is free although the hold has not expired, because the clock of holds stopped
+// while the machine slept.
 func TestExpiredRequestFreesSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)

@@ -27,7 +27,7 @@ func TestReschedule(t *testing.T) {
 		return c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
 	}
 
-	// Onto a part of its own old time, and onto itself.
+	// Onto a part of its own old time, and then onto its own time.
 	for n, to := range []time.Time{c.start.Add(30 * time.Minute), c.start.Add(30 * time.Minute)} {
 		moved, err := move(to, "ada")
 		if err != nil || !moved.SlotStart.Equal(to) {
@@ -37,7 +37,7 @@ func TestReschedule(t *testing.T) {
 			t.Errorf("after %d moves to one time the version is %d, want 2: nothing more happened", n+1, moved.Version)
 		}
 	}
-	// With a hold on it, which was only for that.
+	// With a hold on the new time that only serves the move.
 	standing, err := c.Booking.Appointment(ctx, a.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestReschedule(t *testing.T) {
 	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
 		t.Errorf("the hold stands after a move to the same time: %+v", held)
 	}
-	// Onto a taken slot nothing changes.
+	// A move onto a taken slot changes nothing.
 	before, _ := c.Booking.Appointment(ctx, a.ID)
 	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("onto a taken slot: got %v, want ErrSlotTaken", err)
@@ -62,12 +62,12 @@ func TestReschedule(t *testing.T) {
 	if after, _ := c.Booking.Appointment(ctx, a.ID); !reflect.DeepEqual(after, before) {
 		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
 	}
-	// Across specialists, when nobody is named and the own one is taken.
+	// To another specialist, if the request names none and the appointment's own specialist is taken.
 	moved, err := move(other.SlotStart, "")
 	if err != nil || moved.SpecialistID != "bea" {
 		t.Errorf("across specialists: %v, with %s, want bea", err, moved.SpecialistID)
 	}
-	// The old time is free again, and old manage links are dead.
+	// The old time is free again, and old manage links have stopped working.
 	book(3, c.start.Add(30*time.Minute), "ada")
 	if _, err := c.Booking.Managed(ctx, c.Booking.ManageToken(&a)); !errors.Is(err, record.ErrUnauthorized) {
 		t.Errorf("the manage link of before the move: got %v, want ErrUnauthorized", err)
@@ -80,7 +80,7 @@ func TestReschedule(t *testing.T) {
 	}
 }
 
-// meddling lets somebody else in just before the next write.
+// meddling is a store that runs first just before the next write.
 type meddling struct {
 	store.Store
 	first func()
@@ -94,7 +94,7 @@ func (s *meddling) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Write(ctx, fn)
 }
 
-// What happens to an appointment between the moment a move was looked at and the moment it is written.
+// TestConcurrentMoveIsRefused: an appointment changes between the check of a move and its write.
 func TestConcurrentMoveIsRefused(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()

@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// bookWhileCut books n cleanings of new patients on the booking page while the practice-management system is unreachable, and returns a
-// copy of the data directory from after that, as a machine snapshot has it.
+// bookWhileCut books n cleanings of new patients on the booking page while the practice-management system is
+// unreachable. It then returns a copy of the data directory, as in a machine snapshot.
 func (p *testPractice) bookWhileCut(n int) (snapshot string) {
 	p.t.Helper()
 	p.line.set(true, false)
@@ -35,8 +35,8 @@ func (p *testPractice) bookWhileCut(n int) (snapshot string) {
 	return snapshot
 }
 
-// TestRollbackWritesNothingTwice rolls the whole data directory back to an instant at which 20 bookings were promised and none was attempted.
-// Seven of them were written after that instant.
+// TestRollbackWritesNothingTwice rolls the whole data directory back to an instant at which 20 bookings were in the
+// outbox and none had been attempted. Seven of them were written after that instant.
 func TestRollbackWritesNothingTwice(t *testing.T) {
 	const booked, written = 20, 7
 	for _, told := range []bool{true, false} {
@@ -71,8 +71,8 @@ func TestRollbackWritesNothingTwice(t *testing.T) {
 	}
 }
 
-// TestRollbackWithoutLookupAsksPeople: a vendor without a patient look-up cannot say whether a booking is there. After a rollback a person
-// decides; without one the bookings are written.
+// TestRollbackWithoutLookupAsksPeople: a vendor without a patient look-up cannot report whether a booking is there.
+// After a rollback a person decides. Without a rollback the bookings are written.
 func TestRollbackWithoutLookupAsksPeople(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		t.Run(fmt.Sprintf("flag %t", told), func(t *testing.T) {
@@ -100,8 +100,8 @@ func TestRollbackWithoutLookupAsksPeople(t *testing.T) {
 	}
 }
 
-// TestRollbackReusesAddedPatient: the patient was added after the snapshot and the booking was not written. The same patient is not added
-// a second time.
+// TestRollbackReusesAddedPatient: the patient was added after the snapshot and the booking was not written. The same
+// patient is not added a second time.
 func TestRollbackReusesAddedPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})

@@ -14,7 +14,7 @@ func TestSecondFactorNeedsPasswordAndCode(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		password string
-		steps    int // of the code from now; 99: none
+		steps    int // moves the code by this many steps; 99: no code
 		want     error
 	}{
 		{"a wrong password", "not the right one", 0, account.ErrWrongPassword},

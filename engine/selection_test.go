@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// Selections and polling: who is looking at what, also where no stream gets through.
+// These tests check selections and polling: which slots other clients are looking at, also without a stream.
 
 func (c *testClinic) look(n int, start time.Time, specialist string, lock bool) booking.Selected {
 	c.t.Helper()
@@ -28,7 +28,7 @@ func (c *testClinic) look(n int, start time.Time, specialist string, lock bool) 
 	return s
 }
 
-// listHook is a live state that calls once before it answers List, if that is set.
+// listHook is a live state that runs once, if set, before it answers List.
 type listHook struct {
 	holds.Backend
 	once func()
@@ -42,7 +42,8 @@ func (h *listHook) List(ctx context.Context, specialistIDs ...string) ([]holds.H
 	return h.Backend.List(ctx, specialistIDs...)
 }
 
-// TestPollSeesAHoldBecomeABooking: a held start is booked after a poll has read the list and before it reads the holds. It is never free.
+// TestPollSeesAHoldBecomeABooking: a held start is booked after a poll has read the list and before it reads the
+// holds. The start is never shown as free.
 func TestPollSeesAHoldBecomeABooking(t *testing.T) {
 	db := enginetest.Database(t)
 	live := &listHook{Backend: enginetest.Holds(t, db)}
@@ -59,7 +60,7 @@ func TestPollSeesAHoldBecomeABooking(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStarts(t, "locked before", c.poll(2, "checkup", "ada", time.Time{}).Locked, c.start)
-	if _, err := c.hold(1, "checkup", c.start.Add(time.Hour), "ada"); err != nil { // or the poll before is shared
+	if _, err := c.hold(1, "checkup", c.start.Add(time.Hour), "ada"); err != nil { // otherwise the earlier poll is shared
 		t.Fatal(err)
 	}
 	live.once = func() {
@@ -81,7 +82,7 @@ func looking(n int, start time.Time, specialist string, lock bool) booking.Selec
 	return booking.SelectRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: client(n), Lock: lock}
 }
 
-// poll asks as client n for the day of the clinic's start.
+// poll polls the day of the clinic's start as client n.
 func (c *testClinic) poll(n int, appointmentType, specialist string, selected time.Time) booking.Poll {
 	c.t.Helper()
 	p, err := c.Booking.Poll(c.t.Context(), booking.PollRequest{
@@ -100,7 +101,7 @@ func wantStarts(t *testing.T, what string, got []time.Time, want ...time.Time) {
 	}
 }
 
-// kinds is what happened, in a form that compares.
+// kinds returns the events in a comparable form.
 func kinds(events []holds.Event) []string {
 	var list []string
 	for _, ev := range events {
@@ -194,7 +195,7 @@ func TestClientHasOneSelection(t *testing.T) {
 	}
 }
 
-// A selection excludes nobody; a lock does, for 600 seconds as far as the type allows.
+// TestLock: a selection excludes no other client. A lock does, for up to 600 seconds if the type allows it.
 func TestLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
@@ -210,12 +211,12 @@ func TestLock(t *testing.T) {
 		if _, err := c.Booking.Select(t.Context(), looking(2, c.start, "", true)); !errors.As(err, &held) {
 			t.Errorf("another lock: got %v, want a *HeldError", err)
 		}
-		c.look(2, c.start, "ada", false) // looking is free
+		c.look(2, c.start, "ada", false) // a selection is always possible
 		if gone, err := c.Booking.Deselect(t.Context(), looking(2, c.start, "", false)); err != nil || !gone {
 			t.Errorf("another's deselect: got %v, %v", gone, err)
 		}
 		wantStarts(t, "after another's deselect", c.poll(2, "checkup", "", time.Time{}).Locked, c.start)
-		time.Sleep(time.Minute) // the selection lapses, the lock stays
+		time.Sleep(time.Minute) // the selection expires, the lock stays
 		if gone, err := c.Booking.Deselect(t.Context(), looking(1, c.start, "", false)); err != nil || !gone {
 			t.Errorf("its owner's deselect: got %v, %v; want the lock released", gone, err)
 		}
@@ -263,7 +264,7 @@ func TestPollTellsBookedFromLocked(t *testing.T) {
 	wantStarts(t, "a full group", c.poll(9, "class", "bea", time.Time{}).Locked, at(120), at(300))
 }
 
-// Polls share one reading of the live state. Whatever changes it shows in the very next poll.
+// TestPollIsConsistent: polls share one reading of the live state. Each change of it shows in the very next poll.
 func TestPollIsConsistent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})
@@ -310,8 +311,8 @@ func TestPollIsConsistent(t *testing.T) {
 	})
 }
 
-// A day is the specialist's own where one is named, and the clinic's where none is.
-// A poll without a type marks a start only if no type can be held there: a longer type does not fit before a lock, a shorter one does.
+// TestPollWithoutTypeKeepsFreeStarts: a poll without a type marks a start only if no type can be held there. A longer
+// type does not fit before a lock, a shorter one does.
 func TestPollWithoutTypeKeepsFreeStarts(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	locked, booked := c.start.Add(time.Hour), c.start.Add(4*time.Hour)

@@ -20,7 +20,7 @@ import (
 	"holdfast/store"
 )
 
-// weekly asks for n times, a week apart, from the test's start on.
+// weekly returns a request for n times, a week apart, from the test's start on.
 func (c *testClinic) weekly(n int) group.SeriesRequest {
 	r := group.SeriesRequest{
 		AppointmentTypeID: "checkup", Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "Lena Vogt", Email: "lena@example.org"},
@@ -40,7 +40,7 @@ func (c *testClinic) mustBookSeries(r group.SeriesRequest) []store.Appointment {
 	return list
 }
 
-// confirmed are the confirmed appointments there are, by start.
+// confirmed returns the confirmed appointments by start.
 func (c *testClinic) confirmed() []store.Appointment {
 	c.t.Helper()
 	list, _, err := c.Booking.Appointments(context.Background(), store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
@@ -58,7 +58,8 @@ func (c *testClinic) unheld() {
 	}
 }
 
-// Tuesdays at nine are at nine before and after the clocks change, and every second week is every second Monday-to-Sunday.
+// TestSeriesKeepsWallClock: a series on Tuesdays at nine is at nine before and after the clocks change. Every second
+// week counts weeks from Monday to Sunday.
 func TestSeriesKeepsWallClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // on 1 January 2000; the clocks go forward in Berlin on 26 March
 		c := newClinic(t, map[string]int{"ada": 1})
@@ -107,7 +108,7 @@ func TestSeriesPlanListsConflicts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// Ben, who is assigned first, cannot take the last one: all are with Ada, as far as she can.
+	// Ben is assigned first but cannot take the last time. All are with Ada as far as she is free.
 	c.mustBook(booking.Request{AppointmentTypeID: "surgery", SpecialistID: "ben", SlotStart: day(4), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "B"}})
 	rule := group.Rule{AppointmentTypeID: "checkup", From: store.DateOf(c.start), Time: 12 * 60, Count: 5, Client: client(1)}
 	plan, err := c.Group.Series.Plan(ctx, rule)
@@ -120,7 +121,7 @@ func TestSeriesPlanListsConflicts(t *testing.T) {
 	}{
 		{"", []string{"ada", "ben"}},
 		{availability.ReasonTaken, nil},
-		{"", []string{"ada"}}, // held by the one who asks
+		{"", []string{"ada"}}, // held by the requesting client
 		{availability.ReasonOverrideClosed, nil},
 		{"", []string{"ada"}},
 	} {
@@ -175,7 +176,7 @@ func TestSeriesBooksAllOrNone(t *testing.T) {
 		}
 	}
 	c.unheld()
-	// The last two of these are taken: all that is wrong is said, and nothing is booked.
+	// The last two of these times are taken. The error lists all conflicts, and nothing is booked.
 	r := c.weekly(4)
 	for i := range r.Times {
 		r.Times[i].Start = c.start.AddDate(0, 0, 7*(7-i))
@@ -223,14 +224,14 @@ func TestSeriesRaceHasOneWinner(t *testing.T) {
 		})
 	}
 	all.Wait()
-	// Two that begin at opposite ends may both step back; never is there half of one.
+	// Two requests that begin at opposite ends may refuse each other, but a series is never half booked.
 	if got := len(c.confirmed()); won > 1 || won+lost != 20 || got != 5*won {
 		t.Errorf("%d won, %d lost, and there are %d appointments", won, lost, got)
 	}
 	c.unheld()
 }
 
-// blindStore knows of nothing that is taken, as a node would that has not heard of it yet: only the database refuses.
+// blindStore returns no taken time, like a node that has not received it yet. Only the database refuses.
 type blindStore struct{ store.Store }
 
 func (blindStore) Taken(context.Context, []string, time.Time, time.Time) ([]store.Taken, error) {
@@ -306,7 +307,7 @@ func TestSeriesCancelsFromOneOn(t *testing.T) {
 func TestSeriesMovesFromOneOn(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 2, "ben": 1})
 	list := c.mustBookSeries(c.weekly(5))
-	// A week later: each goes to where the next one stands.
+	// A week later: each moves to the present time of the next one.
 	move := group.SeriesMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: "user:jo"}, SlotStart: list[2].SlotStart}
 	moved, err := c.Group.Series.Move(t.Context(), move)
 	if err != nil || len(moved) != 4 {
@@ -318,7 +319,7 @@ func TestSeriesMovesFromOneOn(t *testing.T) {
 		}
 	}
 	c.unheld()
-	// And back again, with somebody else, half an hour later.
+	// And back, with another specialist, half an hour later.
 	move = group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(30 * time.Minute), SpecialistID: "ben"}
 	in := c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben", SlotStart: list[3].SlotStart.Add(30 * time.Minute), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
 	plan, err := c.Group.Series.PlanMove(t.Context(), move)
@@ -347,7 +348,8 @@ func TestSeriesMovesFromOneOn(t *testing.T) {
 	}
 }
 
-// Six appointments are one mail with six links, and a reminder each; so are three that are cancelled.
+// TestSeriesSendsOneEmail: six appointments send one email with six links, and a reminder each. Three cancelled
+// appointments send one email, too.
 func TestSeriesSendsOneEmail(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -377,7 +379,7 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 		if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[3].ID, Actor: "user:jo"}, Reason: ""}); err != nil {
 			t.Fatal(err)
 		}
-		// One of three is not brought back: the mail tells all.
+		// One of three cannot be restored alone: the email lists all.
 		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[4].ID, Actor: "user:jo"}); !errors.Is(err, booking.ErrUndoLate) {
 			t.Errorf("undone for one alone: %v, want ErrUndoLate", err)
 		}
@@ -392,7 +394,7 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 		if text := c.mails(folder, list[1].ID)["series_reschedule"]; strings.Count(text, "13:00 to 13:30") < 2 {
 			t.Errorf("the mail about the move is %q", text)
 		}
-		// The day before the first one comes the reminder of it, as ever.
+		// The reminder of the first appointment is sent the day before, as usual.
 		time.Sleep(3*24*time.Hour + 13*time.Hour)
 		if got := c.mails(folder, list[0].ID); got["reminder"] == "" {
 			t.Errorf("no reminder: %v", got)

@@ -10,7 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// A series that cannot be had takes nothing from whoever is booking: what is in its way is known before anybody is displaced.
+// TestRefusedSeriesDisplacesNoClient: a series that cannot be booked takes no time from a client that is booking. The
+// engine finds all conflicts before it displaces a client.
 func TestRefusedSeriesDisplacesNoClient(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
@@ -31,7 +32,8 @@ func TestRefusedSeriesDisplacesNoClient(t *testing.T) {
 	r.Times[0].Start, r.Times[1].Start = c.start.Add(2*time.Hour), c.start.AddDate(0, 0, 8).Add(2*time.Hour)
 	list := c.mustBookSeries(r)
 	later := c.mustHold(2, "checkup", c.start.Add(time.Hour), "ada")
-	// An hour earlier is where a patient books; seven days on it is in the way of the block for the second one.
+	// An hour earlier, a patient is booking the first time. Seven days later, the block conflicts with the second
+	// appointment.
 	move := group.SeriesMove{Which: group.Which{ID: list[0].ID, Actor: "user:jo"}, SlotStart: later.SlotStart, Displace: true}
 	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: list[1].SlotStart.Add(-time.Hour), End: list[1].SlotStart.Add(-30 * time.Minute)}, nil); err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"holdfast/store"
 )
 
-// seriesChanges are changes from the second appointment of a series on that the desk can undo.
+// seriesChanges are changes that the desk can undo, from the second appointment of a series on.
 var seriesChanges = map[string]func(c *testClinic, list []store.Appointment) ([]store.Appointment, error){
 	"a cancellation": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
 		return c.Group.Series.Cancel(context.Background(), group.Cancel{Which: group.Which{ID: list[1].ID, Actor: jo, Undoable: true}, Reason: "ill"})
@@ -22,11 +22,11 @@ var seriesChanges = map[string]func(c *testClinic, list []store.Appointment) ([]
 	"a move an hour later": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
 		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(time.Hour)})
 	},
-	// Each stands where the next one was: they go back in the other order.
+	// Each is at the old time of the next one, so the undo moves them in the other order.
 	"a move a week later": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
 		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: jo, Undoable: true}, SlotStart: list[2].SlotStart})
 	},
-	// Each stands where the one before it was, and goes back in the other order again.
+	// Each is at the old time of the previous one, so the undo again moves them in the other order.
 	"a move a week earlier": func(c *testClinic, list []store.Appointment) ([]store.Appointment, error) {
 		if _, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: list[0].ID, Actor: jo, Silent: true}); err != nil {
 			return nil, err
@@ -39,7 +39,8 @@ var seriesChanges = map[string]func(c *testClinic, list []store.Appointment) ([]
 	},
 }
 
-// Every appointment is as before, the links in the patient's email open them, and no email about the change was sent.
+// TestSeriesUndoRestoresAll: every appointment is as before, the links in the patient's email open them, and no email
+// about the change was sent.
 func TestSeriesUndoRestoresAll(t *testing.T) {
 	for name, change := range seriesChanges {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestSeriesUndoRestoresAll(t *testing.T) {
 					t.Fatal(err)
 				}
 				time.Sleep(9 * time.Second)
-				// Any of them names the change.
+				// Any of its appointments identifies the change.
 				back, err := c.Group.Series.Undo(t.Context(), group.Which{ID: changed[2].ID, Version: changed[2].Version, Actor: jo})
 				if err != nil || len(back) != 3 {
 					t.Fatalf("taken back %d, %v; want 3", len(back), err)
@@ -86,7 +87,7 @@ func TestSeriesUndoRestoresAll(t *testing.T) {
 	}
 }
 
-// annSays is a change by a colleague that nobody is told of.
+// annSays changes an appointment as a colleague, without a notice.
 func (c *testClinic) annSays(id string) {
 	c.t.Helper()
 	if _, err := c.Booking.ChangeAppointment(context.Background(), id, 0, booking.Change{Kind: booking.ChangeUpdated, Actor: "user:ann", Silent: true},
@@ -98,7 +99,8 @@ func (c *testClinic) annSays(id string) {
 	}
 }
 
-// An undo refuses one of two appointments that were cancelled together, also if the other one was changed since.
+// TestUndoRefusesOneOfSeries: an undo refuses one of two appointments that were cancelled together, even if the other
+// one has changed since.
 func TestUndoRefusesOneOfSeries(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := noticeClinic(t)
@@ -115,7 +117,8 @@ func TestUndoRefusesOneOfSeries(t *testing.T) {
 	})
 }
 
-// If one appointment cannot be undone, none is, and the patient gets the email about the change.
+// TestSeriesUndoRefusesLateOrTaken: if one appointment cannot be undone, none is, and the patient gets the email
+// about the change.
 func TestSeriesUndoRefusesLateOrTaken(t *testing.T) {
 	taken := func(c *testClinic, list []store.Appointment) {
 		c.mustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: list[2].SpecialistID, SlotStart: list[2].SlotStart, Source: store.SourceStaff, Actor: jo, Patient: store.Patient{Name: "Per Lind"}})

@@ -21,7 +21,7 @@ func TestUnansweredSessionExpires(t *testing.T) {
 		time.Sleep(presence.SessionRequestTTL - time.Millisecond)
 		c.mustAccept(answered.ID, "ada")
 		time.Sleep(time.Millisecond)
-		_, err := c.Presence.AcceptSession(t.Context(), lost.ID, "ada") // whether or not it was swept yet
+		_, err := c.Presence.AcceptSession(t.Context(), lost.ID, "ada") // whether or not a sweep has expired it yet
 		wantRefusal(t, "at its end", err, presence.ReasonEnded)
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
@@ -52,8 +52,8 @@ func TestUnendedSessionExpires(t *testing.T) {
 	for name, c := range map[string]struct {
 		settings int // minutes; 0: the default
 		pending  bool
-		life     func(c *onCall, id string) error // a sign of life, half-way
-		want     time.Duration                    // from being accepted
+		life     func(c *onCall, id string) error // activity half-way
+		want     time.Duration                    // after the acceptance
 	}{
 		"accepted":                         {want: 4 * time.Hour},
 		"with its payment pending":         {pending: true, want: 4 * time.Hour},
@@ -118,14 +118,15 @@ func TestUnendedSessionExpires(t *testing.T) {
 	}
 }
 
-// TestSessionListIsBounded: as many as are read at once, none of them due, wait for the first to lapse.
+// TestSessionListIsBounded: more sessions wait than one read returns, and none is due. The loop waits until the first
+// expires.
 func TestSessionListIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newOnCall(t, presence.Options{}, "ada")
 		for i := range 501 {
 			c.request(i)
 		}
-		synctest.Wait() // never comes while a loop asks again and again
+		synctest.Wait() // never returns while a loop reads again and again
 		time.Sleep(presence.SessionRequestTTL + 2*time.Second)
 		synctest.Wait()
 		left, err := c.Presence.Sessions(t.Context(), store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}})

@@ -16,9 +16,10 @@ import (
 	"holdfast/store"
 )
 
-// Sessions: the first to accept has it, nobody has more than fits, and the load is what the database counts.
+// These tests check sessions: the first specialist to accept gets the session, no specialist has more than the limit,
+// and the load equals the database's count.
 
-// request asks for a session as client n.
+// request requests a session as client n.
 func (c *onCall) request(n int) store.Session {
 	c.t.Helper()
 	s, err := c.Presence.RequestSession(context.Background(), client(n), nil)
@@ -37,7 +38,7 @@ func (c *onCall) mustAccept(id, specialistID string) store.Session {
 	return s
 }
 
-// wantRefusal fails the test unless err says why nothing was changed.
+// wantRefusal fails the test unless err has the wanted reason for the refusal.
 func wantRefusal(t *testing.T, what string, err error, want availability.Reason) {
 	t.Helper()
 	var refused *availability.NotBookableError
@@ -61,7 +62,7 @@ func TestSessionLifecycle(t *testing.T) {
 		t.Errorf("another client got the same request")
 	}
 	c.wantLoads(map[string]int{"ada": 0})
-	for range 2 { // a repeat is answered the same
+	for range 2 { // a repeat gets the same answer
 		if a := c.mustAccept(s.ID, "ada"); a.Status != store.SessionActive || a.SpecialistID != "ada" || a.AcceptedAt.IsZero() || a.Version != 2 {
 			t.Errorf("accepted, it is %+v", a)
 		}
@@ -102,7 +103,7 @@ func TestConcurrentAcceptsHaveOneWinner(t *testing.T) {
 		var both sync.WaitGroup
 		var errs [2]error
 		start := make(chan struct{})
-		slices.Reverse(specialists) // whoever comes second tends to run first
+		slices.Reverse(specialists) // the second goroutine tends to run first
 		for j, id := range specialists {
 			both.Go(func() {
 				<-start

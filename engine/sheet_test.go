@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// sheetOf is a file of testdata/sheet in which D is the day of the clinic's tests.
+// sheetOf reads a file of testdata/sheet and replaces D by the day of the clinic's tests.
 func (c *testClinic) sheetOf(name string) string {
 	c.t.Helper()
 	b, err := os.ReadFile("../testdata/sheet/" + name)
@@ -23,7 +23,8 @@ func (c *testClinic) sheetOf(name string) string {
 	return strings.ReplaceAll(string(b), ";D;", ";"+c.start.Format(time.DateOnly)+";")
 }
 
-// Every row says in its last column what becomes of it; the plan says so too, and nothing is written before the import is.
+// TestSheetNamesRowProblems: the last column of every row has its expected result, and the plan must agree. Nothing
+// is written before the import.
 func TestSheetNamesRowProblems(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
@@ -60,7 +61,7 @@ func TestSheetNamesRowProblems(t *testing.T) {
 		t.Errorf("the plan wrote: %d appointments", n)
 	}
 
-	// All or nothing, then the good ones, then nothing twice.
+	// First all or nothing, then the valid rows, then nothing is imported twice.
 	var refused *sheet.RefusedError
 	if _, err := c.Sheet.Import(ctx, text, false, "user:jo", nil); !errors.As(err, &refused) || len(c.confirmed()) != 1 {
 		t.Errorf("all of a file with mistakes: %v, and %d appointments", err, len(c.confirmed()))
@@ -76,7 +77,7 @@ func TestSheetNamesRowProblems(t *testing.T) {
 	if err != nil || again.Count(sheet.Book) != 0 || again.Count(sheet.There) != f.Count(sheet.Book) {
 		t.Errorf("the same file again: %v, %d booked, %d there", err, again.Count(sheet.Book), again.Count(sheet.There))
 	}
-	// What is refused can be mended and sent.
+	// The refused rows can be corrected and imported.
 	if csv := done.RefusedCSV(); strings.Count(csv, "\n") != 1+f.Count(sheet.Refused) || !strings.Contains(csv, "4,\"start overlaps line 2") {
 		t.Errorf("the refused rows:\n%s", csv)
 	}
@@ -85,7 +86,8 @@ func TestSheetNamesRowProblems(t *testing.T) {
 	}
 }
 
-// What is given out is read back: by the same clinic as what it has, by another as the same appointments.
+// TestSheetRoundTrips: an exported file can be imported. The same clinic recognises its own appointments, and another
+// clinic creates the same ones.
 func TestSheetRoundTrips(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
@@ -107,7 +109,7 @@ func TestSheetRoundTrips(t *testing.T) {
 	}
 }
 
-// A file that is no table is refused with a sentence about it.
+// TestSheetRefusesInvalidFiles: a file that is not a table is refused with a sentence that describes the problem.
 func TestSheetRefusesInvalidFiles(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	for text, says := range map[string]string{

@@ -10,8 +10,9 @@ import (
 	"holdfast/engine/upstream/upstreamtest"
 )
 
-// TestSecondChildIsConfirmed: brother and sister in one breath. The second waits for its turn at the practice system and is
-// confirmed; only a third, whose turn would come after the bound, is queued, and told so at once.
+// TestSecondChildIsConfirmed: a caller books a brother and a sister right after each other. The second booking waits
+// for its turn at the upstream and is confirmed. A third, whose turn would be after the time limit, is queued, and
+// the caller gets that answer immediately.
 func TestSecondChildIsConfirmed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -55,8 +56,8 @@ func TestSecondChildIsConfirmed(t *testing.T) {
 	})
 }
 
-// Brothers and sisters are booked one after another: each waits for its turn, none is lost, and what the caller cannot
-// wait for is queued.
+// TestSiblings: siblings are booked one after another. Each waits for its turn, none is lost, and a booking that its
+// caller cannot wait for is queued.
 func TestSiblings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -77,7 +78,7 @@ func TestSiblings(t *testing.T) {
 		if notes := p.upstream.Comments(patientGUID(1)); len(notes) != 3 || notes[1] != "Child: Ben" {
 			t.Errorf("the notes are %q", notes)
 		}
-		// All at once: one is confirmed, the others do not wait longer than their caller can.
+		// All concurrently: one is confirmed, and the others wait no longer than their callers can.
 		answers := make(chan agent.Answer, 4)
 		for child := range 4 {
 			go func() {

@@ -18,16 +18,18 @@ import (
 	"holdfast/store"
 )
 
-// The full proof is a hundred thousand, which takes ten minutes: go test ./engine -run TestSimulation -bookings 100000 -timeout 1h
+// The full proof takes 100,000 bookings and ten minutes: go test ./engine -run TestSimulation -bookings 100000
+// -timeout 1h
 var (
 	simulatedBookings = flag.Int("bookings", 0, "how many bookings TestSimulation makes; 0: as many as it gets through in about fifteen seconds")
 	simulationSeed    = flag.Uint64("seed", 1, "what TestSimulation, and the histories of one slot, draw their chances from")
 )
 
-// One upstream appointment, never two: agents book all day, one fifth of the writes has an unknown outcome of every sort,
-// the upstream takes five a minute and refuses the rest, look-ups fail too, bookings are moved and cancelled, and the
-// server is restarted in the middle of it all. In the end every booking that was accepted is there once, none that is
-// there was said to have failed, and no two writes came closer together than ten seconds.
+// TestSimulation proves that each booking has one upstream appointment, never two. Agents book all day. One fifth of
+// the writes has an unknown outcome of every kind, the upstream accepts five writes a minute and refuses the rest,
+// and look-ups fail too. Bookings are moved and cancelled, and the server is restarted several times. In the end
+// every accepted booking is upstream once, no appointment there was reported as failed, and no two writes were closer
+// together than ten seconds.
 func TestSimulation(t *testing.T) {
 	bookings := 1000
 	if !clitest.InFull() {
@@ -42,14 +44,14 @@ func TestSimulation(t *testing.T) {
 		p := newPractice(t, practiceOptions{specialists: chairs, upstream: &upstreamtest.Options{
 			WritesPerMinute: 5, Decide: func(c upstreamtest.Call) upstreamtest.Step { return fate(r, c) },
 		}})
-		s := &simulation{testPractice: p, chairs: chairs, first: p.slotAt(48 * 30), accepted: map[string]bool{}, from: map[string]place{}} // a month ahead: nothing becomes too late
-		// Those who ring up share one chance, apart from the upstream's, which is drawn under its lock.
+		s := &simulation{testPractice: p, chairs: chairs, first: p.slotAt(48 * 30), accepted: map[string]bool{}, from: map[string]place{}} // a month ahead, so that no booking becomes too late
+		// The callers share one random source. The upstream draws from another under its lock.
 		rnd := rand.New(rand.NewPCG(*simulationSeed, 3))
 		for n := range bookings {
-			b := p.wishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute)) // siblings come in pairs
+			b := p.wishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute)) // siblings are booked in pairs
 			b.ChildName = fmt.Sprintf("Child %d", n)
 			s.book(b)
-			// Fewer than the upstream takes, but in bursts.
+			// Fewer than the upstream accepts, but in bursts.
 			if n%10 == 9 {
 				time.Sleep(time.Duration(rnd.IntN(320)) * time.Second)
 			} else {
@@ -69,7 +71,7 @@ func TestSimulation(t *testing.T) {
 	})
 }
 
-// fate decides what becomes of one call upstream.
+// fate decides the outcome of one call to the upstream.
 func fate(r *rand.Rand, c upstreamtest.Call) upstreamtest.Step {
 	unknown := []upstreamtest.Step{
 		{Outcome: upstreamtest.LostApplied}, {Outcome: upstreamtest.LostNotApplied},
@@ -101,7 +103,7 @@ type simulation struct {
 	starts []string
 
 	mu       sync.Mutex
-	accepted map[string]bool  // by patient, chair and start: each call that was answered as booked or received
+	accepted map[string]bool  // by patient, chair and start: each call with the answer booked or received
 	from     map[string]place // by id: where an appointment was before it was moved
 	moved    int
 	ended    int
@@ -119,7 +121,7 @@ func (s *simulation) book(b agent.BookRequest) {
 	})
 }
 
-// changeOne cancels or moves a booking, whatever is going on with it.
+// changeOne cancels or moves a booking, whatever its state.
 func (s *simulation) changeOne(r *rand.Rand, n int) {
 	at := r.IntN(n + 1)
 	start := s.first.Add(time.Duration(at/s.chairs) * 30 * time.Minute)
@@ -136,24 +138,24 @@ func (s *simulation) changeOne(r *rand.Rand, n int) {
 		}
 		return
 	}
-	to := s.first.AddDate(0, 6, 0).Add(time.Duration(n) * 30 * time.Minute) // where nobody else is
+	to := s.first.AddDate(0, 6, 0).Add(time.Duration(n) * 30 * time.Minute) // where there are no other bookings
 	if _, err := s.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "system", IgnoreHours: true}); err == nil {
 		s.moved++
 		s.from[a.ID] = placeOf(&a)
 	}
 }
 
-// place is where an appointment is upstream.
+// place is the patient, chair and start of an upstream appointment.
 type place struct {
 	patient, column string
-	start           string // on the clinic's wall clock, which is all that the upstream knows: one hour a year comes twice
+	start           string // on the clinic's wall clock, the only time that the upstream has: one hour a year occurs twice
 }
 
 func placeOf(a *store.Appointment) place {
 	return place{a.UpstreamPatientID, columnGUID(chairOf(a.SpecialistID)), upstream.FormatTime(a.SlotStart, zoneOfPractice)}
 }
 
-// check compares what is here with what is upstream.
+// check compares the appointments here with those at the upstream.
 func (s *simulation) check() {
 	t := s.t
 	there := map[place]int{}
@@ -216,7 +218,7 @@ func (s *simulation) check() {
 	}
 }
 
-// spacing is the least time between two writes, the one quick retry after a rate limit left out.
+// spacing returns the shortest time between two writes, without the one quick retry after a rate limit.
 func spacing(calls []upstreamtest.Call) (least time.Duration, writes int) {
 	var last upstreamtest.Call
 	least = time.Hour

@@ -11,7 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// An account works for a specialist. While the specialist is deactivated, no way in is open, and the sign-ins have ended.
+// TestDeactivatedSpecialistCannotSignIn: an account is linked to a specialist. While the specialist is deactivated,
+// every way to sign in is closed, and the existing sign-ins have ended.
 func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()

@@ -24,14 +24,14 @@ type slotCall struct {
 	client int
 }
 
-// slotState is what a slot is to whoever looks at it between two calls.
+// slotState is the state of a slot between two calls.
 type slotState struct {
 	booked bool
-	holder int // 0: nobody
+	holder int // 0: none
 }
 
-// strictSlot says which answers a slot may give, one call after the other: true for done, false for refused. Holds do not lapse
-// while a history is made.
+// strictSlot models the answers that a slot may give to calls in sequence: true for done, false for refused. Holds do
+// not expire during a history.
 var strictSlot = porcupine.Model{
 	Init: func() any { return slotState{} },
 	Step: func(state, input, output any) (bool, any) {
@@ -53,7 +53,7 @@ var strictSlot = porcupine.Model{
 				s.holder = 0
 			}
 			return true, s
-		default: // cancel, of a booking that its caller made
+		default: // cancel, of a booking by the same caller
 			return s.booked, slotState{}
 		}
 	},
@@ -62,8 +62,8 @@ var strictSlot = porcupine.Model{
 
 var wantedHistories = flag.Int("histories", 0, "how many histories TestSlotHistoriesAreLinearizable makes; 0: as many as fit an ordinary run")
 
-// Holds and bookings of one slot, all at once, are answered as if they had come one after the other. In particular no hold is
-// granted on time that was booked before it was asked for.
+// TestSlotHistoriesAreLinearizable: concurrent holds and bookings of one slot get the answers of some sequence of the
+// calls. In particular no hold is granted on time that was booked before the call.
 func TestSlotHistoriesAreLinearizable(t *testing.T) {
 	const clients, calls = 4, 5
 	c := newClinic(t, map[string]int{"ada": 1})
@@ -116,7 +116,7 @@ func TestSlotHistoriesAreLinearizable(t *testing.T) {
 	t.Logf("%d histories", histories)
 }
 
-// callSlot reports whether a call was done; what else than a refusal comes of it fails the test.
+// callSlot reports whether a call was done. Any error other than a refusal fails the test.
 func (c *testClinic) callSlot(do string, n int, at time.Time, made *store.Appointment) bool {
 	var err error
 	switch do {

@@ -41,7 +41,7 @@ func TestOccupancyEqualsStore(t *testing.T) {
 		default:
 			_, _ = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: booked[r.IntN(len(booked))], SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Actor: "system"})
 		}
-		from := day.Add(time.Duration(r.IntN(24*18)) * time.Hour).Add(15 * time.Minute) // through the middle of what is booked
+		from := day.Add(time.Duration(r.IntN(24*18)) * time.Hour).Add(15 * time.Minute) // through the middle of the booked time
 		to := from.Add(time.Duration(1+r.IntN(24*5)) * time.Hour)
 		if step%50 == 0 {
 			to = from.Add(30 * 24 * time.Hour)
@@ -65,8 +65,8 @@ func TestOccupancyEqualsStore(t *testing.T) {
 }
 
 // BenchmarkTimeslots lists 30 days, pooled over 20 specialists whose calendars are nine tenths full: read from the
-// database, as at the first question after a start; computed anew from the taken time in memory, as after every booking;
-// and from the slot cache.
+// database, as for the first call after a start; computed again from the taken time in memory, as after every
+// booking; and from the slot cache.
 func BenchmarkTimeslots(b *testing.B) {
 	e, _ := bookedClinic(b, 20, 30)
 	today := store.DateOf(time.Now().UTC())
@@ -146,7 +146,8 @@ func bookedClinic(t testing.TB, specialists, days int) (*Engine, []string) {
 	return e, ids
 }
 
-// Every booking outdates the lists of its type. Whoever takes any specialist does not have one made anew for each of many.
+// TestPooledHoldBuildsNoLists: every booking outdates the lists of its type. A hold of any specialist does not
+// compute a new list for each of many specialists.
 func TestPooledHoldBuildsNoLists(t *testing.T) {
 	e, _ := bookedClinic(t, 100, 1)
 	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(8 * time.Hour)

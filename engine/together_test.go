@@ -20,8 +20,8 @@ import (
 	"holdfast/store"
 )
 
-// withRooms is a clinic with ada, ben and cleo, two rooms and a laser: "peel" of 30 minutes needs a room, "laser" of 60, with 30 after it,
-// a room and the laser.
+// withRooms is a clinic with ada, ben and cleo, two rooms and a laser: "peel" of 30 minutes needs a room, "laser" of
+// 60, with 30 after it, a room and the laser.
 func withRooms(t testing.TB) *testClinic {
 	t.Helper()
 	who := map[string]int{"ada": 3, "ben": 2, "cleo": 1}
@@ -45,14 +45,14 @@ func withRooms(t testing.TB) *testClinic {
 	return c
 }
 
-// peels is a booking of "peel" with somebody.
+// peels returns a booking of "peel" with a specialist.
 func peels(n int, start time.Time, who string) booking.Request {
 	r := bookingOf(n, "peel")
 	r.SlotStart, r.SpecialistID, r.Source, r.Actor = start, who, store.SourceStaff, "user:jo"
 	return r
 }
 
-// TestDeactivatedRoomIsNotBooked, although it was held before.
+// TestDeactivatedRoomIsNotBooked: a deactivated room is not booked, although a client held it before.
 func TestDeactivatedRoomIsNotBooked(t *testing.T) {
 	c := withRooms(t)
 	h := c.mustHold(1, "peel", c.start, "ada")
@@ -71,7 +71,8 @@ func TestDeactivatedRoomIsNotBooked(t *testing.T) {
 	}
 }
 
-// TestRequestTakesAnotherRoom where the one that was kept for it was switched off.
+// TestRequestTakesAnotherRoom: the room that was held for a request is deactivated, and its confirmation takes
+// another room.
 func TestRequestTakesAnotherRoom(t *testing.T) {
 	c := withRooms(t)
 	if _, err := c.Clinic.UpdateAppointmentType(context.Background(), jo, "peel", func(t *store.AppointmentType) { t.Page.Approval = true }); err != nil {
@@ -266,8 +267,9 @@ func TestTypeNeedsAreValidated(t *testing.T) {
 	}
 }
 
-// TestRoomIsNeverDoubleBooked: twelve at once hold, book, move and cancel what shares two rooms and a laser. In the end no two have one at a
-// time, and memory is what the database is.
+// TestRoomIsNeverDoubleBooked: twelve concurrent workers hold, book, move and cancel appointments that share two
+// rooms and a laser. In the end no two appointments use one of them at the same time, and the memory equals the
+// database.
 func TestRoomIsNeverDoubleBooked(t *testing.T) {
 	c := withRooms(t)
 	ctx := context.Background()

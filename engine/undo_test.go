@@ -18,7 +18,7 @@ import (
 
 const jo = record.Actor("user:jo")
 
-// deskCancels and deskMoves are what the desk does and may take back.
+// deskCancels and deskMoves are changes by the desk that can be undone.
 func (c *testClinic) deskCancels(id string) store.Appointment {
 	c.t.Helper()
 	a, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: jo, Undoable: true})
@@ -37,7 +37,7 @@ func (c *testClinic) deskMoves(id string, to time.Time) store.Appointment {
 	return a
 }
 
-// same is what an appointment is again when a change of it was taken back.
+// same returns the part of an appointment that an undo restores.
 func same(a store.Appointment) store.Appointment {
 	a.Version, a.UpdatedAt = 0, time.Time{}
 	return a
@@ -133,7 +133,7 @@ func TestUndoRules(t *testing.T) {
 	}
 }
 
-// TestUndoRefusesHeldTime: another client is booking the time.
+// TestUndoRefusesHeldTime: another client holds the time.
 func TestUndoRefusesHeldTime(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	r := bookingOf(1, "checkup")
@@ -149,7 +149,8 @@ func TestUndoRefusesHeldTime(t *testing.T) {
 	}
 }
 
-// TestUndoOverbooksAgain: an appointment outside the guarantee, moved inside it, is outside again, with its reason.
+// TestUndoOverbooksAgain: an appointment outside the guarantee is moved to a free time. After the undo it is outside
+// the guarantee again, with its reason.
 func TestUndoOverbooksAgain(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	r := bookingOf(1, "checkup")
@@ -167,7 +168,8 @@ func TestUndoOverbooksAgain(t *testing.T) {
 	}
 }
 
-// TestUndoWithdrawsUpstreamWrite and of the rest a little later.
+// TestUndoWithdrawsUpstreamWrite: an undo withdraws the upstream write. A change that is not undone is written
+// shortly afterwards.
 func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}})
@@ -197,7 +199,7 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 		if after := p.upstream.Calls(); len(after) != before || !written() {
 			t.Errorf("the practice system heard %d calls: %v", len(after)-before, after[before:])
 		}
-		// What is not taken back is told, after its while.
+		// A change that is not undone is delivered after the undo period.
 		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: jo, Undoable: true}); err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +210,7 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 	})
 }
 
-// TestDeskCorrectsType: the appointment becomes one of another type where it stands, if that fits.
+// TestDeskCorrectsType: the appointment changes its type without moving if the new type fits.
 func TestDeskCorrectsType(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	r := bookingOf(1, "checkup")
@@ -236,7 +238,8 @@ func TestDeskCorrectsType(t *testing.T) {
 	}
 }
 
-// TestDeskShowsArrivalTime: from the arrival until the attendance becomes no_show.
+// TestDeskShowsArrivalTime: the appointment has the time of arrival from the arrival until the attendance becomes
+// no_show.
 func TestDeskShowsArrivalTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newClinic(t, map[string]int{"ada": 1})

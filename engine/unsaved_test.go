@@ -15,8 +15,8 @@ import (
 	"holdfast/store/postgres/postgrestest"
 )
 
-// An outcome that the queue cannot store is not lost: the operation leaves `processing` as soon as the queue stores again, with the
-// true outcome, and the operations behind it follow.
+// An outcome that the queue cannot store is not lost: the operation leaves `processing` with the true outcome as soon
+// as the queue can store again, and the operations behind it follow.
 
 // fullQueue refuses every write while it is full, as a queue on a full disk does.
 type fullQueue struct {
@@ -45,7 +45,7 @@ func (q fullQueue) Change(ctx context.Context, op store.Operation, event, detail
 	return q.Queue.Change(ctx, op, event, detail)
 }
 
-// TestFullDiskLeavesNoOperationProcessing: the disk is full for an hour from the moment of a write on.
+// TestFullDiskLeavesNoOperationProcessing: the disk is full for an hour from the first write on.
 func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 	for name, outcome := range map[string]upstreamtest.Outcome{"delivered": upstreamtest.OK, "unknown": upstreamtest.LostApplied} {
 		t.Run(name, func(t *testing.T) {
@@ -90,8 +90,8 @@ func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 	}
 }
 
-// TestPostgresRestartLeavesNoOperationProcessing: PostgreSQL ends while writes to the practice-management system are in flight, and
-// starts again. Every outcome is stored, and the cancellations behind them follow.
+// TestPostgresRestartLeavesNoOperationProcessing: PostgreSQL ends while writes to the practice-management system are
+// in flight, and starts again. Every outcome is stored, and the cancellations behind them follow.
 func TestPostgresRestartLeavesNoOperationProcessing(t *testing.T) {
 	server, err := postgrestest.Start("fsync=on")
 	if err != nil {

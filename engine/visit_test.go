@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// family is a visit of a parent and as many children as there are more types.
+// family returns a visit with one person per type: a parent and children.
 func family(start time.Time, types ...string) group.VisitRequest {
 	r := group.VisitRequest{SlotStart: start, Email: "vogt@example.org", Phone: "030 12345", Source: store.SourceStaff, Actor: jo}
 	for i, id := range types {
@@ -39,7 +39,7 @@ func (c *testClinic) holdVisit(n int, start time.Time, who string, types ...stri
 	return c.Group.Visit.Hold(context.Background(), group.HoldRequest{AppointmentTypeIDs: types, SlotStart: start, SpecialistID: who, Client: client(n)})
 }
 
-// at are the starts of some appointments in minutes after the test's start, by start.
+// at returns the starts of some appointments in minutes after the test's start, in order.
 func (c *testClinic) at(list []store.Appointment) (minutes []int) {
 	for _, a := range list {
 		minutes = append(minutes, int(a.SlotStart.Sub(c.start)/time.Minute))
@@ -100,7 +100,8 @@ func TestVisitHoldsAndBooksAsOne(t *testing.T) {
 	}
 }
 
-// What is between two of them is the larger buffer, as the guarantee has it, and a start is listed where all of them fit.
+// TestVisitSlotsFitWholeVisit: the gap between two appointments is the larger buffer, as in the guarantee. A start is
+// listed if all appointments fit.
 func TestVisitSlotsFitWholeVisit(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1, "ben": 2})
 	c.wantAt("a checkup, a surgery and a checkup", c.mustVisit(family(c.start, "checkup", "surgery", "checkup")), 0, 45, 135)
@@ -189,7 +190,7 @@ func TestVisitTakesRoomForWholeTime(t *testing.T) {
 	c.unheld()
 }
 
-// If only the database refuses one appointment, it refuses the whole visit.
+// TestVisitRefusedByDatabaseReleasesHold: if only the database refuses one appointment, it refuses the whole visit.
 func TestVisitRefusedByDatabaseReleasesHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	h, err := c.holdVisit(1, c.start, "ada", "checkup", "checkup", "checkup")
@@ -234,13 +235,14 @@ func TestVisitHoldExpiresAsOne(t *testing.T) {
 				t.Errorf("lapsed: %d minutes in it is %+v", minutes, slot)
 			}
 		}
-		r := family(c.start, "checkup", "checkup") // it is claimed anew
+		r := family(c.start, "checkup", "checkup") // the time is claimed again
 		r.HoldID, r.Client = h.ID, client(1)
 		c.wantAt("booked after all", c.mustVisit(r), 0, 30)
 	})
 }
 
-// The hold of the first person alone is given up for the visit's, and kept where the visit cannot be had.
+// TestVisitHoldReplacesOwnHold: the client's hold for the first person alone is released for the visit's hold. If the
+// visit cannot be held, the client keeps it.
 func TestVisitHoldReplacesOwnHold(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	one := c.mustHold(1, "checkup", c.start, "ada")
@@ -268,7 +270,8 @@ func TestVisitHoldReplacesOwnHold(t *testing.T) {
 	}
 }
 
-// What the first person has is kept where every room of another one is held, and had again where the visit's claim is refused.
+// TestRefusedVisitHoldKeepsReplacedHold: the first person's hold stays if other clients hold every room that another
+// person needs. If the visit's claim is refused, the hold is claimed again.
 func TestRefusedVisitHoldKeepsReplacedHold(t *testing.T) {
 	var held *holds.HeldError
 	for name, test := range map[string]struct {

@@ -43,7 +43,7 @@ func TestVisitMovesAsOne(t *testing.T) {
 	if err != nil || stay[0].Version != c.confirmed()[0].Version || stay[0].ManageEpoch != 4 {
 		t.Errorf("where they are: %v, %+v", err, stay)
 	}
-	// One of them would not fit: nobody is moved.
+	// One of them would not fit: none is moved.
 	other := bookingOf(1, "checkup")
 	other.SlotStart, other.SpecialistID = c.start.Add(5*time.Hour), "ben"
 	c.mustBook(other)
@@ -57,7 +57,8 @@ func TestVisitMovesAsOne(t *testing.T) {
 	c.unheld()
 }
 
-// An appointment that is moved alone leaves the visit. One that is cancelled alone changes nothing for the others.
+// TestVisitMemberChangesAlone: an appointment that is moved alone leaves the visit. One that is cancelled alone
+// changes nothing for the others.
 func TestVisitMemberChangesAlone(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	list := c.mustVisit(family(c.start, "checkup", "checkup", "checkup", "checkup"))
@@ -94,7 +95,8 @@ func TestVisitMemberChangesAlone(t *testing.T) {
 	}
 }
 
-// After a cancellation or a move by the desk, all of the visit is as before and no email about the change was sent.
+// TestVisitUndoRestoresAll: after a cancellation or a move by the desk, an undo restores the whole visit, and no
+// email about the change was sent.
 func TestVisitUndoRestoresAll(t *testing.T) {
 	for name, change := range map[string]func(c *testClinic, id string) ([]store.Appointment, error){
 		"cancelled": func(c *testClinic, id string) ([]store.Appointment, error) {
@@ -143,7 +145,8 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 	}
 }
 
-// If one appointment of a visit was changed since, an undo refuses all of them, whichever appointment it names.
+// TestVisitUndoRefusesPart: if one appointment of a visit has changed since, an undo refuses all of them, whichever
+// appointment it names.
 func TestVisitUndoRefusesPart(t *testing.T) {
 	for name, meanwhile := range map[string]func(c *testClinic, a store.Appointment){
 		"a colleague corrects it": func(c *testClinic, a store.Appointment) { c.annSays(a.ID) },
@@ -175,7 +178,8 @@ func TestVisitUndoRefusesPart(t *testing.T) {
 	}
 }
 
-// One mail tells of all, with who comes when and one link; so does one about a cancellation, and one reminder is enough.
+// TestVisitSendsOneEmail: one email lists all people and their times, with one link. A cancellation also sends one
+// email, and there is one reminder.
 func TestVisitSendsOneEmail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := noticeClinic(t)
@@ -217,7 +221,7 @@ func TestVisitSendsOneEmail(t *testing.T) {
 	})
 }
 
-// Erasing one of them leaves the others theirs, and the times of all.
+// TestEraseOneOfVisitKeepsOthers: erasing one person keeps the data of the others, and the times of all.
 func TestEraseOneOfVisitKeepsOthers(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	list := c.mustVisit(family(c.start, "checkup", "checkup", "checkup"))

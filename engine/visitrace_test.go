@@ -18,7 +18,7 @@ import (
 	"holdfast/store"
 )
 
-// wholeVisits checks that each visit has all of its people, one after the other.
+// wholeVisits checks that each visit has all its people, one after the other.
 func wholeVisits(t *testing.T, all []store.Appointment, people int) {
 	t.Helper()
 	visits := make(map[string][]store.Appointment)
@@ -37,7 +37,8 @@ func wholeVisits(t *testing.T, all []store.Appointment, people int) {
 	}
 }
 
-// visitRace has sixteen want overlapping visits of three, through any of these engines: hold, book, move, cancel and take back.
+// visitRace runs sixteen workers that want overlapping visits of three people, through any of these engines: they
+// hold, book, move, cancel and undo.
 func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 	ctx := context.Background()
 	var wg sync.WaitGroup

@@ -17,7 +17,7 @@ import (
 	"holdfast/store"
 )
 
-// crowdedClinic has twenty specialists, and twenty holds of each of them.
+// crowdedClinic opens a clinic with twenty specialists and twenty holds of each.
 func crowdedClinic(t testing.TB) *testClinic {
 	t.Helper()
 	who := make(map[string]int)
@@ -40,7 +40,8 @@ func twoFor(c *testClinic, days int, desk bool) group.SlotsRequest {
 	return group.SlotsRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, From: from, To: from.AddDays(days), Desk: desk}
 }
 
-// Anybody may ask for the starts of a visit, and each list is computed: it is short for whoever is not of the desk.
+// TestVisitSlotsLimitPublicRange: any visitor may list the starts of a visit, and each list is computed. Callers
+// other than the desk may list only a few days.
 func TestVisitSlotsLimitPublicRange(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	for _, test := range []struct {
@@ -59,7 +60,7 @@ func TestVisitSlotsLimitPublicRange(t *testing.T) {
 	}
 }
 
-// asked is a context that ends when it has been looked at so often.
+// asked is a context that is cancelled after a number of checks.
 type asked struct {
 	context.Context
 	left int
@@ -72,11 +73,11 @@ func (a *asked) Err() error {
 	return a.Context.Err()
 }
 
-// Whoever asked and went away in the middle of it is not worked for.
+// TestVisitSlotsStopForGoneClient: the engine stops computing when the caller's context ends.
 func TestVisitSlotsStopForGoneClient(t *testing.T) {
 	c := newClinic(t, map[string]int{"ada": 1})
 	all := twoFor(c, booking.MaxTimeslotDays, true)
-	if list, err := c.Group.Visit.Slots(t.Context(), all); err != nil || len(list.Slots) < 1000 { // what it reads is known from now on
+	if list, err := c.Group.Visit.Slots(t.Context(), all); err != nil || len(list.Slots) < 1000 { // loads the data into memory
 		t.Fatalf("%d starts, %v", len(list.Slots), err)
 	}
 	if _, err := c.Group.Visit.Slots(&asked{t.Context(), 3}, all); !errors.Is(err, context.Canceled) {
@@ -84,7 +85,8 @@ func TestVisitSlotsStopForGoneClient(t *testing.T) {
 	}
 }
 
-// What everybody holds is laid out once: a list of many starts makes few values for each.
+// TestVisitSlotsGroupHoldsOnce: the holds of all clients are grouped once. A list of many starts allocates few values
+// per start.
 func TestVisitSlotsGroupHoldsOnce(t *testing.T) {
 	c := crowdedClinic(t)
 	var list booking.Timeslots
@@ -106,7 +108,8 @@ func TestVisitSlotsGroupHoldsOnce(t *testing.T) {
 	t.Logf("%d starts: %s, %d bytes", len(list.Slots), time.Duration(measured.NsPerOp()), measured.AllocedBytesPerOp())
 }
 
-// A start says what it said before: held where somebody has a part of it, own where it is the asking client's.
+// TestVisitSlotsShowOwnHold: a start is held if another client holds a part of it, and own if the requesting client
+// does.
 func TestVisitSlotsShowOwnHold(t *testing.T) {
 	c := withRooms(t)
 	types := []string{"peel", "checkup"}
@@ -132,7 +135,8 @@ func TestVisitSlotsShowOwnHold(t *testing.T) {
 	}
 }
 
-// A hold is of the types it was made for, although others take as long, and of the schedule as it is now.
+// TestVisitHoldBooksOnlyItsTypes: a hold books only the types that it was created for, although others take as long,
+// and follows the present schedule.
 func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 	ctx := context.Background()
 	closed := func(c *testClinic) {
@@ -196,7 +200,8 @@ func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 	}
 }
 
-// A visit is moved to what the practice system has open, and its own time there counts as open.
+// TestVisitMovesWithinUpstreamOpenings: a visit can move to times that the upstream lists as open. Its own time there
+// counts as open.
 func TestVisitMovesWithinUpstreamOpenings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		column := always()

@@ -20,9 +20,10 @@ import (
 	"holdfast/store"
 )
 
-// Who waits for a time, and to whom a time that has become free is offered.
+// These tests check the waiting list: which entries wait for a time, and which of them gets the offer of a freed
+// time.
 
-// waitingRoom is a clinic whose only specialist is booked at noon of a day to come, at nine in the morning.
+// waitingRoom opens a clinic at nine in the morning, whose only specialist has an appointment at noon of a later day.
 func waitingRoom(t *testing.T, change ...func(*engine.Options)) (c *testClinic, folder string, noon store.Appointment) {
 	t.Helper()
 	c, folder = noticeClinic(t, append(change, engine.OffersToFiles)...)
@@ -32,13 +33,13 @@ func waitingRoom(t *testing.T, change ...func(*engine.Options)) (c *testClinic, 
 	return c, folder, c.mustBook(r)
 }
 
-// wish is for the half hour of a start.
+// wish returns a wish for the half hour of a start.
 func (c *testClinic) wish(start time.Time) store.WaitlistWish {
 	clock := store.TimeOfDay(start.Hour()*60 + start.Minute())
 	return store.WaitlistWish{From: store.DateOf(start), To: store.DateOf(start), Earliest: clock, Latest: clock + 30}
 }
 
-// waits has the desk put somebody on the list, one after the other.
+// waits adds patient n to the waiting list as the desk.
 func (c *testClinic) waits(n int, wish store.WaitlistWish) store.WaitlistEntry {
 	c.t.Helper()
 	e, err := c.Waitlist.Join(context.Background(), waitlist.JoinRequest{
@@ -52,7 +53,7 @@ func (c *testClinic) waits(n int, wish store.WaitlistWish) store.WaitlistEntry {
 	return e
 }
 
-// offered are the offers of an entry as one word each.
+// offered returns the states of an entry's offers, one word each.
 func (c *testClinic) offered(e store.WaitlistEntry) (all string) {
 	c.t.Helper()
 	x, err := c.Waitlist.WaitingOf(context.Background(), e.ID)
@@ -65,7 +66,7 @@ func (c *testClinic) offered(e store.WaitlistEntry) (all string) {
 	return all + string(x.Status)
 }
 
-// openOffer is what is offered to an entry now.
+// openOffer returns the open offer of an entry.
 func (c *testClinic) openOffer(e store.WaitlistEntry) *store.WaitlistOffer {
 	c.t.Helper()
 	x, err := c.Waitlist.WaitingOf(context.Background(), e.ID)
@@ -90,8 +91,8 @@ func (c *testClinic) mustCancel(id string) {
 	time.Sleep(time.Second)
 }
 
-// TestFreedTimeIsOfferedInOrder: to the first, after its lapse to the second, after a refusal to the third, who books it; at no moment
-// can a stranger have it.
+// TestFreedTimeIsOfferedInOrder: a freed time is offered to the first entry, after the offer expires to the second,
+// and after a refusal to the third, which books it. No other client can book the time at any moment.
 func TestFreedTimeIsOfferedInOrder(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -194,7 +195,8 @@ func TestAcceptedOfferMovesAppointment(t *testing.T) {
 	})
 }
 
-// TestOfferEndsWithItsTime: another client has the time after a restart, and accepting the offer explains that.
+// TestOfferEndsWithItsTime: after a restart another client has the time. The error for accepting the offer explains
+// that.
 func TestOfferEndsWithItsTime(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -214,7 +216,7 @@ func TestOfferEndsWithItsTime(t *testing.T) {
 		if a, err := next.Waitlist.Accept(ctx, kept.ID, "manage", nil); err != nil || a.ID != kept.ID {
 			t.Errorf("taken after a restart: got %+v, %v", a, err)
 		}
-		// The live state forgets, and the desk books the time before anybody looks.
+		// The live state loses the hold, and the desk books the time before the next check.
 		lost := c.openOffer(e)
 		r.Source, r.Actor, r.Displace, r.SpecialistID = store.SourceStaff, "user:desk", true, "ada"
 		if _, err := next.Booking.Book(ctx, r); err != nil {
@@ -227,7 +229,7 @@ func TestOfferEndsWithItsTime(t *testing.T) {
 	})
 }
 
-// TestUndoWithdrawsOffer: no email about the offer has been sent.
+// TestUndoWithdrawsOffer: an undo withdraws the offer of its time while no email about the offer has been sent.
 func TestUndoWithdrawsOffer(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -247,8 +249,8 @@ func TestUndoWithdrawsOffer(t *testing.T) {
 	})
 }
 
-// TestTwoTimesForTwoEntries: two who wait are offered two different times of several, and one who is away for three offers in a row is
-// taken off.
+// TestTwoTimesForTwoEntries: two entries get offers of two different times out of several. An entry that lets three
+// offers in a row expire leaves the list.
 func TestTwoTimesForTwoEntries(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -265,7 +267,7 @@ func TestTwoTimesForTwoEntries(t *testing.T) {
 	})
 }
 
-// TestOfferDeadlineSkipsNight: what becomes free at night is kept until the morning.
+// TestOfferDeadlineSkipsNight: the offer of a time that is freed at night is open until the morning.
 func TestOfferDeadlineSkipsNight(t *testing.T) {
 	day := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 	at := func(clock string) time.Time {

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// TestErasedPersonLeavesWaitingList: the entry goes, and what was offered passes to the next.
+// TestErasedPersonLeavesWaitingList: the entry is deleted, and its offer passes to the next entry.
 func TestErasedPersonLeavesWaitingList(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestErasedPersonLeavesWaitingList(t *testing.T) {
 	})
 }
 
-// TestCancelWithdrawsEarlierOffers: an offer of an earlier time ends with the appointment that was to be earlier.
+// TestCancelWithdrawsEarlierOffers: the offer of an earlier time ends when its appointment is cancelled.
 func TestCancelWithdrawsEarlierOffers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _, noon := waitingRoom(t)
@@ -44,7 +44,7 @@ func TestCancelWithdrawsEarlierOffers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Second) // entries of one instant are in no order
+		time.Sleep(time.Second) // entries of the same instant have no order
 		next := c.waits(2, c.wish(c.start))
 		c.mustCancel(noon.ID)
 		c.wantOffered("before", e, "open waiting")

@@ -9,7 +9,8 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// TestOfferLinkExpires: a patient who lost the answer finds it again with the link; an old mailbox does not.
+// TestOfferLinkExpires: a patient who did not receive the answer accepts again with the link and gets the same
+// appointment. Two minutes later the link in an old email is refused.
 func TestOfferLinkExpires(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
