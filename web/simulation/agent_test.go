@@ -11,14 +11,14 @@ import (
 	"holdfast/store"
 )
 
-// wish is what an agent's caller was told is booked or received.
+// wish is a booking that an agent's caller was answered as booked or received.
 type wish struct {
 	patient string
 	start   time.Time
-	id      string // of the appointment here
+	id      string // of the appointment
 }
 
-// decide is what becomes of one call to the practice system.
+// decide returns the outcome of one call to the practice-management system.
 func decide(r *rand.Rand, c upstreamtest.Call) upstreamtest.Step {
 	unknown := []upstreamtest.Step{
 		{Outcome: upstreamtest.LostApplied}, {Outcome: upstreamtest.LostNotApplied},
@@ -38,13 +38,13 @@ func decide(r *rand.Rand, c upstreamtest.Call) upstreamtest.Step {
 	return upstreamtest.Step{}
 }
 
-// agent is a call: who are you, what is free, book it.
+// agent simulates a phone call: it identifies the patient, lists the slots and books one.
 func (l *life) agent(r *rand.Rand) error {
 	n := r.IntN(100_000)
 	a, err := l.do(&request{method: "POST", path: "/v1/agent/patients", admin: true, body: map[string]any{
 		"firstName": "Jo", "lastName": fmt.Sprintf("Doe %d", n), "birthDate": "1990-01-31", "phone": fmt.Sprintf("030 %07d", n), "sessionId": fmt.Sprintf("call-%d", n),
 	}})
-	if err != nil || a.status != 200 { // the practice system is out of reach
+	if err != nil || a.status != 200 { // the practice-management system is unreachable
 		return err
 	}
 	var who struct{ PatientGUID, BookingAuthToken string }
@@ -87,7 +87,7 @@ func (l *life) agent(r *rand.Rand) error {
 	return l.fenced(strings.ToLower(who.PatientGUID), slot.SlotStartDate)
 }
 
-// fenced finds the appointment that an agent's caller was promised.
+// fenced finds the appointment that an agent's caller was answered as received.
 func (l *life) fenced(patient string, start time.Time) error {
 	list, _, err := l.store.Appointments(context.Background(), store.AppointmentFilter{From: start, To: start.Add(time.Minute), SpecialistID: "dora", Status: store.Confirmed})
 	if err != nil {
@@ -103,7 +103,7 @@ func (l *life) fenced(patient string, start time.Time) error {
 	return fmt.Errorf("an agent's caller was promised %s, and there is nothing", stamp(start))
 }
 
-// settle waits until nothing is on its way to the outside any more.
+// settle waits until no outbound operation is pending.
 func (l *life) settle() error {
 	for range 12 * 60 {
 		if l.faults.isOff() {
@@ -133,8 +133,8 @@ func (l *life) settle() error {
 	return fmt.Errorf("after 12 hours something is still on its way to the outside")
 }
 
-// checkOutside compares what agents were promised with what the practice system has: each once, where it stands by now, and nothing
-// that nobody wants.
+// checkOutside compares the bookings that agents were answered with the appointments at the upstream. Each is there
+// once, at its present time, and the upstream has no others.
 func (l *life) checkOutside() error {
 	type place struct {
 		patient string
@@ -155,7 +155,7 @@ func (l *life) checkOutside() error {
 			return err
 		}
 		switch {
-		case row.UpstreamState == store.UpstreamReview, row.UpstreamState == store.UpstreamFailed: // staff are told and decide
+		case row.UpstreamState == store.UpstreamReview, row.UpstreamState == store.UpstreamFailed: // staff are notified and decide
 		case n > 1:
 			return fmt.Errorf("%s is in the practice system %d times", a, n)
 		case !a.Cancelled && n == 0:
@@ -167,7 +167,7 @@ func (l *life) checkOutside() error {
 	return nil
 }
 
-// alone reports whether nobody else of the same patient stands where a wish does.
+// alone reports whether the same patient has no other appointment at the time of a wish.
 func (l *life) alone(w *wish) bool {
 	a := l.Appointments[w.id]
 	for _, other := range l.wishes {

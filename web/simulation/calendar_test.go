@@ -44,7 +44,7 @@ func (l *life) unblock(r *rand.Rand) error {
 	return err
 }
 
-// override closes a day, or gives it other hours.
+// override closes a day, or gives it different hours.
 func (l *life) override(r *rand.Rand) error {
 	specialist := oneOf(r, []string{"ada", "ben", "cleo", "eli"})
 	s := l.Specialists[specialist]
@@ -67,7 +67,7 @@ func (l *life) override(r *rand.Rand) error {
 	return nil
 }
 
-// list asks for the slots of a specialist and compares each with what it should be.
+// list lists the slots of a specialist and compares each with the expected one.
 func (l *life) list(r *rand.Rand) error {
 	kind := oneOf(r, []string{"checkup", "surgery", "class", "cooling", "night", "scan"})
 	return l.listKind(r, kind, oneOf(r, sorted(l.Types[kind].Priorities)))
@@ -100,7 +100,7 @@ func (l *life) listKind(r *rand.Rand, kind, specialist string) error {
 	return l.Offers(kind, specialist, client, time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC), days, slots, time.Now())
 }
 
-// presence has specialists come and go, and looks at who is available.
+// presence sets specialists online and offline, and checks which are available.
 func (l *life) presence(r *rand.Rand) error {
 	who := oneOf(r, sorted(l.Specialists))
 	what := oneOf(r, []string{"online", "online", "heartbeat", "heartbeat", "offline"})
@@ -112,7 +112,7 @@ func (l *life) presence(r *rand.Rand) error {
 		return fmt.Errorf("%s of %s was answered %d %s", what, who, a.status, a.raw)
 	}
 	switch last, is := l.online[who]; {
-	case what == "offline", what == "heartbeat" && time.Since(last) > 88*time.Second: // it was taken off, or will be
+	case what == "offline", what == "heartbeat" && time.Since(last) > 88*time.Second: // the server has set them offline, or will
 		delete(l.online, who)
 	case what == "online", is:
 		l.online[who] = time.Now()
@@ -120,7 +120,7 @@ func (l *life) presence(r *rand.Rand) error {
 	return l.judgeAvailable()
 }
 
-// judgeAvailable compares who is said to be available with who came and went, and with the sessions they have.
+// judgeAvailable compares the available specialists with those who went online and offline, and with their sessions.
 func (l *life) judgeAvailable() error {
 	a, err := l.do(&request{method: "GET", path: "/v1/presence/available", admin: true})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// check is done after every action: the rows that changed, the holds, the streams; now and then everything.
+// check runs after every action. It checks the changed rows, the holds and the streams, and everything once a day.
 func (l *life) check() error {
 	if l.fatal != nil {
 		return fmt.Errorf("the storage failed for good: %w", l.fatal)
@@ -25,11 +25,11 @@ func (l *life) check() error {
 		return err
 	}
 	if l.faults.isOff() {
-		return nil // found at the next action
+		return nil // detected at the next action
 	}
 	a, err := l.asks(&request{method: "GET", path: "/v1/holds", admin: true})
 	if err != nil || a.status != 200 {
-		return nil // lost, as it was to be
+		return nil // lost on purpose
 	}
 	var said struct{ Holds []holdJSON }
 	if err := a.into(&said); err != nil {
@@ -37,7 +37,7 @@ func (l *life) check() error {
 	}
 	var list []referee.Hold
 	for i := range said.Holds {
-		if said.Holds[i].AppointmentTypeID != "scarce" { // the waiting list keeps what it offers; judged there
+		if said.Holds[i].AppointmentTypeID != "scarce" { // the waiting list holds the times that it offers; judgeList checks them
 			list = append(list, said.Holds[i].of(""))
 		}
 	}
@@ -67,7 +67,7 @@ func (l *life) check() error {
 	return err
 }
 
-// checkRows reads the database by itself: what was changed of late, or all there is.
+// checkRows reads the database directly: the rows changed in the last five minutes, or all rows.
 func (l *life) checkRows(all bool) error {
 	since := int64(0)
 	if !all {
@@ -91,7 +91,7 @@ func (l *life) checkRows(all bool) error {
 		}
 		row.Start, row.End, row.Cancelled = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC(), status == "cancelled"
 		if source == "agent" && row.Cancelled && l.Appointments[row.ID] == nil {
-			continue // the fence of a booking that came to nothing
+			continue // the fence of a booking that failed
 		}
 		found = append(found, row)
 	}
@@ -101,7 +101,7 @@ func (l *life) checkRows(all bool) error {
 	return l.Recorded(found, all)
 }
 
-// checkMail looks for a mail to everybody who booked on a page and did not cancel.
+// checkMail checks that every patient who booked on a page and did not cancel got an email.
 func (l *life) checkMail() error {
 	files, err := filepath.Glob(filepath.Join(l.base, "mail", "*.eml"))
 	if err != nil {
@@ -131,18 +131,18 @@ func (l *life) loseRequest(*rand.Rand) error { l.wire.loseAsked.Store(1); return
 func (l *life) loseReply(*rand.Rand) error   { l.wire.loseReply.Store(1); return nil }
 
 func (l *life) fullDisk(r *rand.Rand) error {
-	l.shaken = time.Now().Add(5 * time.Minute) // so long until the last of these writes
+	l.shaken = time.Now().Add(5 * time.Minute) // until the last of these writes
 	l.faults.setFull(1 + r.IntN(4))
 	return nil
 }
 
-// cutPower is felt at one of the next steps.
+// cutPower cuts the power at one of the next steps.
 func (l *life) cutPower(r *rand.Rand) error {
 	l.faults.arm(1+r.IntN(6), r.IntN(2) == 0)
 	return nil
 }
 
-// restart stops the server as SIGTERM does, and starts it again.
+// restart stops the server like SIGTERM, and starts it again.
 func (l *life) restart(*rand.Rand) error {
 	l.closeReaders()
 	l.stop()
@@ -152,7 +152,8 @@ func (l *life) restart(*rand.Rand) error {
 	return l.reopen(l.dir)
 }
 
-// noInternet takes the practice system away for hours: no way out, or no answer.
+// noInternet makes the practice-management system unreachable for up to 210 minutes: either no call is sent, or no
+// answer returns.
 func (l *life) noInternet(r *rand.Rand) error {
 	until := time.Now().Add(time.Duration(10+r.IntN(200)) * time.Minute)
 	l.faults.mu.Lock()

@@ -8,13 +8,13 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// night is where clocks change, and the first of days around it.
+// night is a change of the clocks: its zone, and the first of the days around it.
 type night struct {
 	zone string
 	near time.Time
 }
 
-// nights are a few of the changes of the clocks, forward and back, by an hour and by half of one, and zones that know none.
+// nights are some changes of the clocks, forward and back, by an hour and by half an hour, and zones without any.
 var nights = []night{
 	{"Europe/Berlin", date(2026, 3, 29)}, {"Europe/Berlin", date(2026, 10, 25)}, {"America/New_York", date(2027, 3, 14)},
 	{"America/New_York", date(2026, 11, 1)}, {"Australia/Lord_Howe", date(2026, 10, 4)}, {"Australia/Lord_Howe", date(2027, 4, 4)},
@@ -23,21 +23,22 @@ var nights = []night{
 
 func date(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC) }
 
-// The GUIDs of the chair and of the type that the practice system knows, invented.
+// The GUIDs of the chair and the type at the practice-management system. They are invented.
 const (
 	viewGUID   = "11111111-2222-4333-8444-555555555555"
 	columnGUID = "66666666-7777-4888-8999-000000000000"
 	typeGUID   = "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"
 )
 
-// begins is the instant at which the life of a seed begins: a day and some hours before the clocks change.
+// begins returns the instant at which the life of a seed begins, a day and some hours before the clocks change, and
+// the zone.
 func begins(seed uint64) (time.Time, string) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	n := nights[r.IntN(len(nights))]
 	return n.near.Add(-time.Duration(20+r.IntN(30)) * time.Hour).Add(time.Duration(r.IntN(3600)) * time.Second), n.zone
 }
 
-// newClinic is the clinic of a seed, as the referee knows it.
+// newClinic returns the clinic of a seed for the referee.
 func newClinic(seed uint64) referee.Clinic {
 	r := rand.New(rand.NewPCG(seed, 4))
 	_, name := begins(seed)
@@ -46,7 +47,7 @@ func newClinic(seed uint64) referee.Clinic {
 		panic(err)
 	}
 	other := zone
-	if r.IntN(3) == 0 { // one works from another country
+	if r.IntN(3) == 0 { // one works in another country
 		if other, err = time.LoadLocation("America/Sao_Paulo"); err != nil {
 			panic(err)
 		}
@@ -61,7 +62,7 @@ func newClinic(seed uint64) referee.Clinic {
 	}
 	specialist("ada", zone, referee.Window{From: 540, To: 720}, referee.Window{From: 780, To: 1020})
 	specialist("ben", zone, referee.Window{From: 480, To: 960})
-	specialist("cleo", zone, referee.Window{From: oneOf(r, []int{30, 90, 105, 120, 150}), To: 330}) // from within the hour that is missing or doubled
+	specialist("cleo", zone, referee.Window{From: oneOf(r, []int{30, 90, 105, 120, 150}), To: 330}) // from within the hour that is skipped or repeated
 	specialist("dora", zone, referee.Window{From: 540, To: 1020})
 	specialist("eli", other, referee.Window{From: 0, To: 1440})
 	specialist("gus", zone, referee.Window{From: 480, To: 840})
@@ -80,7 +81,7 @@ func newClinic(seed uint64) referee.Clinic {
 	return c
 }
 
-// file is the clinic as it is imported.
+// file returns the clinic file that is imported.
 func file(c referee.Clinic) map[string]any {
 	specialists, types := []any{map[string]any{"id": "lab", "name": "Laboratory", "timezone": c.Zone.String(), "kind": "resource"}}, []any(nil)
 	for _, id := range sorted(c.Specialists) {

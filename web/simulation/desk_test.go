@@ -21,7 +21,7 @@ func sortBy[T any](list []T, key func(T) string) {
 	})
 }
 
-// standing draws a confirmed appointment that is still to come.
+// standing draws a confirmed appointment in the future.
 func (l *life) standing(r *rand.Rand, agents bool) *referee.Appointment {
 	var list []*referee.Appointment
 	for _, a := range l.Appointments {
@@ -43,7 +43,7 @@ func (l *life) change(r *rand.Rand, a *referee.Appointment, what string, body ma
 	return q, reply, err
 }
 
-// took takes note of a change that was acknowledged.
+// took records an acknowledged change.
 func (l *life) took(a *reply, known *referee.Appointment) error {
 	said := struct{ Appointment appointmentJSON }{}
 	if err := a.into(&said); err != nil {
@@ -75,7 +75,7 @@ func (l *life) cancel(r *rand.Rand) error {
 	if err := l.took(reply, a); err != nil {
 		return err
 	}
-	if a.Type == "cooling" && a.Client != "" { // nobody waits because of what they gave back
+	if a.Type == "cooling" && a.Client != "" { // a cancelled appointment starts no cooldown
 		specialist, start := l.pick(r, "cooling")
 		return l.holdSlot(r, "cooling", specialist, a.Client, start)
 	}
@@ -125,7 +125,7 @@ func (l *life) move(r *rand.Rand) error {
 	return nil
 }
 
-// deskBooks books at the desk, over whoever holds the time.
+// deskBooks books at the desk, also a time that a client holds.
 func (l *life) deskBooks(r *rand.Rand) error {
 	kind := l.pickKind(r)
 	specialist, start := l.pick(r, kind)
@@ -169,8 +169,9 @@ func (l *life) deskBooks(r *rand.Rand) error {
 	return nil
 }
 
-// squeezed looks for a surgery that a hold is in the way of, and a buffer of an appointment as well: the desk may book over the one
-// and not over the other, and whoever holds loses nothing by its trying. Otherwise it is what it was.
+// squeezed searches for a surgery that conflicts with a hold and also with the buffer of an appointment. The desk may
+// book over the hold and not over the buffer, and the failed attempt takes nothing from the holder. Without such a
+// surgery it returns its arguments.
 func (l *life) squeezed(r *rand.Rand, kind, specialist string, start time.Time) (string, string, time.Time) {
 	for _, h := range l.mine() {
 		if _, serves := l.Types["surgery"].Priorities[h.Specialist]; !serves {
@@ -186,10 +187,10 @@ func (l *life) squeezed(r *rand.Rand, kind, specialist string, start time.Time) 
 	return kind, specialist, start
 }
 
-// overbook puts one more where somebody is already.
+// overbook adds an appointment at a time that is booked.
 func (l *life) overbook(r *rand.Rand) error {
 	a := l.standing(r, false)
-	if a == nil || a.Type == "class" || a.Type == "scan" { // what is overbooked takes no room
+	if a == nil || a.Type == "class" || a.Type == "scan" { // an overbook takes no room
 		return nil
 	}
 	body := map[string]any{"appointmentTypeId": a.Type, "slotStartDate": stamp(a.Start), "specialistId": a.Specialist, "patient": patient(r),
@@ -209,7 +210,7 @@ func (l *life) overbook(r *rand.Rand) error {
 	return l.booked(&said.Appointment, "")
 }
 
-// undo cancels or moves at the desk and takes it back, in time or too late.
+// undo cancels or moves an appointment at the desk and undoes that, in time or too late.
 func (l *life) undo(r *rand.Rand) error {
 	a := l.standing(r, true)
 	if a == nil {
@@ -221,7 +222,7 @@ func (l *life) undo(r *rand.Rand) error {
 		specialist, start := l.pick(r, a.Type)
 		what, body["slotStartDate"], body["specialistId"] = "reschedule", stamp(start), specialist
 	}
-	begun := time.Now() // where the answer was lost, it was done before it was acknowledged
+	begun := time.Now() // if the answer was lost, it was done before it was acknowledged
 	reply, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body})
 	if err != nil || reply.status == 409 {
 		return err
@@ -233,7 +234,7 @@ func (l *life) undo(r *rand.Rand) error {
 		return err
 	}
 	acknowledged := time.Now()
-	if r.IntN(2) == 0 { // somebody is quick
+	if r.IntN(2) == 0 { // another client takes the time first
 		if err := l.holdSlot(r, before.Type, before.Specialist, oneOf(r, l.clients), before.Start); err != nil {
 			return err
 		}
@@ -263,7 +264,7 @@ func (l *life) undo(r *rand.Rand) error {
 		if err := l.took(reply, l.Appointments[a.ID]); err != nil {
 			return err
 		}
-		l.manage[a.ID] = link // as good as it was
+		l.manage[a.ID] = link // the link works as before
 		now := l.Appointments[a.ID]
 		if now.Span != before.Span && before.Type != "class" {
 			return fmt.Errorf("%s was taken back and is now %s", before, now)
@@ -274,7 +275,7 @@ func (l *life) undo(r *rand.Rand) error {
 	return nil
 }
 
-// series books several days in a row, all or none, and cancels or moves the later ones of them, to be taken back.
+// series books several days in a row, all or none. It cancels or moves the later ones and undoes that.
 func (l *life) series(r *rand.Rand) error {
 	specialist, start := l.pick(r, "surgery")
 	zone := l.Specialists[specialist].Zone
@@ -319,7 +320,7 @@ func (l *life) series(r *rand.Rand) error {
 	if r.IntN(2) == 0 {
 		what, body["slotStartDate"], body["displace"] = "reschedule", stamp(before[0].Start.Add(time.Hour)), true
 	}
-	time.Sleep(time.Second) // what happens in one millisecond is one change
+	time.Sleep(time.Second) // changes within one millisecond are one change
 	begun := time.Now()
 	if a, err = l.atDesk(&request{method: "POST", path: path + what, body: body}); err != nil || what == "reschedule" && a.status == 409 {
 		return err

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// signedIn is the receptionist, and until when her sign-in can be used. What a key has done can be taken back by nobody, since a key has
-// nobody in front of it.
+// signedIn is the receptionist, with the end of her sign-in. Changes by an API key cannot be undone, since a key
+// belongs to no person at a desk.
 type signedIn struct {
 	isHired bool
 	cookie  string

@@ -14,15 +14,15 @@ import (
 
 var errPower = errors.New("the power was cut")
 
-// faults is what everything that lasts runs on. Each commit, each change of the queue and each call to the outside is a step: the
-// power can be cut before or after any of them, after which nothing has any effect, and the disk can be full.
+// faults injects failures into everything durable. Each commit, each change of the queue and each outbound call is a
+// step. The power can be cut before or after any step, after which nothing has any effect, and the disk can be full.
 type faults struct {
 	mu     sync.Mutex
 	armed  bool
 	after  bool // the step still takes effect, but its caller gets no answer
 	left   int  // steps until the cut
 	off    bool
-	full   int // so many writes find no room
+	full   int // the number of next writes that fail because the disk is full
 	failed int // writes that failed so far
 	cut    time.Time
 	dead   time.Time // until then external systems accept calls and answer none
@@ -41,7 +41,7 @@ func (f *faults) isOff() bool {
 	return f.off
 }
 
-// isArmed reports whether the power is to be cut and was not yet.
+// isArmed reports whether a power cut is planned and has not happened yet.
 func (f *faults) isArmed() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -61,7 +61,7 @@ func (f *faults) setFull(writes int) {
 	f.full = writes
 }
 
-// isFull uses up one of the writes that find no room.
+// isFull uses up one of the writes that fail because the disk is full, and reports whether there was one.
 func (f *faults) isFull() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +69,7 @@ func (f *faults) isFull() bool {
 	return f.full >= 0
 }
 
-// failedWrites counts the writes that failed so far.
+// failedWrites returns the number of writes that have failed so far.
 func (f *faults) failedWrites() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -101,7 +101,7 @@ func (f *faults) step(effect func() error) error {
 	return err
 }
 
-// faultyStore is the real store on a disk that may be full, in a machine whose power may be cut.
+// faultyStore is the real store on a disk that can be full, in a machine whose power can be cut.
 type faultyStore struct {
 	store.Store
 	*faults
@@ -113,7 +113,7 @@ func (s faultyStore) Write(ctx context.Context, fn func(store.Tx) error) error {
 		return s.Store.Write(ctx, func(tx store.Tx) error {
 			err := fn(tx)
 			if err == nil && full {
-				return store.ErrFull // found when everything was written, and undone with all of it
+				return store.ErrFull // detected after everything was written, and undone with all of it
 			}
 			return err
 		})
@@ -147,8 +147,8 @@ func (q faultyQueue) Change(ctx context.Context, op store.Operation, event, deta
 	return q.step(func() error { return q.Queue.Change(ctx, op, event, detail) })
 }
 
-// line is the way to the practice system: cut, so that nothing is sent, or dead, so that nothing comes back. What was sent before
-// the power went is on its way all the same.
+// line is the connection to the practice-management system. It can be cut, so that nothing is sent, or dead, so that
+// no answer returns. A call that was sent before the power cut arrives anyway.
 type line struct {
 	to http.RoundTripper
 	*faults

@@ -11,8 +11,8 @@ import (
 
 var eventOfFeed = regexp.MustCompile(`(?s)UID:([0-9a-f-]+)@holdfast\r\n.*?DTSTART:([0-9TZ]+)`)
 
-// feed has a calendar program read the calendar of a specialist by an address that is new: what is confirmed is there, where it is by
-// now, and nothing else is. Then the address ends.
+// feed reads the calendar of a specialist like a calendar program, by a new address. The calendar has the confirmed
+// appointments at their present times, and no others. Then the address is revoked.
 func (l *life) feed(r *rand.Rand) error {
 	who := oneOf(r, sorted(l.Specialists))
 	path := "/v1/specialists/" + who + "/calendar-feed"

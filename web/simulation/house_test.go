@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	_ "modernc.org/sqlite" // the referee reads the file by itself
+	_ "modernc.org/sqlite" // the referee reads the file directly
 
 	"holdfast/engine"
 	"holdfast/engine/booking"
@@ -30,7 +30,7 @@ import (
 
 const adminKey = "the-admin-key-of-the-simulation"
 
-// house is one life of the server, from its start to its stop or its kill.
+// house is one run of the server, from its start to its stop or its kill.
 type house struct {
 	dir    string
 	faults *faults
@@ -48,8 +48,8 @@ type house struct {
 	served                  error
 }
 
-// openHouse opens the files of a directory and serves them. The practice system and the
-// receiver of webhooks outlive it, and so do the keys and the mail beside it.
+// openHouse opens the files of a directory and serves them. The practice-management system, the receiver of webhooks,
+// the keys and the emails outlive it.
 func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, told *receiver) (*house, error) {
 	ctx := context.Background()
 	h := &house{dir: dir, faults: &faults{}}
@@ -97,7 +97,7 @@ func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, to
 	return h, err
 }
 
-// stop ends what runs, as at SIGTERM, and leaves the files open.
+// stop ends everything that runs, as after SIGTERM, and leaves the files open.
 func (h *house) stop() {
 	h.stopServing()
 	h.serving.Wait()
@@ -110,7 +110,7 @@ func (h *house) close() error {
 	return errors.Join(h.rows.Close(), h.holds.Close(), h.queue.Close(), h.store.Close(), h.served, h.fatal)
 }
 
-// kill leaves the files as they are at this moment, in another directory, and buries the rest.
+// kill copies the files in their state at this moment to another directory, and discards the rest.
 func (h *house) kill(into string) error {
 	h.faults.turnOff()
 	h.stop()
@@ -126,7 +126,7 @@ func (h *house) kill(into string) error {
 			return err
 		}
 	}
-	h.fatal = nil // what a machine without power says counts for nothing
+	h.fatal = nil // errors of a machine without power do not count
 	if err := h.close(); err != nil {
 		return fmt.Errorf("close what was killed: %w", err)
 	}

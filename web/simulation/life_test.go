@@ -18,7 +18,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// life is one simulated clinic while it is lived through.
+// life is one simulated clinic while it runs.
 type life struct {
 	seed     uint64
 	base     string // directory of all its houses
@@ -34,21 +34,21 @@ type life struct {
 	clients  []string
 	manage   map[string]string // manage links, by appointment
 	readers  []*reader
-	wishes   []*wish           // what agents were told is booked
-	mailed   map[string]string // addresses that a mail was promised to, by appointment
+	wishes   []*wish           // bookings that agents were answered
+	mailed   map[string]string // addresses that must get an email, by appointment
 	online   map[string]time.Time
-	shaken   time.Time // after a restart everybody has a whole period again, and after a full disk who could not be written off
-	checked  time.Time // the last look at every row
+	shaken   time.Time // after a restart every specialist has a whole stale period, and after a full disk some could not be set offline
+	checked  time.Time // the last check of every row
 	mia      *colleague
 	lea      signedIn
-	line     []string   // the entries of the waiting list, in the order in which they came
-	visits   [][]string // the appointments of each, in the order in which the people come
+	line     []string   // the entries of the waiting list, in the order of joining
+	visits   [][]string // the appointments of each visit, in the order of its people
 	inVisit  map[string]bool
-	mu       sync.Mutex // guards what requests at once note
+	mu       sync.Mutex // guards the records of concurrent requests
 	counts   map[string]int
 }
 
-// failure is a promise that was broken, and when.
+// failure is a broken guarantee, and when it broke.
 type failure struct {
 	action action // the last one
 	after  time.Duration
@@ -59,7 +59,7 @@ func (f *failure) Error() string {
 	return fmt.Sprintf("action %d, %q, after %.1f virtual days: %v", f.action.n, f.action.kind, f.after.Hours()/24, f.err)
 }
 
-// live lives through a plan and returns the first broken promise, or nil.
+// live runs a plan and returns the first broken guarantee, or nil.
 func live(t *testing.T, seed uint64, plan []action) (broken *failure, counts map[string]int) {
 	base := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -95,7 +95,7 @@ func live(t *testing.T, seed uint64, plan []action) (broken *failure, counts map
 	return broken, counts
 }
 
-// open opens the clinic.
+// open starts the server and imports the clinic.
 func (l *life) open() (err error) {
 	l.keys = token.Generate(time.Now())
 	c := newClinic(l.seed)
@@ -125,11 +125,11 @@ func (l *life) open() (err error) {
 func (l *life) nextDir() string {
 	l.houses++
 	dir := filepath.Join(l.base, fmt.Sprint(l.houses))
-	_ = os.MkdirAll(dir, 0o700) // Open says so if it is not there
+	_ = os.MkdirAll(dir, 0o700) // Open fails if it is missing
 	return dir
 }
 
-// act does one action, and then checks everything.
+// act runs one action, and then checks everything.
 func (l *life) act(a action) error {
 	r := rand.New(rand.NewPCG(a.dice, 5))
 	for _, k := range kinds {
@@ -149,7 +149,7 @@ func (l *life) act(a action) error {
 	return l.check()
 }
 
-// revive starts the server again after its power was cut, on what the disk has.
+// revive starts the server again after a power cut, on the files that the disk has.
 func (l *life) revive() error {
 	synctest.Wait()
 	l.closeReaders()
@@ -160,7 +160,7 @@ func (l *life) revive() error {
 	return l.reopen(into)
 }
 
-// reopen opens the files of a house that ended. Holds were in its memory.
+// reopen opens the files of a house that ended. Its holds, which were in memory, are lost.
 func (l *life) reopen(dir string) (err error) {
 	l.closeReaders()
 	clear(l.Holds)
@@ -170,7 +170,7 @@ func (l *life) reopen(dir string) (err error) {
 	return err
 }
 
-// end lets everything settle and looks at all there is.
+// end waits until everything has settled and checks everything.
 func (l *life) end() error {
 	if err := l.settle(); err != nil {
 		return err
@@ -188,7 +188,7 @@ func (l *life) end() error {
 	return errors.Join(err, l.store.Check(context.Background()))
 }
 
-// leave closes what is open, so that the bubble can end.
+// leave closes everything open, so that the bubble can end.
 func (l *life) leave() {
 	defer l.receiver.close()
 	if l.house == nil {
@@ -199,8 +199,8 @@ func (l *life) leave() {
 	_ = l.close()
 }
 
-// do sends a request until it is answered for certain, under one key: a reply that is lost, a full disk and a server that went down
-// meanwhile are what repeats are for.
+// do sends a request with one idempotency key until it gets a definite answer. It repeats it after a lost reply, a
+// full disk and a server that stopped in the meantime.
 func (l *life) do(r *request) (*reply, error) {
 	l.requests++
 	if r.method == "POST" && r.key == "" {
@@ -209,7 +209,7 @@ func (l *life) do(r *request) (*reply, error) {
 	for range 40 {
 		a, err := l.asks(r)
 		if err == nil && (a.status < 500 && a.code != "idempotency_in_flight" || strings.Contains(a.raw, `"llm_guidance"`) && !l.faults.isOff()) {
-			return a, nil // to an agent it is also said for certain that the practice system is out of reach
+			return a, nil // for an agent it is also definite that the practice-management system is unreachable
 		}
 		if err == nil && !l.faults.isOff() && a.status != 503 && a.status != 507 {
 			return nil, fmt.Errorf("%s %s: %d %s", r.method, r.path, a.status, a.raw)
@@ -225,7 +225,7 @@ func (l *life) do(r *request) (*reply, error) {
 	return nil, fmt.Errorf("%s %s was never answered", r.method, r.path)
 }
 
-// again repeats a request that was answered, and wants the same answer.
+// again repeats a request that was answered, and expects the same answer.
 func (l *life) again(q *request, first *reply) error {
 	second, err := l.do(q)
 	if err == nil && (second.status != first.status || second.raw != first.raw) {

@@ -11,7 +11,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// pick draws a slot: mostly a start of the hours of the next days, now and then one that is none.
+// pick draws a slot: usually a start in the hours of the next days, sometimes a time that is not a start.
 func (l *life) pick(r *rand.Rand, kind string) (specialist string, start time.Time) {
 	specialist = oneOf(r, sorted(l.Types[kind].Priorities))
 	local := time.Now().In(l.Specialists[specialist].Zone).AddDate(0, 0, r.IntN(3))
@@ -20,7 +20,7 @@ func (l *life) pick(r *rand.Rand, kind string) (specialist string, start time.Ti
 		specialist, starts = near.Specialist, l.around(kind, near)
 	}
 	if blocks := l.Specialists[specialist].Blocks; len(blocks) > 0 && r.IntN(6) == 0 {
-		starts = nil // what a block is in the way of, and what is just beside it
+		starts = nil // starts that overlap a block, and those next to it
 		for _, b := range blocks {
 			local := b.From.In(l.Specialists[specialist].Zone)
 			for _, at := range l.Starts(kind, specialist, local.Year(), local.Month(), local.Day()) {
@@ -40,7 +40,7 @@ func (l *life) pick(r *rand.Rand, kind string) (specialist string, start time.Ti
 	return specialist, start.UTC()
 }
 
-// inTheWay draws time that is held or booked of somebody who does this type: what is asked for beside it is what collides.
+// inTheWay draws a held or booked time of a specialist who does this type, so that requests near it collide.
 func (l *life) inTheWay(r *rand.Rand, kind string) *referee.Span {
 	var spans []*referee.Span
 	for _, h := range l.mine() {
@@ -56,7 +56,7 @@ func (l *life) inTheWay(r *rand.Rand, kind string) *referee.Span {
 	return oneOf(r, spans)
 }
 
-// around lists the starts of a type within an hour and a half of some time.
+// around lists the starts of a type within 90 minutes of a time.
 func (l *life) around(kind string, s *referee.Span) (starts []time.Time) {
 	local := s.Start.In(l.Specialists[s.Specialist].Zone)
 	for _, at := range l.Starts(kind, s.Specialist, local.Year(), local.Month(), local.Day()) {
@@ -72,7 +72,8 @@ func (l *life) pickKind(r *rand.Rand) string {
 	return oneOf(r, []string{"checkup", "checkup", "surgery", "class", "class", "cooling", "night", "scan"})
 }
 
-// patient draws somebody. One in four is of a few families, who have a name and a mail address each and one number together.
+// patient draws a patient. One in four is a member of a few families, with their own name and email address and a
+// shared number.
 func patient(r *rand.Rand) map[string]any {
 	n := r.IntN(1_000_000)
 	if r.IntN(4) == 0 {
@@ -84,7 +85,7 @@ func patient(r *rand.Rand) map[string]any {
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
 
-// holdJSON and appointmentJSON are what the server says, as far as the referee wants to know.
+// holdJSON and appointmentJSON are the parts of the server's answers that the referee needs.
 type holdJSON struct {
 	HoldID, AppointmentTypeID, SpecialistID string
 	SlotStartDate, SlotEndDate              time.Time
@@ -111,7 +112,7 @@ func (a *appointmentJSON) of(client string) referee.Appointment {
 		ID: a.ID, Client: client, Created: a.CreatedAt, Overbook: a.Overbook}
 }
 
-// hold asks for a hold, or for more than anybody may have, and compares what becomes of it with what must.
+// hold requests a hold, or more holds than a client may have, and compares the answers with the expected ones.
 func (l *life) hold(r *rand.Rand) error {
 	client, n := oneOf(r, l.clients), 1
 	if r.IntN(6) == 0 {
@@ -147,7 +148,7 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 	if err != nil {
 		return err
 	}
-	certain := time.Since(asked) < time.Second && l.house == house // else the world moved on between two tries
+	certain := time.Since(asked) < time.Second && l.house == house // otherwise the state changed between two attempts
 	switch {
 	case a.status == 201:
 		var h holdJSON
@@ -185,14 +186,14 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 	return fmt.Errorf("a hold of %s at %s was answered %d %s", kind, stamp(start), a.status, a.raw)
 }
 
-// mine lists the holds that a client certainly has, in the order of their ids.
+// mine lists the holds that clients certainly have, in the order of client and span.
 func (l *life) mine() (holds []*referee.Hold) {
 	for _, id := range sorted(l.Holds) {
 		if live, certain := l.Holds[id].Live(time.Now()); live && certain {
 			holds = append(holds, l.Holds[id])
 		}
 	}
-	// Ids differ from run to run; who and when do not.
+	// Ids differ from run to run; clients and spans do not.
 	sortBy(holds, func(h *referee.Hold) string { return h.Client + h.Span.String() })
 	return holds
 }
@@ -228,9 +229,9 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 		}
 	}
 	want, turn := l.Expect(kind, specialist, client, start, time.Now())
-	if hold != "" { // within its notice all the same: it was held in time
+	if hold != "" { // the notice does not matter: it was held in time
 		want, turn = referee.Either, ""
-		if s := l.SpanOf(kind, specialist, start); l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0 { // and the day was not closed since
+		if s := l.SpanOf(kind, specialist, start); l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0 { // and the day has not been closed since
 			want = referee.Granted
 		}
 	}
@@ -246,7 +247,7 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	certain := time.Since(asked) < time.Second && l.house == house
 	if a.status != 201 {
 		if h := l.Holds[hold]; h != nil {
-			h.Doubtful = true // what its client cannot book is let go
+			h.Doubtful = true // the server releases a hold that its client cannot book
 		}
 		switch {
 		case a.code == "cooldown_active" && cooling != referee.Granted:
@@ -279,14 +280,14 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	l.mailed[b.ID] = who["email"].(string)
 	l.named(b.ID, who)
 	delete(l.Holds, hold)
-	l.Displaced(b.of("").Span) // the client's own others
+	l.Displaced(b.of("").Span) // the client's other holds
 	if r.IntN(6) == 0 {
 		return l.again(q, a)
 	}
 	return nil
 }
 
-// booked takes note of an acknowledged appointment and of its link.
+// booked records an acknowledged appointment and its link.
 func (l *life) booked(a *appointmentJSON, client string) error {
 	if _, token, ok := strings.Cut(a.ManageURL, "#"); ok {
 		l.manage[a.ID] = token
@@ -294,7 +295,7 @@ func (l *life) booked(a *appointmentJSON, client string) error {
 	return l.Booked(a.of(client))
 }
 
-// named takes note of whom an appointment is for.
+// named records the patient's name of an appointment.
 func (l *life) named(id string, who map[string]any) { l.Appointments[id].Name = who["name"].(string) }
 
 func (l *life) extend(r *rand.Rand) error {
@@ -331,7 +332,7 @@ func (l *life) release(r *rand.Rand) error {
 		return nil
 	}
 	thief := oneOf(r, l.clients)
-	if thief != h.Client { // an id alone opens nothing
+	if thief != h.Client { // an id alone gives no access
 		if a, err := l.do(&request{method: "POST", path: "/v1/holds/release", body: map[string]any{"holdId": h.ID, "clientId": thief}}); err != nil || strings.Contains(a.raw, `"released":true`) {
 			return fmt.Errorf("%s released the hold of %s: %v", thief, h.Client, err)
 		}
@@ -344,13 +345,13 @@ func (l *life) release(r *rand.Rand) error {
 	return err
 }
 
-// race has several clients want the same slot at once: as many get it as there are seats.
+// race has several clients request the same slot concurrently: as many get it as there are seats.
 func (l *life) race(r *rand.Rand) error {
 	kind := l.pickKind(r)
 	specialist, start := l.pick(r, kind)
 	free := l.FreeSeats(l.SpanOf(kind, specialist, start), "")
 	if l.faults.isArmed() {
-		return nil // whose reply the cut takes would be the scheduler's choice
+		return nil // the scheduler would choose which reply the cut takes
 	}
 	requests, answers := make([]*request, 6), make([]*reply, 6)
 	for n := range requests {
@@ -370,7 +371,7 @@ func (l *life) race(r *rand.Rand) error {
 	won := 0
 	for n, a := range answers {
 		var err error
-		if a == nil { // lost, or there was no room on the disk
+		if a == nil { // lost, or the disk was full
 			if a, err = l.do(requests[n]); err != nil {
 				return err
 			}

@@ -10,7 +10,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// erase has one person forgotten, and nobody else: not the one with the same number.
+// erase erases one person and no other: not the one with the same number.
 func (l *life) erase(r *rand.Rand) error {
 	var list []*referee.Appointment
 	for _, a := range l.Appointments {
@@ -33,15 +33,15 @@ func (l *life) erase(r *rand.Rand) error {
 	name := a.Name
 	for id, other := range l.Appointments {
 		if other.Name == name {
-			other.Erased, other.Client = true, "" // whoever booked it in a browser is forgotten too, and need not wait
-			delete(l.mailed, id)                  // what was not sent yet is not sent any more
+			other.Erased, other.Client = true, "" // the client that booked it is erased too, and has no cooldown
+			delete(l.mailed, id)                  // an unsent email is no longer sent
 		}
 	}
 	return l.checkRows(true)
 }
 
-// changeAtOnce moves and cancels one appointment, and says that its patient has come, all at the same moment, so that several of it are
-// committed together. Which of them is last is the server's; what it says afterwards has to be the same everywhere.
+// changeAtOnce moves, cancels and marks the arrival of one appointment concurrently, so that several changes of it
+// are committed together. The server decides which is last. Its answers afterwards must agree everywhere.
 func (l *life) changeAtOnce(r *rand.Rand) error {
 	a := l.standing(r, false)
 	if a == nil || a.Overbook || l.faults.isArmed() {
@@ -63,7 +63,7 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 	if l.faults.isOff() {
 		return nil
 	}
-	// What a request that was lost did is read from the file.
+	// The file shows the effect of a request whose reply was lost.
 	var kind, specialist, status string
 	var start, end int64
 	var seat int
@@ -78,8 +78,8 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 	if l.Displaced(moved.Span); status == "cancelled" && err == nil {
 		err = l.Cancelled(a.ID)
 	}
-	delete(l.manage, a.ID)      // the link is that of the time before
-	for _, h := range l.Holds { // whom the others displaced before they were undone
+	delete(l.manage, a.ID)      // the link is that of the earlier time
+	for _, h := range l.Holds { // the other moves displaced them before they were undone
 		h.Doubtful = true
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 	return err
 }
 
-// giveUp holds, and books on a full disk without trying again: the hold is as good as before, and lapses when it was to.
+// giveUp books a hold on a full disk without retrying: the hold stays valid, and expires at its time.
 func (l *life) giveUp(r *rand.Rand) error {
 	h := oneOf(r, l.mine())
 	if h == nil || l.faults.isArmed() {
@@ -109,7 +109,7 @@ func (l *life) giveUp(r *rand.Rand) error {
 	a, err := l.asks(&request{method: "POST", path: "/v1/appointment-types/" + h.Type + "/book", body: body})
 	l.faults.setFull(0)
 	if err != nil || a.status < 500 {
-		if err == nil && a.status == 201 { // another write met the full disk
+		if err == nil && a.status == 201 { // another write failed on the full disk
 			said := struct{ Appointment appointmentJSON }{}
 			if err := a.into(&said); err != nil {
 				return err
@@ -117,17 +117,17 @@ func (l *life) giveUp(r *rand.Rand) error {
 			delete(l.Holds, h.ID)
 			return l.booked(&said.Appointment, h.Client)
 		}
-		h.Doubtful = err == nil // refused, and what its client cannot book is let go
+		h.Doubtful = err == nil // refused, and the server releases a hold that its client cannot book
 		return nil
 	}
-	if err := l.check(); err != nil { // it is there
+	if err := l.check(); err != nil { // the hold exists
 		return err
 	}
 	time.Sleep(time.Until(h.Until) + time.Second)
-	return l.check() // and it is not
+	return l.check() // the hold has expired
 }
 
-// comeBack has somebody who has to wait try again half a minute too early, and when it is time.
+// comeBack has a client in its cooldown try again 30 s too early, and then in time.
 func (l *life) comeBack(r *rand.Rand) error {
 	var last *referee.Appointment
 	for _, a := range l.Appointments {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// action is one thing that happens. Everything that it chooses is drawn from its own number, among what there is by then.
+// action is one event of a plan. All its choices are drawn from its own number, among the possibilities at that time.
 type action struct {
 	n     int // its place in the whole plan
 	pause time.Duration
@@ -15,7 +15,7 @@ type action struct {
 	dice  uint64
 }
 
-// kinds are what may happen, with how often, and who does it.
+// kinds are the kinds of actions with their frequencies and functions.
 var kinds = []struct {
 	name  string
 	often int
@@ -58,7 +58,7 @@ var kinds = []struct {
 	{"restart", 1, (*life).restart},
 }
 
-// newPlan draws what happens in so many days.
+// newPlan draws the actions of a number of days.
 func newPlan(seed uint64, days float64) (plan []action) {
 	r := rand.New(rand.NewPCG(seed, 2))
 	total := 0
@@ -81,8 +81,8 @@ func newPlan(seed uint64, days float64) (plan []action) {
 	return plan
 }
 
-// pause is how long nothing happens: mostly seconds, so that holds are in each other's way, and now and then hours. An hour in which
-// nothing happens takes as long as a dozen actions, because the server looks around every second.
+// pause draws the time without an action: mostly seconds, so that holds collide, and sometimes hours. An hour without
+// an action takes as long to run as a dozen actions, because the server checks for due work every second.
 func pause(r *rand.Rand) time.Duration {
 	most := 2 * time.Second
 	switch n := r.IntN(100); {
@@ -96,7 +96,8 @@ func pause(r *rand.Rand) time.Duration {
 	return time.Duration(r.Int64N(int64(most)))
 }
 
-// only keeps these actions of a plan. The pauses of the others stay, so that what is kept happens when it did.
+// only returns these actions of a plan. The pauses of the others stay, so that the returned actions happen at their
+// times.
 func only(plan []action, keep []int) (kept []action) {
 	var waited time.Duration
 	for _, a := range plan {
@@ -111,7 +112,7 @@ func only(plan []action, keep []int) (kept []action) {
 
 func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// oneOf draws one; the zero value if there is none.
+// oneOf draws an element; the zero value if there is none.
 func oneOf[T any](r *rand.Rand, list []T) (one T) {
 	if len(list) == 0 {
 		return one

@@ -14,7 +14,7 @@ import (
 
 var planting = flag.String("planted", "", "plant the bugs whose sentence matches this, each in a build of its own, and say which seed finds it")
 
-// plantedBug is a bug of the list, and the place where it goes.
+// plantedBug is a bug of the list, and its place in the code.
 type plantedBug struct {
 	what string
 	in   string // its declaration, as package planted names it
@@ -49,16 +49,16 @@ func readPlanted(t *testing.T) (list []plantedBug) {
 // root is the root of the module.
 const root = "../.."
 
-// TestPlantedBugsHaveTheirPlace keeps the list true while the code changes.
+// TestPlantedBugsHaveTheirPlace fails if the code has changed and a bug of the list has lost its place.
 func TestPlantedBugsHaveTheirPlace(t *testing.T) {
 	if len(readPlanted(t)) == 0 {
 		t.Error("testdata/planted.txt has no bug")
 	}
 }
 
-// TestPlantedBugsAreFound is `make planted`: the bugs are built into a simulated clinic by way of go build -overlay, which leaves the
-// tree as it is, and each is lived with until a seed finds it. Those that can be switched on share one build. It prints the rows of
-// docs/proof.md.
+// TestPlantedBugsAreFound is `make planted`. It builds the bugs into a simulated clinic with go build -overlay, which
+// does not change the tree, and runs each bug until a seed finds it. The bugs that can be switched on at run time
+// share one build. It prints the rows of docs/proof.md.
 func TestPlantedBugsAreFound(t *testing.T) {
 	if *planting == "" {
 		t.Skip("builds the program with bugs in it: make planted")
@@ -84,7 +84,7 @@ func TestPlantedBugsAreFound(t *testing.T) {
 
 var found = regexp.MustCompile(`seed (\d+): action (\d+), "([^"]*)", after ([0-9.]+) virtual days: (.*)`)
 
-// liveWith lives with a bug, seed after seed.
+// liveWith runs seed after seed with a bug.
 func (p *plantedBug) liveWith(t *testing.T, binary string, n int) {
 	most := "20"
 	if *seeds > 0 {
@@ -102,5 +102,5 @@ func (p *plantedBug) liveWith(t *testing.T, binary string, n int) {
 	t.Logf("  %s", m[5])
 }
 
-// last is the end of what a program said.
+// last returns the last 2,000 bytes of a program's output.
 func last(out string) string { return out[max(0, len(out)-2000):] }

@@ -16,10 +16,10 @@ import (
 	"holdfast/bench/planted"
 )
 
-// switchName names, in the environment of a build with many bugs, the one that is switched on.
+// switchName is the environment variable that switches one bug on in a build with many.
 const switchName = "HOLDFAST_PLANTED"
 
-// theSwitch is put into every package that has a bug in it.
+// theSwitch is added to every package with a bug.
 const theSwitch = `
 import "os"
 
@@ -38,8 +38,8 @@ var (
 	plantedConst = regexp.MustCompile(`^[A-Z]\w* += `)
 )
 
-// switched is the line with its bug as a switch; empty where that cannot be said in general: a constant, several fields in one line, a
-// line of SQL. Such a bug needs a build of its own.
+// switched returns the line with its bug behind a switch. It is empty where there is no general way: a constant,
+// several fields in one line, a line of SQL. Such a bug needs its own build.
 func (p *plantedBug) switched(n int) string {
 	right, wrong := strings.TrimSpace(p.Old), strings.TrimSpace(p.Wrong)
 	on := fmt.Sprintf("plantedBug == \"%d\"", n)
@@ -88,7 +88,8 @@ func (p *plantedBug) switched(n int) string {
 	return fmt.Sprintf("if %s {\n%s\n} else {\n%s\n}", on, wrong, right)
 }
 
-// switchable builds one simulated clinic with all the bugs that can be switched on; none if there are too few for that.
+// switchable builds one simulated clinic with all the bugs that can be switched on. It builds none if there are too
+// few.
 func switchable(t *testing.T, all []plantedBug) (binary string) {
 	t.Helper()
 	var places []planted.Place
@@ -104,7 +105,7 @@ func switchable(t *testing.T, all []plantedBug) (binary string) {
 	return buildWith(t, places...)
 }
 
-// buildWith builds a simulated clinic with these bugs, and with a switch in each of their packages.
+// buildWith builds a simulated clinic with these bugs, and a switch in each of their packages.
 func buildWith(t *testing.T, places ...planted.Place) (binary string) {
 	t.Helper()
 	files, err := planted.Apply(root, places...)

@@ -43,7 +43,7 @@ func (l *life) read(r *rand.Rand) error {
 	answer, err := l.http.Do(request)
 	if err != nil {
 		stop()
-		return nil // it was lost, and the page would try again
+		return nil // the connection was lost, and the page would reconnect
 	}
 	if answer.StatusCode != http.StatusOK {
 		stop()

@@ -17,8 +17,9 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// receiver is a program of the clinic that webhooks are sent to. It outlives the houses. It is slow, answers 500, takes a message and
-// hangs up, and is gone for hours; but it fails no message so often that the server may give it up.
+// receiver is the clinic's program that receives webhooks. It outlives the houses. It is slow, answers 500, accepts a
+// message and closes the connection, and is unreachable for hours, but it never fails a message so often that the
+// server may give it up.
 type receiver struct {
 	listener *pipetest.Listener
 	server   *http.Server
@@ -26,13 +27,14 @@ type receiver struct {
 
 	mu       sync.Mutex
 	fate     *rand.Rand
-	gone     time.Time // until then nobody is there
+	gone     time.Time // unreachable until then
 	failures map[string]int
 	judge    *referee.Receiver
 	broken   error
 }
 
-// mostFailures is less than the ten attempts after which a message is given up, by what a kill in the middle of one may cost.
+// mostFailures is less than the ten attempts after which the server gives a message up, since a kill during an
+// attempt may also cost attempts.
 const mostFailures = 4
 
 func newReceiver(seed uint64) *receiver {
@@ -45,10 +47,10 @@ func newReceiver(seed uint64) *receiver {
 func (v *receiver) close() {
 	_ = v.server.Close()
 	v.serving.Wait()
-	time.Sleep(time.Minute) // whoever is slow has come to an end
+	time.Sleep(time.Minute) // the slow handlers have ended
 }
 
-// dial connects, where somebody is there and the machine of the caller has power and a way out.
+// dial connects if the receiver is reachable and the caller's machine has power and a network.
 func (v *receiver) dial(f *faults) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		f.mu.Lock()
@@ -61,7 +63,7 @@ func (v *receiver) dial(f *faults) func(context.Context, string, string) (net.Co
 		case refused:
 			return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 		case dead:
-			select { // as a dialer does, whoever waits for it
+			select { // like a dialer, until its context ends
 			case <-time.After(5 * time.Second):
 			case <-ctx.Done():
 			}
@@ -71,16 +73,16 @@ func (v *receiver) dial(f *faults) func(context.Context, string, string) (net.Co
 	}
 }
 
-// ServeHTTP takes a message, or does not, and has the referee look at it.
+// ServeHTTP accepts or fails a message, and passes it to the referee.
 func (v *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // it broke off on the way
+		return // the connection broke
 	}
 	status, delay := v.takes(r.Header, body)
 	time.Sleep(delay)
 	if status == 0 {
-		panic(http.ErrAbortHandler) // it hangs up
+		panic(http.ErrAbortHandler) // closes the connection
 	}
 	w.WriteHeader(status)
 }
@@ -112,7 +114,7 @@ func (v *receiver) takes(header http.Header, body []byte) (status int, delay tim
 			status, taken = 0, false
 		case chance < 24:
 			status = 0
-		default: // too slow for whoever waits 15 seconds
+		default: // possibly too slow for a sender that waits 15 seconds
 			delay = time.Duration(1+v.fate.IntN(40)) * time.Second
 		}
 	}
@@ -128,14 +130,14 @@ func (v *receiver) takes(header http.Header, body []byte) (status int, delay tim
 	return status, delay
 }
 
-// judged is the first promise that was broken to it.
+// judged returns the first broken guarantee of the webhooks.
 func (v *receiver) judged() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.broken
 }
 
-// hooks has the receiver go away for hours, or gives it another secret.
+// hooks makes the receiver unreachable for hours, or changes its secret.
 func (l *life) hooks(r *rand.Rand) error {
 	if r.IntN(2) == 0 {
 		l.receiver.mu.Lock()
@@ -149,7 +151,7 @@ func (l *life) hooks(r *rand.Rand) error {
 	return l.newSecret(r)
 }
 
-// newSecret tells the server where webhooks go, and what they are signed with from now on.
+// newSecret sets the address of the webhooks and their new signing secret at the server.
 func (l *life) newSecret(r *rand.Rand) error {
 	raw := make([]byte, 32)
 	for i := range raw {
@@ -171,7 +173,7 @@ func (l *life) newSecret(r *rand.Rand) error {
 	return err
 }
 
-// checkHooks looks, when nothing is on its way any more, at what the receiver was told.
+// checkHooks checks, when no webhook is pending, the messages that the receiver got.
 func (l *life) checkHooks() error {
 	l.receiver.mu.Lock()
 	defer l.receiver.mu.Unlock()
@@ -179,7 +181,7 @@ func (l *life) checkHooks() error {
 	for _, id := range sorted(l.Appointments) {
 		a := l.Appointments[id]
 		if a.Type == "cleaning" {
-			continue // told when the practice system has it, which need not come to be
+			continue // sent once the practice-management system has it, which may never happen
 		}
 		if err := l.receiver.judge.Told(a); err != nil {
 			return err

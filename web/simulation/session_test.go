@@ -9,7 +9,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// sessionJSON is a session as it is said to whoever takes them.
+// sessionJSON is a session in the answers to specialists.
 type sessionJSON struct {
 	ID, Status, SpecialistID string
 	ExpiresAt                time.Time
@@ -19,11 +19,12 @@ func (s *sessionJSON) of(client string) referee.Session {
 	return referee.Session{ID: s.ID, Client: client, Status: s.Status, Specialist: s.SpecialistID, Expires: s.ExpiresAt}
 }
 
-// session is what happens to the sessions on demand: callers ask, several specialists want each at once, one of them has it; it is ended,
-// handed on, paid for, dropped by its caller, or nobody ever takes it. Then all that are open are looked at.
+// session simulates on-demand sessions. Callers request them, and several specialists try to accept each
+// concurrently, of whom one gets it. A session is ended, transferred, paid for, cancelled by its caller, or never
+// accepted. Then all open sessions are checked.
 func (l *life) session(r *rand.Rand) (err error) {
 	if l.faults.isArmed() || l.wire.loses() {
-		return nil // what became of one of several that asked at once is to be known
+		return nil // the outcome of each concurrent request must be certain
 	}
 	switch r.IntN(9) {
 	case 0, 1, 2, 3:
@@ -44,7 +45,7 @@ func (l *life) session(r *rand.Rand) (err error) {
 	return l.judgeAvailable()
 }
 
-// asksForOne is a caller's request.
+// asksForOne requests a session as a client.
 func (l *life) asksForOne(client string) (s referee.Session, err error) {
 	a, err := l.do(&request{method: "POST", path: "/v1/sessions", body: map[string]any{"clientId": client}})
 	if err != nil {
@@ -58,7 +59,7 @@ func (l *life) asksForOne(client string) (s referee.Session, err error) {
 	return s, l.Requested(s, time.Now())
 }
 
-// comes has a specialist go online or offline.
+// comes sets a specialist online or offline.
 func (l *life) comes(specialist, what string) error {
 	a, err := l.do(&request{method: "POST", path: "/v1/specialists/" + specialist + "/" + what, admin: true})
 	if err == nil && a.status != 200 {
@@ -72,8 +73,8 @@ func (l *life) comes(specialist, what string) error {
 	return err
 }
 
-// scramble has a few callers ask, and a few specialists reach for all of it at once: one of them has each, and nobody has more than
-// they can. Who has gone offline gets none.
+// scramble has a few callers request sessions, and a few specialists accept all of them concurrently. Each session
+// goes to one of them, no specialist has more than their limit, and one who has gone offline gets none.
 func (l *life) scramble(r *rand.Rand) error {
 	everybody := sorted(l.Specialists)
 	r.Shuffle(len(everybody), func(i, j int) { everybody[i], everybody[j] = everybody[j], everybody[i] })
@@ -111,7 +112,7 @@ func (l *life) scramble(r *rand.Rand) error {
 		}
 		s, who := l.Sessions[waiting[n/len(here)].ID], here[n%len(here)]
 		if s.Specialist == who {
-			continue // the caller who asked twice has one session
+			continue // a caller who requested twice has one session
 		}
 		if err := l.Taken(s.ID, who, false, time.Now()); err != nil {
 			return err
@@ -133,7 +134,8 @@ func (l *life) scramble(r *rand.Rand) error {
 	return nil
 }
 
-// unanswered has a caller ask whom nobody answers: the request lapses after a minute, and nobody can take it then.
+// unanswered has a caller request a session that no specialist accepts: the request expires after a minute, and
+// cannot be accepted then.
 func (l *life) unanswered(r *rand.Rand) error {
 	s, err := l.asksForOne("caller-whom-nobody-answers")
 	if err != nil {
@@ -162,7 +164,7 @@ func (l *life) unanswered(r *rand.Rand) error {
 	return err
 }
 
-// openSession draws one that is in progress for certain, or waits if so wanted.
+// openSession draws a session that is certainly in progress, or with orWaits one that waits.
 func (l *life) openSession(r *rand.Rand, orWaits bool) *referee.Session {
 	var list []*referee.Session
 	for _, s := range l.Sessions {
@@ -176,7 +178,8 @@ func (l *life) openSession(r *rand.Rand, orWaits bool) *referee.Session {
 	return oneOf(r, list)
 }
 
-// changeSession ends one, has it wait for its payment or paid, or has its caller drop it, which a stranger cannot.
+// changeSession ends a session, sets it to pending payment or paid, or cancels it as its caller, which another client
+// cannot.
 func (l *life) changeSession(r *rand.Rand, what string) error {
 	s := l.openSession(r, what == "cancel")
 	if s == nil {
@@ -207,7 +210,7 @@ func (l *life) changeSession(r *rand.Rand, what string) error {
 	var said struct{ Session sessionJSON }
 	if err := a.into(&said); err != nil || a.status != 200 {
 		if s.Status == "requested" && time.Now().After(s.Expires) {
-			return nil // it lapsed while it was asked again
+			return nil // it expired during the repeats
 		}
 		return fmt.Errorf("%s of session %s, which is %s, was answered %d %s", what, s.ID, s.Status, a.status, a.raw)
 	}
@@ -218,7 +221,7 @@ func (l *life) changeSession(r *rand.Rand, what string) error {
 	return nil
 }
 
-// handOn gives a session to somebody else who is there, if they have room.
+// handOn transfers a session to another specialist who is online, if their limit allows it.
 func (l *life) handOn(r *rand.Rand) error {
 	s := l.openSession(r, false)
 	if s == nil {
@@ -241,7 +244,7 @@ func (l *life) handOn(r *rand.Rand) error {
 	return nil
 }
 
-// listSessions asks for all that are open.
+// listSessions lists all open sessions.
 func (l *life) listSessions() (list []referee.Session, err error) {
 	q := url.Values{"status": {"requested", "active", "pending_payment"}, "limit": {"500"}}
 	a, err := l.do(&request{method: "GET", path: "/v1/sessions?" + q.Encode(), admin: true})
@@ -258,7 +261,7 @@ func (l *life) listSessions() (list []referee.Session, err error) {
 	return list, nil
 }
 
-// adoptSessions takes over what became of sessions whose answers were lost.
+// adoptSessions takes over the states of sessions whose answers were lost.
 func (l *life) adoptSessions() error {
 	list, err := l.listSessions()
 	for _, s := range list {
@@ -269,7 +272,7 @@ func (l *life) adoptSessions() error {
 	return err
 }
 
-// judgeSessions has the referee look at all that are open.
+// judgeSessions passes all open sessions to the referee.
 func (l *life) judgeSessions() error {
 	list, err := l.listSessions()
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// shrinkTime bounds how long a failure is cut down.
+// shrinkTime is the longest time that reducing a failure may take.
 const shrinkTime = 60 * time.Second
 
-// shrink looks for the fewest actions of a plan after which a promise is still broken: it leaves out halves, quarters and so on, then
-// single ones, as long as there is time. It returns their numbers.
+// shrink searches for the fewest actions of a plan that still break a guarantee: it leaves out halves, quarters and
+// so on, then single actions, until shrinkTime is over. It returns their numbers.
 func shrink(t *testing.T, seed uint64, plan []action, broken *failure) (numbers []string) {
 	keep := upTo(plan, broken.action.n)
 	end := time.Now().Add(shrinkTime)
@@ -45,7 +45,7 @@ func shrink(t *testing.T, seed uint64, plan []action, broken *failure) (numbers 
 	return numbers
 }
 
-// upTo lists the numbers of a plan's actions up to one.
+// upTo lists the numbers of a plan's actions up to and including last.
 func upTo(plan []action, last int) (n []int) {
 	for _, a := range plan {
 		if a.n <= last || last < 0 {

@@ -19,13 +19,13 @@ var (
 	onlyThese = flag.String("only", "", "the numbers of the actions that happen, with commas; empty: all")
 )
 
-// An ordinary run begins no other clinic after this time.
+// An ordinary run starts no further clinic after this time.
 const (
 	ordinary = 8 * time.Second
 	forEver  = time.Duration(1<<63 - 1)
 )
 
-// TestSimulatedClinic lives through whole clinics, each from its seed, and breaks off at the first promise that is broken.
+// TestSimulatedClinic runs whole clinics, each from its seed, and stops at the first broken guarantee.
 func TestSimulatedClinic(t *testing.T) {
 	clitest.OnlyInFull(t)
 	from, to, length := uint64(1), uint64(3), 1.0

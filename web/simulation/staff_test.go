@@ -15,12 +15,12 @@ import (
 // colleague is a member of staff who signs in, with a one-time code.
 type colleague struct {
 	id     string
-	secret []byte            // of the app
-	used   map[int64]bool    // steps of codes that have signed in
+	secret []byte            // of the authenticator app
+	used   map[int64]bool    // steps of codes that were used to sign in
 	open   map[string]signIn // by cookie
 }
 
-// signIn is a browser that is signed in.
+// signIn is a signed-in browser.
 type signIn struct{ begun, seen time.Time }
 
 const (
@@ -29,7 +29,7 @@ const (
 	staffCookie   = "__Host-holdfast_sign_in"
 )
 
-// oneTimeCode is RFC 6238 once more: SHA-1, 30 seconds, six digits.
+// oneTimeCode implements RFC 6238 independently: SHA-1, 30 seconds, six digits.
 func oneTimeCode(secret []byte, step int64) string {
 	mac := hmac.New(sha1.New, secret)
 	_ = binary.Write(mac, binary.BigEndian, step)
@@ -38,10 +38,11 @@ func oneTimeCode(secret []byte, step int64) string {
 	return fmt.Sprintf("%06d", binary.BigEndian.Uint32(sum[at:])&0x7fffffff%1_000_000)
 }
 
-// staff signs in, is switched off while it does, uses one code twice, guesses, and looks whether what is open still is.
+// staff signs in, deactivates the account during a sign-in, uses one code twice, guesses passwords, and checks
+// whether a sign-in is still open.
 func (l *life) staff(r *rand.Rand) error {
 	if l.faults.isArmed() {
-		return nil // what became of a sign-in whose answer is lost is known to nobody
+		return nil // the outcome of a sign-in with a lost answer is unknown
 	}
 	if l.mia == nil {
 		return l.hire()
@@ -49,7 +50,7 @@ func (l *life) staff(r *rand.Rand) error {
 	if err := l.stillOpen(r); err != nil {
 		return err
 	}
-	time.Sleep(16 * time.Minute) // failures are forgotten, and the code is another
+	time.Sleep(16 * time.Minute) // the failures have expired, and the code is different
 	if l.faults.isOff() || l.wire.loses() {
 		return nil
 	}
@@ -63,7 +64,7 @@ func (l *life) staff(r *rand.Rand) error {
 	}
 }
 
-// hire makes the account and has it ask for codes.
+// hire creates the account and turns its one-time codes on.
 func (l *life) hire() error {
 	var user struct{ User struct{ ID string } }
 	a, err := l.do(&request{method: "POST", path: "/v1/users", admin: true, body: map[string]any{"email": staffEmail, "name": "Mia", "role": "reception", "password": staffPassword}})
@@ -77,7 +78,7 @@ func (l *life) hire() error {
 	answer, err := l.signsIn(staffPassword, "")
 	if err != nil || answer.status != 200 {
 		l.mia.secret = nil
-		return nil // lost; the account goes on without codes
+		return nil // lost; the account has no codes
 	}
 	cookie := answer.cookie
 	begun, err := l.asks(&request{method: "POST", path: "/v1/auth/totp", cookie: cookie})
@@ -115,7 +116,7 @@ func (l *life) signsIn(password, code string) (*reply, error) {
 	return a, err
 }
 
-// atOnce asks several times at once, and reports whether all were answered.
+// atOnce makes n calls concurrently, and reports whether all were answered.
 func atOnce(n int, ask func(n int) (*reply, error)) (answers []*reply, whole bool) {
 	answers = make([]*reply, n)
 	var all sync.WaitGroup
@@ -139,7 +140,7 @@ func count(answers []*reply, status int, reason string) (n int) {
 	return n
 }
 
-// sameCode signs in three times at once with one code, and once more after that: one of them gets in.
+// sameCode signs in three times concurrently with one code, and once more after that: one of them succeeds.
 func (l *life) sameCode(*rand.Rand) error {
 	if l.mia.secret == nil {
 		return nil
@@ -159,7 +160,7 @@ func (l *life) sameCode(*rand.Rand) error {
 	return nil
 }
 
-// switchedOff has an account switched off while its password is checked: whatever comes first, nobody is signed in afterwards.
+// switchedOff deactivates an account while its password is checked. In either order, no sign-in is open afterwards.
 func (l *life) switchedOff(r *rand.Rand) error {
 	code := ""
 	if l.mia.secret != nil {
@@ -204,8 +205,8 @@ func (l *life) switchedOff(r *rand.Rand) error {
 	return err
 }
 
-// guess tries many passwords at once, and then some more: five are looked at, and the others wait. How many are looked at in the same
-// moment is limited besides, so the ones at once say less than all of them.
+// guess tries many passwords concurrently, and then some more: the server checks five, and the others must wait. It
+// also limits how many it checks at the same moment, so the concurrent guesses alone do not prove the limit.
 func (l *life) guess() error {
 	guesses := 0
 	guess := func(int) (*reply, error) {
@@ -227,8 +228,8 @@ func (l *life) guess() error {
 	return nil
 }
 
-// stillOpen looks at one sign-in: eight hours without a request end it, and nothing else did. If a write failed during the request, its
-// activity may not be stored, and the end of the sign-in is unknown.
+// stillOpen checks one sign-in: only eight hours without a request may have ended it. If a write failed during the
+// request, its activity may not be stored, and the end of the sign-in is unknown.
 func (l *life) stillOpen(r *rand.Rand) error {
 	cookie := oneOf(r, sorted(l.mia.open))
 	if cookie == "" {
@@ -253,7 +254,7 @@ func (l *life) stillOpen(r *rand.Rand) error {
 	return nil
 }
 
-// cookieOf is the sign-in that an answer hands over.
+// cookieOf returns the sign-in cookie of an answer.
 func cookieOf(set []string) string {
 	for _, c := range set {
 		if value, ok := strings.CutPrefix(c, staffCookie+"="); ok {

@@ -8,11 +8,12 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// lastUndo is how late a change may be taken back, with the second or two that the request may take.
+// lastUndo is the latest time after a change at which an undo may succeed, with the second or two that the request
+// may take.
 const lastUndo = 12 * time.Second
 
-// visit has several people come one after the other, or changes what they have: all of them, or nobody. What is changed is taken back
-// whole, or not at all.
+// visit books several people one after the other, or changes their visit: all of them or none. A change is undone as
+// a whole, or not at all.
 func (l *life) visit(r *rand.Rand) error {
 	if ids := oneOf(r, l.visits); len(ids) > 0 && r.IntN(2) == 0 {
 		return l.changeVisit(r, ids)
@@ -20,7 +21,7 @@ func (l *life) visit(r *rand.Rand) error {
 	return l.bookVisit(r)
 }
 
-// rowOf lays appointments one after the other: between two of them is the larger of the buffers that meet there.
+// rowOf places appointments one after the other, separated by the larger of the two adjacent buffers.
 func (l *life) rowOf(kinds []string, specialist string, start time.Time) (spans []referee.Span) {
 	for i, kind := range kinds {
 		if i > 0 {
@@ -93,7 +94,7 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	return l.again(q, a)
 }
 
-// changeVisit cancels all of a visit, or one person of it, or moves it, and takes that back.
+// changeVisit cancels a whole visit, or one person of it, or moves it, and undoes that.
 func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 	var before []referee.Appointment
 	for _, id := range ids {
@@ -126,8 +127,8 @@ func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 	return l.changedTogether(r, "visit", what, a, begun, before, path+"/undo")
 }
 
-// changedTogether judges the answer to a change of several appointments, asked for at begun: all that there were are in it. Then it is
-// taken back, after a while in which somebody may have been quick.
+// changedTogether judges the answer to a change of several appointments that was requested at begun: it must contain
+// all of them. Then it undoes the change after a pause in which another client may have taken a time.
 func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun time.Time, before []referee.Appointment, undo string) error {
 	acknowledged := time.Now()
 	var said struct{ Appointments []appointmentJSON }
@@ -164,7 +165,7 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 	late := asked.Sub(acknowledged)
 	a, err := l.atDesk(&request{method: "POST", path: undo})
 	if err != nil || a.status == 409 && !(can && time.Since(asked) < time.Second && l.house == house) {
-		return err // nothing of it is back: the rows say so
+		return err // nothing was restored; the rows show that
 	}
 	switch {
 	case a.status == 409:
@@ -189,12 +190,12 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 		if err := l.Booked(before[i]); err != nil {
 			return err
 		}
-		l.manage[before[i].ID] = links[before[i].ID] // as good as it was
+		l.manage[before[i].ID] = links[before[i].ID] // the link works as before
 	}
 	return nil
 }
 
-// tookAll takes note of several appointments that were changed in one step: each may have the time that another one had.
+// tookAll records several appointments that were changed in one step: each may have the earlier time of another.
 func (l *life) tookAll(list []appointmentJSON) error {
 	for i := range list {
 		if known := l.Appointments[list[i].ID]; known != nil && !known.Cancelled {

@@ -8,7 +8,7 @@ import (
 	"holdfast/web/simulation/referee"
 )
 
-// offerJSON and entryJSON are what the desk is told of the waiting list.
+// offerJSON and entryJSON are the desk's view of the waiting list.
 type offerJSON struct {
 	ID, SpecialistID, Status              string
 	SlotStartDate, SlotEndDate, ExpiresAt time.Time
@@ -20,8 +20,8 @@ type entryJSON struct {
 	Offers     []offerJSON
 }
 
-// waiting is what happens around the one type that has fewer times than people: somebody puts themselves on the list, a time is
-// booked or becomes free, and whoever is offered one takes it, twice at once, or declines. Then the list is looked at.
+// waiting simulates the one type that has fewer times than people. A person joins the list, a time is booked or
+// freed, and the person with an offer accepts it twice concurrently, or declines. Then the list is checked.
 func (l *life) waiting(r *rand.Rand) (err error) {
 	if l.faults.isArmed() {
 		return nil
@@ -39,11 +39,11 @@ func (l *life) waiting(r *rand.Rand) (err error) {
 	if err != nil {
 		return err
 	}
-	time.Sleep(3 * time.Minute) // a look at the list goes by every 15 seconds, and a few may find the disk full
+	time.Sleep(3 * time.Minute) // the server checks the list every 15 seconds, and a few checks may find the disk full
 	return l.judgeList()
 }
 
-// join puts somebody new on the list, for the next three days.
+// join adds a new person to the list, for the next three days.
 func (l *life) join() error {
 	l.requests++
 	n := 2_000_000 + l.requests
@@ -63,7 +63,7 @@ func (l *life) join() error {
 	return nil
 }
 
-// scarceTimes lists the times of the next days that nobody has booked.
+// scarceTimes lists the free times of the next days.
 func (l *life) scarceTimes() (free []time.Time) {
 	for day := range 3 {
 		date := time.Now().In(l.Specialists["fay"].Zone).AddDate(0, 0, day)
@@ -77,7 +77,7 @@ func (l *life) scarceTimes() (free []time.Time) {
 	return free
 }
 
-// fill books so many times at the desk, so that there is something to wait for.
+// fill books at most most times at the desk, so that there is a reason to wait.
 func (l *life) fill(r *rand.Rand, most int) error {
 	for range most {
 		start := oneOf(r, l.scarceTimes())
@@ -105,7 +105,8 @@ func (l *life) fill(r *rand.Rand, most int) error {
 	return nil
 }
 
-// freeUp cancels one of these appointments, mostly when all of them are booked and several wait, so that it matters who is next.
+// freeUp cancels one of these appointments, usually when all times are booked and several people wait, so that their
+// order matters.
 func (l *life) freeUp(r *rand.Rand) error {
 	if r.IntN(4) > 0 {
 		for range 2 {
@@ -154,7 +155,7 @@ func (l *life) theLine() (entries []entryJSON, err error) {
 	return said.Waiting, nil
 }
 
-// answerOffer takes an offer, by two clicks at once, or declines it. A time that is offered is nobody else's.
+// answerOffer accepts an offer with two concurrent clicks, or declines it. No other client can book an offered time.
 func (l *life) answerOffer(r *rand.Rand) error {
 	entries, err := l.theLine()
 	if err != nil {
@@ -194,7 +195,7 @@ func (l *life) accept(entry string, o *offerJSON) error {
 		return err
 	}
 	if first.status == 409 || first.status == 410 {
-		return nil // it lapsed, or its time was lost, while it was asked again
+		return nil // it expired, or its time was lost, during the repeats
 	}
 	if first.status >= 300 {
 		return fmt.Errorf("accepting an offer was answered %d %s", first.status, first.raw)
@@ -225,7 +226,7 @@ func (e *entryJSON) open() *offerJSON {
 	return nil
 }
 
-// judgeList has the referee look at the waiting list.
+// judgeList passes the waiting list to the referee.
 func (l *life) judgeList() error {
 	if l.faults.isOff() || l.faults.isArmed() {
 		return nil

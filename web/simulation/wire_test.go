@@ -13,7 +13,7 @@ import (
 
 var errLost = errors.New("the connection broke")
 
-// careless is a network that loses what it is told to: the next request, or the reply to it.
+// careless is a network that loses the next request, or the reply to it, on demand.
 type careless struct {
 	to                   http.RoundTripper
 	loseAsked, loseReply atomic.Int32
@@ -37,11 +37,11 @@ func (c *careless) RoundTrip(r *http.Request) (*http.Response, error) {
 // loses reports whether the next request or reply will be lost.
 func (c *careless) loses() bool { return c.loseAsked.Load() > 0 || c.loseReply.Load() > 0 }
 
-// request is one that a client sends.
+// request is a request of a client.
 type request struct {
 	method, path string
 	body         any
-	key          string // of idempotency
+	key          string // idempotency key
 	client       string
 	manage       string // token of a manage link
 	admin        bool
@@ -55,7 +55,7 @@ type reply struct {
 	raw      string
 	replayed bool
 	code     string // of a refusal
-	reason   string // of it, where the code has several
+	reason   string // of the refusal, if the code has several
 	cookie   string // of a sign-in
 }
 

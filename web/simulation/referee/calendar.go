@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Wall is the instant of a local date and minute: one that the clocks skip moves forward by the gap, one that comes twice is the
-// first.
+// Wall returns the instant of a local date and minute. A time that the clocks skip moves forward by the gap. A time
+// that occurs twice is the first.
 func Wall(zone *time.Location, y int, m time.Month, d, minute int) time.Time {
 	asUTC := time.Date(y, m, d, 0, minute, 0, 0, time.UTC)
 	offset := func(at time.Time) time.Duration {
@@ -23,7 +23,8 @@ func Wall(zone *time.Location, y int, m time.Month, d, minute int) time.Time {
 	return before
 }
 
-// Starts lists every start of a type that the hours of a specialist have on one local date, booked or not, blocks aside.
+// Starts lists every start of a type in the hours of a specialist on one local date, booked or not. It ignores
+// blocks.
 func (r *Referee) Starts(kind, specialist string, y int, m time.Month, d int) (starts []time.Time) {
 	t, s := r.Types[kind], r.Specialists[specialist]
 	if _, serves := t.Priorities[specialist]; !serves {
@@ -43,7 +44,7 @@ func (r *Referee) Starts(kind, specialist string, y int, m time.Month, d int) (s
 	return starts
 }
 
-// blocked reports whether a block is in the way of a slot or of its buffers.
+// blocked reports whether a block overlaps a slot or its buffers.
 func (r *Referee) blocked(s Span) bool {
 	from := s.Start.Add(-time.Duration(r.Types[s.Type].Before) * time.Minute)
 	to := s.End.Add(time.Duration(r.Types[s.Type].After) * time.Minute)
@@ -55,7 +56,8 @@ func (r *Referee) blocked(s Span) bool {
 	return false
 }
 
-// Offered reports whether a start is one that a patient could book if nobody had: within the hours, blocks and notice.
+// Offered reports whether a patient could book a start if it is free: it is within the hours and the notice, and not
+// blocked.
 func (r *Referee) Offered(s Span, now time.Time) bool {
 	t := r.Types[s.Type]
 	if s.Start.Before(now.Add(time.Duration(t.Notice)*time.Minute)) || s.Start.Before(now) || r.blocked(s) {
@@ -70,7 +72,7 @@ func (r *Referee) Offered(s Span, now time.Time) bool {
 	return false
 }
 
-// FreeSeats lists the seats of a slot that no confirmed appointment has, except may be in the way.
+// FreeSeats lists the seats of a slot that conflict with no confirmed appointment other than except.
 func (r *Referee) FreeSeats(s Span, except string) (seats []int) {
 	around := r.Around(s)
 	for seat := range max(r.Types[s.Type].Capacity, 1) {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// About is how near to its end a hold is neither expected to be there nor to be gone.
+// About is the time around the end of a hold in which the referee expects it neither to exist nor to have expired.
 const About = 200 * time.Millisecond
 
 // Live reports whether a hold counts at an instant, and whether that is certain.
@@ -16,7 +16,7 @@ func (h *Hold) Live(now time.Time) (live, certain bool) {
 	return left > 0, !h.Doubtful && (left > About || left < -About)
 }
 
-// Held takes note of a hold that was granted, at the instant it was.
+// Held records a hold that was granted at now.
 func (r *Referee) Held(h Hold, now time.Time) error {
 	for _, other := range r.Holds {
 		if live, certain := other.Live(now); live && certain && other.Client != h.Client && r.Collide(h.Span, other.Span) {
@@ -32,7 +32,7 @@ func (r *Referee) Held(h Hold, now time.Time) error {
 	return nil
 }
 
-// Displaced takes note that somebody was given a time whoever holds it: holds of that time may be gone.
+// Displaced records a booking that ignores holds: holds of that time may have been released.
 func (r *Referee) Displaced(s Span) {
 	for _, h := range r.Holds {
 		if r.Collide(h.Span, s) {
@@ -41,8 +41,8 @@ func (r *Referee) Displaced(s Span) {
 	}
 }
 
-// Listed judges the holds that the server says there are: each is known, none is missing, and no two of them, and no booking,
-// are in each other's way.
+// Listed judges the server's list of holds: each is known, none is missing, and none conflicts with another hold or a
+// booking.
 func (r *Referee) Listed(list []Hold, now time.Time) error {
 	said := map[string]bool{}
 	for i, h := range list {
@@ -80,17 +80,17 @@ func (r *Referee) Listed(list []Hold, now time.Time) error {
 	return nil
 }
 
-// Answer is what must become of a request for a slot.
+// Answer is the expected answer to a request for a slot.
 type Answer int
 
-// The answers. Where a hold is about to lapse, or two rules meet, either is right.
+// The answers. If a hold is about to expire, or two rules apply, either is correct.
 const (
 	Either Answer = iota
 	Granted
 	Refused
 )
 
-// HeldByOther reports whether another client's hold is in the way of a slot.
+// HeldByOther reports whether another client's hold conflicts with a slot, and whether that is certain.
 func (r *Referee) HeldByOther(s Span, client string, now time.Time) (held, certain bool) {
 	certain = true
 	for _, h := range r.Holds {
@@ -99,7 +99,7 @@ func (r *Referee) HeldByOther(s Span, client string, now time.Time) (held, certa
 		}
 		live, sure := h.Live(now)
 		switch {
-		case live && h.Client == client: // one's own: as a repeat it is renewed, for another slot it may be refused
+		case live && h.Client == client: // the client's own: a repeat renews it, and another slot may be refused
 			certain = certain && h.Type == s.Type && h.Start.Equal(s.Start)
 		case live && sure:
 			return true, true
@@ -110,8 +110,8 @@ func (r *Referee) HeldByOther(s Span, client string, now time.Time) (held, certa
 	return false, certain
 }
 
-// Expect says what must become of a client's request for a slot, of one specialist or of any, and who must be assigned (empty:
-// not certain).
+// Expect returns the expected answer to a client's request for a slot, of one specialist or of any, and the
+// specialist to be assigned (empty: not certain).
 func (r *Referee) Expect(kind, specialist, client string, start, now time.Time) (Answer, string) {
 	var candidates []string
 	answer, sure := Refused, true
@@ -139,7 +139,7 @@ func (r *Referee) Expect(kind, specialist, client string, start, now time.Time) 
 		return answer, ""
 	}
 	if !sure || r.holds(client, now) {
-		return Granted, "" // a client that holds one of them is given that one
+		return Granted, "" // a client that holds one of them gets that one
 	}
 	return Granted, r.assigned(kind, start, candidates)
 }
@@ -153,8 +153,8 @@ func (r *Referee) holds(client string, now time.Time) bool {
 	return false
 }
 
-// assigned is whose turn it is: of the highest priority, in the order of their ids, the one that the FNV-1a hash of type and start
-// falls on.
+// assigned returns the specialist to assign: of those with the highest priority, in the order of their ids, the one
+// that the FNV-1a hash of type and start selects.
 func (r *Referee) assigned(kind string, start time.Time, candidates []string) string {
 	highest, best := 0, []string(nil)
 	for _, id := range candidates {
@@ -171,7 +171,7 @@ func (r *Referee) assigned(kind string, start time.Time, candidates []string) st
 	return best[int(h.Sum32()%uint32(len(best)))]
 }
 
-// Active counts the live holds of a client, and whether the number is certain.
+// Active returns the number of a client's live holds, and whether it is certain.
 func (r *Referee) Active(client string, now time.Time) (n int, certain bool) {
 	certain = true
 	for _, h := range r.Holds {
@@ -187,7 +187,8 @@ func (r *Referee) Active(client string, now time.Time) (n int, certain bool) {
 	return n, certain
 }
 
-// Cooling says whether a client has to wait before booking a type again.
+// Cooling returns Refused while a client's cooldown for a type lasts, Granted if there is none, and Either within a
+// second of its end.
 func (r *Referee) Cooling(kind, client string, now time.Time) Answer {
 	wait := time.Duration(r.Types[kind].Cooldown) * time.Minute
 	answer := Granted

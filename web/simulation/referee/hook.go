@@ -11,47 +11,49 @@ import (
 	"time"
 )
 
-// Hook is one webhook as it arrived at a receiver, perhaps not for the first time.
+// Hook is one webhook that arrived at a receiver, possibly a repeat.
 type Hook struct {
-	ID          string // of the message: the same however often it arrives
+	ID          string // of the message: the same in every repeat
 	Event       string
 	Appointment string
 	Version     int64 // of the appointment
 	Start       time.Time
 	Cancelled   bool
-	Taken       bool // the receiver has it, whether or not the sender came to hear of that
+	Taken       bool // the receiver has it, whether or not the sender got the answer
 }
 
-// Receiver is the program of a clinic that is told by webhooks. A Receiver is not safe for concurrent use.
+// Receiver is the clinic's program that receives webhooks. A Receiver is not safe for concurrent use.
 type Receiver struct {
 	secrets []secret
 	arrived map[string]map[string]Hook // the messages about each appointment, by id
 }
 
-// secret is one that messages are signed with, from an instant on.
+// secret is a secret that messages are signed with from an instant on.
 type secret struct {
 	key  []byte
 	from time.Time
 }
 
-// A message may have been on its way for so long when its receiver gets it, and a sender's clock differs by no more.
+// underWay is the longest time that a message may take to its receiver, and the largest difference of the sender's
+// clock.
 const underWay = time.Minute
 
-// secretOverlap is how long messages are signed with the secret before as well.
+// secretOverlap is the time for which messages are also signed with the previous secret.
 const secretOverlap = 24 * time.Hour
 
-// NewReceiver knows no secret and has been told nothing.
+// NewReceiver returns a receiver without a secret and without messages.
 func NewReceiver() *Receiver { return &Receiver{arrived: map[string]map[string]Hook{}} }
 
-// Secret is the secret, "whsec_" and base64, that messages are signed with from now on.
+// Secret sets the secret, "whsec_" and base64, that messages are signed with from now on.
 func (v *Receiver) Secret(text string, now time.Time) error {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(text, "whsec_"))
 	v.secrets = append(v.secrets, secret{key, now})
 	return err
 }
 
-// Signed judges the headers of a message as Standard Webhooks says it: the signature is over id, timestamp and body. It is of the secret
-// of the moment, and for a day after a change of the one before as well, so that a receiver can change over without losing a message.
+// Signed judges the headers of a message by the rules of Standard Webhooks: the signature covers id, timestamp and
+// body. It uses the current secret and, for a day after a change, also the previous one, so that a receiver can
+// change over without losing a message.
 func (v *Receiver) Signed(id, timestamp, signatures string, body []byte, now time.Time) error {
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || now.Sub(time.Unix(seconds, 0)).Abs() > underWay {
@@ -77,7 +79,8 @@ func (v *Receiver) Signed(id, timestamp, signatures string, body []byte, now tim
 	return nil
 }
 
-// Arrives takes note of a message: what was decided first arrives first, and nothing after it until it was taken.
+// Arrives records a message: messages about an appointment arrive in the order of the decisions, and none arrives
+// before the receiver has taken the one before it.
 func (v *Receiver) Arrives(h Hook) error {
 	known := v.arrived[h.Appointment]
 	if known == nil {
@@ -100,8 +103,8 @@ func (v *Receiver) Arrives(h Hook) error {
 	return nil
 }
 
-// Told judges, when nothing is on its way any more, what the receiver knows of an appointment: that it was booked, and by the last
-// message when it is now and whether it still is.
+// Told judges, when no message is pending, the messages about an appointment: one reports its booking, and the last
+// one has its present time and status.
 func (v *Receiver) Told(a *Appointment) error {
 	var last Hook
 	created := false
@@ -123,7 +126,7 @@ func (v *Receiver) Told(a *Appointment) error {
 	return nil
 }
 
-// Count is how many messages arrived, each counted once.
+// Count returns the number of messages that arrived, each counted once.
 func (v *Receiver) Count() (n int) {
 	for _, known := range v.arrived {
 		n += len(known)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Row is an appointment as it stands in the database.
+// Row is an appointment in the database.
 type Row struct {
 	Span
 	ID        string
@@ -14,8 +14,8 @@ type Row struct {
 	Name      string // of the patient
 }
 
-// Recorded judges rows of the database: each is what somebody was told, and none is in the way of another. With all, they are
-// every row there is, and none that was acknowledged may be missing.
+// Recorded judges rows of the database: each equals the acknowledged appointment, and no two conflict. With all, rows
+// are all rows of the database, and no acknowledged appointment may be missing.
 func (r *Referee) Recorded(rows []Row, all bool) error {
 	seen := make(map[string]bool, len(rows))
 	for _, row := range rows {
@@ -47,7 +47,7 @@ func (r *Referee) Recorded(rows []Row, all bool) error {
 			confirmed = append(confirmed, row)
 		}
 	}
-	last := map[string][]Row{} // by specialist and room, the ones that may still reach a later one; rows come in the order of their starts
+	last := map[string][]Row{} // by specialist and room, those that may still conflict with a later one; rows are in the order of their starts
 	for _, row := range confirmed {
 		of := []string{row.Specialist}
 		if room := r.Types[row.Type].Room; room != "" {
@@ -76,8 +76,8 @@ type Slot struct {
 	Specialists []string
 }
 
-// Offers judges the listing of one specialist's slots of a type from a local date on, days of them: what is listed as free can be
-// booked, and what can be booked is listed. asked and answered are when.
+// Offers judges the listing of one specialist's slots of a type for a number of days from a local date on: every slot
+// listed as free can be booked, and every slot that can be booked is listed.
 func (r *Referee) Offers(kind, specialist, client string, from time.Time, days int, list []Slot, now time.Time) error {
 	said := map[int64]Slot{}
 	for i, s := range list {
@@ -93,7 +93,7 @@ func (r *Referee) Offers(kind, specialist, client string, from time.Time, days i
 			listed, is := said[start.Unix()]
 			delete(said, start.Unix())
 			if notice := start.Sub(now) - time.Duration(r.Types[kind].Notice)*time.Minute; notice > -2*time.Second && notice < 2*time.Second {
-				continue // it goes off the list just now
+				continue // it leaves the list at this moment
 			}
 			free, certain := 0, true
 			if r.Offered(s, now) {

@@ -1,11 +1,12 @@
-// Package referee judges a simulated clinic. It is told what was asked and what was answered, and says where that breaks a promise.
+// Package referee judges a simulated clinic. It receives the requests and the answers, and returns an error where an
+// answer breaks a guarantee.
 //
-// It imports nothing of this module, and the import diagram keeps it so: hours, slots, gaps, assignment, cooldowns and holds are
-// worked out here once more, in the plainest way, from what the documentation says. What it does slowly the server does fast; where
-// the two differ, one of them is wrong.
+// It imports nothing of this module, and the import diagram enforces that: it computes hours, slots, gaps,
+// assignment, cooldowns and holds a second time, in the plainest way, from the documentation. It is slow where the
+// server is fast. If the two differ, one of them is wrong.
 //
-// A Referee is not safe for concurrent use: whoever runs a simulation tells it of one answer after another. What was asked at once
-// is told in any order once all of it was answered.
+// A Referee is not safe for concurrent use: a simulation passes it one answer after another. It passes the answers to
+// concurrent requests in any order, once all of them have arrived.
 package referee
 
 import (
@@ -14,27 +15,27 @@ import (
 	"time"
 )
 
-// Clinic is what the referee knows of the schedule.
+// Clinic is the referee's copy of the schedule.
 type Clinic struct {
 	Zone        *time.Location
 	Specialists map[string]*Specialist
 	Types       map[string]*Type
 }
 
-// Specialist is whose time is booked.
+// Specialist is the person or chair whose time is booked.
 type Specialist struct {
 	ID        string
 	Zone      *time.Location
 	Weekly    map[time.Weekday][]Window
 	Overrides map[string][]Window // by local date; none: closed
 	Blocks    map[string]Block    // by id
-	Sessions  int                 // on demand, at most so many at once
+	Sessions  int                 // the maximum of concurrent on-demand sessions
 }
 
-// Window is a stretch of a local day, in minutes from midnight.
+// Window is a part of a local day, in minutes from midnight.
 type Window struct{ From, To int }
 
-// Block is a stretch in which a specialist takes no bookings.
+// Block is a time in which a specialist takes no bookings.
 type Block struct{ From, To time.Time }
 
 // Type is a bookable service.
@@ -46,18 +47,18 @@ type Type struct {
 	Notice        int // minutes
 	Capacity      int
 	Cooldown      int            // minutes
-	Room          string         // that each takes besides its specialist, one at a time; empty: none
+	Room          string         // that each also needs, one at a time; empty: none
 	Priorities    map[string]int // by specialist
 }
 
-// Span is time of a specialist that is booked or held.
+// Span is booked or held time of a specialist.
 type Span struct {
 	Type, Specialist string
 	Start, End       time.Time
 	Seat             int
 }
 
-// Appointment is what somebody was told they have.
+// Appointment is an acknowledged appointment.
 type Appointment struct {
 	Span
 	ID        string
@@ -65,42 +66,42 @@ type Appointment struct {
 	Created   time.Time
 	Overbook  bool
 	Cancelled bool
-	Name      string // of the patient; empty: not known to the referee
-	Erased    bool   // the patient was, and the name is gone
+	Name      string // of the patient; empty: unknown to the referee
+	Erased    bool   // the patient was erased, and the name is deleted
 }
 
-// Hold is what somebody was told they hold.
+// Hold is an acknowledged hold.
 type Hold struct {
 	Span
 	ID, Client string
 	Until      time.Time
-	// Doubtful: it may be gone, because its client booked over it or the server may have dropped it.
+	// Doubtful holds may have been released, because the client booked over it or the server may have dropped it.
 	Doubtful bool
 }
 
-// Referee keeps the books.
+// Referee records all acknowledged changes and judges the answers by them.
 type Referee struct {
 	Clinic
 	Appointments map[string]*Appointment
 	Holds        map[string]*Hold
 	Sessions     map[string]*Session
-	lines        map[int64]string          // the open offers of the waiting list at the last look: to whom, by start
-	idle         map[string]bool           // who of it was offered nothing then
+	lines        map[int64]string          // the open offers of the waiting list at the last check: the entry, by start
+	idle         map[string]bool           // the entries without an open offer then
 	byDay        map[string][]*Appointment // confirmed, by specialist or room, and UTC date
 }
 
-// New begins with an empty calendar.
+// New returns a referee with an empty calendar.
 func New(c Clinic) *Referee {
 	return &Referee{Clinic: c, Appointments: map[string]*Appointment{}, Holds: map[string]*Hold{}, Sessions: map[string]*Session{}, byDay: map[string][]*Appointment{}}
 }
 
-// SpanOf is the time of a slot.
+// SpanOf returns the time of a slot.
 func (r *Referee) SpanOf(kind, specialist string, start time.Time) Span {
 	return Span{kind, specialist, start.UTC(), start.UTC().Add(time.Duration(r.Types[kind].Minutes) * time.Minute), 0}
 }
 
-// Collide reports whether two spans of one specialist, or of one room, cannot both be: the gap between them is less than the larger of
-// the buffers that meet there, and they are not two seats of one session.
+// Collide reports whether two spans of one specialist, or of one room, cannot both be booked: the gap between them is
+// less than the larger of the adjacent buffers, and they are not two seats of one session.
 func (r *Referee) Collide(a, b Span) bool {
 	if room := r.Types[a.Type].Room; a.Specialist != b.Specialist && (room == "" || room != r.Types[b.Type].Room) {
 		return false
@@ -115,7 +116,7 @@ func (r *Referee) Collide(a, b Span) bool {
 	return b.Start.Before(a.End.Add(gap))
 }
 
-// dayKeys are under which a span is found: its specialist's day, and its room's.
+// dayKeys returns the keys of byDay for a span: its specialist's day, and its room's.
 func (r *Referee) dayKeys(s Span, days int) []string {
 	date := " " + s.Start.UTC().AddDate(0, 0, days).Format(time.DateOnly)
 	if room := r.Types[s.Type].Room; room != "" {
@@ -124,8 +125,8 @@ func (r *Referee) dayKeys(s Span, days int) []string {
 	return []string{s.Specialist + date}
 }
 
-// Around lists the confirmed appointments of the specialist and of the room of a span, on its day and on both beside it. One that has
-// both in common with it is there twice.
+// Around lists the confirmed appointments of a span's specialist and room, on its day, the day before and the day
+// after. An appointment with the same specialist and the same room is listed twice.
 func (r *Referee) Around(s Span) (all []*Appointment) {
 	for day := -1; day <= 1; day++ {
 		for _, key := range r.dayKeys(s, day) {
@@ -135,7 +136,7 @@ func (r *Referee) Around(s Span) (all []*Appointment) {
 	return all
 }
 
-// Booked takes note of an appointment that was acknowledged: new, moved, or taken back from its cancellation.
+// Booked records an acknowledged appointment: new, moved, or restored from its cancellation.
 func (r *Referee) Booked(a Appointment) error {
 	if old := r.Appointments[a.ID]; old != nil {
 		r.remove(old)
@@ -163,7 +164,7 @@ func (r *Referee) Booked(a Appointment) error {
 	return nil
 }
 
-// Cancelled takes note of an acknowledged cancellation.
+// Cancelled records an acknowledged cancellation.
 func (r *Referee) Cancelled(id string) error {
 	a := r.Appointments[id]
 	if a == nil {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A referee who sees nothing wrong proves nothing: each of these breaks one promise, and is to be called.
+// A referee that reports no error proves nothing: each of these cases breaks one guarantee, and the referee must
+// report it.
 
 var monday = time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
 
@@ -71,7 +72,7 @@ func TestBrokenPromisesAreSeen(t *testing.T) {
 	}
 }
 
-// newBooked books at nine, and then one more.
+// newBooked books at nine, and then one more appointment.
 func newBooked(more Appointment) error {
 	r := newReferee()
 	if err := r.Booked(r.appointment("a", "checkup", at(9, 0))); err != nil {
@@ -122,7 +123,7 @@ func TestExpectationsAreOfTheRules(t *testing.T) {
 	}
 }
 
-// TestWallIsTheRuleOfRFC5545: a time that is skipped moves forward by the gap, one that comes twice is the first.
+// TestWallIsTheRuleOfRFC5545: a skipped time moves forward by the gap, and a time that occurs twice is the first.
 func TestWallIsTheRuleOfRFC5545(t *testing.T) {
 	for _, c := range []struct {
 		zone    string

@@ -5,31 +5,32 @@ import (
 	"time"
 )
 
-// Session is an on-demand session as its people were told of it.
+// Session is an on-demand session as acknowledged to its client and specialists.
 type Session struct {
 	ID, Client string
 	Status     string // requested, active, pending_payment, ended, cancelled or expired
-	Specialist string // who has it; empty: nobody took it
+	Specialist string // the specialist who has it; empty: not accepted
 	Expires    time.Time
-	Life       time.Time // the last sign of life of one that was taken
+	Life       time.Time // the last activity after it was accepted
 }
 
 const (
-	// quiet is how long a session that was taken may go without a sign of life.
+	// quiet is the time without activity after which an accepted session expires.
 	quiet = 4 * time.Hour
-	// late is how much later than its instant the server may come to end a session that nobody takes, the disk being full now and then.
+	// late is the longest delay with which the server may expire a session that no specialist accepts, since the disk
+	// is sometimes full.
 	late = 20 * time.Second
-	// quietLate is the same of one that has gone quiet: it is looked for once a minute.
+	// quietLate is the same for a session without activity: the server checks for those once a minute.
 	quietLate = 5 * time.Minute
 )
 
-// inProgress reports whether a session is part of its specialist's load.
+// inProgress reports whether a session counts towards its specialist's load.
 func (s *Session) inProgress() bool { return s.Status == "active" || s.Status == "pending_payment" }
 
-// isOpen reports whether anything can still become of a session.
+// isOpen reports whether a session can still change.
 func (s *Session) isOpen() bool { return s.Status == "requested" || s.inProgress() }
 
-// Load is how many sessions a specialist has, and whether that is certain: one of them may have gone quiet just now.
+// Load returns the number of a specialist's sessions, and whether it is certain: one of them may just be expiring.
 func (r *Referee) Load(specialist string, now time.Time) (n int, certain bool) {
 	certain = true
 	for _, s := range r.Sessions {
@@ -41,13 +42,13 @@ func (r *Referee) Load(specialist string, now time.Time) (n int, certain bool) {
 	return n, certain
 }
 
-// HasRoom reports whether a specialist may be given one more session, and whether that is certain.
+// HasRoom reports whether a specialist may get one more session, and whether that is certain.
 func (r *Referee) HasRoom(specialist string, now time.Time) (room, certain bool) {
 	n, certain := r.Load(specialist, now)
 	return n < r.Specialists[specialist].Sessions, certain
 }
 
-// Requested takes note of a request that was acknowledged. A client that waits already is answered with the request it has.
+// Requested records an acknowledged request. A client that already waits gets its existing request.
 func (r *Referee) Requested(s Session, now time.Time) error {
 	for _, other := range r.Sessions {
 		if other.ID != s.ID && other.Client == s.Client && other.Status == "requested" && now.Before(other.Expires.Add(-late)) {
@@ -67,7 +68,7 @@ func (r *Referee) Requested(s Session, now time.Time) error {
 	return nil
 }
 
-// Taken takes note of a session that a specialist was given, by asking first or from a colleague.
+// Taken records a session that a specialist got, by accepting it or from a colleague.
 func (r *Referee) Taken(id, specialist string, handedOn bool, now time.Time) error {
 	s := r.Sessions[id]
 	switch {
@@ -88,8 +89,8 @@ func (r *Referee) Taken(id, specialist string, handedOn bool, now time.Time) err
 	return nil
 }
 
-// OpenSessions judges the list of all open sessions that the server says there are: each is what its people were told, nobody waits for one
-// that is over, and nobody has more than they can.
+// OpenSessions judges the server's list of all open sessions: each is in its acknowledged state, none has expired,
+// and no specialist has more than their limit.
 func (r *Referee) OpenSessions(list []Session, now time.Time) error {
 	there, load := map[string]bool{}, map[string]int{}
 	for _, s := range list {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestBrokenSessionsAreSeen: each of these breaks one promise about a session on demand.
+// TestBrokenSessionsAreSeen: each case breaks one guarantee about on-demand sessions.
 func TestBrokenSessionsAreSeen(t *testing.T) {
 	requested := func(id, client string) Session {
 		return Session{ID: id, Client: client, Status: "requested", Expires: at(8, 1)}
@@ -15,7 +15,7 @@ func TestBrokenSessionsAreSeen(t *testing.T) {
 		r := newReferee()
 		r.Specialists["ada"].Sessions, r.Specialists["ben"].Sessions = 1, 2
 		mustNot(t, r.Requested(requested("s", "jo"), at(8, 0)))
-		mustNot(t, r.Requested(requested("s", "jo"), at(8, 0))) // asked again
+		mustNot(t, r.Requested(requested("s", "jo"), at(8, 0))) // a repeated request
 		mustNot(t, r.Requested(requested("t", "bo"), at(8, 0)))
 		mustNot(t, r.Taken("s", "ada", false, at(8, 0)))
 		return r
@@ -49,7 +49,7 @@ func TestBrokenSessionsAreSeen(t *testing.T) {
 	}
 }
 
-// twoAtOnce is a specialist for one session who is listed with two, which are as they were said to be.
+// twoAtOnce lists two acknowledged sessions of a specialist whose limit is one.
 func twoAtOnce(t *testing.T) error {
 	r := newReferee()
 	r.Specialists["ada"].Sessions = 1
@@ -61,12 +61,12 @@ func twoAtOnce(t *testing.T) error {
 	return r.OpenSessions(list, at(8, 0))
 }
 
-// TestBrokenWebhooksAreSeen: each of these breaks one promise about what a receiver is told.
+// TestBrokenWebhooksAreSeen: each case breaks one guarantee about webhooks.
 func TestBrokenWebhooksAreSeen(t *testing.T) {
 	const (
 		older = "whsec_MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
 		newer = "whsec_MTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTE="
-		// openssl dgst -sha256 -hmac of "m.1795420800.{}" by the 32 zeros and the 32 ones above, in base64
+		// openssl dgst -sha256 -hmac of "m.1795420800.{}" with the 32 zeros and the 32 ones above, in base64
 		byOlder = "v1,Nw9mk16CnGfgvf1Vc+WT8bdFqxKX+z8w4T/Qzx0BQ1A="
 		byNewer = "v1,ZLrAEj3vU+s7J5fPYRRNnztN6U9ffRfgKY/QmW+m/Fk="
 	)
@@ -104,12 +104,12 @@ func TestBrokenWebhooksAreSeen(t *testing.T) {
 	booked, later, cancelled := hook("m", "created", 1, 9, true), hook("n", "rescheduled", 2, 10, true), hook("o", "cancelled", 3, 10, true)
 	lost := hook("m", "created", 1, 9, false)
 	sent := time.Unix(1795420800, 0)
-	mustNot(t, arrives(lost, lost, booked, later, booked, cancelled)) // its answer was lost, so it came again
+	mustNot(t, arrives(lost, lost, booked, later, booked, cancelled)) // its answer was lost, so it was sent again
 	mustNot(t, told(moved, booked, later))
 	mustNot(t, told(gone, booked, later, cancelled))
 	mustNot(t, signed(byNewer+" "+byOlder, sent.Add(-time.Hour), sent))
 	mustNot(t, signed(byNewer, sent.Add(-25*time.Hour), sent))
-	mustNot(t, signed(byOlder, sent, sent)) // on its way while it was changed
+	mustNot(t, signed(byOlder, sent, sent)) // it was in transit during the change
 	for what, err := range map[string]error{
 		"in version 1, comes after":       arrives(lost, later, booked),
 		"of version 2, and was":           arrives(booked, Hook{ID: "m", Event: "appointment.created", Appointment: "a", Version: 2}),

@@ -9,25 +9,26 @@ import (
 	"time"
 )
 
-// Reader judges one live stream as a page reads it: the frames in order, none twice, and what they add up to.
+// Reader judges one live stream as a page reads it: the frames are in order, none arrives twice, and together they
+// give the right holds.
 type Reader struct {
-	Holds     map[string]bool // by id, that there are by what was read
+	Holds     map[string]bool // by id, those that exist according to the stream
 	Connected bool
 	Ended     string // the reason, once it has ended
 
-	id    string // of the frame that is being read
+	id    string // of the current frame
 	epoch string
 	seq   uint64
 }
 
-// NewReader begins before the first frame.
+// NewReader returns a reader that expects the first frame.
 func NewReader() *Reader { return &Reader{Holds: map[string]bool{}} }
 
 type frame struct {
 	Type, HoldID, Reason string
 }
 
-// Line takes in one line of the stream.
+// Line processes one line of the stream.
 func (r *Reader) Line(line string) error {
 	if id, ok := strings.CutPrefix(line, "id:"); ok {
 		r.id = strings.TrimSpace(id)
@@ -65,7 +66,7 @@ func (r *Reader) Line(line string) error {
 	return nil
 }
 
-// order checks the number of a live event: more than all before it.
+// order checks the number of a live event: it is greater than all before it.
 func (r *Reader) order(kind, id string) error {
 	if id == "" || kind == "end" {
 		return nil
@@ -85,7 +86,7 @@ func (r *Reader) order(kind, id string) error {
 	return nil
 }
 
-// Agrees compares what was read with the holds that there are, of the specialists whose holds reach the stream.
+// Agrees compares the holds of the stream with the existing ones of the specialists whose holds reach the stream.
 func (r *Reader) Agrees(list []Hold, all map[string]*Hold, specialists map[string]int, now time.Time) error {
 	if !r.Connected || r.Ended != "" {
 		return nil

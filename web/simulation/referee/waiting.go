@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// Waiting is somebody on the waiting list for the times of one specialist.
+// Waiting is an entry of the waiting list for the times of one specialist.
 type Waiting struct {
 	ID     string
-	Place  int    // in the order in which they came
-	Last   string // local date: what is later does not suit
+	Place  int    // in the order of joining
+	Last   string // local date: later times do not suit
 	Offers []Offer
 }
 
-// Offer is a time that somebody on the list was offered.
+// Offer is a time that was offered to an entry.
 type Offer struct {
 	Span
 	Open      bool
@@ -29,12 +29,13 @@ func (w *Waiting) open() *Offer {
 	return nil
 }
 
-// wants reports whether somebody has nothing and would take a time: it suits, and was not offered before.
+// wants reports whether an entry has no open offer and would accept a time: the time suits, and was not offered to it
+// before.
 func (r *Referee) wants(w *Waiting, start time.Time) bool {
 	return w.open() == nil && start.In(r.Zone).Format(time.DateOnly) <= w.Last && !slices.ContainsFunc(w.Offers, func(o Offer) bool { return o.Start.Equal(start) && !o.Withdrawn })
 }
 
-// times counts how often somebody was offered a time, and nobody withdrew it.
+// times counts how often a time was offered to an entry, without withdrawn offers.
 func (w *Waiting) times(start time.Time) (n int) {
 	for _, o := range w.Offers {
 		if o.Start.Equal(start) && !o.Withdrawn {
@@ -44,8 +45,8 @@ func (w *Waiting) times(start time.Time) (n int) {
 	return n
 }
 
-// Waits judges a waiting list some minutes after the last change: a time is offered to one at a time, to one whom nobody else was
-// before in turn, and not at all if it is booked; nobody has two; and a time that is free waits for nobody who waits for it.
+// Waits judges a waiting list some minutes after the last change. A time is offered to one entry at a time, in turn,
+// and not at all if it is booked. No entry has two open offers. A free time is offered if an entry wants it.
 func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
 	offered := map[int64]string{}
 	for i := range list {
@@ -95,8 +96,8 @@ func (r *Referee) Waits(list []Waiting, free []time.Time, now time.Time) error {
 	return nil
 }
 
-// inTurn judges an offer that is new since the last look: nobody who came before, and had nothing then and has nothing now, was passed
-// over.
+// inTurn judges an offer that is new since the last check: it passes over no earlier entry that had no offer then and
+// wants the time now.
 func (r *Referee) inTurn(list []Waiting, to *Waiting, o Offer) error {
 	for i := range list {
 		if w := &list[i]; w.Place < to.Place && r.idle[w.ID] && r.wants(w, o.Start) {
