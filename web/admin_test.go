@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The clinic's set-up: what an admin can change, and what the public sees of it.
+// These tests check the clinic's settings: what an admin can change, and what the public sees of them.
 
 func TestClinicNeedsAdmin(t *testing.T) {
 	h := newHouse(t)
@@ -25,7 +25,7 @@ func TestClinicNeedsAdmin(t *testing.T) {
 			body = c.body
 		}
 		h.do(c.method, c.path, body).problem(401, "unauthorized")
-		// Who may not, is not told what would be wrong with the body either.
+		// A caller without permission does not learn the problems of the body either.
 		h.do(c.method, c.path, "{").problem(401, "unauthorized")
 	}
 }
@@ -37,7 +37,7 @@ func TestClinic(t *testing.T) {
 	if r.text("clinic", "name") != "Harbour Clinic" || r.text("clinic", "timezone") != "Europe/Berlin" || r.text("clinic", "contact", "phone") != "030 1234" {
 		t.Errorf("got %s", r.raw)
 	}
-	// What was read can be written back.
+	// An answer can be sent back unchanged.
 	h.do("PUT", "/v1/clinic", r.get("clinic"), asAdmin).want(200)
 	for field, body := range map[string]map[string]any{
 		"timezone": {"timezone": "Mars/Olympus"}, "name": {"name": " "}, "locale": {"locale": "not a tag"},
@@ -65,7 +65,7 @@ func TestAppointmentTypes(t *testing.T) {
 		t.Error("the public is told the upstream's ids")
 	}
 	h.do("POST", "/v1/appointment-types", map[string]any{"id": "cleaning", "name": "Cleaning"}, asAdmin).problem(422, "validation_failed").field("id")
-	h.do("PATCH", "/v1/appointment-types/cleaning", public.get("appointmentType"), asAdmin).want(200) // what was read can be written back
+	h.do("PATCH", "/v1/appointment-types/cleaning", public.get("appointmentType"), asAdmin).want(200) // an answer can be sent back
 	h.do("PATCH", "/v1/appointment-types/cleaning", map[string]any{"id": "other"}, asAdmin).problem(422, "validation_failed").field("id")
 	changed := h.do("PATCH", "/v1/appointment-types/cleaning", map[string]any{"active": false}, asAdmin).want(200)
 	if changed.text("appointmentType", "name") != "Cleaning" || changed.get("appointmentType", "active") != false {
@@ -129,7 +129,7 @@ func TestSpecialists(t *testing.T) {
 func TestWeeklyHours(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/specialists/ada/weekly-hours"
-	// A dry run answers the slots and changes nothing.
+	// A dry run returns the slots and changes nothing.
 	nineToTen := []map[string]any{{"weekday": strings.ToLower(h.start.Weekday().String()), "start": "09:00", "end": "10:00"}}
 	dry := h.do("PUT", path+"?dryRun=true&appointmentTypeId=checkup&from="+h.day(0)+"&to="+h.day(1), nineToTen, asAdmin).want(200)
 	if got := dry.body["slots"].([]any); len(got) != 2 || got[0].(map[string]any)["start"] != h.day(0)+"T09:00:00Z" {
@@ -138,7 +138,7 @@ func TestWeeklyHours(t *testing.T) {
 	if got := len(h.do("GET", path, nil, asAdmin).want(200).body["weeklyHours"].([]any)); got != 7 {
 		t.Errorf("after the dry run there are %d windows, want the 7 there were", got)
 	}
-	// What is switched off is prepared before it is opened.
+	// A dry run also works for a deactivated specialist, whose hours are prepared before the activation.
 	for _, active := range []bool{false, true} {
 		h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": active}, asAdmin).want(200)
 		h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"active": active}, asAdmin).want(200)

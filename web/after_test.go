@@ -16,7 +16,8 @@ import (
 	"holdfast/web"
 )
 
-// nodeOf is a server that is one of several, or not, without a network, so that a test can wait until it waits.
+// nodeOf is a server, one of several nodes or a single one, without a network, so that a test can detect when a
+// request waits.
 type nodeOf struct {
 	t       *testing.T
 	engine  *engine.Engine
@@ -42,7 +43,7 @@ func newNodeOf(t *testing.T, several bool) *nodeOf {
 	return &nodeOf{t: t, engine: e, handler: s.Handler(), start: enginetest.Noon(time.UTC, 2)}
 }
 
-// ask asks, with Holdfast-After if after is not empty.
+// ask sends a request, with Holdfast-After if after is not empty.
 func (n *nodeOf) ask(method, path, body, after string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body)).WithContext(context.Background())
 	if body != "" {

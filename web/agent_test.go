@@ -28,7 +28,7 @@ const (
 	upstreamType   = "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"
 )
 
-// newPractice is newHouse with a practice system behind it, whose times are short. ada and "checkup" are known there.
+// newPractice is newHouse with a practice-management system behind it, with short timeouts. It has ada and "checkup".
 func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstreamtest.Server) {
 	t.Helper()
 	ctx := context.Background()
@@ -71,7 +71,7 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 	return h, fake
 }
 
-// identified is an agent's caller: the body of a booking with patient and token.
+// identified identifies an agent's caller and returns the body of a booking with patient and token.
 func (h *house) identified(key header, call string) map[string]any {
 	h.t.Helper()
 	r := h.do("POST", "/v1/agent/patients", map[string]any{
@@ -93,7 +93,7 @@ func fieldsOf(r *reply, path ...string) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// The four answers, field by field as the wire format has them.
+// TestAgentAnswersOnTheWire checks the four answers field by field against the wire format.
 func TestAgentAnswersOnTheWire(t *testing.T) {
 	h, fake := newPractice(t, func(o *engine.Options) { o.DebugReplies = true })
 	key := h.key("agent")
@@ -181,7 +181,7 @@ func TestAgentAnswersOnTheWire(t *testing.T) {
 	}
 }
 
-// Without --debug-replies there is no _debug, and error_type stands at top level all the same.
+// TestAgentAnswersWithoutDebug: without --debug-replies there is no _debug, but error_type is at top level.
 func TestAgentAnswersWithoutDebug(t *testing.T) {
 	h, _ := newPractice(t)
 	key := h.key("agent")
@@ -191,8 +191,8 @@ func TestAgentAnswersWithoutDebug(t *testing.T) {
 	}
 }
 
-// A repeat is told what became of the first: not that it waits when it has failed, and not that the practice system was
-// busy when nobody knows what it did.
+// TestRepeatReturnsFirstOutcome: a repeat gets the outcome of the first call. It is not "queued" if the first failed,
+// and not "busy" if the outcome at the upstream is unknown.
 func TestRepeatReturnsFirstOutcome(t *testing.T) {
 	h, fake := newPractice(t, func(o *engine.Options) { o.Outbound.Quarantine = time.Hour })
 	key := h.key("agent")
@@ -239,7 +239,8 @@ func TestRepeatReturnsFirstOutcome(t *testing.T) {
 	}
 }
 
-// A booking that the practice system has is no failed one because a later move of it failed.
+// TestRepeatAfterFailedMove: a booking that the practice-management system has does not count as failed because a
+// later move of it failed.
 func TestRepeatAfterFailedMove(t *testing.T) {
 	h, fake := newPractice(t)
 	key := h.key("agent")
@@ -262,7 +263,7 @@ func TestRepeatAfterFailedMove(t *testing.T) {
 	}
 }
 
-// The queue is for who may see it: names for the front desk alone, decisions too.
+// TestQueueOnTheWire: only callers with permission see the queue. Only the front desk sees names and makes decisions.
 func TestQueueOnTheWire(t *testing.T) {
 	h, fake := newPractice(t)
 	key := h.key("agent")
@@ -325,7 +326,8 @@ func TestQueueOnTheWire(t *testing.T) {
 	}
 }
 
-// A server without a practice system serves agents from its own calendar, and says so of the queue.
+// TestAgentsWithoutPracticeSystem: a server without a practice-management system serves agents from its own calendar,
+// and the queue's status shows that.
 func TestAgentsWithoutPracticeSystem(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")
@@ -342,7 +344,7 @@ func TestAgentsWithoutPracticeSystem(t *testing.T) {
 	}
 }
 
-// eventually fails the test unless something becomes true, for which a busy machine has a minute.
+// eventually fails the test unless ok returns true within a minute, which is enough for a busy machine.
 func (h *house) eventually(what string, ok func() bool) {
 	h.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// TestAgentRoutesIgnoreUnknownFields: a language model adds words of its own. They are named and do nothing, not even
-// where one differs from a known field in capitals alone; other routes refuse them.
+// TestAgentRoutesIgnoreUnknownFields: a language model adds fields of its own. The answer names them and they have no
+// effect, even if one differs from a known field only in case. Other routes refuse them.
 func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")
@@ -50,7 +50,7 @@ func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	if r := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeId": "checkup"}, key).want(200); r.get("warnings") != nil {
 		t.Errorf("nothing was unknown: %s", r.raw)
 	}
-	// What is wrong besides is refused as before, and the warnings come along.
+	// Other errors are refused as before, and the answer includes the warnings.
 	bad := h.do("POST", "/v1/agent/slots", `{"surprise":1,"appointmentTypeId":"checkup","days":"many"}`, key).problem(422, "validation_failed")
 	bad.field("days")
 	if len(warned(bad)) != 1 {
@@ -67,7 +67,7 @@ func TestAgentRoutesIgnoreUnknownFields(t *testing.T) {
 	h.do("POST", "/v1/holds", `{"surprise":1}`).problem(400, "malformed_body")
 }
 
-// TestAgentAnswersHaveGuidance: refusals before the body is understood, too, and what was answered well.
+// TestAgentAnswersHaveGuidance: successful answers have guidance, and so do refusals before the body is parsed.
 func TestAgentAnswersHaveGuidance(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")
@@ -77,7 +77,7 @@ func TestAgentAnswersHaveGuidance(t *testing.T) {
 		body               any
 		with               []header
 		status             int
-		errorType, state   string // state: of the guidance, its error_type
+		errorType, state   string // state: the error_type of the guidance
 	}{
 		{"no JSON", "POST", "/v1/agent/appointments", "{", []header{key}, 400, "MALFORMED_BODY", "invalid_request"},
 		{"empty", "POST", "/v1/agent/slots", "", []header{key}, 400, "MALFORMED_BODY", "invalid_request"},
@@ -107,7 +107,7 @@ func TestAgentAnswersHaveGuidance(t *testing.T) {
 	}
 }
 
-// TestAgentNeedsPatient: the request names no patient, and the answer says what to ask for.
+// TestAgentNeedsPatient: the request has no patient, and the answer lists the data to ask for.
 func TestAgentNeedsPatient(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")

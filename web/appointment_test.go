@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Booking, and what can be done with what is booked.
+// These tests check booking, and every change of an appointment.
 
 func TestBookingAnswerOmitsPatient(t *testing.T) {
 	h := newHouseAt(t, "https://book.example.org")
@@ -33,20 +33,20 @@ func TestEveryWayToBook(t *testing.T) {
 	h := newHouse(t)
 	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).problem(409, "slot_taken")
-	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201) // bea
+	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201) // with bea
 	h.book(3, "checkup", map[string]any{"slotStartDate": h.at(0)}).problem(409, "slot_taken")
 
-	// Against another's hold.
+	// Another client holds the time.
 	held := h.hold(4, "checkup", h.at(60), map[string]any{"specialistId": "ada"}).want(201).text("holdId")
 	h.book(5, "checkup", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}).problem(409, "slot_held")
 	h.book(5, "checkup", map[string]any{"holdId": held}).problem(403, "not_owner")
-	// A lapsed or released hold still books if the time is free.
+	// An expired or released hold still books if the time is free.
 	h.do("DELETE", "/v1/holds", map[string]any{"holdId": held, "clientId": client(4)}).want(200)
 	h.book(4, "checkup", map[string]any{"holdId": held}).want(201)
-	// A hold that never was, and no time to fall back on.
+	// A hold that never existed, without and with a time.
 	h.book(6, "checkup", map[string]any{"holdId": "never"}).problem(410, "hold_expired")
 	h.book(6, "checkup", map[string]any{"holdId": "never", "slotStartDate": h.at(120)}).want(201)
-	// A hold for another time than the one named.
+	// A hold for a different time than the one in the request.
 	other := h.hold(7, "checkup", h.at(180)).want(201).text("holdId")
 	h.book(7, "checkup", map[string]any{"holdId": other, "slotStartDate": h.at(210)}).problem(422, "validation_failed").field("slotStartDate")
 	h.book(7, "surgery", map[string]any{"holdId": other}).problem(422, "validation_failed").field("holdId")
@@ -118,7 +118,7 @@ func TestCooldownStartsAtSuccessAndEndsAtCancel(t *testing.T) {
 		}
 	}
 	h.book(2, "cooling", map[string]any{"slotStartDate": h.at(60)}).want(201) // another client
-	// A program with a key books for many.
+	// A program with a key books for many clients.
 	api := h.book(1, "cooling", map[string]any{"slotStartDate": h.at(90)}, asAdmin).want(201)
 	if got := api.text("appointment", "source"); got != "api" {
 		t.Errorf("a program's booking has the source %s, want api", got)
@@ -157,7 +157,7 @@ func TestManageLinkOpensOneAppointment(t *testing.T) {
 	for _, forged := range []string{"x", token[:len(token)-1], token + "A", strings.ToUpper(token), "\t" + token[1:]} {
 		h.do("GET", "/v1/appointments/managed", nil, header{"Holdfast-Manage": forged}).problem(401, "unauthorized")
 	}
-	// The token is believed in the query of a calendar and nowhere else.
+	// The token is accepted in the query of a calendar and in no other query.
 	h.do("GET", "/v1/appointments/managed/ics?token="+token, nil).want(200)
 	h.do("GET", "/v1/appointments/managed?token="+token, nil).problem(401, "unauthorized")
 	// Reading changes nothing.
@@ -179,7 +179,7 @@ func TestScopes(t *testing.T) {
 		h.do("DELETE", "/v1/api-keys/"+key.text("apiKey", "id"), nil, asAdmin).want(200)
 		h.do("GET", "/v1/clinic", nil, bearer).problem(401, "unauthorized")
 	}
-	// Another scheme is a proxy's business.
+	// Another scheme is for a proxy, and the server ignores it.
 	h.do("GET", "/v1/clinic", nil, header{"Authorization": "Basic eDp5"}).want(200)
 }
 
@@ -192,7 +192,7 @@ func TestCancelFreesTime(t *testing.T) {
 	if r.text("appointment", "status") != "cancelled" || r.text("appointment", "cancelledAt") == "" {
 		t.Errorf("got %s", r.raw)
 	}
-	h.do("POST", path+"/cancel", nil, booked.managing()).want(200) // again changes nothing
+	h.do("POST", path+"/cancel", nil, booked.managing()).want(200) // a repeat changes nothing
 	h.do("POST", path+"/attendance", map[string]any{"attendance": "arrived"}, asAdmin).problem(409, "not_bookable")
 	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(60)}, asAdmin).problem(409, "not_bookable")
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
@@ -205,7 +205,7 @@ func TestRescheduleRotatesLink(t *testing.T) {
 	h.book(3, "checkup", map[string]any{"slotStartDate": h.at(180), "specialistId": "bea"}).want(201)
 	path, link := "/v1/appointments/managed", booked.managing()
 
-	// Onto a taken time: nothing changes.
+	// A move onto a taken time changes nothing.
 	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(180), "specialistId": "ada"}, link).problem(409, "slot_taken")
 	if got := h.do("GET", path, nil, link).want(200).text("appointment", "slotStartDate"); got != h.at(0) {
 		t.Errorf("a refused move moved the appointment to %s", got)
@@ -216,7 +216,7 @@ func TestRescheduleRotatesLink(t *testing.T) {
 		t.Errorf("got %s", moved.raw)
 	}
 	h.do("GET", path, nil, link).problem(401, "unauthorized")
-	// Across specialists, with a hold of one's own.
+	// To another specialist, with the client's own hold.
 	hold := h.hold(1, "surgery", h.at(600), map[string]any{"specialistId": "bea"}).want(201).text("holdId")
 	moved = h.do("POST", path+"/reschedule", map[string]any{"holdId": hold, "clientId": client(1)}, moved.managing()).want(200)
 	if moved.text("appointment", "slotStartDate") != h.at(600) || moved.text("appointment", "specialistId") != "bea" {
@@ -271,8 +271,8 @@ func TestDeskOverbooksWithReason(t *testing.T) {
 	h.do("POST", "/v1/appointments", body(map[string]any{"slotStartDate": h.at(37), "ignoreHours": true}), asAdmin).want(201)
 }
 
-// The desk may book over a visitor's hold, who is told. Where any specialist will do, nobody has to give a time up as
-// long as another's is free.
+// TestDeskBooksOverHold: the desk may book over a visitor's hold, and the visitor is notified. If any specialist will
+// do, no hold is displaced as long as another specialist is free.
 func TestDeskBooksOverHold(t *testing.T) {
 	h := newHouse(t)
 	book := func(minutes int, change map[string]any) *reply {
@@ -289,7 +289,7 @@ func TestDeskBooksOverHold(t *testing.T) {
 		t.Errorf("of two specialists, one of them held, the desk got %s", r.raw)
 	}
 	keep().want(200)
-	book(120, nil).problem(409, "slot_held") // bea is booked, and the hold on ada stands
+	book(120, nil).problem(409, "slot_held") // bea is booked, and ada is still held
 	keep().want(200)
 	book(120, map[string]any{"specialistId": "ada"}).want(201)
 	keep().problem(410, "hold_expired")
@@ -352,7 +352,8 @@ func TestCutOffRefusesPatientChange(t *testing.T) {
 	h.do("POST", "/v1/appointments/"+booked.text("appointment", "id")+"/cancel", nil, asAdmin).want(200)
 }
 
-// A visitor's name is read at the desk and in mails; the desk types what it likes.
+// TestPublicBookingNeedsVisibleName: the desk and emails show a visitor's name, so it must be readable. The desk may
+// enter any name.
 func TestPublicBookingNeedsVisibleName(t *testing.T) {
 	h := newHouse(t)
 	for n, name := range []string{"Lena\u202e Vogt", strings.Repeat("Lena ", 20)} {

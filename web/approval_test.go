@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// The link of a request that the desk decides about shows it and gives it back, and does not confirm it. Agents ask like anybody.
+// TestApprovalRequestOnTheWire: the link of a request that needs the desk's approval shows and declines the request,
+// but does not confirm it. Agents create requests like any visitor.
 func TestApprovalRequestOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true, "remote": true, "videoLink": "https://video.example.org/{appointment}"}, asAdmin).want(200)
@@ -26,7 +27,7 @@ func TestApprovalRequestOnTheWire(t *testing.T) {
 	if booked.text("appointment", "videoLink") != "https://video.example.org/"+id {
 		t.Errorf("approved: %s", booked.raw)
 	}
-	// Another time is another request: the link moves nothing, the desk does.
+	// A different time needs a new approval: the link cannot move the appointment, the desk can.
 	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(240)}, link).problem(403, "forbidden")
 	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(240)}, asAdmin).want(200)
 	h.do("POST", "/v1/appointments/"+id+"/cancel", nil, asAdmin).want(200)
@@ -43,6 +44,6 @@ func TestApprovalRequestOnTheWire(t *testing.T) {
 	if strings.Contains(slots.raw, "bookingToken") {
 		t.Errorf("an agent is offered what it cannot book: %s", slots.raw)
 	}
-	// Programs with an admin key, and the desk, book at once.
+	// Programs with an admin key, and the desk, book without approval.
 	h.do("POST", bookCheckup, body(4, 180), asAdmin).want(201)
 }

@@ -9,7 +9,7 @@ import (
 	"holdfast/engine/words"
 )
 
-// TestAuditLogDescribesEveryAction: the console would show an action without a sentence by its bare name.
+// TestAuditLogDescribesEveryAction: an action without a text would appear in the console by its bare name.
 func TestAuditLogDescribesEveryAction(t *testing.T) {
 	for _, language := range words.Tags() {
 		b, err := os.ReadFile("../engine/words/" + language + "/pages/owner.json")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The address of the pages, once it is said, is the same wherever somebody is told one.
+// These tests check that a configured address of the pages is used in every link.
 
 func TestBaseURLIsInEveryLink(t *testing.T) {
 	h := newHouse(t)
@@ -33,7 +33,7 @@ func TestBaseURLIsInEveryLink(t *testing.T) {
 	h.do("PUT", "/v1/settings", settings, asAdmin).problem(422, "validation_failed")
 }
 
-// The page says its language, and the patient is written to in it.
+// TestPageLanguageIsRemembered: the page sends its language, and the patient's emails use it.
 func TestPageLanguageIsRemembered(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "locale": "de"}).want(201)

@@ -25,13 +25,13 @@ import (
 	"holdfast/web"
 )
 
-// The figures of package web are ratios: each benchmark of a route takes turns with a handler that does nothing but read
-// the body and send as many bytes, over the same kind of connection and client.
+// The figures of package web are ratios: each benchmark of a route alternates with a handler that only reads the body
+// and sends the same number of bytes, over the same kind of connection and client.
 //
 //	go test ./web -run '^$' -bench HTTP -benchtime 1x
 
-// benchHouse has this many specialists who work on weekdays from 9 to 5, all of them serving "checkup" and "tiny". Its
-// log is written, and thrown away.
+// benchHouse opens a clinic with this many specialists who work on weekdays from 9 to 5 and serve "checkup" and
+// "tiny". Its log is written and discarded.
 func benchHouse(b *testing.B, specialists int) *httptest.Server {
 	b.Helper()
 	return benchHouseOn(b, specialists, benchStore(b))
@@ -91,14 +91,14 @@ func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Serve
 	return server
 }
 
-// asked is what one side of a comparison is asked: the nth request, and the status that answers it.
+// asked is one side of a comparison: the nth request, and the expected status.
 type asked struct {
 	request func(n int64) *http.Request
 	want    int
 }
 
-// versus asks ours and a peer in turns of each requests over 32 connections that stay open, so that a noisy neighbour hits
-// both, and reports both rates and their ratio.
+// versus sends requests to ours and to a peer in alternating rounds of each requests over 32 persistent connections,
+// so that other load on the machine affects both. It reports both rates and their ratio.
 func versus(b *testing.B, ours, peer asked, each int64) {
 	b.Helper()
 	versusOver(b, 32, ours, peer, each)
@@ -124,7 +124,7 @@ func versusOver(b *testing.B, callers int, ours, peer asked, each int64) {
 	}
 }
 
-// hammer sends the requests from first on, and says how long it took until all were answered.
+// hammer sends the requests from first on, and returns the time until all were answered.
 func hammer(b *testing.B, client *http.Client, callers int, to asked, first, count int64) time.Duration {
 	b.Helper()
 	var calls sync.WaitGroup
@@ -151,7 +151,7 @@ func hammer(b *testing.B, client *http.Client, callers int, to asked, first, cou
 	return time.Since(began)
 }
 
-// noop answers at once with a body of this many bytes.
+// noop answers immediately with a body of this many bytes.
 func noop(b *testing.B, method string, size int) *httptest.Server {
 	tree := httprouter.New()
 	body := bytes.Repeat([]byte("x"), size)
@@ -182,7 +182,7 @@ func get(b *testing.B, url string) *http.Request {
 	return r
 }
 
-// benchHold is the nth hold: another client and another minute each time.
+// benchHold returns the nth hold: another client and another minute each time.
 func benchHold(start time.Time, n int64) string {
 	at := start.AddDate(0, 0, 7*int(n/(480*100)%40)).Add(time.Duration(n%480) * time.Minute)
 	return fmt.Sprintf(`{"appointmentTypeId":"tiny","slotStartDate":"%s","specialistId":"s%02d","clientId":"client-secret-%016d"}`,
@@ -205,7 +205,7 @@ func BenchmarkHoldHTTP(b *testing.B) {
 	versus(b, asked{hold(server.URL), http.StatusCreated}, asked{hold(peer.URL), http.StatusOK}, 4000)
 }
 
-// oneByOne writes each request in a transaction of its own, as a server without group commit does.
+// oneByOne writes each request in its own transaction, like a server without group commit.
 type oneByOne struct {
 	store.Store
 	mu sync.Mutex
@@ -217,15 +217,15 @@ func (s *oneByOne) Write(ctx context.Context, fn func(store.Tx) error) error {
 	return s.Store.Write(ctx, fn)
 }
 
-// BenchmarkBookHTTP books, and its peer is the same server with each booking in a transaction of its own. How much group
-// commit gives depends on the disk: the longer an fdatasync takes, the more.
+// BenchmarkBookHTTP compares bookings with those of the same server without group commit, which writes each in its
+// own transaction. The gain depends on the disk: it grows with the time that an fdatasync takes.
 func BenchmarkBookHTTP(b *testing.B) {
 	start := benchMonday()
 	book := func(server *httptest.Server) asked { return asked{bookAt(b, server, start), http.StatusCreated} }
 	versus(b, book(benchHouse(b, 100)), book(benchHouseOn(b, 100, &oneByOne{Store: benchStore(b)})), 1600)
 }
 
-// BenchmarkBookNoop books, and its peer reads the same requests and answers as many bytes.
+// BenchmarkBookNoop compares bookings with a peer that reads the same requests and answers the same number of bytes.
 func BenchmarkBookNoop(b *testing.B) {
 	for _, callers := range []int{32, 128} {
 		b.Run(fmt.Sprintf("connections=%d", callers), func(b *testing.B) {
@@ -235,7 +235,7 @@ func BenchmarkBookNoop(b *testing.B) {
 	}
 }
 
-// bookAt is the nth booking as a request to a server.
+// bookAt returns the nth booking as a request to a server.
 func bookAt(b *testing.B, server *httptest.Server, start time.Time) func(int64) *http.Request {
 	return func(n int64) *http.Request {
 		r := post(b, server.URL+"/v1/appointment-types/tiny/book", benchBooking(start, n))
@@ -244,13 +244,13 @@ func bookAt(b *testing.B, server *httptest.Server, start time.Time) func(int64) 
 	}
 }
 
-// benchBooking is the nth booking: the time and the client of the nth hold.
+// benchBooking returns the nth booking: the time and the client of the nth hold.
 func benchBooking(start time.Time, n int64) string {
 	hold := strings.TrimPrefix(benchHold(start, n), `{"appointmentTypeId":"tiny",`)
 	return `{"patient":{"name":"Rosa Winter","email":"rosa@example.org","phone":"030 1234567"},` + hold
 }
 
-// 30 days of 20 specialists, from the cache.
+// benchTimeslots returns the address of 30 days of 20 specialists, which are in the cache.
 func benchTimeslots(server *httptest.Server) string {
 	from := store.DateOf(time.Now().UTC()).AddDays(1)
 	return server.URL + "/v1/appointment-types/checkup/timeslots?from=" + from.String() + "&to=" + from.AddDays(30).String()

@@ -5,10 +5,11 @@ import (
 	"testing"
 )
 
-// Two blocks on one day are two things: each has its id and its reason, and removing one leaves the other.
+// TestBlocksOfOneDayAreRemovedSeparately: two blocks on one day have their own ids and reasons, and removing one
+// leaves the other.
 func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	h := newHouse(t)
-	at := func(minutes int) string { return h.at(minutes - 60*h.start.Hour()) } // from midnight, so that all is on one date
+	at := func(minutes int) string { return h.at(minutes - 60*h.start.Hour()) } // from midnight, so that all blocks are on one date
 	path := "/v1/specialists/ada/blocks"
 	before := len(h.slots(1, "checkup", "&specialistId=ada"))
 	block := func(from, to int, reason string) string {
@@ -62,7 +63,8 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	h.do("POST", "/v1/specialists/nobody/blocks", map[string]any{"start": at(0), "end": at(30)}, asAdmin).problem(404, "not_found")
 }
 
-// A specialist blocks the own time, sees when colleagues are away, and not why.
+// TestColleaguesBlockReasonIsHidden: specialists block their own time. They see when colleagues are away, and not
+// why.
 func TestColleaguesBlockReasonIsHidden(t *testing.T) {
 	h := newHouse(t)
 	ada := h.signedIn("ada@clinic.example", "specialist", "ada")

@@ -2,7 +2,8 @@ package web_test
 
 import "testing"
 
-// Holidays are read, chosen, and become blocks of everybody; whoever is in the way is named.
+// TestHolidaysBecomeBlocks: holidays are read, chosen, and become blocks of all specialists. The answer lists the
+// appointments in conflict.
 func TestHolidaysBecomeBlocks(t *testing.T) {
 	h := newHouse(t)
 	date := h.at(0)[:10]

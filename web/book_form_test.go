@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// One answer lists all mistakes of a booking, also if some values have the wrong form: a caller corrects them in one round. Nothing is
-// booked, and nothing is said twice about one field.
+// TestBookingListsAllMistakesTogether: one answer lists all errors of a booking, also if some values have the wrong
+// form, so that a caller corrects them in one round. Nothing is booked, and each field is listed once.
 func TestBookingListsAllMistakesTogether(t *testing.T) {
 	h := newHouse(t)
 	fields := func(r *reply) (all []string) {

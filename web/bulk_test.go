@@ -9,8 +9,9 @@ import (
 	"holdfast/web"
 )
 
-// What is free is published for everybody: the manifest names the files, each line is a resource that is right by the standard and refers to
-// what is there, and links lead to the booking page. Who has it is not sent it again.
+// TestSmartSchedulingPublishesFreeSlots: the free slots are published for everyone. The manifest lists the files,
+// each line is a resource that is valid by the standard and refers to existing ones, and links lead to the booking
+// page. A client that has a file does not receive it again.
 func TestSmartSchedulingPublishesFreeSlots(t *testing.T) {
 	t.Parallel()
 	h, d := newHouse(t), readDefinitions(t)
@@ -51,7 +52,7 @@ func TestSmartSchedulingPublishesFreeSlots(t *testing.T) {
 	}
 }
 
-// A name that no server can have is not written into each of many lines.
+// TestSmartSchedulingRefusesLongHost: a host name that no server can have is not written into every line.
 func TestSmartSchedulingRefusesLongHost(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -71,7 +72,8 @@ func TestSmartSchedulingRefusesLongHost(t *testing.T) {
 	}
 }
 
-// Asking all day costs the clinic nothing: a file is made once a minute, and one network is held to a rate.
+// TestSmartSchedulingIsRateLimited: permanent polling costs the clinic little: a file is created once a minute, and
+// one network has a rate limit.
 func TestSmartSchedulingIsRateLimited(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
@@ -93,7 +95,8 @@ func TestSmartSchedulingIsRateLimited(t *testing.T) {
 	}
 }
 
-// A program without a key for /mcp is told where it is described how to be let in, and what is said there is so.
+// TestMCPExplainsAuthentication: a program that calls /mcp without a key gets the address of a description of the
+// authentication, and the description is correct.
 func TestMCPExplainsAuthentication(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What goes wrong while the files are made takes nobody down who asks later.
+// TestPanicDoesNotBlockPublication: a panic while the files are created does not affect later callers.
 func TestPanicDoesNotBlockPublication(t *testing.T) {
 	t.Parallel()
 	var k bulk
@@ -32,7 +32,8 @@ func TestPanicDoesNotBlockPublication(t *testing.T) {
 	}
 }
 
-// Where more is free than is published, the next days of every type are.
+// TestSmartSchedulingPublishesNearestSlots: if more slots are free than are published, the next days of every type
+// are published.
 func TestSmartSchedulingPublishesNearestSlots(t *testing.T) {
 	t.Parallel()
 	from := time.Date(2026, 11, 23, 8, 0, 0, 0, time.UTC)
@@ -52,7 +53,8 @@ func TestSmartSchedulingPublishesNearestSlots(t *testing.T) {
 	}
 }
 
-// Where only requests tell the address, a file is written and compressed once for each, and few are kept whatever is named.
+// TestSmartSchedulingCompressesOnce: if only requests determine the address, a file is written and compressed once
+// per address, and only a few addresses are cached.
 func TestSmartSchedulingCompressesOnce(t *testing.T) {
 	t.Parallel()
 	all := &bulkFiles{files: map[string]*bulkFile{"slots.ndjson": packed([]byte(bulkBase + "/?type=checkup"))}}

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A specialist's calendar is read at an address that is known once: as it is now, without names unless they were asked for, and no
-// longer when another address was made or it was ended.
+// TestCalendarFeed: a specialist's calendar is read at an address that is shown once. It is current, and has no names
+// unless they were requested. The address stops working when another is created or it is revoked.
 func TestCalendarFeed(t *testing.T) {
 	h := newHouse(t)
 	read := func(address string, headers ...header) *reply {
@@ -54,7 +54,8 @@ func TestCalendarFeed(t *testing.T) {
 		t.Errorf("what was cancelled is still there:\n%s", text)
 	}
 
-	// Neither the clinic's file nor the audit log has what opens it, and a file ends none.
+	// Neither the clinic file nor the audit log contains the secret of the address, and importing a file revokes
+	// none.
 	file := h.do("GET", "/v1/export", nil, asAdmin).want(200).raw
 	audit := h.do("GET", "/v1/audit", nil, asAdmin).want(200).raw
 	if strings.Contains(file, `"feed"`) || strings.Contains(audit, `"hash"`) || !strings.Contains(audit, "specialist.feed_made") {
@@ -69,7 +70,7 @@ func TestCalendarFeed(t *testing.T) {
 	h.do("POST", "/v1/specialists/nobody/calendar-feed", map[string]any{}, asAdmin).problem(404, "not_found")
 }
 
-// Whoever has left is not read about any more.
+// TestFeedOfDeactivatedSpecialistIsClosed: the calendar of a deactivated specialist can no longer be read.
 func TestFeedOfDeactivatedSpecialistIsClosed(t *testing.T) {
 	h := newHouse(t)
 	address := h.do("POST", "/v1/specialists/ada/calendar-feed", map[string]any{}, asAdmin).want(201).text("calendarFeed", "url")
@@ -79,7 +80,8 @@ func TestFeedOfDeactivatedSpecialistIsClosed(t *testing.T) {
 	h.do("GET", "/v1/"+path, nil).problem(404, "not_found")
 }
 
-// Who leaves does not take the calendar along, though somebody else works on under it.
+// TestFeedEndsWithAccount: a user who leaves loses access to the calendar, although another user continues to work as
+// the same specialist.
 func TestFeedEndsWithAccount(t *testing.T) {
 	h := newHouse(t)
 	user := h.do("POST", "/v1/users", map[string]any{"email": "ada@clinic.example", "name": "Ada", "role": "specialist", "specialistId": "ada",
@@ -91,7 +93,8 @@ func TestFeedEndsWithAccount(t *testing.T) {
 	h.do("GET", "/v1/"+path, nil).problem(404, "not_found")
 }
 
-// A patient's calendar reads the one appointment as it is now, moved and cancelled, at an address that changes nothing.
+// TestAppointmentFeed: a patient's calendar program reads the one appointment in its present state, moved or
+// cancelled, at an address that gives read access only.
 func TestAppointmentFeed(t *testing.T) {
 	h := newHouse(t)
 	read := func(address string, headers ...header) *reply {
@@ -117,7 +120,7 @@ func TestAppointmentFeed(t *testing.T) {
 	tag := header{"If-None-Match": first.header.Get("ETag")}
 	read(address, tag).want(304)
 
-	// Who has the address has no manage link by it.
+	// The address is not a manage link.
 	_, secret, _ := strings.Cut(strings.TrimSuffix(address, ".ics"), "/calendars/")
 	h.do("POST", "/v1/appointments/managed/cancel", nil, header{"Holdfast-Manage": secret}).problem(401, "unauthorized")
 	h.do("GET", "/v1/appointments/managed/ics?token="+secret, nil).problem(401, "unauthorized")
@@ -137,7 +140,8 @@ func TestAppointmentFeed(t *testing.T) {
 	}
 }
 
-// The address of an appointment's calendar ends when the patient or the desk says so, with the mail address it lies in, and with the person.
+// TestAppointmentFeedEnds: the address of an appointment's calendar stops working when the patient or the desk
+// revokes it, when the email address that it was sent to changes, and when the person is erased.
 func TestAppointmentFeedEnds(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
@@ -174,7 +178,7 @@ func TestAppointmentFeedEnds(t *testing.T) {
 	h.do("POST", "/v1/people/erase", map[string]any{"email": "another@example.org"}, asAdmin).want(200)
 	ended()
 	h.do("GET", at, nil, asAdmin).problem(404, "not_found")
-	// Whom the time is given to afterwards is nobody whom those addresses were for.
+	// A different patient who gets the appointment is not reachable by those addresses.
 	h.do("PATCH", "/v1/appointments/"+id, map[string]any{"patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"}}, asAdmin).want(200)
 	ended()
 }

@@ -14,7 +14,7 @@ import (
 
 const traceOf = "0af7651916cd43dd8448eb211c80319c"
 
-// TestRequestIDIsKept: a proxy's id and trace are answered and logged, unless they are not fit for a log.
+// TestRequestIDIsKept: the server returns and logs a proxy's request id and trace, unless they are unfit for a log.
 func TestRequestIDIsKept(t *testing.T) {
 	for name, c := range map[string]struct {
 		id, trace             string
@@ -46,7 +46,7 @@ func TestRequestIDIsKept(t *testing.T) {
 	}
 }
 
-// TestSlowRequestLogsItsParts, and a quick one and a stream do not.
+// TestSlowRequestLogsItsParts: a slow request logs the times of its parts. A fast request and a stream do not.
 func TestSlowRequestLogsItsParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, log := bare(t)
@@ -77,7 +77,7 @@ func TestSlowRequestLogsItsParts(t *testing.T) {
 	})
 }
 
-// TestSlowRequestSumsStoreTime: both ways into the database are measured.
+// TestSlowRequestSumsStoreTime: reads and writes of the database are both measured.
 func TestSlowRequestSumsStoreTime(t *testing.T) {
 	db := enginetest.Database(t)
 	var spent store.Spent

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// signedIn makes a member of staff and returns the header of a browser that is signed in as that one.
+// signedIn creates a member of staff and returns the header of a browser with their sign-in.
 func (h *house) signedIn(email, role, specialistID string) header {
 	h.t.Helper()
 	user := map[string]any{"email": email, "name": email, "role": role, "specialistId": specialistID, "password": "a few words together"}
@@ -18,7 +18,8 @@ func (h *house) signedIn(email, role, specialistID string) header {
 	return header{"Cookie": cookie}
 }
 
-// A specialist sees the own calendar, and of the colleagues' only when they are busy: no name, no type, no id.
+// TestSpecialistSeesColleaguesAsBusy: specialists see their own calendar, and of their colleagues only the busy
+// times: no name, no type, no id.
 func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	h := newHouse(t)
 	own := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201).get("appointment", "id")
@@ -49,11 +50,11 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	if list := h.do("GET", "/v1/appointments?specialistId=bea&colleagues=busy", nil, ada).want(200).body["appointments"].([]any); len(list) != 0 {
 		t.Errorf("a colleague's calendar: got %v, want no appointment", list)
 	}
-	// What a search finds would tell whose appointment it is.
+	// The results of a search would reveal the patient of an appointment.
 	h.do("GET", "/v1/appointments?colleagues=busy&q=patient", nil, ada).problem(422, "validation_failed").field("colleagues")
 	h.do("GET", "/v1/appointments?colleagues=all", nil, ada).problem(422, "validation_failed").field("colleagues")
 
-	// The reception sees everybody's anyway.
+	// The reception sees all appointments anyway.
 	if r := h.do("GET", "/v1/appointments?colleagues=busy&status=confirmed", nil, desk).want(200); len(r.body["appointments"].([]any)) != 2 || r.body["busy"] != nil {
 		t.Errorf("the reception: got %s, want both appointments whole", r.raw)
 	}

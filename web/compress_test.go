@@ -10,7 +10,8 @@ import (
 	"holdfast/docs"
 )
 
-// Pages, documents and public JSON are compressed for who takes it, and say that they depend on it.
+// TestPublicAnswersAreCompressed: pages, documents and public JSON are compressed for clients that accept it, and
+// have a Vary header.
 func TestPublicAnswersAreCompressed(t *testing.T) {
 	h := newHouse(t)
 	for range 30 {
@@ -52,8 +53,9 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 	}
 }
 
-// What only a credential opens is sent as it is: its length would tell what patients have in common with what a stranger
-// has booked beside them. Refusals and small answers are not compressed either.
+// TestAnswersWithPatientsAreNotCompressed: an answer that needs a credential is not compressed. Its length would
+// reveal similarities between patients' data and text that a stranger has booked into the same answer. Refusals and
+// small answers are not compressed either.
 func TestAnswersWithPatientsAreNotCompressed(t *testing.T) {
 	h := newHouse(t)
 	for n := range 8 {
@@ -73,8 +75,8 @@ func TestAnswersWithPatientsAreNotCompressed(t *testing.T) {
 	}
 }
 
-// TestPageOfLargeClinicIsSmall: forty types, each of sixty specialists, are in the page itself: no more of them than choosing needs,
-// and what repeats there costs next to nothing.
+// TestPageOfLargeClinicIsSmall: the page itself contains forty types with sixty specialists each. It has only the
+// data that a choice needs, and repeated data takes almost no space.
 func TestPageOfLargeClinicIsSmall(t *testing.T) {
 	h := newHouse(t)
 	var serving []map[string]any
@@ -94,7 +96,7 @@ func TestPageOfLargeClinicIsSmall(t *testing.T) {
 	}
 }
 
-// A tag that was given with a compressed answer is taken back.
+// TestETagCoversCompressedAnswer: a tag from a compressed answer is accepted again.
 func TestETagCoversCompressedAnswer(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/slots/poll?date=" + h.day(0)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestCookiesAndTransportFollowTheBaseURL: on https, cookies that no other host can set and an order to come by nothing else; on plain
-// http neither, or a clinic on a local network could not sign in.
+// TestCookiesAndTransportFollowTheBaseURL: on https the server sets cookies that no other host can set, and requires
+// HTTPS from then on. On plain HTTP it does neither, or a clinic on a local network could not sign in.
 func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 	for base, prefix := range map[string]string{"https://book.example.org": "__Host-", "http://clinic.local": "", "": ""} {
 		t.Run(base, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 			}
 			secret := set[prefix+"holdfast_sign_in"].Value
 			h.do("GET", "/v1/auth/me", nil, header{"Cookie": prefix + "holdfast_sign_in=" + secret}).want(200)
-			if prefix != "" { // what a neighbour of the same domain could set is not looked at
+			if prefix != "" { // a cookie that another host of the same domain could set is ignored
 				h.do("GET", "/v1/auth/me", nil, header{"Cookie": "holdfast_sign_in=" + secret}).problem(401, "unauthorized")
 			}
 			out := h.do("POST", "/v1/auth/sign-out", nil, header{"Cookie": prefix + "holdfast_sign_in=" + secret}).want(200)
@@ -44,7 +44,7 @@ func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 	}
 }
 
-// TestKnownBrowserIsNotLockedOut sends the cookie that a sign-in left behind.
+// TestKnownBrowserIsNotLockedOut sends the cookie of an earlier sign-in.
 func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 	h := newHouse(t)
 	h.signedIn("jo@clinic.example", "owner", "")
@@ -64,7 +64,8 @@ func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 	signIn("a few words together", header{"Cookie": device}).want(200)
 }
 
-// TestBaseURLChangeKeepsSessions: neither who came by it, nor who comes by the plain one on the clinic's network.
+// TestBaseURLChangeKeepsSessions: sign-ins by the new address stay valid, and so do those by the plain address on the
+// clinic's network.
 func TestBaseURLChangeKeepsSessions(t *testing.T) {
 	h := newHouse(t)
 	owner := h.signedIn("owner@clinic.example", "owner", "")

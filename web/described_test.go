@@ -19,7 +19,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// TestSettingsFieldsAreDescribed, those of its parts included, and no other is.
+// TestSettingsFieldsAreDescribed: the description has every field of the settings, including those of its parts, and
+// no others.
 func TestSettingsFieldsAreDescribed(t *testing.T) {
 	doc, err := description()
 	if err != nil {
@@ -28,7 +29,7 @@ func TestSettingsFieldsAreDescribed(t *testing.T) {
 	compareFields(t, "settings", reflect.TypeFor[clinic.Settings](), doc.Components.Schemas["Settings"].Value)
 }
 
-// compareFields holds the fields of a struct, as JSON names them, against the properties of a schema.
+// compareFields compares the JSON fields of a struct with the properties of a schema.
 func compareFields(t *testing.T, at string, of reflect.Type, schema *openapi3.Schema) {
 	t.Helper()
 	var fields []string
@@ -63,7 +64,8 @@ func compareFields(t *testing.T, at string, of reflect.Type, schema *openapi3.Sc
 	}
 }
 
-// TestWebhookEventsAreDescribed: each event has a callback, and what arrives is as it is described, headers included.
+// TestWebhookEventsAreDescribed: each event has a callback, and the webhooks match their description, including the
+// headers.
 func TestWebhookEventsAreDescribed(t *testing.T) {
 	doc, err := description()
 	if err != nil {
@@ -94,7 +96,7 @@ func TestWebhookEventsAreDescribed(t *testing.T) {
 	defer receiver.Close()
 	h, _ := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })
 	h.do("PUT", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": receiver.URL}}}, asAdmin).want(200)
-	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120), "specialistId": "ada"}).want(201) // is left as it is, so the practice system gets it
+	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120), "specialistId": "ada"}).want(201) // not changed later, so that the practice-management system gets it
 	id := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201).text("appointment", "id")
 	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(60)}, asAdmin).want(200)
 	h.do("POST", "/v1/appointments/"+id+"/cancel", map[string]any{}, asAdmin).want(200)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestManualServesEveryPage follows every link of the manual, and asks for each page again by its entity tag.
+// TestManualServesEveryPage follows every link of the manual, and requests each page again with its entity tag.
 func TestManualServesEveryPage(t *testing.T) {
 	h := newHouse(t)
 	link := regexp.MustCompile(` (?:href|src)="(/(?:docs|openapi)[^"#]*)`)
@@ -38,7 +38,7 @@ func TestManualServesEveryPage(t *testing.T) {
 	}
 }
 
-// TestManualRedirectsSourceNames: links as they are written in the source lead to the pages.
+// TestManualRedirectsSourceNames: the links of the source files lead to the pages.
 func TestManualRedirectsSourceNames(t *testing.T) {
 	h := newHouse(t)
 	for path, want := range map[string]string{

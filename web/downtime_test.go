@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestDowntimePlanIsComplete: who, when, the number, what and the notes, as JSON, as a page by itself and as a spreadsheet;
-// nothing that was typed is markup or a formula, no cache keeps it, and the log says that it was taken.
+// TestDowntimePlanIsComplete: the plan has names, times, phone numbers, types and notes, as JSON, as a page without
+// other files and as a spreadsheet. Typed text is never markup or a formula, no cache stores the plan, and the log
+// records the download.
 func TestDowntimePlanIsComplete(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -74,7 +75,7 @@ func TestDowntimePlanIsComplete(t *testing.T) {
 	}
 }
 
-// TestDowntimePlanOfSpecialistIsOwn: nothing of a colleague's is in it.
+// TestDowntimePlanOfSpecialistIsOwn: the plan has no data of colleagues.
 func TestDowntimePlanOfSpecialistIsOwn(t *testing.T) {
 	t.Parallel()
 	r := newRoles(t)
@@ -99,7 +100,7 @@ func TestPaperBookingsAreChecked(t *testing.T) {
 	row := func(minutes int, kind, who string) map[string]any {
 		return map[string]any{"appointmentTypeId": kind, "specialistId": who, "slotStartDate": h.at(minutes)}
 	}
-	long := -7 * 24 * 60 // what was written by hand is over
+	long := -7 * 24 * 60 // a booking on paper is in the past
 	r := h.do("POST", "/v1/downtime-kit/check", map[string]any{"rows": []any{
 		row(15, "checkup", "ada"), row(30, "checkup", "ada"), row(45, "checkup", "ada"), row(15, "checkup", "bea"), row(240, "checkup", "ada"), row(300, "checkup", "ada"),
 		row(long, "checkup", "ada"), row(0, "nothing", "ada"), row(0, "checkup", "nobody"), row(480, "class", "ada"), row(480, "class", "ada"), row(485, "checkup", "ada"),

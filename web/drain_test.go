@@ -30,8 +30,8 @@ func answered(t *testing.T, conn net.Conn) *http.Response {
 	return answer
 }
 
-// TestShutdownAnswersIdleConnection although the server had been asked to stop when it was sent, and the client is
-// told to send no more there.
+// TestShutdownAnswersIdleConnection: a request on an idle connection is answered although the server was already
+// asked to stop. The answer closes the connection.
 func TestShutdownAnswersIdleConnection(t *testing.T) {
 	h := newHouse(t)
 	address, stop, ended := h.serve()
@@ -47,7 +47,7 @@ func TestShutdownAnswersIdleConnection(t *testing.T) {
 		t.Fatalf("before: got %+v, %v", first, err)
 	}
 	stop()
-	for { // until nobody is let in any more
+	for { // until the server refuses new connections
 		late, err := net.DialTimeout("tcp", address, 20*time.Millisecond)
 		if err != nil {
 			break
@@ -65,7 +65,7 @@ func TestShutdownAnswersIdleConnection(t *testing.T) {
 	}
 }
 
-// gated is a listener that accepts nobody until its server is stopped.
+// gated is a listener that accepts no connection until its server is stopped.
 type gated struct {
 	*net.TCPListener
 	opening sync.Once

@@ -23,8 +23,7 @@ import (
 	"holdfast/store"
 )
 
-// The table from errors to answers, and what happens to a request that goes wrong in a way no test of a route can bring
-// about.
+// These tests check the table from errors to answers, and failures of a request that no test of a route can cause.
 
 func TestErrorsMapToProblems(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
@@ -111,7 +110,7 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// bare is a server that has only what the way of a request needs.
+// bare is a server with only the parts that every request needs.
 func bare(t *testing.T) (*Server, *bytes.Buffer) {
 	t.Helper()
 	log := new(bytes.Buffer)
@@ -143,7 +142,7 @@ func TestPanicAnswers500(t *testing.T) {
 	if !strings.Contains(log.String(), "error_test.go") {
 		t.Error("the log does not say where it happened")
 	}
-	// After the answer has begun there is nothing to add.
+	// Nothing is added to an answer that has begun.
 	w = s.try(func(c *call) error {
 		_, _ = c.rw.Write([]byte("half"))
 		panic("Zounds!")
@@ -182,7 +181,7 @@ func TestInternalErrorIsLoggedOnly(t *testing.T) {
 	}
 }
 
-// TestConcurrentRepeatIsInFlight: the first request with a key is still at work when the second one comes.
+// TestConcurrentRepeatIsInFlight: the second request with a key arrives while the first is in progress.
 func TestConcurrentRepeatIsInFlight(t *testing.T) {
 	db := enginetest.Database(t)
 	live := enginetest.Holds(t, db)

@@ -2,10 +2,10 @@ package web
 
 import "time"
 
-// TakesGzip is how Accept-Encoding is read.
+// TakesGzip parses Accept-Encoding.
 var TakesGzip = takesGzip
 
-// RoutesOf lists the router's own table, as "GET /v1/clinic", for tests that must know of every route.
+// RoutesOf lists the router's table, as "GET /v1/clinic", for tests that must know every route.
 func RoutesOf(s *Server) []string {
 	var all []string
 	for _, rt := range s.routes() {
@@ -14,5 +14,5 @@ func RoutesOf(s *Server) []string {
 	return all
 }
 
-// NeverSweep has nobody look at the streams by the clock: what ends one is something that happened.
+// NeverSweep turns the periodic check of the streams off, so that only events end them.
 func NeverSweep(o *Options) { o.sweep = 1000 * time.Hour }

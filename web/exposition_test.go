@@ -7,7 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// TestExpositionGroupsSeries, below their head, whichever came first; what a label or a help may hold is escaped.
+// TestExpositionGroupsSeries: the series are below their header in any order of calls, and labels and help texts are
+// escaped.
 func TestExpositionGroupsSeries(t *testing.T) {
 	var to exposition
 	odd := &metric{"b_total", "Two\nlines, a \\ and \"quotes\".", []string{"a", "b"}}
@@ -27,7 +28,7 @@ b_total{a="",b=""} 9.007199254740992e+15
 	}
 }
 
-// TestDurationsAreAHistogram: cumulative, in seconds, the last bucket without a bound.
+// TestDurationsAreAHistogram: the buckets are cumulative and in seconds, and the last has no bound.
 func TestDurationsAreAHistogram(t *testing.T) {
 	var d store.Durations
 	d.Observe(time.Millisecond)

@@ -9,15 +9,15 @@ import (
 	"testing"
 )
 
-// definitions are the elements of the resources that are spoken here, taken from the StructureDefinitions of FHIR R4 (4.0.1; HL7, CC0): for
-// each path how often it has to be there, how often it may ("*": any number), and of which types it can be.
+// definitions are the elements of the resources in the answers, taken from the StructureDefinitions of FHIR R4
+// (4.0.1; HL7, CC0): for each path the minimum count, the maximum count ("*": any number), and the possible types.
 type definitions map[string]struct {
 	Min   int
 	Max   string
 	Types []string
 }
 
-// primitives are the forms of R4's primitive types that are used here.
+// primitives are the formats of R4's primitive types that occur here.
 var primitives = map[string]*regexp.Regexp{
 	"id": regexp.MustCompile(`^[A-Za-z0-9\-.]{1,64}$`), "code": regexp.MustCompile(`^[^\s]+(\s[^\s]+)*$`), "uri": regexp.MustCompile(`^\S+$`), "url": regexp.MustCompile(`^\S+$`),
 	"instant":  regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`),
@@ -40,7 +40,7 @@ func readDefinitions(t *testing.T) definitions {
 	return d
 }
 
-// check lists what is wrong with a value that stands at a path and is of a type. A type that is not in the table is not looked into.
+// check lists the errors of a value of a type at a path. It does not check types that are not in the table.
 func (d definitions) check(path, kind string, value any) (wrong []string) {
 	if form := primitives[kind]; form != nil {
 		if text := fmt.Sprint(value); !form.MatchString(text) {
@@ -52,7 +52,7 @@ func (d definitions) check(path, kind string, value any) (wrong []string) {
 	if !ok {
 		return []string{fmt.Sprintf("%s: %v is no %s", path, value, kind)}
 	}
-	at := kind // the elements of a type stand below its name, those of a part of a resource below its path
+	at := kind // the elements of a type are below its name, those of a part of a resource below its path
 	if kind == "BackboneElement" || kind == "Element" {
 		at = path
 	}
@@ -91,7 +91,7 @@ func (d definitions) check(path, kind string, value any) (wrong []string) {
 		}
 		for _, one := range list {
 			if len(of) == 0 {
-				continue // as another element is
+				continue // defined by another element
 			}
 			below := path + "." + name
 			if of[0] == "BackboneElement" || of[0] == "Element" {
@@ -111,7 +111,7 @@ func (d definitions) check(path, kind string, value any) (wrong []string) {
 	return wrong
 }
 
-// resource holds an answer against the definitions.
+// resource checks an answer against the definitions.
 func (d definitions) resource(t *testing.T, what string, raw []byte) map[string]any {
 	t.Helper()
 	var r map[string]any
@@ -130,7 +130,8 @@ func (d definitions) resource(t *testing.T, what string, raw []byte) map[string]
 	return r
 }
 
-// The standard's own examples are right by the definitions, and what is broken in one is seen.
+// TestStandardWebhookExamples: the standard's own examples are valid by the definitions, and errors in them are
+// found.
 func TestStandardWebhookExamples(t *testing.T) {
 	t.Parallel()
 	d := readDefinitions(t)
@@ -159,7 +160,8 @@ func TestStandardWebhookExamples(t *testing.T) {
 	}
 }
 
-// Every answer is right by the definitions of the standard; pages follow one another and have everything once; errors are OperationOutcomes.
+// TestFHIRFollowsStandard: every answer is valid by the definitions of the standard, the pages of a search together
+// have every result once, and errors are OperationOutcomes.
 func TestFHIRFollowsStandard(t *testing.T) {
 	t.Parallel()
 	h, d := newHouse(t), readDefinitions(t)

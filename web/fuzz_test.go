@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// Whatever is sent, the answer is never a 5xx and the handler never panics: a malformed request is the sender's mistake.
+// For any input, the answer is never a 5xx and the handler never panics: a malformed request is the sender's error.
 
-// fuzzed sends one request past the network, so that anything at all can be in it.
+// fuzzed calls the handler without the network, so that the request can contain anything.
 func fuzzed(t *testing.T, h *house, method, target, query, contentType string, body []byte, headers ...header) {
 	t.Helper()
 	r := httptest.NewRequest("GET", "/", strings.NewReader(string(body)))
@@ -82,7 +82,7 @@ func FuzzTargets(f *testing.F) {
 	h := newHouse(f)
 	f.Fuzz(func(t *testing.T, method, target, query string) {
 		if strings.HasSuffix(target, "/stream") || method == "" {
-			return // a stream stays open; a method is at least one character before we see it
+			return // a stream stays open; the handler never gets an empty method
 		}
 		for _, headers := range []header{nil, asAdmin} {
 			fuzzed(t, h, method, target, query, "", nil, headers)

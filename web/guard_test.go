@@ -42,7 +42,7 @@ func (h *house) listen(path string, as header) *listening {
 	return nil
 }
 
-// end reads the stream to its end and returns the last line that said something.
+// end reads the stream to its end and returns the last line that is not empty.
 func (l *listening) end() (last string) {
 	for l.lines.Scan() {
 		if s := l.lines.Text(); s != "" {
@@ -52,8 +52,8 @@ func (l *listening) end() (last string) {
 	return last
 }
 
-// TestRevokedCredentialEndsStreams: immediately, with a reason, and no other stream. The periodic check, which would
-// end them a moment later, does not run here.
+// TestRevokedCredentialEndsStreams: the streams of a revoked credential end immediately, with a reason, and no
+// others. The periodic check, which would end them a moment later, does not run here.
 func TestRevokedCredentialEndsStreams(t *testing.T) {
 	user := func(h *house, email string) string {
 		for _, one := range h.do("GET", "/v1/users", nil, asAdmin).want(200).body["users"].([]any) {
@@ -108,7 +108,7 @@ func TestRevokedCredentialEndsStreams(t *testing.T) {
 			defer stream.close()
 			c.revoke(h, as)
 			begun := time.Now()
-			late := time.AfterFunc(time.Minute, stream.close) // nobody else would end it: it stands until its credential has run out
+			late := time.AfterFunc(time.Minute, stream.close) // otherwise the stream is open until its credential expires
 			defer late.Stop()
 			if last, took := stream.end(), time.Since(begun); !strings.Contains(last, `"type":"end","reason":"unknown"`) {
 				t.Errorf("the stream ended after %v with %q, want the reason unknown at once", took, last)

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// Anybody may ask whether the server is ready; which version it is, only who operates it.
+// TestVersionNeedsOperator: any client may check whether the server is ready. Only operators see its version.
 func TestVersionNeedsOperator(t *testing.T) {
 	h := newHouse(t)
-	through := header{"X-Forwarded-For": "198.51.100.7"} // a proxy, and not this machine
+	through := header{"X-Forwarded-For": "198.51.100.7"} // a proxy, not this machine
 	for _, x := range []struct {
 		name string
 		as   header

@@ -11,7 +11,8 @@ import (
 	"holdfast/web"
 )
 
-// What the public may have at a time: so many holds of one network, so many on one day of one specialist, so many streams.
+// These tests check the limits of the public: the holds per network, the holds per network on one day of one
+// specialist, and the streams.
 
 func limited(l web.Limits) func(*web.Options) {
 	return func(o *web.Options) {
@@ -44,7 +45,7 @@ func TestNetworkHoldLimit(t *testing.T) {
 		t.Errorf("what was refused is held all the same: %v", held)
 	}
 	h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(600), "clientId": client(5), "lock": true}, from("203.0.113.7")).problem(429, "rate_limited")
-	h.holdFrom(1, "203.0.113.7").want(201)          // one that it has
+	h.holdFrom(1, "203.0.113.7").want(201)          // the client's own hold
 	h.holdFrom(4, "203.0.113.8").want(201)          // another network
 	h.holdFrom(5, "203.0.113.7", asAdmin).want(201) // the clinic's own programs
 	h.do("DELETE", "/v1/holds", map[string]any{"holdId": ids[2], "clientId": client(2)}).want(200)
@@ -92,8 +93,8 @@ func TestNetworkHoldsFifthOfDay(t *testing.T) {
 	}, from("2001:db8:1:2::1")).want(201) // another specialist
 }
 
-// A hold of any specialist goes to one of whose day the network may still hold something. The walk that was missing: a network's share
-// x any specialist.
+// TestHoldAnyGoesPastSpecialistWhoseShareIsHeld: a hold of any specialist goes to one on whose day the network has a
+// share left. It combines the limit of a network with a request for any specialist.
 func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	const first = 24 // midnight; the day has 48 slots, so the share is 9
@@ -108,7 +109,7 @@ func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
 	if got := take(first+9, 100).want(201).text("specialistId"); got != "bea" {
 		t.Errorf("over ada's share the hold is with %s, want bea", got)
 	}
-	take(first, first).want(201) // a hold of its own is renewed
+	take(first, first).want(201) // its own hold is renewed
 	lock := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 10)), "clientId": client(200), "lock": true}
 	if got := h.do("POST", "/v1/slots/select", lock, from("203.0.113.7")).want(200).text("specialistId"); got != "bea" {
 		t.Errorf("over ada's share the lock is with %s, want bea", got)
@@ -119,7 +120,8 @@ func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
 	take(first+18, 300).problem(429, "rate_limited") // both shares are held
 }
 
-// TestListingHidesWhatNetworkMayNotHold has one network hold its share of every specialist's day, one specialist after the other.
+// TestListingHidesWhatNetworkMayNotHold has one network hold its share of every specialist's day, one specialist
+// after the other.
 func TestListingHidesWhatNetworkMayNotHold(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{HoldShare: 1})) // two seats of a day and of a week
 	slots := func(more ...header) (ada, n int) {
@@ -160,7 +162,7 @@ func TestListingHidesWhatNetworkMayNotHold(t *testing.T) {
 	}
 }
 
-// nextDay is the date after a date.
+// nextDay returns the next date.
 func nextDay(t *testing.T, date string) string {
 	t.Helper()
 	day, err := time.Parse(time.DateOnly, date)
@@ -181,7 +183,7 @@ func TestNetworkHoldsFifthOfWeek(t *testing.T) {
 	hold := func(day, n int) *reply { return h.holdFrom(48*(monday+day)+n, "203.0.113.7") }
 	for day := range 3 {
 		hold(day, 0).want(201)
-		hold(day, 1).want(201) // two in any case
+		hold(day, 1).want(201) // two are always allowed
 		hold(day, 2).problem(429, "rate_limited")
 	}
 	hold(3, 0).want(201)
@@ -191,7 +193,8 @@ func TestNetworkHoldsFifthOfWeek(t *testing.T) {
 	t.Log("one network held 7 of the 35 slots of a week")
 }
 
-// A hold of the public lives as long as a form takes; a program may ask for more.
+// TestPublicHoldTTLIsCapped: a public hold lasts as long as filling in a form takes. A program may request a longer
+// one.
 func TestPublicHoldTTLIsCapped(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"holdTtlSeconds": 400}, asAdmin).want(200)
@@ -227,7 +230,7 @@ func TestNetworkSessionLimit(t *testing.T) {
 	if ask(3, "203.0.113.7").problem(429, "rate_limited").header.Get("Retry-After") == "" {
 		t.Error("the refusal does not say when to come again")
 	}
-	ask(1, "203.0.113.7").want(201) // the one that it has
+	ask(1, "203.0.113.7").want(201) // the client's own stream
 	ask(3, "203.0.113.8").want(201) // another network
 	ask(4, "203.0.113.7", asAdmin).want(201)
 	h.do("POST", "/v1/sessions/"+first+"/cancel", map[string]any{"clientId": client(1)}).want(200)

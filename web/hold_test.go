@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Holding a slot: what is answered, and every way of being refused.
+// These tests check holding a slot: the answers, and every refusal.
 
 func TestHoldAnswerHasTimes(t *testing.T) {
 	h := newHouse(t)
@@ -52,7 +52,7 @@ func TestPooledHoldsUseAllSpecialists(t *testing.T) {
 	if r.header.Get("Retry-After") == "" || r.get("retryAfterSeconds") == nil || r.get("until") == nil {
 		t.Errorf("the refusal does not say until when: %s", r.raw)
 	}
-	// The same time, in another type, is held as well.
+	// The same time is also held for another type.
 	h.hold(3, "surgery", h.at(0)).problem(409, "slot_held")
 }
 
@@ -204,7 +204,8 @@ func TestDeskDisplacesHold(t *testing.T) {
 	h.do("POST", "/v1/holds", body, asAdmin).want(201)
 }
 
-// The cooldown is about booking again. Whoever moves an appointment holds its new time as if there were none.
+// TestRescheduleIgnoresCooldown: the cooldown limits new bookings. A client that moves an appointment can hold the
+// new time.
 func TestRescheduleIgnoresCooldown(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"cooldownMinutes": 60}, asAdmin).want(200)
@@ -213,17 +214,17 @@ func TestRescheduleIgnoresCooldown(t *testing.T) {
 	h.do("POST", "/v1/holds", wanted).problem(429, "cooldown_active")
 	h.do("POST", "/v1/holds", wanted, header{"Holdfast-Manage": "v1.forged"}).problem(401, "unauthorized")
 	held := h.do("POST", "/v1/holds", wanted, booked.managing()).want(201)
-	// Its link is for its own type only, and lets nobody book.
+	// The link works only for its own type, and does not allow a booking.
 	h.do("PATCH", "/v1/appointment-types/surgery", map[string]any{"cooldownMinutes": 60}, asAdmin).want(200)
 	h.book(1, "checkup", map[string]any{"holdId": held.text("holdId")}).problem(429, "cooldown_active")
 	move := map[string]any{"slotStartDate": h.at(60), "holdId": held.text("holdId"), "clientId": client(7)}
 	h.do("POST", "/v1/appointments/managed/reschedule", move, booked.managing()).problem(403, "not_owner")
-	delete(move, "clientId") // then it is the client that booked
+	delete(move, "clientId") // then it is the client of the booking
 	moved := h.do("POST", "/v1/appointments/managed/reschedule", move, booked.managing()).want(200)
 	if got := moved.text("appointment", "slotStartDate"); got != h.at(60) {
 		t.Errorf("moved to %s, want %s", got, h.at(60))
 	}
-	// Once the appointment is cancelled there is nothing to move.
+	// A cancelled appointment cannot be moved.
 	h.do("POST", "/v1/appointments/managed/cancel", nil, moved.managing()).want(200)
 	surgery := h.book(2, "surgery", map[string]any{"slotStartDate": h.at(120)}).want(201)
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "surgery", "slotStartDate": h.at(240), "clientId": client(2)}, moved.managing()).problem(429, "cooldown_active")

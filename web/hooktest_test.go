@@ -13,7 +13,7 @@ import (
 	"holdfast/engine/notice"
 )
 
-// An owner tries a webhook: one signed message, and the truth about it.
+// TestWebhookTestRoute: an owner tests a webhook. The server sends one signed message and reports its real result.
 func TestWebhookTestRoute(t *testing.T) {
 	h, _ := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })
 	var got *http.Request

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// unfolded reads content lines as a calendar does (RFC 5545, section 3.1).
+// unfolded parses content lines like a calendar program (RFC 5545, section 3.1).
 func unfolded(t *testing.T, ics string) map[string]string {
 	t.Helper()
 	for line := range strings.SplitSeq(strings.TrimSuffix(ics, "\r\n"), "\r\n") {
@@ -49,7 +49,7 @@ func TestAppointmentICS(t *testing.T) {
 	if strings.Contains(r.raw, "Patient 1") || strings.Contains(r.raw, "example.org") {
 		t.Errorf("the calendar object has the person in it:\n%s", r.raw)
 	}
-	// A newer version replaces it, and a cancelled one leaves the calendar.
+	// A newer version replaces the event, and a cancelled one removes it from the calendar.
 	cancelled := h.do("POST", "/v1/appointments/managed/cancel", nil, booked.managing()).want(200)
 	lines = unfolded(t, h.do("GET", "/v1/appointments/"+cancelled.text("appointment", "id")+"/ics", nil, asAdmin).want(200).raw)
 	if lines["STATUS"] != "CANCELLED" || lines["SEQUENCE"] != "2" {

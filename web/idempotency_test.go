@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// One key, one effect: whatever happens to the answers.
+// These tests check that one key has one effect, even if answers are lost.
 
 func key(s string) header { return header{"Idempotency-Key": s} }
 
@@ -23,13 +23,13 @@ func TestIdempotencyKeyReturnsFirstAnswer(t *testing.T) {
 	}
 	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(60)}, key("one")).problem(422, "idempotency_mismatch")
 	h.book(1, "surgery", map[string]any{"slotStartDate": h.at(0)}, key("one")).problem(422, "idempotency_mismatch")
-	// Another client's key is another key.
+	// The same key of another client is a different key.
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
-	// And so is the same key on another route.
+	// The same key on another route is a different key, too.
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(120), "clientId": client(1)}, key("one")).want(201)
 }
 
-// The slot is free again, so nothing but the key stands against a second booking.
+// TestRepeatAfterCancelBooksOnce: the slot is free again, so only the key prevents a second booking.
 func TestRepeatAfterCancelBooksOnce(t *testing.T) {
 	h := newHouse(t)
 	request := map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}
@@ -39,7 +39,7 @@ func TestRepeatAfterCancelBooksOnce(t *testing.T) {
 	if again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("got %s, want %s again", again.raw, first.raw)
 	}
-	h.hold(2, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201) // it was neither booked nor is it held
+	h.hold(2, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201) // the slot is neither booked nor held
 }
 
 func TestIdempotencyStoresOnlySuccess(t *testing.T) {
@@ -77,8 +77,8 @@ func TestIdempotencyCoversHoldsAndSchedule(t *testing.T) {
 	}
 }
 
-// TestRescheduleRepeatsWithOldLink: the answer to a move has the new link, and the old one is dead. If that answer is
-// lost, the repeat has only the old one.
+// TestRescheduleRepeatsWithOldLink: the answer to a move has the new link, and the old one stops working. If that
+// answer is lost, the repeat has only the old one.
 func TestRescheduleRepeatsWithOldLink(t *testing.T) {
 	h := newHouse(t)
 	link := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201).managing()

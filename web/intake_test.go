@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// asking has the clinic want consent and the check-up ask three things.
+// asking opens a clinic that requires consent and asks three questions for the check-up.
 func asking(t testing.TB) *house {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{
@@ -23,7 +23,8 @@ func asking(t testing.TB) *house {
 
 const bookCheckup = "/v1/appointment-types/checkup/book"
 
-// What a visitor has to say and does not is refused by the server, which names the field.
+// TestPublicBookingNeedsAnswers: the server refuses a visitor's booking without a required answer, and names the
+// field.
 func TestPublicBookingNeedsAnswers(t *testing.T) {
 	h := asking(t)
 	whole := func() map[string]any {
@@ -61,7 +62,7 @@ func TestPublicBookingNeedsAnswers(t *testing.T) {
 	if !strings.Contains(list.raw, "My knee.") {
 		t.Error("the list of the desk has no answers")
 	}
-	// A label that changes later leaves what was asked then.
+	// A later change of the label does not change the stored question.
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"questions": []any{}}, asAdmin).want(200)
 	h.do("POST", "/v1/people/erase", map[string]any{"email": "rosa@example.org"}, asAdmin).want(200)
 	gone := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200)
@@ -70,7 +71,7 @@ func TestPublicBookingNeedsAnswers(t *testing.T) {
 	}
 }
 
-// The desk and programs say what they know; what they say has to fit.
+// TestDeskMayOmitAnswers: the desk and programs may omit answers. Those they send must be valid.
 func TestDeskMayOmitAnswers(t *testing.T) {
 	h := asking(t)
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"}}
@@ -85,7 +86,7 @@ func TestDeskMayOmitAnswers(t *testing.T) {
 	h.do("POST", bookCheckup, program, asAdmin).want(201)
 }
 
-// What was said waits with a request and comes along when it is confirmed.
+// TestRequestKeepsAnswers: a request stores the answers, and the confirmed appointment has them.
 func TestRequestKeepsAnswers(t *testing.T) {
 	h := asking(t)
 	settings := h.do("GET", "/v1/settings", nil, asAdmin).want(200).get("settings").(map[string]any)
@@ -120,8 +121,8 @@ func TestConsentIsChecked(t *testing.T) {
 	h.do("PUT", "/v1/settings", map[string]any{"logo": "data:image/png;base64,iVBORw0KGgo" + strings.Repeat("AAAA", 30_000) + "="}, asAdmin).want(200)
 }
 
-// What was answered is corrected at the desk, an answer at a time; a question that is asked no more keeps its answer until it is taken
-// away. The log says that something was corrected and not what.
+// TestDeskCorrectsAnswers: the desk corrects one answer at a time. A question that was removed keeps its answer until
+// the answer is deleted. The log records that an answer was corrected, and not its text.
 func TestDeskCorrectsAnswers(t *testing.T) {
 	h := asking(t)
 	id := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"},
@@ -171,7 +172,7 @@ func TestDeskCorrectsAnswers(t *testing.T) {
 	}
 }
 
-// Answers go out with the spreadsheet, and come in with it.
+// TestSpreadsheetHasAnswers: the spreadsheet exports and imports answers.
 func TestSpreadsheetHasAnswers(t *testing.T) {
 	h := asking(t)
 	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"},
@@ -196,7 +197,7 @@ func TestSpreadsheetHasAnswers(t *testing.T) {
 	}
 }
 
-// A series keeps with each appointment what was said once.
+// TestSeriesKeepsAnswers: every appointment of a series has the answers.
 func TestSeriesKeepsAnswers(t *testing.T) {
 	h := asking(t)
 	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "times": []any{map[string]any{"slotStartDate": h.at(0)}, map[string]any{"slotStartDate": h.at(60)}},

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestNothingPersonalLeaks books, moves, refuses and lists with canary strings in every personal field and every secret,
-// and then looks for them wherever they must not be: in the log, in metrics, in public answers, in problems.
+// TestNothingPersonalLeaks books, moves, refuses and lists with canary strings in every personal field and every
+// secret. Then it searches for them in the log, in metrics, in public answers and in problems, where they must not
+// be.
 func TestNothingPersonalLeaks(t *testing.T) {
 	h := newHouse(t)
 	const secret = "canaryclient-0123456789"
@@ -27,7 +28,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 	booking := map[string]any{"clientId": secret, "holdId": hold.text("holdId"), "patient": person, "answers": map[string]any{"q": "canaryanswer"}}
 	path := "/v1/appointment-types/cooling/book"
 	booked := say("POST", path, booking, key("canary-key-1")).want(201)
-	say("POST", path, booking, key("canary-key-1")).want(201) // replayed
+	say("POST", path, booking, key("canary-key-1")).want(201) // a repeat
 	again := map[string]any{"clientId": secret, "slotStartDate": h.at(120), "patient": person}
 	say("POST", path, again, key("canary-key-2")).want(429) // cooldown
 	say("POST", path, map[string]any{"clientId": secret + "2", "slotStartDate": h.at(0), "specialistId": "ada", "patient": person}).want(409)
@@ -42,7 +43,7 @@ func TestNothingPersonalLeaks(t *testing.T) {
 	link := booked.managing()
 	token := link["Holdfast-Manage"]
 
-	// With the link and with a key the person is shown: that is what they are for.
+	// Answers to the link and to a key contain the person, which is their purpose.
 	for _, r := range []*reply{
 		h.do("GET", "/v1/appointments/managed", nil, link).want(200), h.do("GET", "/v1/appointments?q=Canaryname", nil, asAdmin).want(200),
 		h.do("POST", "/v1/appointments/managed/reschedule", map[string]any{"slotStartDate": h.at(60), "clientId": secret}, link).want(200),

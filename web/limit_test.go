@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The limits per address, and whose address it is.
+// These tests check the limits per address, and how the address is determined.
 
 func TestTokenBucketRefills(t *testing.T) {
 	l := newLimiter(rate{every: 100 * time.Millisecond, burst: 5})
@@ -35,7 +35,7 @@ func TestTokenBucketRefills(t *testing.T) {
 	if _, ok := l.allow(a, now.Add(wait)); ok {
 		t.Error("after the wait there were two tokens")
 	}
-	// A full bucket is full, however long it stood.
+	// A full bucket stays full, however long it is unused.
 	later := now.Add(time.Hour)
 	for i := range 5 {
 		if _, ok := l.allow(a, later); !ok {
@@ -115,7 +115,8 @@ func TestClientAddressSkipsTrustedProxies(t *testing.T) {
 	}
 }
 
-// A proxy that nobody named would make all visitors one, and nobody would know why.
+// TestUntrustedForwardingIsLoggedOnce: a proxy that is not configured makes all visitors look like one, and the log
+// must show that.
 func TestUntrustedForwardingIsLoggedOnce(t *testing.T) {
 	for _, header := range []string{"X-Forwarded-For", "Forwarded"} {
 		var log strings.Builder
@@ -140,7 +141,7 @@ func TestUntrustedForwardingIsLoggedOnce(t *testing.T) {
 	}
 }
 
-// connFrom is a connection of which only the far end is known.
+// connFrom is a connection with only a remote address.
 type connFrom struct {
 	net.Conn
 	from netip.AddrPort
@@ -166,9 +167,9 @@ func TestConnectionsPerNetworkAreBounded(t *testing.T) {
 		{"3", "2", waits}, {"2", "", ends}, // the end of a closed connection is reported
 		{"3", "", works},                                                         // 1 waits, 3 works
 		{"2", "", begins}, {"2", "", works}, {"8", "", begins}, {"8", "", works}, // four of the network
-		{"9", "1", begins}, {"1", "", ends}, {"9", "", works}, // the one that waits makes room
+		{"9", "1", begins}, {"1", "", ends}, {"9", "", works}, // the waiting one is closed
 		{"1", "1", begins}, {"1", "", ends}, // all of them work: the new one is closed
-		{"8", "", leaves}, {"1", "", begins}, // a stream is counted as such
+		{"8", "", leaves}, {"1", "", begins}, // a stream counts as a stream
 		{"5", "", begins}, {"6", "", begins}, {"7", "", begins}, {"5", "", waits}, {"6", "", waits}, {"7", "", waits}, // a proxy
 	} {
 		got := ""

@@ -7,7 +7,8 @@ import (
 	"holdfast/engine/words"
 )
 
-// A preview reads as the mail would, about nobody, and words with an unknown placeholder are refused, previewed or saved.
+// TestMailTextsArePreviewedAndChecked: a preview has the text of the email without a real patient. Texts with an
+// unknown placeholder are refused in a preview and when they are saved.
 func TestMailTextsArePreviewedAndChecked(t *testing.T) {
 	h := newHouse(t)
 	got := h.do("POST", "/v1/settings/mail-preview", map[string]any{"notice": "confirmation", "language": "de", "subject": "Bis {day}", "text": "Es bleibt bei {when}, {what}."}, asAdmin).want(200)
@@ -35,7 +36,7 @@ func TestMailTextsArePreviewedAndChecked(t *testing.T) {
 	}
 }
 
-// TestEmailTextsBelongToLanguage: words in a language that no mail is written in would be kept and never sent.
+// TestEmailTextsBelongToLanguage: texts in a language without emails would be stored and never sent.
 func TestEmailTextsBelongToLanguage(t *testing.T) {
 	h := newHouse(t)
 	for _, language := range words.Tags() {

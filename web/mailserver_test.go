@@ -10,7 +10,8 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// An owner sets mail up over HTTP. The server's refusal is an answer in words for the page, and no answer has the password.
+// TestOwnerChoosesMailServer: an owner configures email over HTTP. A refusal by the mail server is described for the
+// page, and no answer has the password.
 func TestOwnerChoosesMailServer(t *testing.T) {
 	host, address := noticetest.MailPort()
 	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
@@ -47,7 +48,7 @@ func TestOwnerChoosesMailServer(t *testing.T) {
 	if answers += h.log.String(); strings.Contains(answers, "canarysmtp") || strings.Contains(answers, "seal1.") {
 		t.Error("an answer or the log has the password in it")
 	}
-	// The page's own save of the settings does not know of it.
+	// When the page saves the other settings, the mail server stays.
 	settings := h.do("GET", "/v1/settings", nil, owner).want(200).get("settings")
 	h.do("PUT", "/v1/settings", settings, owner).want(200)
 	if got := h.do("DELETE", "/v1/settings/mail-server", nil, owner).want(200); got.get("mailServer", "chosen") != nil {

@@ -12,7 +12,8 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// An owner tries the mail: one message to the own address, and the truth about it.
+// TestMailTestRoute: an owner tests email. The server sends one message to the owner's address and reports its real
+// result.
 func TestMailTestRoute(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mail")
 	for _, c := range []struct {
@@ -54,7 +55,8 @@ func TestMailTestRoute(t *testing.T) {
 	}
 }
 
-// A patient is told that mail was sent when a mail server took it, and not before; a file is no mail.
+// TestAnswerReportsSentEmail: an answer reports that an email was sent only after a mail server has accepted it. A
+// file does not count.
 func TestAnswerReportsSentEmail(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -104,7 +106,7 @@ func TestAnswerReportsSentEmail(t *testing.T) {
 			if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200).get("emailSent"); got != nil {
 				t.Errorf("the desk reads emailSent %v; it has the deliveries", got)
 			}
-			// Nobody is told of this move, and what was told before is of another time.
+			// This move sends no notice, and the earlier notice had a different time.
 			silent := h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(180), "notify": false}, asAdmin).want(200)
 			h.eventually("the practice system has all three times", func() bool {
 				return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("pending") == 0.0

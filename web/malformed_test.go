@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Ten thousand malformed requests, over every route and every caller that it lets through: none is answered with a 5xx,
-// none panics, and every refusal is a problem in words.
+// This test sends ten thousand malformed requests, to every route and from every caller that it admits. None gets a
+// 5xx, none panics, and every refusal is a problem with a text.
 
 const malformedRequests = 10_000
 
@@ -27,10 +27,10 @@ func TestMalformedRequests(t *testing.T) {
 	who := []string{"client", "admin", "agent", "own"}
 	var say []malformed
 	for i := range lines {
-		// The subjects are made once for each route and caller; what is sent is bent afterwards.
+		// The subjects are created once for each route and caller. The requests are changed afterwards.
 		for _, column := range who {
 			if lines[i].path == "/v1/auth/sign-out" || lines[i].path == "/v1/auth/sign-in" || strings.HasSuffix(lines[i].path, "/ics") {
-				continue // the first ends the sign-in and the others are done below
+				continue // the first ends the sign-in, and the others are tested below
 			}
 			c := r.cell(column, &lines[i])
 			say = append(say, malformed{lines[i].method, c.fill(lines[i].path), lines[i].query, c.fill(lines[i].body), c.header})
@@ -57,7 +57,7 @@ func TestMalformedRequests(t *testing.T) {
 			t.Errorf("request %d: %s %q ?%q %q %q answered %d: %s", n, m.method, m.path, m.query, m.header, m.body, w.Code, w.Body)
 		}
 		inItsWords := m.path == "/mcp" || strings.Contains(w.Body.String(), `"llm_guidance"`) || strings.Contains(w.Body.String(), `{"resourceType":"OperationOutcome",`) ||
-			m.method == "HEAD" && w.Header().Get("Content-Type") == "application/fhir+json" // the same, of which a HEAD is told the head
+			m.method == "HEAD" && w.Header().Get("Content-Type") == "application/fhir+json" // the same, but a HEAD gets only the header
 		if w.Code >= 400 && w.Header().Get("Content-Type") != "application/problem+json" && !inItsWords {
 			t.Errorf("request %d: %s %q answered %d as %q: %.200s", n, m.method, m.path, w.Code, w.Header().Get("Content-Type"), w.Body)
 		}
@@ -71,13 +71,13 @@ func TestMalformedRequests(t *testing.T) {
 	t.Logf("%d malformed requests, %d answered with a 5xx; by hundreds: %v", malformedRequests, statuses[5], statuses)
 }
 
-// malformed is a request on its way to becoming one.
+// malformed is a request that bend makes malformed.
 type malformed struct {
 	method, path, query, body string
 	header                    map[string]string
 }
 
-// oddities are values that are no good anywhere, as JSON.
+// oddities are JSON values that are valid nowhere.
 var oddities = []string{
 	"null", "true", "-1", "0", "1e400", "9223372036854775808", "0.5", `""`, `"\u0000"`, `"\ud800"`, "[]", "{}", `["a"]`, `{"a":1}`, `"2026-02-30"`, `"24:01"`,
 	`"0000-00-00T00:00:00Z"`, `"9999-12-31T23:59:59+23:59"`, `"2026-11-23T09:00:00"`, `"../../etc/passwd"`, `"' OR 1=1 --"`, `"<script>"`, `"🦷"`, "\"\xff\xfe\"",
@@ -86,7 +86,7 @@ var oddities = []string{
 // oddValues are the same for headers, queries and paths.
 var oddValues = []string{"", " ", "\x00", "\xff", "%", "%zz", "%00", "-1", "1e9", "null", "..", "a/b", "🦷", "' OR 1=1 --", `"`, ",", ";q=", "Bearer", "W/\"\"", "managed", "\r\nX: y"}
 
-// bend does one wrong thing to the request.
+// bend adds one error to the request.
 func (m *malformed) bend(r *rand.Rand) {
 	word := oddValues[r.IntN(len(oddValues))]
 	if r.IntN(8) == 0 {
@@ -103,16 +103,16 @@ func (m *malformed) bend(r *rand.Rand) {
 			b[r.IntN(len(b))] = byte(r.IntN(256))
 			m.body = string(b)
 		}
-	case 2, 3: // a value of another kind
+	case 2, 3: // a value of another type
 		if at := places(m.body); len(at) > 0 {
 			p := at[r.IntN(len(at))]
 			m.body = m.body[:p[0]] + oddities[r.IntN(len(oddities))] + m.body[p[1]:]
 		} else {
 			m.body = oddities[r.IntN(len(oddities))]
 		}
-	case 4: // a field that nobody knows, or one twice
+	case 4: // an unknown field, or a repeated one
 		m.body = strings.Replace(m.body, "{", fmt.Sprintf(`{%q:%s,`, word, oddities[r.IntN(len(oddities))]), 1)
-	case 5: // deep, or long
+	case 5: // deeply nested, or long
 		m.body = strings.Repeat([]string{"[", `{"a":`, `"`, " ", "9"}[r.IntN(5)], 1<<r.IntN(17))
 	case 6:
 		name := []string{"Idempotency-Key", "If-Match", "If-None-Match", "Authorization", "Cookie", "Holdfast-Client", "Holdfast-Manage", "Content-Type",
@@ -122,7 +122,7 @@ func (m *malformed) bend(r *rand.Rand) {
 		name := []string{"from", "to", "clientId", "specialistId", "appointmentTypeId", "slotStartDate", "cursor", "limit", "status", "date", "selected", "after",
 			"q", "leaseMs", "dryRun", "token", "colleagues", word}[r.IntN(18)]
 		m.query += "&" + name + "=" + []string{word, url.QueryEscape(word), strings.Trim(oddities[r.IntN(len(oddities))], `"`)}[r.IntN(3)]
-	case 8: // another thing of the same kind
+	case 8: // another value of the same kind
 		parts := strings.Split(m.path, "/")
 		parts[len(parts)-1-r.IntN(min(2, len(parts)-1))] = word
 		m.path = strings.Join(parts, "/")
@@ -131,7 +131,7 @@ func (m *malformed) bend(r *rand.Rand) {
 	}
 }
 
-// places are where the values of a JSON document are, roughly: after each colon.
+// places returns the approximate positions of the values of a JSON document: after each colon.
 func places(body string) (at [][2]int) {
 	if len(body) > 4096 {
 		return nil
@@ -149,12 +149,13 @@ func places(body string) (at [][2]int) {
 	return at
 }
 
-// send passes the network by, so that anything at all can be in the request. A stream is left after a moment.
+// send calls the handler without the network, so that the request can contain anything. It leaves a stream after a
+// moment.
 func (m *malformed) send(h *house) *httptest.ResponseRecorder {
 	ctx, leave := context.WithTimeout(context.Background(), time.Minute)
 	defer leave()
 	if strings.HasSuffix(m.path, "/stream") {
-		// Its reader leaves at once. A deadline would be the server's own, and on a slow machine a 503.
+		// The reader leaves immediately. A deadline would look like the server's own, and be a 503 on a slow machine.
 		var gone context.CancelFunc
 		ctx, gone = context.WithCancel(ctx)
 		defer time.AfterFunc(5*time.Millisecond, gone).Stop()

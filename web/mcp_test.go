@@ -23,7 +23,7 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
-// assistant is a client of the protocol, as a language model's host has one.
+// assistant is a client of the protocol, like that of a language model's host.
 func assistant(t *testing.T, h *house) *mcp.ClientSession {
 	t.Helper()
 	ctx := context.Background()
@@ -42,7 +42,7 @@ func assistant(t *testing.T, h *house) *mcp.ClientSession {
 	return session
 }
 
-// tool calls one and reads its answer; failed says that the tool answered with an error.
+// tool calls a tool and decodes its answer. failed reports whether the tool returned an error.
 func tool(t *testing.T, s *mcp.ClientSession, name string, in map[string]any) (out map[string]any, text string, failed bool) {
 	t.Helper()
 	answer, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: name, Arguments: in})
@@ -113,7 +113,7 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	if failed || moved["slotStartDate"] != slots[2].(map[string]any)["slotStartDate"] {
 		t.Fatalf("reschedule: %v %s", moved, text)
 	}
-	// The token of before the move is refused in the words of a patient's old link, whatever is asked with it.
+	// The token from before the move is refused with the text for a patient's old link, in every tool.
 	rest := h.do("GET", "/v1/appointments/"+booked["appointmentId"].(string), nil, header{"Holdfast-Manage": booked["manageToken"].(string)}).problem(401, "unauthorized")
 	for _, name := range []string{"booking_status", "reschedule", "cancel"} {
 		in := map[string]any{"manageToken": booked["manageToken"]}
@@ -208,7 +208,8 @@ func TestMCPNeedsAnAgentKey(t *testing.T) {
 	}
 }
 
-// One conversation has one language: every tool that answers about a booking says its sentence in the language of the clinic's agents.
+// TestMCPSpeaksOneLanguage: a conversation has one language. The answers of every booking tool are in the language of
+// the clinic's agents.
 func TestMCPSpeaksOneLanguage(t *testing.T) {
 	for language, words := range map[string]map[string]string{
 		"en": {"booked": "You are booked", "moved": "Your appointment was moved", "cancelled": "was cancelled"},

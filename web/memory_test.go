@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestLowMemoryIsLoggedOnce: past the bound, and again only after it was well below.
+// TestLowMemoryIsLoggedOnce: the server logs a warning above the bound, and again only after usage was well below it.
 func TestLowMemoryIsLoggedOnce(t *testing.T) {
 	var said bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&said, nil))

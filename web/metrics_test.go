@@ -13,15 +13,16 @@ import (
 	"holdfast/web"
 )
 
-// The metrics: few lines, no word of a request in them, and each figure moves with what it counts.
+// These tests check the metrics: there are few lines, they contain no text of a request, and each figure counts its
+// events.
 
-// scrape is the text of /metrics.
+// scrape returns the text of /metrics.
 func (h *house) scrape() string {
 	h.t.Helper()
 	return h.do("GET", "/metrics", nil).want(http.StatusOK).raw
 }
 
-// metric returns the value of one line, "" if it is not there.
+// metric returns the value of one line, "" if it is missing.
 func metric(text, series string) string {
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 		if value, found := strings.CutPrefix(lines.Text(), series+" "); found {
@@ -31,7 +32,7 @@ func metric(text, series string) string {
 	return ""
 }
 
-// TestIdleMetricsAreShort: with a label for each route and bucket there were 2,446.
+// TestIdleMetricsAreShort: with a label for each route and bucket there would be 2,446 lines.
 func TestIdleMetricsAreShort(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/", nil)
@@ -41,7 +42,7 @@ func TestIdleMetricsAreShort(t *testing.T) {
 	}
 }
 
-// TestBusyMetricsAreShort: every route asked once, refused for want of everything.
+// TestBusyMetricsAreShort: every route gets one request, which is refused.
 func TestBusyMetricsAreShort(t *testing.T) {
 	h := newHouse(t)
 	parameter := regexp.MustCompile(`\{\w+\}`)
@@ -51,7 +52,7 @@ func TestBusyMetricsAreShort(t *testing.T) {
 			h.do(method, parameter.ReplaceAllString(pattern, "unknown"), nil)
 		}
 	}
-	// What has no route, or not with this method, is one series.
+	// All requests without a route, or with a wrong method, are one series.
 	h.do("GET", "/nothing/is/here", nil)
 	h.do("PUT", "/v1/holds/stream", nil)
 	h.do("OPTIONS", "/v1/clinic", nil)
@@ -60,7 +61,7 @@ func TestBusyMetricsAreShort(t *testing.T) {
 	}
 }
 
-// TestMetricsCountEvents: a hold, a booking, a refusal, a stream and a backup that is missing.
+// TestMetricsCountEvents: a hold, a booking, a refusal, a stream and a missing backup are counted.
 func TestMetricsCountEvents(t *testing.T) {
 	h := newHouse(t)
 	before := h.scrape()
@@ -99,7 +100,8 @@ func TestMetricsCountEvents(t *testing.T) {
 	}
 }
 
-// BenchmarkScrape asks a server with 20 specialists, without a queue, for its metrics over HTTP. p99 is to be 5 ms at most.
+// BenchmarkScrape reads the metrics of a server with 20 specialists and no queue over HTTP. The target is a p99 of at
+// most 5 ms.
 func BenchmarkScrape(b *testing.B) {
 	server := benchHouse(b, 20)
 	var took []time.Duration

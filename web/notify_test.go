@@ -8,8 +8,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// Silence is the desk's to ask for: of what a patient does with the manage link people and programs are told, whatever the
-// request says.
+// TestNotifyFalseNeedsStaff: only the desk may suppress notices. A change by the manage link notifies people and
+// programs, whatever the request contains.
 func TestNotifyFalseNeedsStaff(t *testing.T) {
 	for _, x := range []struct {
 		name, action, notice, event string
@@ -51,7 +51,8 @@ func TestNotifyFalseNeedsStaff(t *testing.T) {
 	}
 }
 
-// A move in silence ends the patient's link and sends no other, so the answer says whom to call.
+// TestExpiredLinkShowsPhone: a move without a notice invalidates the patient's link and sends no new one, so the
+// answer has the clinic's phone number.
 func TestExpiredLinkShowsPhone(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada", "patient": map[string]any{"name": "Lena", "email": "lena@example.org"}}).want(201)

@@ -11,8 +11,8 @@ import (
 	"holdfast/web"
 )
 
-// description is docs/api/openapi.yaml, read once. Every answer that a test of this package gets is held against it, so
-// the document cannot say what the server does not do.
+// description is docs/api/openapi.yaml, parsed once. Every answer in the tests of this package is checked against it,
+// so the document describes only what the server does.
 var description = sync.OnceValues(func() (*openapi3.T, error) {
 	loader := openapi3.NewLoader()
 	doc, err := loader.LoadFromData(web.OpenAPI())
@@ -57,7 +57,7 @@ func TestOpenAPIDescribesEveryRoute(t *testing.T) {
 	}
 }
 
-// conforms holds one answer against the description. What has no operation, such as a page, is passed over.
+// conforms checks one answer against the description. It ignores answers without an operation, such as a page.
 func (r *reply) conforms(method, path string) {
 	r.t.Helper()
 	doc, err := description()
@@ -90,7 +90,8 @@ func (r *reply) conforms(method, path string) {
 	}
 }
 
-// listedCodes are the error codes that an operation lists in x-errors if it can return them. The others follow from its form.
+// listedCodes are the error codes that an operation lists in x-errors if it can return them. The others follow from
+// its form.
 var listedCodes = []string{"not_owner", "no_slots", "slot_taken", "slot_held", "not_bookable", "operation_state", "hold_expired", "quota_exceeded", "cooldown_active"}
 
 func lists(operation *openapi3.Operation, code string) bool {
@@ -98,7 +99,7 @@ func lists(operation *openapi3.Operation, code string) bool {
 	return slices.Contains(codes, any(code))
 }
 
-// findOperation prefers the path without parameters.
+// findOperation prefers a path without parameters.
 func findOperation(doc *openapi3.T, method, path string) *openapi3.Operation {
 	if item := doc.Paths.Value(path); item != nil {
 		return item.GetOperation(method)
@@ -125,7 +126,7 @@ func TestOpenAPIDescribesAccess(t *testing.T) {
 		name := line.method + " " + line.path
 		operation := findOperation(doc, line.method, line.path)
 		if operation == nil || seen[name] {
-			continue // TestOpenAPIDescribesEveryRoute has the missing ones
+			continue // TestOpenAPIDescribesEveryRoute reports missing ones
 		}
 		seen[name] = true
 		schemes := make(map[string]bool)
@@ -166,7 +167,7 @@ func TestOpenAPIDescribesAccess(t *testing.T) {
 	}
 }
 
-// notRemembered are the POSTs whose answers are not kept under an Idempotency-Key, and why.
+// notRemembered are the POSTs whose answers are not stored under an Idempotency-Key, with the reasons.
 var notRemembered = map[string]string{
 	"/v1/setup":                               "signs in, and a link works once",
 	"/v1/setup/check":                         "changes nothing",
@@ -196,8 +197,7 @@ var notRemembered = map[string]string{
 	"/v1/specialists/{id}/busy-calendar/read": "it reads anew, and a repeat comes to the same",
 }
 
-// TestOpenAPIDescribesIdempotency: every POST takes an Idempotency-Key, but for those that TestEveryPostCanBeRepeated
-// makes an exception of.
+// TestOpenAPIDescribesIdempotency: every POST accepts an Idempotency-Key, except those in notRemembered.
 func TestOpenAPIDescribesIdempotency(t *testing.T) {
 	doc, err := description()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"holdfast/engine/openid/openidtest"
 )
 
-// openIDHouse is a house whose owner has chosen an identity provider over HTTP.
+// openIDHouse is a house whose owner has configured an identity provider over HTTP.
 func openIDHouse(t *testing.T) (*house, *openidtest.Provider) {
 	t.Helper()
 	const base = "https://book.example.org"
@@ -31,7 +31,7 @@ func openIDHouse(t *testing.T) (*house, *openidtest.Provider) {
 	return h, p
 }
 
-// cookieOf is a cookie that an answer sets, as a browser sends it.
+// cookieOf returns a cookie that an answer sets, as a browser sends it.
 func cookieOf(t *testing.T, got *reply, name string) *http.Cookie {
 	t.Helper()
 	for _, line := range got.header["Set-Cookie"] {
@@ -43,8 +43,9 @@ func cookieOf(t *testing.T, got *reply, name string) *http.Cookie {
 	return nil
 }
 
-// A browser signs in with the identity provider. Its cookie is its own and short, the way back is to the sign-in page and nowhere else, and
-// nothing of it is in an answer or a log.
+// TestBrowserSignsInWithIdentityProvider: a browser signs in with the identity provider. It has a separate,
+// short-lived cookie, the redirect back leads to the sign-in page and no other, and no answer or log contains its
+// secrets.
 func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	h, p := openIDHouse(t)
 	begin := func() (*http.Cookie, string) {
@@ -88,7 +89,8 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	}
 	h.do("HEAD", "/v1/auth/openid/callback?"+back.RawQuery, nil, with).want(405)
 
-	// Nobody else's page begins one, and away from the clinic's own address the cookie would not come back.
+	// No other site's page can begin a sign-in. From an address other than the clinic's own, the cookie would not be
+	// sent back.
 	h.do("POST", "/v1/auth/openid", nil, header{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}).want(403)
 	if got := h.do("POST", "/v1/auth/openid", nil, header{"Origin": "https://other.example.org", "Sec-Fetch-Site": "same-origin"}).want(403); got.text("reason") != "openid_elsewhere" {
 		t.Errorf("at another address: %s", got.raw)
@@ -112,12 +114,12 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	}
 }
 
-// The provider is away: the page says so, and the password goes on.
+// TestUnreachableIdentityProvider: the page reports that the provider is unreachable, and passwords still work.
 func TestUnreachableIdentityProvider(t *testing.T) {
 	h, p := openIDHouse(t)
 	h.do("POST", "/v1/auth/openid", nil).want(200)
 	p.Do(func(p *openidtest.Provider) { p.Down = true })
-	back := h.do("POST", "/v1/auth/openid", nil).want(200) // what was found out before is good for the first step
+	back := h.do("POST", "/v1/auth/openid", nil).want(200) // the cached metadata suffices for the first step
 	cookie := cookieOf(t, back, "holdfast_openid")
 	state, err := url.Parse(back.text("url"))
 	if err != nil {

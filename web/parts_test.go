@@ -11,9 +11,10 @@ import (
 	"holdfast/web"
 )
 
-// The list of slots on the wire: compressed for who takes it, and not sent again to who has it.
+// These tests check the list of slots on the wire: it is compressed for clients that accept it, and not sent again to
+// clients that have it.
 
-// raw asks without Go's own decompression, and returns the answer with its body as it was sent.
+// raw sends a request without Go's own decompression, and returns the answer with its body as it was sent.
 func (h *house) raw(method, path string, headers ...header) (*http.Response, []byte) {
 	h.t.Helper()
 	r, err := http.NewRequest(method, h.server.URL+path, nil)
@@ -78,7 +79,7 @@ func TestTimeslotsAreCompressedOnRequest(t *testing.T) {
 	if head, none := h.raw("HEAD", path, asGzip); len(none) > 0 || head.ContentLength != small.ContentLength || head.Header.Get("Etag") != small.Header.Get("Etag") {
 		t.Errorf("HEAD says %v, GET %v", head.Header, small.Header)
 	}
-	// A list of three is not worth it.
+	// A list of three slots is too short to compress.
 	tiny, _ := h.raw("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada&from="+h.day(0)+"&to="+h.day(1), asGzip)
 	if h.do("PUT", "/v1/specialists/ada/weekly-hours", []map[string]any{{"weekday": "monday", "start": "09:00", "end": "10:00"}}, asAdmin).want(200); tiny.Header.Get("Content-Encoding") != "gzip" {
 		t.Error("a whole day was not compressed")
@@ -120,7 +121,7 @@ func TestTimeslotsHonourETag(t *testing.T) {
 	}
 }
 
-// TestAcceptsGzip is the header, as RFC 9110 has it.
+// TestAcceptsGzip checks the header by the rules of RFC 9110.
 func TestAcceptsGzip(t *testing.T) {
 	for accepted, want := range map[string]bool{
 		"": false, "gzip": true, "br, gzip": true, "deflate": false, "identity": false, "*": true, "gzip;q=0": false, "gzip; q=0.000": false, "gzip;q=0.1": true,

@@ -9,7 +9,7 @@ import (
 	"holdfast/web"
 )
 
-// TestEveryRequestHasADeadline that reaches the store: what hangs is answered 503, reads and writes alike.
+// TestEveryRequestHasADeadline: the deadline reaches the store. Reads and writes that hang are answered with 503.
 func TestEveryRequestHasADeadline(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.Patience = 50 * time.Millisecond })
 	h.written.hangs.Store(true)
@@ -31,7 +31,7 @@ func TestEveryRequestHasADeadline(t *testing.T) {
 // TestStartedWriteIsAwaited: the deadline limits only the wait for the write's turn, so no caller gets "failed" for a
 // write that succeeded.
 func TestStartedWriteIsAwaited(t *testing.T) {
-	const patience = 500 * time.Millisecond // in which a read is answered on any machine
+	const patience = 500 * time.Millisecond // enough for a read on any machine
 	h := newHouse(t, func(o *web.Options) { o.Patience = patience })
 	h.written.slow.Store(true)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "cleo", "name": "Cleo"}, asAdmin).want(201)

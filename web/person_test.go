@@ -21,7 +21,8 @@ func TestEraseListsUnreachedCopies(t *testing.T) {
 	}
 }
 
-// TestSharedPhoneErasesNoPerson: several people have it, so the answer is to say whom; the others are kept.
+// TestSharedPhoneErasesNoPerson: several people share the number, so the answer asks which of them to erase. The
+// others are kept.
 func TestSharedPhoneErasesNoPerson(t *testing.T) {
 	h := newHouse(t)
 	family := func(n int, name string) string {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// twoPlaces has ada work in the north and bea in the south, from 08:00 to 18:00 and, of ada, in the south from 14:00.
+// twoPlaces has ada work in the north and bea in the south, from 08:00 to 18:00. From 14:00 ada works in the south.
 func twoPlaces(t testing.TB) *house {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"places": []any{
@@ -25,7 +25,8 @@ func twoPlaces(t testing.TB) *house {
 	return h
 }
 
-// A listing, a hold and a booking can be narrowed to a place, and each says where it is.
+// TestPlaceFiltersTimeslots: a listing, a hold and a booking can be limited to a place, and each answer names the
+// place.
 func TestPlaceFiltersTimeslots(t *testing.T) {
 	h := twoPlaces(t)
 	starts := func(place string) (all []string) {
@@ -55,7 +56,7 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	}
 	h.do("GET", "/v1/appointment-types/checkup/timeslots?place=west", nil).problem(422, "validation_failed").field("place")
 
-	// ada comes first, and does not where the south is asked for.
+	// ada is assigned first, but not for a request for the south.
 	slot := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1), "place": "south"}
 	hold := h.do("POST", "/v1/holds", slot).want(201)
 	if hold.text("specialistId") != "bea" || hold.text("place") != "south" {
@@ -79,14 +80,15 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	if moved.text("appointment", "place") != "north" {
 		t.Errorf("moved to ada in the morning: %s", moved.raw)
 	}
-	// Hours that change later leave where it was booked.
+	// A later change of the hours does not change the place of the booking.
 	h.do("PUT", "/v1/specialists/ada/weekly-hours", []any{}, asAdmin).want(200)
 	if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); got.text("appointment", "place") != "north" {
 		t.Errorf("after its hours were taken away: %s", got.raw)
 	}
 }
 
-// TestSeriesHasPlaceOfHours, also after it was moved from the one's morning to the other's.
+// TestSeriesHasPlaceOfHours: a series has the place of the specialist's hours, also after a move from one
+// specialist's morning to the other's.
 func TestSeriesHasPlaceOfHours(t *testing.T) {
 	h := twoPlaces(t)
 	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}, map[string]any{"slotStartDate": h.at(7 * 24 * 60), "specialistId": "ada"}}
@@ -118,7 +120,7 @@ func TestPlacesAreValidated(t *testing.T) {
 	h.do("PUT", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": "North"}}}, asAdmin).problem(422, "validation_failed").field("places")
 	h.do("PUT", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": ""}}}, asAdmin).problem(422, "validation_failed").field("places[0].name")
 
-	// An override's hours have a place of their own.
+	// The hours of an override have their own place.
 	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.day(0), "hours": []any{map[string]any{"start": "08:00", "end": "18:00", "place": "south"}}}, asAdmin).want(201)
 	made := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"}}, asAdmin).want(201)
 	if made.text("appointment", "place") != "south" {
@@ -136,7 +138,7 @@ func TestPlacesAreValidated(t *testing.T) {
 	}
 }
 
-// The offer of a waiting list names the place where the specialist works at that time.
+// TestOfferNamesSpecialistsPlace: the offer of a waiting list has the place where the specialist works at that time.
 func TestOfferNamesSpecialistsPlace(t *testing.T) {
 	h := twoPlaces(t)
 	form := map[string]any{"to": h.day(20), "patient": patient(1)}

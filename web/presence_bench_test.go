@@ -10,10 +10,11 @@ import (
 	"time"
 )
 
-// The figures of presence and polling; see bench_test.go.
+// These benchmarks measure presence and polling; see bench_test.go.
 
-// benchPoll is a day of 20 specialists with a third of it booked, twelve slots held, and looked at if they are to be; it
-// returns what a page asks for and the tag it was given. A look lapses after ten seconds, and the tag with it.
+// benchPoll prepares a day of 20 specialists with a third of it booked and twelve slots held. With looks, clients
+// also select the slots. It returns the address that a page polls and the tag of its answer. A selection expires
+// after ten seconds, and the tag with it.
 func benchPoll(b *testing.B, looks bool) (url, tag string, size int) {
 	b.Helper()
 	server, day := benchHouse(b, 20), benchMonday()
@@ -78,7 +79,7 @@ func asKey(r *http.Request, key string) *http.Request {
 	return r
 }
 
-// presenceKey is an API key with the scope presence.
+// presenceKey returns an API key with the scope presence.
 func presenceKey(b *testing.B, server *httptest.Server) string {
 	b.Helper()
 	_, body := sendOnce(b, asKey(post(b, server.URL+"/v1/api-keys", `{"name":"bench","scope":"presence"}`), "Bearer "+adminKey))

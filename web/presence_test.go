@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Presence and sessions over HTTP: who may throw which switch, and what each answer says.
+// These tests check presence and sessions over HTTP: the permissions of each caller, and each answer.
 
-// key makes an API key and returns the header that shows it.
+// key creates an API key and returns the header with it.
 func (h *house) key(scope string) header {
 	h.t.Helper()
 	r := h.do("POST", "/v1/api-keys", map[string]any{"name": "tests", "scope": scope}, asAdmin).want(201)
@@ -32,13 +32,14 @@ func (h *house) online(as header, specialists ...string) {
 	}
 }
 
-// request asks for a session as client n and returns its path.
+// request requests a session as client n and returns its path.
 func (h *house) request(n int) string {
 	h.t.Helper()
 	return "/v1/sessions/" + h.do("POST", "/v1/sessions", map[string]any{"clientId": client(n)}).want(201).text("session", "id")
 }
 
-// A route that says everything by its path takes an empty object or nothing, and says so of anything else.
+// TestPresenceSwitchRefusesFields: a route without fields accepts an empty object or an empty body. It refuses any
+// other body with an explanation.
 func TestPresenceSwitchRefusesFields(t *testing.T) {
 	h := newHouse(t)
 	for _, body := range []any{nil, "{}", " {} "} {
@@ -105,7 +106,7 @@ func TestPresenceOverHTTP(t *testing.T) {
 	h.do("GET", "/v1/specialists/nobody/presence", nil, key).problem(404, "not_found")
 }
 
-// Who was made without a number takes one session at a time.
+// TestNewSpecialistHasOneSession: a specialist created without a maximum takes one session at a time.
 func TestNewSpecialistHasOneSession(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "new", "name": "Dr New"}, asAdmin).want(201)
@@ -136,7 +137,7 @@ func TestPresenceNeedsScope(t *testing.T) {
 	h.do("GET", "/v1/presence/stream", nil, agent).problem(403, "forbidden")
 	h.do("GET", "/v1/presence/stream?leaseMs=1", nil, key).problem(422, "validation_failed").field("leaseMs")
 
-	// A specialist throws the own switch and nobody else's; the reception throws everybody's.
+	// Specialists can change only their own online flag. The reception can change everyone's.
 	for _, act := range []string{"online", "heartbeat", "offline"} {
 		if r := h.do("POST", "/v1/specialists/bea/"+act, nil, ada).problem(403, "forbidden"); !strings.Contains(r.text("detail"), "yourself") {
 			t.Errorf("a colleague's switch: got %q", r.text("detail"))
@@ -162,7 +163,7 @@ func TestHeartbeatOfDeactivatedSpecialistIsRefused(t *testing.T) {
 	h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).want(200)
 }
 
-// The public beacon counts and names nobody; one answer serves for ten seconds.
+// TestPresenceSnapshot: the public count has no names, and one answer is cached for ten seconds.
 func TestPresenceSnapshot(t *testing.T) {
 	h, key := onCall(t, 1)
 	if r := h.do("GET", "/v1/presence/snapshot", nil).want(200); r.raw != `{"available":false,"count":0}` {
@@ -222,7 +223,8 @@ func TestSessionsOverHTTP(t *testing.T) {
 	h.do("POST", "/v1/specialists/bea/offline", nil, key).want(200)
 	refused(h.do("POST", second+"/accept", map[string]any{"specialistId": "bea"}, key), "not_online")
 
-	// Its client and who takes sessions can see it; nobody but its client can cancel. What it came to is for staff.
+	// The client and those who take sessions can see the session, and only the client can cancel it. Only staff see
+	// its result.
 	for _, c := range []struct {
 		who     string
 		header  header
@@ -285,7 +287,7 @@ func TestSpecialistChangesOwnSessions(t *testing.T) {
 	h.online(key, "ada", "bea")
 	ada, bea := h.signedIn("ada@clinic.example", "specialist", "ada"), h.signedIn("bea@clinic.example", "specialist", "bea")
 	session := h.request(1)
-	h.do("POST", session+"/end", nil, bea).problem(409, "not_bookable") // nobody's yet
+	h.do("POST", session+"/end", nil, bea).problem(409, "not_bookable") // no specialist has it yet
 	h.do("POST", session+"/accept", map[string]any{"specialistId": "bea"}, ada).problem(403, "forbidden")
 	if r := h.do("POST", session+"/accept", map[string]any{}, ada).want(200); r.text("session", "specialistId") != "ada" {
 		t.Errorf("accepted without a name: got %s, want ada", r.raw)

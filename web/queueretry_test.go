@@ -11,7 +11,8 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// What fails for good is in the log with its reason, in a metric and in the desk's list; all of it is sent again at once.
+// TestFailedOperationIsRetried: a final failure is in the log with its reason, in a metric and in the desk's list.
+// One request sends all failed operations again.
 func TestFailedOperationIsRetried(t *testing.T) {
 	var takes atomic.Bool
 	h, _ := newPractice(t, func(o *engine.Options) {

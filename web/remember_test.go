@@ -15,11 +15,11 @@ import (
 	"holdfast/web"
 )
 
-// Where an answer is remembered: with the change that it answers, or, where nothing durable changed, in memory.
+// These tests check where an answer is stored for repeats: with the change that it answers, or in memory if nothing
+// durable changed.
 
-// writtenAnswers counts the answers that were written to the database: beside a change, and by themselves. It can be a
-// database that hangs: whoever reads waits until the request has taken as long as it may; and one that is slow: so does a
-// transaction that has begun.
+// writtenAnswers counts the answers that were written to the database: together with a change, and alone. With hangs,
+// reads wait until the request's deadline. With slow, a transaction that has begun does so, too.
 type writtenAnswers struct {
 	*sqlite.Store
 	beside, alone atomic.Int64
@@ -178,7 +178,8 @@ func TestIdempotencyIsScopedToRoute(t *testing.T) {
 	}
 }
 
-// A page that lost the answer gets the same key again. After a restart it gets no other, and no secret: the database has none.
+// TestOneAPIKeyPerIdempotencyKey: a page that lost the answer gets the same key again. After a restart it gets
+// neither a second key nor the secret, which the database does not have.
 func TestOneAPIKeyPerIdempotencyKey(t *testing.T) {
 	h := newHouse(t)
 	body, once := `{"name":"phone agent","scope":"agent"}`, key("one key")

@@ -23,14 +23,14 @@ func TestPublicBookingsOverLimitAreRefused(t *testing.T) {
 	if r.text("reason") != "public_bookings" || r.header.Get("Retry-After") == "" || r.get("retryAfterSeconds").(float64) < 3500 {
 		t.Errorf("past the limit: got %s (Retry-After %q), want the reason public_bookings and most of an hour", r.raw, r.header.Get("Retry-After"))
 	}
-	book(11, asAdmin).want(201) // a program with a key is not the public
+	book(11, asAdmin).want(201) // a program with a key does not count as the public
 	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"perNetwork": 11}}, asAdmin).want(200)
 	book(12).want(201)
 	book(13).problem(429, "rate_limited")
 	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"perPhone": -1, "confirmMinutes": 1}}, asAdmin).problem(422, "validation_failed")
 }
 
-// TestBookingRequestOnTheWire: asked for, shown to the desk, and confirmed with the link of its mail.
+// TestBookingRequestOnTheWire: a booking becomes a request, the desk sees it, and the link of its email confirms it.
 func TestBookingRequestOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": true}}, asAdmin).want(200)
@@ -55,7 +55,7 @@ func TestBookingRequestOnTheWire(t *testing.T) {
 	if confirmed.text("appointment", "id") != id || confirmed.text("appointment", "status") != "confirmed" {
 		t.Errorf("confirmed: got %s", confirmed.raw)
 	}
-	h.do("POST", "/v1/requests/managed/confirm", nil, link).want(200) // the link was opened twice
+	h.do("POST", "/v1/requests/managed/confirm", nil, link).want(200) // the link was opened a second time
 	h.do("GET", "/v1/appointments/managed", nil, link).want(200)
 
 	declined := h.asked("ada", client(2), h.at(30))
@@ -66,7 +66,7 @@ func TestBookingRequestOnTheWire(t *testing.T) {
 	}
 }
 
-// asked books at a clinic where every booking has to be confirmed, and returns the id of the request.
+// asked books at a clinic where every booking must be confirmed, and returns the id of the request.
 func (h *house) asked(specialistID, client, start string) string {
 	h.t.Helper()
 	settings := func(confirm bool) {
@@ -79,7 +79,7 @@ func (h *house) asked(specialistID, client, start string) string {
 	}).want(202).text("request", "id")
 }
 
-// requestLink is the token in the mail of a request.
+// requestLink returns the token in the email of a request.
 func (h *house) requestLink(id string) string {
 	h.t.Helper()
 	r, err := h.engine.Request.Get(h.t.Context(), id)

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A room is made and needed through the API, taken with a booking, seen by the desk and by no patient.
+// TestRoomIsHiddenFromPublic: a room is created and required through the API, and booked with an appointment. The
+// desk sees it, and patients do not.
 func TestRoomIsHiddenFromPublic(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"}, asAdmin).want(201)
@@ -39,7 +40,7 @@ func TestRoomIsHiddenFromPublic(t *testing.T) {
 	if of := h.do("GET", "/v1/appointments?specialistId=room-1", nil, asAdmin).want(200); !strings.Contains(of.raw, id) {
 		t.Errorf("the room's appointments: %s", of.raw)
 	}
-	// Everybody else is free, and there is no other room.
+	// All other specialists are free, but there is no other room.
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(2)}).problem(409, "slot_taken")
 	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "room-1", "slotStartDate": h.at(60), "patient": person}, asAdmin).problem(422, "validation_failed")
 
@@ -49,8 +50,9 @@ func TestRoomIsHiddenFromPublic(t *testing.T) {
 	}
 }
 
-// A page that lists one type hears when the room that it shares with another type is held and given back, whoever the specialist is, and
-// is told to list anew: from the hold of somebody whom it does not show it could not tell.
+// TestStreamReportsSharedRoom: two types share a room, with different specialists. A page that lists one type gets an
+// event when the room is held or released for the other, and the event makes it reload the list. It could not tell
+// from the hold of a specialist that it does not show.
 func TestStreamReportsSharedRoom(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"}, asAdmin).want(201)

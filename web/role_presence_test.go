@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPresenceKeyWritesPresenceAlone: beyond reading what everybody may read, a presence key goes online and takes
-// sessions; what any visitor may book is not its to book, though it says whose client it is.
+// TestPresenceKeyWritesPresenceAlone: in addition to public reads, a presence key can set specialists online and take
+// sessions. It cannot book what any visitor may book, even with a client id.
 func TestPresenceKeyWritesPresenceAlone(t *testing.T) {
 	its := regexp.MustCompile(`^/v1/(specialists/\{id\}/(online|offline|heartbeat)|sessions/\{id\}/(accept|end|reroute|payment)|auth/sign-(in|out))$`)
 	for _, line := range readRoleTable(t) {
@@ -34,7 +34,7 @@ func TestPresenceKeyWritesPresenceAlone(t *testing.T) {
 	}
 }
 
-// TestBoundPresenceKeyServesOneSpecialist: what is done for a colleague with it is refused.
+// TestBoundPresenceKeyServesOneSpecialist: a key that is bound to a specialist is refused for colleagues.
 func TestBoundPresenceKeyServesOneSpecialist(t *testing.T) {
 	r := newRoles(t)
 	make := func(scope, specialist string) *reply {

@@ -16,14 +16,14 @@ import (
 	"holdfast/web"
 )
 
-// Who may do what: testdata/role/routes.txt has a line for every route of the router, and a column for everybody who
-// could call it, with their own ids and with somebody else's.
+// These tests check permissions. testdata/role/routes.txt has a line for every route of the router, and a column for
+// every kind of caller, with their own ids and with those of others.
 
 // roleColumns are the callers, in the order of the table. The subject of a request (the appointment, hold, session or
 // calendar that it names) belongs to the first client and to ada; in the last column it belongs to ada's colleague.
 var roleColumns = []string{"nobody", "client", "other", "link", "wrong", "agent", "presence", "admin", "owner", "recep", "own", "foreign"}
 
-// roleLine is one line of the table: what each column is answered, and the request.
+// roleLine is one line of the table: the expected answer for each column, and the request.
 type roleLine struct {
 	number      int
 	want        []string // ok for 2xx, or the status
@@ -61,7 +61,7 @@ func readRoleTable(t *testing.T) []roleLine {
 type roles struct {
 	*house
 	callers map[string]header
-	slots   int // given out
+	slots   int // handed out
 	clients int
 }
 
@@ -82,7 +82,7 @@ func newRoles(t *testing.T) *roles {
 	return r
 }
 
-// slot is a start that is free, with room for two appointments.
+// slot returns a free start with room for two appointments.
 func (r *roles) slot() string {
 	r.slots++
 	return r.at(60 * r.slots)
@@ -104,7 +104,7 @@ func (r *roles) appointment(specialistID, client, start string) header {
 	return link
 }
 
-// secondSignIn signs somebody in on another browser and returns the id of that sign-in, and its cookie.
+// secondSignIn signs a user in on another browser and returns the id and the cookie of that sign-in.
 func (r *roles) secondSignIn(email string) (id string, cookie header) {
 	r.t.Helper()
 	answer := r.do("POST", "/v1/auth/sign-in", map[string]any{"email": email, "password": "a few words together"}).want(200)
@@ -118,7 +118,7 @@ func (r *roles) secondSignIn(email string) (id string, cookie header) {
 	return id, cookie
 }
 
-// cell is one request of the table: a line sent by a caller, with subjects made for it.
+// cell is one request of the table: a line sent by a caller, with subjects created for it.
 type cell struct {
 	*roles
 	column string
@@ -160,7 +160,7 @@ func (r *roles) cell(column string, line *roleLine) *cell {
 
 var subjectName = regexp.MustCompile(`\{(\w+)\}`)
 
-// fill puts the subjects into a template, making each once.
+// fill replaces the names in a template by subjects, and creates each once.
 func (c *cell) fill(template string) string {
 	return subjectName.ReplaceAllStringFunc(template, func(name string) string {
 		name = name[1 : len(name)-1]
@@ -174,7 +174,7 @@ func (c *cell) fill(template string) string {
 	})
 }
 
-// noun is what {id} in the path stands for.
+// noun returns the subject that {id} in the path refers to.
 func (c *cell) noun() string {
 	switch part := strings.Split(c.line.path, "/")[2]; {
 	case c.line.path == "/v1/specialists/{id}" && c.line.method == "DELETE":
@@ -280,7 +280,7 @@ func (c *cell) make(name string) string {
 	return ""
 }
 
-// send sends the request with more headers; of a stream it takes the head alone.
+// send sends the request with more headers. Of a stream it reads only the header.
 func (c *cell) send(body string, more header) *reply {
 	c.t.Helper()
 	target := c.server.URL + c.fill(c.line.path)
@@ -300,7 +300,7 @@ func (c *cell) send(body string, more header) *reply {
 			r.Header.Set(name, value)
 		}
 	}
-	answer, err := c.server.Client().Transport.RoundTrip(r) // which goes nowhere that it is sent on to
+	answer, err := c.server.Client().Transport.RoundTrip(r) // does not follow redirects
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -339,8 +339,8 @@ func TestEveryRouteByRoleAndForeignID(t *testing.T) {
 		time.Since(start).Round(time.Millisecond))
 }
 
-// TestEveryPostCanBeRepeated: of every POST, a repeat under its key gets the very same answer, and the same key with
-// another body is refused.
+// TestEveryPostCanBeRepeated: for every POST, a repeat under its key gets exactly the same answer, and the same key
+// with another body is refused.
 func TestEveryPostCanBeRepeated(t *testing.T) {
 	r, lines := newRoles(t), readRoleTable(t)
 	seen := make(map[string]bool)
@@ -352,7 +352,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 		seen[line.path] = true
 		may := slices.IndexFunc([]string{"admin", "own", "client"}, func(name string) bool { return line.want[slices.Index(roleColumns, name)] == "ok" })
 		if may < 0 {
-			continue // of an operation, which TestQueueOnTheWire has; or over for everybody
+			continue // of an operation, which TestQueueOnTheWire tests; or works only once
 		}
 		c := r.cell([]string{"admin", "own", "client"}[may], line)
 		body, once := c.fill(line.body), key("once "+strconv.Itoa(i))

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What holds for every route, whatever it does.
+// These tests check the rules that apply to every route.
 
 func TestEveryGetAnswersHead(t *testing.T) {
 	h := newHouse(t)
@@ -17,7 +17,7 @@ func TestEveryGetAnswersHead(t *testing.T) {
 		"/v1/clinic", "/v1/appointment-types", "/v1/appointment-types/checkup", "/v1/appointment-types/checkup/timeslots", "/v1/specialists",
 		"/v1/appointment-types/checkup/next-available", "/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/errors", "/docs/backup", "/docs/pictures/board-light.png", "/openapi.json", "/",
 	} {
-		plain := header{"Accept-Encoding": "identity"} // or Go's client asks for gzip where there is a body, and hides it
+		plain := header{"Accept-Encoding": "identity"} // otherwise Go's client requests gzip where there is a body, and hides it
 		head, get := h.do("HEAD", path, nil, plain).want(200), h.do("GET", path, nil, plain).want(200)
 		if head.raw != "" {
 			t.Errorf("HEAD %s has a body", path)
@@ -84,7 +84,7 @@ func TestAnswersHaveSecurityHeaders(t *testing.T) {
 	}
 }
 
-// TestBodiesAreStrict: what is wrong with a document as such is refused before anybody looks at its values.
+// TestBodiesAreStrict: errors of the document as a whole are refused before its values are checked.
 func TestBodiesAreStrict(t *testing.T) {
 	h := newHouse(t)
 	good := `"appointmentTypeId":"checkup","slotStartDate":"` + h.at(0) + `","clientId":"` + client(1) + `"`
@@ -131,7 +131,7 @@ func TestBodiesAreStrict(t *testing.T) {
 		})
 	}
 	h.t = t
-	// The same within an object.
+	// The same inside an object.
 	r := h.do("POST", "/v1/appointment-types/checkup/book", `{"clientId":"`+client(1)+`","patient":{"name":7}}`).problem(422, "validation_failed")
 	r.field("patient.name")
 	r = h.do("POST", "/v1/appointment-types/checkup/book", `{"clientId":"`+client(1)+`","patient":{"name":"A","nmae":"B"}}`).problem(400, "malformed_body")
@@ -148,7 +148,7 @@ func TestBodyIsSmallAndJSON(t *testing.T) {
 	// An import may be larger, and is read to its end.
 	h.do("POST", "/v1/import", strings.Repeat(" ", 128<<10)+"{}", asAdmin).want(200)
 
-	// A body whose length nobody announced.
+	// A body without an announced length.
 	r, err := http.NewRequest("POST", h.server.URL+"/v1/holds", io.MultiReader(strings.NewReader(big)))
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +182,7 @@ func TestCrossSiteWriteIsRefused(t *testing.T) {
 	h.do("GET", "/v1/clinic", nil, header{"Sec-Fetch-Site": "cross-site"}).want(200)
 }
 
-// TestTruncatedBodyIsRefused: a body that stops half way is answered, and does not keep its handler.
+// TestTruncatedBodyIsRefused: a body that stops half way is answered, and does not block its handler.
 func TestTruncatedBodyIsRefused(t *testing.T) {
 	h := newHouse(t)
 	conn, err := net.Dial("tcp", h.server.Listener.Addr().String())

@@ -10,9 +10,10 @@ import (
 	"holdfast/web"
 )
 
-// Selections over HTTP: who is looking at what, and one answer for pages whose stream does not get through.
+// These tests check selections over HTTP: which slots other clients are looking at, and the poll for pages without a
+// stream.
 
-// selects says that client n is looking at a checkup.
+// selects selects a checkup as client n.
 func (h *house) selects(n int, start string, more map[string]any) *reply {
 	h.t.Helper()
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": start, "clientId": client(n)}
@@ -27,14 +28,14 @@ func (h *house) deselects(n int, start string) *reply {
 	return h.do("POST", "/v1/slots/deselect", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": start, "clientId": client(n)})
 }
 
-// poll asks for the day of the house's start as client n.
+// poll polls the day of the house's start as client n.
 func (h *house) poll(n int, more string, headers ...header) *reply {
 	h.t.Helper()
 	path := "/v1/slots/poll?appointmentTypeId=checkup&date=" + h.start.Format(time.DateOnly) + more
 	return h.do("GET", path, nil, append(headers, header{"Holdfast-Client": client(n)})...)
 }
 
-// times is one list of a poll.
+// times returns one list of a poll.
 func (r *reply) times(name string) []string {
 	r.t.Helper()
 	list, ok := r.body[name].([]any)
@@ -55,7 +56,7 @@ func (r *reply) wantTimes(name string, want ...string) {
 	}
 }
 
-// clock is what the wall shows some minutes after the house's start.
+// clock returns the wall-clock time some minutes after the house's start.
 func (h *house) clock(minutes int) string {
 	return h.start.Add(time.Duration(minutes) * time.Minute).Format("15:04")
 }
@@ -95,7 +96,7 @@ func TestSelectAndPoll(t *testing.T) {
 	p = h.poll(2, "").want(200)
 	p.wantTimes("bookedSlots", h.clock(0))
 	p.wantTimes("lockedSlots", h.clock(60))
-	h.poll(6, "").want(200).wantTimes("lockedSlots", h.clock(60)) // also to who holds it
+	h.poll(6, "").want(200).wantTimes("lockedSlots", h.clock(60)) // also for the client that holds it
 
 	if r := h.deselects(1, h.at(30)).want(200); r.get("success") != true || r.get("released") != true {
 		t.Errorf("deselect answers %s", r.raw)
@@ -147,15 +148,15 @@ func TestPollHonoursETag(t *testing.T) {
 	if changed == tag {
 		t.Error("a selection does not change the tag")
 	}
-	h.poll(2, "", header{"If-None-Match": changed}).want(304) // what is so is the same for all
+	h.poll(2, "", header{"If-None-Match": changed}).want(304) // the state is the same for all clients
 	h.book(3, "checkup", map[string]any{"slotStartDate": h.at(60)}).want(201)
-	h.poll(2, "", header{"If-None-Match": tag}).want(200) // the timeslots have another generation
+	h.poll(2, "", header{"If-None-Match": tag}).want(200) // the generation of the timeslots has changed
 	if r := h.do("HEAD", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200); r.header.Get("ETag") == "" {
 		t.Error("HEAD has no tag")
 	}
 }
 
-// Times are on the specialist's wall where one is named, and else on the clinic's.
+// TestPollUsesLocalTime: times are in the specialist's zone if the request names one, and otherwise in the clinic's.
 func TestPollUsesLocalTime(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"timezone": "Asia/Kolkata"}, asAdmin).want(200)
@@ -167,7 +168,7 @@ func TestPollUsesLocalTime(t *testing.T) {
 		t.Errorf("the zone: got %s", local.text("timezone"))
 	}
 	h.poll(2, "").want(200).wantTimes("activeSelections", "06:00")
-	// What a page says it looks at is read on the same wall.
+	// The selected time that a page sends is read in the same zone.
 	h.deselects(1, at.Format(time.RFC3339)).want(200)
 	h.poll(1, "&specialistId=ada&selected=11:30").want(200)
 	h.poll(2, "").want(200).wantTimes("activeSelections", "06:00")
@@ -197,7 +198,8 @@ func TestPollReportsStorageMode(t *testing.T) {
 	}
 }
 
-// A day is asked for by itself, or with a specialist: what is so of any type is listed, each start once.
+// TestPollByDateMergesTypes: a poll may name only a day, or a day and a specialist. It then merges the states of all
+// types, with each start once.
 func TestPollByDateMergesTypes(t *testing.T) {
 	h := newHouse(t)
 	day := "/v1/slots/poll?date=" + h.start.Format(time.DateOnly)
@@ -278,7 +280,7 @@ func TestSelectRefusesInvalidRequests(t *testing.T) {
 	h.do("GET", "/v1/slots/poll?appointmentTypeId=unknown", nil).problem(404, "not_found")
 }
 
-// What operators see has no secret in it: a client is a short hash.
+// TestDebugHidesSecrets: the answers for operators contain no secret: a client is a short hash.
 func TestDebugHidesSecrets(t *testing.T) {
 	h := newHouse(t)
 	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
@@ -323,6 +325,6 @@ func TestDebugHidesSecrets(t *testing.T) {
 		h.do("GET", path, nil).problem(401, "unauthorized")
 		h.do("GET", path, nil, h.key("presence")).problem(403, "forbidden")
 		h.do("GET", path, nil, h.signedIn("ada-"+path[10:]+"@clinic.example", "specialist", "ada")).problem(403, "forbidden")
-		h.do("GET", path, nil, h.signedIn("desk-"+path[10:]+"@clinic.example", "reception", "")).want(200) // the Live page is the front desk's
+		h.do("GET", path, nil, h.signedIn("desk-"+path[10:]+"@clinic.example", "reception", "")).want(200) // the front desk uses the Live page
 	}
 }

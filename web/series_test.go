@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// A plan, the booking of what was chosen of it, the same request again, and what is said where a time is gone.
+// TestSeriesOverHTTP checks a plan, the booking of its chosen times, a repeat of the request, and the error for a
+// taken time.
 func TestSeriesOverHTTP(t *testing.T) {
 	h := newHouse(t)
 	h.book(9, "checkup", map[string]any{"slotStartDate": h.at(7 * 24 * 60), "specialistId": "ada"}).want(201)
@@ -38,7 +39,7 @@ func TestSeriesOverHTTP(t *testing.T) {
 	all, _ := made.get("appointments").([]any)
 	first, _ := all[0].(map[string]any)
 	path := "/v1/appointments/" + first["id"].(string)
-	// Both go a day further, the first one's manage link does not.
+	// Both move a day later. The first one's manage link cannot do that.
 	h.do("POST", path+"/series/plan", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin).want(200)
 	h.do("POST", path+"/series/reschedule", map[string]any{}, asAdmin).problem(422, "validation_failed").field("slotStartDate")
 	h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin, header{"If-Match": `"7"`}).problem(412, "version_mismatch")
@@ -53,7 +54,8 @@ func TestSeriesOverHTTP(t *testing.T) {
 	}
 }
 
-// The desk takes back what it has done to several; a program cannot, and what is gone is named.
+// TestDeskUndoesSeries: the desk undoes its change of several appointments. A program cannot, and the error names a
+// taken time.
 func TestDeskUndoesSeries(t *testing.T) {
 	h := newHouse(t)
 	reception := h.signedIn("desk@clinic.example", "reception", "")
@@ -73,7 +75,7 @@ func TestDeskUndoesSeries(t *testing.T) {
 	}
 	h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(30), "undoable": true}, reception).want(200)
 	h.do("POST", path+"/series/undo", nil, reception).want(200)
-	// Changes of one millisecond have no order in the audit log, so an undo after both would be refused.
+	// Changes within one millisecond have no order in the audit log, so an undo after both would be refused.
 	for undone := time.Now().UnixMilli(); time.Now().UnixMilli() == undone; {
 	}
 	cancelled()

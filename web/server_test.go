@@ -23,7 +23,7 @@ func (h *house) serve(change ...func(*web.Options)) (address string, stop contex
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	// Its own server: the one of the house runs already.
+	// It runs its own server, because that of the house already runs.
 	var o web.Options
 	for _, c := range change {
 		c(&o)
@@ -38,7 +38,7 @@ func (h *house) serve(change ...func(*web.Options)) (address string, stop contex
 	return l.Addr().String(), stop, done
 }
 
-// within fails the test unless the channel delivers in time.
+// within fails the test unless the channel delivers within d.
 func within[T any](t *testing.T, d time.Duration, c <-chan T, what string) T {
 	t.Helper()
 	select {
@@ -63,7 +63,7 @@ func TestServeShutsDownInOrder(t *testing.T) {
 	for lines.Scan() && !strings.Contains(lines.Text(), `"connected"`) {
 	}
 
-	// A request whose body comes while the server is asked to stop is still answered.
+	// A request whose body arrives while the server stops is still answered.
 	slow, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -152,10 +152,10 @@ func TestRequestHeadsAreBounded(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: x\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil { // half of what an idle connection is given
+	if err := conn.SetReadDeadline(time.Now().Add(30 * time.Second)); err != nil { // half the timeout of an idle connection
 		t.Fatal(err)
 	}
-	_, err = io.ReadAll(conn) // ends when the server has waited long enough
+	_, err = io.ReadAll(conn) // returns when the server's timeout has passed
 	if took := time.Since(began); took < 3*time.Second || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("a head that never ends was waited for %s (%v), want about 5 s", took, err)
 	}
@@ -167,7 +167,8 @@ func TestNewNeedsEngine(t *testing.T) {
 	}
 }
 
-// Of the connections of one network only so many wait. A proxy speaks for many.
+// TestIdleConnectionsPerNetworkAreBounded: only a limited number of idle connections of one network stay open. A
+// proxy, which carries many visitors, has no such limit.
 func TestIdleConnectionsPerNetworkAreBounded(t *testing.T) {
 	for _, c := range []struct {
 		name    string

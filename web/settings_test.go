@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPatchSettingsChangesGivenFields: a patch leaves all other settings unchanged, and null sets a field to its default.
+// TestPatchSettingsChangesGivenFields: a patch leaves all other settings unchanged, and null sets a field to its
+// default.
 func TestPatchSettingsChangesGivenFields(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestAppointmentsSpreadsheet: out of one clinic, into it again under another id, with the mistakes named; who imports what is not
-// good says so.
+// TestAppointmentsSpreadsheet: an export is imported again under another id, and the errors are listed. An import
+// that skips invalid rows must be requested explicitly.
 func TestAppointmentsSpreadsheet(t *testing.T) {
 	h := newHouse(t)
 	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0),
@@ -37,7 +37,8 @@ func TestAppointmentsSpreadsheet(t *testing.T) {
 	h.do("POST", "/v1/import/appointments", map[string]any{"csv": "x"}, asAdmin).problem(422, "validation_failed")
 }
 
-// TestImportDryRunChangesNothing: what is new, changed and the same, and each mistake, with nothing stored.
+// TestImportDryRunChangesNothing: a dry run reports new, changed and unchanged entries and each error, and stores
+// nothing.
 func TestImportDryRunChangesNothing(t *testing.T) {
 	h := newHouse(t)
 	exported := h.do("GET", "/v1/export", nil, asAdmin).want(200)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSignOutOtherSessions: every browser but the one that asks is signed out, of this member of staff only.
+// TestSignOutOtherSessions: all other browsers of this member of staff are signed out, and those of no one else.
 func TestSignOutOtherSessions(t *testing.T) {
 	h := newHouse(t)
 	mine, others := h.signedIn("jo@clinic.example", "reception", ""), h.signedIn("robin@clinic.example", "owner", "")
@@ -25,5 +25,5 @@ func TestSignOutOtherSessions(t *testing.T) {
 		h.do("GET", "/v1/auth/me", nil, stands).want(200)
 	}
 	h.do("DELETE", "/v1/auth/sign-ins", nil, second).problem(401, "unauthorized")
-	h.do("DELETE", "/v1/auth/sign-ins", nil, asAdmin).problem(403, "forbidden") // a key has none
+	h.do("DELETE", "/v1/auth/sign-ins", nil, asAdmin).problem(403, "forbidden") // a key has no sign-ins
 }

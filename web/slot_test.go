@@ -17,7 +17,7 @@ func zone(t testing.TB, name string) *time.Location {
 	return z
 }
 
-// day is the house's local date, some days on.
+// day returns the house's local date n days later.
 func (h *house) day(n int) string { return h.start.AddDate(0, 0, n).Format(time.DateOnly) }
 
 // slots lists a day of a type as client n sees it, by start.
@@ -53,7 +53,7 @@ func TestTimeslotsCountFreeAndHeld(t *testing.T) {
 	held := h.hold(1, "checkup", h.at(0)).want(201)
 	expect(1, "", h.at(0), 2, 0, true, "ada", "bea")
 	expect(2, "", h.at(0), 1, 1, false, "bea")
-	expect(2, "", h.at(30), 2, 0, false, "ada", "bea") // its neighbours are as they were
+	expect(2, "", h.at(30), 2, 0, false, "ada", "bea") // its neighbours are unchanged
 	expect(2, "&specialistId=ada", h.at(0), 0, 1, false)
 	h.do("DELETE", "/v1/holds", map[string]any{"holdId": held.text("holdId"), "clientId": client(1)}).want(200)
 	expect(2, "", h.at(0), 2, 0, false, "ada", "bea")
@@ -65,8 +65,8 @@ func TestTimeslotsCountFreeAndHeld(t *testing.T) {
 	}
 }
 
-// TestCachedJSONEqualsJSON: a list that is answered from the kept bytes, in part or whole, is the list that encoding/json
-// would have written.
+// TestCachedJSONEqualsJSON: a list that is answered from cached bytes, in part or whole, equals the output of
+// encoding/json.
 func TestCachedJSONEqualsJSON(t *testing.T) {
 	h := newHouse(t)
 	path := "/v1/appointment-types/checkup/timeslots?from=" + h.day(0) + "&to=" + h.day(3)
@@ -87,7 +87,7 @@ func TestCachedJSONEqualsJSON(t *testing.T) {
 				t.Fatalf("step %d: %s comes before %s", step, ordered[i-1], ordered[i])
 			}
 		}
-		// Holds at both ends, in the middle, side by side.
+		// Holds at both ends, in the middle, and adjacent ones.
 		midnight, _ := time.Parse(time.DateOnly, h.day(0))
 		for i, minutes := range [][]int{{0}, {60, 90}, {3*1440 - 30}, {700, 720}, {30}, {}}[step] {
 			at := midnight.Add(time.Duration(minutes/30*30) * time.Minute).Format(time.RFC3339)
@@ -160,7 +160,7 @@ func TestNextAvailableSkipsHeldSlots(t *testing.T) {
 	if got := next(h.at(0)); got != h.at(0) {
 		t.Errorf("got %s, want %s", got, h.at(0))
 	}
-	// A + that a client forgot to encode has become a space.
+	// A + that a client did not encode arrives as a space.
 	if got := next(strings.Replace(h.at(0), "Z", "+00:00", 1)); got != h.at(0) {
 		t.Errorf("with an offset: got %s, want %s", got, h.at(0))
 	}

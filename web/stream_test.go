@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// TestLongLeasesAreShortened: who asks for more than an hour gets an hour; what is no lease at all is refused.
+// TestLongLeasesAreShortened: a request for more than an hour gets an hour. An invalid lease is refused.
 func TestLongLeasesAreShortened(t *testing.T) {
 	h := newHouse(t)
 	for asked, want := range map[string]string{
@@ -63,7 +63,7 @@ func (h *house) opens(path string, headers ...header) (status int, lines []strin
 	return answer.StatusCode, lines
 }
 
-// TestStreamTicketOpensOneStream: the ticket stands for the client that asked for it, once.
+// TestStreamTicketOpensOneStream: a ticket authorizes one stream for the client that requested it.
 func TestStreamTicketOpensOneStream(t *testing.T) {
 	h := newHouse(t)
 	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
@@ -81,7 +81,7 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 			t.Errorf("%s: the ticket ends at %s, want in 30 s", name, got.text("expiresAt"))
 		}
 		path := "/v1/holds/stream?appointmentTypeId=checkup&ticket=" + got.text("ticket")
-		h.do("HEAD", path, nil).want(200) // uses nothing up
+		h.do("HEAD", path, nil).want(200) // does not use the ticket up
 		if status, _ := h.opens(path, header{"Last-Event-ID": "replaced-1"}); status != 204 {
 			t.Errorf("%s: a replaced stream that comes back is answered %d, want 204", name, status)
 		}
@@ -103,7 +103,7 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 	if status, _ := h.opens("/v1/staff/stream?ticket="+first.text("ticket"), asAdmin); status != 200 {
 		t.Errorf("the desk's stream with a ticket is answered %d", status)
 	}
-	h.do("GET", "/v1/staff/stream?ticket="+second.text("ticket"), nil).problem(401, "unauthorized") // a ticket is no credential of staff
+	h.do("GET", "/v1/staff/stream?ticket="+second.text("ticket"), nil).problem(401, "unauthorized") // a ticket is not a credential of staff
 	h.do("POST", "/v1/holds/stream-ticket", map[string]any{"clientId": "short"}).problem(422, "validation_failed").field("clientId")
 	h.do("POST", "/v1/holds/stream-ticket", nil).problem(422, "validation_failed").field("clientId")
 	if strings.Contains(h.log.String(), first.text("ticket")) || strings.Contains(h.log.String(), client(1)) {
@@ -111,8 +111,8 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 	}
 }
 
-// TestPagesKeepSecretsOutOfURLs: a stream of a page is opened with a ticket, a search is a POST. That the documented
-// proxies log no query either is proven in package deploy.
+// TestPagesKeepSecretsOutOfURLs: a page opens its stream with a ticket, and a search is a POST. Package deploy proves
+// that the documented proxies log no query either.
 func TestPagesKeepSecretsOutOfURLs(t *testing.T) {
 	query := regexp.MustCompile(`get\([^)]*(clientId: client|[{ ]q[,:])|URLSearchParams\([^)]*clientId|\?clientId=|[?&]q=`)
 	err := filepath.WalkDir("ui", func(path string, d fs.DirEntry, err error) error {
@@ -130,7 +130,8 @@ func TestPagesKeepSecretsOutOfURLs(t *testing.T) {
 	}
 }
 
-// TestSearchEqualsList: the same page of the same appointments, without the words in the address.
+// TestSearchEqualsList: a search returns the same page of the same appointments as the list, without the search words
+// in the address.
 func TestSearchEqualsList(t *testing.T) {
 	h := newHouse(t)
 	for n := range 3 {

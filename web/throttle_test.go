@@ -8,7 +8,7 @@ import (
 	"holdfast/web"
 )
 
-// write sends a write past the network, so that it is quick whatever else the machine does.
+// write calls the handler with a write without the network, so that it is fast even on a busy machine.
 func (h *house) write(headers ...header) *reply {
 	h.t.Helper()
 	r := httptest.NewRequest("POST", "/v1/holds", strings.NewReader("{}"))
@@ -38,11 +38,12 @@ func TestWritesPerAddressAreLimited(t *testing.T) {
 	if n < 299 {
 		t.Errorf("the limit came after %d writes; a clinic behind one address needs more", n)
 	}
-	h.do("GET", "/v1/clinic", nil).want(200) // reading is not its business
+	h.do("GET", "/v1/clinic", nil).want(200) // reads are not limited
 	h.write(asAdmin).want(422)               // nor are programs with a key
 }
 
-// A poll of a client renews its selection, so it is limited, but not as a write: a waiting room that polls can still book.
+// TestPollsHaveOwnLimit: a client's poll renews its selection, so polls are limited, but not as writes: a waiting
+// room full of polling pages can still book.
 func TestPollsHaveOwnLimit(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	path := "&selected=" + h.start.Format("15:04")
@@ -61,7 +62,7 @@ func TestPollsHaveOwnLimit(t *testing.T) {
 	h.poll(1, path, asAdmin).want(200)
 	h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200) // renews nothing
 	for range 200 {
-		h.write().want(422) // the writes of this address are left
+		h.write().want(422) // the address has writes left
 	}
 }
 
@@ -96,7 +97,8 @@ func TestMetricsNeedAdminOrLoopback(t *testing.T) {
 		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}).problem(401, "unauthorized")
 		h.do("GET", "/metrics", nil, header{name: "1.1 proxy"}, asAdmin).want(200)
 	}
-	// A page in a browser on this machine can come here under its own name, and is not the machine.
+	// A page in a browser on this machine can reach the server under its own host name, and does not count as the
+	// machine.
 	for host, want := range map[string]int{
 		"localhost:8788": 200, "LOCALHOST": 200, "127.0.0.1": 200, "127.8.8.8:80": 200, "[::1]:8788": 200, "[::1]": 200,
 		"book.example.org": 401, "127.0.0.1.example.org": 401, "localhost.example.org:80": 401, "10.0.0.1": 401, "127.0.0.1:80:80": 401, "": 401,
@@ -119,8 +121,8 @@ func TestMetricsNeedAdminOrLoopback(t *testing.T) {
 	}
 }
 
-// What has no route has several handlers and one row: a path and a method that nobody knows are counted together, and
-// the metrics can still be read.
+// TestMetricsCountUnknownRoutes: requests without a route have several handlers and one row: unknown paths and
+// methods are counted together, and the metrics stay readable.
 func TestMetricsCountUnknownRoutes(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/v1/nothing", nil).problem(404, "not_found")

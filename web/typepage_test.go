@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// What the page says about a type comes back as it was sent, to the desk and in a clinic file; the public is not told the link of a
-// video call.
+// TestTypePageRoundTrips: the page texts of a type are returned as they were sent, to the desk and in a clinic file.
+// The public does not get the link of a video call.
 func TestTypePageRoundTrips(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"typeGroups": []any{
@@ -75,7 +75,7 @@ func TestTypePageIsValidated(t *testing.T) {
 	}
 }
 
-// A type for the desk is not there for people without a key, whatever they ask for.
+// TestDeskOnlyTypeIsHidden: for callers without a key, a type for the desk does not exist on any route.
 func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"deskOnly": true}, asAdmin).want(200)
@@ -112,14 +112,14 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	h.do("GET", "/v1/appointment-types/checkup/timeslots", nil, asAdmin).want(200)
 	booking["appointmentTypeId"] = "checkup"
 	made := h.do("POST", "/v1/appointments", booking, asAdmin).want(201)
-	// Who has the link of such an appointment may move it.
+	// The link of such an appointment can move it.
 	_, token, _ := strings.Cut(made.text("appointment", "manageUrl"), "#")
 	h.do("GET", "/v1/appointment-types/checkup/timeslots", nil, header{"Holdfast-Manage": token}).want(200)
 	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(60), "clientId": client(2)}, header{"Holdfast-Manage": token}).want(201)
 }
 
-// TestNewEntriesComeLast: what is added by hand or by an import stands behind what is there, which keeps its position. The ids would
-// sort in front.
+// TestNewEntriesComeLast: an entry that is added by hand or by an import comes after the existing ones, which keep
+// their positions. By id it would come first.
 func TestNewEntriesComeLast(t *testing.T) {
 	h := newHouse(t)
 	ids := func(kind string) (ids []string) {

@@ -57,7 +57,7 @@ func TestPageEmbedsItsData(t *testing.T) {
 	if strings.Contains(page.raw, "clinic.example") {
 		t.Error("the page tells the public a specialist's address")
 	}
-	// The policy allows the one inline script by a nonce that is new every time.
+	// The policy allows the one inline script by a nonce that is new on every request.
 	nonce := nonceOf.FindStringSubmatch(page.raw)
 	if nonce == nil || !strings.Contains(page.header.Get("Content-Security-Policy"), "'nonce-"+nonce[1]+"'") {
 		t.Errorf("the policy %q does not have the page's nonce", page.header.Get("Content-Security-Policy"))
@@ -65,11 +65,11 @@ func TestPageEmbedsItsData(t *testing.T) {
 	if again := nonceOf.FindStringSubmatch(h.do("GET", "/", nil).raw); again[1] == nonce[1] {
 		t.Error("two pages have one nonce")
 	}
-	// Pages tell by what is in it whether the clinic has changed, so that the same clinic is the same text.
+	// Pages detect a change of the clinic by this text, so the same clinic must give the same text.
 	if again := bootBlock.FindStringSubmatch(h.do("GET", "/manage", nil).raw); again[1] != m[1] {
 		t.Errorf("another page of the same clinic has %s, want %s", again[1], m[1])
 	}
-	// Everything it loads is there, for ever.
+	// Every file that it loads exists, and can be cached for ever.
 	for _, asset := range assetPath.FindAllStringSubmatch(page.raw, -1) {
 		r := h.do("GET", asset[1], nil, header{"Accept-Encoding": "identity"}).want(200)
 		if !strings.Contains(r.header.Get("Cache-Control"), "immutable") {
@@ -81,7 +81,8 @@ func TestPageEmbedsItsData(t *testing.T) {
 	}
 }
 
-// A worker does not inherit the page's policy: without its own it could send no heartbeat. The other files need none.
+// TestPageConnectsThroughWorkerOnly: a worker does not inherit the page's policy: without its own it could send no
+// heartbeat. The other files need none.
 func TestPageConnectsThroughWorkerOnly(t *testing.T) {
 	h := newHouse(t)
 	page := assetPath.FindStringSubmatch(h.do("GET", "/", nil).raw)[1]
@@ -183,8 +184,8 @@ var (
 	later    = regexp.MustCompile(`\bimport\("(\.[^"]+)"\)`)
 )
 
-// loaded is every file that a page brings, with the size it has on the wire: what its document names, and what those
-// modules import in turn; with all, also what they import when it is needed.
+// loaded returns every file that a page loads, with its compressed size: the files in its document, and the imports
+// of those modules; with all, also the imports on demand.
 func (h *house) loaded(page string, all bool) map[string]int {
 	h.t.Helper()
 	sizes := make(map[string]int)
@@ -205,7 +206,7 @@ func (h *house) loaded(page string, all bool) map[string]int {
 		base, _, _ = strings.Cut(m[1][len("/ui/"):], "/")
 	}
 	if all {
-		queue = append(queue, "/ui/"+base+"/i18n/manage.de.js") // asked for by a name that is put together
+		queue = append(queue, "/ui/"+base+"/i18n/manage.de.js") // loaded by a computed name
 	}
 	for len(queue) > 0 {
 		name := queue[0]
@@ -229,12 +230,12 @@ func (h *house) loaded(page string, all bool) map[string]int {
 	return sizes
 }
 
-// onlySome are what a page fetches for clinics with many types or specialists, or groups of types, and for those that ask more; what
-// who waits fetches; and what who has to confirm a booking first does.
+// onlySome are the files that a page loads only in some cases: for clinics with many types, specialists or groups of
+// types and for those with questions; for the waiting list; and for bookings that must be confirmed.
 var onlySome = [][]string{{"choose", "asks"}, {"waiting"}, {"request"}}
 
-// The patient's page is at most 45 KB on the wire, the form and the page of the booked appointment included, which follow
-// while the patient reads. German takes most room.
+// TestPatientPageStaysInBudget: the patient's page has at most 45 KB on the wire, including the form and the page of
+// the booked appointment, which are loaded while the patient reads. German takes most space.
 func TestPatientPageStaysInBudget(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The desk takes back its own cancellation over HTTP; a program cannot, and nobody can twice.
+// TestDeskUndoes: the desk undoes its own cancellation over HTTP. A program cannot, and a second undo fails.
 func TestDeskUndoes(t *testing.T) {
 	h := newHouse(t)
 	reception := h.signedIn("desk@clinic.example", "reception", "")

@@ -20,8 +20,8 @@ import (
 	"holdfast/web/pipetest"
 )
 
-// A client that announces a body and does not send it holds its connection for 30 seconds at most, and a client that the server has refused
-// for a second. In the meantime the server answers others.
+// TestUnfinishedBodiesAreClosed: a client that announces a body and does not send it holds its connection for 30
+// seconds at most, and a client that the server has refused for a second. In the meantime the server answers others.
 func TestUnfinishedBodiesAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := enginetest.Database(t)
@@ -53,7 +53,7 @@ func TestUnfinishedBodiesAreClosed(t *testing.T) {
 		}
 		var all sync.WaitGroup
 		var mu sync.Mutex
-		took := map[string]time.Duration{} // the longest
+		took := map[string]time.Duration{} // the longest time
 		send := func(name, head string) {
 			conn, err := listener.Dial(t.Context(), "", "")
 			if err != nil {

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A parent and two children: listed where all fit, held, booked, asked for again, moved, taken back and cancelled as one.
+// TestVisitOverHTTP: a visit of a parent and two children is listed where all fit, held, booked, repeated, moved,
+// undone and cancelled as one.
 func TestVisitOverHTTP(t *testing.T) {
 	h := newHouse(t)
 	h.book(9, "checkup", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}).want(201)
@@ -44,7 +45,7 @@ func TestVisitOverHTTP(t *testing.T) {
 		t.Errorf("the last is %v", last)
 	}
 
-	// With the link of one of them only all can be cancelled, and nothing moved.
+	// With the link of one person, only the whole visit can be cancelled, and nothing can be moved.
 	if p := h.do("POST", path+"/cancel", nil, link).problem(403, "forbidden"); p.text("reason") != "part_of_a_visit" {
 		t.Errorf("got %s", p.raw)
 	}
@@ -79,12 +80,12 @@ func TestVisitOverHTTP(t *testing.T) {
 	}
 }
 
-// The link of one of a visit tells nothing of the people of the others, neither when it cancels all nor when there is nothing left to
-// cancel; and it names only those who have the same contact.
+// TestVisitLinkShowsOnePerson: the link of one person of a visit shows no data of the others, neither when it cancels
+// the visit nor when nothing is left to cancel. It names only people with the same contact.
 func TestVisitLinkShowsOnePerson(t *testing.T) {
 	h := newHouse(t)
 	for name, x := range map[string]struct {
-		contact, own map[string]any // of all, and of the first from then on
+		contact, own map[string]any // of all people, and of the first after a change
 		named        int            // of the three
 	}{
 		"an address of one's own": {map[string]any{"email": "vogt@example.org", "phone": "030 12345"}, map[string]any{"email": "canary@example.org"}, 2},

@@ -6,13 +6,13 @@ import (
 	"holdfast/store"
 )
 
-// waiting puts the nth person on the list of checkups at the desk, and is the id of the entry.
+// waiting adds the nth person to the waiting list of checkups at the desk, and returns the id of the entry.
 func (h *house) waiting(n int) string {
 	h.t.Helper()
 	return h.do("POST", "/v1/appointment-types/checkup/waitlist", map[string]any{"to": h.day(200), "patient": patient(n)}, asAdmin).want(201).text("waiting", "id")
 }
 
-// waitingToken is the link of the mail about an entry.
+// waitingToken returns the token of the link in the email about an entry.
 func (h *house) waitingToken(id string) string {
 	h.t.Helper()
 	x, err := h.engine.Waitlist.WaitingOf(h.t.Context(), id)

@@ -20,8 +20,8 @@ import (
 	"holdfast/web"
 )
 
-// The tests of this package speak HTTP to the real server over the real engine, database and table of holds, and look
-// at what comes back. house is that server.
+// house is the server under test. The tests of this package send HTTP requests to the real server with the real
+// engine, database and table of holds, and check the answers.
 type house struct {
 	written *writtenAnswers
 	t       testing.TB
@@ -34,7 +34,7 @@ type house struct {
 
 const adminKey = "a-bootstrap-admin-key-for-tests"
 
-// lockedBuffer is a log that may be read while it is written.
+// lockedBuffer is a log that can be read while it is written.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -52,8 +52,8 @@ func (b *lockedBuffer) String() string {
 	return b.b.String()
 }
 
-// newHouse opens a clinic that never closes, in UTC: specialists ada and bea; types "checkup" of 30 minutes, "surgery" of
-// 60 with buffers, "class" of 60 with 3 seats, "cooling" of 30 with a cooldown of a day.
+// newHouse opens a clinic that is always open, in UTC: specialists ada and bea; types "checkup" of 30 minutes,
+// "surgery" of 60 with buffers, "class" of 60 with 3 seats, "cooling" of 30 with a cooldown of a day.
 func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	t.Helper()
 	return newHouseOf(t, engine.Options{}, change...)
@@ -83,23 +83,23 @@ func newHouseOf(t testing.TB, decides engine.Options, change ...func(*web.Option
 	}
 	h.server = httptest.NewServer(h.web.Handler())
 	t.Cleanup(h.server.Close)
-	enginetest.Run(t, h.engine.Run, h.web.Run) // it ends first, and with it the streams, which Close would wait for
+	enginetest.Run(t, h.engine.Run, h.web.Run) // it ends first, and with it the streams, for which Close would wait
 	return h
 }
 
-// clinicFile is the clinic of the tests: ada comes before bea.
+// clinicFile returns the clinic of the tests: ada is before bea.
 func clinicFile() clinic.File { return enginetest.ClinicFile(map[string]int{"ada": 10, "bea": 5}) }
 
-// newHouseAt returns a house whose server was started with the address of its pages.
+// newHouseAt returns a house whose server was started with the public address of its pages.
 func newHouseAt(t testing.TB, baseURL string) *house {
 	t.Helper()
 	return newHouseOf(t, engine.Options{BaseURL: baseURL})
 }
 
-// client is the secret of the nth client.
+// client returns the secret of the nth client.
 func client(n int) string { return fmt.Sprintf("client-secret-%04d", n) }
 
-// at is the slot start some minutes after the house's start, as it is said on the wire.
+// at returns the slot start some minutes after the house's start, in the wire format.
 func (h *house) at(minutes int) string {
 	return h.start.Add(time.Duration(minutes) * time.Minute).Format(time.RFC3339)
 }
@@ -148,7 +148,7 @@ func (h *house) do(method, path string, body any, headers ...header) *reply {
 			}
 		}
 	}
-	answer, err := h.server.Client().Transport.RoundTrip(r) // which goes nowhere that it is sent on to
+	answer, err := h.server.Client().Transport.RoundTrip(r) // does not follow redirects
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func (r *reply) problem(status int, code string) *reply {
 	return r
 }
 
-// field fails the test unless errors names this field; it returns what is said of it.
+// field fails the test unless errors has this field, and returns its message.
 func (r *reply) field(name string) string {
 	r.t.Helper()
 	list, _ := r.body["errors"].([]any)
@@ -217,7 +217,7 @@ func (r *reply) field(name string) string {
 	return ""
 }
 
-// get walks into the body: get("appointment", "id").
+// get returns a value of the body by its path: get("appointment", "id").
 func (r *reply) get(path ...string) any {
 	var v any = r.body
 	for _, name := range path {
@@ -230,7 +230,7 @@ func (r *reply) get(path ...string) any {
 	return v
 }
 
-// text is get of a string.
+// text returns a string of the body by its path.
 func (r *reply) text(path ...string) string {
 	r.t.Helper()
 	s, ok := r.get(path...).(string)
@@ -240,7 +240,7 @@ func (r *reply) text(path ...string) string {
 	return s
 }
 
-// hold takes a hold for client n.
+// hold requests a hold for client n.
 func (h *house) hold(n int, appointmentType, start string, more ...map[string]any) *reply {
 	h.t.Helper()
 	body := map[string]any{"appointmentTypeId": appointmentType, "slotStartDate": start, "clientId": client(n)}
@@ -252,7 +252,7 @@ func (h *house) hold(n int, appointmentType, start string, more ...map[string]an
 	return h.do("POST", "/v1/holds", body)
 }
 
-// patient is what client n types.
+// patient returns the patient data of client n.
 func patient(n int) map[string]any {
 	return map[string]any{"name": fmt.Sprintf("Patient %d", n), "email": fmt.Sprintf("p%d@example.org", n), "phone": "030 1234567"}
 }
@@ -267,7 +267,7 @@ func (h *house) book(n int, appointmentType string, body map[string]any, headers
 	return h.do("POST", "/v1/appointment-types/"+appointmentType+"/book", all, headers...)
 }
 
-// managing is the header that opens the appointment of a booking's answer.
+// managing returns the header with the manage link of a booking's answer.
 func (r *reply) managing() header {
 	r.t.Helper()
 	_, token, ok := strings.Cut(r.text("appointment", "manageUrl"), "/manage#")
