@@ -76,7 +76,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.click(".line-do .btn.quiet")
 	p.there("dialog .btn.solid")
 	p.saved()
-	p.says("No coming days differ")
+	p.says("No days off or special hours planned")
 	if n := days(); n != 0 {
 		t.Errorf("there are %d days off, want none", n)
 	}

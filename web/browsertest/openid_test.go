@@ -41,7 +41,7 @@ func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	p.shot("openid-refused")
 	p.set("#openid-secret", "right")
 	p.click("#openid [type=submit]")
-	p.until(`document.querySelector('#openid-secret').value === '' && document.querySelector('#openid-secret-hint').innerText.startsWith('One is kept')`)
+	p.until(`document.querySelector('#openid-secret').value === '' && document.querySelector('#openid-secret-hint').innerText.startsWith('A secret is stored')`)
 
 	// Another browser. At first nobody is signed in at the provider.
 	p = h.tab(t)

@@ -32,7 +32,7 @@ func TestPersonHasCard(t *testing.T) {
 	p.there(".merge .textlink")
 	p.click(".merge .textlink")
 	p.says("Lena Großmann = Lena Vogt")
-	p.says("coming 2, earlier 0")
+	p.says("2 upcoming, 0 past")
 	p.accessible("a patient's card")
 	p.shot("staff-person")
 }
