@@ -10,7 +10,7 @@ function useError(error) {
   useEffect(() => hide(false), [error])
   useEffect(() => {
     const el = field.current, form = el.closest('form'), show = () => hide(false)
-    el.addEventListener('input', () => hide(true))
+    el.addEventListener('input', () => setTimeout(() => hide(true))) // after the change event of a select, which a new layout would stop
     form?.addEventListener('submit', show, true)
     return () => form?.removeEventListener('submit', show, true)
   }, [])
