@@ -194,7 +194,7 @@ func (c *cell) noun() string {
 	}
 }
 
-// make makes a subject.
+// make creates a subject.
 func (c *cell) make(name string) string {
 	c.t.Helper()
 	n := c.clients

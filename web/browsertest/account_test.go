@@ -10,7 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// Somebody at the desk sees where else they are signed in and ends it, changes the password, and has a code asked for.
+// TestStaffManageOwnAccount: a member of staff sees their other sign-ins and ends them, changes the password, and
+// turns one-time codes on.
 func TestStaffManageOwnAccount(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -32,7 +33,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 		t.Errorf("%d sign-ins stand, want one", len(list))
 	}
 
-	// A wrong present password is said beside its field, and nothing changes.
+	// The error for a wrong current password appears next to its field, and nothing changes.
 	next := "other words, together"
 	p.fill("#me-current", "not the password")
 	p.fill("#me-new", next)
@@ -47,7 +48,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	signIn["password"] = next
 	h.must(200, "POST", "/v1/auth/sign-in", signIn)
 
-	// The app has the secret before a code is asked for.
+	// The app has the secret before the page asks for a code.
 	p.press("Set up")
 	p.there(".qr")
 	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(ask[string](p, `document.querySelector('#me-secret').value`))
@@ -66,7 +67,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	p.shot("account")
 }
 
-// userID is the id of whoever signs in with an address.
+// userID returns the id of the user with an email address.
 func (h *house) userID(email string) string {
 	h.t.Helper()
 	users, err := h.engine.Account.Users(h.t.Context())

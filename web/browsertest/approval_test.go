@@ -7,7 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// A visitor asks for a video call that the desk approves: told so before and after, with the link once it is approved.
+// TestVisitorRequestsAppointment: a visitor requests a video call that needs the desk's approval. The page explains
+// that before and after the request, and shows the link after the approval.
 func TestVisitorRequestsAppointment(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
@@ -40,7 +41,7 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 	mail := h.tab(t)
 	mail.open(link)
 	mail.says("not booked yet: the clinic has to confirm it")
-	mail.forgive() // the link opens no appointment so far, and the page looks for one first
+	mail.forgive() // the link opens no appointment yet, and the page requests one first
 	if n := ask[int](mail, `document.querySelectorAll('.actions .primary').length`); n != 0 {
 		t.Error("the link offers to confirm")
 	}

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// asking has the clinic want consent and the check-up ask three things of new patients.
+// asking makes the clinic require consent and the check-up ask new patients three questions.
 func asking(f *clinic.File) {
 	f.Clinic.Settings = &clinic.Settings{
 		PrivacyURL: "https://clinic.example/privacy", ImprintURL: "https://clinic.example/imprint",
@@ -26,7 +26,8 @@ func asking(f *clinic.File) {
 	}
 }
 
-// A patient is asked what the clinic wants to know, told what is missing, and keeps what was typed; the desk reads it.
+// TestPatientAnswersQuestions: a patient sees the clinic's questions and the missing answers, and keeps the typed
+// text. The desk sees the answers.
 func TestPatientAnswersQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, asking)
@@ -72,8 +73,9 @@ func TestPatientAnswersQuestions(t *testing.T) {
 	desk.accessible("the answers at the desk")
 }
 
-// The desk asks what the type asks, with the keyboard alone: what is required once, and not as a bar. What was answered is corrected
-// where the rest is, and stands on the card.
+// TestDeskAnswersQuestions: the desk answers the questions of the type with the keyboard alone. The form asks once
+// for a required answer but does not insist. The answers are corrected in the same dialog as the rest, and appear on
+// the card.
 func TestDeskAnswersQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, asking)
@@ -85,7 +87,7 @@ func TestDeskAnswersQuestions(t *testing.T) {
 	p.there(".holding.held")
 	p.says("Warum kommen Sie?")
 	p.key(kb.Enter)
-	p.there(`[id="answers.why"]:focus`) // asked for once
+	p.there(`[id="answers.why"]:focus`) // the form asks once
 	p.shot("asks-desk-missing")
 	p.accessible("a question left open")
 	p.write("My knee.")
@@ -118,7 +120,7 @@ func TestDeskAnswersQuestions(t *testing.T) {
 	p.says("My knee.")
 }
 
-// An owner writes the questions and the text to agree to.
+// TestOwnerEditsQuestions: an owner writes the questions and the consent text.
 func TestOwnerEditsQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -133,7 +135,7 @@ func TestOwnerEditsQuestions(t *testing.T) {
 	p.run(`(s => { s.value = 'choice'; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.getElementById('questions[0].kind'))`)
 	p.there(`[id="questions[0].options"]`)
 	p.click("dialog [type=submit]")
-	p.there("dialog .summary:focus") // a choice has options
+	p.there("dialog .summary:focus") // a choice needs options
 	p.run(`document.getElementById('questions[0].options').focus()`)
 	p.write("left")
 	p.key("\r")

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// axe is axe-core by Deque Systems as npm has it, under the Mozilla Public License 2.0 beside it.
+// axe is axe-core by Deque Systems from npm, under the Mozilla Public License 2.0 in the same folder.
 //
 //go:embed testdata/axe-core/axe.min.js
 var axe []byte
 
-// axePath is where a house serves it.
+// axePath is the path at which a house serves axe.
 const axePath = "/axe.min.js"
 
-// axe brings it into the page. A program of its own does not serve it.
+// axe loads axe-core into the page. A separate program does not serve it.
 func (p *tab) axe() {
 	p.t.Helper()
 	if p.h.engine == nil {
@@ -33,13 +33,14 @@ type violation struct {
 
 const (
 	everyRule  = `runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }`
-	wordsRules = everyRule + `, rules: { 'color-contrast': { enabled: false } }` // the dearest rule by far, and colours know no language
+	wordsRules = everyRule + `, rules: { 'color-contrast': { enabled: false } }` // by far the slowest rule, and colours do not depend on the language
 	colourRule = `runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }`
 )
 
-// accessible holds the page as it is now to WCAG 2.2 AA: every rule in the light theme, and those about colour again in the dark one, which
-// changes nothing else. Pages have the same colours in each language, so these are looked at in English. Firefox is asked about the colours
-// alone, in both themes: those are its own, and the rest is the document, which Chromium has been asked about.
+// accessible checks the page in its present state against WCAG 2.2 AA: every rule in the light theme, and the rules
+// about colour again in the dark one, which changes nothing else. The pages have the same colours in each language,
+// so colours are checked in English. In Firefox only the colours are checked, in both themes: they depend on the
+// browser. The rest is the document, which Chromium checks.
 func (p *tab) accessible(state string) {
 	p.t.Helper()
 	p.axe()
@@ -69,7 +70,8 @@ func (p *tab) violations(rules string) []violation {
 
 var languages = []string{"en", "de", "es", "ar-XB"} // the last one is written from right to left
 
-// languagesOf are those that a test sees its pages in: in Firefox the last one will do, with the longest words and from right to left.
+// languagesOf returns the languages in which a test checks its pages: in Firefox only the last one, with the longest
+// words and from right to left.
 func languagesOf(t *testing.T) []string {
 	if aboutFirefox(t) {
 		return languages[3:]
@@ -77,7 +79,8 @@ func languagesOf(t *testing.T) []string {
 	return languages
 }
 
-// Every state of the booking page and of the page of a booked appointment, in each language and both themes.
+// TestPatientPagesAreAccessible checks every state of the booking page and of the page of a booked appointment, in
+// each language and both themes.
 func TestPatientPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
@@ -160,7 +163,7 @@ func TestPatientPagesAreAccessible(t *testing.T) {
 	}
 }
 
-// The check itself can fail.
+// TestAxeFindsInaccessiblePage proves that the check itself can fail.
 func TestAxeFindsInaccessiblePage(t *testing.T) {
 	t.Parallel()
 	p := newHouse(t).tab(t)

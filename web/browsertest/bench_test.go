@@ -8,9 +8,9 @@ import (
 	"github.com/chromedp/cdproto/network"
 )
 
-// BenchmarkFirstSlots is a patient's first visit: from the start of the navigation to the first time on the screen, with
-// nothing in the browser's cache, on loopback. p50-ms is the median by the page's own clock (aim: at most 300). The mark
-// is made in the task after the frame that has the first time in it.
+// BenchmarkFirstSlots measures a patient's first visit: from the start of the navigation to the first time on the
+// screen, with an empty browser cache, on loopback. p50-ms is the median by the page's own clock (target: at most
+// 300). The time is taken in the task after the frame with the first time.
 func BenchmarkFirstSlots(b *testing.B) {
 	h := newHouse(b)
 	p := h.tab(b)

@@ -13,15 +13,15 @@ import (
 // bidi is a connection to a browser that speaks WebDriver BiDi (w3c.github.io/webdriver-bidi).
 type bidi struct {
 	socket *socket
-	event  func(method string, params json.RawMessage) // called for one event after the other
+	event  func(method string, params json.RawMessage) // called for one event after another
 
 	mu      sync.Mutex
 	last    int // the number of the last command
 	waiting map[int]chan bidiMessage
-	err     error // why the connection has ended
+	err     error // the reason why the connection ended
 }
 
-// bidiMessage is what the browser says: the answer to a command, or an event, which has no number.
+// bidiMessage is a message from the browser: the answer to a command, or an event, which has no number.
 type bidiMessage struct {
 	ID      int             `json:"id"`
 	Result  json.RawMessage `json:"result"`
@@ -66,14 +66,14 @@ func (b *bidi) listen() {
 	}
 }
 
-// ended is why the connection has ended.
+// ended returns the reason why the connection ended.
 func (b *bidi) ended() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.err
 }
 
-// call gives a command and waits for its result, which is decoded into result unless that is nil.
+// call sends a command and waits for its result, which it decodes into result unless that is nil.
 func (b *bidi) call(ctx context.Context, method string, params object, result any) error {
 	answer := make(chan bidiMessage, 1)
 	b.mu.Lock()
@@ -111,8 +111,8 @@ func (b *bidi) call(ctx context.Context, method string, params object, result an
 	}
 }
 
-// evaluate runs JavaScript in a browsing context as if a person had asked for it, waits for its promise, and gives the JSON of
-// what it comes to, nil for undefined.
+// evaluate runs JavaScript in a browsing context as if a person had requested it, waits for its promise, and returns
+// the result as JSON, nil for undefined.
 func (b *bidi) evaluate(ctx context.Context, browsingContext, script string) ([]byte, error) {
 	var said struct {
 		Type             string
@@ -139,14 +139,14 @@ func (b *bidi) evaluate(ctx context.Context, browsingContext, script string) ([]
 	return json.Marshal(plain)
 }
 
-// bidiValue is a value of JavaScript as BiDi writes it: its type beside it, an object as a list of pairs.
+// bidiValue is a JavaScript value in the format of BiDi: with its type, and an object as a list of pairs.
 type bidiValue struct {
 	Type  string          `json:"type"`
 	Value json.RawMessage `json:"value"`
 }
 
-// plain is the value as encoding/json would have it. What JSON has no word for is null, as JSON.stringify has it, or an
-// empty object, as a node is.
+// plain returns the value for encoding/json. A value that JSON cannot express is null, as with JSON.stringify, or an
+// empty object, as for a node.
 func (v bidiValue) plain() (any, error) {
 	switch v.Type {
 	case "string", "boolean":

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// blocks makes a block at the desk, where the cursor is.
+// blocks creates a block at the desk, at the cursor.
 func (p *tab) blocks(from, to, reason string) {
 	p.t.Helper()
 	p.menu("stop")
@@ -21,8 +21,8 @@ func (p *tab) blocks(from, to, reason string) {
 	p.until(`[...document.querySelectorAll('[data-col=ada] .closed')].some(c => c.innerText.trim() === ` + quoted(reason) + `)`)
 }
 
-// Two blocks of one day are two stretches on the board, each with its reason. The menu takes one of them away, and nobody
-// can book into the other.
+// TestBlocksOfOneDayAreRemovedSeparately: two blocks of one day are separate on the board, each with its reason. The
+// menu removes one of them, and the other still refuses bookings.
 func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// fullDay is a clinic of ten specialists with forty appointments each, a quarter of an hour from 08:00 on, and one more
-// specialist who has nobody.
+// fullDay is a clinic of ten specialists with forty appointments each, 15 minutes long from 08:00 on, and one more
+// specialist without appointments.
 func fullDay(f *clinic.File) {
 	hours := f.Specialists[0].WeeklyHours
 	f.Specialists, f.AppointmentTypes = nil, f.AppointmentTypes[:1]
@@ -40,8 +40,8 @@ func (h *house) fill() {
 	}
 }
 
-// frameClock notes how long each batch of the stream's events took: from the frame that brings it to the end of what
-// it caused. Only batches that changed the ghosts count.
+// frameClock records how long each batch of the stream's events takes: from its frame to the end of its effects. Only
+// batches that change the ghosts count.
 const frameClock = `{
 	const next = window.requestAnimationFrame.bind(window)
 	window.batches = []
@@ -56,9 +56,9 @@ const frameClock = `{
 	})
 }`
 
-// BenchmarkBoard draws a board of 400 cards: again in one column when somebody begins or gives up a booking online, and
-// all of it when the names are hidden or shown. The times are of scripts and document, from the event to the last
-// change; p99 is asked to be at most 8 ms.
+// BenchmarkBoard draws a board of 400 cards: one column again when a client begins or abandons a booking online, and
+// the whole board when the names are hidden or shown. It measures scripts and document, from the event to the last
+// change. The target is a p99 of at most 8 ms.
 func BenchmarkBoard(b *testing.B) {
 	h := newHouse(b, fullDay)
 	h.fill()
@@ -97,7 +97,7 @@ func BenchmarkBoard(b *testing.B) {
 		p.there("dialog [role=switch]")
 		for b.Loop() {
 			var times []float64
-			for range 10 { // a slow machine has the patience of a tab for each of them
+			for range 10 { // on a slow machine each of them can take the patience of a tab
 				times = append(times, ask[[]float64](p, `(async () => {
 					const names = document.querySelector('dialog [role=switch]'), times = []
 					for (let n = 0; n < 20; n++) {

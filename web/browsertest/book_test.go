@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// when opens the days and times of a type on the house's date, live.
+// when opens the days and times of a type on the house's date, and waits until they are live.
 func (p *tab) when(query string) {
 	p.t.Helper()
 	p.open("/?lang=en&type=checkup" + query)
@@ -16,7 +16,7 @@ func (p *tab) when(query string) {
 	p.day(p.h.date)
 }
 
-// live waits until the stream is up.
+// live waits until the stream is connected.
 func (p *tab) live() {
 	p.t.Helper()
 	p.there(".live[data-link=live]")
@@ -30,7 +30,7 @@ func (p *tab) day(date string) {
 	p.there(`.chip[data-start^="` + date + `"]`)
 }
 
-// chip is the selector of a time.
+// chip returns the selector of a time.
 func chip(start string) string { return `.chip[data-start="` + start + `"]` }
 
 // shows waits until a time has a status: free, held, taken or mine.
@@ -73,7 +73,7 @@ func (p *tab) booked() {
 	p.there(".ticket")
 }
 
-// one is the only confirmed appointment there is.
+// one returns the only confirmed appointment.
 func (h *house) one(t testing.TB) map[string]any {
 	t.Helper()
 	list := h.bookings()
@@ -123,13 +123,14 @@ func TestPatientBooksFirstAvailable(t *testing.T) {
 		t.Errorf("the calendar file has no name for its event\n%s", file)
 	}
 
-	// The page of the appointment outlives a reload.
+	// The page of the appointment survives a reload.
 	p.reload()
 	p.booked()
 	p.says("Dr Ada Brandt")
 }
 
-// Back leaves the booked appointment for the times, and Forward comes to it again.
+// TestBackAndForwardAfterBooking: Back leads from the booked appointment to the times, and Forward back to the
+// appointment.
 func TestBackAndForwardAfterBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -153,7 +154,7 @@ func TestBackAndForwardAfterBooking(t *testing.T) {
 	h.one(t)
 }
 
-// calendarFile reads the properties of the one event of an iCalendar file (RFC 5545), folded lines joined.
+// calendarFile parses the properties of the only event of an iCalendar file (RFC 5545), with folded lines joined.
 func calendarFile(t testing.TB, file string) map[string]string {
 	t.Helper()
 	if !strings.HasPrefix(file, "BEGIN:VCALENDAR\r\n") || !strings.HasSuffix(file, "END:VCALENDAR\r\n") {
@@ -187,7 +188,7 @@ func TestPatientBooksNamedSpecialist(t *testing.T) {
 	}
 }
 
-// What is missing is said in a list that takes the focus, and nothing is sent.
+// TestIncompleteFormNamesMissingFields: a list names the missing fields and takes the focus, and nothing is sent.
 func TestIncompleteFormNamesMissingFields(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -256,7 +257,8 @@ func (p *tab) tabTo(condition string) {
 	p.t.Fatalf("25 times Tab does not lead to %s, but to %s", condition, ask[string](p, `document.activeElement.outerHTML.slice(0, 200)`))
 }
 
-// A screen of 1280 points at 400 % is one of 320: nothing may be cut off or scroll sideways.
+// TestPatientBooksAt400Percent: a screen of 1280 points at 400 % has a width of 320: nothing may be cut off or scroll
+// sideways.
 func TestPatientBooksAt400Percent(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -278,7 +280,8 @@ func TestPatientBooksAt400Percent(t *testing.T) {
 	h.one(t)
 }
 
-// A clinic's own network has no TLS, and so no secure context: no clipboard, no random UUIDs, no locks.
+// TestPatientBooksOverPlainHTTP: a clinic's own network has no TLS, and so no secure context: no clipboard, no random
+// UUIDs, no locks.
 func TestPatientBooksOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

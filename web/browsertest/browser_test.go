@@ -1,14 +1,16 @@
-// Package browsertest is what a patient, a receptionist and an owner see: the real server over the real engine, database
-// and table of holds, driven with a real Chromium, and the journeys again with a real Firefox. It has tests only.
+// Package browsertest tests the pages of patients, receptionists and owners: the real server with the real engine,
+// database and table of holds, driven with a real Chromium, and the journeys again with a real Firefox. It has tests
+// only.
 //
-// house is the clinic (house_test.go), tab is one tab of a browser (tab_test.go), whose words are the same whatever drives it
-// (driver_test.go, chromium_test.go, foxtab_test.go); journey_test.go says what Firefox runs. The other files are the promises of
-// the pages, by subject. One browser process serves them all. Each tab is a window with a profile of its own, which is
-// emptied before another test gets it: making a window costs more than most tests. Every tab watches itself: an exception, an error on the console, a violation of the content
-// security policy or a request to anywhere but the server fails the test whose tab it is.
+// house is the clinic (house_test.go). tab is one tab of a browser (tab_test.go), with the same methods for every
+// browser (driver_test.go, chromium_test.go, foxtab_test.go). journey_test.go lists the tests that Firefox runs. The
+// other files test the guarantees of the pages, by subject. One browser process serves them all. Each tab is a window
+// with its own profile, which is emptied before another test gets it: creating a window takes longer than most tests.
+// Every tab watches itself: an exception, an error on the console, a violation of the content security policy or a
+// request to any other server fails its test.
 //
-// Nothing here fails for being slow: what the page should do is waited for, for as long as patience says. Times that are
-// measured are logged. Without a browser its tests are skipped, and say so.
+// No test fails because the machine is slow: it waits for the expected state of the page, for as long as patience
+// allows. Measured times are logged. Without a browser the tests are skipped with a message.
 //
 // With HOLDFAST_SHOTS=<folder> the pages are also written there as pictures, in both themes.
 package browsertest
@@ -31,12 +33,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience is how long a condition is waited for. It is long because the machine may be busy with other things.
+// patience is the longest time that a test waits for a condition. It is long because the machine may be busy.
 const patience = 4 * time.Minute
 
 var errNoBrowser = errors.New("no Chromium is installed (Debian: apt-get install chromium), so no page is tested")
 
-// chromium is the one browser of this package. It starts with the first test that asks and ends with the last.
+// chromium is the one browser of this package. It starts with the first test that needs it and ends with the last.
 var chromium = new(browser)
 
 type browser struct {
@@ -49,13 +51,13 @@ type browser struct {
 	idle []window
 }
 
-// window is a tab in a profile of its own.
+// window is a tab with its own profile.
 type window struct {
 	ctx   context.Context
 	close func()
 }
 
-// window gives an empty one, used before or new.
+// window returns an empty window, used before or new.
 func (b *browser) window(t testing.TB) window {
 	t.Helper()
 	ctx := b.open(t)
@@ -68,8 +70,8 @@ func (b *browser) window(t testing.TB) window {
 	}
 	b.mu.Unlock()
 	own, closeIt := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
-	// The window lives as long as the context of its first call. The browser need not tell of every node in it: the
-	// tests ask the page itself.
+	// The window lives as long as the context of its first call. The browser need not report every node in it: the
+	// tests query the page itself.
 	if err := chromedp.Do(own, command(css.Disable, cdp.Empty{}), command(dom.Disable, cdp.Empty{})); err != nil {
 		closeIt()
 		t.Fatalf("no window: %v", err)
@@ -77,7 +79,7 @@ func (b *browser) window(t testing.TB) window {
 	return window{own, closeIt}
 }
 
-// giveBack empties a window for the next test. One that cannot be emptied is closed.
+// giveBack empties a window for the next test. It closes a window that cannot be emptied.
 func (b *browser) giveBack(w window) {
 	ctx, cancel := context.WithTimeout(w.ctx, patience)
 	defer cancel()
@@ -94,7 +96,7 @@ func (b *browser) giveBack(w window) {
 	b.idle = append(b.idle, w)
 }
 
-// crowd is how many tests run at once: more than there are processors, because they mostly wait.
+// crowd is the number of tests that run concurrently: more than there are processors, because they mostly wait.
 const crowd = "6"
 
 func TestMain(m *testing.M) {
@@ -102,7 +104,7 @@ func TestMain(m *testing.M) {
 	asked := false
 	flag.Visit(func(f *flag.Flag) { asked = asked || f.Name == "test.parallel" })
 	if !asked {
-		_ = flag.Set("test.parallel", crowd) // the flag is there in every test
+		_ = flag.Set("test.parallel", crowd) // every test has this flag
 	}
 	code := m.Run()
 	if errors.Is(chromium.err, errNoBrowser) {
@@ -144,7 +146,7 @@ func launch() (context.Context, func(), error) {
 	flags := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Env("TZ=UTC"),
 		chromedp.Flag("accept-lang", "en-GB,en"), chromedp.Flag("hide-scrollbars", true),
-		// A name that is not localhost, and so not a secure context: how a clinic's own network sees the server.
+		// A name other than localhost, and so not a secure context, as in a clinic's own network.
 		chromedp.Flag("host-resolver-rules", "MAP "+lanName+" 127.0.0.1"),
 	)
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), flags...)
@@ -159,7 +161,7 @@ func launch() (context.Context, func(), error) {
 	}, nil
 }
 
-// lanName stands for the address of a server in a clinic's network, reached without TLS.
+// lanName represents the address of a server in a clinic's network, without TLS.
 const lanName = "desk.clinic.test"
 
 func installed() (string, error) {

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// grouped is many, with the types in four groups, in colours, with prices, and some of a second language.
+// grouped is many with the types in four groups, with colours and prices, and some texts in a second language.
 func grouped(f *clinic.File) {
 	many(f)
 	groups := []clinic.TypeGroup{
@@ -31,7 +31,8 @@ func grouped(f *clinic.File) {
 	f.Specialists[3].Name, f.Specialists[3].Line = "Dr Zoë Ünal", "Crowns and bridges"
 }
 
-// A patient finds one of forty types by a word, and one of its fifteen specialists by name; the specialist stands beside the type.
+// TestPatientSearchesManyTypes: a patient finds one of forty types by a word, and one of its fifteen specialists by
+// name. The specialist appears next to the type.
 func TestPatientSearchesManyTypes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, grouped)
@@ -53,7 +54,7 @@ func TestPatientSearchesManyTypes(t *testing.T) {
 	p.until(`document.querySelectorAll('.card').length === 1`)
 	p.says("1 found")
 	p.click(".card input")
-	p.there(".choice .who") // beside the type
+	p.there(".choice .who") // next to the type
 	p.until(`document.querySelectorAll('.who .option').length === 16`)
 	p.fill("#who-search", "unal")
 	p.until(`document.querySelectorAll('.who .option').length === 2`)
@@ -67,7 +68,7 @@ func TestPatientSearchesManyTypes(t *testing.T) {
 	p.there(".chip")
 	p.says("Dr Zoë Ünal")
 
-	// By the name of a specialist, whose types are shown and who is chosen with one.
+	// By the name of a specialist: their types are listed, and choosing one also chooses the specialist.
 	p.open("/?lang=en")
 	p.there("#what-search")
 	p.fill("#what-search", "zoe unal")
@@ -80,7 +81,7 @@ func TestPatientSearchesManyTypes(t *testing.T) {
 	p.there("#what-search")
 }
 
-// The clinic's own words are in the language of the page, and so are its groups.
+// TestClinicTextsFollowPageLanguage: the clinic's own texts and groups are in the language of the page.
 func TestClinicTextsFollowPageLanguage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, grouped)
@@ -97,7 +98,8 @@ func TestClinicTextsFollowPageLanguage(t *testing.T) {
 	p.shot("choose-phone")
 }
 
-// An owner puts a type into a group, gives it a colour, a price and German words, and moves it up; a specialist gets a line.
+// TestOwnerEditsTypePage: an owner puts a type into a group, sets its colour, price and German texts, and moves it
+// up. A specialist gets a line of text.
 func TestOwnerEditsTypePage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

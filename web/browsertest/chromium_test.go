@@ -21,8 +21,8 @@ import (
 // chromiumTab drives a tab with the DevTools protocol.
 type chromiumTab struct{ p *tab }
 
-// watch makes a tab of a context of Chromium, and complains in its test of whatever its page should not do. done has the
-// tab after the test.
+// watch creates a tab from a context of Chromium, and reports forbidden behaviour of its page to its test. done gets
+// the tab after the test.
 func (h *house) watch(t testing.TB, ctx context.Context, done func()) *tab {
 	t.Helper()
 	p := h.newTab(t)
@@ -31,12 +31,12 @@ func (h *house) watch(t testing.TB, ctx context.Context, done func()) *tab {
 	if err := chromedp.Listen(watching, p.saw); err != nil {
 		t.Fatalf("no tab: %v", err)
 	}
-	// Every tab is in front.
+	// Every tab behaves as if it had the focus.
 	p.do(command(emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true}))
 	return p.watched(look, done)
 }
 
-// saw is told of every event of the tab.
+// saw handles every event of the tab.
 func (p *tab) saw(event any) {
 	switch e := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -54,7 +54,7 @@ func (p *tab) saw(event any) {
 			p.complain("write on the console: " + strings.Join(said, " "))
 		}
 	case *log.EventEntryAdded:
-		// A refusal of the API is no fault of the page; a violation of the policy is.
+		// A refusal by the API is not an error of the page, but a violation of the policy is.
 		bad := e.Entry.Level == log.EntryLevelError || e.Entry.Level == log.EntryLevelWarning
 		if bad && e.Entry.Source != log.EntrySourceNetwork {
 			p.complain(fmt.Sprintf("have the browser say (%s) %s", e.Entry.Source, e.Entry.Text))
@@ -66,7 +66,7 @@ func (p *tab) saw(event any) {
 	}
 }
 
-// command is a protocol command as a step.
+// command returns a protocol command as a step.
 func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.Void] {
 	return chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
 		_, err := chromedp.Call(ctx, c, params)
@@ -74,7 +74,7 @@ func command[P, R any](c cdp.Command[P, R], params P) chromedp.Action[chromedp.V
 	})
 }
 
-// do runs steps of Chromium's in the tab.
+// do runs steps of chromedp in the tab.
 func (p *tab) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	p.step(func(ctx context.Context) error { return chromedp.Do(ctx, steps...) })
@@ -107,7 +107,7 @@ func (d chromiumTab) opened(context.Context) (*tab, error) {
 	for _, info := range infos {
 		if info.Type == "page" && info.OpenerID == own.Target.TargetID {
 			ctx, cancel := chromedp.NewContext(d.p.ctx, chromedp.WithTargetID(target.ID(info.TargetID)))
-			if err := chromedp.Do(ctx); err != nil { // attaches for as long as the context of this call lives
+			if err := chromedp.Do(ctx); err != nil { // attaches for the lifetime of this call's context
 				cancel()
 				return nil, err
 			}
@@ -125,7 +125,7 @@ func (d chromiumTab) mouse(ctx context.Context, kind mouse, x, y float64) error 
 	return chromedp.Do(ctx, chromedp.MouseEvent(named, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 }
 
-// key is not chromedp's own KeyEvent, which writes a letter whatever the page does with its key.
+// key replaces chromedp's own KeyEvent, which types a letter even if the page handles its key.
 func (d chromiumTab) key(ctx context.Context, k *kb.Key, modifiers int64) error {
 	down := input.DispatchKeyEventParams{
 		Type: input.DispatchKeyEventTypeKeyDown, Key: k.Key, Code: k.Code, Modifiers: modifiers,
@@ -162,7 +162,7 @@ func (d chromiumTab) network(ctx context.Context, there bool) error {
 	return chromedp.Do(ctx, connection(there))
 }
 
-// connection is the step that takes the network away or gives it back.
+// connection returns the step that disconnects or reconnects the network.
 func connection(there bool) chromedp.Action[chromedp.Void] {
 	return chromedp.Steps(
 		command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{

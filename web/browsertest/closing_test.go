@@ -6,7 +6,8 @@ import (
 	"holdfast/store"
 )
 
-// The clinic closes for some days in one form; who is booked then is named, and moved from there. Holidays come from a file.
+// TestOwnerClosesClinicInOneForm: one form closes the clinic for some days. It names the patients with appointments
+// then, and they can be moved from there. Holidays are imported from a file.
 func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

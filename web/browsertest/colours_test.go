@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// without tells how an element is drawn, its ground and its colours left out: what a reader has to go by who has replaced
-// them. The words in a time are its state; elsewhere they are names and days.
+// without describes how an element is drawn, without its background and colours: the only cues of a reader who has
+// replaced them. The words in a time are its state. In other elements they are names and days.
 const without = `(e => {
 	const c = getComputedStyle(e), inside = [...e.querySelectorAll('*')].map(x => [x, getComputedStyle(x)])
 	const pseudo = ['::before', '::after'].map(p => getComputedStyle(e, p)).map(x => x.content === 'none' ? '' : x.borderTopWidth)
@@ -15,7 +15,7 @@ const without = `(e => {
 		inside.some(([x, s]) => x.matches('.icon') && s.display !== 'none'), inside.some(([, s]) => s.textDecorationLine.includes('line-through'))])
 })`
 
-// toldApart holds that no two of some elements are drawn alike but for their ground.
+// toldApart checks that no two of these elements look alike without their background and colours.
 func (p *tab) toldApart(selectors map[string]string) {
 	p.t.Helper()
 	drawn := map[string]string{}
@@ -29,8 +29,8 @@ func (p *tab) toldApart(selectors map[string]string) {
 	}
 }
 
-// stopsSeen presses Tab through the page from its heading on, and holds that every stop on the way has an outline that is
-// not the colour of the ground.
+// stopsSeen presses Tab through the page from its heading on, and checks that every stop has an outline with a colour
+// other than the background.
 func (p *tab) stopsSeen(page string) {
 	p.t.Helper()
 	p.moment() // a new page puts the focus on its heading
@@ -58,8 +58,8 @@ func (p *tab) stopsSeen(page string) {
 	}
 }
 
-// Whoever replaces the colours, as many with low vision do, sees what is free, held, taken and chosen, and where the
-// focus is, by borders, words and marks.
+// TestPatientPagesInForcedColours: many readers with low vision replace the colours. They see which times are free,
+// held, taken and chosen, and where the focus is, by borders, words and marks.
 func TestPatientPagesInForcedColours(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -15,8 +15,8 @@ import (
 	"holdfast/store"
 )
 
-// The words a patient reads when something is in the way, and that each of them leads on. Those of a lost and of a
-// displaced time, of the warning and of a broken link stand with their own tests.
+// These tests check the texts that a patient reads when a problem occurs, and that each offers a next step. The texts
+// for a lost and a displaced time, the warning and a broken link are tested with their features.
 
 // reads waits until a notice of the page matches.
 func (p *tab) reads(pattern string) {
@@ -32,8 +32,8 @@ func (p *tab) reads(pattern string) {
 	p.t.Fatalf("the notice says %q, want %s", got, re)
 }
 
-// answers has the page's next requests that end in path refused, times over, before they reach the server: a code of
-// the contract that no clinic at rest gives.
+// answers refuses the page's next requests that end in path, times times, before they reach the server, with a code
+// of the API that a clinic without load does not return.
 func (p *tab) answers(path, status, code, retryAfter, times string) {
 	p.t.Helper()
 	p.run(`(() => {
@@ -45,7 +45,8 @@ func (p *tab) answers(path, status, code, retryAfter, times string) {
 	})()`)
 }
 
-// A hold that was let lapse is taken again by whoever comes back, if it is still free.
+// TestExpiredHoldIsClaimedAgain: a patient who returns after the hold has expired gets it again if the time is still
+// free.
 func TestExpiredHoldIsClaimedAgain(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -68,7 +69,7 @@ func TestExpiredHoldIsClaimedAgain(t *testing.T) {
 	}
 }
 
-// closed takes the working hours of some days away.
+// closed removes the working hours of some weekdays.
 func closed(is func(store.Weekday) bool) func(*clinic.File) {
 	return func(f *clinic.File) {
 		for i := range f.Specialists {
@@ -158,7 +159,8 @@ func TestPageRetriesRateLimitedRequest(t *testing.T) {
 	p.held()
 }
 
-// The server cannot write for a while. The page says so, tries again by itself, and books once.
+// TestPageRetriesWhenServerCannotSave: the server cannot write for some time. The page shows that, retries by itself,
+// and books once.
 func TestPageRetriesWhenServerCannotSave(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ status, code string }{{"503", "storage_unavailable"}, {"507", "storage_full"}} {
@@ -177,7 +179,8 @@ func TestPageRetriesWhenServerCannotSave(t *testing.T) {
 	}
 }
 
-// Somebody opens the same page with the same secret. The first says that it has paused, and may be taken up again.
+// TestReplacedPageResumes: another page is opened with the same client secret. The first shows that it has paused,
+// and can be resumed.
 func TestReplacedPageResumes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -205,7 +208,8 @@ func TestReplacedPageResumes(t *testing.T) {
 	p.shows(h.at("10:00"), "held")
 }
 
-// Without scripts each page says so at its top, and the patient's pages name the phone.
+// TestPageWithoutJavaScriptShowsPhone: without scripts each page has a notice at its top, and the patient's pages
+// show the phone number.
 func TestPageWithoutJavaScriptShowsPhone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -217,7 +221,7 @@ func TestPageWithoutJavaScriptShowsPhone(t *testing.T) {
 		"/": "Call 030 1234567.", "/manage": "Call 030 1234567.", "/embed": "Call 030 1234567.", "/staff": "The desk needs JavaScript.", "/setup": "Setup needs JavaScript.",
 	} {
 		p.open(path + "?lang=en")
-		// No timer of the page runs, so it is asked from here.
+		// No timer of the page runs, so the test polls it.
 		seen := `[...document.querySelectorAll('.noscript')].filter(e => e.getBoundingClientRect().bottom < innerHeight).map(e => e.innerText).join(' ')`
 		var got string
 		for deadline := time.Now().Add(patience); time.Now().Before(deadline) && !strings.Contains(got, want); {

@@ -26,7 +26,8 @@ func numbers(content string) (all []int) {
 	return all
 }
 
-// An owner brings appointments along: each row's problem is named, the good ones are imported, and the others can be taken home.
+// TestOwnerImportsSpreadsheet: an owner imports appointments. The page names the problem of each row, imports the
+// valid rows, and offers the others for download.
 func TestOwnerImportsSpreadsheet(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -52,12 +53,12 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	if len(all) != 1 || !strings.Contains(h.must(200, "GET", "/v1/appointments", nil, asAdmin).raw, "Lena Größmann") {
 		t.Errorf("booked are %v", all)
 	}
-	// The same file again books nothing.
+	// Importing the same file again books nothing.
 	p.press("Close")
 	p.chooseFile("#sheet-file", "old.csv", text)
 	p.says("0 would be booked, 1 already exist")
 
-	// A clinic file is tried as well, and says what is wrong where.
+	// A clinic file is also checked, and the errors are listed with their fields.
 	p.chooseFile("#clinic-file", "clinic.json", `{"specialists":[{"id":"x","name":""}]}`)
 	p.says("specialists[0].name")
 	p.accessible("a clinic file with mistakes")

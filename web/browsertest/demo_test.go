@@ -9,7 +9,7 @@ import (
 	"holdfast/web"
 )
 
-// newDemo is a house with the page /demo, and who signs in there.
+// newDemo is a house with the page /demo and its user.
 func newDemo(t testing.TB) *house {
 	t.Helper()
 	h := newHouseWith(t, engine.Options{}, web.Options{Demo: true})
@@ -20,7 +20,8 @@ func newDemo(t testing.TB) *house {
 	return h
 }
 
-// A time taken on the left phone greys on the right one and is a ghost at the desk, all in one window.
+// TestDemoShowsHoldOnThreePages: a time that is taken on the left phone turns grey on the right one and is a ghost at
+// the desk, all in one window.
 func TestDemoShowsHoldOnThreePages(t *testing.T) {
 	t.Parallel()
 	h := newDemo(t)
@@ -40,10 +41,10 @@ func TestDemoShowsHoldOnThreePages(t *testing.T) {
 	}
 	p.run(`desk.contentWindow.location.hash = 'day/` + h.date + `'`)
 	p.until(in("desk", ".busywrap:not(.loading) .board"))
-	h.hold("a-stranger-00001", "karim", h.at("09:00"), 600) // so that the phone's hold takes the last one
+	h.hold("a-stranger-00001", "karim", h.at("09:00"), 600) // so that the phone's hold takes the last free one
 	p.run(in("left", chip(h.at("09:00"))+" input") + `.click()`)
-	// The desk follows: it goes to the day and shows the time, before anybody has booked it. It looks three times a second, so a hold that
-	// comes sooner than a person can press is not waited for.
+	// The desk goes to the day and shows the time before it is booked. It checks three times a second, so it ignores
+	// a hold that comes sooner than a person can press.
 	p.until(in("desk", ".touched"))
 	p.run(in("left", ".bar button") + `.click()`)
 	p.until(in("left", ".hold[data-phase=held]"))
@@ -51,7 +52,7 @@ func TestDemoShowsHoldOnThreePages(t *testing.T) {
 	p.until(in("desk", `[data-col=ada] .ghosted`))
 }
 
-// The demo's window, in each language and both themes.
+// TestDemoIsAccessible checks the demo's window in each language and both themes.
 func TestDemoIsAccessible(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
@@ -78,7 +79,8 @@ func TestDemoIsAccessible(t *testing.T) {
 	}
 }
 
-// The left phone loses its connection, says so, and finds it again; what was booked is counted before and after.
+// TestDemoSurvivesNetworkCut: the left phone loses its connection, shows that, and reconnects. The bookings are
+// counted before and after.
 func TestDemoSurvivesNetworkCut(t *testing.T) {
 	t.Parallel()
 	h := newDemo(t)

@@ -32,7 +32,7 @@ func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 		t.Helper()
 		p.click(".race .btn")
 		p.until(`!document.querySelector('.race .btn[aria-disabled]') && document.querySelector('.score')`)
-		// A node that is killed meanwhile leaves some without an answer.
+		// A node that is killed during the race leaves some clients without an answer.
 		if got := ask[[]string](p, `[...document.querySelectorAll('.score dd')].slice(0, 3).map(d => d.innerText)`); len(got) != 3 || got[0] != "1" || got[2] != "0" {
 			t.Errorf("%s: the race ended with %v, want 1 booked and 0 overlaps", when, got)
 		}
@@ -57,7 +57,7 @@ func TestDemoClusterSurvivesKilledNode(t *testing.T) {
 
 	p.click(part("redis", "up") + " button")
 	p.there(part("redis", "down"))
-	p.click(part("redis", "down") + " button") // before its time
+	p.click(part("redis", "down") + " button") // before it restarts by itself
 	all()
 	for _, lang := range []string{"de", "es"} {
 		p.open("/demo?lang=" + lang)

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestDemoServerKillLosesNothing: the button ends the server as a crash does. What was acknowledged a moment before is there when it is
-// back by itself, the phones are live again, and a phone that held a time has it again.
+// TestDemoServerKillLosesNothing: the button ends the server like a crash. A booking that was acknowledged just
+// before is there after the automatic restart, the phones are live again, and a phone that held a time has it again.
 func TestDemoServerKillLosesNothing(t *testing.T) {
 	t.Parallel()
 	h, _ := startDemo(t)
@@ -25,7 +25,8 @@ func TestDemoServerKillLosesNothing(t *testing.T) {
 	p.run(`window.start = left.contentDocument.querySelector('.chip input:checked').value; left.contentDocument.querySelector('.bar button').click()`)
 	p.until(`left.contentDocument.querySelector('.hold[data-phase=held]')`)
 
-	// A booking is acknowledged, and the very next thing is the end. One of the visitors may have taken the time first.
+	// The server ends right after the acknowledgement of a booking. One of the visitors may have taken the time
+	// first.
 	p.run(`window.id = (async () => {
 		const type = JSON.parse(document.getElementById('boot').textContent).appointmentTypes.find(x => x.capacity === 1)
 		for (;;) {
@@ -52,7 +53,8 @@ func TestDemoServerKillLosesNothing(t *testing.T) {
 		t.Errorf("the appointment that was acknowledged before the kill: %v (%s)", got, ask[string](p, `window.id`))
 	}
 	p.until(`[left, right].every(f => f.contentDocument.querySelector('.live[data-link=live], .hold'))`)
-	// What the phone held died with the server's memory: it took the same time again, or says that one of the visitors was faster.
+	// The phone's hold was lost with the server's memory: the phone took the same time again, or shows that a visitor
+	// was faster.
 	p.until(`(async () => {
 		const said = left.contentDocument.body.innerText
 		if (said.includes('has just gone')) return true

@@ -12,12 +12,12 @@ import (
 	"holdfast/cli/clitest"
 )
 
-// startDemo starts the program's demo. It returns a house of which only the address is used, and when the
-// program was started.
+// startDemo starts the program's demo. It returns a house of which only the address is used, and the time of the
+// start.
 func startDemo(t *testing.T, flags ...string) (*house, time.Time) {
 	t.Helper()
 	c := exec.Command(clitest.Program(t), append([]string{"demo", "--listen", "127.0.0.1:0"}, flags...)...)
-	var complains bytes.Buffer // read when it has ended
+	var complains bytes.Buffer // read after it has ended
 	c.Stderr = &complains
 	said, err := c.StdoutPipe()
 	if err != nil {
@@ -41,8 +41,8 @@ func startDemo(t *testing.T, flags ...string) (*house, time.Time) {
 	return nil, began
 }
 
-// The demo convinces by itself: its page opens on today, with free times on both phones and the same day in full swing on
-// the desk, and something moves, before anybody has clicked: within five seconds on a machine that does nothing else.
+// TestDemoVisitorsBook: the demo works without a click. Its page opens on today, with free times on both phones and a
+// busy day on the desk. The first change appears within five seconds on an idle machine.
 func TestDemoVisitorsBook(t *testing.T) {
 	t.Parallel()
 	h, began := startDemo(t)
@@ -57,7 +57,7 @@ func TestDemoVisitorsBook(t *testing.T) {
 	}
 	p.until(`desk.contentDocument?.querySelector('.busywrap:not(.loading) .board i.now') && desk.contentDocument.querySelectorAll('.appt[data-id]').length > 15`)
 
-	// What moves is an appointment or a ghost on the desk, or the status of a time on a phone.
+	// A change is an appointment or a ghost on the desk, or the status of a time on a phone.
 	shown := time.Now()
 	p.run(`window.looks = () => [...desk.contentDocument.querySelectorAll('.appt')].map(x => x.dataset.id + x.className)
 			.concat([left, right].flatMap(f => [...f.contentDocument.querySelectorAll('.chip')].map(x => x.dataset.start + x.dataset.status))).sort().join()

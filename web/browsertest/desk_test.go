@@ -10,19 +10,19 @@ import (
 	"holdfast/store"
 )
 
-// closed waits until no dialog is open and the keys go to the board again.
+// closed waits until no dialog is open and the board has the focus again.
 func (p *tab) closed() {
 	p.t.Helper()
 	p.until(`!document.querySelector('dialog') && document.activeElement.classList.contains('board')`)
 }
 
-// cursor waits until the cursor's sentence has some words in it.
+// cursor waits until the cursor's sentence contains some words.
 func (p *tab) cursor(words string) {
 	p.t.Helper()
 	p.until(`document.querySelector('.cursorline').innerText.includes(` + quoted(words) + `)`)
 }
 
-// downTo presses an arrow until the cursor's sentence has some words in it.
+// downTo presses the down arrow until the cursor's sentence contains some words.
 func (p *tab) downTo(words string) {
 	p.t.Helper()
 	for range 60 {
@@ -35,14 +35,14 @@ func (p *tab) downTo(words string) {
 	p.t.Fatalf("the cursor does not come to %q, but to %q", words, p.text(".cursorline"))
 }
 
-// onScreen reports, as a script, whether the focus is where it can be seen: in the window, and not behind something.
+// onScreen reports, as a script, whether the focused element is visible: in the window, and not covered.
 const onScreen = `(e => {
 	const r = e.getBoundingClientRect(), x = Math.min(Math.max(r.x + r.width / 2, 0), innerWidth - 1), y = Math.min(Math.max(r.y + Math.min(r.height, 40) / 2, 0), innerHeight - 1)
 	const top = document.elementFromPoint(x, y)
 	return r.width > 0 && r.bottom > 0 && r.top < innerHeight && r.right > 0 && r.left < innerWidth && Boolean(top) && (e.contains(top) || top.contains(e) || e.closest('label')?.contains(top))
 })(document.activeElement)`
 
-// A whole day at the desk, from signing in to signing out, without a mouse.
+// TestDeskDayByKeyboard works a whole day at the desk, from signing in to signing out, without a mouse.
 func TestDeskDayByKeyboard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -56,9 +56,9 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.write(password)
 	p.key(kb.Enter)
 	p.there(".live[data-link=live]")
-	p.until(`document.activeElement.classList.contains('board')`) // nothing to press before work begins
+	p.until(`document.activeElement.classList.contains('board')`) // the first press is for work
 
-	// A new patient rings: name, phone, Enter.
+	// A new patient calls: name, phone, Enter.
 	p.cursor("08:00, Dr Ada Brandt")
 	p.key("lena vogt")
 	p.there("#patient-name:focus")
@@ -68,15 +68,15 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.there(".holding.held")
 	p.key(kb.Enter)
 	p.closed()
-	p.cursor("08:00 lena vogt") // the cursor is on what was booked
+	p.cursor("08:00 lena vogt") // the cursor is on the new appointment
 	id := fmt.Sprint(h.one(t)["id"])
 
-	// She comes, and is called in.
+	// The patient arrives, and is called in.
 	p.key("2")
 	p.there(".appt.arrived")
 	p.key("3")
 	p.there(".appt.in_progress")
-	// By the menu as well: the first letter leads to the entry.
+	// The menu works as well: the first letter selects the entry.
 	p.chord(shift, kb.Enter)
 	p.there("[role=menu] :focus")
 	p.key("c")
@@ -98,7 +98,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 		t.Errorf("after the move it is %v", a)
 	}
 
-	// Time is blocked for a meeting, and opened again.
+	// A time is blocked for a meeting, and opened again.
 	p.key(kb.ArrowRight)
 	p.cursor("Dr Karim Haddad")
 	p.chord(shift, kb.ArrowDown+kb.ArrowDown+kb.ArrowDown)
@@ -125,7 +125,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.closed()
 	p.until(`![...document.querySelectorAll('[data-col=karim] .closed')].some(c => /team meeting|Blocked/i.test(c.innerText))`)
 
-	// Somebody in pain is squeezed in where Lena is.
+	// A patient in pain is overbooked at Lena's time.
 	p.key(kb.ArrowLeft)
 	p.key(kb.Home)
 	p.downTo("08:15")
@@ -144,7 +144,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.closed()
 	p.there(".appt.over")
 
-	// Why is a time not free?
+	// The explanation why a time is not free.
 	p.key(kb.Home)
 	p.chord(shift, kb.Enter)
 	p.there("[role=menu] :focus")
@@ -155,7 +155,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.key(kb.Escape)
 	p.closed()
 
-	// The next day and back; then somebody is found by name, and cancelled.
+	// The next day and back. Then a patient is found by name, and the appointment cancelled.
 	p.key(".")
 	p.until(`!location.hash.includes(` + quoted(h.date) + `)`)
 	p.there(".busywrap:not(.loading) .board")
@@ -180,7 +180,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.key(kb.Escape)
 	p.closed()
 
-	// To the list and back, and out.
+	// To the list and back, and sign out.
 	p.tabTo(`document.activeElement.getAttribute('href') === '#queue'`)
 	p.key(kb.Enter)
 	p.there("h1:focus")
@@ -193,7 +193,8 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.there("#sign-email:focus")
 }
 
-// A screen of 1280 points at 400 % is one of 320 by 200: every page fits, and the day's work can be done.
+// TestConsoleAt400Percent: a screen of 1280 points at 400 % has 320 by 200: every page fits, and the day's work is
+// possible.
 func TestConsoleAt400Percent(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)
@@ -207,7 +208,7 @@ func TestConsoleAt400Percent(t *testing.T) {
 		if wide := ask[int](p, `document.documentElement.scrollWidth`); wide > 320 {
 			t.Errorf("%s is %d points wide on a screen of 320", name, wide)
 		}
-		// What is cut off inside a dialog or a page that does not scroll there is lost.
+		// Content that is cut off inside a dialog or a page that does not scroll there is lost.
 		cut := ask[[]string](p, `[...document.querySelectorAll('main *, dialog *')].filter(e => {
 			const r = e.getBoundingClientRect()
 			if (!r.width || !e.matches('button, a, input:not([type=radio]):not([type=checkbox]), select, textarea, h1, h2') || e.closest('.sr, .scroll, .board, .filters, [hidden], [aria-hidden=true]')) return false
@@ -255,7 +256,8 @@ func TestConsoleAt400Percent(t *testing.T) {
 	}
 }
 
-// Whoever cannot bear motion sees none; whoever replaces the colours sees the states by their borders and words.
+// TestConsoleInReducedMotionAndForcedColours: a reader who wants reduced motion sees none. A reader who replaces the
+// colours sees the states by borders and words.
 func TestConsoleInReducedMotionAndForcedColours(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)

@@ -11,7 +11,7 @@ import (
 	"holdfast/store"
 )
 
-// dialog opens a dialog, holds it to the rules, and leaves it.
+// dialog opens a dialog, checks its accessibility, and closes it.
 func (p *tab) dialog(name string, open func(), there string) {
 	p.t.Helper()
 	open()
@@ -23,7 +23,7 @@ func (p *tab) dialog(name string, open func(), there string) {
 	p.run(`document.querySelector('.board').focus()`)
 }
 
-// menu opens the menu where the cursor is and takes the entry with an icon.
+// menu opens the menu at the cursor and clicks the entry with an icon.
 func (p *tab) menu(icon string) {
 	p.t.Helper()
 	p.chord(shift, kb.Enter)
@@ -35,7 +35,7 @@ func (p *tab) menu(icon string) {
 	})()`)
 }
 
-// iconPath is what an icon is drawn with, by its name.
+// iconPath returns the SVG path of an icon, by its name.
 func iconPath(t testing.TB, icon string) string {
 	t.Helper()
 	for _, file := range []string{"../ui/lib/icons.js", "../ui/lib/deskicons.js", "../ui/staff/owner.js"} {
@@ -51,7 +51,7 @@ func iconPath(t testing.TB, icon string) string {
 	return ""
 }
 
-// Each view of the desk and each of its dialogs, in each language.
+// TestDeskIsAccessible checks each view of the desk and each of its dialogs, in each language.
 func TestDeskIsAccessible(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
@@ -130,10 +130,10 @@ func TestDeskIsAccessible(t *testing.T) {
 			p.shot("desk-list-" + lang)
 			p.open("/staff?lang=" + lang + "#week/" + h.date)
 			p.there(".page-week .board, .board")
-			p.until(`!document.querySelector('.busywrap.loading')`) // what is still being fetched is faint
+			p.until(`!document.querySelector('.busywrap.loading')`) // content that is still loading is faint
 			p.accessible("the week")
 			p.shot("desk-week-" + lang)
-			// What a sign-in that runs out brings up, in the middle of something.
+			// The dialog of a sign-in that expires during work.
 			p.forget()
 			p.run(`document.querySelector('.board').focus()`)
 			p.key("/")

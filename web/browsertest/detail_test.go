@@ -27,7 +27,7 @@ func TestTicketPadsItsText(t *testing.T) {
 	}
 }
 
-// TestDeskDetailsFit looks at details of the console that a picture showed to be wrong.
+// TestDeskDetailsFit checks details of the console that a picture showed to be wrong.
 func TestDeskDetailsFit(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -64,7 +64,7 @@ func TestDeskDetailsFit(t *testing.T) {
 	}
 }
 
-// TestListsStartAtTheirEdge: a numbered list of lines has no indent of the browser's own.
+// TestListsStartAtTheirEdge: a numbered list of lines has no indent from the browser's default style.
 func TestListsStartAtTheirEdge(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -116,7 +116,7 @@ func TestFocusRingIsWhole(t *testing.T) {
 	t.Parallel()
 	h := furnished(t)
 	p := h.desk(t, store.RoleOwner)
-	p.key(kb.Tab) // from here on the focus shows
+	p.key(kb.Tab) // from here on the focus is visible
 	p.visit("en", office, func(s state) {
 		cut := ask[[]string](p, `[...document.querySelectorAll('main :is(a[href], button, input, select, textarea, summary, [tabindex="0"]), .side :is(a, button), dialog :is(a[href], button, input, select, textarea)')].filter(e => {
 			if (!e.getClientRects().length || e.closest('.sr, .board, [hidden], [inert]') || getComputedStyle(e).opacity === '0') return false

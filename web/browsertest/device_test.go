@@ -6,20 +6,21 @@ import (
 	"time"
 )
 
-// What the device is like that a tab is on: its size, its colours and its network.
+// These methods set the device of a tab: its size, its colours and its network.
 
 func (p *tab) size(width, height int64) {
 	p.t.Helper()
 	p.step(func(ctx context.Context) error { return p.driver.size(ctx, width, height) })
 }
 
-// theme is what the reader's system asks for: light or dark. Nothing moves, so that a picture is of the end.
+// theme sets the preference of the reader's system: light or dark. Animations are off, so that a picture shows the
+// final state.
 func (p *tab) theme(name string) {
 	p.t.Helper()
 	p.step(func(ctx context.Context) error { return p.driver.colours(ctx, name, false) })
 }
 
-// ownColours has the reader's system replace every colour by its own few, light on dark.
+// ownColours makes the reader's system replace every colour by its own few, light on dark.
 func (p *tab) ownColours() {
 	p.t.Helper()
 	p.step(func(ctx context.Context) error { return p.driver.colours(ctx, "dark", true) })
@@ -28,21 +29,21 @@ func (p *tab) ownColours() {
 	}
 }
 
-// offline takes the network away, or gives it back.
+// offline disconnects the network, or reconnects it.
 func (p *tab) offline(away bool) {
 	p.t.Helper()
 	p.step(func(ctx context.Context) error { return p.driver.network(ctx, !away) })
 }
 
-// forget has the browser forget its cookies, as when a sign-in has run out.
+// forget deletes the browser's cookies, as when a sign-in has expired.
 func (p *tab) forget() {
 	p.t.Helper()
 	p.step(p.driver.forget)
 }
 
-// ownClock lets a test put the page's clock forward, by window.later milliseconds. The server's clock stays, so the ends
-// that it answers a beat with are moved back by as much: a hold is as old as the page thinks. The worker, which has a
-// clock of its own, beats no more.
+// ownClock lets a test put the page's clock forward, by window.later milliseconds. The server's clock does not
+// change, so the expiry times in its answers to heartbeats are moved back by the same amount: a hold is as old as the
+// page assumes. The worker, which has its own clock, sends no more heartbeats.
 func (p *tab) ownClock() {
 	p.t.Helper()
 	p.run(`(() => {
@@ -62,7 +63,7 @@ func (p *tab) ownClock() {
 	})()`)
 }
 
-// beats shortens the life that pages ask for their holds, and how often they prolong it.
+// beats shortens the TTL that pages request for their holds, and the interval at which they extend them.
 func (p *tab) beats(ttlSeconds int, every time.Duration) {
 	p.t.Helper()
 	p.everyDocument(fmt.Sprintf(`{

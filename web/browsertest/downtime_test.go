@@ -17,17 +17,17 @@ import (
 	"holdfast/web"
 )
 
-// kept is what the browser has stored of plans, its bytes as text.
+// kept returns the plans that the browser has stored, with their bytes as text.
 const kept = `new Promise(done => { const o = indexedDB.open('holdfast-plan', 1); o.onsuccess = () => { const q = o.result.transaction('people').objectStore('people').getAll(); q.onsuccess = () => { o.result.close(); done(q.result) } } })`
 
-// changeKept changes the first record; x is it.
+// changeKept changes the first record; x is the record.
 func (p *tab) changeKept(script string) {
 	p.t.Helper()
 	p.until(`new Promise(done => { const o = indexedDB.open('holdfast-plan', 1); o.onsuccess = () => { const people = o.result.transaction('people', 'readwrite').objectStore('people'); const q = people.getAll()
 		q.onsuccess = () => { const x = q.result[0]; ` + script + `; people.put(x).onsuccess = () => { o.result.close(); done(true) } } } })`)
 }
 
-// takePlan takes a plan by hand, and waits until the page that opens it is kept as well.
+// takePlan downloads a plan by hand, and waits until the page that opens it is stored as well.
 func (p *tab) takePlan() {
 	p.t.Helper()
 	const sealed = kept + `.then(all => all.map(x => new Uint8Array(x.plan?.sealed || 0).slice(0, 64).join()).join('; '))`
@@ -42,21 +42,22 @@ func (p *tab) takePlan() {
 	p.until(`navigator.serviceWorker.ready.then(x => x.active?.state === 'activated')`)
 }
 
-// openPlan gives the password to the page that the desk's address answers with when there is no server.
+// openPlan enters the password on the page that appears at the desk's address while the server is unreachable.
 func (p *tab) openPlan(secret string) {
 	p.t.Helper()
 	p.there("#plan-password")
-	p.says("The server cannot be reached.") // which moves what is below it
+	p.says("The server cannot be reached.") // which moves the content below it
 	p.run(`document.querySelector('#plan-password').value = ''`)
 	p.fill("#plan-password", secret)
 	p.key(kb.Enter)
 }
 
-// restart begins the server anew over the same database.
+// restart starts the server again on the same database.
 func (h *house) restart() { h.start(engine.Options{}, web.Options{})() }
 
-// With the server gone the desk's address offers the last plan. It opens with the password of the sign-in and no other, it is nowhere in
-// clear, a changed one is refused, and the next one takes its place.
+// TestDowntimePlanOpensOffline: while the server is unreachable, the desk's address offers the last plan. It opens
+// only with the password of the sign-in, it is stored only in encrypted form, a changed one is refused, and the next
+// one replaces it.
 func TestDowntimePlanOpensOffline(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -89,7 +90,7 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 	p.shot("plan-open")
 	p.paper("plan")
 
-	// What is not as it was sealed is not shown: neither another plan nor another age.
+	// Data that has changed since its encryption is not shown: neither a different plan nor a different age.
 	for _, change := range []string{`new Uint8Array(x.plan.sealed)[100] ^= 1`, `new Uint8Array(x.plan.sealed)[100] ^= 1; x.plan.madeAt = new Date().toISOString()`} {
 		p.changeKept(change)
 		p.reload()
@@ -117,7 +118,7 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 	h.restart()
 }
 
-// paper prints to a file beside the pictures.
+// paper prints to a file in the folder of the pictures.
 func (p *tab) paper(name string) {
 	p.t.Helper()
 	folder := os.Getenv("HOLDFAST_SHOTS")
@@ -140,7 +141,8 @@ func (p *tab) paper(name string) {
 
 func ptr[T any](v T) *T { return &v }
 
-// A sign-in that is ended elsewhere takes the plan with it; who signs out here finds it again.
+// TestRevokedSignInDeletesDowntimePlan: a sign-in that is revoked from another browser takes the plan with it. A user
+// who signs out here still has it.
 func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -153,8 +155,8 @@ func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	if n := ask[int](p, kept+`.then(all => all.filter(x => x.plan).length)`); n != 1 {
 		t.Fatalf("signing out left %d plans, want 1", n)
 	}
-	// The next sign-in takes no new plan, the old one being of this hour, and is answered for all the same: whether it is begun here
-	// or found when the desk is opened.
+	// The next sign-in downloads no new plan, since the stored one is less than an hour old, but it must be confirmed
+	// anyway, whether the user signs in here or is already signed in when the desk is opened.
 	const answered = kept + `.then(all => all.length === 1 && all[0].plan && all[0].until > Date.now())`
 	p.signIn("reception@clinic.example")
 	p.until(answered)
@@ -178,7 +180,8 @@ func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	p.until(kept + `.then(all => all.length === 0)`)
 }
 
-// The service worker is the desk's alone: a patient's page never comes from it, and its files are those of this release.
+// TestOnlyDeskHasServiceWorker: only the desk has the service worker: it never serves a patient's page, and its files
+// are those of this release.
 func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -186,7 +189,7 @@ func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	p.size(1280, 800)
 	p.open("/?lang=en")
 	p.there(".card input[value=checkup]")
-	// What another release has kept goes.
+	// Files that another release has stored are deleted.
 	p.until(`caches.open('holdfast-plan /ui/of-before').then(() => true)`)
 	email := h.staff(store.RoleReception)
 	p.open("/staff?lang=en#day/" + h.date)
@@ -210,7 +213,8 @@ func TestOnlyDeskHasServiceWorker(t *testing.T) {
 	}
 }
 
-// What was written by hand is entered at one go: each line says what is in its way, and nothing is booked over another without a reason.
+// TestDeskEntersPaperBookings: bookings on paper are entered together. Each line shows its conflicts, and no
+// appointment is overbooked without a reason.
 func TestDeskEntersPaperBookings(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -259,7 +263,8 @@ func TestDeskEntersPaperBookings(t *testing.T) {
 	}
 }
 
-// While all are booked nothing can be typed; a line that is changed all the same is not booked as it was.
+// TestEditedPaperBookingIsKept: the form is locked while all lines are booked. A line that changes anyway is not
+// booked with its old values.
 func TestEditedPaperBookingIsKept(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -272,7 +277,7 @@ func TestEditedPaperBookingIsKept(t *testing.T) {
 		p.set(line(row[0])+"td:nth-child(4) input", row[2])
 	}
 	p.press("Check")
-	// The first is on its way for as long as the test wants.
+	// The first request takes as long as the test wants.
 	p.run(`window.plain = fetch; window.fetch = async (path, how) => { if (how.method === 'POST' && path.endsWith('/v1/appointments')) await new Promise(go => { window.go = go }); return plain(path, how) }`)
 	p.press("Book all 3 that are free")
 	p.until(`Boolean(window.go)`)

@@ -10,7 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// A sign-in that runs out in the middle of a booking asks for the password again, and the booking goes on as it was.
+// TestExpiredSignInKeepsDraft: if a sign-in expires during a booking, the page asks for the password again, and the
+// booking continues unchanged.
 func TestExpiredSignInKeepsDraft(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -19,7 +20,7 @@ func TestExpiredSignInKeepsDraft(t *testing.T) {
 	p.there("#patient-name:focus")
 	p.fill("#patient-phone", "030 1112233")
 	p.there(".holding.held")
-	// The name has been looked for: nothing but the booking is to find the sign-in gone.
+	// The search for the name is over, so that only the booking finds the sign-in expired.
 	p.until(`performance.getEntriesByType('resource').some(e => /\/v1\/appointments\/search$/.test(e.name))`)
 	p.forget()
 	p.key(kb.Enter)
@@ -38,7 +39,8 @@ func TestExpiredSignInKeepsDraft(t *testing.T) {
 	}
 }
 
-// A desk that nobody touches warns two minutes ahead, and then locks itself with what was typed behind the lock.
+// TestIdleDeskWarnsAndLocks: an idle desk warns two minutes ahead, and then locks itself. The typed text stays behind
+// the lock.
 func TestIdleDeskWarnsAndLocks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -67,13 +69,14 @@ func TestIdleDeskWarnsAndLocks(t *testing.T) {
 	if raw := p.text("dialog:last-of-type"); strings.Contains(raw, "per lind") {
 		t.Errorf("the lock shows what is behind it: %s", raw)
 	}
-	p.until(`fetch('/v1/auth/me').then(r => r.status === 401)`) // the server forgets the sign-in, too
+	p.until(`fetch('/v1/auth/me').then(r => r.status === 401)`) // the server ends the sign-in, too
 	p.fill("#sign-password", password)
 	p.key(kb.Enter)
 	p.until(`document.querySelector('#patient-name')?.value === 'per lind' && !document.querySelector('#sign-password')`)
 }
 
-// Somebody is booking a time online. The desk is told so before it takes it, and takes it only on purpose.
+// TestDeskDisplacesPatientsHold: a patient is booking a time online. The desk sees that before it takes the time, and
+// takes it only after a confirmation.
 func TestDeskDisplacesPatientsHold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -95,7 +98,8 @@ func TestDeskDisplacesPatientsHold(t *testing.T) {
 	h.must(410, "PATCH", "/v1/holds", map[string]any{"holdId": hold.get("holdId"), "clientId": "a-stranger-00001"})
 }
 
-// Time is blocked around what is booked in it, which is named and stays.
+// TestBlockKeepsAppointments: a block includes the time of an appointment. The page names the appointment, and it
+// stays.
 func TestBlockKeepsAppointments(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -111,14 +115,15 @@ func TestBlockKeepsAppointments(t *testing.T) {
 	p.until(`!document.querySelector('dialog')`)
 	p.until(`/team meeting/i.test(document.querySelector('[data-col=ada]').innerText)`)
 	h.one(t)
-	// Nobody can book the rest of it online.
+	// The rest of the block cannot be booked online.
 	got := h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"), "specialistId": "ada", "clientId": "a-stranger-00001"})
 	if got.status != 409 || got.get("reason") != "override_closed" {
 		t.Errorf("a hold in the blocked time gets %d %s", got.status, got.raw)
 	}
 }
 
-// A specialist works in the own calendar, and sees of the colleagues that they are busy, and no more.
+// TestSpecialistSeesColleaguesAsBusy: specialists work in their own calendar, and see only the busy times of their
+// colleagues.
 func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -150,7 +155,7 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	p.says("No one found for")
 }
 
-// ofAda is the id of the one appointment in that column.
+// ofAda returns the id of the only appointment in ada's column.
 func (p *tab) ofAda() string {
 	p.t.Helper()
 	return ask[string](p, `document.querySelector('[data-col=ada] .appt').dataset.id`)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// site is somebody's website with the booking page in it, at an origin of its own.
+// site is a website at its own origin that embeds the booking page.
 func site(t *testing.T, h *house) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -31,7 +31,7 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	h := newHouse(t)
 	home := site(t, h)
 	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{home}}, asAdmin)
-	// Today has few times left when the day is late, and then there is little to be high for.
+	// Late in the day, today has few times left, and the page would be too short for the test.
 	for _, who := range []string{"ada", "karim"} {
 		for _, day := range []string{h.days(-2, "09:00"), h.days(-1, "09:00")} {
 			h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day[:10], "closed": true}, asAdmin)
@@ -41,7 +41,7 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	p.also = []string{strings.TrimPrefix(home, "http://")}
 	p.open(home)
 	p.there("iframe[title]")
-	// The frame takes the height of what is in it.
+	// The frame takes the height of its content.
 	height := `document.querySelector('iframe').getBoundingClientRect().height`
 	p.until(height + ` > 700`)
 	p.shot("embed")
@@ -55,7 +55,7 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	}
 }
 
-// A site that is not named in the settings gets nothing to show.
+// TestUnlistedSiteCannotEmbed: a site that is not in the settings cannot show the page.
 func TestUnlistedSiteCannotEmbed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -72,8 +72,8 @@ func TestUnlistedSiteCannotEmbed(t *testing.T) {
 	}
 }
 
-// A frame may be given no storage at all. The booking goes through in it all the same, and the appointment's own page
-// opens beside it, because a frame is no place to keep.
+// TestEmbeddedPageBooksWithoutStorage: a frame may have no storage at all. It can book anyway, and the appointment's
+// own page opens in another tab, because the frame cannot store it.
 func TestEmbeddedPageBooksWithoutStorage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -95,8 +95,9 @@ func TestEmbeddedPageBooksWithoutStorage(t *testing.T) {
 	}
 }
 
-// The frame is as high as its page, so the end of the page can lie far below what the reader sees. The button for the chosen time is seen
-// all the same, on a telephone and on a wide screen, and follows when the site is scrolled.
+// TestEmbeddedPageShowsBookButton: the frame is as high as its page, so the end of the page can be far below the
+// visible part. The button for the chosen time is visible anyway, on a phone and on a wide screen, and follows when
+// the site is scrolled.
 func TestEmbeddedPageShowsBookButton(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -125,11 +126,11 @@ func TestEmbeddedPageShowsBookButton(t *testing.T) {
 		p.until(`(window.inside = document.querySelector('iframe')?.contentDocument)?.querySelector('.day input[value="` + h.date + `"]')`)
 		p.run(`inside.querySelector('.day input[value="` + h.date + `"]').click()`)
 		p.until(`inside.querySelector('.chip[data-status=free][data-start="` + h.at("09:00") + `"]')`)
-		// The frame is higher than the window, or the test proves nothing.
+		// The frame must be higher than the window, or the test proves nothing.
 		p.until(fmt.Sprintf(`document.querySelector('iframe').getBoundingClientRect().height > %d`, size[1]))
 		p.run(`inside.querySelector('.chip[data-start="` + h.at("09:00") + `"] input').click()`)
 		p.until(`inside.querySelector('.bar button')`)
-		// Where the frame begins far down, what is seen of it has no room for the bar, so the site is scrolled to it.
+		// If the frame begins far down, its visible part has no room for the bar, so the site is scrolled to it.
 		for _, down := range []string{"0", "120", "1e5"} {
 			p.run(`scrollTo(0, ` + down + ` === 1e5 ? document.querySelector('iframe').getBoundingClientRect().bottom + scrollY - innerHeight : ` + down + `)`)
 			p.until(`(() => {
@@ -137,7 +138,8 @@ func TestEmbeddedPageShowsBookButton(t *testing.T) {
 				return frame.top + button.top >= 0 && frame.top + button.bottom <= innerHeight + 1
 			})()`)
 		}
-		// What the site has to say to all of its frames moves nothing, once the bar is where the last of the scrolling has put it.
+		// A message of the site to all of its frames moves nothing, once the bar has its position after the last
+		// scrolling.
 		p.until(`(below => Math.abs(parseFloat(inside.defaultView.getComputedStyle(inside.querySelector('.bar')).bottom) - below) <= 1)(
 			Math.max(0, Math.round(document.querySelector('iframe').getBoundingClientRect().bottom - innerHeight)))`)
 		bar := `Math.round(inside.querySelector('.bar').getBoundingClientRect().bottom)`

@@ -8,7 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// An owner finds somebody, sees what goes and who shares the number, and erases that one: the child with the mother's number stays.
+// TestOwnerErasesOneOfFamily: an owner finds a person, sees the data to be deleted and the people who share the
+// number, and erases only that person: the child with the mother's number stays.
 func TestOwnerErasesOneOfFamily(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -30,7 +31,7 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	p.press("Erase this person…")
 	p.says("1 appointment is still to come.")
 	p.says("Others with the same phone number or email")
-	p.until(`document.activeElement.innerText === 'Keep'`) // Enter erases nobody
+	p.until(`document.activeElement.innerText === 'Keep'`) // Enter must not erase the person
 	p.accessible("erasing a person")
 	p.shot("staff-erase")
 	p.press("Erase this person")
@@ -48,7 +49,7 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	}
 }
 
-// The reception has no way to it.
+// TestReceptionCannotErase: the reception has no command for it.
 func TestReceptionCannotErase(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -9,7 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// An owner gives a specialist's calendar an address, which is shown once and ends with a press; a specialist does it alone.
+// TestCalendarSubscriptionIsReadable: an owner creates an address for a specialist's calendar. It is shown once, and
+// a button revokes it. A specialist can do that for their own calendar.
 func TestCalendarSubscriptionIsReadable(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

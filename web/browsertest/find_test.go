@@ -8,8 +8,9 @@ import (
 	"holdfast/store"
 )
 
-// Somebody rings: "the next free one, with anybody". Two keys, or two clicks, and the booking stands on that time. One key
-// holds a time while the caller thinks, so that nobody online can take it, and the booking has it still.
+// TestDeskBooksNextFreeTime: a caller wants the next free time with any specialist. Two keys, or two clicks, open a
+// booking at that time. One key holds a time while the caller thinks, so that no client can take it online, and the
+// booking still has it.
 func TestDeskBooksNextFreeTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -57,9 +58,9 @@ func TestDeskBooksNextFreeTime(t *testing.T) {
 	p.click(".found-time")
 	p.there("#patient-name:focus")
 	p.key(kb.Escape)
-	p.until(`!document.querySelector('dialog')`) // and the keys go where they were, to the button
+	p.until(`!document.querySelector('dialog')`) // and the focus returns to the button
 	p.run(`document.querySelector('.board').focus()`)
-	// What was held and not booked is free again.
+	// A time that was held and not booked is free again.
 	p.key("+")
 	p.there(".found-time:focus")
 	p.key("h")

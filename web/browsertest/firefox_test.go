@@ -21,7 +21,7 @@ import (
 
 var errNoFirefox = errors.New("no Firefox is installed (Debian: apt-get install firefox-esr), so no page is tested in it")
 
-// firefox is the one Firefox of this package. It starts with the first test that asks and ends with the last.
+// firefox is the one Firefox of this package. It starts with the first test that needs it and ends with the last.
 var firefox = new(fox)
 
 type fox struct {
@@ -30,19 +30,20 @@ type fox struct {
 	err   error
 
 	*bidi
-	inside string // the browsing context of its own window, from where a script may do what no page may
+	inside string // the browsing context of its own window, in which a script has more rights than a page
 
 	fronting sync.Mutex
 	front    string      // the browsing context in front
-	opened   atomic.Bool // a page has opened another since
+	opened   atomic.Bool // a page has opened another one since then
 
 	mu      sync.Mutex
 	tabs    map[string]*tab   // by browsing context
 	parents map[string]string // of the frames
-	openers map[string]string // of what pages have opened
+	openers map[string]string // of the tabs that pages have opened
 }
 
-// prefs are what differs from a Firefox that somebody has just installed: it asks nobody anything, and is seen as from a clinic's network.
+// prefs are the differences from a newly installed Firefox: it shows no questions and makes no requests of its own,
+// and sees the server as in a clinic's network.
 var prefs = map[string]any{
 	"intl.accept_languages": "en-GB,en", "network.dns.localDomains": lanName, "network.proxy.type": 0, "dom.security.https_first": false,
 	"browser.cache.disk.enable": false, "browser.startup.page": 0, "browser.aboutwelcome.enabled": false, "extensions.getAddons.showPane": false,
@@ -81,7 +82,7 @@ func (b *fox) launch() error {
 	if err := os.WriteFile(filepath.Join(profile, "user.js"), []byte(user.String()), 0o600); err != nil {
 		return err
 	}
-	// The shell ends Firefox, and forgets its profile, when its own input ends: with the tests, however they end.
+	// The shell ends Firefox, and deletes its profile, when its own input ends: with the tests, however they end.
 	const leash = `trap '' INT; "$@" & read -r _; kill -9 $!; wait; rm -rf "$PROFILE"`
 	run := exec.Command("/bin/sh", "-c", leash, "sh", program, "--headless", "--no-remote", "--profile", profile,
 		"--remote-debugging-port=0", "--remote-allow-system-access", "about:blank")
@@ -108,7 +109,7 @@ func (b *fox) launch() error {
 	return b.connect(address)
 }
 
-// listening reads what Firefox says until it names the address of its BiDi. The rest is read and forgotten.
+// listening reads Firefox's output until it contains the address of its BiDi. The rest is read and discarded.
 func listening(said io.Reader) (address string, err error) {
 	found := make(chan string, 1)
 	go func() {
@@ -129,7 +130,7 @@ func listening(said io.Reader) (address string, err error) {
 	}
 }
 
-// connect begins the session and has it tell of what pages say and ask for.
+// connect begins the session and subscribes to the messages and requests of pages.
 func (b *fox) connect(address string) error {
 	socket, err := dial(address)
 	if err != nil {
@@ -140,7 +141,7 @@ func (b *fox) connect(address string) error {
 	go b.listen()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	// A page that asks whether one really wants to leave it is left.
+	// A page that asks for confirmation before it is left is left.
 	asked := object{"capabilities": object{"alwaysMatch": object{"unhandledPromptBehavior": object{"default": "accept"}}}}
 	if err := b.call(ctx, "session.new", asked, nil); err != nil {
 		return err
@@ -160,7 +161,7 @@ func (b *fox) connect(address string) error {
 	return nil
 }
 
-// saw is told of every event of every tab.
+// saw handles every event of every tab.
 func (b *fox) saw(method string, params json.RawMessage) {
 	var e struct {
 		Context, Parent, OriginalOpener string
@@ -169,7 +170,7 @@ func (b *fox) saw(method string, params json.RawMessage) {
 		Request                         struct{ Method, URL string }
 		Response                        struct{ BytesReceived float64 }
 	}
-	_ = json.Unmarshal(params, &e) // what is missing is empty
+	_ = json.Unmarshal(params, &e) // missing fields are empty
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if method == "browsingContext.contextCreated" {
@@ -199,18 +200,18 @@ func (b *fox) saw(method string, params json.RawMessage) {
 		p.receives(e.Response.BytesReceived)
 	case "log.entryAdded":
 		if e.Level == "error" || e.Level == "warn" {
-			said := strings.ReplaceAll(e.Text, "Content-Security-Policy", "Content Security Policy") // as Chromium spells it
+			said := strings.ReplaceAll(e.Text, "Content-Security-Policy", "Content Security Policy") // Chromium's spelling
 			p.complain(fmt.Sprintf("have the browser say (%s) %s", e.Type, said))
 		}
 	}
 }
 
-// bring has a browsing context in front. Only what is there has a focus, so the tests in Firefox take turns, and the tabs of one
-// test come to the front when they are spoken to.
+// bring puts a browsing context in front. Only the one in front has a focus, so the tests in Firefox take turns, and
+// the tabs of one test come to the front when they are used.
 func (b *fox) bring(ctx context.Context, browsingContext string) error {
 	b.fronting.Lock()
 	defer b.fronting.Unlock()
-	if b.front == browsingContext && !b.opened.Swap(false) { // what a page opens may come to the front by itself
+	if b.front == browsingContext && !b.opened.Swap(false) { // a page that was opened may come to the front by itself
 		return nil
 	}
 	b.front = ""
@@ -224,7 +225,7 @@ func (b *fox) bring(ctx context.Context, browsingContext string) error {
 // aboutFirefox reports whether a test is one of those that TestInFirefox runs.
 func aboutFirefox(t testing.TB) bool { return strings.HasPrefix(t.Name(), "TestInFirefox/") }
 
-// firefoxTab opens a window whose cookies and memory are its own.
+// firefoxTab opens a window with its own cookies and storage.
 func (h *house) firefoxTab(t testing.TB) *tab {
 	t.Helper()
 	firefox.open(t)

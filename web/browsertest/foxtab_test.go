@@ -54,7 +54,7 @@ func (d foxTab) opened(context.Context) (*tab, error) {
 	if other == "" {
 		return nil, nil
 	}
-	return d.p.h.watchFirefox(d.p.t, other, func() {}), nil // it goes with the first one's memory
+	return d.p.h.watchFirefox(d.p.t, other, func() {}), nil // it is deleted with the first one's user context
 }
 
 func (d foxTab) mouse(ctx context.Context, kind mouse, x, y float64) error {
@@ -65,8 +65,8 @@ func (d foxTab) mouse(ctx context.Context, kind mouse, x, y float64) error {
 	return d.perform(ctx, object{"type": "pointer", "id": "mouse", "actions": steps})
 }
 
-// perform has a hand do something in the page. The keys are brought back first from the address bar, where Tab leads at the end of
-// a page: a press of BiDi's does not do that by itself, as a person's does.
+// perform sends input actions to the page. It first moves the focus back from the address bar, where Tab leads at the
+// end of a page: input from BiDi does not do that by itself, as a person's does.
 func (d foxTab) perform(ctx context.Context, action object) error {
 	if err := d.inside(ctx, `own.embedderElement.matches(':focus') || own.embedderElement.focus()`); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (d foxTab) inside(ctx context.Context, script string) error {
 	return err
 }
 
-// colours needs the browser's inside: BiDi has no command for them yet. That nothing moves is among the preferences.
+// colours needs the browser's internals: BiDi has no command for them yet. The preferences turn animations off.
 func (d foxTab) colours(ctx context.Context, scheme string, forced bool) error {
 	replaced := map[bool]string{false: "none", true: "active"}[forced]
 	return d.inside(ctx, `own.prefersColorSchemeOverride = `+quoted(scheme)+`; own.forcedColorsOverride = `+quoted(replaced))

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// joins books somebody into the group session of three seats at 10:00, as another desk does.
+// joins books a person into the group session of three seats at 10:00, like another desk.
 func (h *house) joins(name string) (id string) {
 	h.t.Helper()
 	got := h.must(201, "POST", "/v1/appointments", map[string]any{
@@ -18,13 +18,14 @@ func (h *house) joins(name string) (id string) {
 	return id
 }
 
-// seats waits until there is one card of a group, and it says how many are in it.
+// seats waits until there is one card of a group with this number of people.
 func (p *tab) seats(says string) {
 	p.t.Helper()
 	p.until(`document.querySelectorAll('.appt:not(.ghosted)').length === 1 && document.querySelector('.appt.group .seats')?.innerText === ` + quoted(says))
 }
 
-// Whoever is in a group session is on one card, which says how many of how many they are, also when somebody else books.
+// TestGroupSessionIsOneCard: the people of a group session share one card with their number and the number of seats,
+// also when another client books.
 func TestGroupSessionIsOneCard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -41,7 +42,7 @@ func TestGroupSessionIsOneCard(t *testing.T) {
 	p.cursor("10:00 Breathing class 3/3, Full")
 	p.shot("group-1-board")
 
-	// All of it is neither moved nor marked at once, which says why.
+	// The group as a whole can be neither moved nor marked, and a message explains that.
 	p.key("m")
 	p.toasted("A group cannot be changed as a whole")
 	p.click(".toast .btn")
@@ -66,7 +67,8 @@ func TestGroupSessionIsOneCard(t *testing.T) {
 	p.seats("3/3")
 }
 
-// The roster is the work on a group: each person opened, marked, moved and taken off alone, somebody added at that very time.
+// TestRosterListsGroup: the roster is the view of a group: each person is opened, marked, moved and removed alone,
+// and a person can be added at the same time.
 func TestRosterListsGroup(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -86,7 +88,7 @@ func TestRosterListsGroup(t *testing.T) {
 	p.key(kb.ArrowDown)
 	p.until(`document.activeElement.innerText === 'Per Lind'`)
 	p.click(`[data-head="` + per + `"] .does .btn:nth-child(2)`)
-	p.says("Per Lind: No-show") // which can be taken back for ten seconds
+	p.says("Per Lind: No-show") // which can be undone for ten seconds
 	if got := []any{h.appointmentOf(lena)["attendance"], h.appointmentOf(per)["attendance"]}; got[0] != "arrived" || got[1] != "no_show" {
 		t.Errorf("they are %v, want arrived and no_show", got)
 	}
@@ -104,7 +106,7 @@ func TestRosterListsGroup(t *testing.T) {
 	p.there("dialog .roster")
 	p.until(`document.activeElement.innerText === 'Lena Vogt'`)
 
-	// Taken off, and back again.
+	// Removed, and restored.
 	p.key(kb.Delete)
 	p.there("#cancel-reason:focus")
 	p.key(kb.Enter)
@@ -116,7 +118,7 @@ func TestRosterListsGroup(t *testing.T) {
 		t.Errorf("taken back it is %v, want confirmed", got)
 	}
 
-	// Somebody more, at that very time and of that type.
+	// One more person, at the same time and of the same type.
 	p.click(".roster .actions .primary")
 	p.there("#patient-name:focus")
 	p.key("mira sand")
@@ -130,7 +132,7 @@ func TestRosterListsGroup(t *testing.T) {
 	p.seats("3/3")
 	p.cursor("10:00 Breathing class 3/3")
 
-	// One of them goes elsewhere.
+	// One of them moves to another time.
 	p.key(kb.Enter)
 	p.there("dialog .roster")
 	p.key("m")
@@ -143,7 +145,7 @@ func TestRosterListsGroup(t *testing.T) {
 	}
 }
 
-// A full group has a waiting list for its very time.
+// TestFullGroupHasWaitingList: a full group has a waiting list for its own time.
 func TestFullGroupHasWaitingList(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languages {
@@ -165,7 +167,7 @@ func TestFullGroupHasWaitingList(t *testing.T) {
 			p.there("#wait-name:focus")
 			p.run(`document.querySelector('dialog form').requestSubmit()`)
 			p.there("#wait-name-error")
-			p.forgive() // the server has said what is missing
+			p.forgive() // the server has named the missing fields
 			p.accessible("a waiting list's form, not filled in")
 			p.fill("#wait-name", "Omar Ruiz")
 			p.fill("#wait-phone", "030 7778899")
