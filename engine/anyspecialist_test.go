@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// Priorities whose order is the reverse of the ids' order, and the same order. A type lists its specialists by
-// priority.
+// priorityOrders has priorities whose order is the reverse of the ids' order, and the same order. A type lists its
+// specialists by priority.
 var priorityOrders = map[string]map[string]int{
 	"by id":      {"ada": 30, "ben": 20, "cem": 10},
 	"against id": {"ada": 10, "ben": 20, "cem": 30},
@@ -67,8 +67,8 @@ func TestVisitSlotsLeaveOutTakenTime(t *testing.T) {
 	}
 }
 
-// A move without a named specialist takes any free one if the patient's own is held by another client, as the listing
-// shows it.
+// TestMoveTakesAnotherSpecialistIfOwnIsHeld: a move without a named specialist takes any free one if the patient's
+// own is held by another client, as the listing shows it.
 func TestMoveTakesAnotherSpecialistIfOwnIsHeld(t *testing.T) {
 	for name, priorities := range priorityOrders {
 		t.Run(name, func(t *testing.T) {

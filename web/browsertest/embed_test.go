@@ -45,8 +45,8 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	height := `document.querySelector('iframe').getBoundingClientRect().height`
 	p.until(height + ` > 700`)
 	p.shot("embed")
-	// Only the frame sets its height. This listener runs after the one of embed.js, so it reads what the message changed before the
-	// page in the frame can send a height of its own.
+	// Only the frame sets its height. This listener runs after the one of embed.js, so it reads what the message
+	// changed before the page in the frame can send a height of its own.
 	p.run(`window.addEventListener('message', e => { if (e.data.height === 3333) window.after = ` + height + ` })
 		window.postMessage({ holdfast: 'height', height: 3333 }, '*')`)
 	p.until(`window.after > 0`)

@@ -8,8 +8,9 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// click presses the mouse in the middle of an element, once it is there, nothing lies on it and it has stopped moving. A page that moves
-// after all, as one does that goes to its top a moment after it was drawn, takes no press that was meant for something else: it is tried again.
+// click presses the mouse in the middle of an element, once it is there, nothing covers it and it has stopped moving.
+// If the page moves after that, like a page that scrolls to its top a moment after it is drawn, a press that misses
+// the element has no effect, and click tries again.
 func (p *tab) click(selector string) {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -44,8 +45,8 @@ func (p *tab) click(selector string) {
 	}
 }
 
-// key presses keys one after the other: kb.Tab, kb.Enter, "a". What a page does with a key going down decides whether a
-// letter is written, as it does for a person.
+// key presses keys one after another: kb.Tab, kb.Enter, "a". As for a person, a letter is typed only if the page does
+// not handle its key.
 func (p *tab) key(keys string) {
 	p.t.Helper()
 	for _, r := range keys {
@@ -68,19 +69,19 @@ func (p *tab) chord(modifiers int64, key string) {
 	}
 }
 
-// mouse presses, moves and lets go of the mouse, step by step.
+// mouse presses, moves or releases the mouse, step by step.
 func (p *tab) mouse(kind mouse, x, y float64) {
 	p.t.Helper()
 	p.step(func(ctx context.Context) error { return p.driver.mouse(ctx, kind, x, y) })
 }
 
-// write puts a text where the focus is, as a paste or an input method does.
+// write types a text into the focused element, like a paste or an input method.
 func (p *tab) write(text string) {
 	p.t.Helper()
 	p.step(func(ctx context.Context) error { return p.driver.write(ctx, text) })
 }
 
-// fill clicks into a field and writes.
+// fill clicks into a field and types a text.
 func (p *tab) fill(selector, text string) {
 	p.t.Helper()
 	p.click(selector)

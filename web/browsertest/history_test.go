@@ -6,7 +6,8 @@ import (
 	"holdfast/store"
 )
 
-// An appointment's dialog says what its patient has had and will have here, who did not come included, and leads there.
+// TestAppointmentShowsPatientHistory: an appointment's dialog lists the patient's past and future appointments,
+// including no-shows, with links to them.
 func TestAppointmentShowsPatientHistory(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// notes has the page note the wall-clock moment at which a time first has a status; noted waits for it. Both tabs and
-// the server are on one machine, so their clocks are one.
+// notes makes the page record the wall-clock time at which a time first has a status. noted waits for it. Both tabs
+// and the server run on one machine, so they share a clock.
 func (p *tab) notes(start, status string) {
 	p.t.Helper()
 	p.run(`window.notedAt = 0, window.noted = new Promise(done => {
@@ -42,14 +42,14 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 		p.when("&specialist=ada")
 	}
 
-	// Whoever looks is seen looking, and can still be overtaken.
+	// Other clients see a selection, and can still take the time first.
 	a.choose(start)
 	b.there(chip(start) + ".looking")
 	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+`).getAttribute('aria-label')`); got != "10:00, someone is looking" {
 		t.Errorf("a time that is looked at is called %q", got)
 	}
 
-	// Holding it greys it out there.
+	// A hold greys the time out in the other tab.
 	b.notes(start, "held")
 	pressed := time.UnixMilli(ask[int64](a, `(document.querySelector('.bar button').click(), Date.now())`))
 	t.Logf("from the press to the other tab showing the hold: %v (aim: at most 300ms)", b.noted().Sub(pressed))
@@ -63,13 +63,13 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 		t.Error("a held time could be chosen")
 	}
 
-	// Leaving gives it back at once.
+	// Leaving the page releases the hold immediately.
 	b.notes(start, "free")
 	left := time.Now()
 	a.leave()
 	t.Logf("from leaving to the other tab showing the time free: %v", b.noted().Sub(left))
 
-	// So does lapsing, on time, with nobody doing anything.
+	// So does its expiry, on time, without any action.
 	b.notes(start, "held")
 	hold := h.hold("a-stranger-00001", "ada", start, 3)
 	b.noted()
@@ -80,7 +80,7 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	}
 	t.Logf("from the lapse to the tab showing the time free: %v", b.noted().Sub(lapse))
 
-	// A time that is booked keeps its place and says so; a booking that is cancelled gives it back.
+	// A booked time keeps its place and shows that it is booked. A cancelled booking frees it.
 	booked := h.must(201, "POST", "/v1/appointment-types/checkup/book", map[string]any{
 		"clientId": "a-stranger-00001", "slotStartDate": start, "specialistId": "ada", "patient": map[string]any{"name": "Somebody Else", "email": "s@example.org"},
 	})
@@ -90,8 +90,8 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	b.shows(start, "free")
 }
 
-// Somebody who is on a time when it becomes held stays there, and the arrows go on from there without choosing what
-// cannot be had.
+// TestFocusStaysOnTakenTime: the focus stays on a time that becomes held, and the arrow keys continue from there
+// without choosing an unavailable time.
 func TestFocusStaysOnTakenTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -130,7 +130,7 @@ func TestFocusStaysOnTakenTime(t *testing.T) {
 	}
 }
 
-// Two tabs and 48 programs want one time. One gets it, and the others are told.
+// TestRacingPatientsHaveOneWinner: two tabs and 48 programs want one time. One gets it, and the others get a message.
 func TestRacingPatientsHaveOneWinner(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -198,7 +198,8 @@ func TestRacingPatientsHaveOneWinner(t *testing.T) {
 	}
 }
 
-// The time is lost while the form is filled in: the words stay, and one press takes the nearest free time.
+// TestLostTimeKeepsForm: the time is lost while the form is filled in. The typed text stays, and one press takes the
+// nearest free time.
 func TestLostTimeKeepsForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -226,14 +227,14 @@ func TestLostTimeKeepsForm(t *testing.T) {
 	}
 }
 
-// The same at the claim: somebody was quicker by less than the stream needs.
+// TestLostClaimOffersNearbyTimes: the same at the claim, which another client makes before the stream can show it.
 func TestLostClaimOffersNearbyTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
 	p.when("&specialist=ada")
 	p.choose(h.at("10:00"))
-	// The stranger's claim is sent just before the page's own.
+	// The other client's claim is sent just before the page's own.
 	p.run(`(() => {
 		const real = window.fetch
 		window.fetch = async (path, o) => {
@@ -252,8 +253,8 @@ func TestLostClaimOffersNearbyTimes(t *testing.T) {
 	p.held()
 }
 
-// Two minutes before a hold's longest life ends the page asks, and may be told to keep it ten times (WCAG 2.2.1). The
-// page's own clock is moved; the server's is not asked to run faster.
+// TestHoldIsExtendedTenTimes: two minutes before the end of a hold's longest life the page asks, and can extend the
+// hold ten times (WCAG 2.2.1). The test moves the page's own clock, and not the server's.
 func TestHoldIsExtendedTenTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -278,7 +279,7 @@ func TestHoldIsExtendedTenTimes(t *testing.T) {
 	h.one(t)
 }
 
-// A phone freezes what is not in front. A hold outlives that, for as long as it was asked for.
+// TestFrozenTabKeepsHold: a phone freezes pages in the background. A hold survives that for its TTL.
 func TestFrozenTabKeepsHold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -325,10 +326,11 @@ func TestReloadKeepsHoldAndForm(t *testing.T) {
 	h.one(t)
 }
 
-// A duplicated tab gets a copy of what the first has stored, its secret too. Two tabs with one secret would end each
-// other's streams for ever, so the copy takes a secret of its own and does not touch the first one's hold.
+// TestDuplicatedTabIsNewClient: a duplicated tab gets a copy of the first one's storage, including its secret. Two
+// tabs with one secret would end each other's streams for ever, so the copy takes a new secret and does not touch the
+// first one's hold.
 //
-// It does not run beside the others: a first tab that has no time to answer for a second and a half is taken for gone.
+// The test does not run in parallel with others: a first tab that cannot answer for 1.5 seconds counts as closed.
 func TestDuplicatedTabIsNewClient(t *testing.T) {
 	h := newHouse(t)
 	p := h.tab(t)
@@ -355,7 +357,7 @@ func TestDuplicatedTabIsNewClient(t *testing.T) {
 	h.one(t)
 }
 
-// opened is the tab that this one has opened.
+// opened returns the tab that this one has opened.
 func (p *tab) opened() *tab {
 	p.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); p.moment() {

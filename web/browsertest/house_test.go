@@ -23,20 +23,20 @@ import (
 	"holdfast/web"
 )
 
-// house is the clinic that the pages belong to, in UTC and open from 08:00 to 18:00 every day: Dr Ada Brandt and
-// Dr Karim Haddad; "checkup" of 30 minutes with both, "longer" of 60 with both, "class" of 60 with 3 seats and Dr Brandt.
+// house is the clinic of the pages, in UTC and open from 08:00 to 18:00 every day: Dr Ada Brandt and Dr Karim Haddad;
+// "checkup" of 30 minutes with both, "longer" of 60 with both, "class" of 60 with 3 seats and Dr Brandt.
 type house struct {
 	t      testing.TB
 	url    string // http://127.0.0.1:port
 	engine *engine.Engine
 	db     *sqlite.Store
 
-	// date is the local date the tests book on, the day after tomorrow: all of it is ahead, whatever the hour.
+	// date is the local date of the bookings, the day after tomorrow: all of it is in the future at any hour.
 	date string
-	// lose makes the answer to the next requests whose path ends in it vanish on the way back.
+	// lose drops the answers to the next requests whose path ends in it.
 	lose atomic.Pointer[string]
 
-	// What runs between start and stop: the server's handler, and what ends it.
+	// running is the server's handler between start and stop, and stop ends the server.
 	running atomic.Pointer[http.Handler]
 	stop    func()
 }
@@ -48,7 +48,8 @@ func newHouse(t testing.TB, change ...func(*clinic.File)) *house {
 	return newHouseWith(t, engine.Options{}, web.Options{}, change...)
 }
 
-// newHouseWith is newHouse with more to its engine than the database and the table of holds, and to its pages.
+// newHouseWith is newHouse with more options for the engine than the database and the table of holds, and with
+// options for the pages.
 func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(*clinic.File)) *house {
 	t.Helper()
 	ctx := context.Background()
@@ -72,15 +73,15 @@ func newHouseWith(t testing.TB, o engine.Options, w web.Options, change ...func(
 	})))
 	h.url = listening.URL
 	t.Cleanup(func() {
-		h.stop() // ends the streams, which Close would wait for
+		h.stop() // ends the streams, for which Close would wait
 		listening.CloseClientConnections()
 		listening.Close()
 	})
 	return h
 }
 
-// start makes an engine and a server over the database, with an empty table of holds, as a start of the program does.
-// They run when the function it returns is called; stop ends them, and requests find no server from then on.
+// start creates an engine and a server on the database, with an empty table of holds, like a start of the program.
+// They run once serve is called. stop ends them, and requests find no server from then on.
 func (h *house) start(o engine.Options, w web.Options) (serve func()) {
 	h.t.Helper()
 	live := memory.New(memory.Options{Booked: booking.Booked(h.db)})
@@ -134,14 +135,15 @@ func clinicFile() clinic.File {
 	return f
 }
 
-// losing serves as the server does, but for the answers that are to be lost (the request has its effect, and the
-// connection breaks before the answer is out) and for axe, which pages may load from their own server only.
+// losing serves like the server, with two exceptions: it drops the answers of lose (the request takes effect, and the
+// connection breaks before the answer is sent), and it serves axe, because pages may load scripts only from their own
+// server.
 func (h *house) losing(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == axePath {
 			rw.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 			rw.Header().Set("Cache-Control", "max-age=3600")
-			_, _ = rw.Write(axe) // a browser that has gone away is nothing to us
+			_, _ = rw.Write(axe) // the browser may have closed the connection
 			return
 		}
 		if lost := h.lose.Load(); lost != nil && strings.HasSuffix(r.URL.Path, *lost) {
@@ -152,7 +154,7 @@ func (h *house) losing(next http.Handler) http.Handler {
 	})
 }
 
-// loseAnswers switches the loss on, or off with "".
+// loseAnswers turns the loss on, or off with "".
 func (h *house) loseAnswers(path string) {
 	if path == "" {
 		h.lose.Store(nil)
@@ -161,7 +163,7 @@ func (h *house) loseAnswers(path string) {
 	h.lose.Store(&path)
 }
 
-// at is a slot start on the house's date as it is said on the wire: at("10:00").
+// at returns a slot start on the house's date in the wire format: at("10:00").
 func (h *house) at(clock string) string { return h.date + "T" + clock + ":00Z" }
 
 // reply is an answer of the API.
@@ -171,7 +173,7 @@ type reply struct {
 	body   map[string]any
 }
 
-// get walks into the body: get("appointment", "id").
+// get returns a value of the body by its path: get("appointment", "id").
 func (r reply) get(path ...string) any {
 	var v any = r.body
 	for _, name := range path {
@@ -185,7 +187,7 @@ type header map[string]string
 
 var asAdmin = header{"Authorization": "Bearer " + adminKey}
 
-// call speaks to the API, beside the browser.
+// call calls the API directly, without the browser.
 func (h *house) call(method, path string, body any, headers ...header) reply {
 	h.t.Helper()
 	got, err := h.ask(method, path, body, headers...)
@@ -195,7 +197,7 @@ func (h *house) call(method, path string, body any, headers ...header) reply {
 	return got
 }
 
-// ask is call for goroutines, which may not end a test.
+// ask is call for goroutines, which must not end a test.
 func (h *house) ask(method, path string, body any, headers ...header) (reply, error) {
 	var content io.Reader
 	if body != nil {
@@ -226,7 +228,7 @@ func (h *house) ask(method, path string, body any, headers ...header) (reply, er
 	return got, err
 }
 
-// must is call with the status that the answer has to have.
+// must is call with the status that the answer must have.
 func (h *house) must(status int, method, path string, body any, headers ...header) reply {
 	h.t.Helper()
 	got := h.call(method, path, body, headers...)
@@ -236,7 +238,7 @@ func (h *house) must(status int, method, path string, body any, headers ...heade
 	return got
 }
 
-// hold takes one specialist's time for a stranger.
+// hold holds one specialist's time for another client.
 func (h *house) hold(client, specialist, start string, ttlSeconds int) reply {
 	h.t.Helper()
 	return h.must(201, "POST", "/v1/holds", map[string]any{
@@ -244,7 +246,7 @@ func (h *house) hold(client, specialist, start string, ttlSeconds int) reply {
 	})
 }
 
-// holdAll takes a time from everybody who serves it, so that the page of any specialist shows it on hold.
+// holdAll holds a time of every specialist who serves it, so that the page for any specialist shows it as held.
 func (h *house) holdAll(client, start string) {
 	h.t.Helper()
 	for _, specialist := range []string{"ada", "karim"} {
@@ -252,7 +254,7 @@ func (h *house) holdAll(client, start string) {
 	}
 }
 
-// bookings lists the confirmed appointments, as an admin sees them.
+// bookings lists the confirmed appointments of the next 30 days, as an admin sees them.
 func (h *house) bookings() []map[string]any {
 	h.t.Helper()
 	today := time.Now().UTC()

@@ -2,8 +2,8 @@ package browsertest
 
 import "testing"
 
-// journeys are the tests of the pages that are seen in Firefox too: what a patient, the desk and an owner do from one end to the other,
-// by hand and by keys, from right to left and in the dark. The words are the same; only the tab is Firefox's.
+// journeys are the tests of the pages that also run in Firefox: complete tasks of a patient, the desk and an owner,
+// by mouse and by keys, from right to left and in the dark theme. The tests are the same; only the tab is Firefox's.
 var journeys = []struct {
 	name string
 	run  func(*testing.T)
@@ -55,12 +55,13 @@ var journeys = []struct {
 	{"TestTheLivePage", TestTheLivePage},
 }
 
-// TestInFirefox runs them one after the other: only one window of a browser has the focus, and they are about where it is.
+// TestInFirefox runs the journeys one after another: only one window of a browser has the focus, and they test the
+// focus.
 func TestInFirefox(t *testing.T) {
 	t.Parallel()
 	firefox.open(t)
 	for _, j := range journeys {
-		// They are parallel to others in Chromium; the run around each ends with it.
+		// The journeys call t.Parallel. The subtest around each ends only with it.
 		t.Run(j.name, func(t *testing.T) { t.Run("again", j.run) })
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"holdfast/web"
 )
 
-// A hold outlives its TTL for as long as the page beats, and the page says when even that comes to an end. The TTL is
-// six seconds here, and the longest life leaves ten until the warning.
+// TestHeartbeatKeepsHold: a hold survives its TTL for as long as the page sends heartbeats, and the page warns before
+// its longest life ends. The TTL is six seconds here, and ten seconds are left until the warning.
 func TestHeartbeatKeepsHold(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
@@ -49,7 +49,8 @@ func (h *house) heldTimes(t *testing.T, want float64) {
 	}
 }
 
-// While no server answers nothing keeps a hold, and a page does not go on counting when its TTL is over.
+// TestHoldExpiresWithoutServer: while the server is unreachable, a hold cannot be extended. The page shows that the
+// hold has expired once its TTL is over.
 func TestHoldExpiresWithoutServer(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -66,13 +67,13 @@ func TestHoldExpiresWithoutServer(t *testing.T) {
 	h.heldTimes(t, 1)
 }
 
-// A server that starts anew knows no holds. As soon as the page reaches it again, it holds the time again or says that
-// somebody else has it.
+// TestPageChecksHoldAfterRestart: a restarted server has no holds. As soon as the page reaches it again, it holds the
+// time again or shows that another client has it.
 func TestPageChecksHoldAfterRestart(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
-		other bool // somebody else is quicker
+		other bool // another client takes the time first
 		says  string
 	}{
 		{"free", false, "We held this time again for you."},

@@ -5,14 +5,15 @@ import (
 	"testing"
 )
 
-// The cable is pulled: the page says what is true, and heals by itself when the network is back.
+// TestOfflinePageRecovers: without a network the page shows the true state, and recovers by itself when the network
+// is back.
 func TestOfflinePageRecovers(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.tab(t)
 	p.when("&specialist=ada")
 	p.run(`window.sameDocument = true`)
-	p.axe() // which cannot be loaded later
+	p.axe() // it cannot be loaded later
 	p.offline(true)
 	p.there(".live[data-link=offline]")
 	p.there(".notice.warn")
@@ -24,7 +25,7 @@ func TestOfflinePageRecovers(t *testing.T) {
 	h.hold("a-stranger-00001", "ada", h.at("10:00"), 300)
 	p.offline(false)
 	p.there(".live[data-link=live]")
-	p.shows(h.at("10:00"), "held") // what happened meanwhile is caught up with
+	p.shows(h.at("10:00"), "held") // the page catches up with the changes in between
 	p.until("!document.querySelector('.notice.warn')")
 	if !ask[bool](p, `window.sameDocument === true`) {
 		t.Error("the page was loaded anew")
@@ -49,7 +50,8 @@ func TestOfflinePageKeepsHold(t *testing.T) {
 	h.one(t)
 }
 
-// The booking is written and its answer is lost. The page asks again with the same key, and there is one booking.
+// TestLostAnswerBooksOnce: the booking is written and its answer is lost. The page repeats the request with the same
+// key, and there is one booking.
 func TestLostAnswerBooksOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -62,7 +64,7 @@ func TestLostAnswerBooksOnce(t *testing.T) {
 	p.accessible("an unknown outcome")
 	p.look("book-8-unknown")
 	h.one(t)
-	// Not even a reload forgets that there is something to find out.
+	// After a reload, too, the page knows that the outcome is still unknown.
 	p.reload()
 	p.says("Don't book again.")
 	h.loseAnswers("")

@@ -7,8 +7,8 @@ import (
 	"holdfast/store"
 )
 
-// The Live page says what the server is doing, stops when it is asked to, and has every chart as a table. It is for the
-// owner and the reception.
+// TestTheLivePage: the Live page shows the server's activity, can be paused, and has every chart as a table. The
+// owner and the reception see it.
 func TestTheLivePage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -30,7 +30,7 @@ func TestTheLivePage(t *testing.T) {
 		t.Errorf("the page says who holds\n%s", raw)
 	}
 
-	// Its clock is paused: what happens is not drawn until it goes on.
+	// The page is paused: new events are not drawn until it resumes.
 	p.until(`document.querySelector('.chart tbody tr')`)
 	p.click(`.office-tools .btn`)
 	p.there(`.office-tools .btn[aria-pressed=true]`)
@@ -46,12 +46,12 @@ func TestTheLivePage(t *testing.T) {
 	p.click(`.office-tools .btn`)
 	p.until(tile("Live holds") + ` === '2'`)
 
-	// The table twin says the same.
+	// The table of the chart has the same values.
 	p.click(`.chart summary`)
 	p.until(`[...document.querySelectorAll('.chart details[open] tbody td')].some(td => td.innerText === '2')`)
 	p.shot("live-1")
 
-	// The banner tells the truth about the storage.
+	// The banner shows the real state of the storage.
 	p.run(`{
 		const own = window.fetch
 		window.fetch = async (...asked) => {

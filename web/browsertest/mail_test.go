@@ -11,7 +11,7 @@ import (
 	"holdfast/web"
 )
 
-// The page says that a mail was sent when the mail server has taken it, and not a moment before.
+// TestPageConfirmsSentEmail: the page shows that an email was sent only after the mail server has accepted it.
 func TestPageConfirmsSentEmail(t *testing.T) {
 	t.Parallel()
 	taken := make(chan struct{})
@@ -45,7 +45,7 @@ func TestPageConfirmsSentEmail(t *testing.T) {
 	p.booked()
 	p.there(".sent")
 
-	// A new time is news again.
+	// A new time sends a new email.
 	p.click(".row button:not(.danger)")
 	p.take(h.at("11:00"))
 	p.click(".actions .primary")
@@ -56,7 +56,8 @@ func TestPageConfirmsSentEmail(t *testing.T) {
 	p.says("This link no longer works. It was changed or has expired. Use your newest email, or call 030 1234567.")
 }
 
-// Where no mail server is set, no page promises a mail: neither the form, nor a link that has died, nor the setup page.
+// TestPageWithoutMailServerPromisesNoEmail: without a mail server no page promises an email: neither the form, nor an
+// expired link, nor the setup page.
 func TestPageWithoutMailServerPromisesNoEmail(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

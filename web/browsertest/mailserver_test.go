@@ -13,8 +13,9 @@ import (
 	"holdfast/web"
 )
 
-// An owner sets mail up in the settings: the page hints at what does not go together, a test mail says what the server really said and
-// what to do, and what is saved is shown again without its password.
+// TestOwnerSetsUpMailServer: an owner configures email in the settings. The page warns of settings that do not match,
+// a test email shows the mail server's real answer and what to do, and the saved settings are shown again without the
+// password.
 func TestOwnerSetsUpMailServer(t *testing.T) {
 	t.Parallel()
 	host, address := noticetest.MailPort()
@@ -66,7 +67,7 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	if got := ask[string](p, `document.querySelector('#mail-password').value`); got != "" {
 		t.Errorf("the page has the password %q", got)
 	}
-	p.click("#mail-try") // by the password that is kept
+	p.click("#mail-try") // with the stored password
 	p.says("The mail server accepted a test email to")
 	<-taken
 	p.set("#mail-user", "somebody else")
@@ -74,7 +75,8 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	p.says("the password is kept for the server and the user that it was typed for")
 }
 
-// Where the server was started with a mail server, the page says that this one counts.
+// TestVisitPageExplainsStartTime: if the server was started with a mail server, the settings page shows that this one
+// takes precedence.
 func TestVisitPageExplainsStartTime(t *testing.T) {
 	t.Parallel()
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://mail.start.example:587"})

@@ -6,7 +6,8 @@ import (
 	"holdfast/store"
 )
 
-// An owner writes a mail's words, sees how it reads, is told of a placeholder that there is not, and saves.
+// TestOwnerEditsEmailTexts: an owner writes the text of an email, sees a preview and a warning about an unknown
+// placeholder, and saves.
 func TestOwnerEditsEmailTexts(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// stranger books a time beside the browser and returns the path of its manage link.
+// stranger books a time without the browser and returns the path of its manage link.
 func (h *house) stranger(clock string) string {
 	h.t.Helper()
 	got := h.must(201, "POST", "/v1/appointment-types/checkup/book", map[string]any{
@@ -20,7 +20,8 @@ func (h *house) stranger(clock string) string {
 	return link[at:]
 }
 
-// The old time is kept until the new one is confirmed, and then the old link is dead.
+// TestPatientMovesByLink: the appointment keeps its old time until the new one is confirmed. Then the old link stops
+// working.
 func TestPatientMovesByLink(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -58,7 +59,8 @@ func TestPatientMovesByLink(t *testing.T) {
 	old.look("manage-3-dead")
 }
 
-// Opening the page, and asking for its address as a mail scanner does, cancels nothing. One button does.
+// TestPatientCancelsByLink: opening the page, or requesting its address like an email scanner, cancels nothing. One
+// button does.
 func TestPatientCancelsByLink(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

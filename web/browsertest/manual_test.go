@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestManualIsAccessible looks at one page of each kind of the manual, in a wide window and on a phone.
+// TestManualIsAccessible checks one page of each kind of the manual, in a wide window and on a phone.
 func TestManualIsAccessible(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -9,7 +9,7 @@ import (
 	"holdfast/web"
 )
 
-// carried are the numbers of changes that went to and fro.
+// carried records the change numbers in requests and answers.
 type carried struct {
 	http.ResponseWriter
 	told, sent *[]string
@@ -31,8 +31,8 @@ func (c carried) WriteHeader(status int) {
 	c.ResponseWriter.WriteHeader(status)
 }
 
-// TestPagesShowClinicDetails: where several nodes serve, a page that has booked has the next request answered from what was so then,
-// also after it was loaded anew.
+// TestPagesShowClinicDetails: with several nodes, a page that has booked sends the change number of its booking with
+// the next request, also after a reload.
 func TestPagesShowClinicDetails(t *testing.T) {
 	h := newHouseWith(t, engine.Options{Shared: true}, web.Options{})
 	var mu sync.Mutex

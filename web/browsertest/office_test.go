@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// press clicks the button, link or box that has these words, in a dialog if one is open.
+// press clicks the button, link or box with these words, in a dialog if one is open.
 func (p *tab) press(words string) {
 	p.t.Helper()
 	p.until(`(b => b && (b.dataset.press = '', true))([...(document.querySelector('dialog') || document).querySelectorAll('button, summary, a.btn, label.check, label.hue')].find(b => b.innerText.trim().split('\n')[0] === ` + quoted(words) + ` || b.ariaLabel === ` + quoted(words) + `))`)
@@ -21,24 +21,26 @@ func (p *tab) press(words string) {
 	p.run(`document.querySelectorAll('[data-press]').forEach(b => delete b.dataset.press)`)
 }
 
-// saved presses the button that sends a form, and waits until it is gone with its dialog.
+// saved presses the button that submits a form, and waits until its dialog is closed.
 func (p *tab) saved() {
 	p.t.Helper()
 	p.click("dialog [type=submit]")
 	p.until(`!document.querySelector('dialog')`)
 }
 
-// An owner sets the clinic up by hand: people, hours, days off, types, colleagues, keys, settings. The log has it all.
+// TestOwnerManagesSchedule: an owner sets the clinic up by hand: specialists, hours, days off, types, users, keys,
+// settings. The audit log has all of it.
 func TestOwnerManagesSchedule(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleOwner)
 
-	// Somebody new, with hours that are copied over the week; what patients will see is shown before it is saved.
+	// A new specialist, with hours that are copied to the whole week. A preview shows what patients will see before
+	// it is saved.
 	p.open("/staff?lang=en#specialists")
 	p.press("Add specialist")
 	p.click("dialog [type=submit]")
-	p.there("dialog .summary:focus") // nobody without a name
+	p.there("dialog .summary:focus") // a name is required
 	p.fill("dialog #name", "Dr Mia Sand")
 	p.saved()
 	p.says("Hours")
@@ -46,7 +48,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	id := ask[string](p, `decodeURIComponent(location.hash.slice(7))`)
 	p.click("#hours-monday-add")
 	p.set("#hours-monday-0-end", "08:00")
-	p.says("The end must be after the start") // and says so beside the field
+	p.says("The end must be after the start") // the error is next to the field
 	p.set("#hours-monday-0-end", "12:30")
 	p.press("Copy to Tue–Fri")
 	p.says("Not saved yet")
@@ -57,7 +59,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 		t.Errorf("the hours are %s, want five mornings until 12:30", got.raw)
 	}
 
-	// Three days off are one line, and gone with one press.
+	// Three days off are one line, and one press deletes them.
 	p.open("/staff?lang=en#overrides/" + id)
 	p.press("Add days off")
 	p.there("dialog #from")
@@ -81,7 +83,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 		t.Errorf("there are %d days off, want none", n)
 	}
 
-	// A type says in sentences what it means; the order of who is asked is changed with an arrow.
+	// The page of a type explains its settings in sentences. An arrow changes the order of its specialists.
 	p.open("/staff?lang=en#types")
 	p.press("Edit Check-up")
 	p.there("dialog #durationMinutes")
@@ -100,7 +102,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 		t.Errorf("the type is %s, want two hours of notice and karim before ada", kind.raw)
 	}
 
-	// A colleague can sign in at once, until she is switched off.
+	// A new user can sign in immediately, until she is deactivated.
 	p.open("/staff?lang=en#users")
 	p.press("Add user")
 	p.fill("dialog #name", "Rosa Reception")
@@ -116,7 +118,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.says("Deactivated")
 	h.must(401, "POST", "/v1/auth/sign-in", signIn)
 
-	// A key is shown once, works, and is ended.
+	// A key is shown once, works, and is revoked.
 	p.open("/staff?lang=en#keys")
 	p.press("New key")
 	p.fill("dialog #name", "Phone agent")
@@ -133,7 +135,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.saved()
 	h.must(401, "GET", "/v1/queue-status", nil, key)
 
-	// Each section of the settings is saved by itself, and keeps the others.
+	// Each section of the settings is saved separately, and leaves the others unchanged.
 	p.open("/staff?lang=en#settings")
 	p.there("#phone")
 	p.run(`document.querySelector('#phone').select()`)
@@ -143,7 +145,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.click("[data-hue=plum]")
 	p.run(`document.querySelector('[data-hue=plum]').closest('form').requestSubmit()`)
 	p.until(`fetch('/v1/settings').then(r => r.json()).then(x => x.settings.accent === 'plum')`)
-	p.there("form.setting .notice.warn") // nobody has said under which address the page is found
+	p.there("form.setting .notice.warn") // no public address is set
 	p.set("#baseurl", "https://book.example.org/")
 	p.run(`document.querySelector('#baseurl').closest('form').requestSubmit()`)
 	p.until(`document.querySelector('#snippet').value.includes('https://book.example.org/embed.js')`)
@@ -161,8 +163,8 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	})()`)
 	p.says("at most 100 KB")
 
-	// The log has a sentence for everything, with what it was before; it can be taken along as a table. An appointment is
-	// named by its time, never by its patient.
+	// The audit log has a sentence for each change, with the old value, and can be downloaded as a table. An
+	// appointment is identified by its time, never by its patient.
 	h.must(201, "POST", "/v1/appointments", map[string]any{
 		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("16:00"), "patient": map[string]any{"name": "Rosa Winter", "phone": "030 1112233"},
 	}, asAdmin)
@@ -190,7 +192,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.until(`/"settings.changed"/.test(window.table) && window.table.split('\r\n').length >= 3`)
 }
 
-// What each role finds in its navigation, as the brief has it.
+// TestRoleSeesItsPages checks the navigation of each role against the specification.
 func TestRoleSeesItsPages(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -204,7 +206,7 @@ func TestRoleSeesItsPages(t *testing.T) {
 		if got != want {
 			t.Errorf("%s finds %q, want %q", role, got, want)
 		}
-		// A page that is not theirs is not there by its address either.
+		// A page for other roles does not exist at its address either.
 		if role != store.RoleOwner {
 			p.open("/staff?lang=en#users")
 			p.board()
@@ -212,7 +214,8 @@ func TestRoleSeesItsPages(t *testing.T) {
 	}
 }
 
-// The day on paper has a page for everybody who sees somebody, with the names or, where they are hidden, initials.
+// TestDayPrints: the printed day has a page for every specialist with appointments, with the names or, if they are
+// hidden, initials.
 func TestDayPrints(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { f.Specialists[0].Name = "Dr Ada Brandt-Löwenherz" })

@@ -15,7 +15,8 @@ import (
 	"holdfast/web"
 )
 
-// An owner sets an identity provider up, is told what is wrong with it, and signs in with it from then on, by the keyboard alone.
+// TestOwnerSignsInWithIdentityProvider: an owner configures an identity provider, sees its errors, and then signs in
+// with it, by the keyboard alone.
 func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	t.Parallel()
 	provider := (&openidtest.Provider{ClientID: "holdfast", Secret: "right"}).Serve(t)
@@ -43,9 +44,9 @@ func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	p.click("#openid [type=submit]")
 	p.until(`document.querySelector('#openid-secret').value === '' && document.querySelector('#openid-secret-hint').innerText.startsWith('A secret is stored')`)
 
-	// Another browser. At first nobody is signed in at the provider.
+	// Another browser, which is not signed in at the provider yet.
 	p = h.tab(t)
-	p.changed = true // it takes the provider's certificate for good
+	p.changed = true // it accepts the provider's certificate permanently
 	there, err := url.Parse(provider.Issuer)
 	if err != nil {
 		t.Fatal(err)

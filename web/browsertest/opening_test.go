@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// The board of thirty specialists opens with twelve requests at most, nothing of it in the browser's cache: on the far side of
-// a slow line each one is a wait.
+// TestBoardOfThirtyNeedsTwelveRequests: the board of thirty specialists opens with at most twelve requests and an
+// empty browser cache. On a slow connection each request adds a delay.
 func TestBoardOfThirtyNeedsTwelveRequests(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
@@ -38,7 +38,7 @@ func TestBoardOfThirtyNeedsTwelveRequests(t *testing.T) {
 	}
 }
 
-// requests are those since it was asked last, and the bytes of their answers.
+// requests returns the requests since its last call, and the bytes of their answers.
 func (p *tab) requests() (asked []string, received int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

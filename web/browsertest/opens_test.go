@@ -13,8 +13,8 @@ import (
 	"holdfast/store"
 )
 
-// houseAt is a house in a zone where the clocks show that hour now, or the next one before the test is over, and the
-// date there.
+// houseAt returns a house in a zone where it is this hour now (the next hour may begin during the test), and the date
+// there.
 func houseAt(t testing.TB, hour int) (*house, store.Date) {
 	t.Helper()
 	east := (hour-time.Now().UTC().Hour()+36)%24 - 12
@@ -35,20 +35,22 @@ func houseAt(t testing.TB, hour int) (*house, store.Date) {
 	return h, store.DateOf(time.Now().In(zone))
 }
 
-// boardFilled: the column reaches over the whole board, if it is as long, with no more below it than half of the last hour's label, and the cursor is in sight.
+// boardFilled reports whether the column fills the board, if it is long enough, with at most half of the last hour's
+// label below it, and whether the cursor is visible.
 const boardFilled = `(board => {
 	const b = board.getBoundingClientRect(), col = document.querySelector('.col'), c = col.getBoundingClientRect(), at = document.querySelector('.cursor').getBoundingClientRect()
 	return board.scrollHeight <= Math.max(board.clientHeight, col.offsetHeight + 20) && c.top <= b.top + 1 && c.bottom >= Math.min(b.bottom, b.top + col.offsetHeight) - 20 && at.top >= b.top && at.bottom <= b.bottom
 })(document.querySelector('.board'))`
 
-// On a phone the board opens on hours that are worked, whatever the hour, and so does the next day.
+// TestPhoneBoardOpensOnWorkingHours: on a phone the board opens on working hours, whatever the time, and so does the
+// next day.
 func TestPhoneBoardOpensOnWorkingHours(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		hour  int
-		today string // where the cursor is
-		line  bool   // the present is in sight
+		today string // the position of the cursor
+		line  bool   // the line of the present time is visible
 	}{
 		{"in the evening", 22, "17:45, Dr Ada Brandt, free", false},
 		{"before work", 4, "08:00, Dr Ada Brandt, free", false},
@@ -76,8 +78,8 @@ func TestPhoneBoardOpensOnWorkingHours(t *testing.T) {
 	}
 }
 
-// An hour that somebody chose stays in sight on the next day, if it is worked then; a day without hours opens at what is
-// booked on it all the same.
+// TestNextDayKeepsHour: an hour that the user chose stays visible on the next day, if it is a working hour then. A
+// day without hours opens at its first appointment anyway.
 func TestNextDayKeepsHour(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

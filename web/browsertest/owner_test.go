@@ -11,15 +11,15 @@ import (
 	"holdfast/store"
 )
 
-// state is a page of the console, or a dialog on it: how to get there from the page before, and what shows that it is
-// there. A state without a hash is on the page before; it is left with Escape.
+// state is a page of the console, or a dialog on it: how to open it from the page before, and the selector that shows
+// that it is open. A state without a hash is on the page before; Escape closes it.
 type state struct {
 	name, hash string
 	open       string // is clicked
 	there      string
 }
 
-// office are the pages beside the calendar, with their dialogs.
+// office are the pages other than the calendar, with their dialogs.
 var office = []state{
 	{"specialists", "specialists", "", ".lines .line:nth-child(2)"},
 	{"a new specialist", "", ".office-tools .btn.primary", "dialog #name"},
@@ -46,12 +46,12 @@ var office = []state{
 	{"account", "account", "", ".lines.inner .line"},
 }
 
-// furnished is a practice with something on every page of the console: a queue with a booking that waits and one in
-// doubt, a request for a session and one for an appointment, days off, a key, a webhook, holds.
+// furnished is a practice with data on every page of the console: a queue with a waiting booking and one with an
+// unknown outcome, a request for a session and one for an appointment, days off, a key, a webhook, holds.
 func furnished(t testing.TB) *house {
 	t.Helper()
 	h, fake := newPractice(t, 0)
-	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 20)...) // for as long as anybody may look at its queue
+	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 20)...) // for as long as any test looks at its queue
 	h.queued("Lena Vogt", "09:00", "pending", false)
 	h.must(201, "POST", "/v1/appointments", map[string]any{
 		"appointmentTypeId": "longer", "specialistId": "karim", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233", "notes": "Comes with a dog"},
@@ -73,7 +73,7 @@ func furnished(t testing.TB) *house {
 	return h
 }
 
-// visit goes through states, and does something in each.
+// visit opens the states one after another, and calls do in each.
 func (p *tab) visit(lang string, states []state, do func(state)) {
 	p.t.Helper()
 	for _, s := range states {
@@ -93,7 +93,8 @@ func (p *tab) visit(lang string, states []state, do func(state)) {
 	}
 }
 
-// Every page beside the calendar and its dialogs, in each language and both themes.
+// TestSettingsPagesAreAccessible checks every page other than the calendar and its dialogs, in each language and both
+// themes.
 func TestSettingsPagesAreAccessible(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
@@ -123,7 +124,7 @@ func TestSettingsPagesAreAccessible(t *testing.T) {
 	}
 }
 
-// An owner tries the mail, and is told that none is set up.
+// TestMailTestRoute: an owner sends a test email, and the page shows that no mail server is set up.
 func TestMailTestRoute(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

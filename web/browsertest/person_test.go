@@ -8,7 +8,8 @@ import (
 	"holdfast/store"
 )
 
-// A name that was mistyped finds the person; the card has what was and comes, a note that stays, and the other spelling.
+// TestPersonHasCard: a mistyped name finds the person. The card has past and future appointments, a permanent note,
+// and a merge with another spelling.
 func TestPersonHasCard(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

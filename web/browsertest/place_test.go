@@ -21,7 +21,8 @@ func atTwoPlaces(f *clinic.File) {
 	}
 }
 
-// A patient of a clinic with two houses chooses one, is offered its times and its people, and reads where to go.
+// TestPatientChoosesPlace: a patient of a clinic with two places chooses one, sees its times and specialists, and
+// reads its address.
 func TestPatientChoosesPlace(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, atTwoPlaces)
@@ -34,7 +35,7 @@ func TestPatientChoosesPlace(t *testing.T) {
 	p.accessible("choosing a place")
 	p.click(`.who input[name=who][value=ada]`)
 	p.click(`input[name=place][value=south]`)
-	p.until(`!document.querySelector('input[name=who]')`) // one person is left, and nobody to choose
+	p.until(`!document.querySelector('input[name=who]')`) // one specialist is left, so there is no choice
 	p.click(".bar button")
 	p.until(`location.search.includes('place=south')`)
 	p.live()
@@ -51,7 +52,7 @@ func TestPatientChoosesPlace(t *testing.T) {
 	}
 }
 
-// An owner adds a house and says in the hours who works there.
+// TestOwnerAddsPlace: an owner adds a place and assigns it in the hours.
 func TestOwnerAddsPlace(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -65,11 +66,11 @@ func TestOwnerAddsPlace(t *testing.T) {
 	p.run(`document.getElementById('places[0].name').closest('form').querySelector('[type=submit]').click()`)
 	p.says("Saved")
 	p.accessible("places in the settings")
-	p.leave() // and with it what says that it is saved
+	p.leave() // which also removes the message that it is saved
 	p.open("/staff?lang=en#hours/ada")
 	p.there(".window select.at")
 	p.run(`(s => { s.selectedIndex = 1; s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('.window select.at'))`)
-	p.size(1280, 1500) // the bar that saves lies over nothing that is touched
+	p.size(1280, 1500) // so that the bar with the Save button covers no field
 	p.shot("place-hours")
 	p.accessible("hours at a place")
 	p.press("Save hours")
@@ -80,7 +81,8 @@ func TestOwnerAddsPlace(t *testing.T) {
 	}
 }
 
-// The desk of a clinic with two houses reads where an appointment is, on its card and in it, and looks at one house alone.
+// TestDeskShowsPlaces: the desk of a clinic with two places sees the place of an appointment on its card and in its
+// dialog, and can show one place alone.
 func TestDeskShowsPlaces(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, atTwoPlaces)
@@ -100,7 +102,7 @@ func TestDeskShowsPlaces(t *testing.T) {
 	p.says("Dr Karim Haddad")
 	p.open("/staff?lang=en#day/" + h.date)
 	p.board()
-	p.until(heads + ` === 1`) // it is kept
+	p.until(heads + ` === 1`) // the choice is stored
 	p.run(`document.querySelector('nav.seg a[href^="#list"]').click()`)
 	p.until(`document.querySelectorAll('.tbl tbody tr').length === 1`)
 	p.shot("staff-places-list")

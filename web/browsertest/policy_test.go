@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Every tab of every test watches for what no page may do: throw, break the content security policy, speak to anybody
-// but the server. This is the proof that the watch sees it.
+// TestPolicyViolationFailsTest: every tab of every test watches for forbidden behaviour: exceptions, violations of
+// the content security policy, and requests to other servers. This test proves that the watch detects them.
 func TestPolicyViolationFailsTest(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -18,8 +18,8 @@ import (
 	"holdfast/web"
 )
 
-// newPractice is newHouse with a practice system that does as the test says, and a queue in front of it. backoff is the
-// wait after the first refusal, halved.
+// newPractice is newHouse with a practice-management system that the test controls, and a queue in front of it.
+// backoff is the wait after the first refusal, halved.
 func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Server) {
 	t.Helper()
 	fake, pacer := upstreamtest.New(upstreamtest.Options{}), upstream.NewPacer(time.Millisecond)
@@ -46,7 +46,7 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 	return h, fake
 }
 
-// queued books somebody in at the desk and waits until the queue says how far it is.
+// queued books a patient at the desk and waits until the queue shows the status.
 func (h *house) queued(name, clock, status string, review bool) {
 	h.t.Helper()
 	h.must(201, "POST", "/v1/appointments", map[string]any{
@@ -55,7 +55,7 @@ func (h *house) queued(name, clock, status string, review bool) {
 	h.operation(name, status, review)
 }
 
-// operation waits until the booking of one patient is as far as that.
+// operation waits until the booking of one patient has the status.
 func (h *house) operation(name, status string, review bool) map[string]any {
 	h.t.Helper()
 	var last any
@@ -75,7 +75,7 @@ func (h *house) operation(name, status string, review bool) map[string]any {
 	return nil
 }
 
-// line is the line of one patient on the Queue page, as the script that finds it.
+// line returns the script that finds the line of one patient on the Queue page.
 func line(name string) string {
 	return `[...document.querySelectorAll('.lines .line')].find(l => l.innerText.includes(` + quoted(name) + `))`
 }
@@ -93,7 +93,8 @@ func (p *tab) lineSays(name, text string) {
 	p.until(`(` + line(name) + `)?.innerText.replace(/\s+/g, ' ').includes(` + quoted(text) + `)`)
 }
 
-// The practice system asks to slow down. The page says so, counts to the next try, and a person can try now or give up.
+// TestQueuePageRetriesAndGivesUp: the upstream limits the rate. The page shows that and counts down to the next
+// attempt, and a person can retry now or give up.
 func TestQueuePageRetriesAndGivesUp(t *testing.T) {
 	t.Parallel()
 	h, fake := newPractice(t, 60*time.Second)
@@ -132,7 +133,7 @@ func TestQueuePageRetriesAndGivesUp(t *testing.T) {
 	}
 }
 
-// Two bookings failed for good. One press tries both again.
+// TestQueuePageRetriesAllFailed: two bookings have failed. One press retries both.
 func TestQueuePageRetriesAllFailed(t *testing.T) {
 	t.Parallel()
 	h, fake := newPractice(t, time.Millisecond)
@@ -151,7 +152,8 @@ func TestQueuePageRetriesAllFailed(t *testing.T) {
 	p.until(`!document.querySelector('#retry-all')`)
 }
 
-// What the practice system refused is closed for a while, and the desk sees which time and until when.
+// TestDeskShowsRefusedUpstreamWrite: a time that the upstream refused is closed temporarily, and the desk sees the
+// time and the end of the closure.
 func TestDeskShowsRefusedUpstreamWrite(t *testing.T) {
 	t.Parallel()
 	h, _ := newPractice(t, time.Millisecond)
@@ -169,7 +171,7 @@ func TestDeskShowsRefusedUpstreamWrite(t *testing.T) {
 	p.accessible("time that was refused")
 }
 
-// Nobody knows whether three bookings arrived, and the practice system cannot be asked. A person decides.
+// TestQueuePageReviewsUnknownOutcome: the outcome of three bookings is unknown, and look-ups fail. A person decides.
 func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	h, fake := newPractice(t, time.Millisecond)
@@ -220,7 +222,8 @@ func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 	p.says("Mia Sand")
 }
 
-// TestQueueReasonIsTranslated: the console shows the usual reasons of the server in its own language, and marks any other as English.
+// TestQueueReasonIsTranslated: the console shows the usual reasons of the server in its own language, and marks any
+// other as English.
 func TestQueueReasonIsTranslated(t *testing.T) {
 	t.Parallel()
 	h, _ := newPractice(t, 0)

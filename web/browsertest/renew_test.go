@@ -9,14 +9,14 @@ import (
 	"holdfast/store"
 )
 
-// renewed waits for a page that was made anew because the clinic had changed what it was made from.
+// renewed waits for a page that was loaded again because the clinic had changed its data.
 func (p *tab) renewed() {
 	p.t.Helper()
 	p.says("The clinic has just changed its online booking.")
 	p.there(".notice:focus")
 }
 
-// typed fills the form in, on a page where a time is held.
+// typed fills the form in, on a page with a held time.
 func (p *tab) typed() {
 	p.t.Helper()
 	p.fill("#name", "Lena Vogt")
@@ -34,7 +34,8 @@ func (h *house) change(id string, with map[string]any) {
 	h.must(200, "PATCH", "/v1/appointment-types/"+id, with, asAdmin)
 }
 
-// Who has the form open while the clinic asks for something else is asked for it, and keeps the time and what was typed.
+// TestOpenFormShowsNewQuestions: the clinic adds a question while a patient has the form open. The form shows it, and
+// the time and the typed text stay.
 func TestOpenFormShowsNewQuestions(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -53,7 +54,7 @@ func TestOpenFormShowsNewQuestions(t *testing.T) {
 	p.accessible("a form that was made anew")
 	p.shot("renewed-form")
 
-	// One question takes the place of another, and then there is none.
+	// One question replaces another, and then there is none.
 	p.run(`document.getElementById('answers.why').focus()`)
 	p.write("My knee.")
 	p.click("#consent")
@@ -78,7 +79,7 @@ func TestOpenFormShowsNewQuestions(t *testing.T) {
 	h.one(t)
 }
 
-// A type that has become shorter is held anew at the length it has now.
+// TestOpenFormShowsNewLength: a type becomes shorter. The page holds the time again with the new length.
 func TestOpenFormShowsNewLength(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) { f.AppointmentTypes[0].SlotStepMinutes = 30 })
@@ -101,7 +102,7 @@ func TestOpenFormShowsNewLength(t *testing.T) {
 	}
 }
 
-// A type that is gone is not looked for without an end, whichever step the page was at.
+// TestOpenPageDropsRemovedType: the page does not search for a removed type for ever, at any step.
 func TestOpenPageDropsRemovedType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -129,14 +130,14 @@ func TestOpenPageDropsRemovedType(t *testing.T) {
 	if strings.Contains(what.text("main"), "has just changed") {
 		t.Error("the notice stays on the next step")
 	}
-	if details.count(".details [type=submit]") > 0 { // unless it has learned already
+	if details.count(".details [type=submit]") > 0 { // unless the page knows it already
 		details.run(`document.querySelector('.details [type=submit]')?.click()`)
 	}
 	details.renewed()
 	details.forgive()
 	details.there(".card input[value=checkup]")
 
-	// Switched off is gone, too, for who comes from outside.
+	// For patients a deactivated type is removed, too.
 	details.click(".card input[value=checkup]")
 	details.click(".bar button")
 	details.live()
@@ -152,7 +153,7 @@ func TestOpenPageDropsRemovedType(t *testing.T) {
 	details.says("Choose a time") // the only one that is left
 }
 
-// Who comes back to a page after a long while finds what the clinic has changed meanwhile.
+// TestRestoredPageIsRefreshed: a user who returns to a page after a long time sees the clinic's changes.
 func TestRestoredPageIsRefreshed(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -174,7 +175,8 @@ func TestRestoredPageIsRefreshed(t *testing.T) {
 	}
 }
 
-// The page of an appointment whose type is gone while a new time is being chosen says so, and not that its link is dead.
+// TestOpenMoveDropsRemovedType: a type is removed while a patient chooses a new time for an appointment. The page
+// explains that, and does not show an expired link.
 func TestOpenMoveDropsRemovedType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -12,7 +12,7 @@ import (
 	"holdfast/web"
 )
 
-// everyBookingConfirmed is a clinic with a mail server where nothing is booked before it was confirmed.
+// everyBookingConfirmed opens a clinic with a mail server where every booking must be confirmed.
 func everyBookingConfirmed(t *testing.T) *house {
 	t.Helper()
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })})
@@ -24,7 +24,7 @@ func everyBookingConfirmed(t *testing.T) *house {
 	return h
 }
 
-// requests are those that wait.
+// requests returns the open requests.
 func (h *house) requests() (all []store.BookingRequest) {
 	h.t.Helper()
 	all, err := h.engine.Request.List(h.t.Context())
@@ -34,7 +34,8 @@ func (h *house) requests() (all []store.BookingRequest) {
 	return all
 }
 
-// A visitor is told to look into the mail, and the link in it shows what was asked for and confirms it with a press.
+// TestVisitorConfirmsByEmail: the page asks the visitor to check their email. The link in the email shows the request
+// and confirms it with one press.
 func TestVisitorConfirmsByEmail(t *testing.T) {
 	t.Parallel()
 	h := everyBookingConfirmed(t)
@@ -55,7 +56,7 @@ func TestVisitorConfirmsByEmail(t *testing.T) {
 	mail := h.tab(t)
 	mail.open(link)
 	mail.says("It is not booked yet.")
-	mail.forgive() // the link opens no appointment so far, and the page looks for one first
+	mail.forgive() // the link opens no appointment yet, and the page requests one first
 	mail.accessible("the link of a request")
 	mail.shot("manage-5-request")
 	if n := len(h.bookings()); n != 0 {
@@ -68,7 +69,7 @@ func TestVisitorConfirmsByEmail(t *testing.T) {
 	}
 }
 
-// The desk sees in the navigation that something waits, and decides.
+// TestDeskDecidesRequests: the desk sees in the navigation that requests are waiting, and decides.
 func TestDeskDecidesRequests(t *testing.T) {
 	t.Parallel()
 	h := everyBookingConfirmed(t)

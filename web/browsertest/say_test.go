@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// A screen reader hears the countdown at five, two and one minutes and at no other time, and never what strangers hold.
-// The page's own clock is moved, as in the test of keeping a time.
+// TestCountdownIsAnnouncedThreeTimes: a screen reader announces the countdown at five, two and one minutes and at no
+// other time, and never the holds of other clients. The test moves the page's own clock, like the test of extending a
+// hold.
 func TestCountdownIsAnnouncedThreeTimes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

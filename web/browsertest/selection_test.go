@@ -12,19 +12,20 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// spoken is what a screen reader calls a time.
+// spoken returns the label of a time for a screen reader.
 func (p *tab) spoken(start string) string {
 	p.t.Helper()
 	return ask[string](p, `document.querySelector(`+quoted(chip(start)+" input")+`).getAttribute('aria-label')`)
 }
 
-// unlooked waits until nobody is seen looking at a time.
+// unlooked waits until no selection of a time is shown.
 func (p *tab) unlooked(start string) {
 	p.t.Helper()
 	p.until(`document.querySelector(` + quoted(chip(start)+":not(.looking)") + `)`)
 }
 
-// A phone that dies says nothing any more: no goodbye, no release. Its look outlives it by ten seconds at most.
+// TestSelectionOfClosedTabExpires: a phone that dies sends nothing, not even a release. Its selection expires after
+// at most ten seconds.
 func TestSelectionOfClosedTabExpires(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -43,7 +44,7 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 		t.Errorf("the ring of a time that is looked at is %s, want the amber of --warn", got)
 	}
 
-	// A crashed page answers nothing, so nobody waits for its answer.
+	// A crashed page answers nothing, so the test does not wait for an answer.
 	crash, cancel := context.WithTimeout(own, time.Second)
 	defer cancel()
 	_ = chromedp.Do(crash, command(page.Crash, cdp.Empty{}))
@@ -56,8 +57,9 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 	b.shows(start, "free")
 }
 
-// A network that breaks event streams (a proxy that buffers, a filter) lets plain requests through. After three streams
-// that failed the page asks instead, sees the same, and goes back to the stream when there is one.
+// TestPagePollsWithoutStream: a network that breaks event streams (a proxy that buffers, a filter) lets plain
+// requests through. After three failed streams the page polls instead, shows the same, and returns to the stream when
+// it works again.
 func TestPagePollsWithoutStream(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -71,8 +73,9 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	p.day(h.date)
 	start, other := h.at("10:00"), h.at("11:00")
 
-	// What others do is seen: a look comes and lapses, a hold greys the time. The look is kept up until it is seen, for a
-	// page that asks every five seconds may miss half of its ten on a busy machine.
+	// The page shows other clients' actions: a selection appears and expires, and a hold greys the time out. The
+	// other client renews its selection until the page shows it: a page that polls every five seconds may miss half
+	// of the selection's ten seconds on a busy machine.
 	looking, stop := context.WithCancel(t.Context())
 	var stranger sync.WaitGroup
 	stranger.Go(func() {
@@ -95,13 +98,13 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	h.hold("a-stranger-00001", "ada", start, 300)
 	p.shows(start, "held")
 
-	// What is chosen here is seen by others, also by one who comes later, and asking keeps it so.
+	// Other clients see the time chosen here, also one that comes later, and polling renews the selection.
 	p.choose(other)
 	neighbour := h.tab(t)
 	neighbour.when("&specialist=ada")
 	neighbour.there(chip(other) + ".looking")
 
-	// The stream is back: the page heals without a reload, and asks no more.
+	// The stream works again: the page recovers without a reload, and stops polling.
 	p.run(`window.sameDocument = true`)
 	p.streams(true)
 	p.there(".live[data-link=live]")
@@ -116,7 +119,7 @@ func TestPagePollsWithoutStream(t *testing.T) {
 	}
 }
 
-// streams breaks the event streams of a tab and nothing else, or lets them through again.
+// streams blocks only the event streams of a tab, or lets them through again.
 func (p *tab) streams(there bool) {
 	p.t.Helper()
 	p.do(command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
@@ -124,7 +127,7 @@ func (p *tab) streams(there bool) {
 	}}))
 }
 
-// A mouse that rests on a time marks it for other visitors, as focus does, until it leaves.
+// TestPointingSelectsTime: a mouse that rests on a time marks it for other visitors, as focus does, until it leaves.
 func TestPointingSelectsTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -8,20 +8,22 @@ import (
 	"holdfast/store"
 )
 
-// refusals are what the server may say where a person sees a sentence for it, the last two with a reason and without words.
+// refusals are the codes of the server for which a page shows a sentence, the last two with a reason and without a
+// text.
 var refusals = []string{
 	"cooldown_active", "quota_exceeded", "storage_unavailable", "storage_full", "overloaded", "forbidden", "not_found",
 	"version_mismatch", "not_bookable", "validation_failed", "rate_limited", "public_bookings", "internal",
 }
 
-// blank is what a sentence has where something was to be put into it and nothing was known.
+// blank matches a gap that a missing value leaves in a sentence.
 var blank = regexp.MustCompile(`[{}]|\s[.,:;]|\b(call|a|an|from|of|to)\s*[.,:;]|\b(undefined|null|NaN|Invalid Date)\b`)
 
-// No sentence about a refusal has a gap, whatever page it is on and however little the server said, in a clinic without a number to call.
+// TestSentencesHaveNoGaps: no sentence about a refusal has a gap, on any page and however little the server sent, in
+// a clinic without a phone number.
 func TestSentencesHaveNoGaps(t *testing.T) {
 	t.Parallel()
 	silent := func(f *clinic.File) { f.Clinic.Phone = "" }
-	// press presses a button and has what it sends refused in each way; each sentence is read.
+	// press presses a button, refuses its request in each way, and checks each sentence.
 	press := func(t *testing.T, p *tab, button string) {
 		t.Helper()
 		p.there(button)

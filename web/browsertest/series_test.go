@@ -9,7 +9,7 @@ import (
 	"holdfast/store"
 )
 
-// days is a start some days after the house's date.
+// days returns a start some days after the house's date.
 func (h *house) days(n int, clock string) string {
 	at, err := time.Parse(time.RFC3339, h.at(clock))
 	if err != nil {
@@ -18,8 +18,9 @@ func (h *house) days(n int, clock string) string {
 	return at.AddDate(0, 0, n).Format(time.RFC3339)
 }
 
-// "Six times, every week at nine, any of the two": one form. What is in the way is said beside the time, with the nearest
-// others; what is chosen is booked with one press, and from one of them on cancelled or moved with two.
+// TestDeskBooksSeries: one form books six times, every week at nine, with either specialist. It shows conflicts next
+// to the time, with the nearest other times. One press books the chosen times, and two presses cancel or move them
+// from one appointment on.
 func TestDeskBooksSeries(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -38,7 +39,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	p.set("#patient-phone", "030 1112233")
 	p.click("#series")
 	p.until(`document.querySelectorAll('.occurrences li').length === 6`)
-	// With Dr Brandt alone two are not free.
+	// With Dr Brandt alone two times are not free.
 	p.until(`document.querySelectorAll('.occurrences select').length === 2`)
 	p.until(`/^Book 4$/.test(document.querySelector('dialog [type=submit]').innerText)`)
 	p.accessible("a series with times that are not free")
@@ -55,7 +56,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	p.closed()
 	p.toasted("Booked: lena vogt, 6 times from")
 	p.cursor("09:00 lena vogt")
-	if n := len(h.bookings()); n != 7 { // the last two lie beyond what bookings looks at
+	if n := len(h.bookings()); n != 7 { // the last two are later than the 30 days of bookings
 		t.Errorf("%d appointments within a month, want 7", n)
 	}
 	p.key(kb.Enter)
@@ -67,7 +68,7 @@ func TestDeskBooksSeries(t *testing.T) {
 	p.closed()
 	p.until(`location.hash.includes(` + quoted(h.days(7, "09:00")[:10]) + `)`)
 	p.cursor("09:00 lena vogt")
-	// All later ones an hour later.
+	// All later ones are moved an hour later.
 	p.key("m")
 	p.there("dialog [name=scope]")
 	p.run(`document.querySelectorAll('dialog [name=scope]')[1].click()`)
@@ -89,13 +90,13 @@ func TestDeskBooksSeries(t *testing.T) {
 	if n := len(h.bookings()); n != 4 {
 		t.Errorf("%d appointments are left, want the first and three others", n)
 	}
-	// One press takes all of it back.
+	// One press undoes all of it.
 	p.chord(ctrl, "z")
 	p.toasted("Undone")
 	if n := len(h.bookings()); n != 7 {
 		t.Errorf("%d appointments after the undo, want 7", n)
 	}
-	// All or nothing: what is gone is named.
+	// All or nothing: the message names the taken time.
 	p.cursor("10:00 lena vogt")
 	p.key(kb.Delete)
 	p.there("dialog [name=scope]")

@@ -20,7 +20,7 @@ func oneSession(f *clinic.File) {
 	}
 }
 
-// asks is a patient who wants to talk now. It returns the session.
+// asks requests a session as a patient and returns its id.
 func (h *house) asks(client string) (id string) {
 	h.t.Helper()
 	id, _ = h.must(201, "POST", "/v1/sessions", map[string]any{"clientId": client}).get("session", "id").(string)
@@ -33,7 +33,7 @@ func (h *house) session(id, client string) map[string]any {
 	return x
 }
 
-// sessions opens the Sessions page, signed in with a role, and waits until it is told of what happens.
+// sessions opens the Sessions page, signed in with a role, and waits until it is live.
 func (h *house) sessions(t testing.TB, role store.Role) *tab {
 	t.Helper()
 	p := h.desk(t, role)
@@ -43,7 +43,8 @@ func (h *house) sessions(t testing.TB, role store.Role) *tab {
 	return p
 }
 
-// A specialist comes online with the own switch, sees who wants to talk, and takes them from the first word to the end.
+// TestSpecialistAcceptsSession: a specialist goes online with their own switch, sees the waiting patients, and serves
+// one from the acceptance to the end.
 func TestSpecialistAcceptsSession(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)
@@ -68,7 +69,7 @@ func TestSpecialistAcceptsSession(t *testing.T) {
 	p.until(`(b => b && (b.id = 'payment'))([...document.querySelectorAll('.line-do .btn')].find(b => b.innerText === 'Payment pending'))`)
 	p.click(`#payment`)
 	p.until(`[...document.querySelectorAll('.line-do .btn')].some(b => b.innerText === 'Payment done')`)
-	p.says("1/1 sessions") // whoever still has to pay is still theirs
+	p.says("1/1 sessions") // a session with a pending payment still counts
 	if x := h.session(id, "a-patient-at-home-1"); x["status"] != "pending_payment" {
 		t.Errorf("the session is %v, want it to wait for the payment", x["status"])
 	}
@@ -90,7 +91,8 @@ func TestSpecialistAcceptsSession(t *testing.T) {
 	}
 }
 
-// Two want the same request: one has it, the other is told who was first. The reception moves it on.
+// TestFirstAcceptWinsSession: two specialists accept the same request: one gets it, and the other sees who was first.
+// The reception reassigns it.
 func TestFirstAcceptWinsSession(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)
@@ -100,7 +102,7 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	h.must(200, "POST", "/v1/specialists/karim/online", nil, asAdmin)
 	id := h.asks("a-patient-at-home-1")
 	p.there(`.line-do .btn.primary`)
-	// The other one is quicker by less than the page can see.
+	// The other specialist accepts just before the page can show it.
 	p.run(`(async () => {
 		const own = window.fetch
 		window.fetch = async (...asked) => {
@@ -127,9 +129,9 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	if x := h.session(id, "a-patient-at-home-1"); x["specialistId"] != "ada" || x["status"] != "active" {
 		t.Errorf("the session is %v, want it with ada", x)
 	}
-	p.says("1/1 sessions") // the other page is told
+	p.says("1/1 sessions") // the other page gets the event
 
-	// The reception gives a waiting patient to who is free, and takes people on and off line.
+	// The reception assigns a waiting patient to a free specialist, and sets specialists online and offline.
 	h.asks("a-patient-at-home-2")
 	r.until(`[...document.querySelectorAll('.line-do .btn.primary')].some(b => b.innerText === 'Assign' && (b.id = 'give'))`)
 	r.click(`#give`)
@@ -139,8 +141,8 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	r.there(`[aria-label="Set online: Dr Karim Haddad"]`)
 }
 
-// Whom the server has not heard from for a while is put online again by their own page, which says so, whichever page of
-// the console it shows; whom a person switched off stays off.
+// TestPresencePageReconnects: a specialist whose heartbeats were missing is set online again by their own page, which
+// shows that, on any page of the console. A specialist whom a person set offline stays offline.
 func TestPresencePageReconnects(t *testing.T) {
 	t.Parallel()
 	quick := engine.Options{Presence: presence.Options{StaleAfter: 2 * time.Second, Sweep: 200 * time.Millisecond}}
@@ -148,13 +150,13 @@ func TestPresencePageReconnects(t *testing.T) {
 	p := h.sessions(t, store.RoleSpecialist)
 	p.click(`[role=switch][aria-checked=false]`)
 	p.there(`[role=switch][aria-checked=true]`)
-	p.says("You were offline for a while. You are online again.") // told by the stream
+	p.says("You were offline for a while. You are online again.") // from the stream
 	p.there(`[role=switch][aria-checked=true]`)
 
 	p.click(`nav a[href="#day"]`)
 	p.until(`!document.body.innerText.includes('You were offline for a while')`)
 	h.presence("ada", "auto_offline")
-	p.run(`document.dispatchEvent(new Event('visibilitychange'))`) // as when a laptop wakes up: the heartbeat is told 409
+	p.run(`document.dispatchEvent(new Event('visibilitychange'))`) // as when a laptop wakes up: the heartbeat gets a 409
 	p.says("You were offline for a while. You are online again.")
 
 	h.must(200, "POST", "/v1/specialists/ada/offline", nil, asAdmin)
@@ -165,7 +167,8 @@ func TestPresencePageReconnects(t *testing.T) {
 	h.presence("ada", "offline")
 }
 
-// When was Ada online last week? The reception finds it beside her name: the hours of each day, and how each stretch ended.
+// TestPresencePageShowsLastWeek: the reception sees next to a specialist's name when she was online last week: the
+// hours of each day, and the end of each period.
 func TestPresencePageShowsLastWeek(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, oneSession)
@@ -212,7 +215,7 @@ func TestPresencePageShowsLastWeek(t *testing.T) {
 	s.until(`!document.querySelector('[aria-label="When online: Dr Karim Haddad"]')`) // a colleague's
 }
 
-// presence waits until the last change of a specialist's presence is this one.
+// presence waits until this is the last change of a specialist's presence.
 func (h *house) presence(id, change string) {
 	h.t.Helper()
 	var last any

@@ -7,10 +7,10 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// empty is a clinic that nobody has set up.
+// empty is a clinic without any setup.
 func empty(f *clinic.File) { *f = clinic.File{} }
 
-// setupLink is the path that the server prints when it starts without an owner.
+// setupLink returns the path that the server prints when it starts without an owner.
 func (h *house) setupLink(t testing.TB) (path, token string) {
 	t.Helper()
 	token, err := h.engine.Account.NewSetupToken(t.Context())
@@ -20,8 +20,8 @@ func (h *house) setupLink(t testing.TB) (path, token string) {
 	return "/setup", token
 }
 
-// Four screens lead to the first booking. Each is saved when it is left, so a reload comes back to where one was; the
-// link works once.
+// TestSetupCreatesClinic: four screens lead to the first booking. Leaving a screen saves it, so a reload returns to
+// the same screen. The link works once.
 func TestSetupCreatesClinic(t *testing.T) {
 	t.Parallel()
 	for _, lang := range languagesOf(t) {
@@ -30,7 +30,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 			h := newHouse(t, empty)
 			path, token := h.setupLink(t)
 			p := h.tab(t)
-			if lang != "de" { // which is done on a phone
+			if lang != "de" { // German is tested on a phone
 				p.size(1280, 900)
 			}
 			p.open(path + "?lang=" + lang + "#" + token)
@@ -44,7 +44,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 			p.reload()
 			p.until(`document.querySelector('#email')?.value === 'olga@example.org'`)
 			p.fill("#password", "a few words together")
-			// The page knows the address it was opened under; the clinic says the one that patients will use.
+			// The page proposes the address under which it was opened. The clinic enters the one for patients.
 			if got := ask[string](p, `document.querySelector('#address').value === location.origin ? '' : document.querySelector('#address').value`); got != "" {
 				t.Errorf("the address that is proposed is %q, want the one of this page", got)
 			}
@@ -70,7 +70,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 			p.there("#mail-host")
 			p.accessible("the mail server")
 			p.shot("setup-2-mail-" + lang)
-			p.click("#skip") // nothing is missed by it but mail
+			p.click("#skip") // only email is not set up
 
 			p.there(".qr")
 			p.reload()
@@ -88,7 +88,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 				t.Errorf("the clinic has %d types and %d specialists, want one of each", len(types), len(h.engine.Clinic.Schedule().Specialists))
 			}
 
-			// The first booking arrives on the small board.
+			// The first booking appears on the small board.
 			id := types[0].(map[string]any)["id"].(string)
 			next := h.must(200, "GET", "/v1/appointment-types/"+id+"/next-available", nil)
 			slot, _ := next.get("slot").(map[string]any)
@@ -102,7 +102,7 @@ func TestSetupCreatesClinic(t *testing.T) {
 			p.says("First Patient")
 			p.shot("setup-3-ready-" + lang)
 
-			// The link has done its work, for everybody.
+			// The link no longer works for any client.
 			h.must(410, "POST", "/v1/setup/check", map[string]any{"token": token})
 			late := h.tab(t)
 			late.open(path + "?lang=" + lang + "#" + token)

@@ -14,7 +14,7 @@ import (
 
 const password = "a few words together"
 
-// staff makes somebody who can sign in. A specialist is Dr Brandt.
+// staff creates a user with a role and returns their email address. A specialist is Dr Brandt.
 func (h *house) staff(role store.Role) (email string) {
 	h.t.Helper()
 	who := account.NewUser{Email: string(role) + "@clinic.example", Name: "Jo " + string(role), Role: role, Password: password}
@@ -47,7 +47,7 @@ func (p *tab) signIn(email string) {
 	p.board()
 }
 
-// board waits until the day is there and live, and the keys go to it.
+// board waits until the day is shown and live, and gives the board the focus.
 func (p *tab) board() {
 	p.t.Helper()
 	p.there(".busywrap:not(.loading) .board")
@@ -55,7 +55,7 @@ func (p *tab) board() {
 	p.run(`document.querySelector('.board').focus()`)
 }
 
-// appointment books somebody in at the desk and returns the id, once the board shows it.
+// appointment books a patient at the desk and returns the id, once the board shows it.
 func (p *tab) appointment(name, specialist, clock string) (id string) {
 	p.t.Helper()
 	got := p.h.must(201, "POST", "/v1/appointments", map[string]any{
@@ -68,21 +68,21 @@ func (p *tab) appointment(name, specialist, clock string) (id string) {
 
 func card(id string) string { return `.appt[data-id="` + id + `"]` }
 
-// appointmentOf is one as the API has it now.
+// appointmentOf returns the present state of an appointment from the API.
 func (h *house) appointmentOf(id string) map[string]any {
 	h.t.Helper()
 	a, _ := h.must(200, "GET", "/v1/appointments/"+id, nil, asAdmin).get("appointment").(map[string]any)
 	return a
 }
 
-// set puts a value into a date or time field, as its picker does.
+// set sets the value of a date or time field, like its picker.
 func (p *tab) set(selector, value string) {
 	p.t.Helper()
 	p.there(selector)
 	p.run(`(e => { e.value = ` + quoted(value) + `; e.dispatchEvent(new Event(e.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true })) })(document.querySelector(` + quoted(selector) + `))`)
 }
 
-// Somebody rings who has been here before. Letters on a free cell begin a booking with that name.
+// TestReceptionBooksWithSevenKeys: a known patient calls. Letters on a free cell begin a booking with that name.
 func TestReceptionBooksWithSevenKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -105,7 +105,7 @@ func TestReceptionBooksWithSevenKeys(t *testing.T) {
 	p.shot("staff-2-book")
 	press(kb.Enter)
 	p.until(`document.querySelector('#patient-phone').value === '030 1112233'`)
-	p.there(".holding.held") // nobody online can take the time meanwhile
+	p.there(".holding.held") // now no client can take the time online
 	press(kb.Enter)
 	p.until(`!document.querySelector('dialog') && [...document.querySelectorAll('.appt')].filter(x => /Lena Vogt/.test(x.innerText)).length === 2`)
 	if keys > 7 {
@@ -120,7 +120,7 @@ func TestReceptionBooksWithSevenKeys(t *testing.T) {
 	t.Errorf("the database has %v", h.bookings())
 }
 
-// A drag asks before it moves, and comes to the same as the Move dialog.
+// TestDragEqualsMoveDialog: a drag asks for confirmation before it moves, and has the same result as the Move dialog.
 func TestDragEqualsMoveDialog(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -176,7 +176,8 @@ func (p *tab) drag(from, into string, down float64) {
 	p.mouse(mouseUp, b[0], a[1]+down)
 }
 
-// Somebody else was quicker: what was decided on an old picture is refused, and the new one is shown.
+// TestDeskRefusesStaleChange: another user was faster. A change based on an old state is refused, and the page shows
+// the new state.
 func TestDeskRefusesStaleChange(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -197,7 +198,8 @@ func TestDeskRefusesStaleChange(t *testing.T) {
 	p.says("13:00")
 }
 
-// Overbooking takes a reason, which the log keeps. A specialist cannot do it, and not around the page either.
+// TestOverbookNeedsReason: overbooking needs a reason, which the audit log records. A specialist cannot overbook,
+// neither on the page nor through the API.
 func TestOverbookNeedsReason(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -220,7 +222,7 @@ func TestOverbookNeedsReason(t *testing.T) {
 	p.until(`!document.querySelector('dialog')`)
 	p.there(".appt.over")
 	p.shot("staff-4-overbooked")
-	p.until(`!document.querySelector('.ghosted')`) // the dialog's hold of the time before is given back
+	p.until(`!document.querySelector('.ghosted')`) // the dialog's hold of the earlier time is released
 	log := h.must(200, "GET", "/v1/audit", nil, asAdmin)
 	if !strings.Contains(log.raw, "Toothache since Friday") {
 		t.Errorf("the reason is not in the log\n%s", log.raw)
@@ -242,7 +244,7 @@ func TestOverbookNeedsReason(t *testing.T) {
 	}
 }
 
-// A hold of a patient is a ghost on the board for as long as it lives, without a name.
+// TestBoardShowsHoldInProgress: a patient's hold is a ghost on the board until it ends, without a name.
 func TestBoardShowsHoldInProgress(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -258,9 +260,9 @@ func TestBoardShowsHoldInProgress(t *testing.T) {
 
 	h.hold("a-stranger-00001", "ada", h.at("09:00"), 2)
 	p.there(".ghosted")
-	p.until(`!document.querySelector('.ghosted')`) // by itself, when it lapses
+	p.until(`!document.querySelector('.ghosted')`) // by itself, when it expires
 
-	// What is booked online is on the board at once, and what the desk writes beside the patient's name is seen.
+	// The board shows an online booking immediately, and the desk's notes appear next to the patient's name.
 	h.stranger("10:00")
 	p.until(`/Lena Vogt/.test(document.querySelector('[data-col=ada]').innerText)`)
 	p.until(`document.querySelector('.cursor')`)
@@ -268,7 +270,7 @@ func TestBoardShowsHoldInProgress(t *testing.T) {
 	p.there(".cursor.on")
 	p.key("2")
 	p.there(".appt.arrived")
-	p.there(".toast") // it is said when it is saved
+	p.there(".toast") // it appears once the change is saved
 	if a := h.one(t); a["attendance"] != "arrived" {
 		t.Errorf("the database has the attendance %v", a["attendance"])
 	}

@@ -26,16 +26,16 @@ type tab struct {
 
 	driver driver
 
-	also    []string // other hosts it may speak to, set before it goes there
-	changed bool     // its window is no use to another test
+	also    []string // other hosts that it may call, set before it opens them
+	changed bool     // its window cannot be used for another test
 
 	mu         sync.Mutex
 	complaints []string
-	asked      []string // what its pages have asked for, by method and path
-	received   float64  // bytes on the wire since then, of what has been answered whole
+	asked      []string // the requests of its pages, by method and path
+	received   float64  // bytes on the wire since then, of complete answers
 }
 
-// tab opens a tab in a profile of its own, in the browser that the test is about.
+// tab opens a tab with its own profile, in the browser under test.
 func (h *house) tab(t testing.TB) *tab {
 	t.Helper()
 	if aboutFirefox(t) {
@@ -53,15 +53,15 @@ func (h *house) tab(t testing.TB) *tab {
 	return p
 }
 
-// everyDocument runs a script before those of any page that the tab goes to. It stays in the window, so no other test
-// gets this one.
+// everyDocument runs a script before those of any page that the tab opens. It stays in the window, so no other test
+// gets that window.
 func (p *tab) everyDocument(script string) {
 	p.t.Helper()
 	p.changed = true
 	p.step(func(ctx context.Context) error { return p.driver.everyDocument(ctx, script) })
 }
 
-// newTab is a tab of the house that has no browser yet.
+// newTab returns a tab of the house without a browser.
 func (h *house) newTab(t testing.TB) *tab {
 	t.Helper()
 	home, err := url.Parse(h.url)
@@ -71,7 +71,8 @@ func (h *house) newTab(t testing.TB) *tab {
 	return &tab{t: t, h: h, host: home.Host}
 }
 
-// watched complains in the tab's test of whatever its page should not do, which look ends. done has the tab after the test.
+// watched reports forbidden behaviour of the page to the tab's test until the test ends. look ends the watch, and
+// done gets the tab after the test.
 func (p *tab) watched(look, done func()) *tab {
 	p.t.Helper()
 	p.t.Cleanup(func() {
@@ -89,7 +90,7 @@ func (p *tab) watched(look, done func()) *tab {
 	return p
 }
 
-// requested is told of every request of the tab.
+// requested handles every request of the tab.
 func (p *tab) requested(method, address string) {
 	to, err := url.Parse(address)
 	if err != nil || (to.Host != p.host && !slices.Contains(p.also, to.Host) && (to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
@@ -102,7 +103,7 @@ func (p *tab) requested(method, address string) {
 	}
 }
 
-// receives is told of what an answer has weighed.
+// receives adds the size of an answer.
 func (p *tab) receives(bytes float64) {
 	p.mu.Lock()
 	p.received += bytes
@@ -115,7 +116,7 @@ func (p *tab) complain(what string) {
 	p.complaints = append(p.complaints, what)
 }
 
-// forgive takes back the complaints so far, and says what they were.
+// forgive deletes the complaints so far, and returns them.
 func (p *tab) forgive() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -124,7 +125,7 @@ func (p *tab) forgive() []string {
 	return was
 }
 
-// misbehaves waits until the watch has seen something, and takes the complaints back.
+// misbehaves waits until the watch has detected something, and deletes the complaints.
 func (p *tab) misbehaves(how string) {
 	p.t.Helper()
 	var said []string
@@ -137,13 +138,13 @@ func (p *tab) misbehaves(how string) {
 	p.t.Errorf("%s was not seen, only %q", how, said)
 }
 
-// moment lets the page do what it is about to do.
+// moment waits 50 ms, so that the page can finish what it is doing.
 func (p *tab) moment() {
 	p.t.Helper()
 	p.until("new Promise(done => setTimeout(() => done(true), 50))")
 }
 
-// step has the browser do something.
+// step runs one step in the browser.
 func (p *tab) step(do func(ctx context.Context) error) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.ctx, patience)
@@ -153,7 +154,7 @@ func (p *tab) step(do func(ctx context.Context) error) {
 	}
 }
 
-// nothing is what is asked of a script that answers nothing.
+// nothing is the type of a script without a result.
 type nothing struct{}
 
 var errNothing = errors.New("the script comes to nothing")
@@ -187,14 +188,14 @@ func ask[T any](p *tab, script string) T {
 	return v
 }
 
-// run is ask for what answers nothing.
+// run is ask for a script without a result.
 func (p *tab) run(script string) {
 	p.t.Helper()
 	ask[nothing](p, script+"\n;void 0")
 }
 
-// until waits for a condition of the page. The page looks by itself many times a second; a page that is left meanwhile
-// is asked again when the next one is there.
+// until waits for a condition of the page. The page checks it itself every 25 ms. If the page is left in the
+// meantime, the next page checks it.
 func (p *tab) until(condition string) {
 	p.t.Helper()
 	script := `new Promise(done => {
@@ -231,13 +232,13 @@ func (p *tab) says(text string) {
 	p.until("document.body.innerText.replace(/\\s+/g, ' ').includes(" + quoted(text) + ")")
 }
 
-// text is what an element shows, blanks made single.
+// text returns the visible text of an element, with single blanks.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
 	return ask[string](p, "(document.querySelector("+quoted(selector)+")?.innerText || '').replace(/\\s+/g, ' ').trim()")
 }
 
-// count is how many elements match.
+// count returns the number of matching elements.
 func (p *tab) count(selector string) int {
 	p.t.Helper()
 	return ask[int](p, "document.querySelectorAll("+quoted(selector)+").length")
@@ -263,7 +264,7 @@ func (p *tab) reload() {
 	p.step(p.driver.reload)
 }
 
-// shot writes pictures of the page in both themes if HOLDFAST_SHOTS asks for them.
+// shot writes pictures of the page in both themes if HOLDFAST_SHOTS is set.
 func (p *tab) shot(name string) {
 	p.t.Helper()
 	if os.Getenv("HOLDFAST_SHOTS") == "" {
@@ -276,7 +277,7 @@ func (p *tab) shot(name string) {
 	p.theme("light")
 }
 
-// snap is shot in the colours that the page has now.
+// snap is shot with the present colours of the page.
 func (p *tab) snap(name string) {
 	p.t.Helper()
 	if folder := os.Getenv("HOLDFAST_SHOTS"); folder != "" {
@@ -312,7 +313,7 @@ func (p *tab) picture(file string) {
 	}
 }
 
-// evidence is what the page looked like when its test failed.
+// evidence writes a picture of the page when its test has failed.
 func (p *tab) evidence() {
 	file := filepath.Join(p.t.ArtifactDir(), fmt.Sprintf("%p.png", p))
 	p.picture(file)

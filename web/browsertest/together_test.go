@@ -13,7 +13,7 @@ func withRoom(f *clinic.File) {
 	f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room-1", Kind: "resource", Name: "Room One", Timezone: f.Clinic.Timezone, Active: true})
 }
 
-// An owner adds a device and says that a type needs a room.
+// TestOwnerSetsRoomsOfType: an owner adds a device and sets that a type needs a room.
 func TestOwnerSetsRoomsOfType(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withRoom)
@@ -44,7 +44,7 @@ func TestOwnerSetsRoomsOfType(t *testing.T) {
 	}
 }
 
-// What takes a room stands in the room's column too, and patients see no room.
+// TestRoomHasColumn: an appointment that needs a room is also in the room's column, and patients see no room.
 func TestRoomHasColumn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withRoom)
@@ -69,8 +69,8 @@ func TestRoomHasColumn(t *testing.T) {
 	}
 }
 
-// TestDeskBooksFromARoomColumn: the dialog opens with an appointment type that needs the room and a specialist for it; a room is not
-// offered as a specialist.
+// TestDeskBooksFromARoomColumn: the dialog opens with an appointment type that needs the room and a specialist for
+// it; a room is not offered as a specialist.
 func TestDeskBooksFromARoomColumn(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, withRoom)
@@ -90,7 +90,7 @@ func TestDeskBooksFromARoomColumn(t *testing.T) {
 	p.shot("together-book")
 }
 
-// TestWholeDayBlockKeepsItsWord: the reason stays in sight at the end of the day as at its beginning.
+// TestWholeDayBlockKeepsItsWord: the reason is visible at the end of the day as at its beginning.
 func TestWholeDayBlockKeepsItsWord(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -12,7 +12,7 @@ import (
 	"holdfast/store"
 )
 
-// finger makes the tab one that is touched. It stays so, and no other test gets its window.
+// finger turns touch input on. It stays on, and no other test gets the tab's window.
 func (p *tab) finger() {
 	p.t.Helper()
 	p.changed = true
@@ -28,7 +28,7 @@ func (p *tab) touch(kind input.DispatchTouchEventType, x, y float64) {
 	p.do(command(input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: points}))
 }
 
-// place is the middle of an element, once it has stopped moving.
+// place returns the middle of an element, once it has stopped moving.
 func (p *tab) place(selector string) (x, y float64) {
 	p.t.Helper()
 	p.until(`(async () => {
@@ -41,7 +41,7 @@ func (p *tab) place(selector string) (x, y float64) {
 	return xy[0], xy[1]
 }
 
-// tap touches an element and lets go.
+// tap touches and releases an element.
 func (p *tab) tap(selector string) {
 	p.t.Helper()
 	x, y := p.place(selector)
@@ -49,8 +49,8 @@ func (p *tab) tap(selector string) {
 	p.touch(input.DispatchTouchEventTypeTouchEnd, x, y)
 }
 
-// stroke puts a finger down in the middle of an element, draws it away at once, stops and lets go: what is let go while it
-// moves rolls on, and the next tap would only stop it.
+// stroke puts a finger down in the middle of an element, moves it immediately, stops and lifts it. A finger that is
+// lifted while it moves keeps the page scrolling, and the next tap would only stop that.
 func (p *tab) stroke(selector string, dx, dy float64) {
 	p.t.Helper()
 	x, y := p.place(selector)
@@ -62,8 +62,8 @@ func (p *tab) stroke(selector string, dx, dy float64) {
 	p.touch(input.DispatchTouchEventTypeTouchEnd, x+dx, y+dy)
 }
 
-// A finger that rests on a card takes it along, one that moves at once rolls the board, and a tap opens the card, whose
-// Move dialog comes to the same as the drag.
+// TestDeskByTouch: a finger that rests on a card drags it, one that moves immediately scrolls the board, and a tap
+// opens the card. Its Move dialog has the same result as the drag.
 func TestDeskByTouch(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -78,7 +78,7 @@ func TestDeskByTouch(t *testing.T) {
 		t.Error("a finger that rolls the board takes a card along or opens something")
 	}
 
-	p.run(`document.querySelector('.board').scrollTop = 0`) // away from the edges, where a card in the air rolls the board
+	p.run(`document.querySelector('.board').scrollTop = 0`) // away from the edges, where a dragged card scrolls the board
 	x, y := p.place(card(dragged))
 	to, _ := p.place("[data-col=karim]")
 	p.touch(input.DispatchTouchEventTypeTouchStart, x, y)
@@ -93,7 +93,7 @@ func TestDeskByTouch(t *testing.T) {
 	if a := h.appointmentOf(dragged); a["specialistId"] != "ada" {
 		t.Errorf("a drop moved the appointment without asking: %v", a)
 	}
-	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); math.Abs(got-rolled) >= 8 { // a pixel may be left of the stroke; an edge rolls eight at a time
+	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); math.Abs(got-rolled) >= 8 { // the stroke may leave a pixel; an edge scrolls eight at a time
 		t.Errorf("the finger that carried the card rolled the board from %v to %v", rolled, got)
 	}
 	p.tap("dialog [type=submit]")
@@ -102,7 +102,7 @@ func TestDeskByTouch(t *testing.T) {
 
 	p.run(`window.clicks = [], addEventListener('click', e => clicks.push(e.target.className), true)`)
 	p.tap(card(moved))
-	p.says("at the desk") // which comes last into the dialog
+	p.says("at the desk") // the last text that appears in the dialog
 	p.moment()
 	if got := ask[[]string](p, "clicks"); len(got) > 0 {
 		t.Errorf("a tap on a card also clicks what lies there in the dialog that it opens: %q", got)
@@ -125,10 +125,11 @@ func TestDeskByTouch(t *testing.T) {
 	}
 }
 
-// On a phone there is room for one column. A finger turns to the next one in the direction in which the language is read.
+// TestSwipeShowsNextColumn: a phone has room for one column. A swipe shows the next one in the reading direction of
+// the language.
 func TestSwipeShowsNextColumn(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, func(f *clinic.File) { // with two, the next one is also the one before
+	h := newHouse(t, func(f *clinic.File) { // with two, the next column is also the one before
 		third := f.Specialists[1]
 		third.ID, third.Name = "mia", "Dr Mia Sand"
 		f.Specialists = append(f.Specialists, third)
@@ -156,7 +157,7 @@ func TestSwipeShowsNextColumn(t *testing.T) {
 	}
 }
 
-// The days that a phone has no room for come in with a finger, which chooses none of them by it.
+// TestSwipeShowsNextDays: a swipe shows the days that do not fit on a phone, and does not choose any of them.
 func TestSwipeShowsNextDays(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -8,7 +8,7 @@ import (
 	"holdfast/store"
 )
 
-// stands puts the cursor on an appointment's card, with nothing open.
+// stands puts the cursor on an appointment's card, with no dialog open.
 func (p *tab) stands(id string) {
 	p.t.Helper()
 	p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
@@ -19,7 +19,7 @@ func (p *tab) stands(id string) {
 	p.there(".cursor.on")
 }
 
-// toasted waits for what the board says in its corner, and takes a step on from it.
+// toasted waits for a message in the corner of the board.
 func (p *tab) toasted(text string) {
 	p.t.Helper()
 	p.until(`document.querySelector('.toast p')?.innerText.includes(` + quoted(text) + `)`)
@@ -27,7 +27,7 @@ func (p *tab) toasted(text string) {
 
 const ctrl = 2
 
-// A phone number was written down wrong: two keys, beside the number itself.
+// TestDeskCorrectsPhoneWithTwoKeys: a wrong phone number is corrected with two keys in addition to the number.
 func TestDeskCorrectsPhoneWithTwoKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -46,7 +46,7 @@ func TestDeskCorrectsPhoneWithTwoKeys(t *testing.T) {
 	if patient := a["patient"].(map[string]any); patient["phone"] != "030 9998877" || patient["name"] != "Lena Vogt" {
 		t.Errorf("the patient is %v", patient)
 	}
-	// A type that fits at the time; one that does not says why.
+	// A type that fits at the time is accepted. One that does not fit is refused with a reason.
 	p.appointment("Per Lind", "ada", "10:30")
 	p.key("e")
 	p.there("#correct-type")
@@ -70,7 +70,7 @@ func TestDeskCorrectsPhoneWithTwoKeys(t *testing.T) {
 	}
 }
 
-// Whatever was done on the board is taken back within ten seconds: by keys, or by the button.
+// TestBoardUndoes: every change on the board can be undone within ten seconds, by keys or by the button.
 func TestBoardUndoes(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -109,7 +109,7 @@ func TestBoardUndoes(t *testing.T) {
 		t.Errorf("the appointment is %v", got)
 	}
 
-	// Somebody else was quicker: it says so.
+	// Another client has taken the time first, and the message explains that.
 	p.stands(id)
 	p.key(kb.Delete)
 	p.there("#cancel-reason:focus")
@@ -124,7 +124,7 @@ func TestBoardUndoes(t *testing.T) {
 	p.there(".toast.bad")
 }
 
-// A block, and the end of one.
+// TestBlockIsUndone: the creation and the removal of a block can be undone.
 func TestBlockIsUndone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

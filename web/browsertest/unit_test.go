@@ -15,15 +15,16 @@ import (
 	"testing"
 )
 
-// The state machines of the pages by themselves: testdata/unit, in Node where there is one and always in Chromium.
+// These tests run the state machines of the pages alone: testdata/unit, in Node if it is installed and always in
+// Chromium.
 
-// imports are the names that modules import, and the files that a browser finds for them.
+// imports are the names that modules import, and the files that a browser loads for them.
 var imports = map[string]string{
 	"preact": "../ui/vendor/preact.js", "preact/hooks": "../ui/vendor/hooks.js",
 	"node:test": "./inbrowser.js", "node:assert/strict": "./inbrowser.js",
 }
 
-// unitTests lays the modules of the pages and their tests side by side, and names the tests.
+// unitTests copies the modules of the pages and their tests into one folder, and lists the tests.
 func unitTests(t *testing.T) (dir string, names []string) {
 	t.Helper()
 	dir = t.TempDir()

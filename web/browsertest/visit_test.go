@@ -9,7 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// "Add another person": a parent and two children are one form, held and booked as one, and cancelled and taken back as one.
+// TestDeskBooksVisitOfThree: with "Add another person", a parent and two children are one form. They are held,
+// booked, cancelled and undone as one.
 func TestDeskBooksVisitOfThree(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -66,7 +67,8 @@ func TestDeskBooksVisitOfThree(t *testing.T) {
 	}
 }
 
-// The page of a link is about one appointment, so it cancels none of several who come together: it says whom to call.
+// TestVisitLinkShowsPhone: the page of a link shows one appointment, so it cannot cancel an appointment of a visit:
+// it shows the phone number to call.
 func TestVisitLinkShowsPhone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -87,7 +89,7 @@ func TestVisitLinkShowsPhone(t *testing.T) {
 	}
 }
 
-// family books a parent and two children at nine by the clinic's clock, and answers their ids.
+// family books a parent and two children at nine by the clinic's clock, and returns their ids.
 func (h *house) family() (ids [3]string) {
 	h.t.Helper()
 	made := h.must(201, "POST", "/v1/visits", map[string]any{
@@ -100,7 +102,8 @@ func (h *house) family() (ids [3]string) {
 	return ids
 }
 
-// A quick Enter does not cancel or move one child alone: nothing is sent before it is known who else comes, nor where that cannot be read.
+// TestVisitDialogNeedsPeople: a quick Enter does not cancel or move one child alone: the page sends nothing before it
+// has the list of the visit's people, and nothing if that list cannot be loaded.
 func TestVisitDialogNeedsPeople(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -146,8 +149,8 @@ func TestVisitDialogNeedsPeople(t *testing.T) {
 	}
 }
 
-// What is in the way of any of a visit is said before it is moved. Where one has left a gap, the others close it, and whoever is named
-// stands where the dialog says.
+// TestVisitDialogExplainsRefusal: the dialog shows a conflict of any person of a visit before the move. If one person
+// has left a gap, the others close it, and the named person gets the time that the dialog shows.
 func TestVisitDialogExplainsRefusal(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -160,7 +163,7 @@ func TestVisitDialogExplainsRefusal(t *testing.T) {
 	p.downTo("10:00 Ben Vogt")
 	p.key("m")
 	p.there("dialog [name=scope]")
-	p.set("#when-time", "11:30") // the first of them would be at eleven
+	p.set("#when-time", "11:30") // the first person would be at eleven
 	p.there("dialog .notice.danger")
 	p.there("dialog [type=submit][aria-disabled=true]")
 	p.set("#when-time", "12:15")
@@ -171,7 +174,7 @@ func TestVisitDialogExplainsRefusal(t *testing.T) {
 	p.cursor("12:15 Ben Vogt")
 }
 
-// What is in the way of the last of a visit is said while it is booked.
+// TestVisitDialogNamesRefusedPerson: the dialog shows a conflict of the last person of a visit during the booking.
 func TestVisitDialogNamesRefusedPerson(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -9,8 +9,8 @@ import (
 	"holdfast/store"
 )
 
-// Whoever comes in is marked with one click on the card's own sign, and stands in the strip above the board with the time
-// that has passed since.
+// TestArrivedNeedsOneClick: one click on the card's sign marks a patient as arrived. The strip above the board then
+// shows the patient with the time since the arrival.
 func TestArrivedNeedsOneClick(t *testing.T) {
 	t.Parallel()
 	h, date := houseAt(t, 11)
@@ -42,7 +42,7 @@ func TestArrivedNeedsOneClick(t *testing.T) {
 		t.Errorf("the appointment is %v", a)
 	}
 	p.until(`!document.querySelector('dialog')`)
-	// A second click calls them in; the strip goes.
+	// A second click calls the patient in; the strip disappears.
 	p.click(card(id) + " [data-attend]")
 	p.there(card(id) + ".in_progress")
 	p.until(`!document.querySelector('.waiting')`)
@@ -51,14 +51,15 @@ func TestArrivedNeedsOneClick(t *testing.T) {
 	}
 }
 
-// What is booked online is counted until somebody at the desk looks, also when the board was closed meanwhile.
+// TestBoardMarksOnlineBooking: online bookings are counted until a user looks at them, also those made while the
+// board was closed.
 func TestBoardMarksOnlineBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	p := h.desk(t, store.RoleReception)
 	p.there(".news")
 	p.until(`!document.querySelector('.news .count')`)
-	// Whoever comes here for the first time has missed nothing; this one came a minute ago.
+	// A user who opens the board for the first time has no unseen bookings. This one opened it a minute ago.
 	p.run(`localStorage.setItem('holdfast.desk', JSON.stringify({ ...JSON.parse(localStorage.getItem('holdfast.desk')), seen: new Date(Date.now() - 6e4).toISOString().slice(0, 19) + 'Z' }))`)
 	p.leave()
 	p.open("/staff?lang=en#day/" + h.date)

@@ -14,7 +14,7 @@ import (
 	"holdfast/web"
 )
 
-// mailing is a clinic with a mail server.
+// mailing opens a clinic with a mail server.
 func mailing(t *testing.T, change ...func(*clinic.File)) *house {
 	t.Helper()
 	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })})
@@ -24,7 +24,7 @@ func mailing(t *testing.T, change ...func(*clinic.File)) *house {
 	return newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), BaseURL: "http://book.example.org", Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{}, change...)
 }
 
-// waiting is the only one who waits.
+// waiting returns the only entry of the waiting list.
 func (h *house) waiting() *waitlist.Waiting {
 	h.t.Helper()
 	live, _, err := h.engine.Waitlist.List(h.t.Context(), 0)
@@ -34,7 +34,8 @@ func (h *house) waiting() *waitlist.Waiting {
 	return &live[0]
 }
 
-// A visitor who finds no time asks to wait, confirms from the mail, and takes what becomes free with one press.
+// TestVisitorAcceptsOffer: a visitor who finds no time joins the waiting list, confirms by email, and accepts a freed
+// time with one press.
 func TestVisitorAcceptsOffer(t *testing.T) {
 	t.Parallel()
 	h := mailing(t, func(f *clinic.File) { f.Specialists[0].WeeklyHours = nil })
@@ -61,7 +62,7 @@ func TestVisitorAcceptsOffer(t *testing.T) {
 	mail := h.tab(t)
 	mail.open("/manage?lang=en#" + h.engine.Message.WaitlistToken(&x.WaitlistEntry, nil))
 	mail.says("Do you want to wait?")
-	mail.forgive() // the link opens no appointment and no request, and the page looks for one first
+	mail.forgive() // the link opens no appointment and no request, and the page requests one first
 	mail.accessible("the link of an entry")
 	mail.shot("waitlist-2-confirm")
 	mail.click(".actions .primary")
@@ -90,7 +91,7 @@ func TestVisitorAcceptsOffer(t *testing.T) {
 	}
 }
 
-// offered waits for the one open offer.
+// offered waits for the only open offer.
 func (h *house) offered() *store.WaitlistOffer {
 	h.t.Helper()
 	tab := h.tab(h.t)
@@ -108,7 +109,8 @@ func (h *house) offered() *store.WaitlistOffer {
 	return nil
 }
 
-// The desk adds a caller, offers a time by hand, books it for them, and takes somebody off, all with words and names.
+// TestDeskManagesWaitingList: the desk adds a caller, offers a time by hand, books it for them, and removes an entry.
+// The page shows texts and names for all of it.
 func TestDeskManagesWaitingList(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)

@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// socket is the client's end of a WebSocket (RFC 6455) to a browser on this machine: whole messages of text, both ways.
+// socket is the client's end of a WebSocket (RFC 6455) to a browser on this machine. It sends and receives whole text
+// messages.
 type socket struct {
 	stream io.ReadWriteCloser
 	in     *bufio.Reader
@@ -31,7 +32,7 @@ func dial(address string) (*socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The nonce of RFC 6455 tells caches apart, of which there are none between here and there.
+	// The nonce of RFC 6455 protects from caches, of which there are none on this connection.
 	for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "aG9sZGZhc3QgaG9sZGZhcw=="} {
 		ask.Header.Set(name, value)
 	}
@@ -55,7 +56,7 @@ func (s *socket) read() ([]byte, error) {
 		if _, err := io.ReadFull(s.in, head[:]); err != nil {
 			return nil, err
 		}
-		size := uint64(head[1] & 0x7F) // what a server sends is not masked
+		size := uint64(head[1] & 0x7F) // a server's frames are not masked
 		if more := map[uint64]int{126: 2, 127: 8}[size]; more > 0 {
 			var long [8]byte
 			if _, err := io.ReadFull(s.in, long[8-more:]); err != nil {
@@ -89,8 +90,8 @@ func (s *socket) read() ([]byte, error) {
 // write sends a message.
 func (s *socket) write(message []byte) error { return s.send(frameText, message) }
 
-// mask is what a client has to mix into what it sends. It guards proxies from scripts of strangers, so here one is as good as
-// another; but Firefox takes one of zeros for none.
+// mask is applied to everything that a client sends. It protects proxies from scripts of strangers, so any value will
+// do here, but Firefox takes a mask of zeros for none.
 var mask = [4]byte{'h', 'o', 'l', 'd'}
 
 // send writes one frame.

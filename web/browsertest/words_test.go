@@ -10,11 +10,11 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 )
 
-// long is a German word that a clinic may well use: 36 letters, of which no screen of a phone has room for in one line
-// of a heading.
+// long is a realistic German word of 36 letters, which does not fit into one line of a heading on any phone.
 const long = "Kieferorthopädiefachassistenzsprech" + "s"
 
-// What clinics and patients write does not make a page wider than a phone, however long its words are.
+// TestLongWordDoesNotWidenPage: texts of clinics and patients do not make a page wider than a phone, however long
+// their words are.
 func TestLongWordDoesNotWidenPage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
@@ -62,7 +62,8 @@ func TestLongWordDoesNotWidenPage(t *testing.T) {
 	fits("confirming another time")
 }
 
-// The countdown of a hold says that it is a time that is left, and not one of the day.
+// TestCountdownShowsRemainingTime: the countdown of a hold is labelled as remaining time, so that it cannot be read
+// as a time of day.
 func TestCountdownShowsRemainingTime(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -83,7 +84,8 @@ func TestCountdownShowsRemainingTime(t *testing.T) {
 	}
 }
 
-// Who reads the page in another zone than the clinic's is told whose time it is, on every page that says one.
+// TestPagesNameForeignZone: a user in a zone other than the clinic's sees the zone of the times, on every page with
+// times.
 func TestPagesNameForeignZone(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
