@@ -138,7 +138,7 @@ func TestWeeklyHours(t *testing.T) {
 	if got := len(h.do("GET", path, nil, asAdmin).want(200).body["weeklyHours"].([]any)); got != 7 {
 		t.Errorf("after the dry run there are %d windows, want the 7 there were", got)
 	}
-	// A dry run also works for a deactivated specialist, whose hours are prepared before the activation.
+	// A dry run also works for a deactivated specialist and type, so that hours can be prepared before the activation.
 	for _, active := range []bool{false, true} {
 		h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": active}, asAdmin).want(200)
 		h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"active": active}, asAdmin).want(200)

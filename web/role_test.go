@@ -352,7 +352,7 @@ func TestEveryPostCanBeRepeated(t *testing.T) {
 		seen[line.path] = true
 		may := slices.IndexFunc([]string{"admin", "own", "client"}, func(name string) bool { return line.want[slices.Index(roleColumns, name)] == "ok" })
 		if may < 0 {
-			continue // of an operation, which TestQueueOnTheWire tests; or works only once
+			continue // of an operation, which TestQueueOnTheWire tests; or refused for every caller
 		}
 		c := r.cell([]string{"admin", "own", "client"}[may], line)
 		body, once := c.fill(line.body), key("once "+strconv.Itoa(i))

@@ -56,7 +56,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.write(password)
 	p.key(kb.Enter)
 	p.there(".live[data-link=live]")
-	p.until(`document.activeElement.classList.contains('board')`) // the first press is for work
+	p.until(`document.activeElement.classList.contains('board')`) // no press is needed before work begins
 
 	// A new patient calls: name, phone, Enter.
 	p.cursor("08:00, Dr Ada Brandt")

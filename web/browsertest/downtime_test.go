@@ -155,8 +155,8 @@ func TestRevokedSignInDeletesDowntimePlan(t *testing.T) {
 	if n := ask[int](p, kept+`.then(all => all.filter(x => x.plan).length)`); n != 1 {
 		t.Fatalf("signing out left %d plans, want 1", n)
 	}
-	// The next sign-in downloads no new plan, since the stored one is less than an hour old, but it must be confirmed
-	// anyway, whether the user signs in here or is already signed in when the desk is opened.
+	// The next sign-in downloads no new plan, since the stored one is less than an hour old. It still extends the
+	// validity of the stored plan, whether the user signs in here or is already signed in when the desk is opened.
 	const answered = kept + `.then(all => all.length === 1 && all[0].plan && all[0].until > Date.now())`
 	p.signIn("reception@clinic.example")
 	p.until(answered)

@@ -64,7 +64,7 @@ func TestLostAnswerBooksOnce(t *testing.T) {
 	p.accessible("an unknown outcome")
 	p.look("book-8-unknown")
 	h.one(t)
-	// After a reload, too, the page knows that the outcome is still unknown.
+	// After a reload the page still shows that the outcome is unknown.
 	p.reload()
 	p.says("Don't book again.")
 	h.loseAnswers("")

@@ -152,7 +152,7 @@ func (l *life) restart(*rand.Rand) error {
 	return l.reopen(l.dir)
 }
 
-// noInternet makes the practice-management system unreachable for up to 210 minutes: either no call is sent, or no
+// noInternet makes the practice-management system unreachable for 10 to 209 minutes: either no call is sent, or no
 // answer returns.
 func (l *life) noInternet(r *rand.Rand) error {
 	until := time.Now().Add(time.Duration(10+r.IntN(200)) * time.Minute)
