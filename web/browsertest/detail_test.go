@@ -92,6 +92,7 @@ func TestFieldErrorEndsWithCorrection(t *testing.T) {
 	p.take(h.at("10:00"))
 	p.run(`document.querySelector('form').requestSubmit()`)
 	p.says("Enter your full name")
+	p.there(".summary:focus") // else it takes the focus from the field
 	p.run(`document.querySelector('#name').focus()`)
 	p.key("Lena Vogt")
 	p.until(`!document.querySelector('#name-error')`)
