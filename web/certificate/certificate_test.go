@@ -186,7 +186,7 @@ func TestCertificateIsRenewed(t *testing.T) {
 	}
 }
 
-// TestUnreachableDomain is said to, and the server goes on without.
+// TestUnreachableDomain: the status explains the failure, and the server continues without a certificate.
 func TestUnreachableDomain(t *testing.T) {
 	t.Parallel()
 	s := open(t, t.TempDir(), func(o *Options) { o.Domains = []string{"book.clinic.example"} }, acmetest.Options{}, "")
