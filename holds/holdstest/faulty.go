@@ -298,17 +298,32 @@ func (m model) maybe(live []entry, c call, r reply) []any {
 		return e.client == c.client && (c.op == "claim" && e.span == c.span || c.op != "claim" && e.id == c.id)
 	})
 	switch {
-	case own >= 0 && (c.op == "claim" || c.op == "extend"):
-		longest := after(c, r, c.ttl, m.slack).last
-		live[own].lapses.last = max(live[own].lapses.last, min(longest, live[own].maximum.last))
-		return []any{live}
+	case own >= 0 && c.op == "claim":
+		renewed := prolong(live, own, c, r, m.slack)
+		return append(m.claimLate(live, c, r), renewed) // the hold can expire before the claim arrives
+	case own >= 0 && c.op == "extend":
+		return []any{prolong(live, own, c, r, m.slack)}
 	case own >= 0:
 		return []any{live, slices.Delete(slices.Clone(live), own, own+1)}
 	case c.op != "claim":
 		return []any{live}
 	}
+	return m.claimLate(live, c, r)
+}
+
+// prolong returns the live holds after a claim or extension, whose outcome is unknown, of the client's own hold.
+func prolong(live []entry, own int, c call, r reply, slack time.Duration) []entry {
+	live = slices.Clone(live)
+	longest := after(c, r, c.ttl, slack).last
+	live[own].lapses.last = max(live[own].lapses.last, min(longest, live[own].maximum.last))
+	return live
+}
+
+// claimLate returns the possible sets of live holds after a claim, whose outcome is unknown, that created a new hold
+// or changed nothing. It created one only once all other holds of the time had expired.
+func (m model) claimLate(live []entry, c call, r reply) []any {
 	var rest []entry
-	since := c.at // or later, if the claim waited for other holds of the time to expire
+	since := c.at
 	for _, e := range live {
 		if !e.span.Conflicts(&c.span) {
 			rest = append(rest, e)
