@@ -13,7 +13,7 @@ import (
 // A whole calendar takes the place of another with a statement for what goes and one for what comes: everybody who writes waits meanwhile.
 func TestBusyBlocksTakeTwoStatements(t *testing.T) {
 	t.Parallel()
-	s := mustOpen(t, Options{URL: database(t)})
+	s := mustOpen(t, Options{URL: migrated(t)})
 	t.Cleanup(func() { _ = s.Close() })
 	ctx, from := t.Context(), time.Now().UTC().Truncate(time.Hour)
 	blocks := func(id string, first int) (all []store.Block) {

@@ -28,7 +28,7 @@ func onItsOwn(url string, fn func(context.Context, *conn) error) error {
 func TestCheckFindsTamperedAuditChain(t *testing.T) {
 	t.Parallel()
 	storetest.Tamper(t, func(t *testing.T) (store.Store, func(string) error) {
-		url := database(t)
+		url := migrated(t)
 		return mustOpen(t, Options{URL: url, Alone: true}), func(sql string) error {
 			return onItsOwn(url, func(ctx context.Context, c *conn) error { return c.script(ctx, sql) })
 		}

@@ -149,7 +149,7 @@ func (l *line) answers(node, server net.Conn, books *atomic.Bool) {
 func faulty(t *testing.T) (*Store, *line) {
 	t.Helper()
 	l := &line{}
-	s := nodes(t, 1, l.open(t, database(t)))[0]
+	s := nodes(t, 1, l.open(t, migrated(t)))[0]
 	return s, l
 }
 
@@ -302,7 +302,7 @@ func TestHungNodeLosesLock(t *testing.T) {
 		"killed": func(c *conn) { c.pg.Conn().Close() },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := nodes(t, 1, Options{URL: database(t), Timeout: timeout})[0]
+			s := nodes(t, 1, Options{URL: migrated(t), Timeout: timeout})[0]
 			hung, err := s.server.connect(t.Context())
 			if err != nil {
 				t.Fatal(err)

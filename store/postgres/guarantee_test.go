@@ -132,7 +132,7 @@ func TestOlderSnapshotIsRefused(t *testing.T) {
 // TestExclusionConstraintRefusesOverlap: with the trigger switched off, bare slots still do not overlap.
 func TestExclusionConstraintRefusesOverlap(t *testing.T) {
 	t.Parallel()
-	s := mustOpen(t, Options{URL: database(t)})
+	s := mustOpen(t, Options{URL: migrated(t)})
 	defer s.Close()
 	mustWrite(t, s, clinic)
 	if err := raw(t, s, `ALTER TABLE appointments DISABLE TRIGGER USER`); err != nil {
@@ -162,7 +162,7 @@ func TestOpenRefusesWeakenedSchema(t *testing.T) {
 		"another migration":          `UPDATE schema_versions SET checksum = 'x'`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			url := database(t)
+			url := migrated(t)
 			s := mustOpen(t, Options{URL: url})
 			defer s.Close()
 			if err := raw(t, s, weaken); err != nil {
@@ -184,7 +184,7 @@ func TestOpenRefusesWeakenedSchema(t *testing.T) {
 // TestCheckFindsDoubleBooking inserts the rows while nothing guards the table.
 func TestCheckFindsDoubleBooking(t *testing.T) {
 	t.Parallel()
-	s := mustOpen(t, Options{URL: database(t)})
+	s := mustOpen(t, Options{URL: migrated(t)})
 	defer s.Close()
 	mustWrite(t, s, clinic)
 	for _, text := range []string{`ALTER TABLE appointments DISABLE TRIGGER USER`, `ALTER TABLE appointments DROP CONSTRAINT appointments_exclude_overlap`} {

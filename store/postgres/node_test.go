@@ -68,7 +68,7 @@ func (j *journal) all() []store.Change {
 func nodes(t *testing.T, n int, o Options) []*Store {
 	t.Helper()
 	if o.URL == "" {
-		o.URL = database(t)
+		o.URL = migrated(t)
 	}
 	var all []*Store
 	for range n {
@@ -219,7 +219,7 @@ func TestChangeArrivesWithoutNotify(t *testing.T) {
 // them are deleted, it must read everything again, and a process that missed them must restart.
 func TestNodeReceivesMissedChanges(t *testing.T) {
 	t.Parallel()
-	url := database(t)
+	url := migrated(t)
 	lost := make(chan error, 1)
 	s := nodes(t, 1, Options{URL: url, OnFatal: func(err error) { lost <- err }})[0]
 	from := s.LastChange()
@@ -299,7 +299,7 @@ func TestNodesRefuseOtherLiveState(t *testing.T) {
 // TestLoneNodeRefusesAnother until it stops. OnFatal notifies it if it has lost its place.
 func TestLoneNodeRefusesAnother(t *testing.T) {
 	t.Parallel()
-	url := database(t)
+	url := migrated(t)
 	lost := make(chan error, 1)
 	o := Options{URL: url, Alone: true, Timeout: time.Second, OnFatal: func(err error) { lost <- err }}
 	first := mustOpen(t, o)

@@ -8,7 +8,7 @@ import (
 
 // TestNodesReportOthers also checks that all nodes agree on their signing key.
 func TestNodesReportOthers(t *testing.T) {
-	o := Options{URL: database(t), Live: "postgres", Timeout: 2 * time.Second}
+	o := Options{URL: migrated(t), Live: "postgres", Timeout: 2 * time.Second}
 	want := func(what string, s *Store, others, before bool) {
 		t.Helper()
 		if gotOthers, gotBefore, err := s.Nodes(t.Context()); err != nil || gotOthers != others || gotBefore != before {

@@ -10,22 +10,29 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/store"
 	"holdfast/store/postgres/postgrestest"
 	"holdfast/store/storetest"
 )
 
-// server is the cluster of all tests here; nil, and absent says why, where there is no PostgreSQL.
+// cluster is the server of all tests here. It is nil if there is no PostgreSQL, and absent is the reason.
 var (
 	cluster *postgrestest.Server
 	absent  error
 )
 
-// TestMain lets more tests wait beside each other than there are processors: waiting is most of what those do that are parallel.
+// TestMain raises -parallel above the number of processors, because the parallel tests mostly wait. Outside the long
+// run, a property of the suites is checked with 25 random sequences here and with 100 in the embedded backends.
 func TestMain(m *testing.M) {
 	flag.Parse()
 	if err := flag.Set("test.parallel", "6"); err != nil {
 		panic(err)
+	}
+	if !clitest.IsLong() && os.Getenv("RAPID_CHECKS") == "" {
+		if err := flag.Set("rapid.checks", "25"); err != nil {
+			panic(err)
+		}
 	}
 	cluster, absent = postgrestest.Start()
 	if absent != nil && !errors.Is(absent, postgrestest.ErrAbsent) {
@@ -42,7 +49,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// database is the URL of a new, empty database.
+// database returns the URL of a new, empty database. Use it in a test of the migrations; other tests use migrated.
 func database(t testing.TB) string {
 	t.Helper()
 	if cluster == nil {
@@ -51,7 +58,7 @@ func database(t testing.TB) string {
 	return cluster.Create(t)
 }
 
-// migrated is the URL of a new database that has been opened once.
+// migrated returns the URL of a copy of a database that a node has opened once.
 func migrated(t testing.TB) string {
 	t.Helper()
 	if cluster == nil {

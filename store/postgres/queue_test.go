@@ -52,7 +52,7 @@ func webhook(id string) store.Operation {
 func queues(t *testing.T, n int, o QueueOptions) (all []*Queue) {
 	t.Helper()
 	if o.URL == "" {
-		o.URL = database(t)
+		o.URL = migrated(t)
 	}
 	for range n {
 		all = append(all, mustOpenQueue(t, o))
@@ -203,7 +203,7 @@ func TestCloseReleasesOperations(t *testing.T) {
 // TestLoneNodeIgnoresLeases checks that the only node recovers the operations of a killed node at once.
 func TestLoneNodeIgnoresLeases(t *testing.T) {
 	t.Parallel()
-	url := database(t)
+	url := migrated(t)
 	gone := mustOpenQueue(t, QueueOptions{URL: url, Lease: time.Hour})
 	mustAdd(t, gone, webhook("op-1"))
 	op := waitFor(t, gone)
@@ -291,7 +291,7 @@ func settlesFirst(t *testing.T, off time.Duration) {
 // change whose answer was lost is made once.
 func TestLostAnswerKeepsOperation(t *testing.T) {
 	t.Parallel()
-	l, url := &line{}, database(t)
+	l, url := &line{}, migrated(t)
 	o := l.open(t, url)
 	behind := func(lease time.Duration) *Queue { // renews nothing, so that the next answer is that to the test's own call
 		q := mustOpenQueue(t, QueueOptions{URL: o.URL, Timeout: o.Timeout, Lease: lease})

@@ -103,10 +103,7 @@ func againstOracle(t *testing.T, s store.Store) {
 			r.Fatalf("Write: %v", err)
 		}
 	})
-	least := 100
-	if testing.Short() {
-		least = 20 // a short run draws fewer calendars
-	}
+	least := calendars / 2 // -short and -rapid.checks set the number of calendars
 	if agreed < least || refused < least {
 		t.Errorf("the calendars were too easy: %d changes fitted and %d were refused", agreed, refused)
 	}
