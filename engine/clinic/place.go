@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"holdfast/engine/availability"
 	"holdfast/engine/record"
 	"holdfast/store"
 )
@@ -70,32 +69,6 @@ func (s *Schedule) WindowsOn(specialistID string, date store.Date, day store.Wee
 		}
 	}
 	return windows
-}
-
-// CalendarAt returns a specialist's calendar with only the hours at a place. For an empty place it returns the whole
-// calendar.
-func (s *Schedule) CalendarAt(specialistID, place string) *availability.Calendar {
-	whole := s.Calendars[specialistID]
-	if place == "" || whole == nil {
-		return whole
-	}
-	var weekly []store.WeeklyWindow
-	for _, w := range s.WeeklyHours[specialistID] {
-		if w.Place == place {
-			weekly = append(weekly, w)
-		}
-	}
-	overrides := slices.Clone(s.Overrides[specialistID])
-	for i := range overrides {
-		o := &overrides[i]
-		o.Hours = slices.DeleteFunc(slices.Clone(o.Hours), func(w store.Window) bool { return w.Place != place })
-		o.Closed = len(o.Hours) == 0
-	}
-	narrow, err := availability.NewCalendar(*s.SpecialistByID[specialistID], weekly, overrides, s.Blocks[specialistID])
-	if err != nil {
-		return whole // cannot happen: the whole calendar, with more hours, was valid
-	}
-	return narrow
 }
 
 // PlacesOf lists the ids of the places where a specialist works, in the order of the settings.
