@@ -45,7 +45,7 @@ func (p *testPractice) says(start time.Time) (l listing) {
 			p.t.Fatal(err)
 		}
 	}
-	x, err := p.Search.Explain(ctx, "cleaning", "chair0", start)
+	x, err := p.Booking.Explain(ctx, "cleaning", "chair0", start)
 	if err != nil || len(x) != 1 {
 		p.t.Fatalf("explained: %+v, %v", x, err)
 	}

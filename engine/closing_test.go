@@ -51,7 +51,7 @@ func TestBlocksOfOneForm(t *testing.T) {
 		if _, err := c.book(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben", SlotStart: time.Date(2000, 3, 26, 9, 0, 0, 0, time.UTC), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}}); !errors.As(err, &no) {
 			t.Errorf("in the week: %v", err)
 		}
-		list, more, err := c.Search.InTheWay(t.Context(), made)
+		list, more, err := c.Booking.InTheWay(t.Context(), made)
 		if err != nil || more || len(list) != 1 || list[0].ID != in.ID {
 			t.Errorf("in the way are %v, %v", list, err)
 		}

@@ -94,7 +94,6 @@ type Engine struct {
 	Practice *practice.Practice  // the practice-management system
 	Request  *request.Requests   // public bookings that need a confirmation
 	Waitlist *waitlist.Waitlist  // the waiting list and its offers
-	Search   *booking.Search     // questions about free time
 	Agent    *agent.Agent        // voice and chat agents
 	BusyTime *busytime.Calendars // specialists' external calendars
 
@@ -279,7 +278,6 @@ func arrange(o Options) (*Engine, error) {
 	e.Group = group.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
 	e.Sheet = sheet.New(o.Store, e.Clinic, e.Booking)
 	e.Downtime = downtime.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking, o.Logger)
-	e.Search = booking.NewSearch(o.Store, e.Booking.Live(), e.Clinic, e.Booking)
 	e.Outbound = outbound.New(outbound.Options{
 		Store: o.Store, Logger: o.Logger, Booking: e.Booking, Shared: o.Shared, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt,
 		Keep: o.Retention.Operations, Limits: o.Outbound, OnFatal: o.OnFatal, Wall: o.wall,

@@ -20,7 +20,7 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 		if r.From == (store.Date{}) {
 			r.From = day
 		}
-		list, err := c.Search.FreeTimes(t.Context(), r)
+		list, err := c.Booking.FreeTimes(t.Context(), r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 		{AppointmentTypeID: "nothing", Count: 1}, {AppointmentTypeID: "checkup", SpecialistIDs: []string{"nobody"}, Count: 1},
 		{AppointmentTypeID: "checkup", Earliest: noon, Latest: noon, Count: 1},
 	} {
-		if _, err := c.Search.FreeTimes(t.Context(), r); err == nil {
+		if _, err := c.Booking.FreeTimes(t.Context(), r); err == nil {
 			t.Errorf("%+v is answered", r)
 		}
 	}

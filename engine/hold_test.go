@@ -144,7 +144,7 @@ func TestExplain(t *testing.T) {
 	r.SlotStart, r.SpecialistID = c.start, "ada"
 	c.mustBook(r)
 	c.mustHold(2, "checkup", c.start, "bea")
-	got, err := c.Search.Explain(context.Background(), "checkup", "", c.start)
+	got, err := c.Booking.Explain(context.Background(), "checkup", "", c.start)
 	if err != nil {
 		t.Fatal(err)
 	}

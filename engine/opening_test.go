@@ -74,7 +74,7 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 		if _, err := p.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.slotAt(30), Client: client(1)}); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a hold of it: got %v, want ErrSlotTaken", err)
 		}
-		if x, err := p.Search.Explain(ctx, "cleaning", "chair0", p.slotAt(30)); err != nil || x[0].Reason != availability.ReasonTaken {
+		if x, err := p.Booking.Explain(ctx, "cleaning", "chair0", p.slotAt(30)); err != nil || x[0].Reason != availability.ReasonTaken {
 			t.Errorf("explained: %+v, %v", x, err)
 		}
 		staff := outside

@@ -147,7 +147,7 @@ func TestHoldTakesRoom(t *testing.T) {
 	if a := c.mustBook(r); !slices.Equal(a.Resources, []string{"laser-1", "room-2"}) {
 		t.Errorf("booked: got %q, want what was held", a.Resources)
 	}
-	explained, err := c.Search.Explain(context.Background(), "laser", "", c.start)
+	explained, err := c.Booking.Explain(context.Background(), "laser", "", c.start)
 	if err != nil || len(explained) != 3 || slices.ContainsFunc(explained, func(x booking.Explanation) bool { return x.Reason != availability.ReasonTaken }) {
 		t.Errorf("why not: got %+v, %v; want it taken for everybody", explained, err)
 	}

@@ -81,7 +81,7 @@ type inTheWayJSON struct {
 
 func (s *Server) inTheWay(c *call, blocks []store.Block) (map[string]any, error) {
 	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b store.Block) bool { return !c.caller.reaches(b.SpecialistID) })
-	list, more, err := s.engine.Search.InTheWay(c.ctx(), blocks)
+	list, more, err := s.engine.Booking.InTheWay(c.ctx(), blocks)
 	if err != nil {
 		return nil, err
 	}

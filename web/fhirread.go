@@ -27,7 +27,7 @@ func (s *Server) readSlot(c *call) error {
 		return err
 	}
 	start := time.Unix(seconds, 0).UTC()
-	said, err := s.engine.Search.Explain(c.ctx(), o.t.ID, o.p.ID, start)
+	said, err := s.engine.Booking.Explain(c.ctx(), o.t.ID, o.p.ID, start)
 	if err != nil {
 		return err
 	}

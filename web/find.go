@@ -52,7 +52,7 @@ func (s *Server) findTimes(c *call, b *findBody) error {
 	if own := c.caller.specialistID; own != "" {
 		r.SpecialistIDs = []string{own}
 	}
-	list, err := s.engine.Search.FreeTimes(c.ctx(), r)
+	list, err := s.engine.Booking.FreeTimes(c.ctx(), r)
 	if err != nil {
 		return err
 	}

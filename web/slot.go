@@ -93,7 +93,7 @@ func (s *Server) nextAvailable(c *call) error {
 	if err := s.visible(c, c.param("id")); err != nil {
 		return err
 	}
-	slot, err := s.engine.Search.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
+	slot, err := s.engine.Booking.NextAvailable(c.ctx(), c.param("id"), specialistID, place, after)
 	if err != nil {
 		return err
 	}
@@ -119,7 +119,7 @@ func (s *Server) explain(c *call) error {
 	if err := s.visible(c, c.param("id")); err != nil {
 		return err
 	}
-	list, err := s.engine.Search.Explain(c.ctx(), c.param("id"), specialistID, start)
+	list, err := s.engine.Booking.Explain(c.ctx(), c.param("id"), specialistID, start)
 	if err != nil {
 		return err
 	}

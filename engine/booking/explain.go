@@ -19,13 +19,13 @@ type Explanation struct {
 
 // Explain answers "why not 10:30?" for each specialist of a type, or for the named one. store.ErrNotFound,
 // *ValidationError.
-func (se *Search) Explain(ctx context.Context, appointmentTypeID, specialistID string, start time.Time) ([]Explanation, error) {
+func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID string, start time.Time) ([]Explanation, error) {
 	var m record.Mistakes
 	record.CheckStart(&m, start)
 	if err := m.Err(); err != nil {
 		return nil, err
 	}
-	s := se.clinic.Current()
+	s := bk.clinic.Current()
 	t, _, err := s.Listed(appointmentTypeID, specialistID)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (se *Search) Explain(ctx context.Context, appointmentTypeID, specialistID s
 			ids = append(ids, a.SpecialistID)
 		}
 	}
-	sn, err := se.booking.Snapshot(ctx, Question{
+	sn, err := bk.Snapshot(ctx, Question{
 		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: ids, From: start, To: start,
 	})
 	if err != nil {

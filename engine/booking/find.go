@@ -17,6 +17,35 @@ const (
 	findDays, findStep = 186, 31
 )
 
+// NextAvailable returns the first slot with a free seat that no client holds, at or after the instant, up to the
+// type's horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
+func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID, place string, after time.Time) (Timeslot, error) {
+	s := bk.clinic.Current()
+	t, zone, err := s.Listed(appointmentTypeID, specialistID)
+	if err != nil {
+		return Timeslot{}, err
+	}
+	now := time.Now()
+	if after.Before(now) {
+		after = now
+	}
+	last := store.DateOf(now.AddDate(0, 0, t.HorizonDays+1).In(zone))
+	for from := store.DateOf(after.In(zone)); !last.Before(from); from = from.AddDays(DefaultTimeslotDays) {
+		list, err := bk.Timeslots(ctx, TimeslotsRequest{
+			AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, Place: place, From: from, To: from.AddDays(DefaultTimeslotDays),
+		})
+		if err != nil {
+			return Timeslot{}, err
+		}
+		for _, slot := range list.Slots {
+			if slot.Available > 0 && !slot.Start.Before(after) {
+				return slot, nil
+			}
+		}
+	}
+	return Timeslot{}, record.ErrNoSlots
+}
+
 // FindRequest is a caller's wish at the telephone: "either of the two, Tuesdays or Thursdays, in the morning".
 type FindRequest struct {
 	AppointmentTypeID string
@@ -32,8 +61,8 @@ type FindRequest struct {
 // FreeTimes lists the first starts with a free seat that no other client holds. It is for the desk, which may book at
 // shorter notice and further ahead than patients: up to half a year. For each start it names the free specialists.
 // *ValidationError, store.ErrNotFound.
-func (se *Search) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
-	s := se.clinic.Current()
+func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, error) {
+	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, "")
 	if err != nil {
 		return nil, err
@@ -60,7 +89,7 @@ func (se *Search) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, err
 	}
 	var found []Timeslot
 	for day := r.From; day.Before(today.AddDays(findDays)); day = day.AddDays(findStep) {
-		list, err := se.booking.Timeslots(ctx, TimeslotsRequest{
+		list, err := bk.Timeslots(ctx, TimeslotsRequest{
 			AppointmentTypeID: t.ID, From: day, To: day.AddDays(findStep), Client: r.Client, Desk: true,
 		})
 		if err != nil {

@@ -15,7 +15,7 @@ const MaxInTheWay = 500
 
 // InTheWay lists the confirmed appointments that overlap the blocks and are not over, by start. more reports whether
 // there are more than it lists.
-func (se *Search) InTheWay(ctx context.Context, blocks []store.Block) (list []store.Appointment, more bool, err error) {
+func (bk *Booking) InTheWay(ctx context.Context, blocks []store.Block) (list []store.Appointment, more bool, err error) {
 	// One query for each specialist covers all blocks, from the first start to the last end.
 	bySpecialist := make(map[string][]store.Block)
 	for _, b := range blocks {
@@ -36,7 +36,7 @@ func (se *Search) InTheWay(ctx context.Context, blocks []store.Block) (list []st
 		if !first.Before(last) {
 			continue
 		}
-		taken, err := se.store.Taken(ctx, []string{id}, first, last)
+		taken, err := bk.store.Taken(ctx, []string{id}, first, last)
 		if err != nil {
 			return nil, false, err
 		}
@@ -49,7 +49,7 @@ func (se *Search) InTheWay(ctx context.Context, blocks []store.Block) (list []st
 				more = true
 				break
 			}
-			a, err := se.store.Appointment(ctx, t.AppointmentID)
+			a, err := bk.store.Appointment(ctx, t.AppointmentID)
 			if err != nil {
 				return nil, false, err
 			}
