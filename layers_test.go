@@ -49,7 +49,7 @@ var layers = map[string][]string{
 	"engine/booking":      {"engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "store", "holds"},
 	"engine/downtime":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/sheet":        {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
-	"engine/occupancy":    {"engine/clinic", "engine/availability", "engine/record", "engine/upstream", "store", "holds"},
+	"engine/occupancy":    {"engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
 	"engine/account":      {"engine/openid", "engine/token", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
 	"engine/clinic":       {"engine/words", "engine/availability", "engine/record", "engine/notice", "engine/openid", "store", "holds"},

@@ -18,8 +18,8 @@ import (
 	"holdfast/engine/downtime"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/group"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/sheet"
-	"holdfast/engine/upstream"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -369,12 +369,12 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 		c.Booking.CloseTime(ctx, "ada", "refused", c.start, c.start.Add(30*time.Minute))
 	}
 	if x.Openings != nil {
-		var open []upstream.Opening
+		var open []occupancy.Interval
 		for _, text := range x.Openings {
 			from, to, _ := strings.Cut(text, "-")
-			open = append(open, upstream.Opening{Start: at(from), Minutes: int(at(to).Sub(at(from)) / time.Minute)})
+			open = append(open, occupancy.Interval{From: at(from), To: at(to)})
 		}
-		c.Booking.LearnOpenings(ctx, "checkup", date, date.AddDays(1), map[string][]upstream.Opening{"ada": open}, time.Now())
+		c.Booking.LearnOpenings(ctx, "checkup", date, date.AddDays(1), map[string][]occupancy.Interval{"ada": open}, time.Now())
 	}
 	if x.HeldBy > 0 {
 		c.mustHold(x.HeldBy, "checkup", c.start, "ada")

@@ -208,13 +208,14 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	var found []offer
 	for _, id := range ids {
 		for _, o := range listed[id] {
-			if !o.Start.After(now) || !r.suits(o.Start, s.Zone) || o.Minutes > maxOfferMinutes {
+			minutes := int(o.To.Sub(o.From) / time.Minute)
+			if !o.From.After(now) || !r.suits(o.From, s.Zone) || minutes > maxOfferMinutes {
 				continue
 			}
 			longer := *t
-			longer.DurationMinutes = o.Minutes
-			if _, refusal := sn.Offer(&longer, id, o.Start); refusal.Reason == "" {
-				found = append(found, offer{o.Start, o.Minutes, id})
+			longer.DurationMinutes = minutes
+			if _, refusal := sn.Offer(&longer, id, o.From); refusal.Reason == "" {
+				found = append(found, offer{o.From, minutes, id})
 			}
 		}
 	}

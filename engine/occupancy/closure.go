@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"holdfast/engine/upstream"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -112,11 +111,10 @@ func (tm *Time) deleteClosures(ctx context.Context, drop func(*store.Closure) bo
 
 // OpenListed deletes the closures whose time a listing of the practice-management system has open again. The openings
 // are those of one specialist. asked is the instant of the request.
-func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []upstream.Opening, asked time.Time) {
+func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []Interval, asked time.Time) {
 	err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
-		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast && slices.ContainsFunc(openings, func(o upstream.Opening) bool {
-			end := o.Start.Add(time.Duration(o.Minutes) * time.Minute)
-			return c.Start.Equal(o.Start) || o.Start.Before(c.Start) && !end.Before(c.End)
+		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast && slices.ContainsFunc(openings, func(o Interval) bool {
+			return c.Start.Equal(o.From) || o.From.Before(c.Start) && !o.To.Before(c.End)
 		})
 	})
 	if err != nil {

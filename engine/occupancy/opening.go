@@ -9,7 +9,6 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
-	"holdfast/engine/upstream"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -75,7 +74,7 @@ func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *av
 // LearnOpenings stores the openings of a type that the practice-management system returned for the days from first to
 // before end, by specialist. asked is the instant of the request. LearnOpenings deletes the closures within these
 // openings. If an opening changed, it notifies all pages to list again.
-func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date, bySpecialist map[string][]upstream.Opening, asked time.Time) {
+func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date, bySpecialist map[string][]Interval, asked time.Time) {
 	zone := tm.clinic.Zone()
 	days := make(map[store.Date]openDay)
 	for d := first; d.Before(end); d = d.AddDays(1) {
@@ -85,8 +84,8 @@ func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, fir
 	for id, list := range bySpecialist {
 		tm.OpenListed(ctx, id, list, asked)
 		for _, o := range list {
-			if day, ours := days[store.DateOf(o.Start.In(zone))]; ours {
-				day.of[id] = append(day.of[id], Interval{o.Start, o.Start.Add(time.Duration(o.Minutes) * time.Minute)})
+			if day, ours := days[store.DateOf(o.From.In(zone))]; ours {
+				day.of[id] = append(day.of[id], o)
 				something = true
 			}
 		}

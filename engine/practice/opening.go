@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
+	"holdfast/engine/occupancy"
 	"holdfast/engine/timed"
 	"holdfast/engine/upstream"
 	"holdfast/store"
@@ -171,7 +172,7 @@ func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.D
 
 // AskOpenings returns the upstream's openings by specialist id, and the instant of the question. It leaves out
 // columns of other specialists. Errors: those of Upstream.GetOnlineReservations.
-func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]upstream.Opening, asked time.Time, err error) {
+func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]occupancy.Interval, asked time.Time, err error) {
 	asked = time.Now()
 	list, dropped, err := pr.Options.Upstream.GetOnlineReservations(ctx, question)
 	if err != nil {
@@ -180,10 +181,10 @@ func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings,
 	if dropped > 0 {
 		pr.log.Warn("openings unreadable; not offered", "count", dropped)
 	}
-	bySpecialist = make(map[string][]upstream.Opening)
+	bySpecialist = make(map[string][]occupancy.Interval)
 	for _, o := range list {
 		if id, ours := columns[upstream.CanonicalGUID(o.ScheduleColumnGUID)]; ours {
-			bySpecialist[id] = append(bySpecialist[id], o)
+			bySpecialist[id] = append(bySpecialist[id], occupancy.Interval{From: o.Start, To: o.Start.Add(time.Duration(o.Minutes) * time.Minute)})
 		}
 	}
 	return bySpecialist, asked, nil
