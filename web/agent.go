@@ -104,16 +104,13 @@ func agentSlotsOf(list []agent.Slot) []agentSlotJSON {
 }
 
 func (s *Server) agentSlots(c *call, b *agentSlotsBody) error {
-	var m mistakes
+	m := &c.wrong
 	r := agent.SlotsRequest{
 		AppointmentTypeID: b.AppointmentTypeID, AppointmentTypeGUID: b.AppointmentTypeGUID, PartOfDay: b.PartOfDay,
 		Days: m.number("days", b.Days), Count: m.number("count", b.Count),
 	}
 	if b.From != "" {
 		r.From = m.day("from", b.From)
-	}
-	if err := m.err(); err != nil {
-		return err
 	}
 	a, err := s.engine.Agent.Slots(c.ctx(), r)
 	switch {
@@ -166,9 +163,9 @@ type agentBookBody struct {
 }
 
 func (s *Server) agentBook(c *call, b *agentBookBody) error {
-	var m mistakes
+	m := &c.wrong
 	minutes := m.number("minutes", b.Minutes)
-	if err := m.err(); err != nil {
+	if err := m.err(); err != nil { // the engine answers with the next step of the conversation, not with a list of fields
 		return err
 	}
 	a, err := s.engine.Agent.Book(c.ctx(), c.principal(), agent.BookRequest{

@@ -365,11 +365,8 @@ func (s *Server) rescheduleAppointment(c *call, b *rescheduleBody) error {
 	if err != nil {
 		return err
 	}
-	var m mistakes
+	m := &c.wrong
 	start := m.instant("slotStartDate", b.SlotStartDate)
-	if err := m.err(); err != nil {
-		return err
-	}
 	var booked holds.Owner
 	if who := c.caller.appointment; who != nil {
 		booked, _ = holds.ParseOwner(who.Owner) // a patient's holds are of the client that booked, unless another is named

@@ -162,9 +162,7 @@ func (s *Server) createAppointmentType(c *call, b *appointmentTypeBody) error {
 }
 
 func (s *Server) updateAppointmentType(c *call, b *appointmentTypeBody) error {
-	if err := sameID(c, b.ID); err != nil {
-		return err
-	}
+	sameID(c, b.ID)
 	changed, err := s.engine.Clinic.UpdateAppointmentType(c.ctx(), c.caller.actor, c.param("id"), b.apply)
 	if err != nil {
 		return err
@@ -173,11 +171,10 @@ func (s *Server) updateAppointmentType(c *call, b *appointmentTypeBody) error {
 }
 
 // sameID refuses to give a thing another id. A body that was read before may carry its own.
-func sameID(c *call, id *string) error {
+func sameID(c *call, id *string) {
 	if id != nil && *id != c.param("id") {
-		return fieldError("id", "cannot be changed; leave it out")
+		c.wrong.add("id", "cannot be changed; leave it out")
 	}
-	return nil
 }
 
 func (s *Server) archiveAppointmentType(c *call) error {

@@ -49,11 +49,8 @@ func (s *Server) createBlock(c *call, b *blockBody) error {
 	if !c.caller.reaches(c.param("id")) {
 		return errForbidden.with("You can change your own calendar only.")
 	}
-	var m mistakes
+	m := &c.wrong
 	block := store.Block{SpecialistID: c.param("id"), Start: m.instant("start", b.Start), End: m.instant("end", b.End), Reason: b.Reason}
-	if err := m.err(); err != nil {
-		return err
-	}
 	render := func(result any) (int, []byte) {
 		made := result.(store.Block)
 		return rendered(http.StatusCreated, map[string]blockJSON{"block": blockOf(&made)})

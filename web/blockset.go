@@ -34,9 +34,10 @@ func (s *Server) blockForm(c *call, b *blocksBody) (clinic.BlockForm, error) {
 	if c.caller.specialistID != "" && !slices.Equal(b.SpecialistIDs, []string{c.caller.specialistID}) {
 		return f, errForbidden.with("You can change your own calendar only; name yourself alone in specialistIds.")
 	}
-	var m mistakes
+	m := &c.wrong
 	if len(b.Spans) > clinic.MaxBlocks {
-		return f, fieldError("spans", "must be at most 2000")
+		m.add("spans", "must be at most 2000")
+		return f, m.err()
 	}
 	for i, x := range b.Spans {
 		at := indexed("spans", i) + "."
@@ -51,7 +52,7 @@ func (s *Server) blockForm(c *call, b *blocksBody) (clinic.BlockForm, error) {
 	if b.Repeat != nil {
 		f.EveryWeeks, f.Until = b.Repeat.EveryWeeks, m.parseDate("repeat.until", b.Repeat.Until)
 	}
-	return f, m.err()
+	return f, nil
 }
 
 // planBlocks says what a form would make, and whose appointments are in the way. It changes nothing.

@@ -152,7 +152,7 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 		if len(raw) > 0 || !rules.optional {
 			if err := decode(raw, expected, &body); err != nil {
 				var form *formError
-				if _, checks := any(&body).(checksForm); !checks || !errors.As(err, &form) {
+				if !errors.As(err, &form) {
 					return err
 				}
 				body = *new(T)
@@ -164,14 +164,14 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 		if o, ok := any(&body).(owned); ok {
 			given = *o.owner()
 		}
-		if err := c.resolveClient(given); err != nil {
-			return c.withWrong(err)
+		if err := c.mistake(c.resolveClient(given)); err != nil {
+			return err
 		}
 		return c.atMostOnce(raw, rules.allOrNothing, func() error { return c.withWrong(h(c, &body)) })
 	}
 }
 
-// withWrong adds to a refusal the fields whose values have the wrong form. If there are some, nothing but a refusal goes out.
+// withWrong adds to a refusal the mistakes that call.wrong has. If there are some, nothing but a refusal goes out.
 func (c *call) withWrong(err error) error {
 	if len(c.wrong) == 0 {
 		return err
@@ -183,14 +183,18 @@ func (c *call) withWrong(err error) error {
 	return c.wrong.err()
 }
 
-// checksForm is a body whose handler checks the other fields too if some have the wrong form, so that one answer lists all mistakes. The
-// handler must refuse the request if call.wrong has any. Other bodies are refused before their handler, with all values of the wrong form.
-type checksForm interface{ checksForm() }
-
-// checkedBody is the part of a body that makes it one.
-type checkedBody struct{}
-
-func (*checkedBody) checksForm() {}
+// mistake adds the fields of a *record.ValidationError to call.wrong, so that the handler goes on and finds the other
+// mistakes too. It returns any other error.
+func (c *call) mistake(err error) error {
+	var invalid *record.ValidationError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	for _, f := range invalid.Fields {
+		c.wrong.add(f.Field, f.Message)
+	}
+	return nil
+}
 
 // read returns the whole body.
 func (c *call) read(rules bodyRules) ([]byte, error) {

@@ -3,11 +3,9 @@ package web
 import (
 	"net/http"
 	"strings"
-	"time"
 
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
-	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -29,7 +27,6 @@ type saidBody struct {
 
 type bookBody struct {
 	clientBody
-	checkedBody
 	saidBody
 	HoldID        string      `json:"holdId"`
 	SlotStartDate string      `json:"slotStartDate"`
@@ -45,7 +42,7 @@ func (s *Server) book(c *call, b *bookBody) error {
 		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Place: b.Place, Client: c.client,
 		Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Source: store.SourceWeb, Actor: "client",
 	}
-	s.checkPlace((*mistakes)(&r.Wrong), b.Place)
+	s.checkPlace(&c.wrong, b.Place)
 	switch c.caller.scope {
 	case store.ScopeAdmin:
 		r.Source, r.Actor = store.SourceAPI, c.caller.actor
@@ -66,7 +63,6 @@ func (s *Server) needsApproval(appointmentTypeID string) bool {
 
 type createAppointmentBody struct {
 	clientBody
-	checkedBody
 	saidBody
 	AppointmentTypeID string      `json:"appointmentTypeId"`
 	HoldID            string      `json:"holdId"`
@@ -102,21 +98,15 @@ func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 		case c.caller.role == store.RoleSpecialist:
 			return errForbidden.with("Only an owner or the reception can overbook.")
 		case strings.TrimSpace(b.Overbook.Reason) == "":
-			r.Wrong.Add("overbook.reason", "say why; it is kept in the log")
+			c.wrong.add("overbook.reason", "say why; it is kept in the log")
 		}
 		r.OverbookReason = b.Overbook.Reason
 	}
 	return s.answerBooking(c, r, b.SlotStartDate, func(a *store.Appointment) any { return s.appointmentOf(c, a) })
 }
 
-// formOf reads the start of a booking, and passes on to it which values of the body have the wrong form.
-func (c *call) formOf(r *booking.Request, start string) time.Time {
-	r.Wrong = record.Mistakes(c.wrong).Together(r.Wrong)
-	return (*mistakes)(&r.Wrong).instant("slotStartDate", start)
-}
-
 func (s *Server) answerBooking(c *call, r booking.Request, start string, say func(*store.Appointment) any) error {
-	r.SlotStart = c.formOf(&r, start)
+	r.SlotStart = c.wrong.instant("slotStartDate", start)
 	render := func(result any) (int, []byte) {
 		a := result.(store.Appointment)
 		return rendered(http.StatusCreated, map[string]any{"appointment": say(&a)})

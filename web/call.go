@@ -35,7 +35,7 @@ type call struct {
 	out    []byte       // its body
 
 	warnings []string // unknown fields that an agent sent
-	wrong    mistakes // the fields of the body whose values have the wrong form; the handler refuses the request
+	wrong    mistakes // what is wrong with the body so far; if there is any, the request is refused, and ctx is that of a trial
 
 	bounded context.Context // of ctx; nil until it is asked for
 	release context.CancelFunc
@@ -200,10 +200,14 @@ func isTraceparent(s string) bool {
 func (c *call) param(name string) string { return c.params.ByName(name) }
 
 // ctx ends when the caller disconnects or the request reaches its route's time limit. A write that has started always
-// completes.
+// completes. If the body has a mistake, the context is that of a trial: the handler can look for more mistakes, and
+// changes nothing.
 func (c *call) ctx() context.Context {
 	if c.bounded == nil {
 		c.bounded, c.release = context.WithTimeout(store.WithSpent(c.r.Context(), &c.spent), c.patience(c.route))
+	}
+	if len(c.wrong) > 0 {
+		return store.WithTrial(c.bounded)
 	}
 	return c.bounded
 }

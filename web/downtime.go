@@ -275,7 +275,7 @@ type obstacleBodyJSON struct {
 // checkByHand is `POST /v1/downtime-kit/check`: it changes nothing, and is not kept for a repeat of the request.
 func (s *Server) checkByHand(c *call, b *byHandBody) error {
 	c.once = nil
-	var m mistakes
+	m := &c.wrong
 	rows := make([]downtime.Written, len(b.Rows))
 	for i, r := range b.Rows {
 		at := "rows[" + strconv.Itoa(i) + "]."
@@ -292,9 +292,6 @@ func (s *Server) checkByHand(c *call, b *byHandBody) error {
 			m.add(at+"slotStartDate", "is missing: an instant like 2026-11-23T09:00:00Z")
 		}
 		rows[i] = downtime.Written{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: m.instant(at+"slotStartDate", r.SlotStartDate)}
-	}
-	if err := m.err(); err != nil {
-		return err
 	}
 	verdicts, err := s.engine.Downtime.Check(c.ctx(), rows)
 	if err != nil {

@@ -15,8 +15,9 @@ func fieldError(field, message string) error {
 // mistakes collects them.
 type mistakes []record.FieldError
 
+// add adds a mistake, unless the field or one above it has one already.
 func (m *mistakes) add(field, message string) {
-	*m = append(*m, record.FieldError{Field: field, Message: message})
+	*m = mistakes(record.Mistakes(*m).Together(record.Mistakes{{Field: field, Message: message}}))
 }
 
 func (m mistakes) err() error {

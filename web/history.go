@@ -93,7 +93,7 @@ type foundPersonJSON struct {
 func (s *Server) findPeople(c *call, b *findPeopleBody) error {
 	c.once = nil
 	limit := 12
-	var m mistakes
+	m := &c.wrong
 	if b.Limit != nil {
 		if limit = *b.Limit; limit < 1 || limit > person.MaxFound {
 			m.add("limit", "must be from 1 to 50")
@@ -101,9 +101,6 @@ func (s *Server) findPeople(c *call, b *findPeopleBody) error {
 	}
 	if len(b.Q) > 200 {
 		m.add("q", "must be at most 200 characters: a part of a name, a phone number, an e-mail address or a date of birth")
-	}
-	if err := m.err(); err != nil {
-		return err
 	}
 	list, err := s.engine.Person.Find(c.ctx(), b.Q, c.caller.specialistID, limit)
 	if err != nil {

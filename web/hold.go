@@ -55,12 +55,9 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	if (b.Displace || b.IgnoreHours) && !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can do this in your own calendar only; name yourself in specialistId.")
 	}
-	var m mistakes
+	m := &c.wrong
 	start := m.instant("slotStartDate", b.SlotStartDate)
-	s.checkPlace(&m, b.Place)
-	if err := m.err(); err != nil {
-		return err
-	}
+	s.checkPlace(m, b.Place)
 	moving, err := s.moving(c)
 	if err != nil {
 		return err

@@ -51,13 +51,10 @@ func (s *Server) createOverride(c *call, b *overrideBody) error {
 	if !c.caller.reaches(c.param("id")) {
 		return errForbidden.with("You can change your own calendar only.")
 	}
-	var m mistakes
+	m := &c.wrong
 	o := store.Override{SpecialistID: c.param("id"), Closed: b.Closed, Reason: b.Reason, Date: m.parseDate("date", b.Date)}
 	for i := range b.Hours {
-		o.Hours = append(o.Hours, b.Hours[i].read(&m, indexed("hours", i)+"."))
-	}
-	if err := m.err(); err != nil {
-		return err
+		o.Hours = append(o.Hours, b.Hours[i].read(m, indexed("hours", i)+"."))
 	}
 	render := func(result any) (int, []byte) {
 		made := result.(store.Override)

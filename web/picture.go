@@ -28,7 +28,7 @@ type pictureBody struct {
 func (s *Server) putPicture(c *call, b *pictureBody) error {
 	content, err := base64.StdEncoding.DecodeString(b.Content)
 	if err != nil {
-		return fieldError("content", "must be a picture in base64")
+		c.wrong.add("content", "must be a picture in base64")
 	}
 	if _, err := s.engine.Clinic.PutPicture(c.ctx(), c.caller.actor, c.param("id"), content); err != nil {
 		return err

@@ -295,9 +295,9 @@ func (s *Server) setSessionPayment(c *call, b *paymentBody) error {
 		return err
 	}
 	if b.Pending == nil {
-		return fieldError("pending", "say true when the payment is awaited, false when it has come")
+		c.wrong.add("pending", "say true when the payment is awaited, false when it has come")
 	}
-	x, err := s.engine.Presence.SetSessionPayment(c.changingSession(), c.param("id"), *b.Pending)
+	x, err := s.engine.Presence.SetSessionPayment(c.changingSession(), c.param("id"), b.Pending != nil && *b.Pending)
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
 

@@ -42,7 +42,7 @@ func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 
 // bookPublic books for a caller without a key: within limits, and perhaps as a request to confirm.
 func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
-	r.SlotStart = c.formOf(&r, start)
+	r.SlotStart = c.wrong.instant("slotStartDate", start)
 	render := func(result any) (int, []byte) {
 		switch x := result.(type) {
 		case store.BookingRequest:

@@ -24,12 +24,11 @@ type selectBody struct {
 	Lock              bool   `json:"lock"`
 }
 
-func (b *selectBody) request(c *call) (booking.SelectRequest, error) {
-	var m mistakes
-	start := m.instant("slotStartDate", b.SlotStartDate)
+func (b *selectBody) request(c *call) booking.SelectRequest {
 	return booking.SelectRequest{
-		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client, Lock: b.Lock,
-	}, m.err()
+		AppointmentTypeID: b.AppointmentTypeID, SlotStart: c.wrong.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID,
+		Client: c.client, Lock: b.Lock,
+	}
 }
 
 // selectedJSON answers a selection. ttl is in seconds: of the hold where there is one, else of the selection.
@@ -46,10 +45,7 @@ type selectedJSON struct {
 
 // selectSlot records that a client is looking at a slot. The answer repeats the client's own secret, which it sent.
 func (s *Server) selectSlot(c *call, b *selectBody) error {
-	r, err := b.request(c)
-	if err != nil {
-		return err
-	}
+	r := b.request(c)
 	if err := s.visible(c, b.AppointmentTypeID); err != nil {
 		return err
 	}
@@ -78,10 +74,7 @@ func secondsUntil(t time.Time) int { return int(time.Until(t).Round(time.Second)
 
 // deselectSlot ends a selection and releases the lock that it took.
 func (s *Server) deselectSlot(c *call, b *selectBody) error {
-	r, err := b.request(c)
-	if err != nil {
-		return err
-	}
+	r := b.request(c)
 	done, err := s.engine.Booking.Deselect(c.ctx(), r)
 	if err != nil {
 		return err

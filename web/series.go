@@ -52,7 +52,7 @@ func foundOf(list []booking.Timeslot) []foundJSON {
 // repeated request. A specialist plans in their own calendar.
 func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	c.once = nil
-	var m mistakes
+	m := &c.wrong
 	r := group.Rule{
 		AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, From: m.parseDate("from", b.From),
 		Time:     m.clock("time", b.Time),
@@ -65,9 +65,6 @@ func (s *Server) planSeries(c *call, b *seriesPlanBody) error {
 	}
 	if len(b.SpecialistIDs) > 200 {
 		m.add("specialistIds", "at most 200 specialists")
-	}
-	if err := m.err(); err != nil {
-		return err
 	}
 	if own := c.caller.specialistID; own != "" {
 		r.SpecialistIDs = []string{own}
@@ -95,7 +92,7 @@ type createSeriesBody struct {
 
 // createSeries books all times or none.
 func (s *Server) createSeries(c *call, b *createSeriesBody) error {
-	var m mistakes
+	m := &c.wrong
 	r := group.SeriesRequest{
 		AppointmentTypeID: b.AppointmentTypeID, Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody),
 		Locale: b.Locale, Client: c.client, Source: store.SourceStaff,
@@ -107,9 +104,6 @@ func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 		if !c.caller.reaches(x.SpecialistID) {
 			return errForbidden.with("You can book into your own calendar only; name yourself in each specialistId.")
 		}
-	}
-	if err := m.err(); err != nil {
-		return err
 	}
 	render := s.renderSeries(c, http.StatusCreated)
 	r.Once = c.answering(render)
@@ -197,13 +191,13 @@ func (s *Server) moveOf(c *call, b *moveSeriesBody) (group.SeriesMove, error) {
 	if err != nil {
 		return group.SeriesMove{}, err
 	}
-	var m mistakes
+	m := &c.wrong
 	start := m.instant("slotStartDate", b.SlotStartDate)
 	if len(b.Keep) > group.MaxTimes {
 		m.add("keep", "at most 52 ids")
 	}
 	return group.SeriesMove{Which: which, SlotStart: start, SpecialistID: b.SpecialistID, Keep: b.Keep,
-		Displace: b.Displace}, m.err()
+		Displace: b.Displace}, nil
 }
 
 // planSeriesMove changes nothing, so its answer is not stored for a repeated request.

@@ -52,7 +52,7 @@ type setupBody struct {
 func (s *Server) setup(c *call, b *setupBody) error {
 	c.once = nil
 	owner := account.NewUser{Email: b.Owner.Email, Name: b.Owner.Name, Password: b.Owner.Password}
-	if err := clinic.ChooseBaseURL(new(store.Clinic), b.BaseURL); err != nil {
+	if err := c.mistake(clinic.ChooseBaseURL(new(store.Clinic), b.BaseURL)); err != nil {
 		return err
 	}
 	u, err := s.engine.Account.Setup(c.ctx(), b.Token, owner, func(to *store.Clinic) {

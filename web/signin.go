@@ -274,7 +274,7 @@ func (s *Server) enableTOTP(c *call, b *totpBody) error {
 	}
 	secret, err := totpAlphabet.DecodeString(strings.ToUpper(strings.ReplaceAll(b.Secret, " ", "")))
 	if err != nil {
-		return fieldError("secret", "must be the secret that POST /v1/auth/totp answered")
+		c.wrong.add("secret", "must be the secret that POST /v1/auth/totp answered")
 	}
 	if err := s.engine.Account.EnableTOTP(c.ctx(), staff, proof(b.Password, b.CurrentCode), secret, strings.ReplaceAll(b.Code, " ", "")); err != nil {
 		return proofProblem(err, "currentCode")

@@ -126,9 +126,7 @@ func (s *Server) createSpecialist(c *call, b *specialistBody) error {
 }
 
 func (s *Server) updateSpecialist(c *call, b *specialistBody) error {
-	if err := sameID(c, b.ID); err != nil {
-		return err
-	}
+	sameID(c, b.ID)
 	changed, err := s.engine.Clinic.UpdateSpecialist(c.ctx(), c.caller.actor, c.param("id"), b.apply)
 	if err != nil {
 		return err
@@ -194,17 +192,17 @@ func (s *Server) putWeeklyHours(c *call, b *[]hoursJSON) error {
 	if err := q.err(); err != nil {
 		return err
 	}
-	var m mistakes
+	m := &c.wrong
+	for i := range *m { // the decoder has no name for the list
+		(*m)[i].Field = "weeklyHours" + (*m)[i].Field
+	}
 	hours := make([]store.WeeklyWindow, len(*b))
 	for i, w := range *b {
 		at := indexed("weeklyHours", i) + "."
 		if err := hours[i].Weekday.UnmarshalText([]byte(w.Weekday)); err != nil {
 			m.add(at+"weekday", "must be a weekday like monday")
 		}
-		hours[i].Window = w.read(&m, at)
-	}
-	if err := m.err(); err != nil {
-		return err
+		hours[i].Window = w.read(m, at)
 	}
 	if dryRun {
 		return s.dryRunHours(c, q, hours)

@@ -67,11 +67,8 @@ func (s *Server) holdVisit(c *call, b *holdVisitBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can hold time in your own calendar only; name yourself in specialistId.")
 	}
-	var m mistakes
+	m := &c.wrong
 	start := m.instant("slotStartDate", b.SlotStartDate)
-	if err := m.err(); err != nil {
-		return err
-	}
 	h, err := s.engine.Group.Visit.Hold(c.ctx(), group.HoldRequest{
 		AppointmentTypeIDs: b.AppointmentTypeIDs, SlotStart: start, SpecialistID: b.SpecialistID, Client: c.client,
 		TTL:      seconds(b.TTLSeconds),
@@ -115,15 +112,12 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can book into your own calendar only; name yourself in specialistId.")
 	}
-	var m mistakes
+	m := &c.wrong
 	r := group.VisitRequest{
 		HoldID: b.HoldID, SlotStart: m.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID,
 		Client: c.client, Email: b.Contact.Email,
 		Phone: b.Contact.Phone, Locale: b.Locale, Source: store.SourceStaff, Actor: c.caller.actor,
 		Silent: c.inSilence(b.Notify), Displace: b.Displace, IgnoreHours: b.IgnoreHours,
-	}
-	if err := m.err(); err != nil {
-		return err
 	}
 	for _, p := range b.People {
 		r.People = append(r.People, group.Person{
@@ -247,12 +241,9 @@ func (s *Server) moveVisit(c *call, b *moveVisitBody) error {
 	if err != nil {
 		return err
 	}
-	var m mistakes
+	m := &c.wrong
 	r := group.VisitMove{Which: which, SlotStart: m.instant("slotStartDate", b.SlotStartDate),
 		SpecialistID: b.SpecialistID, Displace: b.Displace, IgnoreHours: b.IgnoreHours}
-	if err := m.err(); err != nil {
-		return err
-	}
 	if c.caller.specialistID != "" {
 		r.SpecialistID = c.caller.specialistID
 	}

@@ -117,12 +117,9 @@ type joinBody struct {
 
 // joinWaitlist adds an entry: for the visitor, or by the front desk for a caller.
 func (s *Server) joinWaitlist(c *call, b *joinBody) error {
-	var m mistakes
+	m := &c.wrong
 	r := waitlist.JoinRequest{
-		AppointmentTypeID: c.param("id"), Wish: b.wish(&m), Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Actor: "client", Client: c.client,
-	}
-	if err := m.err(); err != nil {
-		return err
+		AppointmentTypeID: c.param("id"), Wish: b.wish(m), Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Actor: "client", Client: c.client,
 	}
 	switch {
 	case c.caller.may(frontDesk):
@@ -151,11 +148,8 @@ type soonerBody struct {
 
 // waitForSooner has the patient of an appointment wait for an earlier time of it.
 func (s *Server) waitForSooner(c *call, b *soonerBody) error {
-	var m mistakes
-	r := waitlist.JoinRequest{Wish: b.wish(&m), Actor: c.caller.actor}
-	if err := m.err(); err != nil {
-		return err
-	}
+	m := &c.wrong
+	r := waitlist.JoinRequest{Wish: b.wish(m), Actor: c.caller.actor}
 	a, err := s.reachable(c)
 	if err != nil {
 		return err
@@ -267,11 +261,8 @@ func (s *Server) renderOffer(result any) (int, []byte) {
 
 // offerByHand holds a time for an entry and offers it.
 func (s *Server) offerByHand(c *call, b *offerBody) error {
-	var m mistakes
+	m := &c.wrong
 	start := m.instant("slotStartDate", b.SlotStartDate)
-	if err := m.err(); err != nil {
-		return err
-	}
 	o, err := s.engine.Waitlist.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor, c.answering(s.renderOffer))
 	if err != nil {
 		return err

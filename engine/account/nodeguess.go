@@ -18,6 +18,9 @@ import (
 // beginGuess counts one attempt as failed until endGuess corrects it. If the attempt has to wait, it is not counted,
 // and until is the earliest instant at which it may be allowed. At that instant it may have to wait again.
 func (ac *Account) beginGuess(ctx context.Context, now time.Time, x guess) (until time.Time, err error) {
+	if err := store.Trial(ctx); err != nil {
+		return time.Time{}, err
+	}
 	if ac.shared {
 		if until, err = ac.waitForAll(ctx, now, x); err != nil || until.After(now) {
 			return until, err

@@ -76,6 +76,9 @@ func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish
 	if err != nil {
 		return err
 	}
+	if err := store.Trial(ctx); err != nil {
+		return err
+	}
 	if before == nil || use(before) != use(p) || w.Secret != "" || secret == "" && before.Sealed != "" {
 		base, _ := x.clinic.BaseURL()
 		login := openid.Login{Issuer: p.Issuer, ClientID: p.ClientID, Secret: secret, Redirect: base + ReturnPath}

@@ -201,11 +201,15 @@ func (ac *Account) knownPassword(ctx context.Context, email, password string) (s
 }
 
 // ChangePassword replaces the password of a signed-in member of staff who gives the current password, and ends the
-// user's other sign-ins. A wrong current password counts as a failed sign-in.
+// user's other sign-ins. A wrong current password counts as a failed sign-in. The new password is checked first.
 //
 // Errors: ErrWrongPassword, *BackoffError, ErrUnauthorized if the sign-in has ended since it was read,
 // *ValidationError.
 func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, password string) error {
+	var m record.Mistakes
+	if checkPassword(&m, "password", password, s.User.Email); m.Err() != nil {
+		return m.Err()
+	}
 	now := record.Now()
 	guess := guessByDevice(s.User.Email, s.SignIn.ID)
 	if until, err := ac.beginGuess(ctx, now, guess); err != nil {

@@ -55,6 +55,9 @@ func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (P
 	if err != nil {
 		return PatientAnswer{}, err
 	}
+	if err := store.Trial(ctx); err != nil {
+		return PatientAnswer{}, err
+	}
 	if r.PatientGUID != "" {
 		return ag.identifyKnown(ctx, p, &r, born, now, deadline)
 	}

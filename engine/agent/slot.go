@@ -61,6 +61,9 @@ func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 	if err != nil {
 		return Slots{}, err
 	}
+	if err := store.Trial(ctx); err != nil {
+		return Slots{}, err
+	}
 	var found []offer
 	if ag.practice.Options.Upstream != nil && t.UpstreamTypeID != "" {
 		found, err = ag.upstreamOffers(ctx, s, t, &r)

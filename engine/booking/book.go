@@ -27,8 +27,7 @@ type Request struct {
 	Source            store.Source
 	Actor             record.Actor
 	Once              *record.Once
-	Silent            bool            // no email, no webhook
-	Wrong             record.Mistakes // mistakes in values that the caller could not pass on; Book reports them with its own
+	Silent            bool // no email, no webhook
 
 	// For staff and programs with an admin key only.
 	OverbookReason string // not empty: outside the guarantee
@@ -142,7 +141,7 @@ func (bk *Booking) check(r *Request) (*store.AppointmentType, error) {
 	if isKnown && !isConfirmed {
 		r.Intake = clinic.CheckIntake(&m, &s.Settings, t, &r.Said, r.Source == store.SourceWeb, time.Now())
 	}
-	if err := r.Wrong.Together(m).Err(); err != nil {
+	if err := m.Err(); err != nil {
 		return nil, err
 	}
 	isOnline := r.Source == store.SourceWeb || r.Source == store.SourceAgent

@@ -16,43 +16,86 @@ import (
 // them, except for each client's own. So this process reads them once and shares them until something changes.
 
 // countedHolds is the live state with a count of the changes that this process made to holds and selections. It
-// counts a change before the call returns, so a later poll sees the new count.
+// counts a change before the call returns, so a later poll sees the new count. Under the context of a trial
+// (store.WithTrial) it changes nothing and returns store.ErrTrial.
 type countedHolds struct {
 	holds.Backend
 	changes atomic.Uint64
 }
 
 func (c *countedHolds) Claim(ctx context.Context, claim holds.Claim) (holds.Hold, error) {
+	if err := store.Trial(ctx); err != nil {
+		return holds.Hold{}, err
+	}
 	defer c.changes.Add(1)
 	return c.Backend.Claim(ctx, claim)
 }
 
+func (c *countedHolds) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+	if err := store.Trial(ctx); err != nil {
+		return holds.Hold{}, err
+	}
+	return c.Backend.Extend(ctx, id, owner, ttl, restart)
+}
+
+func (c *countedHolds) Pin(ctx context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
+	if err := store.Trial(ctx); err != nil {
+		return holds.Hold{}, err
+	}
+	return c.Backend.Pin(ctx, id, owner, atLeast)
+}
+
+func (c *countedHolds) Renew(ctx context.Context, owner holds.Owner) (bool, error) {
+	if err := store.Trial(ctx); err != nil {
+		return false, err
+	}
+	return c.Backend.Renew(ctx, owner)
+}
+
 func (c *countedHolds) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
+	if err := store.Trial(ctx); err != nil {
+		return holds.Hold{}, err
+	}
 	defer c.changes.Add(1)
 	return c.Backend.Unpin(ctx, id, owner, grace)
 }
 
 func (c *countedHolds) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+	if err := store.Trial(ctx); err != nil {
+		return holds.Hold{}, err
+	}
 	defer c.changes.Add(1)
 	return c.Backend.Transfer(ctx, id, owner, to, ttl, maxLife)
 }
 
 func (c *countedHolds) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
+	if err := store.Trial(ctx); err != nil {
+		return false, err
+	}
 	defer c.changes.Add(1)
 	return c.Backend.Confirm(ctx, id, owner)
 }
 
 func (c *countedHolds) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (bool, error) {
+	if err := store.Trial(ctx); err != nil {
+		return false, err
+	}
 	defer c.changes.Add(1)
 	return c.Backend.Release(ctx, id, owner, reason)
 }
 
 func (c *countedHolds) Select(ctx context.Context, owner holds.Owner, s holds.Span) (holds.Selection, error) {
+	if err := store.Trial(ctx); err != nil {
+		return holds.Selection{}, err
+	}
 	defer c.changes.Add(1)
 	return c.Backend.Select(ctx, owner, s)
 }
 
 func (c *countedHolds) Deselect(ctx context.Context, owner holds.Owner) (bool, error) {
+	if err := store.Trial(ctx); err != nil {
+		return false, err
+	}
 	defer c.changes.Add(1)
 	return c.Backend.Deselect(ctx, owner)
 }

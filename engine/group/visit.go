@@ -43,11 +43,15 @@ func (v *Visit) Hold(ctx context.Context, r HoldRequest) (holds.Hold, error) {
 	if r.TTL != 0 && (r.TTL < booking.MinHoldTTL || r.TTL > clinic.MaxHoldTTL) {
 		m.Add("ttlSeconds", "must be between 1 and %d seconds", int(clinic.MaxHoldTTL.Seconds()))
 	}
-	if err := m.Err(); err != nil {
-		return holds.Hold{}, err
-	}
 	s := v.clinic.Current()
 	w, err := slotOf(s, r.AppointmentTypeIDs)
+	var invalid *record.ValidationError
+	if errors.As(err, &invalid) {
+		m = append(m, invalid.Fields...)
+	}
+	if invalid := m.Err(); invalid != nil {
+		err = invalid
+	}
 	if err != nil {
 		return holds.Hold{}, err
 	}

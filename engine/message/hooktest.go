@@ -22,6 +22,9 @@ func (ms *Messages) TestHook(ctx context.Context, endpointID string) (id, detail
 	if i < 0 {
 		return "", "", store.ErrNotFound
 	}
+	if err := store.Trial(ctx); err != nil {
+		return "", "", err
+	}
 	now := ms.outbound.Now()
 	id = ms.outbound.Outbox.Ids.Next(time.Now())
 	body, _ := json.Marshal(struct { // strings cannot fail

@@ -171,6 +171,9 @@ func (ch *MailServer) Try(ctx context.Context, to mail.Address, w MailServerWish
 	if err != nil {
 		return notice.Trial{}, err
 	}
+	if err := store.Trial(ctx); err != nil {
+		return notice.Trial{}, err
+	}
 	select {
 	case ch.trying <- struct{}{}:
 		defer func() { <-ch.trying }()

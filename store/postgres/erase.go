@@ -13,6 +13,9 @@ func (s *Store) Erase(ctx context.Context, p store.Person, at time.Time, last fu
 	if err := p.Validate(); err != nil {
 		return store.Erased{}, err
 	}
+	if err := store.Trial(ctx); err != nil {
+		return store.Erased{}, err
+	}
 	erased, err := table.Erase(ctx, table.Erasure{Source: s.reads, Write: s.Write}, p, at, last)
 	if err != nil {
 		return store.Erased{}, err

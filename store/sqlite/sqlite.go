@@ -206,7 +206,7 @@ func (s *Store) Write(ctx context.Context, fn func(store.Tx) error) error {
 		s.writes.Observe(time.Since(began))
 		store.SpentWriting(ctx, began)
 	}()
-	return s.writer.write(ctx, fn)
+	return s.writer.write(ctx, store.UndoneOnTrial(ctx, fn))
 }
 
 // ID implements store.Store.

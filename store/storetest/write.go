@@ -44,6 +44,26 @@ func testWrite(t *testing.T, h Harness) {
 		}
 	})
 
+	t.Run("a trial runs the function and changes nothing", func(t *testing.T) {
+		s := h.open(t)
+		clinic(t, s)
+		trial, a, own := store.WithTrial(t.Context()), booking("ada", "checkup", 0, 30), errors.New("mine")
+		insert := func(tx store.Tx) error {
+			if err := tx.InsertAppointment(t.Context(), a); err != nil {
+				return err
+			}
+			_, err := tx.Appointment(t.Context(), a.ID)
+			return err
+		}
+		wantErr(t, "Write on trial", s.Write(trial, insert), store.ErrTrial)
+		wantErr(t, "a failed Write on trial", s.Write(trial, func(store.Tx) error { return own }), own)
+		_, err := s.Erase(trial, store.Person{Email: "rosa@example.org"}, monday, func(store.Tx, store.Erased) error { return nil })
+		wantErr(t, "Erase on trial", err, store.ErrTrial)
+		_, err = s.Appointment(t.Context(), a.ID)
+		wantErr(t, "the appointment of a trial", err, store.ErrNotFound)
+		wantErr(t, "Write afterwards", s.Write(t.Context(), insert), nil)
+	})
+
 	t.Run("a transaction sees its own changes, others see them after the commit", func(t *testing.T) {
 		s := h.open(t)
 		clinic(t, s)
