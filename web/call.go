@@ -27,6 +27,7 @@ type call struct {
 	route  *route
 	params params
 	caller caller
+	site   string         // the origin of the page of another website that sent the request, if an owner has named it
 	client holds.ClientID // the client secret, once the header and the body have agreed on it; may be empty
 	denied error          // a manage link that opens nothing; a repeat under its idempotency key still gets its answer
 
@@ -56,11 +57,16 @@ type responseWriter struct {
 	status   int
 	bytes    int
 	hijacked bool
+
+	perOrigin bool // the answer depends on the header Origin
 }
 
 func (w *responseWriter) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
+	}
+	if w.perOrigin {
+		addVary(w.Header(), "Origin")
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -115,6 +121,7 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 	if c.trace != "" {
 		h["Traceparent"] = []string{c.trace}
 	}
+	c.admitSite()
 	err := s.admit(c)
 	if err == nil {
 		err = c.heedAfter()
@@ -131,7 +138,7 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 
 // admit decides whether the request may reach its handler.
 func (s *Server) admit(c *call) error {
-	if !safe(c.r.Method) {
+	if !safe(c.r.Method) && c.site == "" {
 		if err := s.origins.Check(c.r); err != nil && !c.fromOwnPages() {
 			return errForbidden.with("This page belongs to another site. Open the booking page itself, or send the request from a program.")
 		}

@@ -32,7 +32,7 @@ func (s *Server) newRouter(all []*route) http.Handler {
 	words := make(map[string]http.Handler) // by path: POST routes with a word where other routes have an id
 	for _, rt := range all {
 		counted := s.metrics.route(rt)
-		path := strings.NewReplacer("{", ":", "}", "").Replace(rt.pattern)
+		path := treePath(rt.pattern)
 		answer := func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
 			s.serve(rt, counted, params{p}, w, r)
 		}
@@ -45,6 +45,7 @@ func (s *Server) newRouter(all []*route) http.Handler {
 			tree.Handle(http.MethodHead, path, answer)
 		}
 	}
+	s.preflights(tree, all)
 	s.pages = make(map[string]*pageRoute)
 	for _, pattern := range append(slices.Collect(maps.Keys(pageFiles)), assetPattern, loosePattern, manualPattern) {
 		rt := &route{method: http.MethodGet, pattern: pattern}
@@ -63,6 +64,9 @@ func (s *Server) newRouter(all []*route) http.Handler {
 		tree.ServeHTTP(w, r)
 	})
 }
+
+// treePath returns a pattern in the form of the router's tree: /v1/appointments/:id.
+func treePath(pattern string) string { return strings.NewReplacer("{", ":", "}", "").Replace(pattern) }
 
 // searchPattern has a word where /v1/appointments/{id}/cancel has an id, which the tree has no room for.
 const searchPattern = "/v1/appointments/search"

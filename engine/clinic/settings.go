@@ -39,6 +39,7 @@ type Settings struct {
 	Accent             string   `json:"accent,omitempty"`             // one of the page's tested hues
 	Logo               string   `json:"logo,omitempty"`               // a PNG as a data: URL, at most 100 KB
 	EmbedOrigins       []string `json:"embedOrigins,omitempty"`       // sites that may frame the booking page; none: embedding is off
+	CORSOrigins        []string `json:"corsOrigins,omitempty"`        // sites whose pages may read, hold and book from a browser; none: no other site may
 	RequirePing        *bool    `json:"requirePing,omitempty"`        // specialists who are online must send heartbeats; default true
 	StaleAfterSeconds  int      `json:"staleAfterSeconds,omitempty"`  // the maximum age of a heartbeat; 0: the value from the server's start
 	SessionIdleMinutes int      `json:"sessionIdleMinutes,omitempty"` // an accepted session expires this long after its last activity; 0: DefaultSessionIdle
@@ -154,9 +155,21 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 			m.Add("logo", "must be a PNG of at most 100 KB as a data: URL")
 		}
 	}
-	for i, o := range s.EmbedOrigins {
+	checkOrigins(m, "embedOrigins", s.EmbedOrigins)
+	checkOrigins(m, "corsOrigins", s.CORSOrigins)
+}
+
+// maxOrigins bounds a list of origins: each answer looks an origin up in it.
+const maxOrigins = 50
+
+func checkOrigins(m *record.Mistakes, field string, origins []string) {
+	if len(origins) > maxOrigins {
+		m.Add(field, "must be at most %d origins", maxOrigins)
+		return
+	}
+	for i, o := range origins {
 		if !isOrigin(o) {
-			m.Add(indexed("embedOrigins", i), "must be an origin like https://www.example.org: no path, no wildcard, small letters")
+			m.Add(indexed(field, i), "must be an origin like https://www.example.org: no path, no wildcard, small letters")
 		}
 	}
 }

@@ -32,6 +32,7 @@ func TestEmailAddressesHaveTheFormOfOne(t *testing.T) {
 	}
 }
 
+// TestEmbedOriginsAreExact covers corsOrigins too: both lists take the same origins.
 func TestEmbedOriginsAreExact(t *testing.T) {
 	for origin, want := range map[string]bool{
 		"https://www.example.org": true, "http://localhost:3000": true, "https://xn--mnchen-3ya.example": true, "http://127.0.0.1:80": true, "https://[2001:db8::1]:8443": true,
@@ -41,11 +42,12 @@ func TestEmbedOriginsAreExact(t *testing.T) {
 		"https://example.org https://other.example": false, "https://example.org;script-src *": false, "ws://example.org": false, "data:": false,
 		"https://example..org": false, "https://example.org.": false, "https://münchen.example": false, "https://exa_mple.org": false, "https://a%2e.example": false,
 	} {
-		s := Settings{EmbedOrigins: []string{origin}}
-		var m record.Mistakes
-		checkSettings(&m, &s, &Settings{})
-		if got := m.Err() == nil; got != want {
-			t.Errorf("%q: accepted %v, want %v", origin, got, want)
+		for field, s := range map[string]Settings{"embed": {EmbedOrigins: []string{origin}}, "cors": {CORSOrigins: []string{origin}}} {
+			var m record.Mistakes
+			checkSettings(&m, &s, &Settings{})
+			if got := m.Err() == nil; got != want {
+				t.Errorf("%s %q: accepted %v, want %v", field, origin, got, want)
+			}
 		}
 	}
 }

@@ -90,7 +90,16 @@ const takenHead = "HTTP/1.1 200 OK\r\n" +
 	"X-Accel-Buffering: no\r\n" +
 	"X-Content-Type-Options: nosniff\r\n" +
 	"Referrer-Policy: no-referrer\r\n" +
-	"Connection: close\r\n\r\n"
+	"Connection: close\r\n"
+
+// headOf returns takenHead with the header of CORS that the caller has set, and the empty line that ends a head.
+func headOf(set http.Header) []byte {
+	head := takenHead
+	if origin := set.Get("Access-Control-Allow-Origin"); origin != "" {
+		head += "Access-Control-Allow-Origin: " + origin + "\r\nVary: Origin\r\n"
+	}
+	return []byte(head + "\r\n")
+}
 
 // Open answers a request with a live stream. If it can take the connection over it returns at once, and the hub writes the
 // stream; otherwise, as with HTTP/2, it returns when the stream has ended. ErrStopping, ErrInterrupted, ErrFull, ErrAddressFull, or the error of
@@ -117,7 +126,7 @@ func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 			// The request's deadlines must not end the stream, and data from the peer are ignored.
 			_ = conn.SetDeadline(time.Time{})
 			_, _ = io.CopyN(io.Discard, buffered.Reader, int64(buffered.Reader.Buffered()))
-			if err := s.conn.write([]byte(takenHead), h.options.WriteTimeout); err != nil {
+			if err := s.conn.write(headOf(w.Header()), h.options.WriteTimeout); err != nil {
 				s.conn.close()
 				return nil
 			}

@@ -1,0 +1,112 @@
+package web
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/julienschmidt/httprouter"
+)
+
+// crossSite are the operations that a page of another website can call from a browser, if an owner has named its origin
+// in the setting corsOrigins: reading, holding, booking, and requesting a session. All are open to anonymous visitors.
+// The manage links, sign-in, and everything that needs a key are not among them.
+// The keys are the names of routes, as routeMetrics has them.
+var crossSite = map[string]bool{
+	"GET /v1/clinic":                                true,
+	"GET /v1/appointment-types":                     true,
+	"GET /v1/appointment-types/{id}":                true,
+	"GET /v1/appointment-types/{id}/timeslots":      true,
+	"GET /v1/appointment-types/{id}/next-available": true,
+	"GET /v1/appointment-types/{id}/explain":        true,
+	"GET /v1/specialists":                           true,
+	"GET /v1/specialists/{id}":                      true,
+	"GET /v1/specialists/{id}/picture":              true,
+	"GET /v1/holds":                                 true,
+	"POST /v1/holds":                                true,
+	"PATCH /v1/holds":                               true,
+	"DELETE /v1/holds":                              true,
+	"POST /v1/holds/release":                        true,
+	"POST /v1/holds/stream-ticket":                  true,
+	"GET /v1/holds/stream":                          true,
+	"POST /v1/slots/select":                         true,
+	"POST /v1/slots/deselect":                       true,
+	"GET /v1/slots/poll":                            true,
+	"POST /v1/appointment-types/{id}/book":          true,
+	"POST /v1/appointment-types/{id}/waitlist":      true,
+	"GET /v1/presence/snapshot":                     true,
+	"POST /v1/sessions":                             true,
+	"GET /v1/sessions/{id}":                         true,
+	"POST /v1/sessions/{id}/cancel":                 true,
+	"GET /openapi.json":                             true,
+	"GET /openapi.yaml":                             true,
+}
+
+// Header values of CORS (Fetch standard, section 3.3). Access-Control-Allow-Credentials is never sent, so a browser
+// neither sends cookies nor lets the page read an answer to a request that had some. Authorization is not among the
+// allowed headers, so a page cannot carry an API key.
+var (
+	corsHeaders = []string{"Content-Type, Idempotency-Key, Holdfast-Client, If-None-Match, Last-Event-ID, X-Request-Id, Traceparent"}
+	corsExposed = []string{"ETag, Retry-After, X-Request-Id, Location, Date"}
+	corsMaxAge  = []string{"600"} // seconds
+)
+
+// admitSite recognises a request from a page of a named website. It allows the page to read the answer, and removes the
+// credentials that a browser adds by itself: the caller is an anonymous visitor.
+func (c *call) admitSite() {
+	if !crossSite[c.counted.name] {
+		return
+	}
+	origins := c.engine.Clinic.Settings().CORSOrigins
+	if len(origins) == 0 {
+		return
+	}
+	c.rw.perOrigin = true
+	origin := c.r.Header["Origin"]
+	if len(origin) != 1 || !slices.Contains(origins, origin[0]) || c.r.Header["Authorization"] != nil {
+		return
+	}
+	c.site = origin[0]
+	c.r.Header.Del("Cookie")
+	h := c.rw.Header()
+	h["Access-Control-Allow-Origin"] = origin
+	h["Access-Control-Expose-Headers"] = corsExposed
+}
+
+// preflights registers the answers to a browser's question whether a page of another website may send a request.
+func (s *Server) preflights(tree *httprouter.Router, all []*route) {
+	methods := make(map[string][]string) // by pattern
+	for _, rt := range all {
+		if crossSite[rt.method+" "+rt.pattern] {
+			methods[rt.pattern] = append(methods[rt.pattern], rt.method)
+		}
+	}
+	rt := &route{method: http.MethodOptions, pattern: "preflight", access: anyone}
+	counted := s.metrics.route(rt)
+	for _, pattern := range slices.Sorted(maps.Keys(methods)) {
+		allowed := []string{strings.Join(methods[pattern], ", ")}
+		rt := &route{method: rt.method, pattern: rt.pattern, access: anyone, handle: func(c *call) error {
+			return c.preflight(allowed)
+		}}
+		tree.Handle(http.MethodOptions, treePath(pattern), func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+			s.serve(rt, counted, params{p}, w, r)
+		})
+	}
+}
+
+// preflight answers which methods a page of this origin may use on a path. A page of any other website gets no such
+// header, and its browser then sends no request.
+func (c *call) preflight(methods []string) error {
+	h := c.rw.Header()
+	h["Allow"] = methods
+	origins := c.engine.Clinic.Settings().CORSOrigins
+	c.rw.perOrigin = len(origins) > 0
+	if origin := c.r.Header["Origin"]; len(origin) == 1 && slices.Contains(origins, origin[0]) {
+		h["Access-Control-Allow-Origin"] = origin
+		h["Access-Control-Allow-Methods"] = methods
+		h["Access-Control-Allow-Headers"] = corsHeaders
+		h["Access-Control-Max-Age"] = corsMaxAge
+	}
+	return c.empty(http.StatusNoContent)
+}
