@@ -146,8 +146,8 @@ func (s *Server) admit(c *call) error {
 	err := s.identify(c)
 	if err != nil || !c.caller.trusted() && !safe(c.r.Method) {
 		// An invalid credential counts too, so that a caller cannot try them all.
-		if wait, ok := s.writes.allow(s.address(c.r), c.started); !ok {
-			return tooMany(wait)
+		if limited := c.limited(s.writes, s.address(c.r)); limited != nil {
+			return limited
 		}
 	}
 	if err != nil {

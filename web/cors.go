@@ -48,7 +48,7 @@ var crossSite = map[string]bool{
 // allowed headers, so a page cannot carry an API key.
 var (
 	corsHeaders = []string{"Content-Type, Idempotency-Key, Holdfast-Client, If-None-Match, Last-Event-ID, X-Request-Id, Traceparent"}
-	corsExposed = []string{"ETag, Retry-After, X-Request-Id, Location, Date"}
+	corsExposed = []string{"ETag, Retry-After, X-Request-Id, Location, Date, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset"}
 	corsMaxAge  = []string{"600"} // seconds
 )
 

@@ -59,10 +59,7 @@ func (s *Server) heedReads(c *call) error {
 	if c.caller.trusted() {
 		return nil
 	}
-	if wait, ok := s.reads.allow(s.address(c.r), c.started); !ok {
-		return tooMany(wait)
-	}
-	return nil
+	return c.limited(s.reads, s.address(c.r))
 }
 
 // fhirQuery reads the parameters of a search and refuses unknown ones: an answer that ignores a condition would be

@@ -315,10 +315,7 @@ func (s *Server) admitPoll(c *call) error {
 	if c.caller.trusted() {
 		return nil
 	}
-	if wait, ok := s.polls.allow(s.address(c.r), c.started); !ok {
-		return tooMany(wait)
-	}
-	return nil
+	return c.limited(s.polls, s.address(c.r))
 }
 
 // network returns the network that counts as one address: an IPv4 address, or the /64 of an IPv6 address, which one

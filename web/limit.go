@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,11 +43,12 @@ func newLimiter(r rate) *limiter {
 	return l
 }
 
-// allow takes one token of this address, or says how long to wait for the next.
-func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, ok bool) {
-	if l == nil || !address.IsValid() {
-		return 0, true
-	}
+// window returns the time in which an empty bucket becomes full.
+func (l *limiter) window() time.Duration { return time.Duration(l.burst) * l.every }
+
+// take takes one token and returns the time after which the bucket is full again. If that is longer than the window, there
+// was no token, and the bucket stays as it was.
+func (l *limiter) take(address netip.Addr, now time.Time) (untilFull time.Duration) {
 	address = network(address)
 	bytes := address.As16()
 	l.full[(bytes[15]^bytes[7]^bytes[14])%16].Update(address, now, func(full time.Time) (time.Time, bool) {
@@ -54,10 +56,29 @@ func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, 
 			full = now
 		}
 		full = full.Add(l.every)
-		wait = full.Sub(now) - time.Duration(l.burst)*l.every
-		return full, wait <= 0
+		untilFull = full.Sub(now)
+		return full, untilFull <= l.window()
 	})
-	return max(wait, 0), wait <= 0
+	return untilFull
+}
+
+// limited takes one token of an address for this request and reports what is left in RateLimit-Limit, RateLimit-Remaining
+// and RateLimit-Reset (draft-ietf-httpapi-ratelimit-headers-06; the last in seconds until all tokens are back). It returns
+// an error if there was none. Callers without an address, such as one on a pipe, are not limited.
+func (c *call) limited(l *limiter, address netip.Addr) error {
+	if l == nil || !address.IsValid() {
+		return nil
+	}
+	untilFull := l.take(address, c.started)
+	left := max(0, int((l.window()-untilFull)/l.every))
+	h := c.rw.Header()
+	h["Ratelimit-Limit"] = []string{strconv.Itoa(l.burst)}
+	h["Ratelimit-Remaining"] = []string{strconv.Itoa(left)}
+	h["Ratelimit-Reset"] = []string{strconv.Itoa(int((untilFull + time.Second - 1) / time.Second))}
+	if wait := untilFull - l.window(); wait > 0 {
+		return tooMany(wait)
+	}
+	return nil
 }
 
 // address returns the network address of a request: the peer, or, if the peer is a trusted proxy, the nearest hop

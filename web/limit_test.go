@@ -13,6 +13,12 @@ import (
 
 // These tests check the limits per address, and how the address is determined.
 
+// allow takes one token of an address, or returns the time until the next.
+func (l *limiter) allow(address netip.Addr, now time.Time) (wait time.Duration, ok bool) {
+	wait = l.take(address, now) - l.window()
+	return max(wait, 0), wait <= 0
+}
+
 func TestTokenBucketRefills(t *testing.T) {
 	l := newLimiter(rate{every: 100 * time.Millisecond, burst: 5})
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
@@ -61,11 +67,14 @@ func TestLimiterExpiresNetworks(t *testing.T) {
 			t.Errorf("%s: got %t, want %t", c.address, ok, c.ok)
 		}
 	}
-	if _, ok := l.allow(netip.Addr{}, now); !ok {
-		t.Error("a caller without an address, such as one on a pipe, was refused")
-	}
-	if _, ok := (*limiter)(nil).allow(netip.MustParseAddr("192.0.2.1"), now); !ok {
-		t.Error("no limiter limits")
+	for range 3 {
+		c := &call{rw: responseWriter{ResponseWriter: httptest.NewRecorder()}, started: now}
+		if err := c.limited(l, netip.Addr{}); err != nil {
+			t.Errorf("a caller without an address, such as one on a pipe: got %v, want no limit", err)
+		}
+		if err := c.limited(nil, netip.MustParseAddr("192.0.2.1")); err != nil {
+			t.Errorf("no limiter: got %v, want no limit", err)
+		}
 	}
 }
 

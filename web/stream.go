@@ -131,8 +131,8 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 		return c.empty(http.StatusOK)
 	}
 	address := s.address(c.r)
-	if wait, ok := s.opens.allow(address, c.started); !ok {
-		return tooMany(wait)
+	if err := c.limited(s.opens, address); err != nil {
+		return err
 	}
 	q.Address, q.Guard = network(address), s.guard(&c.caller)
 	switch err := s.hub.Open(&c.rw, c.r, q); {

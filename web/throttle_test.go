@@ -27,6 +27,9 @@ func (h *house) write(headers ...header) *reply {
 func TestWritesPerAddressAreLimited(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	n, last := 0, h.write()
+	if got := last.header.Get("RateLimit-Limit") + " " + last.header.Get("RateLimit-Remaining") + " " + last.header.Get("RateLimit-Reset"); got != "300 299 1" {
+		t.Errorf("limit, remaining and reset of the first write: got %s, want 300 299 1", got)
+	}
 	for ; last.status == 422; last = h.write() {
 		if n++; n > 5000 {
 			t.Fatal("5000 writes from one address were not limited")
@@ -34,6 +37,9 @@ func TestWritesPerAddressAreLimited(t *testing.T) {
 	}
 	if last.want(429).header.Get("Retry-After") == "" || !strings.Contains(last.raw, "rate_limited") {
 		t.Errorf("the refusal does not say when to come again: %s", last.raw)
+	}
+	if got := last.header.Get("RateLimit-Remaining"); got != "0" {
+		t.Errorf("remaining after the refusal: got %s, want 0", got)
 	}
 	if n < 299 {
 		t.Errorf("the limit came after %d writes; a clinic behind one address needs more", n)
