@@ -68,6 +68,9 @@ type killed struct {
 }
 
 func TestKillLosesNothingAndBooksNothingTwice(t *testing.T) {
+	if testing.Short() {
+		t.Skip("short run: no kills of the whole server")
+	}
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) { killAgainAndAgain(t) })
 	t.Run("PostgreSQL", func(t *testing.T) { killAgainAndAgain(t, "--database", postgresURL(t)) })
