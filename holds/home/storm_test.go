@@ -2,6 +2,7 @@ package home
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,8 +13,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -117,6 +121,7 @@ type child struct {
 	mu      sync.Mutex
 	n       int
 	waiting map[int]chan reply
+	strikes atomic.Int64 // begins and ends of a stop or of a cut from PostgreSQL: during one, a refusal is no change of home
 }
 
 func startChild(t *testing.T, s *redistest.Server, direct string) *child {
@@ -203,8 +208,16 @@ type court struct {
 	mu      sync.Mutex
 	live    map[string]map[string]time.Time // by specialist and hold: when it lapses
 	given   int
-	refused int // 503
+	refused int           // 503
+	longest time.Duration // from the first refused attempt of a client until the node answered one
 	wrong   []string
+}
+
+// answers notes the first answer of a node after refusals since a moment.
+func (c *court) answers(since time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.longest = max(c.longest, time.Since(since))
 }
 
 // gives notes an acknowledged hold. margin covers what the clocks and the deadline may differ by.
@@ -238,8 +251,9 @@ func (c *court) ends(specialist, id string) {
 	delete(c.live[specialist], id)
 }
 
-// stopped stops a process, or has it go on.
+// stopped stops a process, or resumes it.
 func stopped(c *child, on bool) {
+	c.strikes.Add(1)
 	sig := syscall.SIGCONT
 	if on {
 		sig = syscall.SIGSTOP
@@ -247,20 +261,35 @@ func stopped(c *child, on bool) {
 	_ = c.command.Process.Signal(sig)
 }
 
-// faults are what happens to one node, and to the next one.
-var faults = []func(c, next *child, on bool){
-	func(c, _ *child, on bool) { c.redis.Away(on) },
-	func(c, _ *child, on bool) { stopped(c, on) },
-	func(c, next *child, on bool) { // the others move while it is stopped, and it wakes before its lease is over
-		stopped(c, on)
-		next.redis.Away(on)
-	},
-	func(c, _ *child, on bool) { c.redis.Mute(on) },
-	func(c, _ *child, on bool) { c.postgres.Away(on) },
-	func(c, _ *child, on bool) { c.redis.Away(on); c.postgres.Away(on) },
+func withoutPostgres(c *child, on bool) {
+	c.strikes.Add(1)
+	c.postgres.Away(on)
 }
 
-// TestOneNodesFaultGivesNoTimeTwice strikes one node after another. HOLDFAST_HOME_FAULTS says how often.
+// fault strikes one node. Some also strike the next one.
+type fault struct {
+	kind   string
+	strike func(c, next *child, on bool)
+}
+
+var faults = []fault{
+	{"cut", func(c, _ *child, on bool) { c.redis.Away(on) }},
+	{"pause", func(c, _ *child, on bool) { stopped(c, on) }},
+	{"pause while the next node leaves Redis", func(c, next *child, on bool) { // it resumes before its lease expires
+		stopped(c, on)
+		next.redis.Away(on)
+	}},
+	{"no answers of Redis", func(c, _ *child, on bool) { c.redis.Mute(on) }},
+	{"cut from PostgreSQL", func(c, _ *child, on bool) { withoutPostgres(c, on) }},
+	{"cut from both", func(c, _ *child, on bool) { c.redis.Away(on); withoutPostgres(c, on) }},
+}
+
+// TestOneNodesFaultGivesNoTimeTwice strikes one node after another. Its long form is a series of one kind:
+//
+//	HOLDFAST_HOME_FAULTS=1000   how often a node is struck, instead of 12 times
+//	HOLDFAST_HOME_KIND=cut      only faults of this kind: cut or pause
+//	HOLDFAST_HOME_TALLY=FILE    appends the progress to FILE, and continues there if a run was interrupted
+//	HOLDFAST_HOME_LIMIT=1s      fails if a node refused a client for longer that was not stopped or without PostgreSQL
 func TestOneNodesFaultGivesNoTimeTwice(t *testing.T) {
 	many := 12
 	if text := os.Getenv("HOLDFAST_HOME_FAULTS"); text != "" {
@@ -269,6 +298,18 @@ func TestOneNodesFaultGivesNoTimeTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	limit, err := time.ParseDuration(cmp.Or(os.Getenv("HOLDFAST_HOME_LIMIT"), "1h"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := faults
+	if only := os.Getenv("HOLDFAST_HOME_KIND"); only != "" {
+		kinds = slices.DeleteFunc(slices.Clone(faults), func(f fault) bool { return f.kind != only })
+	}
+	if len(kinds) == 0 {
+		t.Fatal("no such kind of fault")
+	}
+	tally := openTally(t, os.Getenv("HOLDFAST_HOME_TALLY"))
 	direct := database(t)
 	s := redistest.Start(t, redistest.Programs(t)[0])
 	var nodes []*child
@@ -278,13 +319,24 @@ func TestOneNodesFaultGivesNoTimeTwice(t *testing.T) {
 	judge := &court{live: map[string]map[string]time.Time{}}
 	ctx, stop := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
-	for i := range 32 {
+	for i := range 9 {
 		clients.Go(func() {
-			rnd := rand.New(rand.NewPCG(uint64(i), 1))
+			rnd := rand.New(rand.NewPCG(uint64(i), uint64(tally.before)))
+			at := nodes[i%len(nodes)] // so that the clients of the other nodes continue while it is stopped
+			var since time.Time       // the first attempt that the node refused
+			var strikes int64
 			for n := 0; ctx.Err() == nil; n++ {
-				at := nodes[i%len(nodes)] // so that the others go on while it is stopped
-				specialist, owner := fmt.Sprint("s", rnd.IntN(6)), fmt.Sprintf("client-of-the-storm-%d-%d", i, n)
+				specialist, owner := fmt.Sprint("s", rnd.IntN(4)), fmt.Sprintf("client-of-the-storm-%d-%d", i, n)
+				if since.IsZero() {
+					since, strikes = time.Now(), at.strikes.Load()
+				}
 				a, err := at.ask(request{Specialist: specialist, Owner: owner, TTL: 2 * time.Second})
+				if err == nil && (a.Err == "" || a.Held) {
+					if strikes%2 == 0 && strikes == at.strikes.Load() {
+						judge.answers(since)
+					}
+					since = time.Time{}
+				}
 				switch {
 				case err != nil:
 					t.Error(err)
@@ -306,22 +358,77 @@ func TestOneNodesFaultGivesNoTimeTwice(t *testing.T) {
 			}
 		})
 	}
-	rnd := rand.New(rand.NewPCG(7, 7))
-	for i := range many {
-		strike, at := faults[i%len(faults)], rnd.IntN(len(nodes))
+	rnd := rand.New(rand.NewPCG(7, uint64(7+tally.before)))
+	struck := 0
+	for i := tally.before; i < many; i++ {
+		strike, at := kinds[i%len(kinds)].strike, rnd.IntN(len(nodes))
 		c, next := nodes[at], nodes[(at+1)%len(nodes)]
 		strike(c, next, true)
 		time.Sleep(time.Duration(100+rnd.IntN(600)) * time.Millisecond)
 		strike(c, next, false)
 		time.Sleep(time.Duration(600+rnd.IntN(400)) * time.Millisecond)
+		if struck++; struck%25 == 0 {
+			tally.write(i+1, judge)
+		}
 	}
 	stop()
 	clients.Wait()
-	t.Logf("%d faults, %d holds given, %d requests refused", many, judge.given, judge.refused)
+	tally.write(max(many, tally.before), judge)
+	t.Logf("%d faults, %d holds given, %d requests refused, a client at most %v", struck, judge.given, judge.refused, judge.longest.Round(time.Millisecond))
 	for _, wrong := range judge.wrong {
 		t.Error(wrong)
 	}
-	if judge.given < 5*many {
+	if judge.given < 5*struck {
 		t.Errorf("got %d holds, want many more: the test proves nothing", judge.given)
+	}
+	if judge.longest > limit {
+		t.Errorf("a change of home refused a client for %v, want at most %v", judge.longest, limit)
+	}
+}
+
+// tally is the progress of a series of runs, in a file with one line for each 25 faults of a run.
+type tally struct {
+	*testing.T
+	name   string
+	before int // faults of earlier runs
+}
+
+// openTally reads the progress of earlier runs. Without a name there is none.
+func openTally(t *testing.T, name string) *tally {
+	t.Helper()
+	y := &tally{T: t, name: name}
+	if name == "" {
+		return y
+	}
+	text, err := os.ReadFile(name)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if _, err := fmt.Sscanf(line, "%d faults", &y.before); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+	}
+	return y
+}
+
+// write appends the progress: the faults of all runs, and the results of this one.
+func (y *tally) write(faults int, c *court) {
+	if y.name == "" {
+		return
+	}
+	c.mu.Lock()
+	line := fmt.Sprintf("%d faults; this run: %d holds given, %d requests refused, a client at most %v, %d wrong\n",
+		faults, c.given, c.refused, c.longest.Round(time.Millisecond), len(c.wrong))
+	c.mu.Unlock()
+	f, err := os.OpenFile(y.name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		y.Fatal(err)
+	}
+	if _, err := f.WriteString(line); err != nil {
+		y.Error(err)
+	}
+	if err := f.Close(); err != nil {
+		y.Error(err)
 	}
 }
