@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,7 +24,8 @@ import (
 // nodes are several servers, each in a process of its own, on one PostgreSQL, one Redis and one practice system.
 type nodes struct {
 	t      *testing.T
-	shared []string // flags that all are started with
+	shared []string                // flags that all are started with
+	own    func(node int) []string // more flags, of one node; nil: none
 	dirs   []string
 	all    []*server
 }
@@ -43,7 +45,13 @@ func newNodesWith(t *testing.T, n int, practice *httptest.Server, flags ...strin
 // newNodesOn is newNodesWith on this database.
 func newNodesOn(t *testing.T, n int, practice *httptest.Server, url string, flags ...string) *nodes {
 	t.Helper()
-	c := &nodes{t: t, shared: append([]string{"--database", url}, flags...)}
+	return newNodesOf(t, n, practice, url, nil, flags...)
+}
+
+// newNodesOf is newNodesOn with more flags for each node.
+func newNodesOf(t *testing.T, n int, practice *httptest.Server, url string, own func(node int) []string, flags ...string) *nodes {
+	t.Helper()
+	c := &nodes{t: t, shared: append([]string{"--database", url}, flags...), own: own}
 	c.shared = append(c.shared, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file", write(t, longEnough))
 	if practice != nil {
 		c.shared = append(c.shared, "--upstream-url", practice.URL+"/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u",
@@ -72,7 +80,11 @@ func newNodesOn(t *testing.T, n int, practice *httptest.Server, url string, flag
 // start starts a node that does not run.
 func (c *nodes) start(i int) {
 	c.t.Helper()
-	c.all[i] = started(c.t, append([]string{"serve", "--data", c.dirs[i]}, c.shared...)...)
+	var own []string
+	if c.own != nil {
+		own = c.own(i)
+	}
+	c.all[i] = started(c.t, slices.Concat([]string{"serve", "--data", c.dirs[i]}, c.shared, own)...)
 }
 
 // bookAt books a check-up, n half hours after noon in two days, and returns the status.

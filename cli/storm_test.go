@@ -8,24 +8,33 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"holdfast/engine/enginetest"
+	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store/postgres/postgrestest"
 )
 
-// storm is the clinic, what goes wrong, and what people were told.
+// storm is the clinic, its faults, and the answers that its clients got.
 type storm struct {
 	*testing.T
 	nodes            *nodes
+	lines            []*line
+	urls             []string // of each node: the database
 	primary, standby *postgrestest.Server
+	withRedis        bool
+	isLong           bool // with series, visits, the waiting list, agents, webhooks and open pages
+	practice         *upstreamtest.Server
+	patient          map[string]any // of the agents, with its token
+	silent           atomic.Bool    // the practice-management system answers late
+	hooks            *hooks
+	pages            []*page
+	court            court
 	faults           []fault
 	http             *http.Client
 	began            time.Time
@@ -35,44 +44,52 @@ type storm struct {
 
 	answered      atomic.Int64 // bookings
 	next, holder  atomic.Int64
-	refusals      sync.Map // status and code: *atomic.Int64
-	told          sync.Map // key of a booking: wanted
+	waiting       atomic.Int64 // entries of the waiting list
+	refusals      sync.Map     // status and code: *atomic.Int64
+	told          sync.Map     // key of a booking: wanted
 	early, latest map[string]float64
 	longest       time.Duration
-	fault         string                   // that goes on or went on last
-	waited        map[string]time.Duration // during it, the longest for an answer of the node that is never frozen
+	fault         string // that is active; empty between two
+	victim        int    // the node that it strikes; -1: all
+	losesHolds    bool
+	waited        map[string]time.Duration // during a fault, the longest for an answer of a node that it does not strike
+	recovered     map[string][]time.Duration
 }
 
-// wanted is a booking, as far as whoever wanted it knows.
+// wanted is a booking and the answer that its client got.
 type wanted struct {
 	slot      int
-	id        string // once it was acknowledged
+	id        string // once it was acknowledged; empty for an agent's
 	cancelled bool
 }
 
 const (
-	contended = 1000   // slots that several want
-	holdsFrom = 14_000 // slots that are only held
-	slotsEnd  = 17_000
+	contended  = 1000   // slots that several want
+	holdsFrom  = 14_000 // slots that are only held
+	heldByMany = 16_990 // slots that several hold in turn
+	slotsEnd   = 17_000
 )
 
-// at says where a node is; empty where it is not.
+// at notes the address of a node; empty while it does not run.
 func (s *storm) at(node int, base string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.bases[node] = base
 }
 
+// base returns the address of a node, or of the next that runs.
 func (s *storm) base(n int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if base := s.bases[n%len(s.bases)]; base != "" {
-		return base
+	for i := range s.bases {
+		if base := s.bases[(n+i)%len(s.bases)]; base != "" {
+			return base
+		}
 	}
-	return s.bases[(n+1)%len(s.bases)]
+	return ""
 }
 
-// load keeps people busy until do returns.
+// load runs all clients until do returns.
 func (s *storm) load(do func()) {
 	over := make(chan struct{})
 	var all sync.WaitGroup
@@ -93,11 +110,21 @@ func (s *storm) load(do func()) {
 		often(time.Second, func(*rand.Rand) { s.book(contended+int(s.next.Add(1)), false) })
 		often(time.Second, func(r *rand.Rand) { s.book(r.IntN(contended), true) })
 		often(time.Second, s.hold)
+		often(time.Second/2, s.holdInTurn)
 	}
 	often(time.Second, func(r *rand.Rand) {
 		from := enginetest.Noon(time.UTC, 2+r.IntN(300))
-		s.send(http.MethodGet, s.base(r.IntN(2))+"/v1/appointment-types/checkup/timeslots?from="+from.Format(time.DateOnly)+"&to="+from.AddDate(0, 0, 6).Format(time.DateOnly), "", "", nil)
+		s.send(http.MethodGet, s.base(r.IntN(len(s.bases)))+"/v1/appointment-types/checkup/timeslots?from="+from.Format(time.DateOnly)+"&to="+from.AddDate(0, 0, 6).Format(time.DateOnly), "", "", nil)
 	})
+	if s.isLong {
+		often(3*time.Second, func(*rand.Rand) { s.series() })
+		often(3*time.Second, func(*rand.Rand) { s.visit() })
+		often(3*time.Second, func(*rand.Rand) { s.wish() })
+		often(2*time.Second, func(*rand.Rand) { s.agent() })
+		for node := range s.nodes.all {
+			s.pages = append(s.pages, s.open(node))
+		}
+	}
 	defer all.Wait()
 	defer close(over)
 	do()
@@ -135,7 +162,7 @@ func (s *storm) book(slot int, shared bool) {
 			return
 		case status == http.StatusConflict && answer["code"] != "idempotency_in_flight":
 			if !shared {
-				s.Errorf("slot %d, which nobody else wants: got %v", slot, answer)
+				s.Errorf("slot %d, which no other client wants: got %v", slot, answer)
 			}
 			s.told.Delete(key)
 			return
@@ -148,7 +175,7 @@ func (s *storm) book(slot int, shared bool) {
 	s.Errorf("slot %d was not booked in a minute", slot)
 }
 
-// cancel cancels what was booked, until there is an answer.
+// cancel cancels a booked appointment, and repeats that until there is an answer.
 func (s *storm) cancel(key string, w wanted) {
 	for try, began := 0, time.Now(); time.Since(began) < time.Minute; try++ {
 		status, answer := s.send(http.MethodPost, s.base(w.slot+try)+"/v1/appointments/"+w.id+"/cancel", longEnough, "cancel-"+key, map[string]any{})
@@ -158,7 +185,7 @@ func (s *storm) cancel(key string, w wanted) {
 			s.told.Store(key, w)
 			return
 		case status != 0 && status != http.StatusServiceUnavailable && answer["code"] != "idempotency_in_flight":
-			s.Errorf("cancelling what was booked: got %d %v", status, answer)
+			s.Errorf("cancelling an appointment: got %d %v", status, answer)
 			return
 		}
 		<-time.After(100 * time.Millisecond)
@@ -166,10 +193,10 @@ func (s *storm) cancel(key string, w wanted) {
 	s.Errorf("appointment %s was not cancelled in a minute", w.id)
 }
 
-// hold holds a slot that nobody else wants, again and again at either node, and lets it lapse or releases it.
+// hold holds a slot that no other client wants, several times at any node, and lets the hold expire or releases it.
 func (s *storm) hold(random *rand.Rand) {
 	n := s.holder.Add(1)
-	slot := holdsFrom + int(n)%(slotsEnd-holdsFrom)
+	slot := holdsFrom + int(n)%(heldByMany-holdsFrom)
 	client := fmt.Sprintf("a-holding-client-%08d", n)
 	for i := range 4 {
 		status, answer := s.send(http.MethodPost, s.base(i+int(n))+"/v1/holds", "", "", map[string]any{"appointmentTypeId": "checkup", "clientId": client, "slotStartDate": slotAt(slot)})
@@ -183,7 +210,7 @@ func (s *storm) hold(random *rand.Rand) {
 	}
 }
 
-// send returns the status, 0 if nobody answered. A refusal by the server says what it is.
+// send returns the status, or 0 without an answer. A refusal by the server must have its reason.
 func (s *storm) send(method, address, key, idempotency string, body any) (int, map[string]any) {
 	var content io.Reader
 	if body != nil {
@@ -209,7 +236,7 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 	reply, err := s.http.Do(r)
 	s.wait(address, time.Since(began))
 	if err != nil {
-		s.count("nobody")
+		s.count("no answer")
 		return 0, nil
 	}
 	defer reply.Body.Close()
@@ -222,7 +249,8 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 	err = json.Unmarshal(raw, &answer)
 	if reply.StatusCode >= 500 {
 		detail, _ := answer["detail"].(string)
-		if err != nil || reply.StatusCode != http.StatusServiceUnavailable || detail == "" || reply.Header.Get("Retry-After") == "" {
+		isAgents := strings.HasPrefix(r.URL.Path, "/v1/agent/") && answer["error_type"] != nil // an answer in the agents' form
+		if !isAgents && (err != nil || reply.StatusCode != http.StatusServiceUnavailable || detail == "" || reply.Header.Get("Retry-After") == "") {
 			s.Errorf("%s %s: got %d %s, want a 503 that says what to do", method, r.URL.Path, reply.StatusCode, raw)
 		}
 		s.count(fmt.Sprint(reply.StatusCode, " ", answer["code"]))
@@ -230,13 +258,14 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 	return reply.StatusCode, answer
 }
 
-// wait takes in how long an answer was waited for.
+// wait notes the time that a client waited for an answer during a fault at another node.
 func (s *storm) wait(address string, took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bases[1] != "" && strings.HasPrefix(address, s.bases[1]) {
-		s.waited[s.fault] = max(s.waited[s.fault], took.Round(time.Millisecond))
+	if s.fault == "" || s.victim >= 0 && s.bases[s.victim] != "" && strings.HasPrefix(address, s.bases[s.victim]) {
+		return
 	}
+	s.waited[s.fault] = max(s.waited[s.fault], took.Round(time.Millisecond))
 }
 
 func (s *storm) count(what string) {
@@ -244,7 +273,7 @@ func (s *storm) count(what string) {
 	n.(*atomic.Int64).Add(1)
 }
 
-// look notes what the node has that is never killed: the most of it in the first third, and in the rest.
+// look notes the memory of the node that is never killed: its maximum in the first third, and after it.
 func (s *storm) look(early bool) {
 	reply, err := s.http.Get(s.base(0) + "/metrics")
 	if err != nil {
@@ -266,55 +295,4 @@ func (s *storm) look(early bool) {
 			most[strings.ReplaceAll(name, "bytes", "MB")] = max(most[strings.ReplaceAll(name, "bytes", "MB")], value)
 		}
 	}
-}
-
-// check compares what people were told with what is there.
-func (s *storm) check() {
-	t, list := s.T, appointments(s.T, s.base(0), longEnough)
-	slices.SortFunc(list, func(a, b here) int { return a.SlotStartDate.Compare(b.SlotStartDate) })
-	byID := map[string]here{}
-	var before here
-	for _, a := range list {
-		if byID[a.ID] = a; a.Status != "confirmed" {
-			continue
-		}
-		if before.SlotEndDate.After(a.SlotStartDate) {
-			t.Errorf("%s and %s overlap", before.ID, a.ID)
-		}
-		before = a
-	}
-	acknowledged := 0
-	s.told.Range(func(key, value any) bool {
-		w := value.(wanted)
-		a, there := byID[w.id]
-		want := map[bool]string{true: "cancelled", false: "confirmed"}[w.cancelled]
-		if acknowledged++; !there || a.Status != want || a.SlotStartDate.Format(time.RFC3339) != slotAt(w.slot) {
-			t.Errorf("%s was told that it is %s, and it is %q at %v", key, want, a.Status, a.SlotStartDate)
-		}
-		delete(byID, w.id)
-		return true
-	})
-	for id := range byID {
-		t.Errorf("%s is there, and nobody was told of it", id)
-	}
-	refused := map[string]int64{}
-	s.refusals.Range(func(what, n any) bool { refused[what.(string)] = n.(*atomic.Int64).Load(); return true })
-	t.Logf("%v: %d bookings acknowledged, the longest after %v; %d holds; refusals %v", time.Since(s.began).Round(time.Second), acknowledged,
-		s.longest.Round(time.Millisecond), s.holder.Load(), refused)
-	t.Logf("the longest wait for an answer of the node that is never frozen: %v", s.waited)
-	for name, value := range s.early {
-		t.Logf("%s of the node that was never killed: at most %.1f in the first third, %.1f after it", name, value, s.latest[name])
-		if s.latest[name] > 1.5*value+20 {
-			t.Errorf("%s grew from %.1f to %.1f", name, value, s.latest[name])
-		}
-	}
-	for _, node := range s.nodes.all {
-		if err := node.Process.Signal(syscall.SIGTERM); err != nil {
-			t.Error(err)
-		}
-		if code := node.ended(t); code != 0 {
-			t.Errorf("a node ended with %d: %s", code, node.stderr)
-		}
-	}
-	contains(t, "verify", must(t, "verify", "--data", s.nodes.dirs[0], "--database", s.nodes.shared[1]), "sound")
 }

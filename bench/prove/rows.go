@@ -224,6 +224,44 @@ var rows = []row{
 		},
 	},
 	{
+		name: "webhooks of one appointment under clocks that differ", unit: "passes", pkg: "./engine", run: "^TestWebhooksKeepTheirOrderUnderSkew$", asked: 200,
+		bug: &bug{
+			says: `the receiver got|both webhooks arrive`,
+			lines: []planted.Bug{
+				{In: "message.Messages.behindNotice", Old: "len(list) > 0", Wrong: "len(list) > 99"},
+			},
+		},
+	},
+	{
+		name: "nodes that add the same operations never deadlock", unit: "passes", pkg: "./store/postgres", run: "^TestConcurrentAddsNeverDeadlock$", asked: 200,
+		bug: &bug{
+			says: `round \d+, node \d`,
+			lines: []planted.Bug{
+				{In: "postgres.addAll", Old: `AS list(x) ORDER BY (x->>0) COLLATE "C"`, Wrong: "AS list(x)"},
+			},
+		},
+	},
+	{
+		name: "one node is cut off from PostgreSQL during a delivery, nothing stays processing", unit: "passes", pkg: "./cli",
+		run: "^TestNodeCutFromDatabaseLeavesNothingProcessing$", asked: 200,
+		bug: &bug{ // the outcome that could not be stored is dropped
+			says: `still not: every operation is completed`,
+			lines: []planted.Bug{
+				{In: "outbound.Outbound.keep", Old: "out.unsaved.wakeUps.wake()", Wrong: "_ = u"},
+			},
+		},
+	},
+	{
+		name: "1,000 cuts of one node from Redis: no time given twice, no client refused for 1.5 s", unit: "faults", pkg: "./holds/home",
+		run: "^TestOneNodesFaultGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000, onlyLong: true,
+		longEnv: "HOLDFAST_HOME_FAULTS=200 HOLDFAST_HOME_KIND=cut HOLDFAST_HOME_LIMIT=1.5s",
+	},
+	{
+		name: "1,000 pauses of one node: the same", unit: "faults", pkg: "./holds/home",
+		run: "^TestOneNodesFaultGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000, onlyLong: true,
+		longEnv: "HOLDFAST_HOME_FAULTS=200 HOLDFAST_HOME_KIND=pause HOLDFAST_HOME_LIMIT=1.5s",
+	},
+	{
 		name: "two nodes, one fault after another", unit: "passes", pkg: "./cli", run: "^TestTwoNodesUnderFaults$", longEnv: "HOLDFAST_FAULTS=120", onlyLong: true,
 	},
 	{

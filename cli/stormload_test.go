@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"holdfast/engine/enginetest"
+	"holdfast/engine/upstream"
+)
+
+// until repeats a request with one key at one node after another until it has an answer, and returns that.
+func (s *storm) until(what, path, key, credential string, body map[string]any) (int, map[string]any) {
+	n := rand.IntN(len(s.bases))
+	for try, began := 0, time.Now(); time.Since(began) < time.Minute; try++ {
+		status, answer := s.send(http.MethodPost, s.base(n+try)+path, credential, key, body)
+		if status != 0 && status != http.StatusServiceUnavailable && answer["code"] != "idempotency_in_flight" {
+			return status, answer
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+	s.Errorf("%s had no answer in a minute", what)
+	return 0, nil
+}
+
+// group notes the appointments of a series or a visit.
+func (s *storm) group(key string, slot, people, status int, answer map[string]any) {
+	list, _ := answer["appointments"].([]any)
+	if status == 0 {
+		return
+	}
+	if status != http.StatusCreated || len(list) != people {
+		s.Errorf("%s at slot %d: got %d %v", key, slot, status, answer)
+		return
+	}
+	for i := range list {
+		made, _ := list[i].(map[string]any)
+		id, _ := made["id"].(string)
+		s.told.Store(fmt.Sprint(key, "/", i), wanted{slot: slot + i, id: id})
+	}
+}
+
+// series books three times of its own for one patient.
+func (s *storm) series() {
+	slot := contended + int(s.next.Add(3)) - 2
+	var times []map[string]any
+	for i := range 3 {
+		times = append(times, map[string]any{"slotStartDate": slotAt(slot + i)})
+	}
+	key := fmt.Sprint("series-", slot)
+	status, answer := s.until(key, "/v1/series", key, longEnough, map[string]any{
+		"appointmentTypeId": "checkup", "times": times, "patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
+	})
+	s.group(key, slot, 3, status, answer)
+}
+
+// visit books two persons one after the other.
+func (s *storm) visit() {
+	slot := contended + int(s.next.Add(2)) - 1
+	if strings.HasSuffix(slotAt(slot), "T23:30:00Z") { // the second would begin on the next day
+		return
+	}
+	var people []map[string]any
+	for i := range 2 {
+		people = append(people, map[string]any{"appointmentTypeId": "checkup", "name": fmt.Sprint("Jo Doe ", i)})
+	}
+	key := fmt.Sprint("visit-", slot)
+	status, answer := s.until(key, "/v1/visits", key, longEnough, map[string]any{
+		"slotStartDate": slotAt(slot), "people": people, "contact": map[string]any{"phone": "030 1234567"},
+	})
+	s.group(key, slot, 2, status, answer)
+}
+
+// wish adds an entry to the waiting list, for a day in the contended time. Its offer holds a cancelled time.
+func (s *storm) wish() {
+	n := s.waiting.Add(1)
+	day := enginetest.Noon(time.UTC, 3+int(n)%15).Format(time.DateOnly)
+	status, answer := s.until("an entry", "/v1/appointment-types/checkup/waitlist", fmt.Sprint("entry-", n), longEnough, map[string]any{
+		"patient": map[string]any{"name": "Jo Doe", "email": fmt.Sprintf("jo%d@example.org", n), "phone": "030 1234567"}, "from": day, "to": day,
+	})
+	if status != 0 && status/100 != 2 {
+		s.Errorf("an entry of the waiting list: got %d %v", status, answer)
+	}
+}
+
+// agent books a time of its own as an agent does, in front of the practice-management system.
+func (s *storm) agent() {
+	slot := contended + int(s.next.Add(1))
+	key := fmt.Sprint("agent-", slot)
+	start, err := time.Parse(time.RFC3339, slotAt(slot))
+	if err != nil {
+		s.Error(err)
+		return
+	}
+	status, answer := s.until(key, "/v1/agent/appointments", key, longEnough, with(s.patient, map[string]any{
+		"startTime": upstream.FormatTime(start, time.UTC), "minutes": 30, "childName": key,
+		"scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
+	}))
+	if status != 0 {
+		s.told.Store(key, wanted{slot: slot})
+	}
+	if status != 0 && status/100 != 2 { // 202: the queue writes it upstream later
+		s.Errorf("%s: got %d %v", key, status, answer)
+	}
+}
+
+// holdInTurn holds one of a few slots that several clients want, and releases it.
+func (s *storm) holdInTurn(random *rand.Rand) {
+	slot := heldByMany + random.IntN(slotsEnd-heldByMany)
+	client := fmt.Sprintf("a-client-in-turn-%016x", random.Uint64())
+	base := s.base(random.IntN(len(s.bases)))
+	began := time.Now()
+	_, answer := s.send(http.MethodPost, base+"/v1/holds", "", "", map[string]any{"appointmentTypeId": "checkup", "clientId": client, "slotStartDate": slotAt(slot)})
+	id, _ := answer["holdId"].(string)
+	if id == "" {
+		return
+	}
+	s.court.gives(slot, id, began)
+	<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond)
+	s.court.ends(slot, id, s.excused())
+	for try := range 20 {
+		if status, _ := s.send(http.MethodDelete, s.base(try)+"/v1/holds", "", "", map[string]any{"holdId": id, "clientId": client}); status != 0 && status < 500 {
+			return
+		}
+		<-time.After(100 * time.Millisecond)
+	}
+}
+
+// excused reports whether the storage of the holds is crashing.
+func (s *storm) excused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.losesHolds
+}
+
+// court judges the acknowledged holds: at no moment have two clients a hold of one slot.
+type court struct {
+	mu       sync.Mutex
+	given    map[int]turn // by slot
+	holds    int
+	overlaps []string
+	lost     int // overlaps after a crash of the storage of the holds, which frees held times
+}
+
+type turn struct {
+	id    string
+	until time.Time // a hold lasts longer, so the clocks of the servers do not matter
+	other string    // that was given at the same time
+}
+
+// gives notes a hold that was requested at began.
+func (c *court) gives(slot int, id string, began time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holds++
+	if g, held := c.given[slot]; held && g.id != id && time.Now().Before(g.until) {
+		g.other = id
+		c.given[slot] = g
+		return
+	}
+	c.given[slot] = turn{id: id, until: began.Add(10 * time.Second)}
+}
+
+// ends notes that the client is about to release its hold.
+func (c *court) ends(slot int, id string, excused bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	g := c.given[slot]
+	if g.id != id {
+		return
+	}
+	delete(c.given, slot)
+	switch {
+	case g.other == "":
+	case excused:
+		c.lost++
+	default:
+		c.overlaps = append(c.overlaps, fmt.Sprintf("slot %d was given as %s while %s was held", slot, g.other, id))
+	}
+}
+
+// String returns the counts.
+func (c *court) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return fmt.Sprintf("%d holds in turn, %d overlap, %d after a crash of their storage", c.holds, len(c.overlaps), c.lost)
+}
