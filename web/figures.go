@@ -96,17 +96,15 @@ func (f figures) live(ctx context.Context, to *exposition) {
 }
 
 func (f figures) bookings(to *exposition) {
-	n := f.engine.Booking.BookingCounts()
+	n := f.engine.Booking.Counts()
 	to.counter(givenDesc, n.Holds)
 	to.counter(movesDesc, n.Moves)
 	to.counter(conflictsDesc, n.Conflicts)
 	for i, source := range booking.Sources {
 		to.counter(bookingsDesc, n.Bookings[i], string(source))
 	}
-	for act, reasons := range n.Refused {
-		for i, n := range reasons {
-			to.counter(refusalsDesc, n, booking.Acts[act], booking.Refusals[i])
-		}
+	for _, r := range n.Refused {
+		to.counter(refusalsDesc, r.Count, r.Act, r.Reason)
 	}
 }
 

@@ -21,15 +21,52 @@ const (
 	ActMove
 )
 
-// Acts are the names of all acts in the metrics.
-var Acts = []string{"hold", "book", "move"}
+// acts are the names of all acts in the metrics.
+var acts = [...]string{"hold", "book", "move"}
 
-// Refusals are the names in the metrics of the reasons why holds, bookings and moves are refused. They are the codes
-// and reasons of the answers.
-var Refusals = []string{
-	"slot_taken", "slot_held", "quota_exceeded", "cooldown_active", "hold_expired", "not_owner", "invalid", "storage",
-	string(availability.ReasonInactive), string(availability.ReasonTooSoon), string(availability.ReasonTooFar),
-	string(availability.ReasonOverrideClosed), string(availability.ReasonOutsideHours), string(availability.ReasonNotASlotStart), "other",
+// refusals are the reasons why holds, bookings and moves are refused, in the order of the metrics. The names are the
+// codes and reasons of the answers. An error counts under the first reason that it has.
+var refusals = [...]struct {
+	name string
+	has  func(error) bool
+}{
+	{"slot_taken", func(err error) bool {
+		return errors.Is(err, store.ErrSlotTaken) || isFor(availability.ReasonTaken)(err)
+	}},
+	{"slot_held", isA[*holds.HeldError]},
+	{"quota_exceeded", isAny(holds.ErrQuota)},
+	{"cooldown_active", isA[*CooldownError]},
+	{"hold_expired", isAny(holds.ErrNotFound)},
+	{"not_owner", isAny(holds.ErrNotOwner)},
+	{"invalid", func(err error) bool {
+		return isA[*record.ValidationError](err) || isAny(store.ErrNotFound, store.ErrInvalid)(err)
+	}},
+	{"storage", isAny(store.ErrFull, store.ErrUnavailable, store.ErrOverloaded, store.ErrClosed, holds.ErrUnavailable, holds.ErrClosed)},
+	{string(availability.ReasonInactive), isFor(availability.ReasonInactive)},
+	{string(availability.ReasonTooSoon), isFor(availability.ReasonTooSoon)},
+	{string(availability.ReasonTooFar), isFor(availability.ReasonTooFar)},
+	{string(availability.ReasonOverrideClosed), isFor(availability.ReasonOverrideClosed)},
+	{string(availability.ReasonOutsideHours), isFor(availability.ReasonOutsideHours)},
+	{string(availability.ReasonNotASlotStart), isFor(availability.ReasonNotASlotStart)},
+	{"other", func(error) bool { return true }},
+}
+
+func isA[E error](err error) bool {
+	var e E
+	return errors.As(err, &e)
+}
+
+func isAny(all ...error) func(error) bool {
+	return func(err error) bool {
+		return slices.ContainsFunc(all, func(one error) bool { return errors.Is(err, one) })
+	}
+}
+
+func isFor(reason availability.Reason) func(error) bool {
+	return func(err error) bool {
+		var closed *availability.NotBookableError
+		return errors.As(err, &closed) && closed.Reason == reason
+	}
 }
 
 // Sources are the sources of bookings, in the order of the metrics.
@@ -39,32 +76,36 @@ var Sources = []store.Source{store.SourceWeb, store.SourceAgent, store.SourceSta
 type counts struct {
 	held      atomic.Uint64
 	moved     atomic.Uint64
-	booked    [4]atomic.Uint64     // by Sources
-	conflicts atomic.Uint64        // refusals by the database after all earlier checks passed
-	refused   [3][15]atomic.Uint64 // by Acts and Refusals
+	booked    [4]atomic.Uint64 // by Sources
+	conflicts atomic.Uint64    // refusals by the database after all earlier checks passed
+	refused   [len(acts)][len(refusals)]atomic.Uint64
 }
 
 // Counts are the numbers of outcomes since this process started.
 type Counts struct {
-	Holds     uint64     // granted, including renewals by a repeated request
-	Moves     uint64     // appointments that were moved
-	Bookings  []uint64   // by Sources
-	Conflicts uint64     // bookings and moves that only the database refused
-	Refused   [][]uint64 // by Acts, then Refusals
+	Holds     uint64         // granted, including renewals by a repeated request
+	Moves     uint64         // appointments that were moved
+	Bookings  []uint64       // by Sources
+	Conflicts uint64         // bookings and moves that only the database refused
+	Refused   []RefusalCount // for every act and reason
 }
 
-// BookingCounts returns the counts.
-func (bk *Booking) BookingCounts() Counts {
+// RefusalCount is how often an act was refused for a reason. Act and Reason are names in the metrics.
+type RefusalCount struct {
+	Act, Reason string
+	Count       uint64
+}
+
+// Counts returns the numbers of outcomes.
+func (bk *Booking) Counts() Counts {
 	c := Counts{Holds: bk.counts.held.Load(), Moves: bk.counts.moved.Load(), Conflicts: bk.counts.conflicts.Load()}
 	for i := range bk.counts.booked {
 		c.Bookings = append(c.Bookings, bk.counts.booked[i].Load())
 	}
-	for act := range bk.counts.refused {
-		of := make([]uint64, len(Refusals))
-		for i := range of {
-			of[i] = bk.counts.refused[act][i].Load()
+	for act := range acts {
+		for i := range refusals {
+			c.Refused = append(c.Refused, RefusalCount{acts[act], refusals[i].name, bk.counts.refused[act][i].Load()})
 		}
-		c.Refused = append(c.Refused, of)
 	}
 	return c
 }
@@ -74,43 +115,12 @@ func (bk *Booking) CountRefusal(act Act, err error) {
 	if err == nil || errors.Is(err, context.Canceled) { // the client has disconnected
 		return
 	}
-	bk.counts.refused[act][refusalOf(err)].Add(1)
-}
-
-// refusalOf returns the index of an error in Refusals.
-func refusalOf(err error) int {
-	word := "other"
-	var held *holds.HeldError
-	var cooling *CooldownError
-	var closed *availability.NotBookableError
-	var invalid *record.ValidationError
-	switch {
-	case errors.Is(err, store.ErrSlotTaken):
-		word = "slot_taken"
-	case errors.As(err, &held):
-		word = "slot_held"
-	case errors.Is(err, holds.ErrQuota):
-		word = "quota_exceeded"
-	case errors.As(err, &cooling):
-		word = "cooldown_active"
-	case errors.As(err, &closed) && closed.Reason == availability.ReasonTaken:
-		word = "slot_taken"
-	case closed != nil:
-		word = string(closed.Reason)
-	case errors.Is(err, holds.ErrNotFound):
-		word = "hold_expired"
-	case errors.Is(err, holds.ErrNotOwner):
-		word = "not_owner"
-	case errors.As(err, &invalid), errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrInvalid):
-		word = "invalid"
-	case errors.Is(err, store.ErrFull), errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrOverloaded), errors.Is(err, store.ErrClosed),
-		errors.Is(err, holds.ErrUnavailable), errors.Is(err, holds.ErrClosed):
-		word = "storage"
+	for i := range refusals {
+		if refusals[i].has(err) {
+			bk.counts.refused[act][i].Add(1)
+			return
+		}
 	}
-	if i := slices.Index(Refusals, word); i >= 0 {
-		return i
-	}
-	return len(Refusals) - 1
 }
 
 // CountWrite counts a booking that was written, or one that only the database refused.
