@@ -261,8 +261,8 @@ func arrange(o Options) (*Engine, error) {
 		Hooks: booking.Hooks{
 			MarkUpstream: func(before, after *store.Appointment, kind string) { e.Practice.MarkUpstream(before, after, kind) },
 			Operations:   func(c *booking.Change) []booking.Promise { return e.Outbound.Operations(c) },
-			Withdraw: func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error) {
-				return e.Outbound.Withdraw(ctx, tx, appointmentID, at, untold)
+			Withdraw: func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, unsent bool) (bool, error) {
+				return e.Outbound.Withdraw(ctx, tx, appointmentID, at, unsent)
 			},
 			Enqueue:    func(calls ...booking.Promise) { e.Outbound.Enqueue(calls...) },
 			BeforeUndo: func(ctx context.Context, times ...holds.Span) func() { return e.Waitlist.BeforeUndo(ctx, times...) },

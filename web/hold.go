@@ -67,7 +67,7 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 	}
 	ttl := seconds(b.TTLSeconds)
 	if !c.caller.trusted() {
-		ttl = s.engine.Booking.PublicTTL(b.AppointmentTypeID, ttl)
+		ttl = s.engine.Booking.LimitTTL(b.AppointmentTypeID, ttl)
 	}
 	h, err := s.engine.Booking.Hold(c.ctx(), booking.HoldRequest{
 		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Place: b.Place, Client: c.client,
@@ -114,7 +114,7 @@ type extendedJSON struct {
 func (s *Server) extendHold(c *call, b *extendHoldBody) error {
 	ttl := seconds(b.TTLSeconds)
 	if !c.caller.trusted() {
-		ttl = s.engine.Booking.PublicTTLFor(c.ctx(), b.HoldID, ttl)
+		ttl = s.engine.Booking.LimitExtension(c.ctx(), b.HoldID, ttl)
 	}
 	h, err := s.engine.Booking.ExtendHold(c.ctx(), b.HoldID, c.client, ttl, b.Restart)
 	if err != nil {

@@ -19,10 +19,10 @@ type Change struct {
 	// Undoable: the outbound operations wait until the change can no longer be undone.
 	Undoable bool
 	At       time.Time
-	// Series has the ids of the appointments that change together with this one, including its own. The first
+	// Together has the ids of the appointments that change together with this one, including its own. The first
 	// appointment comes first. Nil: this appointment changes alone. The patient gets one email for all of them.
-	Series []string
-	once   *record.Once
+	Together []string
+	once     *record.Once
 	// Fence: the row reserves the time while an agent's booking is written upstream. The booking is not confirmed to
 	// anyone yet.
 	Fence  bool

@@ -15,9 +15,9 @@ import (
 // in a form. A page that is still open extends its hold.
 const PublicHoldTTL = 5 * time.Minute
 
-// PublicTTL limits the TTL that the public requests for a hold of a type. A TTL above clinic.MaxHoldTTL is returned
+// LimitTTL limits the TTL that the public requests for a hold of a type. A TTL above clinic.MaxHoldTTL is returned
 // unchanged, so that it is refused.
-func (bk *Booking) PublicTTL(appointmentTypeID string, asked time.Duration) time.Duration {
+func (bk *Booking) LimitTTL(appointmentTypeID string, asked time.Duration) time.Duration {
 	most := PublicHoldTTL
 	if t, ok := bk.clinic.Current().Types[appointmentTypeID]; ok {
 		most = max(most, time.Duration(t.HoldTTLSeconds)*time.Second)
@@ -28,8 +28,8 @@ func (bk *Booking) PublicTTL(appointmentTypeID string, asked time.Duration) time
 	return min(asked, most)
 }
 
-// PublicTTLFor is PublicTTL for the type of an existing hold.
-func (bk *Booking) PublicTTLFor(ctx context.Context, holdID string, asked time.Duration) time.Duration {
+// LimitExtension limits, like LimitTTL, the TTL that the public requests for an existing hold.
+func (bk *Booking) LimitExtension(ctx context.Context, holdID string, asked time.Duration) time.Duration {
 	if asked <= PublicHoldTTL || !record.ValidID(holdID) {
 		return asked
 	}
@@ -37,7 +37,7 @@ func (bk *Booking) PublicTTLFor(ctx context.Context, holdID string, asked time.D
 	if err != nil {
 		return asked // extending the hold will return the error
 	}
-	return bk.PublicTTL(h.AppointmentTypeID, asked)
+	return bk.LimitTTL(h.AppointmentTypeID, asked)
 }
 
 // Room is how many consecutive appointments fit into the opening hours of a day or a week, booked or not.

@@ -17,10 +17,10 @@ type Hooks struct {
 	// transaction.
 	Operations func(c *Change) []Promise
 	// Withdraw removes, in a transaction, the operations that the change of an appointment at an instant required. It
-	// returns false if one of them was sent. With untold it also returns false if no operation is left that writes
+	// returns false if one of them was sent. With unsent it also returns false if no operation is left that writes
 	// the appointment, as it was before that change, to the practice-management system. If it returns false, the
 	// caller must roll the transaction back.
-	Withdraw func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error)
+	Withdraw func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, unsent bool) (bool, error)
 	// Enqueue gives committed operations to the queue. It does not block.
 	Enqueue func(calls ...Promise)
 	// BeforeUndo runs before an undo claims these times, of specialists and of rooms, again. It withdraws

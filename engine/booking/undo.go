@@ -26,14 +26,14 @@ const (
 	UndoTime = 10 * time.Second
 	// undoSlack is how much later than UndoTime the request may arrive.
 	undoSlack = 2 * time.Second
-	// untold is how long the outbound operations of an undoable change wait: longer than the change can be undone,
+	// undoDelay is how long the outbound operations of an undoable change wait: longer than the change can be undone,
 	// even if the clocks of two nodes differ by a second.
-	untold = UndoTime + undoSlack + 2*time.Second
+	undoDelay = UndoTime + undoSlack + 2*time.Second
 )
 
 // ErrUndoLate reports that this caller cannot undo anything: the change is too old, another user made it, the
 // appointment has changed since, or a notification was already sent.
-var ErrUndoLate = errors.New("too late to take it back")
+var ErrUndoLate = errors.New("too late to undo the change")
 
 // UndoRequest asks to undo the last change of an appointment.
 type UndoRequest struct {
@@ -58,29 +58,30 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	if r.Version != 0 && r.Version != a.Version {
 		return store.Appointment{}, store.ErrVersion
 	}
-	was, err := bk.LastChange(ctx, &a, r.Actor)
-	if err == nil && was.SeriesID+was.VisitID != "" {
+	before, err := bk.UndoState(ctx, &a, r.Actor)
+	if err == nil && before.SeriesID+before.VisitID != "" {
 		// One email covers all members, so all are undone together (package group).
 		var ids []string
-		if ids, err = bk.ChangedWith(ctx, &was, r.Actor); len(ids) > 1 {
+		if ids, err = bk.UndoGroup(ctx, &before, r.Actor); len(ids) > 1 {
 			err = ErrUndoLate
 		}
 	}
 	if err != nil {
 		return store.Appointment{}, err
 	}
-	span, h, err := bk.claimAgain(ctx, &a, &was)
+	span, h, err := bk.claimAgain(ctx, &a, &before)
 	if err != nil {
 		return store.Appointment{}, err
 	}
 	// The write requires the version that was read, so nothing that was checked has changed.
-	back, err := bk.ChangeAppointment(ctx, r.ID, a.Version, Change{Kind: ChangeUndone, Actor: r.Actor, Silent: true, once: r.Once},
+	c := Change{Kind: ChangeUndone, Actor: r.Actor, Silent: true, once: r.Once}
+	back, err := bk.ChangeAppointment(ctx, r.ID, a.Version, c,
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
 			var resources []string
 			if h != nil {
 				resources = h.Resources.List()
 			}
-			return true, bk.TakeBack(ctx, tx, a, &was, span, resources, now)
+			return true, bk.ApplyUndo(ctx, tx, a, &before, span, resources, now)
 		})
 	switch {
 	case err == nil && h != nil:
@@ -96,34 +97,35 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	return back, err
 }
 
-// Undone is the state of an appointment before the change that is undone.
-type Undone struct {
+// UndoState is the state of an appointment before the change that is undone.
+type UndoState struct {
 	appointmentAudit
 	Action         string    // of the change, in the audit log
 	At             time.Time // of the change
 	overbookReason string
 }
 
-// TakeBack restores the earlier state of an appointment, in a transaction, at a time that the caller has claimed for
+// ApplyUndo restores the earlier state of an appointment, in a transaction, at a time that the caller has claimed for
 // it. It withdraws the notifications of the change. ErrUndoLate: one of them was already sent.
-func (bk *Booking) TakeBack(ctx context.Context, tx store.Tx, a *store.Appointment, was *Undone, span holds.Span, resources []string, now time.Time) error {
-	if now.Sub(was.At) > UndoTime+undoSlack {
+func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointment, before *UndoState, span holds.Span,
+	resources []string, now time.Time) error {
+	if now.Sub(before.At) > UndoTime+undoSlack {
 		return ErrUndoLate
 	}
-	ok, err := bk.hooks.Withdraw(ctx, tx, a.ID, was.At, was.UpstreamState == string(store.UpstreamPending))
+	ok, err := bk.hooks.Withdraw(ctx, tx, a.ID, before.At, before.UpstreamState == string(store.UpstreamPending))
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return ErrUndoLate
 	}
-	if was.Action == actionRescheduled {
+	if before.Action == actionRescheduled {
 		a.ManageEpoch-- // the link of the new time was never sent
 	}
-	a.Status, a.CancelledAt, a.CancelReason, a.VisitID = store.Confirmed, time.Time{}, "", was.VisitID
-	a.Overbook, a.OverbookReason = was.Overbook, was.overbookReason
-	if was.UpstreamState != "" {
-		a.UpstreamState = store.UpstreamState(was.UpstreamState)
+	a.Status, a.CancelledAt, a.CancelReason, a.VisitID = store.Confirmed, time.Time{}, "", before.VisitID
+	a.Overbook, a.OverbookReason = before.Overbook, before.overbookReason
+	if before.UpstreamState != "" {
+		a.UpstreamState = store.UpstreamState(before.UpstreamState)
 	}
 	a.AppointmentTypeID, a.SpecialistID, a.Seat, a.Resources = span.AppointmentTypeID, span.SpecialistID, span.Seat, resources
 	a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = span.SlotStart, span.SlotEnd, span.BusyStart, span.BusyEnd
@@ -136,10 +138,10 @@ const (
 	actionRescheduled = "appointment." + ChangeRescheduled
 )
 
-// LastChange reads the state before an appointment's last change from the audit log. ErrUndoLate if this actor cannot
+// UndoState reads the state before an appointment's last change from the audit log. ErrUndoLate if this actor cannot
 // undo that change.
-func (bk *Booking) LastChange(ctx context.Context, a *store.Appointment, actor record.Actor) (Undone, error) {
-	late := Undone{}
+func (bk *Booking) UndoState(ctx context.Context, a *store.Appointment, actor record.Actor) (UndoState, error) {
+	late := UndoState{}
 	if !actor.AtDesk() || time.Since(a.UpdatedAt) > UndoTime+undoSlack {
 		return late, ErrUndoLate
 	}
@@ -147,7 +149,7 @@ func (bk *Booking) LastChange(ctx context.Context, a *store.Appointment, actor r
 	if err != nil {
 		return late, err
 	}
-	u, found := Undone{At: a.UpdatedAt}, false
+	u, found := UndoState{At: a.UpdatedAt}, false
 	for _, e := range entries {
 		last := e.At.Equal(a.UpdatedAt) && e.Actor == string(actor) // entries of the same millisecond have no order
 		switch e.Action {
@@ -171,13 +173,13 @@ func (bk *Booking) LastChange(ctx context.Context, a *store.Appointment, actor r
 	return u, nil
 }
 
-// ChangedWith lists the ids of the appointments of the same series or visit that the change applied to, including its
+// UndoGroup lists the ids of the appointments of the same series or visit that the change applied to, including its
 // own. It reads them from the audit log, so later changes to one of them do not matter.
-func (bk *Booking) ChangedWith(ctx context.Context, was *Undone, actor record.Actor) (ids []string, err error) {
-	entries, _, err := bk.store.Audit(ctx, store.AuditFilter{From: was.At, To: was.At.Add(time.Millisecond), Actor: string(actor), Action: was.Action, Limit: 500})
+func (bk *Booking) UndoGroup(ctx context.Context, before *UndoState, actor record.Actor) (ids []string, err error) {
+	entries, _, err := bk.store.Audit(ctx, store.AuditFilter{From: before.At, To: before.At.Add(time.Millisecond), Actor: string(actor), Action: before.Action, Limit: 500})
 	for _, e := range entries {
 		var one appointmentAudit
-		if json.Unmarshal(e.Before, &one) == nil && one.SeriesID == was.SeriesID && one.VisitID == was.VisitID {
+		if json.Unmarshal(e.Before, &one) == nil && one.SeriesID == before.SeriesID && one.VisitID == before.VisitID {
 			ids = append(ids, strings.TrimPrefix(e.Subject, "appointment:"))
 		}
 	}
@@ -186,7 +188,7 @@ func (bk *Booking) ChangedWith(ctx context.Context, was *Undone, actor record.Ac
 
 // Times returns the times that an appointment takes again: its specialist's, and those of the rooms and devices that
 // it had.
-func (u *Undone) Times(span holds.Span) []holds.Span {
+func (u *UndoState) Times(span holds.Span) []holds.Span {
 	times := []holds.Span{span}
 	for _, id := range u.ResourceIDs {
 		span.SpecialistID = id
@@ -197,24 +199,25 @@ func (u *Undone) Times(span holds.Span) []holds.Span {
 
 // claimAgain claims the time that the appointment had. An overbooked appointment is outside the guarantee, so its
 // time gets no hold.
-func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, was *Undone) (holds.Span, *holds.Hold, error) {
+func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment,
+	before *UndoState) (holds.Span, *holds.Hold, error) {
 	s := bk.clinic.Current()
-	t, ok := s.Types[was.AppointmentTypeID]
+	t, ok := s.Types[before.AppointmentTypeID]
 	if !ok {
 		return holds.Span{}, nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
-	if was.Overbook {
-		return availability.SpanOf(t, was.SpecialistID, was.SlotStartDate), nil, nil
+	if before.Overbook {
+		return availability.SpanOf(t, before.SpecialistID, before.SlotStartDate), nil, nil
 	}
 	rules := Rules{
 		Rules:  availability.Rules{IgnoreHours: true},
 		Moving: map[string]bool{a.ID: true}, Moved: []holds.Booked{occupancy.Booked(a)},
 	}
-	offers, err := bk.Offers(ctx, s, t, was.SpecialistID, was.SlotStartDate, rules)
+	offers, err := bk.Offers(ctx, s, t, before.SpecialistID, before.SlotStartDate, rules)
 	if err != nil {
 		return holds.Span{}, nil, err
 	}
-	defer bk.hooks.BeforeUndo(ctx, was.Times(availability.SpanOf(t, was.SpecialistID, was.SlotStartDate))...)()
+	defer bk.hooks.BeforeUndo(ctx, before.Times(availability.SpanOf(t, before.SpecialistID, before.SlotStartDate))...)()
 	h, err := bk.Secure(ctx, s, offers, rules, record.NewOwner(), false)
 	if err != nil {
 		return holds.Span{}, nil, err

@@ -106,8 +106,8 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	}
 	c.Calls = bk.hooks.Operations(c)
 	for i := range c.Calls {
-		if op := &c.Calls[i].Operation; c.Undoable && op.NextAttemptAt.Before(c.At.Add(untold)) {
-			op.NextAttemptAt = c.At.Add(untold)
+		if op := &c.Calls[i].Operation; c.Undoable && op.NextAttemptAt.Before(c.At.Add(undoDelay)) {
+			op.NextAttemptAt = c.At.Add(undoDelay)
 		}
 	}
 	if err := WritePromises(ctx, tx, c.At, c.Calls...); err != nil {

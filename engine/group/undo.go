@@ -17,17 +17,17 @@ import (
 // undone is an appointment and its state before the change that is undone.
 type undone struct {
 	store.Appointment
-	was booking.Undone
+	before booking.UndoState
 }
 
 // lastChange lists the appointments that were changed together with the named one, that one among them, by start. It
 // returns booking.ErrUndoLate if one of them was changed since: a group is undone as a whole.
 func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, actor record.Actor) ([]undone, error) {
-	first, err := m.booking.LastChange(ctx, named, actor)
+	first, err := m.booking.UndoState(ctx, named, actor)
 	if err != nil || first.SeriesID+first.VisitID == "" {
 		return nil, err
 	}
-	ids, err := m.booking.ChangedWith(ctx, &first, actor)
+	ids, err := m.booking.UndoGroup(ctx, &first, actor)
 	if err != nil {
 		return nil, err
 	}
@@ -37,14 +37,14 @@ func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, ac
 		if err != nil {
 			return nil, err
 		}
-		was, err := m.booking.LastChange(ctx, &a, actor)
+		before, err := m.booking.UndoState(ctx, &a, actor)
 		if err != nil {
 			return nil, err
 		}
-		if !was.At.Equal(first.At) || was.Action != first.Action {
+		if !before.At.Equal(first.At) || before.Action != first.Action {
 			return nil, booking.ErrUndoLate
 		}
-		list = append(list, undone{a, was})
+		list = append(list, undone{a, before})
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
 	return list, nil
@@ -60,7 +60,7 @@ func (m *mechanism) undo(ctx context.Context, w *Which, list []undone, to []plac
 		all := make([]member, len(list))
 		for i := range list {
 			all[i] = member{before: &list[i].Appointment, after: list[i].Appointment}
-			if err := m.booking.TakeBack(ctx, tx, &all[i].after, &list[i].was, to[i].Span, to[i].resources,
+			if err := m.booking.ApplyUndo(ctx, tx, &all[i].after, &list[i].before, to[i].Span, to[i].resources,
 				at); err != nil {
 				return nil, err
 			}
@@ -105,19 +105,19 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 	all, to := make([]wanted, len(list)), make([]place, len(list))
 	var times []holds.Span
 	for i := range list {
-		was := &list[i].was
-		t := s.Types[was.AppointmentTypeID]
+		before := &list[i].before
+		t := s.Types[before.AppointmentTypeID]
 		if t == nil {
 			return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 		}
-		to[i] = place{Span: availability.SpanOf(t, was.SpecialistID, was.SlotStartDate)}
-		times = append(times, was.Times(to[i].Span)...)
+		to[i] = place{Span: availability.SpanOf(t, before.SpecialistID, before.SlotStartDate)}
+		times = append(times, before.Times(to[i].Span)...)
 		x := &all[i]
-		if x.start, x.free = was.SlotStartDate, was.Overbook; x.free {
+		if x.start, x.free = before.SlotStartDate, before.Overbook; x.free {
 			continue
 		}
 		x.known, x.ids, err = se.find(ctx, s, slotOfOne(t), x.start,
-			rules{ignoreHours: true, moving: moving, moved: moved, specialistID: was.SpecialistID})
+			rules{ignoreHours: true, moving: moving, moved: moved, specialistID: before.SpecialistID})
 		if x.why = reasonOf(err); err != nil && x.why == "" {
 			return nil, err
 		}
@@ -158,21 +158,21 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 	if err != nil {
 		return a, err
 	}
-	if len(list) < 2 || list[0].was.VisitID == "" {
+	if len(list) < 2 || list[0].before.VisitID == "" {
 		return v.booking.Undo(ctx, r)
 	}
 	s := v.clinic.Current()
 	ids, rule := make([]string, len(list)), rules{ignoreHours: true, moving: make(map[string]bool),
-		specialistID: list[0].was.SpecialistID}
+		specialistID: list[0].before.SpecialistID}
 	for i := range list {
-		ids[i], rule.moving[list[i].ID] = list[i].was.AppointmentTypeID, true
+		ids[i], rule.moving[list[i].ID] = list[i].before.AppointmentTypeID, true
 		rule.moved = append(rule.moved, occupancy.Booked(&list[i].Appointment))
 	}
 	w0, err := slotOfAny(s, ids)
 	if err != nil {
 		return a, err
 	}
-	first, last := &list[0].was, &list[len(list)-1].was
+	first, last := &list[0].before, &list[len(list)-1].before
 	// If one member was cancelled alone before, it has left a gap. So the time is as long as it was, not as long as
 	// the types are.
 	stretched := *w0.AppointmentType
@@ -183,9 +183,9 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 	}
 	spans, times := make([]holds.Span, len(list)), []holds.Span(nil)
 	for i := range list {
-		was := &list[i].was
-		spans[i] = availability.SpanOf(w0.types[i], was.SpecialistID, was.SlotStartDate)
-		times = append(times, was.Times(spans[i])...)
+		before := &list[i].before
+		spans[i] = availability.SpanOf(w0.types[i], before.SpecialistID, before.SlotStartDate)
+		times = append(times, before.Times(spans[i])...)
 	}
 	defer v.booking.BeforeUndo(ctx, times...)()
 	h, err := v.secure(ctx, k, &free, first.SlotStartDate, record.NewOwner(), false)

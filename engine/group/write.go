@@ -93,7 +93,7 @@ func (m *mechanism) write(ctx context.Context, tx store.Tx, c booking.Change,
 	}
 	sortByStart(list)
 	for i := range list {
-		c.Series = append(c.Series, list[i].ID)
+		c.Together = append(c.Together, list[i].ID)
 	}
 	for _, x := range turn {
 		if x.same {

@@ -90,9 +90,9 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 	}
 	name := map[string]string{booking.ChangeCreated: mailConfirmation, booking.ChangeRescheduled: mailReschedule, booking.ChangeCancelled: mailCancellation}[kind]
 	switch {
-	case len(c.Series) == 0:
+	case len(c.Together) == 0:
 		add(name, c.At)
-	case c.Series[0] == c.After.ID: // one email for all of them
+	case c.Together[0] == c.After.ID: // one email for all of them
 		calls = append(calls, ms.seriesMail(c, seriesMails[name]))
 	}
 	if kind == booking.ChangeCancelled {

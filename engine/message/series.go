@@ -34,7 +34,7 @@ var visitOpenings = map[string]string{mailSeries: "visit_confirmation", mailSeri
 func (ms *Messages) seriesMail(c *booking.Change, name string) booking.Promise {
 	op := ms.outbound.NewOperation(store.Email, c.After, c.At)
 	op.Deadline = c.At.Add(ms.outbound.Options.Limits.NoticeAge)
-	op.Payload, _ = json.Marshal(mailPayload{Notice: name, Appointments: c.Series}) // strings cannot fail
+	op.Payload, _ = json.Marshal(mailPayload{Notice: name, Appointments: c.Together}) // strings cannot fail
 	return booking.Promise{Operation: op, Notice: name}
 }
 

@@ -12,9 +12,10 @@ import (
 
 // Withdraw withdraws the operations that the change of an appointment at an instant required. It removes them from
 // the outbox, and a lane that finds one in the queue completes it. It returns false if one of them is no longer
-// queued. With untold, it also returns false if no operation is left in the outbox that reports the appointment's
+// queued. With unsent, it also returns false if no operation is left in the outbox that reports the appointment's
 // earlier state to the upstream. If Withdraw returns false, roll the transaction back.
-func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, untold bool) (bool, error) {
+func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID string, at time.Time,
+	unsent bool) (bool, error) {
 	if out.Queue == nil {
 		return true, nil
 	}
@@ -38,7 +39,7 @@ func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID st
 			return false, err
 		}
 	}
-	if !untold {
+	if !unsent {
 		return true, nil
 	}
 	for after := ""; ; {
