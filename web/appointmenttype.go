@@ -3,63 +3,30 @@ package web
 import (
 	"cmp"
 	"net/http"
-	"sort"
+	"slices"
 
 	"holdfast/engine/clinic"
 	"holdfast/store"
 )
 
-// appointmentTypeJSON is a bookable service.
+// appointmentTypeJSON is a bookable service. Upstream is for admins, and Needs for the desk.
 type appointmentTypeJSON struct {
-	ID                  string               `json:"id"`
-	Name                string               `json:"name"`
-	Description         string               `json:"description"`
-	DurationMinutes     int                  `json:"durationMinutes"`
-	SlotStepMinutes     int                  `json:"slotStepMinutes"`
-	BufferBeforeMinutes int                  `json:"bufferBeforeMinutes"`
-	BufferAfterMinutes  int                  `json:"bufferAfterMinutes"`
-	MinNoticeMinutes    int                  `json:"minNoticeMinutes"`
-	HorizonDays         int                  `json:"horizonDays"`
-	CooldownMinutes     int                  `json:"cooldownMinutes"`
-	Capacity            int                  `json:"capacity"`
-	HoldTTLSeconds      int                  `json:"holdTtlSeconds"`
-	MaxHoldSeconds      int                  `json:"maxHoldSeconds"`
-	HoldQuota           int                  `json:"holdQuota"`
-	Active              bool                 `json:"active"`
-	Upstream            *clinic.UpstreamType `json:"upstream,omitempty"` // for admins
-	Specialists         []assignmentJSON     `json:"specialists"`
-	Needs               []store.Need         `json:"needs,omitempty"` // for the desk
-	store.TypePage
-}
-
-type assignmentJSON struct {
-	SpecialistID string `json:"specialistId"`
-	Priority     int    `json:"priority"`
+	clinic.AppointmentTypeEntry
+	Description string `json:"description"` // also if it is empty
 }
 
 // appointmentTypeOf leaves out the fields that are not public, and with them the deactivated specialists.
 func (s *Server) appointmentTypeOf(t *store.AppointmentType, forAdmin bool) appointmentTypeJSON {
-	j := appointmentTypeJSON{
-		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
-		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
-		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
-		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []assignmentJSON{}, TypePage: publicPage(&t.Page),
+	j := appointmentTypeJSON{clinic.EntryOf(t), t.Description}
+	if !forAdmin {
+		j.TypePage, j.Needs, j.Upstream = publicPage(&t.Page), nil, nil
 	}
-	if forAdmin {
-		j.TypePage, j.Needs = t.Page, t.Needs
-	}
-	if forAdmin && t.UpstreamTypeID != "" {
-		j.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: t.UpstreamTypeID}
-	}
-	for _, a := range t.Specialists {
-		if p, err := s.engine.Clinic.Specialist(a.SpecialistID); err == nil && (forAdmin || p.Active) {
-			j.Specialists = append(j.Specialists, assignmentJSON(a))
-		}
-	}
-	list := j.Specialists
-	sort.Slice(list, func(i, j int) bool {
-		a, b := &list[i], &list[j]
-		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.SpecialistID, b.SpecialistID)) < 0
+	j.Specialists = slices.DeleteFunc(j.Specialists, func(a clinic.AssignmentEntry) bool {
+		p, err := s.engine.Clinic.Specialist(a.SpecialistID)
+		return err != nil || !forAdmin && !p.Active
+	})
+	slices.SortFunc(j.Specialists, func(a, b clinic.AssignmentEntry) int {
+		return cmp.Or(cmp.Compare(b.Priority, a.Priority), cmp.Compare(a.SpecialistID, b.SpecialistID))
 	})
 	return j
 }
@@ -100,24 +67,24 @@ func (s *Server) appointmentTypeAnswer(c *call, t *store.AppointmentType) any {
 
 // appointmentTypeBody creates or changes a type. A missing field keeps its value, or has the default in a new type.
 type appointmentTypeBody struct {
-	ID                  *string              `json:"id"`
-	Name                *string              `json:"name"`
-	Description         *string              `json:"description"`
-	DurationMinutes     *int                 `json:"durationMinutes"`
-	SlotStepMinutes     *int                 `json:"slotStepMinutes"`
-	BufferBeforeMinutes *int                 `json:"bufferBeforeMinutes"`
-	BufferAfterMinutes  *int                 `json:"bufferAfterMinutes"`
-	MinNoticeMinutes    *int                 `json:"minNoticeMinutes"`
-	HorizonDays         *int                 `json:"horizonDays"`
-	CooldownMinutes     *int                 `json:"cooldownMinutes"`
-	Capacity            *int                 `json:"capacity"`
-	HoldTTLSeconds      *int                 `json:"holdTtlSeconds"`
-	MaxHoldSeconds      *int                 `json:"maxHoldSeconds"`
-	HoldQuota           *int                 `json:"holdQuota"`
-	Active              *bool                `json:"active"`
-	Upstream            *clinic.UpstreamType `json:"upstream"`
-	Specialists         *[]assignmentJSON    `json:"specialists"`
-	Needs               *[]store.Need        `json:"needs"`
+	ID                  *string                   `json:"id"`
+	Name                *string                   `json:"name"`
+	Description         *string                   `json:"description"`
+	DurationMinutes     *int                      `json:"durationMinutes"`
+	SlotStepMinutes     *int                      `json:"slotStepMinutes"`
+	BufferBeforeMinutes *int                      `json:"bufferBeforeMinutes"`
+	BufferAfterMinutes  *int                      `json:"bufferAfterMinutes"`
+	MinNoticeMinutes    *int                      `json:"minNoticeMinutes"`
+	HorizonDays         *int                      `json:"horizonDays"`
+	CooldownMinutes     *int                      `json:"cooldownMinutes"`
+	Capacity            *int                      `json:"capacity"`
+	HoldTTLSeconds      *int                      `json:"holdTtlSeconds"`
+	MaxHoldSeconds      *int                      `json:"maxHoldSeconds"`
+	HoldQuota           *int                      `json:"holdQuota"`
+	Active              *bool                     `json:"active"`
+	Upstream            *clinic.UpstreamType      `json:"upstream"`
+	Specialists         *[]clinic.AssignmentEntry `json:"specialists"`
+	Needs               *[]store.Need             `json:"needs"`
 	typePageBody
 }
 

@@ -67,7 +67,7 @@ func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor
 		if t == nil {
 			return record.ErrNoAppointmentType
 		}
-		c.before = typeEntry(t)
+		c.before = EntryOf(t)
 		return tx.ArchiveAppointmentType(ctx, id)
 	})
 }
@@ -95,9 +95,9 @@ func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, ac
 		if err := m.Err(); err != nil {
 			return err
 		}
-		c.after, c.result = typeEntry(&t), t
+		c.after, c.result = EntryOf(&t), t
 		if before != nil {
-			c.before = typeEntry(before)
+			c.before = EntryOf(before)
 		}
 		return tx.PutAppointmentType(ctx, t)
 	})
@@ -244,7 +244,7 @@ type UpstreamType struct {
 func (t *AppointmentTypeEntry) UnmarshalJSON(b []byte) error {
 	type plain AppointmentTypeEntry
 	d := DefaultAppointmentType()
-	v := plain(typeEntry(&d))
+	v := plain(EntryOf(&d))
 	v.Specialists = nil
 	err := strictJSON(b, &v)
 	*t = AppointmentTypeEntry(v)
@@ -267,8 +267,8 @@ func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
 	return row
 }
 
-// typeEntry converts an appointment type to its form in a File and in the audit log.
-func typeEntry(t *store.AppointmentType) AppointmentTypeEntry {
+// EntryOf converts an appointment type to its form in a File, in the audit log and in the API.
+func EntryOf(t *store.AppointmentType) AppointmentTypeEntry {
 	entry := AppointmentTypeEntry{
 		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
 		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,

@@ -204,7 +204,7 @@ func (cl *Clinic) Export() File {
 		f.Specialists = append(f.Specialists, entry)
 	}
 	for i := range s.AppointmentTypes {
-		f.AppointmentTypes = append(f.AppointmentTypes, typeEntry(&s.AppointmentTypes[i]))
+		f.AppointmentTypes = append(f.AppointmentTypes, EntryOf(&s.AppointmentTypes[i]))
 	}
 	return f
 }
