@@ -160,13 +160,13 @@ func (p *page) until() string {
 
 // week lists the free starts of the week that the pages show.
 func (s *storm) week(base string) (map[string]bool, error) {
-	free, err := s.freeAt(base, 2, 8)
+	free, err := s.freeAt(base, 2, 9)
 	noon := slotAt(0) // starts before it are not booked
 	maps.DeleteFunc(free, func(start string, _ bool) bool { return start < noon })
 	return free, err
 }
 
-// freeAt lists the starts that are neither booked nor closed, on the days from one to another.
+// freeAt lists the starts that are neither booked nor closed, from one day until before another.
 func (s *storm) freeAt(base string, from, to int) (map[string]bool, error) {
 	day := func(n int) string { return enginetest.Noon(time.UTC, n).Format(time.DateOnly) }
 	reply, err := s.http.Get(base + "/v1/appointment-types/checkup/timeslots?from=" + day(from) + "&to=" + day(to))
@@ -295,16 +295,16 @@ func (s *storm) checkNodes(list []here) {
 	}
 	want := fmt.Sprint(order(slices.Clone(list)))
 	places := 0
-	for from := 2; from < 360; from += 7 {
-		first, err := s.freeAt(s.base(0), from, from+6)
+	for from := 2; from < 350; from += 7 {
+		first, err := s.freeAt(s.base(0), from, from+7)
 		if err != nil {
 			s.Error(err)
 			continue
 		}
 		for node := 1; node < len(s.nodes.all); node++ {
 			same := func() bool { // an offer of the waiting list may begin or end between two lists
-				a, errA := s.freeAt(s.base(0), from, from+6)
-				b, errB := s.freeAt(s.base(node), from, from+6)
+				a, errA := s.freeAt(s.base(0), from, from+7)
+				b, errB := s.freeAt(s.base(node), from, from+7)
 				return errA == nil && errB == nil && maps.Equal(a, b)
 			}
 			eventually(s.T, fmt.Sprintf("node %d lists the week from day %d as the first node does", node, from), same)
