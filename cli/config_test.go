@@ -247,3 +247,34 @@ func FuzzFileOfSettings(f *testing.F) {
 		}
 	})
 }
+
+func TestLogLevelLeavesOutLesserMessages(t *testing.T) {
+	t.Parallel()
+	for level, want := range map[string]string{"": "IWE", "debug": "DIWE", "info": "IWE", "warn": "WE", "error": "E"} {
+		var args []string
+		if level != "" {
+			args = []string{"--log-level", level}
+		}
+		c, _, err := resolved(t, nil, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var written strings.Builder
+		log := newLog(c, &written)
+		log.Debug("D")
+		log.Info("I")
+		log.Warn("W")
+		log.Error("E")
+		var got string
+		for line := range strings.Lines(written.String()) {
+			_, message, _ := strings.Cut(line, "msg=")
+			got += strings.TrimSpace(message)
+		}
+		if got != want {
+			t.Errorf("--log-level %q writes %s, want %s", level, got, want)
+		}
+	}
+	if _, _, err := resolved(t, nil, "--log-level", "info+2"); err == nil || !strings.Contains(err.Error(), "warn") {
+		t.Errorf("a level that does not exist: got %v, want an error that names the levels", err)
+	}
+}

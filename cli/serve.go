@@ -349,12 +349,13 @@ func listen(address, flag string) (net.Listener, error) {
 	return l, nil
 }
 
-// newLog returns a logger that writes to w in the format of cfg.
+// newLog returns a logger that writes to w in the format of cfg, from the level of cfg on.
 func newLog(cfg config, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: cfg.logLevel}
 	if cfg.logFormat == "json" {
-		return slog.New(slog.NewJSONHandler(w, nil))
+		return slog.New(slog.NewJSONHandler(w, options))
 	}
-	return slog.New(slog.NewTextHandler(w, nil))
+	return slog.New(slog.NewTextHandler(w, options))
 }
 
 // listens notes the address at which this machine reaches the server. It logs a warning if no public address is set.

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/mail"
 	"net/netip"
@@ -37,6 +38,7 @@ type config struct {
 	adminKey          string // empty: none
 	timeslotsCacheTTL time.Duration
 	logFormat         string // text or json
+	logLevel          slog.Level
 	ownerEmail        string // of the owner to create if there is none; empty: by the setup link
 	ownerPassword     string
 
@@ -203,6 +205,16 @@ func settings() []setting {
 			set: func(c *config, v string) error {
 				c.logFormat = v
 				return oneOf(v, "text", "json")
+			},
+		}, {
+			name: "log-level", fallback: "info", values: []string{"debug", "info", "warn", "error"}, audience: forServing,
+			group: "Basics", value: "LEVEL", help: "least severe messages of the log: debug, info, warn or error",
+			more: "`warn` leaves out the requests and keeps what needs an operator; [Log messages](log.md) lists it. The setup link is printed at every level.",
+			set: func(c *config, v string) error {
+				if err := oneOf(v, "debug", "info", "warn", "error"); err != nil {
+					return err
+				}
+				return c.logLevel.UnmarshalText([]byte(v))
 			},
 		}, {
 			name: "redis", secret: true, audience: forServing,
