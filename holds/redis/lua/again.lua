@@ -1,4 +1,4 @@
--- Sets who is present as they were elsewhere: see holds.Restorer.RestorePresent.
+-- Restores the presence of one specialist from another storage: see holds.Restorer.RestorePresent.
 --
 -- KEYS[1]  specialists:online
 -- KEYS[2]  specialists:deactivated

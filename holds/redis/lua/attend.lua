@@ -5,7 +5,7 @@
 -- KEYS[3]  specialist:capacity:{id}
 -- KEYS[4]  specialist:heartbeat:{id}
 -- ARGV[1]  id
--- ARGV[2]  'online', 'offline', 'unheard' (offline for want of a heartbeat), 'deactivate', 'activate', 'beat' or 'capacity'
+-- ARGV[2]  'online', 'offline', 'unheard' (offline because of a stale heartbeat), 'deactivate', 'activate', 'beat' or 'capacity'
 -- ARGV[3]  capacity, for 'online' and 'capacity'; how old the heartbeat must be, in milliseconds, for 'unheard'
 --
 -- Returns 1 if it changed anything, else 0; -1 if the specialist is deactivated, -2 if not online.

@@ -1,4 +1,4 @@
--- Takes a span for one client, or says who is in the way: see holds.Table.Claim.
+-- Claims a span for one client, or returns the conflict: see holds.Table.Claim.
 --
 -- KEYS[1]   specialist:{id}:holds
 -- KEYS[2]   client:{owner}:holds
@@ -11,22 +11,22 @@
 -- ARGV[5]   slot start      ARGV[6]   slot end
 -- ARGV[7]   busy start      ARGV[8]   busy end
 -- ARGV[9]   time to live, milliseconds
--- ARGV[10]  longest life, milliseconds
+-- ARGV[10]  maximum lifetime, milliseconds
 -- ARGV[11]  quota, 0 for none
--- ARGV[12]  1 to displace what is not pinned
--- ARGV[13]  1 if somebody can say whether a pinned hold that lapsed was booked
--- ARGV[14]  groups of resources of which one each is taken, to try in order: a JSON list of lists, or empty
+-- ARGV[12]  1 to displace unpinned holds
+-- ARGV[13]  1 if a node can report whether an expired pinned hold was booked
+-- ARGV[14]  groups of resources, of which the claim takes one each, in the order to try: a JSON list of lists, or empty
 -- ARGV[15]  the ticks to check, without those of the appointments that are moved: for each bitmap in turn a list of numbers with a space
 --           between each, and a comma between the lists
 -- ARGV[16…] seats to try, in order
 --
--- Returns {'new', seat, deadline, maximum, resources}, {'own', hold}, {'held', latest deadline in the way}, {'taken'} or {'quota'}.
+-- Returns {'new', seat, deadline, maximum, resources}, {'own', hold}, {'held', latest conflicting deadline}, {'taken'} or {'quota'}.
 
 local now = clock()
 local id, owner, kind, specialist = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 local slotStart, slotEnd, busyStart, busyEnd = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 
--- near is what meets the span, seats aside. What has lapsed ends first, so that events come in the order of their effect.
+-- near lists the holds that overlap the span, on any seat. It ends expired holds first, so that events have the order of their effect.
 local near = meeting(KEYS[1], slotStart, slotEnd, busyStart, busyEnd, now, ARGV[13])
 for _, h in ipairs(near) do h.group = h.appointmentTypeId == kind and h.slotStart == slotStart and h.slotEnd == slotEnd end
 
@@ -41,7 +41,7 @@ for _, h in ipairs(near) do
   end
 end
 
--- take returns the first seat that none of those which count is in the way of, or nil and when the last of these lapses.
+-- take returns the first free seat, or nil and the latest deadline of the conflicting holds.
 local function take(pinnedOnly)
   local latest = 0
   for i = 16, #ARGV do
@@ -83,8 +83,8 @@ if displace then
   end
 end
 
--- pick returns the first resource of a group that none of those which count is in the way of, or nil and when the last of these
--- lapses; and who is in the way of it. Nobody shares a resource.
+-- pick returns the first free resource of a group, or nil and the latest deadline of the conflicting
+-- holds; and the conflicting holds. Clients never share a resource.
 local resources, used = {}, {}
 local function pick(group, pinnedOnly)
   local latest = 0

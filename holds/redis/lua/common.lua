@@ -1,14 +1,14 @@
--- What the scripts share. It is put in front of each of them; what a script is given stands on top of its own file.
+-- Shared functions. This file is put in front of each script; the script's own file lists its KEYS and ARGV.
 --
--- Instants are Unix milliseconds of Redis's own clock. A hold has lapsed when its deadline is not after now, whether or
--- not a key is still there. Keys that follow from what a script reads are named by it (Redis Cluster is not supported).
+-- Times are Unix milliseconds of Redis's clock. A hold has expired if its deadline is not after now, whether or
+-- not its key still exists. Scripts build some key names from data that they read (Redis Cluster is not supported).
 
 local function clock()
   local t = redis.call('TIME')
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
 
--- head is what never changes of a hold, as JSON without its last brace. The numbers come first, see meeting.
+-- head returns the constant fields of a hold, as JSON without its last brace. The numbers come first: see meeting.
 local function head(h)
   if not h.head then
     h.head = string.format('{"slotStart":%.0f,"slotEnd":%.0f,"busyStart":%.0f,"busyEnd":%.0f,"seat":%.0f,"appointmentTypeId":"%s",' ..
@@ -21,8 +21,8 @@ end
 
 local function deadline(h) return math.max(h.lapsesAt, h.pinnedUntil) end
 
--- member is what a hold is in specialist:{id}:holds and holds:deadlines. It says whether the hold is pinned, because
--- that has to be known when the key is gone.
+-- member returns a hold's member in specialist:{id}:holds and holds:deadlines. It contains the pin state, because
+-- scripts need it after the hold's key has expired.
 local function member(h)
   if h.pinnedUntil > 0 then return head(h) .. ',"pinned":true}' end
   return head(h) .. '}'
@@ -33,20 +33,20 @@ local function value(h)
     h.lapsesAt, h.pinnedUntil, h.maxExpiresAt, h.life, h.restarts, h.call, h.key)
 end
 
--- publish tells every node of an event of a hold. at is when, expiresAt when the hold lapses or has lapsed.
+-- publish sends a hold event to all nodes. at is the time of the event, expiresAt the hold's expiry.
 local function publish(kind, reason, at, h, expiresAt)
   redis.call('PUBLISH', 'holds:events:' .. h.appointmentTypeId .. '{record}', string.format('{"kind":"%s","reason":"%s","at":%.0f,"expiresAt":%.0f,"maxExpiresAt":%.0f,%s}',
     kind, reason, at, expiresAt, h.maxExpiresAt or 0, string.sub(head(h), 2)))
 end
 
--- calendars are the sets of whose time a hold takes: its specialist's and its resources'.
+-- calendars returns the sets that a hold belongs to: its specialist's and its resources'.
 local function calendars(h)
   local keys = {'specialist:' .. h.specialistId .. ':holds'}
   for id in string.gmatch(h.resources or '', '%S+') do keys[#keys + 1] = 'specialist:' .. id .. ':holds' end
   return keys
 end
 
--- save writes a hold everywhere it is kept.
+-- save writes a hold to all its keys.
 local function save(h)
   local at, text = deadline(h), member(h)
   redis.call('SET', h.key, value(h), 'PXAT', at)
@@ -56,15 +56,15 @@ local function save(h)
   redis.call('ZADD', 'holds:deadlines', at, text)
 end
 
--- unindex takes a hold out of the sorted sets, under the name that its pin gives it.
+-- unindex removes a hold from the sorted sets. Its member name depends on its pin.
 local function unindex(h, text)
   for _, key in ipairs(calendars(h)) do redis.call('ZREM', key, text) end
   redis.call('ZREM', 'client:' .. h.owner .. ':holds', h.id)
   redis.call('ZREM', 'holds:deadlines', text)
 end
 
--- lapse ends a hold whose deadline has come. Whether a pinned one was booked only the database knows: if doubt is '1', it
--- waits in holds:doubts for a node that asks. Its time is free at once all the same.
+-- lapse ends an expired hold. Only the database shows whether a pinned hold was booked: if doubt is '1', the hold
+-- waits in holds:doubts until a node resolves it. Its time is free immediately in either case.
 local function lapse(text, at, now, doubt)
   local h = cjson.decode(text)
   unindex(h, text)
@@ -76,7 +76,7 @@ local function lapse(text, at, now, doubt)
   return h
 end
 
--- meeting lists the holds of a set that meet a span, seats aside, and ends those that have lapsed.
+-- meeting lists the holds of a set that overlap a span, on any seat, and ends the expired ones.
 local function meeting(key, slotStart, slotEnd, busyStart, busyEnd, now, doubt)
   local near = {}
   local all = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
@@ -97,7 +97,7 @@ local function meeting(key, slotStart, slotEnd, busyStart, busyEnd, now, doubt)
   return near
 end
 
--- find returns a live hold of an owner, of anybody without one; or nil and why not.
+-- find returns a live hold of an owner (of any owner if it is empty), or nil and the reason.
 local function find(id, owner, now)
   local key = redis.call('GET', 'hold-id:' .. id)
   local text = key and redis.call('GET', key)
@@ -107,7 +107,7 @@ local function find(id, owner, now)
   return h
 end
 
--- extend lets a hold live for ttl from now within its maximum, and never shorter than it would have.
+-- extend sets a hold to expire ttl from now, never after its maximum and never earlier than before.
 local function extend(h, ttl, now)
   h.lapsesAt = math.max(h.lapsesAt, math.min(now + ttl, h.maxExpiresAt))
   save(h)

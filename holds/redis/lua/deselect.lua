@@ -1,10 +1,10 @@
--- Ends a client's selection, or gives it its whole time again: see holds.Selections.Deselect and Renew.
+-- Ends a client's selection, or renews it: see holds.Selections.Deselect and Renew.
 --
 -- KEYS[1]  client:{owner}:selection
 -- ARGV[1]  'deselect' or 'renew'
 -- ARGV[2]  time to live, milliseconds
 --
--- Returns 1 if there was one.
+-- Returns 1 if the client had a selection.
 
 local now = clock()
 lapseSelections(now, 1000)

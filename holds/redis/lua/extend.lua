@@ -1,12 +1,12 @@
--- Lets a hold live on: see holds.Table.Extend.
+-- Extends a hold: see holds.Table.Extend.
 --
 -- KEYS[1]  hold-id:{id}
 -- ARGV[1]  id
 -- ARGV[2]  owner
 -- ARGV[3]  names this call
 -- ARGV[4]  time to live, milliseconds
--- ARGV[5]  1 to begin the longest life anew
--- ARGV[6]  most restarts
+-- ARGV[5]  1 to restart the maximum lifetime
+-- ARGV[6]  maximum number of restarts
 --
 -- Returns {'ok', hold}, {'not found'}, {'not owner'} or {'restarts'}.
 

@@ -1,4 +1,4 @@
--- Ends a hold at the wish of its owner: see holds.Table.Confirm and Release.
+-- Ends a hold for its owner: see holds.Table.Confirm and Release.
 --
 -- KEYS[1]  hold-id:{id}
 -- ARGV[1]  id
@@ -6,7 +6,7 @@
 -- ARGV[3]  names this call
 -- ARGV[4]  kind of the event: confirm or release
 -- ARGV[5]  reason
--- ARGV[6]  how long to remember that this call did it, milliseconds
+-- ARGV[6]  how long to remember this call, for repeats, milliseconds
 --
 -- Returns {'ok'}, {'not found'} or {'not owner'}.
 

@@ -1,4 +1,4 @@
--- Lists the live holds of some specialists and resources, each once and in no order.
+-- Lists the live holds of some specialists and resources, each once and unordered.
 --
 -- KEYS[…]  specialist:{id}:holds of each, or holds:deadlines for all
 --

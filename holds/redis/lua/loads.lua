@@ -1,4 +1,4 @@
--- Replaces all loads at once.
+-- Replaces all loads in one step.
 --
 -- KEYS[1]  specialists:load
 -- ARGV[…]  id, load, id, load, …

@@ -1,7 +1,7 @@
--- Opens this Redis for an epoch, if it was this node that filled it.
+-- Opens this Redis for an epoch, if this node filled it.
 --
 -- KEYS[1]  holdfast:epoch    KEYS[2]  holdfast:epoch:server
--- ARGV[1]  the epoch    ARGV[2]  who filled it
+-- ARGV[1]  the epoch    ARGV[2]  the node that filled it
 --
 -- Returns 1 if it is open, 0 if not.
 

@@ -1,11 +1,11 @@
--- Keeps a hold while its booking is written, or ends that: see holds.Table.Pin and Unpin.
+-- Pins a hold while its booking is written, or unpins it: see holds.Table.Pin and Unpin.
 --
 -- KEYS[1]  hold-id:{id}
 -- ARGV[1]  id
 -- ARGV[2]  owner
 -- ARGV[3]  names this call
 -- ARGV[4]  'pin' or 'unpin'
--- ARGV[5]  to pin at least for, or the grace after it, milliseconds
+-- ARGV[5]  minimum duration of the pin, or the grace after it, milliseconds
 --
 -- Returns {'ok', hold}, {'not found'} or {'not owner'}.
 

@@ -1,11 +1,11 @@
--- Answers whether Redis can be written to, and keeps a lease: see Options.Lease.
+-- Reports whether Redis accepts writes, and renews a lease: see Options.Lease.
 --
 -- KEYS[1]  holdfast:health:ping
 -- KEYS[2]  holdfast:lease
--- ARGV[1]  who wants the lease, empty for nobody
+-- ARGV[1]  the node that wants the lease; empty for none
 -- ARGV[2]  how long it lasts, milliseconds
 --
--- Returns {1}, or {0, who has it, milliseconds left} if that is somebody else.
+-- Returns {1}, or {0, holder, milliseconds left} if another node has the lease.
 
 redis.call('SET', KEYS[1], '1', 'EX', 5)
 if ARGV[1] == '' then return {1} end

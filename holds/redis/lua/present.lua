@@ -1,7 +1,7 @@
--- Reads who is present, in no order.
+-- Reads the presence of specialists, unordered.
 --
 -- KEYS[1]  specialists:online
--- ARGV[1]  'one' of the id in ARGV[2], 'everyone' online, or who is 'available'
+-- ARGV[1]  'one' of the id in ARGV[2], 'everyone' for all online, or 'available'
 -- ARGV[2]  for 'available': milliseconds after which a heartbeat is stale, 0 for never
 --
 -- Returns {id, online, deactivated, heartbeat or 0, load, capacity} of each.

@@ -1,4 +1,4 @@
--- Takes over a hold from where it was kept meanwhile: see holds.Restorer.
+-- Restores a hold from another storage: see holds.Restorer.
 --
 -- KEYS[1]   specialist:{id}:holds
 -- KEYS[2]   hold-id:{id}
@@ -10,16 +10,16 @@
 -- ARGV[5]   slot start      ARGV[6]   slot end
 -- ARGV[7]   busy start      ARGV[8]   busy end
 -- ARGV[9]   seat
--- ARGV[10]  milliseconds until it lapses without a pin
--- ARGV[11]  milliseconds until its pin ends, 0 without one
+-- ARGV[10]  milliseconds until it expires without a pin
+-- ARGV[11]  milliseconds until its pin ends, 0 without a pin
 -- ARGV[12]  milliseconds until its maximum
--- ARGV[13]  longest life of its claim, milliseconds
+-- ARGV[13]  maximum lifetime of its claim, milliseconds
 -- ARGV[14]  restarts
 -- ARGV[15]  names this call
--- ARGV[16]  1 if somebody can say whether a pinned hold that lapsed was booked
--- ARGV[17]  its resources, a space between each
+-- ARGV[16]  1 if a node can report whether an expired pinned hold was booked
+-- ARGV[17]  its resources, separated by spaces
 --
--- Returns {'ok', hold} or {'held', latest deadline in the way}.
+-- Returns {'ok', hold} or {'held', latest conflicting deadline}.
 
 local now = clock()
 local h = {

@@ -1,4 +1,4 @@
--- Answers whether this is the server that was opened for an epoch, with what it had.
+-- Reports whether this is the server that was opened for an epoch, with its data intact.
 --
 -- KEYS[1]  holdfast:epoch    KEYS[2]  holdfast:epoch:server
 -- ARGV[1]  the epoch

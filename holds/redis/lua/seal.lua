@@ -1,11 +1,11 @@
--- Refuses every change under the epochs before one: see holds.Homely. Whether all that was there is there still is kept, for a
+-- Refuses changes of epochs before a given one: see holds.Homely. Stores whether the data is still complete, for a
 -- node that seals it again.
 --
 -- KEYS[1]  holdfast:epoch    KEYS[2]  holdfast:epoch:server
--- ARGV[1]  the epoch under which it was open last
--- ARGV[2]  the epoch to come
+-- ARGV[1]  the last epoch under which it was open
+-- ARGV[2]  the next epoch
 --
--- Returns 1 if all is there, 0 if this is another server or one that was emptied, -1 if the epoch is over.
+-- Returns 1 if the data is complete, 0 if this is another server or an emptied one, -1 if the epoch is over.
 
 local known = redis.call('GET', KEYS[1]) or ''
 if known == ARGV[2] .. ':whole' then return 1 end

@@ -1,4 +1,4 @@
--- Adds what the durable mirror remembers: see holds.Presence.Seed. What is known here wins.
+-- Adds the presence from the durable copy: see holds.Presence.Seed. Existing entries take precedence.
 --
 -- KEYS[1]  specialists:online
 -- KEYS[2]  specialists:deactivated

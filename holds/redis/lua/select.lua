@@ -1,4 +1,4 @@
--- Marks a slot as looked at by one client: see holds.Selections.Select.
+-- Records a client's selection of a slot: see holds.Selections.Select.
 --
 -- KEYS[1]   client:{owner}:selection
 -- KEYS[2]   selection:{date}:{specialist}:{time}

@@ -1,4 +1,4 @@
--- Lists the live selections of some specialists, in no order.
+-- Lists the live selections of some specialists, unordered.
 --
 -- KEYS[…]  specialist:{id}:selections of each, or selections:deadlines for all
 --

@@ -1,4 +1,4 @@
--- What the scripts about selections and the sweep share, after common.lua.
+-- Shared functions of the selection and sweep scripts, after common.lua.
 
 local function selectionText(x)
   return string.format('{"slotStart":%.0f,"slotEnd":%.0f,"busyStart":%.0f,"busyEnd":%.0f,"appointmentTypeId":"%s","specialistId":"%s",' ..
@@ -29,7 +29,7 @@ local function endSelection(x, text, reason, now)
   publishSelection('deselect', reason, now, x)
 end
 
--- lapseSelections ends those that have lapsed, the first first.
+-- lapseSelections ends expired selections, in the order of their deadlines.
 local function lapseSelections(now, most)
   for _, text in ipairs(redis.call('ZRANGEBYSCORE', 'selections:deadlines', '-inf', now, 'LIMIT', 0, most)) do
     endSelection(cjson.decode(text), text, 'expired', now)

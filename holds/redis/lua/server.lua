@@ -1,3 +1,3 @@
--- server names this run of the server. A replica that was promoted is another one, and may lack the last changes.
+-- server identifies this run of the server. A promoted replica is another run, and may lack the last changes.
 local function server() return string.match(redis.call('INFO', 'server'), 'run_id:(%x+)') end
 

@@ -1,4 +1,4 @@
--- Counts what is live.
+-- Counts the live holds, selections and specialists.
 --
 -- KEYS[1]  holds:deadlines
 -- KEYS[2]  selections:deadlines

@@ -1,13 +1,13 @@
--- Ends what has lapsed, in the order of the deadlines, and takes what nobody knows the end of. Of the nodes that sweep at
--- once the first finds it, so each end is published once.
+-- Ends expired holds and selections, in the order of their deadlines, and takes doubts to resolve. If several nodes sweep
+-- concurrently, the first one finds each entry, so each end is published once.
 --
 -- KEYS[1]  holds:deadlines
 -- KEYS[2]  selections:deadlines
 -- KEYS[3]  holds:doubts
--- ARGV[1]  how many to end at most
--- ARGV[2]  for how long a doubt is this node's to resolve, milliseconds
--- ARGV[3]  how many doubts to take at most
--- ARGV[4]  1 if somebody can say whether a pinned hold that lapsed was booked
+-- ARGV[1]  maximum number to end
+-- ARGV[2]  how long this node may resolve a doubt, milliseconds
+-- ARGV[3]  maximum number of doubts to take
+-- ARGV[4]  1 if a node can report whether an expired pinned hold was booked
 --
 -- Returns {milliseconds to the next deadline or -1, doubt…}.
 

@@ -1,11 +1,11 @@
--- Gives a hold to another owner: see holds.Table.Transfer.
+-- Transfers a hold to another owner: see holds.Table.Transfer.
 --
 -- KEYS[1]  hold-id:{id}
 -- ARGV[1]  id
 -- ARGV[2]  owner
 -- ARGV[3]  names this call
--- ARGV[4]  the owner to be
--- ARGV[5]  time to live    ARGV[6]  longest life, both in milliseconds
+-- ARGV[4]  the new owner
+-- ARGV[5]  time to live    ARGV[6]  maximum lifetime, both in milliseconds
 --
 -- Returns {'ok', hold}, {'not found'} or {'not owner'}.
 
