@@ -46,7 +46,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 				return err
 			}
 			if name == "" {
-				return usageError{errors.New("say what the key is for with --name, such as --name \"phone agent\"")}
+				return usageError{errors.New("name the purpose of the key with --name, such as --name \"phone agent\"")}
 			}
 			if err := oneOf(scope, "admin", "agent", "presence", "metrics"); err != nil {
 				return usageError{fmt.Errorf("--scope: %w", err)}
@@ -60,7 +60,7 @@ func apikeyCreateCommand(p process) *cobra.Command {
 					return err
 				}
 				key := made.APIKey
-				_, _ = fmt.Fprintf(p.stderr, "API key %s (%s, scope %s). It is shown this once; keep it like a password.\n", key.ID, key.Name, key.Scope)
+				_, _ = fmt.Fprintf(p.stderr, "API key %s (%s, scope %s). It is shown only once; protect it like a password.\n", key.ID, key.Name, key.Scope)
 				_, err := fmt.Fprintln(p.stdout, made.Key)
 				return err
 			})
@@ -126,7 +126,7 @@ func apikeyRevokeCommand(p process) *cobra.Command {
 				if err := admin.call(ctx, http.MethodDelete, "/v1/api-keys/"+url.PathEscape(args[0]), nil, nil); err != nil {
 					return fmt.Errorf("API key %s: %w. See: holdfast apikey list", args[0], err)
 				}
-				_, err := fmt.Fprintf(p.stdout, "API key %s is revoked\n", args[0])
+				_, err := fmt.Fprintf(p.stdout, "API key %s revoked\n", args[0])
 				return err
 			})
 		},

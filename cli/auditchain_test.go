@@ -39,12 +39,12 @@ func TestVerifyKnowsALinkThatWasNoted(t *testing.T) {
 		"another hash": {"--data", dir, "--audit-link", early[:len(early)-1] + string("0123456789abcdef"[(strings.IndexByte("0123456789abcdef", early[len(early)-1])+1)%16])},
 	} {
 		got := command(t, nil, "", append([]string{"verify"}, args...)...)
-		if got.code != 1 || !strings.Contains(got.stderr, "was cut before there, or written anew") {
+		if got.code != 1 || !strings.Contains(got.stderr, "was truncated before that link, or rewritten") {
 			t.Errorf("%s: got %+v", what, got)
 		}
 	}
 	for _, bad := range []string{"1", "0:" + strings.Repeat("0", 64), "x:" + strings.Repeat("0", 64), "1:" + strings.Repeat("0", 66), "1:zz"} {
-		if got := command(t, nil, "", "verify", "--data", dir, "--audit-link", bad); got.code != 2 || !strings.Contains(got.stderr, "is no link") {
+		if got := command(t, nil, "", "verify", "--data", dir, "--audit-link", bad); got.code != 2 || !strings.Contains(got.stderr, "is not a link") {
 			t.Errorf("--audit-link %s: got %+v, want exit code 2", bad, got)
 		}
 	}
@@ -71,7 +71,7 @@ func TestVerifyNamesTheBrokenEntry(t *testing.T) {
 	if got.code != 1 || got.stdout != "" {
 		t.Errorf("got %+v, want exit code 1", got)
 	}
-	contains(t, "verify", got.stderr, "audit: the chain breaks: link ", "entry ", "is not what was written")
+	contains(t, "verify", got.stderr, "audit: the chain breaks: link ", "entry ", "was altered")
 	asJSON := command(t, nil, "", "verify", "--data", dir, "--json")
 	if asJSON.code != 1 {
 		t.Errorf("--json: got %+v, want exit code 1", asJSON)

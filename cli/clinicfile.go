@@ -20,7 +20,7 @@ func decodeStrictly(text []byte, into any) error {
 	if errors.As(err, &syntax) {
 		at = int(syntax.Offset)
 		if strings.HasSuffix(syntax.Error(), "after top-level value") {
-			err = errors.New("something stands behind the end of the JSON value")
+			err = errors.New("there is text after the end of the JSON value")
 		}
 	} else if end, field, message := web.Misfit(text, reflect.TypeOf(into)); message != "" {
 		at, err = end, fmt.Errorf("%s %s", cmp.Or(field, "the file"), message)

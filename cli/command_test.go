@@ -95,7 +95,7 @@ func TestWhy(t *testing.T) {
 		t.Fatalf("hold: got %d %s", status, body)
 	}
 	for _, where := range [][]string{overHTTP, onDisk} {
-		contains(t, where[0]+", a held time", ask(where, "--type", "checkup", "--at", day+"T12:00:00Z").stdout, "is being booked by somebody", "until")
+		contains(t, where[0]+", a held time", ask(where, "--type", "checkup", "--at", day+"T12:00:00Z").stdout, "is held by another client", "until")
 	}
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)

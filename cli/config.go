@@ -147,7 +147,7 @@ func (s setting) miss(table []setting, there map[string]bool, wrong *mistakes) {
 	for _, other := range table {
 		if slices.Contains(s.with, other.name) && !there[other.name] {
 			there[other.name] = true // report it once, and then its own requirements
-			wrong.add("flag --%s (%s): is missing, and --%s needs it; set it, or take --%s out", other.name, other.env(), s.name, s.name)
+			wrong.add("flag --%s (%s): is missing, and --%s needs it; set it, or remove --%s", other.name, other.env(), s.name, s.name)
 			other.miss(table, there, wrong)
 		}
 	}
@@ -207,7 +207,7 @@ func fileSource(path, from string, table []setting, wrong *mistakes) (src source
 	src = source{}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		wrong.add("%s: there is no file %s. Name the file of settings, or leave it out to do without one", from, path)
+		wrong.add("%s: there is no file %s. Name an existing file, or omit --config", from, path)
 		return src, nil
 	}
 	if err != nil {
@@ -224,7 +224,7 @@ func fileSource(path, from string, table []setting, wrong *mistakes) (src source
 		where := fmt.Sprintf("%s line %d", path, n)
 		key, value, ok := strings.Cut(line, "=")
 		if !ok {
-			wrong.add("%s: should be KEY=VALUE", where)
+			wrong.add("%s: must be KEY=VALUE", where)
 			continue
 		}
 		ours := strings.HasPrefix(key, "HOLDFAST_")

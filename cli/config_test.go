@@ -184,7 +184,7 @@ func TestAnUnknownLineWarns(t *testing.T) {
 		{"HOLDFAST_BOGUS=", "line 2: HOLDFAST_BOGUS is not a setting and was ignored", false},
 		{"HOLDFAST_LISTNE=1", "did you mean HOLDFAST_LISTEN?", false},
 		{"BOGUS=1", "line 2: HOLDFAST_BOGUS is not a setting", true},
-		{"HOLDFAST_BOGUS", "line 2: should be KEY=VALUE", true},
+		{"HOLDFAST_BOGUS", "line 2: must be KEY=VALUE", true},
 		{"HOLDFAST_CONFIG=other", "cannot name another", true},
 		{"HOLDFAST_LISTEN=", "", false},
 	} {

@@ -25,7 +25,7 @@ func needDatabase(ctx context.Context, data string) error {
 				continue
 			}
 		}
-		hint := "Name its directory with --data, or begin a clinic there with: holdfast serve"
+		hint := "Name its directory with --data, or create a clinic there with: holdfast serve"
 		if near := nearDatabases(data); len(near) > 0 {
 			hint = "Did you mean " + strings.Join(near, " or ") + "?"
 		}

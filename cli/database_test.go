@@ -20,7 +20,7 @@ func TestNoDatabaseIsMadeByAsking(t *testing.T) {
 			there := t.TempDir()
 			for _, dir := range []string{there, filepath.Join(there, "not", "made")} {
 				got := command(t, nil, "walrus teapot umbrella\n", append(args, "--data", dir)...)
-				want := "holdfast: no database in " + dir + ". Name its directory with --data, or begin a clinic there with: holdfast serve\n"
+				want := "holdfast: no database in " + dir + ". Name its directory with --data, or create a clinic there with: holdfast serve\n"
 				if got.code != 1 || got.stderr != want {
 					t.Errorf("got %d, %q; want 1 and %q", got.code, got.stderr, want)
 				}

@@ -91,7 +91,7 @@ func (d *dataDir) close() error {
 }
 
 func unusable(path string, err error) error {
-	return fmt.Errorf("the data directory %s cannot be used: %w. Let the user that runs holdfast own it and write in it, or name another directory with --data", path, err)
+	return fmt.Errorf("the data directory %s cannot be used: %w. Give it to the user that runs holdfast, with write permission, or name another directory with --data", path, err)
 }
 
 // lockPatience is how long a starting server waits for the lock of a server that has just been killed.
@@ -198,7 +198,7 @@ func (d *dataDir) readKeys(now time.Time) (*token.Keyring, error) {
 		return nil, fmt.Errorf("secret key: %w", err)
 	}
 	if loose := info.Mode().Perm() & 0o077; loose != 0 && runtime.GOOS != "windows" { // Windows has no permission bits
-		return nil, fmt.Errorf("%s can be read by others (mode %#o), and whoever reads it can forge links and tokens. Close it with: chmod 600 %s  and, if others have had access, have a new one made by moving it away",
+		return nil, fmt.Errorf("%s is readable by other users (mode %#o), and anyone who reads it can forge links and tokens. Run: chmod 600 %s  If others have had access, move the file away, and the server creates a new one",
 			path, info.Mode().Perm(), path)
 	}
 	text, err := os.ReadFile(path)
@@ -253,6 +253,6 @@ func (d *dataDir) copies() ([]person.Copy, error) {
 
 // damagedWords explains what happened to a damaged queue file.
 func damagedWords(file string) string {
-	return fmt.Sprintf("%s was damaged and moved aside: the queue was rebuilt from the database, and nothing that was still to be done is lost.\n"+
-		"  Check the disk. The file may hold personal data: delete it once nobody wants to look into it.", file)
+	return fmt.Sprintf("%s was damaged and moved aside: the queue was rebuilt from the database, and no pending operation is lost.\n"+
+		"  Check the disk. The file may contain personal data: delete it after inspection.", file)
 }

@@ -51,13 +51,13 @@ func demoCommand(p process) *cobra.Command {
 				return usageError{errors.New("flag --data: demo keeps its data in a temporary directory; to keep it, use serve and import")}
 			}
 			if cluster && cfg.redis != "" {
-				return errors.New("the demo starts a Redis of its own, to be killed: take --redis out")
+				return errors.New("the demo starts its own Redis, so that you can kill it: remove --redis")
 			}
 			if len(cfg.https.domains) > 0 {
-				return errors.New("the demo is for those who know its address: take --domain out")
+				return errors.New("the demo has no public name: remove --domain")
 			}
 			if cfg.database != "" {
-				return errors.New("the demo is made up and temporary, so it is never put into a PostgreSQL: take --database out")
+				return errors.New("the demo is temporary, so it never uses your PostgreSQL: remove --database")
 			}
 			if cfg.smtpURL != "" {
 				return errors.New("the demo sends no email, because its patients are invented: remove --smtp-url")

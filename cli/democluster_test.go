@@ -11,7 +11,7 @@ func TestTheDemosClusterSaysWhatIsMissing(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("exit code %d, want 1", got.code)
 	}
-	contains(t, "with --redis", got.stderr, "take --redis out")
+	contains(t, "with --redis", got.stderr, "remove --redis")
 
 	if _, err := findPrograms(); err == nil {
 		got := command(t, nil, "", "demo", "--cluster", "--listen", "0.0.0.0:0")
@@ -29,5 +29,5 @@ func TestTheDemosClusterSaysWhatIsMissing(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("exit code %d, want 1", got.code)
 	}
-	contains(t, "without Redis", got.stderr, "no redis-server", "apt-get install", "Without --cluster the demo needs nothing")
+	contains(t, "without Redis", got.stderr, "redis-server is not installed", "apt-get install", "Without --cluster, the demo needs neither")
 }

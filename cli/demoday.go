@@ -140,7 +140,7 @@ func (h *house) furnish(ctx context.Context, now time.Time, f clinic.File) error
 			Silent:  v.start.Before(now),
 		})
 		if err != nil {
-			h.log.Debug("a visit of the demo's day was left out", "type", v.typeID, "start", v.start, "error", err)
+			h.log.Debug("demo appointment skipped", "type", v.typeID, "start", v.start, "error", err)
 			continue
 		}
 		if v.attendance == store.Expected {

@@ -217,8 +217,8 @@ func findPrograms() (found programs, err error) {
 	}
 	if len(missing) > 0 {
 		names := strings.Join(missing, " ")
-		return found, fmt.Errorf("demo --cluster runs a PostgreSQL and a Redis (or Valkey) of this machine, and there is no %s here. On Debian: "+
-			"apt-get install %s. Without --cluster the demo needs nothing", strings.Join(missing, " and no "), names)
+		return found, fmt.Errorf("demo --cluster needs PostgreSQL and Redis (or Valkey) on this machine, and %s is not installed. On Debian: "+
+			"apt-get install %s. Without --cluster, the demo needs neither", strings.Join(missing, " and no "), names)
 	}
 	return found, nil
 }
@@ -267,7 +267,7 @@ func (c *cluster) startPostgres(ctx context.Context, p programs, dir string) (st
 		return err == nil && s.Close() == nil
 	})
 	if err != nil {
-		err = fmt.Errorf("%w. It said: %s", err, said.String())
+		err = fmt.Errorf("%w. Its output: %s", err, said.String())
 	}
 	return at, err
 }

@@ -85,7 +85,7 @@ func parseDomains(v string) ([]string, error) {
 
 func parseDirectory(v string) (string, error) {
 	if u, err := url.Parse(v); v != "" && (err != nil || u.Scheme != "https" || u.Host == "") {
-		return "", fmt.Errorf("%q should be an address such as %s", v, certificate.LetsEncrypt)
+		return "", fmt.Errorf("%q must be an address such as %s", v, certificate.LetsEncrypt)
 	}
 	return v, nil
 }
@@ -96,7 +96,7 @@ func parseEmail(v string) (string, error) {
 	}
 	address, err := mail.ParseAddress(v)
 	if err != nil || address.Address != v {
-		return "", fmt.Errorf("%q should be an address, such as it@example.org", v)
+		return "", fmt.Errorf("%q must be an email address, such as it@example.org", v)
 	}
 	return v, nil
 }
@@ -111,7 +111,7 @@ func readRoots(path string) (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s has no certificate in the form of PEM", path)
+		return nil, fmt.Errorf("%s contains no PEM certificate", path)
 	}
 	return pool, nil
 }
@@ -140,7 +140,7 @@ func (h *house) openEntrance(cfg config) (*entrance, error) {
 	}
 	if cfg.database != "" || cfg.redis != "" {
 		h.log.Warn("--domain is set on a cluster; each node requests its own certificate. " +
-			"Where several nodes serve one domain, leave --domain out and let the balancer end TLS")
+			"If several nodes serve one domain, remove --domain and let the load balancer terminate TLS")
 	}
 	keeper, err := certificate.New(certificate.Options{
 		Domains: c.domains, Dir: h.dir.file(certificatesDir), Directory: c.directory, Email: c.email, Roots: c.ca, BaseURL: cfg.baseURL, Logger: h.log,

@@ -180,11 +180,11 @@ func TestAnEntranceThatCannotOpenSaysWhy(t *testing.T) {
 		want string
 	}{
 		{"a port that is taken", append(serve, clinicDomain, "--https-listen", taken.Addr().String()), "--https-listen"},
-		{"no name", append(serve, "192.0.2.1"), "should be a name in the DNS"},
-		{"a directory without TLS", append(serve, clinicDomain, "--acme-directory", "http://acme.example"), "should be an address such as https://"},
+		{"no name", append(serve, "192.0.2.1"), "must be a DNS name"},
+		{"a directory without TLS", append(serve, clinicDomain, "--acme-directory", "http://acme.example"), "must be an address such as https://"},
 		{"a directory for nothing", []string{"serve", "--acme-directory", "https://acme.example/dir"}, "--domain (HOLDFAST_DOMAIN): is missing"},
-		{"no roots", append(serve, clinicDomain, "--acme-ca", "https_test.go"), "has no certificate"},
-		{"the demo", []string{"demo", "--domain", clinicDomain}, "take --domain out"},
+		{"no roots", append(serve, clinicDomain, "--acme-ca", "https_test.go"), "contains no PEM certificate"},
+		{"the demo", []string{"demo", "--domain", clinicDomain}, "remove --domain"},
 	} {
 		if got := command(t, nil, "", c.args...); got.code == 0 || !strings.Contains(got.stderr, c.want) {
 			t.Errorf("%s: exit %d and %q, want %q in it", c.name, got.code, got.stderr, c.want)

@@ -66,7 +66,7 @@ func (c *config) fitStreams(log *slog.Logger, room int) {
 	if c.given["max-streams"].from == "default" {
 		level = slog.LevelInfo
 	}
-	log.Log(context.Background(), level, "fewer live streams are taken than --max-streams says, so that descriptors are left for bookings: raise ulimit -n",
+	log.Log(context.Background(), level, "fewer live streams than --max-streams allowed, to leave descriptors for bookings; raise ulimit -n",
 		"streams", room, "max_streams", c.limits.Streams)
 	c.limits.Streams = room
 }
@@ -82,7 +82,7 @@ func (c *config) fitConnections() {
 func parseLimit(v string) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err != nil || n < 1 || n > 1_000_000 {
-		return 0, fmt.Errorf("%q should be a number from 1 to 1000000", v)
+		return 0, fmt.Errorf("%q must be a number from 1 to 1000000", v)
 	}
 	return n, nil
 }

@@ -86,11 +86,11 @@ func refusedRedis(err error) error {
 	var taken *redis.LeaseError
 	switch {
 	case errors.As(err, &taken):
-		return fmt.Errorf("--redis: %w. Two nodes on one Redis need one database; without one, give each a Redis of its own, "+
-			"or stop the other. If it is gone already, start again in %v", taken, taken.Left.Round(time.Second))
+		return fmt.Errorf("--redis: %w. Nodes on one Redis must share one database. Give each node its own Redis, "+
+			"or stop the other node. If it has stopped already, start again in %v", taken, taken.Left.Round(time.Second))
 	case errors.Is(err, errElsewhere):
-		return fmt.Errorf("--redis: %w. Each node would give away what another one holds. Name the Redis that they were started with, "+
-			"or stop them all to change it", err)
+		return fmt.Errorf("--redis: %w. Nodes with different hold tables can double-book holds. Name the Redis of the other nodes, "+
+			"or stop all nodes to change it", err)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (p process) withLocal(ctx context.Context, cfg config, o houseOptions, do f
 		if errors.As(err, &inUse) {
 			select {
 			case <-patience.Done():
-				return fmt.Errorf("%w. It does not answer on %s either", err, socketFile)
+				return fmt.Errorf("%w. There is no answer on %s either", err, socketFile)
 			case <-time.After(50 * time.Millisecond):
 				continue
 			}

@@ -71,17 +71,17 @@ func TestABadClinicFileIsRefusedWhole(t *testing.T) {
 		{"half of it", "{\n\"specialists\": [\n", []string{"unexpected end of JSON input"}},
 		{"a field that nothing reads", "{\n\n\"colour\":\"red\"}", []string{"line 3", "colour"}},
 		{"in the middle", "{\n\"clinic\": {\"name\": \"x\",\n\"colour\": 1},\n\n\"specialists\": []}\n\n",
-			[]string{"line 3: clinic.colour is not known here. Known are: address, email, locale, name, phone, settings, timezone, website"}},
+			[]string{"line 3: clinic.colour is an unknown field. Known are: address, email, locale, name, phone, settings, timezone, website"}},
 		{"deep inside", "{\"specialists\": [\n{\"id\": \"a\"},\n{\"id\": \"b\", \"weeklyHours\": [\n{\"day\": 1}]}\n]}",
-			[]string{"line 4: specialists[1].weeklyHours[0].day is not known here. Known are: end, place, start, weekday"}},
+			[]string{"line 4: specialists[1].weeklyHours[0].day is an unknown field. Known are: end, place, start, weekday"}},
 		{"a value of the wrong kind", "{\"appointmentTypes\": [\n{\"id\": \"a\",\n\"durationMinutes\": \"40\"}\n]}\n",
 			[]string{"line 3: appointmentTypes[0].durationMinutes must be a whole number"}},
 		{"a list that is none", "{\n\"specialists\": {}\n}\n", []string{"line 2: specialists must be a list"}},
 		{"no object at all", "[]", []string{"line 1: the file must be an object"}},
 		{"a time that is none", "{\"specialists\": [{\"weeklyHours\": [\n{\"start\": \"9 o'clock\"}\n]}]}", []string{"line 2: specialists[0].weeklyHours[0].start \"9 o'clock\" is not a time"}},
 		{"deep in what decodes itself", "{\"clinic\": {\"name\": \"x\", \"settings\": {\"webhooks\": [\n{\"url\": \"https://a.example\", \"evnts\": []}]}}}",
-			[]string{"line 2: clinic.settings.webhooks[0].evnts is not known here"}},
-		{"two values", "{}\n{}", []string{"behind the end"}},
+			[]string{"line 2: clinic.settings.webhooks[0].evnts is an unknown field"}},
+		{"two values", "{}\n{}", []string{"text after the end"}},
 		{"several mistakes", `{"specialists":[{"id":"a b","name":""}]}`, []string{"specialists[0].id", "specialists[0].name"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -170,7 +170,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	contains(t, "verify", must(t, "verify", backup), "sound")
 	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
-	if got := command(t, nil, "", "backup", "--data", dir, "--to", backup); got.code != 1 || !strings.Contains(got.stderr, "exists already") {
+	if got := command(t, nil, "", "backup", "--data", dir, "--to", backup); got.code != 1 || !strings.Contains(got.stderr, "already exists") {
 		t.Errorf("a second backup to the same place: got %+v", got)
 	}
 

@@ -58,12 +58,12 @@ func (h *house) checkMarker(ctx context.Context) error {
 			h.dir.file(databaseFile), queueFile)
 	case last < marker.Change:
 		what = fmt.Sprintf("%s lacks changes that were acknowledged: it ends with change %d, and the server has seen change %d. "+
-			"Its log, %s-wal, was removed or damaged, or an older copy was put in its place",
+			"Its log, %s-wal, was removed or damaged, or the file was replaced by an older copy",
 			h.dir.file(databaseFile), last, marker.Change, databaseFile)
 	default:
 		return nil
 	}
-	return fmt.Errorf("%s. Put the right files back. %s. To continue with this database, move %s away: the server rebuilds "+
+	return fmt.Errorf("%s. Restore the right files. %s. To continue with this database, move %s away: the server rebuilds "+
 		"the queue from the database, and looks up each operation before it repeats it",
 		what, h.dir.restoreWords(), h.dir.file(queueFile))
 }
@@ -77,7 +77,7 @@ func (d *dataDir) expectDatabase() error {
 	if disk.Size(d.file(databaseFile)) > 0 || disk.Size(d.file(queueFile)) <= 0 {
 		return nil
 	}
-	return fmt.Errorf("%s is missing or empty, although the directory has the queue of a clinic. Put the file back, with its log "+
+	return fmt.Errorf("%s is missing or empty, although the directory has the queue of a clinic. Restore the file, with its log "+
 		"(%s-wal) if there is one. %s. For a new, empty clinic, move %s away or name another directory with --data",
 		d.file(databaseFile), databaseFile, d.restoreWords(), d.file(queueFile))
 }
@@ -94,7 +94,7 @@ func (h *house) withRemedy(err error) error {
 func (d *dataDir) restoreWords() string {
 	newest := backup.NewestIn(d.path)
 	if newest == "" {
-		return fmt.Sprintf("Put a backup in its place with: holdfast restore --data %s BACKUP (none was found in %s)", d.path, d.file(backupsDir))
+		return fmt.Sprintf("Restore a backup with: holdfast restore --data %s BACKUP (none was found in %s)", d.path, d.file(backupsDir))
 	}
-	return fmt.Sprintf("Put the newest backup in its place with: holdfast restore --data %s %s", d.path, newest)
+	return fmt.Sprintf("Restore the newest backup with: holdfast restore --data %s %s", d.path, newest)
 }

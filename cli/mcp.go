@@ -115,7 +115,7 @@ func (c *adminClient) exchange(ctx context.Context, message []byte) ([]byte, err
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("the server went away: %w", err)
+		return nil, fmt.Errorf("connection to the server lost: %w", err)
 	}
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, 8*maxMessage))

@@ -27,7 +27,7 @@ func migrateCommand(p process) *cobra.Command {
 				return err
 			}
 			if dry && to == "" {
-				return errors.New("--dry-run says what would move, so it needs --to")
+				return errors.New("--dry-run needs --to")
 			}
 			if err := needDatabase(c.Context(), cfg.data); err != nil {
 				return err

@@ -29,7 +29,7 @@ func (p process) move(ctx context.Context, cfg config, to string, dry bool) erro
 	case isDir && into == "":
 		return errors.New("--to sqlite: needs a directory, such as sqlite:./holdfast-data")
 	case isDir && cfg.database == "":
-		return fmt.Errorf("the clinic in %s is in SQLite already; to have it in another directory, stop the server and move the directory", cfg.data)
+		return fmt.Errorf("the clinic in %s is in SQLite already; to move it to another directory, stop the server and move the directory", cfg.data)
 	case !isDir && cfg.database != "":
 		return errors.New("the clinic is in PostgreSQL already; PostgreSQL's own tools move it to another one, or: holdfast backup, and psql")
 	}
@@ -60,7 +60,7 @@ type moving struct {
 func (m *moving) grow(ctx context.Context, url string) error {
 	file := m.dir.file(databaseFile)
 	if disk.Size(file) <= 0 {
-		return fmt.Errorf("there is no clinic in SQLite in %s; one in PostgreSQL is named with --database", m.dir.path)
+		return fmt.Errorf("there is no SQLite clinic in %s; name a PostgreSQL clinic with --database", m.dir.path)
 	}
 	from, err := sqlite.OpenCarrier(ctx, file, m.dir.file(backupsDir), m.log)
 	if err != nil {
@@ -93,8 +93,8 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	if err := errors.Join(disk.Sync(kept), disk.Sync(m.dir.path)); err != nil {
 		return err
 	}
-	return m.say("every row was compared. The clinic is in PostgreSQL now:\n  holdfast serve --data %s --database postgres://…\n"+
-		"What it was in is kept in %s, with everybody in it: remove it when you trust the new place\n", m.dir.path, kept)
+	return m.say("all rows compared. The clinic is now in PostgreSQL:\n  holdfast serve --data %s --database postgres://…\n"+
+		"The old database is in %s and contains personal data: delete it when you trust the new one\n", m.dir.path, kept)
 }
 
 // home moves the clinic from PostgreSQL to SQLite in a directory.
@@ -111,7 +111,7 @@ func (m *moving) home(ctx context.Context, url, into string) error {
 	if part, err := from.Unfinished(ctx); err != nil {
 		return err
 	} else if part != "" {
-		return errors.New("this PostgreSQL has a part of a clinic whose move into it was interrupted: run that move again first")
+		return errors.New("this PostgreSQL has part of a clinic from an interrupted move: run that move again first")
 	}
 	id, err := from.ID(ctx)
 	if err == nil {
@@ -155,8 +155,8 @@ func (m *moving) arrived(dir *dataDir) error {
 	if err := disk.Sync(dir.path); err != nil {
 		return err
 	}
-	return m.say("every row was compared. The clinic is in SQLite now:\n  holdfast serve --data %s\n"+
-		"What it was in is still in PostgreSQL, with everybody in it, and is refused by every server: drop it when you trust the new place\n", dir.path)
+	return m.say("all rows compared. The clinic is now in SQLite:\n  holdfast serve --data %s\n"+
+		"The old database is still in PostgreSQL and contains personal data. Every server refuses it: drop it when you trust the new one\n", dir.path)
 }
 
 // halfDir is the directory, in the target directory, in which the database is written.
@@ -194,7 +194,7 @@ func (m *moving) carry(ctx context.Context, from, to store.Carrier) error {
 	err := store.Carry(ctx, from, to, func(table string, rows, there int) {
 		switch {
 		case there > 0:
-			_ = m.say("%-20s %d, of which %d were there\n", table, rows, there)
+			_ = m.say("%-20s %d, of which %d were copied before\n", table, rows, there)
 		case rows > 0:
 			_ = m.say("%-20s %d\n", table, rows)
 		}
@@ -208,10 +208,10 @@ func (m *moving) carry(ctx context.Context, from, to store.Carrier) error {
 		return err
 	}
 	if here != there {
-		return fmt.Errorf("nothing was moved: %w. It is another clinic's; name an empty one", err)
+		return fmt.Errorf("nothing was moved: %w. The target has another clinic; name an empty one", err)
 	}
 	if differs := store.Compare(ctx, from, to); differs != nil {
-		return fmt.Errorf("nothing was moved: %w. It is this clinic at another time (%w); name an empty one", err, differs)
+		return fmt.Errorf("nothing was moved: %w. The target has an older or newer copy of this clinic (%w); name an empty one", err, differs)
 	}
 	return m.say("the clinic is there already\n")
 }
@@ -267,7 +267,7 @@ func bringKeys(from *dataDir, to string) error {
 	case err != nil:
 		return unusable(to, err)
 	case !bytes.Equal(keys, there):
-		return fmt.Errorf("nothing was moved: %s has a secret.key of its own, and with it the links and tokens of this clinic would be void. Name "+
+		return fmt.Errorf("nothing was moved: %s has its own secret.key, which would make this clinic's links and tokens invalid. Name "+
 			"another directory", to)
 	}
 	return nil

@@ -179,7 +179,7 @@ func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		status := statusOf(err)
 		if errors.Is(err, account.ErrSetupDone) {
-			status, err = http.StatusGone, errors.New("setup is done: somebody can sign in already. For a lost password: holdfast admin reset-password --email ADDRESS")
+			status, err = http.StatusGone, errors.New("the clinic is already set up. For a lost password: holdfast admin reset-password --email ADDRESS")
 		}
 		refuse(w, status, err)
 		return
@@ -226,19 +226,19 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 	if cfg.ownerEmail != "" {
 		_, err := h.engine.Account.CreateUser(ctx, localActor, account.NewUser{Email: cfg.ownerEmail, Name: "Owner", Role: store.RoleOwner, Password: cfg.ownerPassword})
 		if err != nil {
-			return fmt.Errorf("make the first owner from --owner-email and --owner-password: %w", err)
+			return fmt.Errorf("create the first owner from --owner-email and --owner-password: %w", err)
 		}
 		_, err = fmt.Fprintf(w, "\n%s can sign in as owner at %s/staff\n", cfg.ownerEmail, h.base())
 		return err
 	}
 	if cfg.logFormat == "json" { // such output is collected and stored, and the link gives access to the clinic
-		_, err = fmt.Fprintln(w, "\nNobody can sign in yet. Print the link to set the clinic up, on this machine, with: holdfast setup-url")
+		_, err = fmt.Fprintln(w, "\nThe clinic has no users yet. To print the setup link, run on this machine: holdfast setup-url")
 		return err
 	}
 	token, err := h.engine.Account.NewSetupToken(ctx)
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "\nNobody can sign in yet. Set the clinic up with this link; it works for 30 minutes, and once:\n\n  %s\n", setupURL(h.base(), token))
+	_, err = fmt.Fprintf(w, "\nThe clinic has no users yet. Set it up with this link, which works once and for 30 minutes:\n\n  %s\n", setupURL(h.base(), token))
 	return err
 }

@@ -22,7 +22,7 @@ func (p process) readPassword(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		_, _ = fmt.Fprint(p.stderr, "The same again: ")
+		_, _ = fmt.Fprint(p.stderr, "Repeat the password: ")
 		second, err := p.readHidden(ctx, int(f.Fd()))
 		if err == nil && first != second {
 			err = errors.New("the two passwords differ; nothing was changed")

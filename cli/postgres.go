@@ -32,7 +32,7 @@ func (c *config) liveIn() string {
 // connection carries patients' data and the password.
 func (h *house) warnWithoutTLS(database string) {
 	if host := postgres.WithoutTLS(database); host != "" {
-		h.log.Warn("--database reaches another host and does not require TLS; add sslmode=verify-full to its URL", "host", host)
+		h.log.Warn("--database uses another host without required TLS; add sslmode=verify-full to its URL", "host", host)
 	}
 }
 
@@ -40,7 +40,7 @@ func (h *house) warnWithoutTLS(database string) {
 // command opens it alone.
 func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) error {
 	if disk.Size(h.dir.file(databaseFile)) > 0 {
-		return fmt.Errorf("%s is a clinic that is kept in SQLite, and --database names another place. Take --database out, or name "+
+		return fmt.Errorf("%s is a SQLite clinic, and --database names another database. Remove --database, or name "+
 			"another directory with --data", h.dir.file(databaseFile))
 	}
 	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: o.alone(), Live: cfg.liveIn()})
@@ -48,14 +48,14 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 	case errors.Is(err, postgres.ErrOldNodes):
 		return err
 	case errors.Is(err, postgres.ErrInUse) && o.alone():
-		return fmt.Errorf("%w, and this command needs it for itself. Give it the directory of that node's --data, where a running node does it, "+
+		return fmt.Errorf("%w, and this command needs exclusive access. Run it with --data of a running node, which then does the work, "+
 			"or stop the nodes first", err)
 	case errors.Is(err, postgres.ErrInUse) && cfg.redis == "":
-		return fmt.Errorf("%w with --redis, or a command is working on it. Nodes that share a database hold in one place, or each would give "+
-			"away what the other holds: name the same Redis with --redis, or wait for the command", err)
+		return fmt.Errorf("%w with --redis, or a command is working on it. Nodes that share a database must share one hold table: "+
+			"name the same Redis with --redis, or wait for the command", err)
 	case errors.Is(err, postgres.ErrInUse):
-		return fmt.Errorf("%w without --redis, or a command is working on it. Nodes that share a database hold in one place, or each would "+
-			"give away what the other holds: take --redis out, start that node with it too, or wait for the command", err)
+		return fmt.Errorf("%w without --redis, or a command is working on it. Nodes that share a database must share one hold table: "+
+			"remove --redis, start that node with it too, or wait for the command", err)
 	case err != nil:
 		return err
 	}
@@ -98,8 +98,8 @@ func (d *dataDir) belongTo(id string) error {
 	case err != nil:
 		return unusable(d.path, err)
 	case strings.TrimSpace(string(known)) != id:
-		return fmt.Errorf("the data directory %s belongs to the database %s, and --database names %s. Name the right one; if this one is to be "+
-			"served from here from now on, move %s away", d.path, strings.TrimSpace(string(known)), id, d.file(postgresFile))
+		return fmt.Errorf("the data directory %s belongs to the database %s, and --database names %s. Name the right one. To serve "+
+			"this database from this directory, move %s away", d.path, strings.TrimSpace(string(known)), id, d.file(postgresFile))
 	}
 	return nil
 }
@@ -110,6 +110,6 @@ func (d *dataDir) refusePostgres() error {
 	if disk.Size(d.file(postgresFile)) < 0 {
 		return nil
 	}
-	return fmt.Errorf("the data directory %s belongs to a clinic that is kept in PostgreSQL: name it with --database. For a new, empty "+
-		"clinic in SQLite name another directory with --data", d.path)
+	return fmt.Errorf("the data directory %s belongs to a PostgreSQL clinic: name its database with --database. For a new, empty "+
+		"SQLite clinic, name another directory with --data", d.path)
 }

@@ -100,7 +100,7 @@ func TestAClinicInPostgreSQL(t *testing.T) {
 	if elsewhere.code != 1 {
 		t.Errorf("a node that holds elsewhere: exit code %d, want 1", elsewhere.code)
 	}
-	contains(t, "a node that holds elsewhere", elsewhere.stderr, "another node is serving from this database", "take --redis out")
+	contains(t, "a node that holds elsewhere", elsewhere.stderr, "another node is serving from this database", "remove --redis")
 
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)

@@ -68,7 +68,7 @@ func (a *agent) run(ctx context.Context) {
 		for range 1 + random.IntN(3) {
 			all.Go(func() {
 				if err := a.takeCall(ctx); err != nil && ctx.Err() == nil {
-					a.log.Debug("a caller hung up", "error", err)
+					a.log.Debug("caller of the admin socket disconnected", "error", err)
 				}
 			})
 		}

@@ -115,9 +115,9 @@ func queueListCommand(p process) *cobra.Command {
 				if *asJSON {
 					return printJSON(p.stdout, body)
 				}
-				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d being attempted, %d failed, %d done\n", body.Pending, body.Processing, body.Failed, body.Completed)
+				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d running, %d failed, %d completed\n", body.Pending, body.Processing, body.Failed, body.Completed)
 				if body.Scheduled > 0 {
-					_, _ = fmt.Fprintf(p.stdout, "%d reminders for later are not listed\n", body.Scheduled)
+					_, _ = fmt.Fprintf(p.stdout, "%d later reminders not listed\n", body.Scheduled)
 				}
 				for _, file := range body.Damaged {
 					_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
@@ -158,7 +158,7 @@ func queueRetryCommand(p process) *cobra.Command {
 		Short: "Retry one operation, or all that failed",
 		Long: "Retries a failed operation from its first attempt, or a waiting one now. With --failed, it retries all failed operations\n" +
 			"except those that need review: for each of these, a person must decide whether it took effect. Without a server, the\n" +
-			"operations are tried when one starts.",
+			"operations are attempted when one starts.",
 		Args: func(c *cobra.Command, args []string) error {
 			if failed {
 				return noArguments(c, args)
@@ -179,7 +179,7 @@ func queueRetryCommand(p process) *cobra.Command {
 					if *asJSON {
 						return printJSON(p.stdout, done)
 					}
-					_, err := fmt.Fprintf(p.stdout, "%d tried again, %d left that need review or are being attempted\n", done.Retried, done.Left)
+					_, err := fmt.Fprintf(p.stdout, "%d queued for retry; %d need review or are running\n", done.Retried, done.Left)
 					return err
 				}
 				if err := admin.call(ctx, http.MethodPost, "/v1/queue/"+url.PathEscape(args[0])+"/retry", nil, nil); err != nil {
@@ -192,7 +192,7 @@ func queueRetryCommand(p process) *cobra.Command {
 				if *asJSON {
 					return printJSON(p.stdout, retriedBody{Retried: 1})
 				}
-				_, err := fmt.Fprintf(p.stdout, "operation %s is tried again\n", args[0])
+				_, err := fmt.Fprintf(p.stdout, "operation %s queued for retry\n", args[0])
 				return err
 			})
 		},

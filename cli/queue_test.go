@@ -34,8 +34,8 @@ func TestUpstreamSettings(t *testing.T) {
 		{"with its times", append([]string{"--upstream-spacing", "1s", "--upstream-retry-delay=10ms", "--upstream-timeout", "2s", "--upstream-quarantine", "3s"}, whole...), ""},
 		{"no password", whole[:6], "--upstream-password"},
 		{"no address", whole[2:], "--upstream-url"},
-		{"no address at all", []string{"--upstream-url", "pms"}, "whole address"},
-		{"credentials in the address", []string{"--upstream-url", "https://u:p@pms.example/"}, "settings of their own"},
+		{"no address at all", []string{"--upstream-url", "pms"}, "full address"},
+		{"credentials in the address", []string{"--upstream-url", "https://u:p@pms.example/"}, "their own settings"},
 		{"a time without a unit", []string{"--upstream-spacing", "10"}, "--upstream-spacing"},
 		{"neither true nor false", []string{"--debug-replies=perhaps"}, "--debug-replies"},
 	} {
@@ -124,10 +124,10 @@ func TestQueueListAndRetry(t *testing.T) {
 	eventually(t, "given up", func() bool { return strings.Contains(listed(), "1 failed") })
 	contains(t, "queue list", listed(), id, "upstream.book", "1/1", "rate limited", enginetest.Noon(time.UTC, 3).Format(time.RFC3339))
 	fake.Outcomes(upstreamtest.RateLimited)
-	contains(t, "queue retry", must(t, "queue", "retry", id, "--data", dir), "tried again")
+	contains(t, "queue retry", must(t, "queue", "retry", id, "--data", dir), "queued for retry")
 	eventually(t, "given up again", func() bool { return strings.Contains(listed(), "1 failed") })
 	fake.Outcomes(upstreamtest.RateLimited)
-	contains(t, "queue retry --failed", must(t, "queue", "retry", "--failed", "--data", dir), "1 tried again, 0 left")
+	contains(t, "queue retry --failed", must(t, "queue", "retry", "--failed", "--data", dir), "1 queued for retry; 0 need review")
 	eventually(t, "given up once more", func() bool { return strings.Contains(listed(), "1 failed") })
 	if got := command(t, nil, "", "queue", "retry", id, "--failed", "--data", dir); got.code != 2 {
 		t.Errorf("an id and --failed: exit code %d, want 2", got.code)
@@ -137,7 +137,7 @@ func TestQueueListAndRetry(t *testing.T) {
 		t.Fatal(err)
 	}
 	contains(t, "queue list without a server", listed(), id, "1 failed")
-	contains(t, "queue retry without a server", must(t, "queue", "retry", id, "--data", dir), "tried again")
+	contains(t, "queue retry without a server", must(t, "queue", "retry", id, "--data", dir), "queued for retry")
 	if got := listed(); !regexp.MustCompile(regexp.QuoteMeta(id) + ` +upstream\.book +pending `).MatchString(got) {
 		t.Errorf("then: got %s, want %s to wait", got, id) // and perhaps a mail that was not tried before the end
 	}
@@ -145,7 +145,7 @@ func TestQueueListAndRetry(t *testing.T) {
 		t.Errorf("retry of nothing: exit code %d, it said %s", got.code, got.stderr)
 	}
 	_, stop, ended = start()
-	eventually(t, "delivered", func() bool { return strings.Contains(listed(), "0 waiting, 0 being attempted, 0 failed") })
+	eventually(t, "delivered", func() bool { return strings.Contains(listed(), "0 waiting, 0 running, 0 failed") })
 	if s := fake.Score(); s.Appointments != 1 {
 		t.Errorf("upstream %+v, want one appointment", s)
 	}

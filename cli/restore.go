@@ -120,7 +120,7 @@ func parseUntil(text, path string) (until time.Time, err error) {
 		return until, nil
 	}
 	if until, err = time.Parse(time.RFC3339, text); err != nil {
-		return until, fmt.Errorf("--until: %q should be an instant such as 2026-11-23T09:30:00Z", text)
+		return until, fmt.Errorf("--until: %q must be a time such as 2026-11-23T09:30:00Z", text)
 	}
 	if !backup.IsIncremental(path) {
 		return until, fmt.Errorf("--until applies to incremental backups only, and %s is not one", path)

@@ -341,8 +341,8 @@ func listen(address, flag string) (net.Listener, error) {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s is in use by another program. Stop that one, or choose another address with --%s (port 0 takes a free one)", address, flag)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, fmt.Errorf("%s may not be listened on by this user: %w. Choose a port from 1024 on with --%s, or give the program the right to: "+
-			"setcap cap_net_bind_service=+ep on its file, or under systemd the lines in docs/https.md", address, err, flag)
+		return nil, fmt.Errorf("this user may not listen on %s: %w. Choose a port from 1024 on with --%s, or grant the right: "+
+			"setcap cap_net_bind_service=+ep on the program, or under systemd the lines in docs/https.md", address, err, flag)
 	case err != nil:
 		return nil, fmt.Errorf("listen on %s: %w. Choose an address of this machine with --%s", address, err, flag)
 	}
@@ -368,7 +368,7 @@ func (h *house) listens(addr net.Addr) {
 	}
 	if said, _ := h.engine.Clinic.BaseURL(); said == "" {
 		h.log.Warn("no public address set; emails carry no link to change or cancel an appointment. "+
-			"Say it in the setup or in the settings, or start with --base-url", "listens", addr.String())
+			"Set it in the setup or in the settings, or start with --base-url", "listens", addr.String())
 	}
 }
 

@@ -30,7 +30,7 @@ const (
 	serviceData     = "/var/lib/holdfast"
 )
 
-const settingsText = `# Settings of Holdfast, one HOLDFAST_X_Y=value a line; holdfast serve --help lists them all.
+const settingsText = `# Settings of Holdfast, one HOLDFAST_X_Y=value per line; holdfast help settings lists them.
 # Afterwards: systemctl restart holdfast
 `
 
@@ -100,7 +100,7 @@ func (s *service) able() error {
 	if s.system != "linux" {
 		how, known := elsewhere[s.system]
 		if !known {
-			how = "run holdfast serve under whatever starts programs there"
+			how = "run holdfast serve under the service manager of that system"
 		}
 		return fmt.Errorf("services are installed for systemd on Linux only. Here, %s", how)
 	}
@@ -108,7 +108,7 @@ func (s *service) able() error {
 		return nil
 	}
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
-		return errors.New("systemd does not run this machine. Run holdfast serve under what does; in a container, that is the container's own command")
+		return errors.New("systemd is not running on this machine. Run holdfast serve under its service manager; in a container, make it the command of the container")
 	}
 	if s.user != 0 {
 		return errors.New("only root installs services: run it again with sudo, or with --dry-run to see what it would do")
@@ -156,7 +156,7 @@ func (s *service) install(ctx context.Context, domains []string) error {
 	if err := s.systemctl(ctx, []string{"daemon-reload"}, []string{"enable", serviceName}, []string{"restart", serviceName}); err != nil {
 		return err
 	}
-	s.say("\nThe data is in %s, the settings are in %s. The link that sets the clinic up:\n  journalctl -u holdfast | grep setup\n", serviceData, serviceSettings)
+	s.say("\nThe data is in %s, the settings are in %s. To see the setup link:\n  journalctl -u holdfast | grep setup\n", serviceData, serviceSettings)
 	return nil
 }
 
@@ -176,14 +176,14 @@ func (s *service) uninstall(ctx context.Context) error {
 	if err := s.systemctl(ctx, []string{"daemon-reload"}); err != nil {
 		return err
 	}
-	s.say("\nLeft where they are: %s, %s and %s.\n", serviceData, serviceSettings, serviceProgram)
+	s.say("\nNot deleted: %s, %s and %s.\n", serviceData, serviceSettings, serviceProgram)
 	return nil
 }
 
 // uninstallLines removes the files that install added to a Debian package. The package's service continues without
 // them.
 func (s *service) uninstallLines(ctx context.Context) error {
-	const withPackage = "The Debian package goes with: apt remove holdfast"
+	const withPackage = "To remove the Debian package: apt remove holdfast"
 	if _, err := os.Stat(s.at(serviceHTTPS)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no %s: nothing was installed here with holdfast service install. %s", s.at(serviceUnit), withPackage)
 	}
@@ -193,7 +193,7 @@ func (s *service) uninstallLines(ctx context.Context) error {
 	if err := s.systemctl(ctx, []string{"daemon-reload"}, []string{"try-restart", serviceName}); err != nil {
 		return err
 	}
-	s.say("\nThe service that a package brought stays. %s\n", withPackage)
+	s.say("\nThe service that a package installed is unchanged. %s\n", withPackage)
 	return nil
 }
 
@@ -203,11 +203,11 @@ func (s *service) status(ctx context.Context) error {
 	}
 	said, err := exec.CommandContext(ctx, "systemctl", "show", serviceName, "--property=LoadState,ActiveState,SubState,UnitFileState,MainPID,FragmentPath,Result").Output()
 	if err != nil {
-		return fmt.Errorf("systemd does not say: %w", err)
+		return fmt.Errorf("systemctl failed: %w", err)
 	}
 	s.say("%s", said)
 	if !strings.Contains(string(said), "ActiveState=active") {
-		return errors.New("the service does not run. Why: journalctl -u holdfast")
+		return errors.New("the service is not running. See: journalctl -u holdfast")
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func TestServiceIsInstalled(t *testing.T) {
 	if got := read(t, settings); got != "HOLDFAST_LOG_FORMAT=json\n" {
 		t.Errorf("a second install has changed the settings to %q", got)
 	}
-	contains(t, "uninstall", must(t, "service", "uninstall", "--root", root), "Left where they are")
+	contains(t, "uninstall", must(t, "service", "uninstall", "--root", root), "Not deleted: ")
 	for path, stays := range map[string]bool{serviceUnit: false, filepath.Dir(serviceHTTPS): false, serviceSettings: true, serviceProgram: true} {
 		if _, err := os.Stat(filepath.Join(root, path)); (err == nil) != stays {
 			t.Errorf("after uninstall %s is there: %t, want %t", path, err == nil, stays)
@@ -90,7 +90,7 @@ func TestServiceSaysWhyNot(t *testing.T) {
 	t.Parallel()
 	somebody := "only root installs services"
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
-		somebody = "systemd does not run this machine"
+		somebody = "systemd is not running on this machine"
 	}
 	for _, c := range []struct {
 		name, system string
@@ -101,7 +101,7 @@ func TestServiceSaysWhyNot(t *testing.T) {
 		{"macOS", "darwin", 0, nil, "launchctl bootstrap"},
 		{"Windows", "windows", 0, nil, "schtasks /Create"},
 		{"FreeBSD", "freebsd", 0, nil, "rc.d"},
-		{"another", "plan9", 0, nil, "whatever starts programs there"},
+		{"another", "plan9", 0, nil, "the service manager of that system"},
 		{"somebody", "linux", 1000, nil, somebody},
 	} {
 		s := service{out: new(bytes.Buffer), system: c.system, user: c.user}
@@ -112,7 +112,7 @@ func TestServiceSaysWhyNot(t *testing.T) {
 		}
 	}
 	got := command(t, nil, "", "service", "install", "--dry-run", "--domain", "192.0.2.1")
-	if got.code != 2 || !strings.Contains(got.stderr, "should be a name in the DNS") {
+	if got.code != 2 || !strings.Contains(got.stderr, "must be a DNS name") {
 		t.Errorf("an address for a name: exit %d, %q", got.code, got.stderr)
 	}
 }

@@ -245,7 +245,7 @@ func parseDatabase(v string) (string, error) {
 	}
 	u, err := url.Parse(v)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return "", errors.New("should be like postgres://user@host:5432/name?sslmode=require")
+		return "", errors.New("must be like postgres://user@host:5432/name?sslmode=require")
 	}
 	return v, nil
 }
@@ -256,13 +256,13 @@ func oneOf(v string, allowed ...string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q should be one of: %s", v, strings.Join(allowed, ", "))
+	return fmt.Errorf("%q must be one of: %s", v, strings.Join(allowed, ", "))
 }
 
 func parseListen(v string) (string, error) {
 	host, port, err := net.SplitHostPort(v)
 	if err != nil {
-		return "", fmt.Errorf("%q should be host:port, such as 127.0.0.1:8788 or 0.0.0.0:8788", v)
+		return "", fmt.Errorf("%q must be host:port, such as 127.0.0.1:8788 or 0.0.0.0:8788", v)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil {
 		return "", fmt.Errorf("%q has no port from 0 to 65535", v)
@@ -284,7 +284,7 @@ func parsePrefixes(v string) ([]netip.Prefix, error) {
 		}
 		a, err := netip.ParseAddr(item)
 		if err != nil {
-			return nil, fmt.Errorf("%q should be an address or a network, such as 10.0.0.5 or 10.0.0.0/8", item)
+			return nil, fmt.Errorf("%q must be an address or a network, such as 10.0.0.5 or 10.0.0.0/8", item)
 		}
 		list = append(list, netip.PrefixFrom(a, a.BitLen()))
 	}
@@ -296,7 +296,7 @@ func parseAdminKey(v string) (string, error) {
 		return "", nil
 	}
 	if len(v) < account.MinAdminKey {
-		return "", fmt.Errorf("has %d characters and needs at least %d; make one with: openssl rand -base64 32", len(v), account.MinAdminKey)
+		return "", fmt.Errorf("has %d characters and needs at least %d; create one with: openssl rand -base64 32", len(v), account.MinAdminKey)
 	}
 	for i := range len(v) {
 		// Other characters cannot be in an Authorization header, so such a key could never match.
@@ -311,7 +311,7 @@ func parseAdminKey(v string) (string, error) {
 // engine checks the rest.
 func parseOwnerEmail(v string) (string, error) {
 	if before, after, _ := strings.Cut(v, "@"); v != "" && (before == "" || after == "") {
-		return "", fmt.Errorf("%q should be an e-mail address, such as jo@example.org", v)
+		return "", fmt.Errorf("%q must be an email address, such as jo@example.org", v)
 	}
 	return v, nil
 }
@@ -326,7 +326,7 @@ func parseOwnerPassword(v string) (string, error) {
 func parsePositive(v string) (time.Duration, error) {
 	d, err := parseDuration(v)
 	if err == nil && d <= 0 {
-		err = fmt.Errorf("%q should be longer than nothing", v)
+		err = fmt.Errorf("%q must be greater than 0", v)
 	}
 	return d, err
 }
@@ -344,7 +344,7 @@ func parseMailFrom(v string) (string, error) {
 		return "", nil
 	}
 	if _, err := mail.ParseAddress(v); err != nil {
-		return "", fmt.Errorf("%q should be an address, such as post@example.org or \"Harbour Clinic <post@example.org>\"", v)
+		return "", fmt.Errorf("%q must be an address, such as post@example.org or \"Harbour Clinic <post@example.org>\"", v)
 	}
 	return v, nil
 }
@@ -352,7 +352,7 @@ func parseMailFrom(v string) (string, error) {
 func parseDuration(v string) (time.Duration, error) {
 	d, err := time.ParseDuration(v)
 	if err != nil || d < 0 {
-		return 0, fmt.Errorf("%q should be a length of time with its unit, such as 300s or 5m", v)
+		return 0, fmt.Errorf("%q must be a duration with its unit, such as 300s or 5m", v)
 	}
 	return d, nil
 }

@@ -37,7 +37,7 @@ func tortureCommand(p process) *cobra.Command {
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if length <= 0 || length > time.Hour {
-				return usageError{fmt.Errorf("flag --for: %s should be more than nothing and at most an hour", length)}
+				return usageError{fmt.Errorf("flag --for: %s must be greater than 0 and at most 1h", length)}
 			}
 			dir, err := os.MkdirTemp("", "holdfast-torture-*")
 			if err != nil {
@@ -93,7 +93,7 @@ func (p process) torture(ctx context.Context, cfg config, length time.Duration) 
 }
 
 func (t *tally) print(w io.Writer, took time.Duration) {
-	_, _ = fmt.Fprintf(w, "%d booked, %d moved, %d cancelled, %d refused because somebody was first, 0 overlaps\n%.0f durable changes a second on this disk\n",
+	_, _ = fmt.Fprintf(w, "%d booked, %d moved, %d cancelled, %d refused because another client was first, 0 overlaps\n%.0f durable changes per second on this disk\n",
 		t.booked, t.moved, t.cancelled, t.conflict, float64(t.booked+t.moved+t.cancelled)/took.Seconds())
 }
 

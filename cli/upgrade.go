@@ -38,7 +38,7 @@ func upgradeCommand(p process) *cobra.Command {
 				return err
 			}
 			if *asJSON && !check {
-				return usageError{errors.New("--json is about --check")}
+				return usageError{errors.New("--json applies to --check only")}
 			}
 			if err := needDatabase(c.Context(), cfg.data); err != nil {
 				return err
@@ -135,17 +135,17 @@ func (u upgradeBody) say(w io.Writer, cfg config) error {
 	}
 	fmt.Fprintf(&b, "%s has schema version %d, and this program has %d\nwould be applied: %s\n", where, u.From, u.To, strings.Join(u.Migrations, ", "))
 	if u.Tried {
-		fmt.Fprintf(&b, "tried on a copy: it took %v, and the copy is sound\n", time.Duration(u.TookMs)*time.Millisecond)
-		fmt.Fprintf(&b, "one snapshot before them goes to %s: %s", filepath.Join(cfg.data, backupsDir), megabytes(uint64(u.SnapshotBytes)))
+		fmt.Fprintf(&b, "tested on a copy: it took %v, and the copy is intact\n", time.Duration(u.TookMs)*time.Millisecond)
+		fmt.Fprintf(&b, "the snapshot before the upgrade goes to %s: %s", filepath.Join(cfg.data, backupsDir), megabytes(uint64(u.SnapshotBytes)))
 		if u.FreeBytes > 0 {
 			fmt.Fprintf(&b, ", and %s are free", megabytes(u.FreeBytes))
 		}
 		fmt.Fprintf(&b, "\nto go back: holdfast restore --data %s %s/before-%04d-….db, with the older program\n", cfg.data, filepath.Join(cfg.data, backupsDir), u.From+1)
 	} else {
-		b.WriteString("nothing was tried: PostgreSQL's own backups are what there is to go back to, so make one first\n")
+		b.WriteString("nothing was tested: back up PostgreSQL with its own tools first\n")
 	}
 	if u.ServerRuns {
-		b.WriteString("a server runs on it: stop it, and start this program instead\n")
+		b.WriteString("a server uses this database: stop it, and start this program instead\n")
 	}
 	b.WriteString("nothing was changed\n")
 	_, err := io.WriteString(w, b.String())

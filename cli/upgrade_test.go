@@ -108,7 +108,7 @@ func TestWhatOlderProgramsLeftIsUpgraded(t *testing.T) {
 				tried.SnapshotBytes == 0 || tried.ServerRuns {
 				t.Errorf("got %+v, want the way from version %d to %d, tried", tried, older.SchemaVersion, sqlite.SchemaVersion())
 			}
-			contains(t, "upgrade --check", must(t, "upgrade", "--check", "--data", dir), "the copy is sound", fmt.Sprintf("before-%04d", tried.From+1), "nothing was changed")
+			contains(t, "upgrade --check", must(t, "upgrade", "--check", "--data", dir), "the copy is intact", fmt.Sprintf("before-%04d", tried.From+1), "nothing was changed")
 			if after, err := os.ReadFile(file); err != nil || string(after) != string(text) {
 				t.Errorf("after it was only tried: the file has changed (%v)", err)
 			}

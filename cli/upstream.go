@@ -37,7 +37,7 @@ func upstreamSettings() []setting {
 		{
 			name: "upstream-url", with: []string{"upstream-client-id", "upstream-user", "upstream-password"}, audience: forServing,
 			common: true, group: "Practice system", value: "URL", help: "endpoint of the practice-management system, such as https://pms.example/GetData.ashx",
-			more: "Without it, appointments are only in Holdfast, and the other `--upstream-…` settings are a mistake.",
+			more: "Without it, appointments are only in Holdfast, and the other `--upstream-…` settings are errors.",
 			set:  func(c *config, v string) (err error) { c.upstream.url, err = parseUpstreamURL(v); return err },
 		}, {
 			name: "upstream-client-id", secret: true, with: []string{"upstream-url"}, audience: forServing,
@@ -93,7 +93,7 @@ func upstreamSettings() []setting {
 			set: func(c *config, v string) (err error) {
 				c.upstream.agentBound, err = parsePositive(v)
 				if err == nil && (c.upstream.agentBound < practice.MinAgentBound || c.upstream.agentBound > practice.MaxAgentBound) {
-					err = fmt.Errorf("should be %s to %s", practice.MinAgentBound, practice.MaxAgentBound)
+					err = fmt.Errorf("must be %s to %s", practice.MinAgentBound, practice.MaxAgentBound)
 				}
 				return err
 			},
@@ -123,9 +123,9 @@ func parseUpstreamURL(v string) (string, error) {
 	u, err := url.Parse(v)
 	switch {
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
-		return "", errors.New("should be the whole address of the endpoint, such as https://pms.example/GetData.ashx")
+		return "", errors.New("must be the full address of the endpoint, such as https://pms.example/GetData.ashx")
 	case u.User != nil:
-		return "", errors.New("should have no user and password in it: they have settings of their own")
+		return "", errors.New("must not contain user and password: they have their own settings")
 	}
 	return v, nil
 }

@@ -46,7 +46,7 @@ func verifyCommand(p process) *cobra.Command {
 				return usageError{fmt.Errorf("--audit-link: %w", err)}
 			}
 			if live && len(args) == 1 {
-				return usageError{errors.New("--live is about a running server, not about a backup")}
+				return usageError{errors.New("--live applies to a running server, not to a backup")}
 			}
 			subject, found := "the database in "+cfg.data, checkBody{}
 			if len(args) == 1 {
@@ -80,7 +80,7 @@ func verifyCommand(p process) *cobra.Command {
 			}
 			_, err = fmt.Fprintf(p.stdout, "%s is sound\n0 overlaps\naudit chain unbroken, its last link is %s\n", subject, found.AuditLink)
 			if live {
-				_, _ = fmt.Fprintln(p.stdout, "the server's memory is what the database is, and its queue has what was promised")
+				_, _ = fmt.Fprintln(p.stdout, "the server's memory matches the database, and its queue has every promised operation")
 			}
 			for _, file := range found.Damaged {
 				_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
@@ -153,7 +153,7 @@ func (h *house) check(w http.ResponseWriter, r *http.Request) {
 	if order.Live {
 		differences, err := h.engine.Differences(r.Context())
 		if err == nil && len(differences) > 0 {
-			err = fmt.Errorf("the server is not what the database is; start it again:\n%s", strings.Join(differences, "\n"))
+			err = fmt.Errorf("the server differs from the database; restart it:\n%s", strings.Join(differences, "\n"))
 		}
 		if err != nil {
 			refuse(w, http.StatusConflict, err)
@@ -188,7 +188,7 @@ func checkStore(ctx context.Context, s store.Store, noted string) (link string, 
 			return "", err
 		}
 		if got != want {
-			return "", fmt.Errorf("audit: the chain is not the one of which %s was a link: it was cut before there, or written anew", noted)
+			return "", fmt.Errorf("audit: the chain does not contain %s: it was truncated before that link, or rewritten", noted)
 		}
 	}
 	last, err := s.ChainLink(ctx, 0)
@@ -201,7 +201,7 @@ func parseLink(text string) (link store.ChainHead, err error) {
 	link.Position, err = strconv.ParseInt(position, 10, 64)
 	sum, unread := hex.DecodeString(hash)
 	if err != nil || unread != nil || link.Position < 1 || copy(link.Hash[:], sum) != len(link.Hash) || len(sum) != len(link.Hash) {
-		return link, fmt.Errorf("%q is no link: one is written as its position, a colon and 64 hexadecimal digits", text)
+		return link, fmt.Errorf("%q is not a link: write its position, a colon and 64 hexadecimal digits", text)
 	}
 	return link, nil
 }

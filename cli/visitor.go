@@ -62,7 +62,7 @@ func (v *visitors) run(ctx context.Context) {
 		all.Go(func() {
 			for first := n == 0; first || pause(ctx, 500*time.Millisecond, 3*time.Second); first = false {
 				if err := v.visit(ctx); err != nil && ctx.Err() == nil {
-					v.log.Debug("a visitor left early", "error", err)
+					v.log.Debug("simulated visitor stopped early", "error", err)
 				}
 			}
 		})

@@ -58,14 +58,14 @@ func whyCommand(p process) *cobra.Command {
 // sentences maps the reasons of the explain route to text.
 var sentences = map[string]string{
 	"":                 "can be booked",
-	"inactive":         "is not bookable: the appointment type or the specialist is switched off",
-	"too_soon":         "is too soon: it lies before the minimum notice, or in the past",
-	"too_far":          "is too far ahead: it lies past the horizon of the appointment type",
+	"inactive":         "is not bookable: the appointment type or the specialist is deactivated",
+	"too_soon":         "is too soon: it is inside the minimum notice, or in the past",
+	"too_far":          "is too far ahead: it is beyond the horizon of the appointment type",
 	"override_closed":  "is away then, by an override or a block",
 	"outside_hours":    "does not work then: the time does not fit into the opening hours",
 	"not_a_slot_start": "works then, but no slot starts at this minute",
 	"taken":            "is taken by a booked appointment",
-	"held":             "is being booked by somebody right now",
+	"held":             "is held by another client",
 }
 
 // explainPath returns the path of the explain route, for HTTP and for the admin socket.
@@ -94,7 +94,7 @@ func askWhy(ctx context.Context, base, path string) (said explained, err error) 
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	answer, err := client.Do(r)
 	if err != nil {
-		return said, fmt.Errorf("no answer from %s: %w. Is the server running, and is --listen the same here and there?", base, err)
+		return said, fmt.Errorf("no answer from %s: %w. Is the server running, with the same --listen?", base, err)
 	}
 	defer answer.Body.Close()
 	if err := json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&said); err != nil {

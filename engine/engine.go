@@ -359,7 +359,7 @@ func (e *Engine) Differences(ctx context.Context) ([]string, error) {
 }
 
 // ErrNoBackup reports that no backup was made.
-var ErrNoBackup = errors.New("no backup is known")
+var ErrNoBackup = errors.New("no backup exists")
 
 // LastBackup returns when the last backup was made. ErrNoBackup.
 func (e *Engine) LastBackup() (time.Time, error) {

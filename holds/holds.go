@@ -69,7 +69,7 @@ type Served interface {
 
 var (
 	// ErrNotFound: there is no such hold, or it has expired.
-	ErrNotFound = errors.New("no such hold, or it has lapsed")
+	ErrNotFound = errors.New("the hold does not exist or has expired")
 	// ErrNotOwner: the hold belongs to another client.
 	ErrNotOwner = errors.New("another client's hold")
 	// ErrQuota: the client has the maximum number of live holds.
@@ -77,7 +77,7 @@ var (
 	// ErrTaken: the time is booked.
 	ErrTaken = errors.New("the time is booked")
 	// ErrRestarts: the hold's maximum lifetime was restarted as often as allowed.
-	ErrRestarts = errors.New("the hold cannot be kept any longer")
+	ErrRestarts = errors.New("the hold cannot be renewed again")
 	// ErrSlow: this watcher fell behind and was cut off. It must watch and list again.
 	ErrSlow = errors.New("watcher too slow, events were lost")
 	// ErrClosed: the backend was closed.

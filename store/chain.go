@@ -125,12 +125,12 @@ func (c *ChainCheck) Entry(e *ChainedEntry) {
 	case e.Position > c.last.Position+1:
 		c.breaks("link %d is missing: the next that is there is %d, entry %s", c.last.Position+1, e.Position, e.ID)
 	case !bytes.Equal(c.follow(EntryLink(&e.AuditEntry, e.Digest)), e.Hash):
-		c.breaks("link %d, entry %s, is not what was written", e.Position, e.ID)
+		c.breaks("link %d, entry %s, was altered", e.Position, e.ID)
 	case c.erased[e.Position] && !blank:
-		c.breaks("link %d, entry %s, was erased and has texts all the same", e.Position, e.ID)
+		c.breaks("link %d, entry %s, was erased but still has texts", e.Position, e.ID)
 	case !c.erased[e.Position]:
 		if digest := TextsDigest(e.Salt, &e.AuditEntry); !bytes.Equal(digest[:], e.Digest) {
-			c.breaks("link %d, entry %s: its reason, before or after is not what was written, and no erasure is in the chain", e.Position, e.ID)
+			c.breaks("link %d, entry %s: its reason, before or after was altered, and the chain has no erasure of it", e.Position, e.ID)
 		}
 	}
 }
@@ -149,7 +149,7 @@ func (c *ChainCheck) walkErasures() {
 		}
 		delete(c.erasures, e.Position)
 		if e.Entry >= e.Position || !bytes.Equal(c.follow(ErasureLink(e.Entry)), e.Hash) {
-			c.breaks("link %d, an erasure, is not what was written", e.Position)
+			c.breaks("link %d, an erasure, was altered", e.Position)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrBehind: the requested changes are deleted. Read everything again, and follow from the last change.
-var ErrBehind = errors.New("the changes asked for are no longer kept")
+var ErrBehind = errors.New("the requested changes are no longer stored")
 
 // Feed delivers committed changes in commit order. It is the only source of every copy of the durable record that a
 // process has in memory. So memory can neither miss a change nor apply two of them in the wrong order.

@@ -216,7 +216,7 @@ func (s *Server) findAppointments(c *call, q *query) error {
 	}
 	list, next, err := s.engine.Booking.Appointments(c.ctx(), f)
 	if errors.Is(err, store.ErrInvalid) {
-		return fieldError("cursor", "was not given by this list; begin again without one")
+		return fieldError("cursor", "was not given by this list; start again without one")
 	}
 	if err != nil {
 		return err
@@ -242,7 +242,7 @@ func (s *Server) findAppointments(c *call, q *query) error {
 func (s *Server) reachable(c *call) (store.Appointment, error) {
 	a, err := s.engine.Booking.Appointment(c.ctx(), c.appointmentID())
 	if err == nil && !c.caller.reaches(a.SpecialistID) {
-		err = errForbidden.with("This appointment is in another calendar than yours.")
+		err = errForbidden.with("This appointment is in another specialist's calendar.")
 	}
 	return a, err
 }

@@ -123,7 +123,7 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	}
 	p, err := s.engine.Account.Authenticate(c.ctx(), strings.TrimSpace(key))
 	if errors.Is(err, record.ErrUnauthorized) {
-		return true, errUnauthorized.with("This API key is unknown or was revoked. Make a new one with: holdfast apikey create.")
+		return true, errUnauthorized.with("This API key is unknown or was revoked. Create a new one with: holdfast apikey create.")
 	}
 	if err != nil {
 		return true, err
@@ -132,7 +132,7 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	return true, nil
 }
 
-var errDeadLink = errUnauthorized.with("This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message; where there is none, call the clinic.")
+var errDeadLink = errUnauthorized.with("This link no longer works: the appointment was moved, or the link has expired. Use the link in the newest message, or call the clinic.")
 
 // deadLink is errDeadLink with the number to call: a move in silence sends no message.
 func (s *Server) deadLink() error {
@@ -233,7 +233,7 @@ func credentialFor(a access) string {
 	case agentKey, queueing:
 		return "Send an API key with the scope agent as Authorization: Bearer hfk_…."
 	case bookers:
-		return "A key with the scope presence or metrics is for that alone; leave it out, or send one with the scope agent or admin."
+		return "A key with the scope presence or metrics cannot be used here; omit it, or send a key with the scope agent or admin."
 	case presenceKey:
 		return "Send an API key with the scope presence as Authorization: Bearer hfk_…."
 	}

@@ -205,7 +205,7 @@ func (c *call) read(rules bodyRules) ([]byte, error) {
 	if !jsonContent(r.Header.Get("Content-Type"), rules.plain) {
 		return nil, errUnsupportedMediaType
 	}
-	tooLarge := errPayloadTooLarge.with("This route takes at most " + strconv.FormatInt(rules.limit>>10, 10) + " KiB. Send less at once.")
+	tooLarge := errPayloadTooLarge.with("This route takes at most " + strconv.FormatInt(rules.limit>>10, 10) + " KiB. Split the request.")
 	if r.ContentLength > rules.limit {
 		return nil, tooLarge
 	}
@@ -213,14 +213,14 @@ func (c *call) read(rules bodyRules) ([]byte, error) {
 	if r.ContentLength > 0 {
 		raw = make([]byte, r.ContentLength)
 		if n, err := io.ReadFull(r.Body, raw); err != nil {
-			return nil, errMalformedBody.with("The body ended after " + strconv.Itoa(n) + " of the announced " + strconv.Itoa(len(raw)) + " bytes. Send it again, whole.")
+			return nil, errMalformedBody.with("The body ended after " + strconv.Itoa(n) + " of the announced " + strconv.Itoa(len(raw)) + " bytes. Send it again.")
 		}
 		return raw, nil
 	}
 	raw, err := io.ReadAll(io.LimitReader(r.Body, rules.limit+1))
 	switch {
 	case err != nil:
-		return nil, errMalformedBody.with("The body broke off. Send it again, whole.")
+		return nil, errMalformedBody.with("The body is incomplete. Send it again.")
 	case int64(len(raw)) > rules.limit:
 		return nil, tooLarge
 	}

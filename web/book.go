@@ -98,7 +98,7 @@ func (s *Server) createAppointment(c *call, b *createAppointmentBody) error {
 		case c.caller.role == store.RoleSpecialist:
 			return errForbidden.with("Only an owner or the reception can overbook.")
 		case strings.TrimSpace(b.Overbook.Reason) == "":
-			c.wrong.add("overbook.reason", "say why; it is kept in the log")
+			c.wrong.add("overbook.reason", "give a reason; it is recorded in the audit log")
 		}
 		r.OverbookReason = b.Overbook.Reason
 	}

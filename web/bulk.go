@@ -149,7 +149,7 @@ func (s *Server) getBulk(name string) handle {
 		}
 		said, _ := s.engine.Clinic.BaseURL()
 		if said == "" && len(c.r.Host) > longestHost { // every line has it
-			return errNotFound.with("No server has a name as long as the Host that was sent.")
+			return errNotFound.with("The Host header is too long.")
 		}
 		all, err := s.bulk.ready(c.ctx(), said, s.makeBulk)
 		if err != nil {

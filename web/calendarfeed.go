@@ -40,7 +40,7 @@ func calendarFeedOf(f store.CalendarFeed) calendarFeedJSON {
 func (s *Server) ownCalendar(c *call) (store.Specialist, error) {
 	p, err := s.engine.Clinic.Specialist(c.param("id"))
 	if err == nil && !c.caller.may(admin) && (c.caller.specialistID == "" || c.caller.specialistID != p.ID) {
-		err = errForbidden.with("Only an owner, or whose calendar it is, can have it read by other programs.")
+		err = errForbidden.with("Only an owner or the calendar's specialist can share it with other programs.")
 	}
 	return p, err
 }
@@ -103,7 +103,7 @@ func (s *Server) getAppointmentCalendar(c *call) error {
 	}
 	secret, err := s.engine.Booking.CalendarToken(c.ctx(), &a, time.Now())
 	if errors.Is(err, store.ErrNotFound) {
-		err = errNotFound.with("This appointment has no calendar address any more.")
+		err = errNotFound.with("This appointment no longer has a calendar address.")
 	}
 	if err != nil {
 		return err

@@ -287,7 +287,7 @@ func (c *call) fail(err error) {
 	}
 	p := problemOf(err, time.Now())
 	if p.Status >= http.StatusInternalServerError {
-		c.log.LogAttrs(c.ctx(), slog.LevelError, "a request failed",
+		c.log.LogAttrs(c.ctx(), slog.LevelError, "request failed",
 			slog.String("route", c.route.pattern), slog.String("code", p.Code), slog.String("request", c.id), slog.Any("error", err))
 	}
 	if c.rw.status != 0 {
@@ -355,7 +355,7 @@ func (c *call) end() {
 	}
 	if took >= slowRequest && !strings.HasSuffix(c.route.pattern, "/stream") {
 		store := c.spent.Writing() + c.spent.Reading()
-		c.log.LogAttrs(ctx, slog.LevelWarn, "a request was slow", append(c.said(took), slog.Int64("body_us", c.reading.Microseconds()),
+		c.log.LogAttrs(ctx, slog.LevelWarn, "request slow", append(c.said(took), slog.Int64("body_us", c.reading.Microseconds()),
 			slog.Int64("write_us", c.spent.Writing().Microseconds()), slog.Int64("read_us", c.spent.Reading().Microseconds()),
 			slog.Int64("other_us", max(0, took-c.reading-store).Microseconds()))...)
 	}

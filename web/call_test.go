@@ -61,7 +61,7 @@ func TestSlowRequestLogsItsParts(t *testing.T) {
 			return c.empty(http.StatusNoContent)
 		}
 		s.try(slow, httptest.NewRequest("GET", "/", nil))
-		if want := "write_us=700000 read_us=200000 other_us=100000"; strings.Count(log.String(), "a request was slow") != 1 || !strings.Contains(log.String(), want) {
+		if want := "write_us=700000 read_us=200000 other_us=100000"; strings.Count(log.String(), "request slow") != 1 || !strings.Contains(log.String(), want) {
 			t.Errorf("got %s, want one line with %s", log, want)
 		}
 		log.Reset()

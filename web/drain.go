@@ -28,7 +28,7 @@ const (
 )
 
 // errDrained ends http.Server.Serve, which closes the listener.
-var errDrained = errors.New("everybody who had connected was accepted")
+var errDrained = errors.New("every waiting connection was accepted")
 
 func (l *keenListener) Accept() (net.Conn, error) {
 	for {

@@ -74,30 +74,30 @@ var (
 
 // Every code there is. docs/errors.md has a section for each.
 var (
-	errMalformedBody        = problem{Status: 400, Code: "malformed_body", Title: "The body cannot be read"}
-	errUnauthorized         = problem{Status: 401, Code: "unauthorized", Title: "A credential is needed", Detail: "Send an API key as Authorization: Bearer hfk_…."}
+	errMalformedBody        = problem{Status: 400, Code: "malformed_body", Title: "Malformed body"}
+	errUnauthorized         = problem{Status: 401, Code: "unauthorized", Title: "Authentication required", Detail: "Send an API key as Authorization: Bearer hfk_…."}
 	errForbidden            = problem{Status: 403, Code: "forbidden", Title: "Not allowed", Detail: "This credential may not do this."}
-	errNotOwner             = problem{Status: 403, Code: "not_owner", Title: "Another client's hold", Detail: "Only the client that took this hold can use it. Send the clientId that it was taken with."}
+	errNotOwner             = problem{Status: 403, Code: "not_owner", Title: "Another client's hold", Detail: "Only the client that took this hold can use it. Send the clientId that took it."}
 	errNotFound             = problem{Status: 404, Code: "not_found", Title: "Not found", Detail: "Nothing has this address or id. Check the spelling; /docs/api lists the routes."}
 	errNoSlots              = problem{Status: 404, Code: "no_slots", Title: "No time is free", Detail: "No time of this appointment type can be booked up to its horizon. Ask again later, or for another specialist."}
 	errMethodNotAllowed     = problem{Status: 405, Code: "method_not_allowed", Title: "Method not allowed"}
 	errSlotTaken            = problem{Status: 409, Code: "slot_taken", Title: "The time is taken", Detail: "A booked appointment is in the way. Choose another time."}
-	errSlotHeld             = problem{Status: 409, Code: "slot_held", Title: "Somebody is booking this time", Detail: "Another client holds this time. Choose another one, or try again when the hold has lapsed."}
+	errSlotHeld             = problem{Status: 409, Code: "slot_held", Title: "The time is held", Detail: "Another client holds this time. Choose another one, or try again after the hold has expired."}
 	errNotBookable          = problem{Status: 409, Code: "not_bookable", Title: "This time cannot be booked"}
-	errOperationState       = problem{Status: 409, Code: "operation_state", Title: "Not in this state", Detail: "The operation is not in a state in which this can be done. Read the queue again, then decide."}
+	errOperationState       = problem{Status: 409, Code: "operation_state", Title: "Wrong state", Detail: "The operation's state does not allow this. Fetch the queue again, then decide."}
 	errIdempotencyInFlight  = problem{Status: 409, Code: "idempotency_in_flight", Title: "The first request is still running", Detail: "A request with this Idempotency-Key is still being answered. Send it again in a second, unchanged."}
-	errHoldExpired          = problem{Status: 410, Code: "hold_expired", Title: "The hold has lapsed", Detail: "This hold has lapsed or never was. Take a new one; the time may still be free.", OK: new(bool)}
+	errHoldExpired          = problem{Status: 410, Code: "hold_expired", Title: "The hold has expired", Detail: "This hold has expired or never existed. Take a new one; the time may still be free.", OK: new(bool)}
 	errVersionMismatch      = problem{Status: 412, Code: "version_mismatch", Title: "Changed since you read it", Detail: "This appointment has changed since you read it. Fetch it again and retry."}
 	errPayloadTooLarge      = problem{Status: 413, Code: "payload_too_large", Title: "The body is too large"}
 	errUnsupportedMediaType = problem{Status: 415, Code: "unsupported_media_type", Title: "Not JSON", Detail: "Send the body as JSON in UTF-8, with Content-Type: application/json."}
-	errValidationFailed     = problem{Status: 422, Code: "validation_failed", Title: "Some fields are wrong"}
+	errValidationFailed     = problem{Status: 422, Code: "validation_failed", Title: "Invalid fields"}
 	errIdempotencyMismatch  = problem{Status: 422, Code: "idempotency_mismatch", Title: "The key was used for another request", Detail: "This Idempotency-Key belongs to a request with another body or path. Use a new key for a new request."}
-	errQuotaExceeded        = problem{Status: 429, Code: "quota_exceeded", Title: "Too many holds", Detail: "This client holds as many times as it may. Release one of them first."}
+	errQuotaExceeded        = problem{Status: 429, Code: "quota_exceeded", Title: "Too many holds", Detail: "This client has reached its maximum number of holds. Release one of them first."}
 	errCooldownActive       = problem{Status: 429, Code: "cooldown_active", Title: "Already booked", Detail: "This client has booked this appointment type already. Change that appointment, or book again from the instant in until."}
-	errRateLimited          = problem{Status: 429, Code: "rate_limited", Title: "Too many requests", Detail: "Too many requests came from this network. Wait as long as Retry-After says."}
-	errInternal             = problem{Status: 500, Code: "internal", Title: "Internal error", Detail: "The server failed to process the request. Try again. If this keeps happening, tell the administrator and give the request's number."}
-	errOverloaded           = problem{Status: 503, Code: "overloaded", Title: "Too much at once", Detail: "Too many writes are waiting and nothing was written. Try again in a second."}.again(time.Second)
-	errStorageUnavailable   = problem{Status: 503, Code: "storage_unavailable", Title: "The storage does not answer", Detail: "The storage cannot be used right now. Try again in a few seconds; a booking is safe to repeat with its Idempotency-Key."}.again(3 * time.Second)
+	errRateLimited          = problem{Status: 429, Code: "rate_limited", Title: "Too many requests", Detail: "Too many requests from this network. Wait for the time in Retry-After."}
+	errInternal             = problem{Status: 500, Code: "internal", Title: "Internal error", Detail: "The server failed to process the request. Try again. If this keeps happening, tell your administrator and include the request ID."}
+	errOverloaded           = problem{Status: 503, Code: "overloaded", Title: "Overloaded", Detail: "Too many writes are waiting and nothing was written. Try again in a second."}.again(time.Second)
+	errStorageUnavailable   = problem{Status: 503, Code: "storage_unavailable", Title: "Storage unavailable", Detail: "The storage cannot be used right now. Try again in a few seconds; a booking is safe to repeat with its Idempotency-Key."}.again(3 * time.Second)
 	errStorageFull          = problem{Status: 507, Code: "storage_full", Title: "The disk is full", Detail: "Nothing can be saved until there is room on the server's disk. Reading still works."}.again(30 * time.Second)
 )
 
@@ -140,16 +140,16 @@ var sentinels = []struct {
 	{record.ErrNoSlots, errNoSlots},
 	{record.ErrUnauthorized, errUnauthorized},
 	{record.ErrForbidden, errForbidden},
-	{record.ErrAsksDesk, errForbidden.because("asks_desk", "The clinic decides about these appointments. For another time, call, or cancel this one and ask anew.")},
+	{record.ErrAsksDesk, errForbidden.because("asks_desk", "The clinic confirms these appointments itself. For another time, call the clinic, or cancel this one and send a new request.")},
 	{record.ErrCutOff, errForbidden.because("cut_off", "It is too late to change this online. Call the clinic.")},
-	{booking.ErrUndoLate, errNotBookable.titled(notNow).because("undo_late", "This cannot be taken back any more: it was too long ago, it was somebody else's change, the appointment was changed since, or others were told.")},
-	{message.ErrNoMail, errNotBookable.titled(notNow).because("no_mail", "The patient has no mail address, or this server sends no mail. Call instead.")},
-	{waitlist.ErrOff, errForbidden.because("waitlist_closed", "The waiting list is not open online: the clinic keeps it at the desk, or nobody could be written to. Call the clinic.")},
-	{waitlist.ErrFull, errQuotaExceeded.titled("The waiting list is full").because("waitlist_full", "There is no room on the waiting list, or this person waits often enough. Leave another entry first.")},
-	{waitlist.ErrOffered, errNotBookable.titled(notNow).because("offered", "A time is offered to this entry already, or this time to somebody else. Wait for the answer.")},
+	{booking.ErrUndoLate, errNotBookable.titled(notNow).because("undo_late", "This change can no longer be undone: it is too old, another user made it, the appointment has changed since, or others were notified.")},
+	{message.ErrNoMail, errNotBookable.titled(notNow).because("no_mail", "The patient has no email address, or this server sends no email. Call instead.")},
+	{waitlist.ErrOff, errForbidden.because("waitlist_closed", "The waiting list is not open online: only the desk can add entries, or this server sends no email. Call the clinic.")},
+	{waitlist.ErrFull, errQuotaExceeded.titled("The waiting list is full").because("waitlist_full", "The waiting list is full, or this person has the maximum number of entries. Remove another entry first.")},
+	{waitlist.ErrOffered, errNotBookable.titled(notNow).because("offered", "This entry already has an open offer, or this time is offered to another entry. Wait for the answer.")},
 	{group.ErrNoVisit, errNotBookable.titled(notNow).because("no_visit", "This appointment is not part of a group visit.")},
-	{record.ErrVisit, errForbidden.because("part_of_a_visit", "This appointment is one of several people who come one after the other. Cancel them together, or call the clinic.")},
-	{group.ErrNoSeries, errNotBookable.titled(notNow).because("no_series", "This appointment stands alone: it was not booked with others.")},
+	{record.ErrVisit, errForbidden.because("part_of_a_visit", "This appointment is part of a group visit. Cancel the whole visit, or call the clinic.")},
+	{group.ErrNoSeries, errNotBookable.titled(notNow).because("no_series", "This appointment is not part of a series.")},
 	{record.ErrNotConfirmed, errNotBookable.because("cancelled", "This appointment is cancelled. Book a new one.")},
 	{record.ErrOperationState, errOperationState},
 	{record.ErrIdempotencyMismatch, errIdempotencyMismatch},
@@ -196,11 +196,11 @@ func problemOf(err error, now time.Time) problem {
 		return p
 	case errors.As(err, &limit):
 		return errRateLimited.again(limit.Until.Sub(now)).because("public_bookings",
-			"As many appointments were booked from here within an hour as may be. Try again when Retry-After says, or call the clinic.")
+			"There were too many online bookings from this connection in the last hour. Try again after the time in Retry-After, or call the clinic.")
 	case errors.As(err, &lapsed) && lapsed.Declined:
-		return errHoldExpired.titled("Declined").because("declined", "The clinic declined this request, or it was taken back. Choose another time.")
+		return errHoldExpired.titled("Declined").because("declined", "The clinic declined this request, or the patient cancelled it. Choose another time.")
 	case errors.As(err, &lapsed):
-		return errHoldExpired.titled("The request has lapsed").because("lapsed", "This request was not confirmed in time and has lapsed. Book again; the time may still be free.")
+		return errHoldExpired.titled("The request has expired").because("lapsed", "This request expired before it was confirmed. Book again; the time may still be free.")
 	case errors.As(err, &held) && held.Until.IsZero():
 		return errSlotTaken // every seat is booked
 	case errors.As(err, &held):
@@ -220,17 +220,17 @@ func problemOf(err error, now time.Time) problem {
 func whyNot(r availability.Reason) string {
 	switch r {
 	case availability.ReasonInactive:
-		return "This appointment type or specialist is switched off. Choose another."
+		return "This appointment type or specialist is deactivated. Choose another."
 	case availability.ReasonTooSoon:
-		return "This time is past or too soon. Choose a later one."
+		return "This time is in the past or too soon. Choose a later one."
 	case availability.ReasonTooFar:
-		return "This time is further ahead than can be booked. Choose an earlier one."
+		return "This time is beyond the booking window. Choose an earlier one."
 	case availability.ReasonOverrideClosed:
 		return "The specialist is away at this time. Choose another time."
 	case availability.ReasonOutsideHours:
-		return "This time lies outside the opening hours. Choose one that the timeslots list."
+		return "This time is outside the opening hours. Choose one that GET /v1/timeslots lists."
 	case availability.ReasonNotASlotStart:
-		return "No slot starts at this instant. Choose a start that the timeslots list."
+		return "No slot starts at this time. Choose a start that GET /v1/timeslots lists."
 	case availability.ReasonTaken:
 		return "A booked appointment is in the way. Choose another time."
 	case presence.ReasonAccepted:
@@ -238,13 +238,13 @@ func whyNot(r availability.Reason) string {
 	case presence.ReasonEnded:
 		return "This session is over. The client can ask for a new one."
 	case presence.ReasonNotActive:
-		return "This session has not been accepted yet, or is over."
+		return "This session is not active: it has not been accepted yet, or it has ended."
 	case presence.ReasonAtCapacity:
-		return "This specialist has as many sessions as maxSessions allows. End one of them first, or raise maxSessions."
+		return "This specialist has reached maxSessions. End a session first, or raise maxSessions."
 	case presence.ReasonNotOnline:
 		return "This specialist is offline. Go online first."
 	}
-	return "This cannot be done now; the reason says why."
+	return "This is not possible now. See reason."
 }
 
 // tooMany is the answer to an address that asks too often.

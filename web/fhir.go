@@ -265,7 +265,7 @@ func (s *Server) searchSlots(c *call) error {
 	}
 	service, schedules := lastOf(q.text("service-type")), strings.Split(q.text("schedule"), ",")
 	if service == "" && schedules[0] == "" {
-		q.add("schedule", "must name a Schedule; or name a service-type")
+		q.add("schedule", "must name a Schedule, or add a service-type")
 	}
 	chosen := slices.DeleteFunc(s.offers(), func(o offer) bool {
 		return service != "" && o.t.ID != service || schedules[0] != "" && !slices.ContainsFunc(schedules, func(ref string) bool { return lastOf(ref) == o.id })

@@ -179,11 +179,11 @@ func (s *Server) fhirMetadata(c *call) error {
 		"rest": []any{map[string]any{
 			"mode": "server",
 			"security": map[string]any{
-				"description": "Schedule and Slot are public. Appointment takes an API key with the scope admin as Authorization: Bearer hfk_….",
+				"description": "Schedule and Slot are public. Appointment needs an API key with the scope admin as Authorization: Bearer hfk_….",
 			},
 			"resource": []resource{
 				{"Schedule", "Who can be booked for what.", both, "no-version", []param{{"_id", "token"}, {"service-type", "token"}, {"active", "token"}}},
-				{"Slot", "What is free, or about to be taken, of up to 20 schedules over up to 31 days.", both, "no-version",
+				{"Slot", "Free and held times of up to 20 schedules over up to 31 days.", both, "no-version",
 					[]param{{"schedule", "reference"}, {"service-type", "token"}, {"start", "date"}, {"status", "token"}}},
 				{"Appointment", "Appointments with their patients.", both, "versioned", []param{{"date", "date"}, {"status", "token"}}},
 			},

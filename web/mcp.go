@@ -43,9 +43,9 @@ func (s *Server) mcpServer(p record.Principal) *mcp.Server {
 		&mcp.ServerOptions{Instructions: t.instructions(), Capabilities: &mcp.ServerCapabilities{}})
 	reading, repeatable := &mcp.ToolAnnotations{ReadOnlyHint: true}, &mcp.ToolAnnotations{IdempotentHint: true}
 	addTool(t, server, "find_slots", "Find free times of an appointment type. Without a type, lists the types.", reading, t.findSlots)
-	addTool(t, server, "hold_slot", "Keep one found time for five minutes while the caller decides.", nil, t.holdSlot)
+	addTool(t, server, "hold_slot", "Hold one found time for five minutes while the caller decides.", nil, t.holdSlot)
 	addTool(t, server, "book", "Book one found time for a patient.", repeatable, t.book)
-	addTool(t, server, "booking_status", "Look up what became of a booking.", reading, t.status)
+	addTool(t, server, "booking_status", "Look up the outcome of a booking.", reading, t.status)
 	addTool(t, server, "reschedule", "Move a booked appointment to another found time.", nil, t.reschedule)
 	addTool(t, server, "cancel", "Cancel a booked appointment.", repeatable, t.cancel)
 	return server
@@ -77,16 +77,16 @@ func said(err error) error {
 type findIn struct {
 	AppointmentTypeID string `json:"appointmentTypeId,omitempty" jsonschema:"id of the appointment type; leave it out to list the types"`
 	From              string `json:"from,omitempty" jsonschema:"first day, as 2026-11-23, on the clinic's calendar; default today"`
-	Days              int    `json:"days,omitempty" jsonschema:"how many days to look at, 1 to 31; default 7"`
+	Days              int    `json:"days,omitempty" jsonschema:"number of days to search, 1 to 31; default 7"`
 	PartOfDay         string `json:"partOfDay,omitempty" jsonschema:"part of the day; default any"`
-	Count             int    `json:"count,omitempty" jsonschema:"how many times to return, 1 to 50; default 5"`
+	Count             int    `json:"count,omitempty" jsonschema:"number of times to return, 1 to 50; default 5"`
 }
 
 type findOut struct {
 	AppointmentTypes []mcpType `json:"appointmentTypes,omitempty"`
 	Slots            []mcpSlot `json:"slots,omitempty"`
 	Clinic           string    `json:"clinic" jsonschema:"the clinic's name"`
-	Timezone         string    `json:"timezone" jsonschema:"the clinic's time zone, in which from is meant and spoken is said"`
+	Timezone         string    `json:"timezone" jsonschema:"the clinic's time zone; from and spoken use it"`
 	Today            string    `json:"today" jsonschema:"the clinic's date today"`
 	Message          string    `json:"message"`
 }
@@ -147,7 +147,7 @@ type holdOut struct {
 
 func (t mcpTools) holdSlot(ctx context.Context, _ *mcp.CallToolRequest, in holdIn) (*mcp.CallToolResult, holdOut, error) {
 	if in.SessionID == "" {
-		return nil, holdOut{}, said(fieldError("sessionId", "say which conversation holds the time; use the same id in book"))
+		return nil, holdOut{}, said(fieldError("sessionId", "add the id of the conversation that holds the time; use the same id in book"))
 	}
 	h, err := t.engine.Agent.Hold(ctx, in.BookingToken, agent.ClientOf(t.principal, in.SessionID))
 	if err != nil {

@@ -45,11 +45,11 @@ func requestKindOf(rt *route) int {
 }
 
 var (
-	requestsDesc = figure("http_requests_total", "Requests answered, by route and class of status; none: nothing was sent.", "class", "route")
+	requestsDesc = figure("http_requests_total", "Requests, by route and status class; none: nothing was sent.", "class", "route")
 	routeDesc    = figure("http_route_seconds_total", "Time spent answering, by route.", "route")
-	secondsDesc  = figure("http_request_seconds", "Time from the request's head to its answer's end, by kind of request; streams are left out.", "kind")
+	secondsDesc  = figure("http_request_seconds", "Time from the request's header to the end of its response, by kind of request, without streams.", "kind")
 	buildDesc    = figure("build_info", "Always 1; the label is the version.", "version")
-	heapDesc     = figure("heap_bytes", "What lives on the heap, with what the next collection will free.")
+	heapDesc     = figure("heap_bytes", "Heap memory in use, including garbage that the next collection frees.")
 
 	// These names are the same in every Go program, so that existing dashboards work.
 	goDesc         = &metric{"go_info", "Information about the Go environment.", []string{"version"}}

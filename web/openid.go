@@ -47,9 +47,9 @@ func openIDProblem(err error) error {
 	case errors.Is(err, openid.ErrUnavailable), errors.Is(err, openid.ErrRefused):
 		return errOpenIDAway
 	case errors.Is(err, account.ErrBegin):
-		return errForbidden.because("openid_begin", "This sign-in has not begun in this browser, or it took too long. Begin again.")
+		return errForbidden.because("openid_begin", "This sign-in was not started in this browser, or it took too long. Start again.")
 	case errors.Is(err, account.ErrStranger), errors.Is(err, account.ErrOtherIdentity):
-		return errUnauthorized.because("openid_stranger", "Nobody of the staff has this identity. Ask an owner.")
+		return errUnauthorized.because("openid_stranger", "No user has this identity. Ask an owner.")
 	}
 	return err
 }

@@ -56,7 +56,7 @@ func (s *Server) putOpenID(c *call, b *openIDBody) error {
 	})
 	var found *account.FoundError
 	if errors.As(err, &found) {
-		return errValidationFailed.because(string(found.Finding), "Nothing was saved: the identity provider would sign nobody in. The reason says what stood in the way.")
+		return errValidationFailed.because(string(found.Finding), "Nothing was saved: a test sign-in with the identity provider failed. See reason.")
 	}
 	if err != nil {
 		return err

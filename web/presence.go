@@ -229,7 +229,7 @@ func (s *Server) getSession(c *call) error {
 		return err
 	}
 	if !c.caller.may(presenceKey) && x.Owner != c.client.Owner().String() {
-		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can see it. Send the clientId that it was asked for with.")
+		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can see it. Send the clientId that requested it.")
 	}
 	hideOutcome(c.caller, &x)
 	return c.json(http.StatusOK, sessionAnswer(&x))
@@ -245,7 +245,7 @@ func hideOutcome(by caller, x *store.Session) {
 func (s *Server) cancelSession(c *call, _ *sessionBody) error {
 	x, err := s.engine.Presence.CancelSession(c.changingSession(), c.param("id"), c.client)
 	if errors.Is(err, holds.ErrNotOwner) {
-		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can cancel it. Send the clientId that it was asked for with.")
+		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can cancel it. Send the clientId that requested it.")
 	}
 	return s.answerSession(c, http.StatusOK, &x, err)
 }
@@ -295,7 +295,7 @@ func (s *Server) setSessionPayment(c *call, b *paymentBody) error {
 		return err
 	}
 	if b.Pending == nil {
-		c.wrong.add("pending", "say true when the payment is awaited, false when it has come")
+		c.wrong.add("pending", "send true if the payment is pending, false if it has arrived")
 	}
 	x, err := s.engine.Presence.SetSessionPayment(c.changingSession(), c.param("id"), b.Pending != nil && *b.Pending)
 	return s.answerSession(c, http.StatusOK, &x, err)

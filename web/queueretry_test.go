@@ -45,7 +45,7 @@ func TestFailedOperationIsRetried(t *testing.T) {
 	until("two that failed in the metrics", func() bool {
 		return strings.Contains(metrics(), `holdfast_operations_failed_total{kind="email"} 2`)
 	})
-	if log := h.log.String(); strings.Count(log, "operation failed permanently") != 2 || !strings.Contains(log, "refused the message for good (550)") {
+	if log := h.log.String(); strings.Count(log, "operation failed permanently") != 2 || !strings.Contains(log, "rejected the message permanently (550)") {
 		t.Errorf("the log has no line with the reason for each:\n%s", log)
 	}
 	if got := h.do("GET", "/v1/queue-status?kind=mail&status=failed", nil, asAdmin).want(200); got.get("failed") != 2.0 || !strings.Contains(got.raw, "(550)") {

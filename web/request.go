@@ -94,7 +94,7 @@ func (s *Server) requested(c *call) (id string, err error) {
 	}
 	r, err := s.engine.Request.Get(c.ctx(), id)
 	if err == nil && !c.caller.reaches(r.SpecialistID) {
-		err = errForbidden.with("This request is for another calendar than yours.")
+		err = errForbidden.with("This request is for another specialist's calendar.")
 	}
 	return id, err
 }
@@ -124,7 +124,7 @@ func (s *Server) confirmRequest(c *call) error {
 			return err
 		}
 		if err == nil && r.Approval {
-			return errForbidden.with("The clinic decides about this request. You can give it back with POST /v1/requests/managed/decline.")
+			return errForbidden.with("The clinic decides on this request. To withdraw it, use POST /v1/requests/managed/decline.")
 		}
 	}
 	a, err := s.engine.Request.Confirm(c.ctx(), id, c.caller.actor, c.answering(s.renderAppointment(c)))

@@ -89,7 +89,7 @@ func (s *Server) pollSlots(c *call) error {
 	q := c.query()
 	r := booking.PollRequest{AppointmentTypeID: q.id("appointmentTypeId"), Date: q.date("date"), SpecialistID: q.id("specialistId"), Client: q.client(c)}
 	if q.text("appointmentTypeId") == "" && q.text("date") == "" {
-		q.add("date", "say which day to ask about, such as ?date=2026-11-23; with an appointmentTypeId it may be left out")
+		q.add("date", "add a day, such as ?date=2026-11-23; with an appointmentTypeId you can omit it")
 	}
 	clock, at := q.selected()
 	if err := q.err(); err != nil {

@@ -247,8 +247,8 @@ func (s *Server) undoSeries(c *call) error {
 
 // conflictOf converts the conflicts of a series to an API problem.
 func conflictOf(err *group.ConflictError) problem {
-	p := errSlotTaken.titled("Some of the times cannot be had").with(
-		"Nothing was changed. Exchange the times listed in errors, or leave them out, and send the request again.")
+	p := errSlotTaken.titled("Some times are not available").with(
+		"Nothing was changed. Replace or remove the times listed in errors, and send the request again.")
 	for _, c := range err.Conflicts {
 		message := whyNot(c.Reason)
 		if c.Reason == availability.ReasonHeld {

@@ -79,7 +79,7 @@ func (c *call) setCookie(name, value string, life time.Duration) {
 	http.SetCookie(&c.rw, cookie)
 }
 
-var errSignedOut = errUnauthorized.because("signed_out", "You are signed out. Sign in again; what you typed is kept.")
+var errSignedOut = errUnauthorized.because("signed_out", "You are signed out. Sign in again; your input is preserved.")
 
 // staffCookie is the credential of the staff pages. On public pages, an expired cookie is ignored.
 func (s *Server) staffCookie(c *call) (bool, error) {
@@ -164,15 +164,15 @@ func signInProblem(err error) error {
 	var backoff *account.BackoffError
 	switch {
 	case errors.As(err, &backoff):
-		return errRateLimited.again(time.Until(backoff.Until)).because("sign_in_backoff", "Too many sign-ins failed. Wait as long as Retry-After says, then try again.")
+		return errRateLimited.again(time.Until(backoff.Until)).because("sign_in_backoff", "Too many failed sign-ins. Wait for the time in Retry-After, then try again.")
 	case errors.Is(err, account.ErrWrongPassword):
 		return errUnauthorized.because("wrong_password", "The e-mail address or the password is wrong.")
 	case errors.Is(err, account.ErrPasswordOff):
-		return errUnauthorized.because("password_off", "Here only owners sign in with a password. Sign in with the identity provider.")
+		return errUnauthorized.because("password_off", "Only owners can sign in with a password. Sign in with the identity provider.")
 	case errors.Is(err, account.ErrCodeNeeded):
 		return errUnauthorized.because("code_needed", "Enter the six digits that your authenticator app shows.")
 	case errors.Is(err, account.ErrWrongCode):
-		return errUnauthorized.because("wrong_code", "The code is wrong or was used already. Enter the one that the app shows now.")
+		return errUnauthorized.because("wrong_code", "The code is wrong or already used. Enter the current code of the app.")
 	}
 	return err
 }
@@ -196,7 +196,7 @@ func (s *Server) signOut(c *call) error {
 
 func (s *Server) getMe(c *call) error {
 	if c.caller.staff == nil {
-		return errUnauthorized.because("signed_out", "Nobody is signed in here. Sign in first.")
+		return errUnauthorized.because("signed_out", "You are not signed in. Sign in first.")
 	}
 	return c.json(http.StatusOK, meOf(c.caller.staff))
 }
@@ -295,9 +295,9 @@ func proofProblem(err error, codeField string) error {
 	case errors.Is(err, account.ErrWrongPassword):
 		return fieldError("password", "is not your password")
 	case errors.Is(err, account.ErrCodeNeeded):
-		return fieldError(codeField, "enter the six digits that your present app shows")
+		return fieldError(codeField, "enter the six digits that your current app shows")
 	case errors.Is(err, account.ErrWrongCode):
-		return fieldError(codeField, "is wrong or was used already; enter the one that your present app shows now")
+		return fieldError(codeField, "is wrong or already used; enter the current code of your app")
 	case errors.Is(err, record.ErrUnauthorized):
 		return errSignedOut
 	}

@@ -84,7 +84,7 @@ func (s *Server) holdStream(c *call) error {
 	q := c.query()
 	id := q.id("appointmentTypeId")
 	if q.text("appointmentTypeId") == "" {
-		q.add("appointmentTypeId", "say which appointment type to follow, such as ?appointmentTypeId=checkup")
+		q.add("appointmentTypeId", "add an appointment type, such as ?appointmentTypeId=checkup")
 	}
 	lease := q.lease()
 	if err := q.err(); err != nil {
@@ -137,11 +137,11 @@ func (s *Server) openStream(c *call, q stream.Request) error {
 	q.Address, q.Guard = network(address), s.guard(&c.caller)
 	switch err := s.hub.Open(&c.rw, c.r, q); {
 	case errors.Is(err, stream.ErrStopping):
-		return errOverloaded.with("The server is stopping. Open the stream again in a moment.")
+		return errOverloaded.with("The server is stopping. Open the stream again in a few seconds.")
 	case errors.Is(err, stream.ErrInterrupted):
-		return errOverloaded.with("Live updates are interrupted. Ask /timeslots meanwhile and open the stream again in a few seconds.")
+		return errOverloaded.with("Live updates are interrupted. Until they resume, poll /timeslots, and open the stream again in a few seconds.")
 	case errors.Is(err, stream.ErrFull):
-		return errOverloaded.with("Too many live streams are open. Ask /timeslots meanwhile and open the stream again in a minute.")
+		return errOverloaded.with("Too many live streams are open. Poll /timeslots and open the stream again in a minute.")
 	case errors.Is(err, stream.ErrAddressFull):
 		return tooMany(time.Minute)
 	default:

@@ -122,7 +122,7 @@ func (s *Server) document(c *call, name, file string) error {
 	}
 	if name == "/embed" {
 		if len(settings.EmbedOrigins) == 0 {
-			return errNotFound.with("Embedding is switched off. An owner can name the sites that may embed the page in the settings.")
+			return errNotFound.with("Embedding is off. An owner can list the allowed sites in the settings.")
 		}
 		ancestors = strings.Join(settings.EmbedOrigins, " ")
 	}

@@ -327,9 +327,9 @@ func endedProblem(e *waitlist.EndedError) problem {
 	case string(store.OfferDeclined):
 		return p.because("declined", "This offer was declined, and its time was given to the next.")
 	case string(store.OfferWithdrawn):
-		return p.because("withdrawn", "The time is not free any more. You stay on the waiting list, if you have not left it.")
+		return p.because("withdrawn", "This time is no longer free. You stay on the waiting list unless you have left it.")
 	case string(store.WaitlistRemoved):
 		return p.because("removed", "This entry was taken off the waiting list.")
 	}
-	return p.because("lapsed", "The time was kept as long as the mail said, and was then offered to the next.")
+	return p.because("lapsed", "This offer has expired, and the time was offered to the next person.")
 }

@@ -13,10 +13,10 @@ import (
 
 var (
 	// ErrStranger: the identity is not that of an active member of staff.
-	ErrStranger = errors.New("nobody of the staff has this identity")
+	ErrStranger = errors.New("no user has this identity")
 	// ErrOtherIdentity: the member of staff with this email address already has another identity of the same provider
 	// and client.
-	ErrOtherIdentity = errors.New("the member of staff with this address has another identity")
+	ErrOtherIdentity = errors.New("the user with this address has another identity")
 )
 
 // Identity is a person as the clinic's identity provider identified them. All of it is verified.

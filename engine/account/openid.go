@@ -40,11 +40,11 @@ var (
 	// ErrOff: no identity provider is set up, or the clinic's public address or the client's secret is missing.
 	ErrOff = errors.New("no identity provider is set up")
 	// ErrBegin: this browser has not begun the sign-in of this answer, or the sign-in has expired or is finished.
-	ErrBegin = errors.New("this browser has not begun this sign-in")
+	ErrBegin = errors.New("this browser did not start this sign-in")
 	// ErrDenied: the provider did not sign the user in. It returned an error or no code.
-	ErrDenied = errors.New("the identity provider signed nobody in")
+	ErrDenied = errors.New("the sign-in with the identity provider failed")
 	// ErrUnverified: the provider has not verified the email address, or its domain is not one of the clinic's.
-	ErrUnverified = errors.New("the address is not vouched for, or its domain is not the clinic's")
+	ErrUnverified = errors.New("the address is not verified, or its domain is not allowed")
 )
 
 // Identities signs the staff in with the identity provider. It is safe for concurrent use.

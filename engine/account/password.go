@@ -118,6 +118,6 @@ func checkPassword(m *record.Mistakes, field, password string, about ...string) 
 	case len(password) > MaxPassword:
 		m.Add(field, "must have at most %d bytes", MaxPassword)
 	case isCommon(password, about...):
-		m.Add(field, "is one of the first that are tried; a few words together are hard to guess and easy to remember")
+		m.Add(field, "is a common password; a few words together are hard to guess and easy to remember")
 	}
 }

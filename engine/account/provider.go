@@ -37,7 +37,7 @@ type ProviderSetup struct {
 type FoundError struct{ Finding openid.Finding }
 
 func (e *FoundError) Error() string {
-	return "the identity provider cannot sign anybody in: " + string(e.Finding)
+	return "sign-in with the identity provider is not possible: " + string(e.Finding)
 }
 
 // Setup describes the identity provider that is chosen now.
@@ -126,37 +126,37 @@ func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openi
 		Name: strings.TrimSpace(w.Name), Issuer: strings.TrimSpace(w.Issuer), ClientID: strings.TrimSpace(w.ClientID), NewRole: w.NewRole, OwnersOnly: w.OwnersOnly,
 	}
 	if p.Name == "" {
-		m.Add("name", "say what the staff call it, such as Google or Clinic account")
+		m.Add("name", "enter a name for the staff, such as Google or Clinic account")
 	}
 	record.CheckText(&m, "name", p.Name, 40, false)
 	if u, err := url.Parse(p.Issuer); err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || len(p.Issuer) > 300 {
-		m.Add("issuer", "must be the address by which the provider calls itself, such as https://accounts.google.com")
+		m.Add("issuer", "must be the issuer address of the provider, such as https://accounts.google.com")
 	}
 	record.CheckText(&m, "issuer", p.Issuer, 300, false)
 	if p.ClientID == "" {
-		m.Add("clientId", "is what the provider calls this server; make a client (application) there first")
+		m.Add("clientId", "is the id of this server at the provider; create a client (application) there first")
 	}
 	record.CheckText(&m, "clientId", p.ClientID, 300, false)
 	record.CheckText(&m, "secret", w.Secret, 500, false)
 	p.Domains = domains(&m, w.Domains)
 	if p.NewRole != "" && p.NewRole != string(store.RoleReception) {
-		m.Add("newRole", "must be reception, or empty: whom nobody here knows is refused")
+		m.Add("newRole", "must be reception, or empty to refuse unknown users")
 	}
 	if _, from := x.clinic.BaseURL(); from == clinic.URLGuessed {
-		m.Add("issuer", "say first where people find the pages (address of the pages): the provider sends browsers back there")
+		m.Add("issuer", "set the public address first: the provider redirects browsers to it")
 	}
 	switch {
 	case w.IsPublic && w.Secret != "":
-		m.Add("secret", "a client without a secret has none")
+		m.Add("secret", "a client without a secret must have no secret")
 	case w.IsPublic:
 	case w.Secret != "":
 		secret = w.Secret
 	case before == nil || before.Sealed == "" || use(before) != use(p):
-		m.Add("secret", "is missing: it is kept for the issuer and the client that it was typed for")
+		m.Add("secret", "is missing: the stored secret belongs to another issuer or client")
 	default:
 		var isReadable bool
 		if secret, isReadable = x.secret(before); !isReadable {
-			m.Add("secret", "has to be typed again: this server's keys are not those that it was kept with")
+			m.Add("secret", "must be entered again: it was encrypted with another secret.key")
 		}
 	}
 	return p, secret, m.Err()

@@ -116,7 +116,7 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 	u.Email, u.Name = normalEmail(u.Email), strings.TrimSpace(u.Name)
 	record.CheckEmail(m, "email", u.Email)
 	if u.Name == "" {
-		m.Add("name", "enter a name; colleagues see it beside changes")
+		m.Add("name", "enter a name; colleagues see it next to changes")
 	}
 	record.CheckText(m, "name", u.Name, 200, false)
 	switch u.Role {
@@ -187,7 +187,7 @@ func keepAnOwner(ctx context.Context, r store.Reader, without string) error {
 			return nil
 		}
 	}
-	return record.Invalid("role", "this is the last owner who has a password; make somebody else with a password an owner first")
+	return record.Invalid("role", "this is the last owner with a password; give another user with a password the role owner first")
 }
 
 func auditedUser(u *store.User) map[string]any {

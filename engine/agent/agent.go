@@ -191,7 +191,7 @@ func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (A
 			Outcome: Refused, ErrorType: errorTokenUsed, Message: "This bookingToken was used for another patient.", Guidance: ag.guide(sayOfferLapsed, time.Time{}),
 		})
 	case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.As(err, &closed):
-		return answer(ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The slot is not available any more.", deadline))
+		return answer(ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The slot is no longer available.", deadline))
 	}
 	return Answer{}, err
 }
@@ -302,7 +302,7 @@ func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookReq
 		}
 	}
 	if slot.kind == nil || slot.specialist == nil {
-		return refuse(Refused, errorSlotUnavailable, "What was offered is not there any more; ask for slots again.")
+		return refuse(Refused, errorSlotUnavailable, "The offered slot no longer exists; ask for slots again.")
 	}
 	return slot, nil, nil
 }

@@ -129,7 +129,7 @@ func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 		return answer
 	case a.UpstreamState == store.UpstreamFailed && a.UpstreamID == "":
 		return Answer{
-			Outcome: Refused, ErrorType: errorBookingFailed, Message: "The booking could not be completed. The clinic has been told.",
+			Outcome: Refused, ErrorType: errorBookingFailed, Message: "The booking could not be completed. The clinic has been notified.",
 			Guidance: ag.guide(sayFailed, a.SlotStart),
 		}
 	}
@@ -147,7 +147,7 @@ func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 	answer := ag.agentQueued(a, id, errorType)
 	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed { // failed: a later move of it failed
 		answer.Guidance = ag.guide(sayReview, a.SlotStart)
-		answer.Message = "The booking is being looked at by the clinic."
+		answer.Message = "The clinic is reviewing the booking."
 	}
 	return answer
 }

@@ -148,14 +148,14 @@ func guidances(of string) Guidance {
 		return Guidance{
 			ErrorType: "not_allowed", NextState: "HANDOVER", Action: "hand_over_to_person",
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Hand the call over to a person, or take a message.", "Tell whoever runs this agent that its API key was refused."},
+			RecoverySteps: []string{"Hand the call over to a person, or take a message.", "Tell the operator of this agent that its API key was refused."},
 			NeverDo:       []string{"Never send the request again with the same key.", "Never ask the caller for a key or a password."},
 		}
 	case sayBusy:
 		return Guidance{
 			ErrorType: "busy", Action: "retry_once_or_hand_over",
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Wait for as many seconds as retryAfterSeconds says and send the same request once more.", "If it fails again, hand the call over to a person."},
+			RecoverySteps: []string{"Wait for the number of seconds in retryAfterSeconds, then send the same request again.", "If it fails again, hand the call over to a person."},
 			NeverDo:       []string{"Never send the request again at once.", "Never tell the caller about limits or system issues."},
 		}
 	case sayOpen:
@@ -168,7 +168,7 @@ func guidances(of string) Guidance {
 	case sayNoOperation:
 		return Guidance{
 			ErrorType: "operation_not_found", Action: "hand_over_to_person",
-			Critical:      "It is not known what became of the booking. Do not say that it is confirmed, and do not say that it failed.",
+			Critical:      "The outcome of the booking is unknown. Do not say that it is confirmed, and do not say that it failed.",
 			RecoverySteps: []string{"Check that the operationId is the one of the queued answer, unchanged.", "If it is, the clinic has taken the booking over: hand the call over to a person."},
 			NeverDo:       []string{"Never send the same booking again."},
 		}
@@ -183,7 +183,7 @@ func guidances(of string) Guidance {
 		return Guidance{
 			ErrorType: "upstream_unavailable", NextState: "HANDOVER", Action: "retry_once_or_hand_over",
 			Critical:      "Nothing was done. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Try once more after half a minute.", "If it fails again, hand the call over to a person, or take a message."},
+			RecoverySteps: []string{"Try again after 30 seconds.", "If it fails again, hand the call over to a person, or take a message."},
 			NeverDo:       []string{"Never make up a time, a patientGUID or a confirmation."},
 		}
 	case sayStillQueued:

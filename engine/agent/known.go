@@ -167,7 +167,7 @@ func gone(guid string) string { return "\x00gone\x00" + upstream.CanonicalGUID(g
 
 // patientAsk returns the answer for a person who may be known, or whose details match no patient.
 func (ag *Agent) patientAsk(say string) PatientAnswer {
-	a := PatientAnswer{ErrorType: PatientAmbiguous, Message: "More has to be known to tell who the patient is.", Guidance: ag.guide(say, time.Time{})}
+	a := PatientAnswer{ErrorType: PatientAmbiguous, Message: "More details are needed to identify the patient.", Guidance: ag.guide(say, time.Time{})}
 	if say == sayNoMatch {
 		a.ErrorType, a.Message = PatientNotFound, "No patient has this patientGUID and date of birth."
 	}

@@ -125,7 +125,7 @@ func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() er
 		ag.lookups.retired.Store(time.Now().Add(lookupRetired).UnixMilli())
 		ag.log.Info("patient look-up not available upstream; new callers are added", "error", err)
 	} else if err != nil {
-		ag.log.Debug("a patient could not be looked up in the practice system", "error", err)
+		ag.log.Debug("patient look-up failed upstream", "error", err)
 	}
 	return err == nil
 }

@@ -391,7 +391,7 @@ func makeWindows(in []store.Window) ([]window, error) {
 	out := make([]window, 0, len(in))
 	for _, w := range in {
 		if w.Start < 0 || w.End > 24*60 || w.Start >= w.End {
-			return nil, fmt.Errorf("the hours %s to %s are not a stretch of one day", w.Start, w.End)
+			return nil, fmt.Errorf("the hours %s to %s must start and end on the same day", w.Start, w.End)
 		}
 		out = append(out, window{int64(w.Start) * 60, int64(w.End) * 60})
 	}

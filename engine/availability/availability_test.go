@@ -345,15 +345,15 @@ func TestNewCalendarRefusesWhatHasNoMeaning(t *testing.T) {
 		"a second spelling":  {zone: "Europe//Berlin", want: `specialist ada: "Europe//Berlin" is not a time zone like Europe/Berlin`},
 		"a path":             {zone: "../zoneinfo/UTC", want: `specialist ada: "../zoneinfo/UTC" is not a time zone like Europe/Berlin`},
 		"reversed window": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 1, Window: window(600, 540)}},
-			want: "specialist ada, monday: the hours 10:00 to 09:00 are not a stretch of one day"},
+			want: "specialist ada, monday: the hours 10:00 to 09:00 must start and end on the same day"},
 		"empty window": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 1, Window: window(600, 600)}},
-			want: "specialist ada, monday: the hours 10:00 to 10:00 are not a stretch of one day"},
+			want: "specialist ada, monday: the hours 10:00 to 10:00 must start and end on the same day"},
 		"window past midnight": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 1, Window: window(600, 1441)}},
-			want: "specialist ada, monday: the hours 10:00 to 24:01 are not a stretch of one day"},
+			want: "specialist ada, monday: the hours 10:00 to 24:01 must start and end on the same day"},
 		"eighth weekday": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 7, Window: window(540, 600)}},
 			want: "specialist ada: weekday 7 is not a day of the week"},
 		"reversed override": {zone: "UTC", overrides: []store.Override{{Date: store.Date{Year: 2026, Month: 12, Day: 24}, Hours: []store.Window{window(600, 540)}}},
-			want: "specialist ada, 2026-12-24: the hours 10:00 to 09:00 are not a stretch of one day"},
+			want: "specialist ada, 2026-12-24: the hours 10:00 to 09:00 must start and end on the same day"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := NewCalendar(store.Specialist{ID: "ada", Timezone: c.zone}, c.hours, c.overrides, nil)

@@ -239,7 +239,7 @@ func (bk *Booking) agrees(r *Request, held holds.Span, exactLength bool) error {
 	}
 	if t := bk.clinic.Current().Types[held.AppointmentTypeID]; len(m) == 0 && exactLength && t != nil &&
 		held.SlotEnd.Sub(held.SlotStart) > availability.Minutes(t.DurationMinutes) {
-		m.Add("holdId", "this hold is for a group visit, or the type was longer when it was made; hold the time again")
+		m.Add("holdId", "this hold is for a group visit, or was created when the type was longer; hold the time again")
 	}
 	return m.Err()
 }

@@ -189,7 +189,7 @@ func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 	}
 	if r.Client != "" {
 		if _, err := bk.holds.Renew(ctx, r.Client.Owner()); err != nil {
-			bk.log.Debug("a selection was not renewed", "error", err)
+			bk.log.Debug("selection not renewed", "error", err)
 		}
 	}
 	types := bk.clinic.Serves(r.SpecialistID)
@@ -302,7 +302,7 @@ func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType,
 		}
 	}
 	if err != nil {
-		bk.log.Debug("a selection was not renewed", "error", err)
+		bk.log.Debug("selection not renewed", "error", err)
 	}
 }
 

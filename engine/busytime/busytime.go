@@ -59,7 +59,7 @@ const (
 )
 
 // ErrNone reports that the specialist has no external calendar.
-var ErrNone = errors.New("no calendar of the specialist is read")
+var ErrNone = errors.New("the specialist has no external calendar")
 
 // Options are the parameters of New.
 type Options struct {
@@ -178,7 +178,7 @@ func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, 
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(address) > maxAddress:
 		return record.Invalid("url", "must be the address of a calendar, like https://calendar.example.org/secret/basic.ics")
 	case u.Scheme == "http" && !ca.Fetcher.AllowsPrivate():
-		return record.Invalid("url", "must begin with https:// or webcal://: whoever has this address reads the calendar, so nobody on the way may")
+		return record.Invalid("url", "must begin with https:// or webcal://: the address gives access to the calendar, so the connection must be encrypted")
 	}
 	b := store.BusyCalendar{SpecialistID: specialistID, Address: ca.Keys.Current().Seal(address, about(specialistID)), SetAt: record.Now()}
 	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: record.ActionSpecialistBusyCalendarSet, Subject: "specialist:" + specialistID},

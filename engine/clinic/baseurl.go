@@ -46,7 +46,7 @@ func ParseBaseURL(s string) (string, error) {
 			return origin, nil
 		}
 	}
-	return "", fmt.Errorf("%q should be a scheme and a host and nothing more, such as https://book.example.org", s)
+	return "", fmt.Errorf("%q must be a scheme and a host only, such as https://book.example.org", s)
 }
 
 // GuessBaseURL sets the address under which this machine reaches the pages. Links in emails use it while no other

@@ -47,7 +47,7 @@ func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.B
 	var m record.Mistakes
 	checkBlock(&m, "", &b)
 	if len(m) == 0 && b.End.Before(time.Now().Add(-store.BlockMemory)) {
-		m.Add("end", "is too long ago for a block to be of use")
+		m.Add("end", "is too far in the past for a block")
 	}
 	if err := m.Err(); err != nil {
 		return b, err
@@ -69,7 +69,7 @@ func (cl *Clinic) DeleteBlock(ctx context.Context, actor record.Actor, id string
 			err = store.ErrNotFound
 		}
 		if err == nil && b.Source == store.BlockCalendar {
-			err = record.Invalid("id", "is of the specialist's own calendar elsewhere, and ends there")
+			err = record.Invalid("id", "comes from the specialist's external calendar; delete it there")
 		}
 		c.Subject, c.before = "specialist:"+b.SpecialistID, blockEntry(&b)
 		return err

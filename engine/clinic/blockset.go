@@ -77,9 +77,9 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 	}
 	switch {
 	case len(ids) == 0:
-		m.Add("specialistIds", "there is nobody yet")
+		m.Add("specialistIds", "the clinic has no specialists yet")
 	case len(f.Spans) == 0:
-		m.Add("spans", "say from when to when")
+		m.Add("spans", "enter a start and an end")
 	case len(f.Spans) > MaxBlocks:
 		m.Add("spans", "must be at most %d", MaxBlocks)
 	}
@@ -115,7 +115,7 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 				all = append(all, b)
 			}
 			if len(all) > MaxBlocks {
-				m.Add("spans", "that would be more than %d blocks, specialists times days: take fewer days at once", MaxBlocks)
+				m.Add("spans", "that would be more than %d blocks (specialists times days); choose fewer days", MaxBlocks)
 			}
 			if len(m) > 0 {
 				for j := range m { // use the field names of the form
@@ -130,7 +130,7 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 		all[0].SetID = ""
 	}
 	if all[len(all)-1].End.Before(time.Now().Add(-store.BlockMemory)) {
-		return nil, record.Invalid("spans[0].to", "is too long ago for a block to be of use")
+		return nil, record.Invalid("spans[0].to", "is too far in the past for a block")
 	}
 	return all, nil
 }

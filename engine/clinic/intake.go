@@ -44,7 +44,7 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 		m.Add("consent", "is needed: the clinic's text is in its consent")
 	}
 	if online && t.Page.NewPatientsOnly && !said.NewPatient {
-		m.Add("newPatient", "this is for new patients; say true if the patient has not been here before")
+		m.Add("newPatient", "this is for new patients; send true if this is the patient's first visit")
 	}
 	for i := range t.Page.Questions {
 		q := &t.Page.Questions[i]

@@ -41,14 +41,14 @@ func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailTe
 		m.Add(at+"notice", "must be one of %s", strings.Join(mailNotices, ", "))
 	}
 	if !slices.Contains(words.Tags(), language) { // a text in another language would never be sent
-		m.Add(at+"language", "must be one of %s: emails are written in no other language", strings.Join(words.Tags(), ", "))
+		m.Add(at+"language", "must be one of %s: emails exist in no other language", strings.Join(words.Tags(), ", "))
 	}
 	record.CheckText(m, at+"subject", text.Subject, maxMailSubject, false)
 	record.CheckText(m, at+"text", text.Text, maxMailText, true)
 	for field, s := range map[string]string{"subject": text.Subject, "text": text.Text} {
 		for _, found := range placeholder.FindAllStringSubmatch(s, -1) {
 			if !slices.Contains(mailPlaceholders, found[1]) {
-				m.Add(at+field, "knows no {%s}; there are {%s}", clip(found[1]), strings.Join(mailPlaceholders, "}, {"))
+				m.Add(at+field, "has no placeholder {%s}; the placeholders are {%s}", clip(found[1]), strings.Join(mailPlaceholders, "}, {"))
 				break
 			}
 		}

@@ -109,7 +109,7 @@ func (s *Schedule) Where(a *store.Appointment, language string) string {
 // checkPlaces trims and checks the settings' places.
 func checkPlaces(m *record.Mistakes, places []Place) {
 	if len(places) > maxPlaces {
-		m.Add("places", "at most %d places", maxPlaces)
+		m.Add("places", "at most %d locations", maxPlaces)
 		return
 	}
 	seen := make(map[string]bool)

@@ -78,7 +78,7 @@ func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds m
 			if kinds[id] != store.ResourceKind {
 				m.Add(at+indexed("needs", i), "no room or device has the id %q", clip(id))
 			} else if slices.Contains(named, id) {
-				m.Add(at+indexed("needs", i), "%q is named twice: one appointment cannot take it for two things", clip(id))
+				m.Add(at+indexed("needs", i), "%q is named twice: one appointment cannot use it twice", clip(id))
 			}
 			named = append(named, id)
 		}

@@ -135,7 +135,7 @@ func (cl *Clinic) Differences(ctx context.Context) ([]string, error) {
 	if reflect.DeepEqual(stored.Schedule, cl.Current().Schedule) {
 		return nil, nil
 	}
-	return []string{"memory: the schedule in memory is not the one in the database"}, nil
+	return []string{"memory: the schedule in memory differs from the one in the database"}, nil
 }
 
 // unsetZone is the time zone of a clinic that was never set up.

@@ -169,7 +169,7 @@ func checkOrigins(m *record.Mistakes, field string, origins []string) {
 	}
 	for i, o := range origins {
 		if !isOrigin(o) {
-			m.Add(indexed(field, i), "must be an origin like https://www.example.org: no path, no wildcard, small letters")
+			m.Add(indexed(field, i), "must be an origin like https://www.example.org: no path, no wildcard, lower case")
 		}
 	}
 }

@@ -166,7 +166,7 @@ func checkQuestions(m *record.Mistakes, at string, list []store.Question) []stor
 		for j, o := range q.Options {
 			record.CheckText(m, field+indexed("options", j), o, 200, false)
 			if o == "" || slices.Contains(q.Options[:j], o) {
-				m.Add(field+indexed("options", j), "must not be empty or there twice")
+				m.Add(field+indexed("options", j), "must not be empty or a duplicate")
 			}
 		}
 		checkLanguages(m, field+"texts", slices.Collect(maps.Keys(q.Texts)))
@@ -194,7 +194,7 @@ func checkLanguages(m *record.Mistakes, field string, tags []string) {
 	}
 	for _, tag := range slices.Sorted(slices.Values(tags)) {
 		if !ValidLocale(tag) || strings.ToLower(tag) != tag {
-			m.Add(field+"."+clip(tag), "must be a language tag in small letters, like en or de")
+			m.Add(field+"."+clip(tag), "must be a lower-case language tag, like en or de")
 		}
 	}
 }

@@ -141,7 +141,7 @@ func checkWebhooks(m *record.Mistakes, list, known []WebhookEndpoint) {
 			m.Add(at+"url", "must be an address like https://example.org/hooks")
 		}
 		if !notice.ValidWebhookSecret(w.Secret) {
-			m.Add(at+"secret", "must be whsec_ and at least 24 bytes in base64; leave it out to have one made")
+			m.Add(at+"secret", "must be whsec_ and at least 24 bytes in base64; omit it, and the server creates one")
 		}
 		for _, event := range w.Events {
 			if !slices.Contains(webhookEvents, event) {

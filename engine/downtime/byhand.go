@@ -73,7 +73,7 @@ func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 		return verdicts, nil
 	}
 	if last.Sub(first) > farthest {
-		return nil, record.Invalid("rows", "must be within %d days of each other: what is taken between them is read", farthest/(24*time.Hour))
+		return nil, record.Invalid("rows", "must be at most %d days apart", farthest/(24*time.Hour))
 	}
 	q.From, q.To = first, last
 	var err error

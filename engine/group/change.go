@@ -224,7 +224,7 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove) ([]store.Appointm
 	}
 	first := list[at]
 	if slices.Contains(r.Keep, r.ID) {
-		return nil, nil, nil, record.Invalid("keep", "must not contain the appointment that the move begins with")
+		return nil, nil, nil, record.Invalid("keep", "must not contain the appointment that starts the move")
 	}
 	list = slices.DeleteFunc(list, func(a store.Appointment) bool { return slices.Contains(r.Keep, a.ID) })
 	s := se.clinic.Current()

@@ -238,7 +238,7 @@ func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *Vi
 	switch {
 	case h.Span != whole:
 		err = record.Invalid("holdId",
-			"this hold was made for other appointments, or in another order; hold the visit again")
+			"this hold is for other appointments, or in another order; hold the visit again")
 	case !r.SlotStart.IsZero() && !r.SlotStart.Equal(h.SlotStart):
 		err = record.Invalid("slotStartDate",
 			"this hold is for another time; leave slotStartDate out, or hold that time")
@@ -247,7 +247,7 @@ func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *Vi
 			"this hold is for another specialist; leave specialistId out, or hold that time")
 	case !w.isFor(h):
 		err = record.Invalid("holdId",
-			"this hold was made for other appointments, or in another order; hold the visit again")
+			"this hold is for other appointments, or in another order; hold the visit again")
 	case !r.IgnoreHours:
 		err = w.stillOpen(s.Calendars[h.SpecialistID], h.SlotStart)
 	}

@@ -63,7 +63,7 @@ func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation,
 	u, err := ms.store.User(ctx, p.User)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the account is gone"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the account was deleted"}
 	case err != nil:
 		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
 	}

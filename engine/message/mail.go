@@ -110,7 +110,7 @@ func (ms *Messages) mailCalls(c *booking.Change) []booking.Promise {
 // deliverMail writes one email from the current state of its appointment, and sends it.
 func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbound.Outcome {
 	if len(op.Payload) == 0 {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "whom it was for was erased"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the recipient was erased"}
 	}
 	var p mailPayload
 	if err := json.Unmarshal(op.Payload, &p); err != nil {
@@ -129,7 +129,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	a, err := ms.store.Appointment(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment is gone"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was deleted"}
 	case err != nil:
 		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
 	}
@@ -154,11 +154,11 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 		}
 		m.To, m.ToName = p.To, ""
 	case a.Patient.Email == "":
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the patient has no e-mail address any more"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the patient no longer has an email address"}
 	case p.Notice == mailReminder && (!confirmed || !a.SlotStart.Equal(op.StartTime)):
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was moved or cancelled"}
 	case p.Notice == mailReminder && ms.remindedWith(ctx, &a):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the reminder of the visit's first appointment stands for all"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the reminder of the visit's first appointment covers all"}
 	case p.Notice != mailCancellation && !confirmed:
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was cancelled"}
 	}
@@ -204,7 +204,7 @@ func (ms *Messages) MailSent(ctx context.Context, a *store.Appointment) bool {
 	}
 	list, err := ms.store.Deliveries(ctx, a.ID)
 	if err != nil {
-		ms.log.Debug("the deliveries of an appointment were not read", "appointment", a.ID, "error", err)
+		ms.log.Debug("deliveries of an appointment not read", "appointment", a.ID, "error", err)
 	}
 	moves, sent := int64(0), false
 	for _, d := range list {

@@ -32,7 +32,7 @@ func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *noti
 		Host: strings.ToLower(strings.TrimSpace(w.Host)), Port: w.Port, Encryption: w.Encryption, User: strings.TrimSpace(w.User), From: strings.TrimSpace(w.From),
 	}
 	if !isHost(s.Host) {
-		m.Add("host", "must be the name of a mail server and nothing more, such as smtp.example.org")
+		m.Add("host", "must be the name of a mail server only, such as smtp.example.org")
 	}
 	if !slices.Contains(ports, s.Port) {
 		m.Add("port", "must be 587 (STARTTLS), 465 (TLS), 25 or 2525")
@@ -43,7 +43,7 @@ func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *noti
 	case notice.StartTLS, notice.TLS:
 	case notice.NoTLS:
 		if s.User != "" {
-			m.Add("encryption", "a password would be readable on its way: choose STARTTLS or TLS, or leave the user out")
+			m.Add("encryption", "the password would be sent unencrypted: choose STARTTLS or TLS, or omit the user")
 		}
 	default:
 		m.Add("encryption", "must be starttls, tls or none")
@@ -54,11 +54,11 @@ func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *noti
 	case w.Password != "":
 		password = w.Password
 	case before == nil || before.Sealed == "" || use(before) != use(s):
-		m.Add("password", "is missing: the password is kept for the server and the user that it was typed for")
+		m.Add("password", "is missing: the stored password belongs to another server or user")
 	default:
 		var isReadable bool
 		if password, isReadable = ch.password(before); !isReadable {
-			m.Add("password", "has to be typed again: this server's keys are not those that it was kept with")
+			m.Add("password", "must be entered again: it was encrypted with another secret.key")
 		}
 	}
 	return s, password, m.Err()
@@ -69,7 +69,7 @@ func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *noti
 func (ch *MailServer) checkFrom(m *record.Mistakes, from string) {
 	if from == "" {
 		if ch.messages.SenderFromStart() == "" && ch.clinic.Schedule().Clinic.Email == "" {
-			m.Add("from", "say who mail comes from: the clinic has no e-mail address of its own")
+			m.Add("from", "enter a sender address: the clinic has no email address")
 		}
 		return
 	}

@@ -73,7 +73,7 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 	r, err := ms.store.BookingRequest(ctx, op.AppointmentID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was confirmed, or is gone"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the request was confirmed or deleted"}
 	case err != nil:
 		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
 	case (name == MailDeclined || name == MailLapsed) != (r.Status == store.RequestDeclined):
@@ -89,7 +89,7 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 		m.To, m.ToName = clinic.Email, clinic.Name
 	}
 	if m.To == "" {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "there is nobody to tell"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "no recipient"}
 	}
 	ms.writeMail(&m, name, a, link)
 	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))

@@ -57,7 +57,7 @@ func (ms *Messages) deliverSeriesMail(ctx context.Context, op *store.Operation, 
 		}
 	}
 	if len(list) == 0 {
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointments were changed since, or have no e-mail address any more"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointments have changed since, or no longer have an email address"}
 	}
 	if at, behind := ms.behindNotice(ctx, op); behind {
 		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}

@@ -26,7 +26,7 @@ func (ms *Messages) changesOnline(a *store.Appointment) bool {
 }
 
 // ErrNoMail: the patient has no email address, or this server sends no email.
-var ErrNoMail = errors.New("the patient cannot be told by mail")
+var ErrNoMail = errors.New("the patient cannot be notified by email")
 
 // AskToMove notifies the patient of a confirmed appointment by email that it must move: the clinic calls, or the
 // patient chooses another time with the link. The appointment stays unchanged. AskToMove writes an audit entry.

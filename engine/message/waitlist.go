@@ -62,11 +62,11 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 	e, o, err := ms.waitingOf(ctx, op.AppointmentID, name)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the entry of the waiting list is gone"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the waiting-list entry was deleted"}
 	case err != nil:
 		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
 	case e.Patient.Email == "" || !e.EndedAt.IsZero() || name == MailWaitlist && e.Status != store.WaitlistUnconfirmed:
-		return outbound.Outcome{End: outbound.NotNeeded, Detail: "nobody waits for this any more"}
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the waiting-list entry is closed"}
 	case name == MailOffer && o.Status != store.OfferOpen:
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the offer has ended"}
 	}

@@ -20,11 +20,11 @@ const fileSuffix = ".eml"
 // write writes a message to a file in the folder, completely or not at all.
 func (m *Mailer) write(id string, msg *gomail.Msg) error {
 	if err := os.MkdirAll(m.options.Dir, 0o700); err != nil {
-		return errors.New("the folder for mail files cannot be made")
+		return errors.New("cannot create the folder for email files")
 	}
 	var b bytes.Buffer
 	if _, err := msg.WriteTo(&b); err != nil {
-		return errors.New("the message could not be put together")
+		return errors.New("the message could not be composed")
 	}
 	file := filepath.Join(m.options.Dir, filepath.Base(id)+fileSuffix)
 	temporary := file + ".part"

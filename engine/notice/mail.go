@@ -127,7 +127,7 @@ func sendError(err error) error {
 	var s *gomail.SendError
 	if errors.As(err, &s) {
 		if code := s.ErrorCode(); code >= 500 && code < 600 {
-			return permanent(fmt.Sprintf("the mail server refused the message for good (%d)", code))
+			return permanent(fmt.Sprintf("the mail server rejected the message permanently (%d)", code))
 		} else if code > 0 {
 			return fmt.Errorf("the mail server did not take the message (%d)", code)
 		}

@@ -125,7 +125,7 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	case err != nil && !connected.Load():
 		return &Unreachable{errors.New("the webhook's server could not be reached")}
 	case err != nil:
-		return errors.New("the webhook's server did not answer in time, or cut the connection")
+		return errors.New("the webhook's server did not answer in time, or closed the connection")
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10) // so that the connection can be used again

@@ -33,12 +33,12 @@ func (out *Outbound) Differences(ctx context.Context) (found []string, err error
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				if out.Now().Sub(op.CreatedAt) > handedOver {
-					found = append(found, fmt.Sprintf("queue: operation %s was promised at %s and is not in the queue", op.ID, op.CreatedAt.Format(time.RFC3339)))
+					found = append(found, fmt.Sprintf("queue: operation %s was written to the outbox at %s and is not in the queue", op.ID, op.CreatedAt.Format(time.RFC3339)))
 				}
 			case err != nil:
 				return nil, err
 			case known.Status == store.OperationCompleted:
-				found = append(found, fmt.Sprintf("queue: operation %s is completed in the queue and still promised in the outbox", op.ID))
+				found = append(found, fmt.Sprintf("queue: operation %s is completed in the queue but still in the outbox", op.ID))
 			}
 		}
 	}

@@ -172,7 +172,7 @@ func (out *Outbound) Retry(ctx context.Context, actor record.Actor, id string) e
 	return out.withOperation(ctx, id, func(op store.Operation) error {
 		switch {
 		case op.NeedsReview:
-			return fmt.Errorf("%w: nobody knows whether it took effect; decide that with review", record.ErrOperationState)
+			return fmt.Errorf("%w: its outcome is unknown; decide it with review", record.ErrOperationState)
 		case op.Status == store.OperationFailed:
 			return out.reopen(ctx, actor, op)
 		case op.Status != store.OperationPending:
@@ -183,7 +183,7 @@ func (out *Outbound) Retry(ctx context.Context, actor record.Actor, id string) e
 		}
 		switch err := out.Queue.Change(ctx, op, "retried", "by hand"); {
 		case anothers(err):
-			return fmt.Errorf("%w: it is being attempted", record.ErrOperationState)
+			return fmt.Errorf("%w: it is running", record.ErrOperationState)
 		case err != nil:
 			return err
 		}
@@ -245,7 +245,7 @@ func (out *Outbound) GiveUp(ctx context.Context, actor record.Actor, id string) 
 
 func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Operation) error {
 	if op.Status == store.OperationProcessing {
-		return fmt.Errorf("%w: it is being attempted", record.ErrOperationState)
+		return fmt.Errorf("%w: it is running", record.ErrOperationState)
 	}
 	if op.Status != store.OperationCompleted {
 		now, c := out.Now(), (*booking.Change)(nil)
@@ -321,7 +321,7 @@ func (out *Outbound) withOperation(ctx context.Context, id string, decide func(s
 		return store.ErrNotFound
 	}
 	if !out.Outbox.claimAlone(id) {
-		return fmt.Errorf("%w: it is being attempted", record.ErrOperationState)
+		return fmt.Errorf("%w: it is running", record.ErrOperationState)
 	}
 	defer func() {
 		out.Outbox.Release(id)

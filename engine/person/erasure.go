@@ -33,7 +33,7 @@ func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasur
 	}
 	all := slices.Concat(h.Coming, h.Past)
 	if len(h.Of) == 0 || h.Of[0].Name == "" {
-		return Erasure{}, record.Invalid("appointmentId", "this appointment is for nobody any more: the person was erased")
+		return Erasure{}, record.Invalid("appointmentId", "the patient of this appointment was erased")
 	}
 	x := Erasure{Notes: len(h.Notes), Links: len(h.Links)}
 	sort.SliceStable(all, func(i, j int) bool { return all[j].SlotStart.Before(all[i].SlotStart) })

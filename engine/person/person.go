@@ -243,7 +243,7 @@ func named(ctx context.Context, r store.Reader, appointmentID string) (store.Ide
 	}
 	a, err := r.Appointment(ctx, appointmentID)
 	if err == nil && a.Patient.Name == "" {
-		err = record.Invalid("appointmentId", "this appointment is for nobody any more: the person was erased")
+		err = record.Invalid("appointmentId", "the patient of this appointment was erased")
 	}
 	return a.Patient.Identity(), err
 }
@@ -255,7 +255,7 @@ func (pe *People) DeleteNote(ctx context.Context, id string, actor record.Actor)
 
 // Link records that the people of two appointments are one person. Unlink undoes it. The appointments do not change.
 //
-// Errors: store.ErrNotFound, *ValidationError, also if they are one person already.
+// Errors: store.ErrNotFound, *ValidationError, also if the two entries are the same person already.
 func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor record.Actor, once *record.Once) (store.PersonLink, error) {
 	h, err := pe.History(ctx, appointmentID, Viewer{})
 	if err != nil {
@@ -270,7 +270,7 @@ func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor
 			return err
 		}
 		if slices.ContainsFunc(h.Of, func(k store.Identity) bool { return k == l.B || k.Is(&l.B) }) {
-			return record.Invalid("appointmentId", "they are one person already")
+			return record.Invalid("appointmentId", "the two entries are the same person already")
 		}
 		if err := tx.InsertPersonLink(ctx, l); err != nil {
 			return err

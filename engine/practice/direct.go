@@ -187,13 +187,13 @@ func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operati
 	var line *upstream.LineError
 	switch {
 	case errors.As(err, &line):
-		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "others were waiting to be written before it"}
+		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "earlier bookings were still waiting"}
 	case err != nil:
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the server was stopped"}
 	case time.Until(d.deadline) < CallReserve/2:
 		// The process was suspended for a time: its caller has left, and another node may have taken the operation
 		// over. The queue has it.
-		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the turn came too late for its caller"}
+		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "its turn came after the caller's time limit"}
 	}
 	turn := pr.Options.Pacer.Turn()
 	for {

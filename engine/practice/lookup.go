@@ -27,7 +27,7 @@ func (pr *Practice) isThere(ctx context.Context, bound time.Duration) (outbound.
 	var line *upstream.LineError
 	switch err := pr.asks.Wait(ctx, bound); {
 	case errors.As(err, &line):
-		return outbound.Outcome{End: outbound.Unreachable, Detail: "the practice system did not answer a moment ago"}, false
+		return outbound.Outcome{End: outbound.Unreachable, Detail: "the practice system was unreachable a moment ago"}, false
 	case err != nil:
 		return pr.soon("the server was stopped"), false
 	case pr.doubt.Load() == 0:
@@ -74,7 +74,7 @@ func (pr *Practice) lookUp(ctx context.Context, op *store.Operation, p *payload,
 		}
 		return outbound.Outcome{End: outbound.Delivered, Result: list[0].GUID}, true
 	case err == nil && len(list) > 1:
-		return outbound.Outcome{End: outbound.Undecided, Detail: "the practice system has the appointment more than once; cancel those that are too many there"}, true
+		return outbound.Outcome{End: outbound.Undecided, Detail: "the practice system has the appointment more than once; cancel the duplicates there"}, true
 	case err == nil, upstream.ReasonOf(err) == upstream.PatientUnknown:
 		return outbound.Outcome{}, false
 	}
@@ -112,7 +112,7 @@ func (pr *Practice) findWritten(ctx context.Context, op *store.Operation, p *pay
 	if op.Lookups++; op.Lookups >= outbound.MaxLookups {
 		return outbound.Outcome{End: outbound.Delivered, Result: outbound.DoneWithoutName}
 	}
-	return outbound.Outcome{End: outbound.Deferred, Detail: "it was written; under which GUID is still to be found out", At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, op.Lookups))}
+	return outbound.Outcome{End: outbound.Deferred, Detail: "it was written; its GUID is not known yet", At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, op.Lookups))}
 }
 
 // findUpstream lists the entries of the patient's list that can be this appointment. It leaves out those of other

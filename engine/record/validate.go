@@ -24,7 +24,7 @@ func CheckID(m *Mistakes, field, id string) {
 
 func CheckClient(m *Mistakes, c holds.ClientID) {
 	if len(c) < 16 || len(c) > 128 {
-		m.Add("clientId", "must be a random string of 16 to 128 characters that the client makes for itself and keeps secret")
+		m.Add("clientId", "must be a random string of 16 to 128 characters that the client generates and keeps secret")
 		return
 	}
 	for i := range len(c) {

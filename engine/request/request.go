@@ -81,7 +81,7 @@ func (e *LapsedError) Error() string {
 	if e.Declined {
 		return "the request was declined"
 	}
-	return "the request has lapsed"
+	return "the request has expired"
 }
 
 // Book books for a visitor, or creates a request. r.Once stores a store.Appointment or a store.BookingRequest.

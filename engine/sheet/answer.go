@@ -37,7 +37,7 @@ func (r *Row) readAnswers(s *clinic.Schedule, t *store.AppointmentType, cell str
 		case id != "":
 			said[id] += "\n" + line
 		case strings.TrimSpace(line) != "":
-			r.Warnings = append(r.Warnings, Problem{"answers", "no_question", clipped(line), "answers no question of this appointment type, and is left out"})
+			r.Warnings = append(r.Warnings, Problem{"answers", "no_question", clipped(line), "answers no question of this appointment type and was ignored"})
 		}
 	}
 	for id, value := range said {

@@ -173,10 +173,10 @@ func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time)
 	t := sn.Schedule.Types[r.AppointmentTypeID]
 	why := sn.Hours(t, r.SpecialistID, r.Start)
 	if future := r.Start.After(now); future && why == availability.ReasonInactive {
-		r.refuse("specialist", "inactive", "", "the appointment type or the specialist is switched off")
+		r.refuse("specialist", "inactive", "", "the appointment type or the specialist is deactivated")
 		return
 	} else if future && len(t.Needs) > 0 {
-		r.refuse("appointmentTypeId", "no_room", "", "takes a room or a device, which no spreadsheet names: book it at the desk")
+		r.refuse("appointmentTypeId", "no_room", "", "needs a room or a device, which a spreadsheet cannot name: book it at the desk")
 		return
 	} else if future {
 		if why == availability.ReasonOutsideHours || why == availability.ReasonOverrideClosed {
@@ -191,7 +191,7 @@ func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time)
 	switch refusal.Reason {
 	case "":
 	case availability.ReasonHeld:
-		r.refuse("start", "held", "", "another client is booking this time online at the moment")
+		r.refuse("start", "held", "", "another client is booking this time online")
 		return
 	case availability.ReasonTaken:
 		span := availability.SpanOf(t, r.SpecialistID, r.Start)
@@ -228,7 +228,7 @@ func (r *Row) obstacle(sn *booking.Snapshot, span *holds.Span, planned map[strin
 		}
 		return
 	}
-	r.refuse("start", "full", "", "every place of this group is booked")
+	r.refuse("start", "full", "", "every seat of this group is booked")
 }
 
 // RefusedCSV returns a CSV file of the refused rows, with the problems in front of the original cells. It can be

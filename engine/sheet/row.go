@@ -156,7 +156,7 @@ func (r *Row) findStart(s *clinic.Schedule, start, date, clock string) {
 		year, month, day := wall.Date()
 		at = time.Date(year, month, day, wall.Hour(), wall.Minute(), wall.Second(), 0, zone)
 		if at.Hour() != wall.Hour() || at.Minute() != wall.Minute() {
-			r.refuse(column, "gap", clipped(start), "does not exist: the clocks go forward then")
+			r.refuse(column, "gap", clipped(start), "does not exist: the clocks go forward at that time")
 			return
 		}
 	}

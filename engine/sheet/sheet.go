@@ -151,7 +151,7 @@ func read(text string) (*File, []int, error) {
 	case len(text) > MaxBytes:
 		return nil, nil, record.Invalid("csv", "must have at most %d MiB; send it in parts", MaxBytes>>20)
 	case strings.TrimSpace(text) == "":
-		return nil, nil, record.Invalid("csv", "is empty; the first line names the columns")
+		return nil, nil, record.Invalid("csv", "is empty; the first line must name the columns")
 	}
 	r := csv.NewReader(strings.NewReader(text))
 	r.Comma, r.FieldsPerRecord, r.TrimLeadingSpace = separator(text), -1, true
@@ -163,7 +163,7 @@ func read(text string) (*File, []int, error) {
 		switch {
 		case errors.Is(err, io.EOF):
 			if f.header == nil || len(f.Rows) == 0 {
-				return nil, nil, record.Invalid("csv", "has no row below the line that names the columns")
+				return nil, nil, record.Invalid("csv", "has no rows after the column names")
 			}
 			return f, at, nil
 		case errors.As(err, &bad):
@@ -187,7 +187,7 @@ func read(text string) (*File, []int, error) {
 		line, _ := r.FieldPos(0)
 		row := Row{Line: line, Outcome: Book, cells: cells}
 		if len(cells) > len(f.header) {
-			row.refuse("", "too_many", "", "has more cells than the first line has columns; a text with the separator in it belongs in quotes")
+			row.refuse("", "too_many", "", "has more cells than columns; put text that contains the separator in quotes")
 		}
 		f.Rows = append(f.Rows, row)
 	}

@@ -160,7 +160,7 @@ func checkSum(text []byte) error {
 	}
 	body, sum := text[:line+1], bytes.TrimSpace(text[line+1+len(sumPrefix):])
 	if string(sum) != fmt.Sprintf("%x", sha256.Sum256(body)) {
-		return errors.New("key file: it is not as it was written (its checksum does not fit); copy it back from a backup, or, if you changed it yourself, remove its last line")
+		return errors.New("key file: checksum mismatch; copy the file back from a backup, or, if you changed it yourself, remove its last line")
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 		case line == "" || line[0] == '#':
 		case !header:
 			if line != keyringHeader {
-				return nil, fmt.Errorf("key file line %d: not a key file of this version, it should begin with %q; copy the file back from a backup", n, keyringHeader)
+				return nil, fmt.Errorf("key file line %d: not a key file of this version, which begins with %q; copy the file back from a backup", n, keyringHeader)
 			}
 			header = true
 		default:
@@ -198,7 +198,7 @@ func ParseKeyring(text []byte) (*Keyring, error) {
 		return nil, errors.New("key file: a line is too long to be a key; copy the file back from a backup")
 	}
 	if len(k.keys) == 0 {
-		return nil, errors.New("key file: no key in it; copy it back from a backup, or remove it to have a new one made (links already sent then stop working)")
+		return nil, errors.New("key file: no key in it; copy it back from a backup, or remove it and the server creates a new one (links already sent then stop working)")
 	}
 	if err := checkSum(text); err != nil {
 		return nil, err
@@ -213,7 +213,7 @@ func parseKey(line string) (key, error) {
 	}
 	id, err := strconv.ParseUint(f[1], 16, 16)
 	if err != nil || len(f[1]) != 4 {
-		return key{}, errors.New("the id should be four hexadecimal digits")
+		return key{}, errors.New("the id must be four hexadecimal digits")
 	}
 	made, err := parseInstant(f[2])
 	if err != nil {
@@ -227,7 +227,7 @@ func parseKey(line string) (key, error) {
 	}
 	secret, ok := decode(f[4])
 	if !ok || len(secret) != secretSize {
-		return key{}, fmt.Errorf("the secret should be %d bytes in base64url", secretSize)
+		return key{}, fmt.Errorf("the secret must be %d bytes in base64url", secretSize)
 	}
 	return derive(key{id: uint16(id), secret: [secretSize]byte(secret), madeAt: made, retiredAt: retired}), nil
 }
@@ -235,7 +235,7 @@ func parseKey(line string) (key, error) {
 func parseInstant(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil || t.IsZero() {
-		return time.Time{}, errors.New("an instant should look like 2026-11-23T09:00:00Z")
+		return time.Time{}, errors.New("a time must look like 2026-11-23T09:00:00Z")
 	}
 	return t.UTC().Truncate(time.Second), nil
 }

@@ -39,7 +39,7 @@ func (r record) first(names ...string) string {
 var (
 	errNotWhole = errors.New("the answer was not whole XML")
 	errNotOurs  = errors.New("the answer was not a GetDataResponse")
-	errTwice    = errors.New("the answer said one thing twice")
+	errTwice    = errors.New("the answer had a duplicate element")
 	errStatus   = errors.New("the answer was neither Success nor Error")
 )
 

@@ -65,7 +65,7 @@ func (c *Client) SetAppointment(ctx context.Context, n NewAppointment) (Created,
 		return Created{}, err
 	}
 	if !a.done() {
-		return Created{}, &Error{Procedure: setAppointment, Class: Unknown, Status: http.StatusOK, Detail: "it said Success and nothing of an appointment"}
+		return Created{}, &Error{Procedure: setAppointment, Class: Unknown, Status: http.StatusOK, Detail: "it answered Success without an appointment"}
 	}
 	made := a.made()
 	return Created{GUID: made, LookUp: made == ""}, nil

@@ -60,7 +60,7 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 		return &Error{Procedure: procedure, Class: class, Status: status, Detail: detail, cause: cause}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fail(NotSent, 0, "the caller had given up", err)
+		return nil, fail(NotSent, 0, "the caller gave up", err)
 	}
 	body, err := xml.Marshal(request{ClientID: c.clientID, UserName: c.user, Password: c.password, Procedure: procedure, Parameters: params})
 	if err != nil {
@@ -167,7 +167,7 @@ func judge(status int, body []byte) (*answer, meaning) {
 		said, failed := a.refusal()
 		switch {
 		case failed && a.done():
-			return nil, meaning{Unknown, "", "the answer said both yes and no"}
+			return nil, meaning{Unknown, "", "the answer was both Success and Error"}
 		case failed:
 			return nil, meaningOf(said)
 		case status >= 200 && status < 300:
@@ -176,15 +176,15 @@ func judge(status int, body []byte) (*answer, meaning) {
 	}
 	switch {
 	case err == nil && a.done():
-		return nil, meaning{Unknown, "", fmt.Sprintf("it said Success under HTTP status %d", status)}
+		return nil, meaning{Unknown, "", fmt.Sprintf("it answered Success with HTTP status %d", status)}
 	case status == http.StatusTooManyRequests, status >= 400 && rateLimit.Match(body[:min(len(body), 4096)]):
-		return nil, meaning{RateLimited, "", "it takes no more writes for now"}
+		return nil, meaning{RateLimited, "", "it temporarily accepts no writes"}
 	case err == nil:
-		return nil, meaning{Unknown, "", fmt.Sprintf("it said Success under HTTP status %d", status)}
+		return nil, meaning{Unknown, "", fmt.Sprintf("it answered Success with HTTP status %d", status)}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
 		return nil, meaning{Misconfigured, "", fmt.Sprintf("it does not accept the credentials (HTTP status %d)", status)}
 	case status >= 300 && status < 400:
-		return nil, meaning{Misconfigured, "", fmt.Sprintf("it is somewhere else: it answered with a redirect (HTTP status %d)", status)}
+		return nil, meaning{Misconfigured, "", fmt.Sprintf("it has another address: it answered with a redirect (HTTP status %d)", status)}
 	case status == http.StatusRequestTimeout, status >= 500:
 		return nil, meaning{Unknown, "", fmt.Sprintf("it failed with HTTP status %d", status)}
 	case status >= 400:

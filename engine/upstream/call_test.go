@@ -120,7 +120,7 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 		"URL":          func(o *Options) { o.URL = "" },
 		"address":      func(o *Options) { o.URL = "pms.example/GetData.ashx" },
 		"endpoint":     func(o *Options) { o.URL = "ftp://pms.example" },
-		"options of":   func(o *Options) { o.URL = "https://user:secret-word@pms.example/" },
+		"own options":  func(o *Options) { o.URL = "https://user:secret-word@pms.example/" },
 		"expected the": func(o *Options) { o.URL = "http://%zz" },
 		"client id":    func(o *Options) { o.ClientID = "" },
 		"user":         func(o *Options) { o.User = "" },

@@ -126,11 +126,11 @@ func text(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?is)` + p
 func meaningOf(said string) meaning {
 	switch said = strings.TrimSpace(said); {
 	case said == "":
-		return meaning{Unknown, "", "it said Error and no reason"}
+		return meaning{Unknown, "", "it answered Error without a reason"}
 	case rateLimit.MatchString(said):
-		return meaning{RateLimited, "", "it takes no more writes for now"}
+		return meaning{RateLimited, "", "it temporarily accepts no writes"}
 	case outOfOrder.MatchString(said):
-		return meaning{Unknown, "", "it reported a fault of its own"}
+		return meaning{Unknown, "", "it reported an internal error"}
 	case cancelled.MatchString(said):
 		return meaning{Refused, AlreadyCancelled, "already cancelled"}
 	case booked.MatchString(said):
@@ -142,15 +142,15 @@ func meaningOf(said string) meaning {
 	case noBooking.MatchString(said), noneFound.MatchString(said):
 		return meaning{Refused, AppointmentUnknown, "the appointment does not exist"}
 	case fault.MatchString(said):
-		return meaning{Unknown, "", "it reported a fault of its own"}
+		return meaning{Unknown, "", "it reported an internal error"}
 	case credentials.MatchString(said):
 		return meaning{Misconfigured, "", "it does not accept the credentials"}
 	case procedure.MatchString(said):
-		return meaning{Misconfigured, "", "it does not know this procedure"}
+		return meaning{Misconfigured, "", "it does not support this procedure"}
 	case field.MatchString(said):
 		return meaning{Refused, Invalid, "it did not accept a field of the request"}
 	}
-	return meaning{Unknown, "", "it said Error for a reason not known here"}
+	return meaning{Unknown, "", "it answered Error with an unknown reason"}
 }
 
 // Words returns the text of an error of this package, which is safe to show. For any other error it returns a fixed
@@ -160,5 +160,5 @@ func Words(err error) string {
 	if errors.As(err, &known) {
 		return known.Error()
 	}
-	return "the practice system gave no answer that can be understood"
+	return "the answer of the practice system cannot be parsed"
 }

@@ -48,7 +48,7 @@ func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
 	if made := a.made(); made != "" {
 		return made, nil
 	}
-	return "", &Error{Procedure: setPatient, Class: Unknown, Status: http.StatusOK, Detail: "it said Success and no GUID of the patient"}
+	return "", &Error{Procedure: setPatient, Class: Unknown, Status: http.StatusOK, Detail: "it answered Success without a patient GUID"}
 }
 
 // SetPatientComment adds a note to a patient. Like every write it can end Unknown. Repeat it then: a note that

@@ -63,7 +63,7 @@ func (c *Client) PatientInformation(ctx context.Context, patientGUID string) (Kn
 	if len(a.records) == 0 {
 		return KnownPatient{}, &Error{Procedure: readPatient, Class: Refused, Reason: PatientUnknown, Status: http.StatusOK, Detail: "the patient does not exist"}
 	}
-	return KnownPatient{}, &Error{Procedure: readPatient, Class: Unknown, Status: http.StatusOK, Detail: "it said Success and nothing of a patient"}
+	return KnownPatient{}, &Error{Procedure: readPatient, Class: Unknown, Status: http.StatusOK, Detail: "it answered Success without a patient"}
 }
 
 // patient reads a record of either procedure. A full name in one field is "Last, First" or "First Last".

@@ -85,11 +85,11 @@ func New(o Options) (*Client, error) {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, errors.New("upstream URL: expected the whole address of the endpoint, like https://pms.example/GetData.ashx")
 	case u.User != nil:
-		return nil, errors.New("upstream URL: leave user and password out of the address, they have options of their own")
+		return nil, errors.New("upstream URL: remove user and password from the address; they have their own options")
 	}
 	for _, required := range []struct{ name, value string }{{"client id", o.ClientID}, {"user", o.User}, {"password", o.Password}} {
 		if required.value == "" {
-			return nil, fmt.Errorf("upstream %s: missing; the upstream's vendor gives it out with the address", required.name)
+			return nil, fmt.Errorf("upstream %s: missing; the upstream's vendor issues it with the address", required.name)
 		}
 	}
 	if o.Timeout < 0 {

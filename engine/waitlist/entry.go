@@ -148,7 +148,7 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 		}
 		record.NormalizePatient(&m, &e.Patient, required, store.DateOf(now.In(s.Zone)))
 		if !public && e.Patient.Email == "" && e.Patient.Phone == "" {
-			m.Add("patient.phone", "give a phone number or an e-mail address, or nobody can tell them")
+			m.Add("patient.phone", "give a phone number or an email address")
 		}
 		e.Intake = clinic.CheckIntake(&m, &s.Settings, t, &r.Said, public, now)
 	}
@@ -184,7 +184,7 @@ func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.Appointmen
 	}
 	switch {
 	case wish.To == (store.Date{}):
-		m.Add("to", "name the last day that suits")
+		m.Add("to", "enter the last suitable day")
 	case wish.To.Before(wish.From):
 		m.Add("to", "must not be before from, nor past")
 	case today.DaysUntil(wish.To) > maxWait:

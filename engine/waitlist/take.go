@@ -87,7 +87,7 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 	}
 	until, long := Until(w.Clinic.Zone(), w.Clinic.Settings().Waitlist.Keeps(), start, record.Now())
 	if !long {
-		return store.WaitlistOffer{}, record.Invalid("slotStartDate", "is too soon to be offered; book it at once instead")
+		return store.WaitlistOffer{}, record.Invalid("slotStartDate", "is too soon to be offered; book it directly instead")
 	}
 	owner := record.NewOwner()
 	h, err := w.Booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: x.AppointmentTypeID, SpecialistID: specialistID, Start: start}, owner, until.Add(passing))

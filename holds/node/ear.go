@@ -44,6 +44,6 @@ func (e *Ear) Wait(ctx, closed context.Context) error {
 	case <-closed.Done():
 		return holds.ErrClosed
 	case <-ctx.Done():
-		return errors.Join(holds.ErrUnavailable, errors.New("no events are heard from "+e.of))
+		return errors.Join(holds.ErrUnavailable, errors.New("no events received from "+e.of))
 	}
 }

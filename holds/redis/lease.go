@@ -23,7 +23,7 @@ type LeaseError struct {
 }
 
 func (e *LeaseError) Error() string {
-	return fmt.Sprintf("another node with a database of its own uses this Redis (%s); its lease ends in %v unless it is renewed",
+	return fmt.Sprintf("another node with a different database uses this Redis (%s); its lease expires in %v unless it is renewed",
 		e.Holder, e.Left.Round(time.Second))
 }
 

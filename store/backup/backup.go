@@ -118,7 +118,7 @@ func (b *Backups) NewPath(now time.Time) string {
 // Create writes a backup into a new directory at path and verifies it. After an error, the directory does not exist.
 func (b *Backups) Create(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); err == nil {
-		return fmt.Errorf("%s exists already. A backup needs a directory of its own: name a new one", path)
+		return fmt.Errorf("%s already exists. A backup needs a new directory: choose another path", path)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -69,7 +69,7 @@ var (
 	// ErrDamaged: the file is no longer a valid queue.
 	ErrDamaged = errors.New("the queue file is damaged")
 	// ErrFormat: a newer program wrote the file.
-	ErrFormat = errors.New("the queue file has a format this program does not know")
+	ErrFormat = errors.New("the queue file has an unknown format")
 )
 
 // format is the format version of new files.

@@ -64,7 +64,7 @@ func verifyPages(tx *bbolt.Tx, f *os.File, size int) error {
 		}
 		overflow := int(order.Uint32(page[12:]))
 		if order.Uint64(page) != uint64(id) || id+overflow >= end {
-			return fmt.Errorf("page %d says that it is page %d and that %d more continue it", id, order.Uint64(page), overflow)
+			return fmt.Errorf("page %d contains the number %d and claims %d overflow pages", id, order.Uint64(page), overflow)
 		}
 		for more := id + 1; more <= id+overflow; more++ {
 			if free(more) {

@@ -78,7 +78,7 @@ func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 	t.Run("a page that ends past the file", func(t *testing.T) {
 		b := bytes.Clone(sound)
 		order.PutUint32(b[list*size+12:], 1<<30)
-		refuses(t, b, "continue it")
+		refuses(t, b, "overflow pages")
 	})
 }
 

@@ -126,7 +126,7 @@ func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int
 	}
 	sum := h.Sum(nil)
 	if !bytes.Equal(sum, digest) {
-		return fmt.Errorf("what is to be sent is not what was written beside the database: look at the disk of this machine (%w)", ErrNotSent)
+		return fmt.Errorf("the local copy has changed since it was written; check the disk of this machine (%w)", ErrNotSent)
 	}
 	c := call{method: http.MethodPut, key: key, body: from, size: size, sum: hex.EncodeToString(sum), md5: base64.StdEncoding.EncodeToString(old.Sum(nil))}
 	return b.do(ctx, c, func(io.Reader) error { return nil })

@@ -20,7 +20,7 @@ var (
 	// ErrNoBucket: the bucket does not exist.
 	ErrNoBucket = errors.New("no such bucket")
 	// ErrElsewhere: the bucket is in another region, or has another address.
-	ErrElsewhere = errors.New("the bucket is elsewhere")
+	ErrElsewhere = errors.New("the bucket is in another region")
 	// ErrNotSent: the request was not made, because its content is too large, unreadable or changed.
 	ErrNotSent = errors.New("nothing was sent")
 	// ErrUnreachable: there was no answer, or no valid answer of S3.
@@ -105,9 +105,9 @@ func (b *Bucket) host() string {
 func (e *Error) say(b *Bucket, c call) {
 	switch e.Code {
 	case "InvalidAccessKeyId", "InvalidAccessKey", "UnauthorizedAccess":
-		e.kind, e.words = ErrKey, fmt.Sprintf("%s does not know the access key %s", b.host(), b.who())
+		e.kind, e.words = ErrKey, fmt.Sprintf("%s rejected the access key %s", b.host(), b.who())
 	case "SignatureDoesNotMatch":
-		e.kind, e.words = ErrKey, fmt.Sprintf("the secret key is not that of the access key %s, says %s", b.who(), b.host())
+		e.kind, e.words = ErrKey, fmt.Sprintf("the secret key does not match the access key %s at %s", b.who(), b.host())
 	case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture":
 		e.kind, e.words = ErrClock, fmt.Sprintf("the clock of this machine is not that of %s, which takes no signature that is more than some minutes off", b.host())
 	case "NoSuchBucket":
@@ -120,7 +120,7 @@ func (e *Error) say(b *Bucket, c call) {
 			e.words += ", but in " + e.Region
 		}
 	case "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch":
-		e.kind, e.words = ErrUnreachable, fmt.Sprintf("what came to %s is not what was sent", b.host())
+		e.kind, e.words = ErrUnreachable, fmt.Sprintf("%s received other data than this server sent", b.host())
 	case "EntityTooLarge", "QuotaExceeded", "XMinioStorageFull", "NotEnoughSpace", "InsufficientCapacity", "StorageFull":
 		e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no room for it in the bucket %s", b.host(), b.Bucket)
 	default:

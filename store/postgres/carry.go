@@ -38,8 +38,8 @@ const begun = "begun"
 type MovedError struct{ To string }
 
 func (e *MovedError) Error() string {
-	return fmt.Sprintf("this clinic was moved to %s, and what was booked since is there. To go on with what this database has after all, take the "+
-		"row '%s' out of its table meta", e.To, movedTo)
+	return fmt.Sprintf("this clinic was moved to %s, and later bookings are there. To use this database anyway, remove the "+
+		"row '%s' from its table meta", e.To, movedTo)
 }
 
 // Unwrap returns store.ErrUnavailable.
@@ -58,7 +58,7 @@ func refuseMoved(ctx context.Context, c *conn) error {
 func refuseUnfinished(ctx context.Context, c *conn) error {
 	id, err := oneOn(ctx, c, (*row).Text, `SELECT COALESCE((SELECT value FROM meta WHERE key = '`+unfinished+`'), '')`)
 	if err == nil && id != "" {
-		err = fmt.Errorf("%w: the move of a clinic into this database was interrupted; run holdfast migrate again, and it goes on where it stopped",
+		err = fmt.Errorf("%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume it",
 			store.ErrUnavailable)
 	}
 	return err

@@ -60,7 +60,7 @@ func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) er
 		return err
 	}
 	if len(heads) == 0 {
-		violation("audit: the head of the chain is gone")
+		violation("audit: the head of the chain is missing")
 		return nil
 	}
 	if err := chain.End(heads[0]); err != nil {

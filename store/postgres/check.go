@@ -109,7 +109,7 @@ func checkRows(ctx context.Context, c *conn, violation func(string, ...any)) err
 		{"seat: appointment %s has a seat its type never had", `
 			SELECT a.id FROM appointments a JOIN appointment_types t ON t.id = a.appointment_type_id
 			WHERE a.seat < 0 OR a.seat >= t.largest_capacity`},
-		{"reach: appointment %s reaches further than its specialist's record says", `
+		{"reach: appointment %s is outside the reach of its specialist's record", `
 			SELECT a.id FROM appointments a JOIN specialists s ON s.id = a.specialist_id
 			WHERE a.slot_start - a.busy_start > s.reach_before_ms OR a.busy_end - a.slot_start > s.reach_after_ms`},
 		{"interval: appointment %s does not lie within its busy time", `
@@ -142,9 +142,9 @@ func checkResources(ctx context.Context, c *conn, violation func(string, ...any)
 		{"resource: appointment %s has the time of a resource that it does not take", `
 			SELECT a.id FROM appointment_resources r JOIN appointments a ON a.id = r.appointment_id
 			WHERE a.status <> 'confirmed' OR strpos(a.resources, '"' || r.resource_id || '"') = 0`},
-		{"resource: appointment %s is of a resource, which nobody books by itself", `
+		{"resource: appointment %s belongs to a resource, which cannot be booked alone", `
 			SELECT a.id FROM appointments a JOIN specialists s ON s.id = a.specialist_id WHERE s.kind <> ''`},
-		{"reach: appointment %s reaches further than its resource's record says", `
+		{"reach: appointment %s is outside the reach of its resource's record", `
 			SELECT appointment_id FROM appointment_resources r JOIN specialists s ON s.id = r.resource_id
 			WHERE r.slot_start - r.busy_start > s.reach_before_ms OR r.busy_end - r.slot_start > s.reach_after_ms`},
 	} {

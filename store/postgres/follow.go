@@ -11,12 +11,12 @@ import (
 )
 
 // errLost ends a process that was disconnected from the database for longer than changes are stored.
-var errLost = fmt.Errorf("%w: this node was cut off from PostgreSQL for so long that changes it missed are gone; it must start again",
+var errLost = fmt.Errorf("%w: this node was disconnected from PostgreSQL for too long and missed changes that are no longer stored; restart it",
 	store.ErrUnavailable)
 
 // errRewound ends a process that has changes which the promoted server does not have.
-var errRewound = fmt.Errorf("%w: the PostgreSQL that serves now lacks changes that this node knows of: a standby was promoted that did "+
-	"not have them. This node must start again", store.ErrUnavailable)
+var errRewound = fmt.Errorf("%w: the PostgreSQL that serves now lacks changes that this node has: a standby without "+
+	"them was promoted. Restart this node", store.ErrUnavailable)
 
 const (
 	bell = "holdfast_changes" // the channel of NOTIFY; its payload is the number of the last change
@@ -156,10 +156,10 @@ func (s *Store) follow(ctx context.Context, c *conn) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, store.ErrInvalid):
-			s.feed.lost(fmt.Errorf("%w: this node was cut off from PostgreSQL, and meanwhile a newer program has changed its schema: %w", store.ErrUnavailable, err))
+			s.feed.lost(fmt.Errorf("%w: this node was disconnected from PostgreSQL, and a newer program has since changed its schema: %w", store.ErrUnavailable, err))
 			return
 		case errors.Is(err, ErrInUse):
-			s.feed.lost(fmt.Errorf("%w: this node was cut off from PostgreSQL, and %w meanwhile", store.ErrUnavailable, ErrInUse))
+			s.feed.lost(fmt.Errorf("%w: this node was disconnected from PostgreSQL, and in the meantime %w", store.ErrUnavailable, ErrInUse))
 			return
 		case !failing:
 			s.log.Warn("changes of other nodes not received; retrying", "error", translate(err))

@@ -96,7 +96,7 @@ func (q *Queue) keepLeases(ctx context.Context) {
 		if err := q.renew(ctx); err != nil && ctx.Err() == nil {
 			q.log.Warn("queue: leases not renewed; retrying", "error", err)
 		}
-		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is gone", q.settle.Milliseconds(), q.lease.Milliseconds())
+		over := stmt(takeOver, false, q.owner, time.Now(), "the node that attempted it is lost", q.settle.Milliseconds(), q.lease.Milliseconds())
 		if _, err := q.pool.write(ctx, []*statement{over}); err == nil && over.changed > 0 {
 			q.log.Warn("queue: operations of a lost node taken over; outcomes unknown", "operations", over.changed)
 		}

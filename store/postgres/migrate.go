@@ -93,7 +93,7 @@ func migrate(ctx context.Context, c *conn, of schema, log *slog.Logger, beside b
 	}
 	for _, m := range known[len(applied):] {
 		if err := applyInTurn(ctx, c, m, of); err != nil {
-			return fmt.Errorf("migration %s (nothing of it was kept): %w", m.Name, translate(err))
+			return fmt.Errorf("migration %s (rolled back): %w", m.Name, translate(err))
 		}
 		log.Info("migration applied", "migration", m.Name)
 	}
@@ -172,7 +172,7 @@ func apply(ctx context.Context, c *conn, m store.Migration, of schema) error {
 // recognise refuses a schema that this program cannot have created.
 func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
-		return fmt.Errorf("%w: the database has schema version %d, but this program knows only up to %d: run the newer program",
+		return fmt.Errorf("%w: the database has schema version %d, but this program supports versions up to %d: run the newer program",
 			store.ErrInvalid, len(applied), len(known))
 	}
 	for i, a := range applied {

@@ -87,6 +87,6 @@ func refuseNewer(ctx context.Context, c *conn, applied, known int) error {
 	if open, err := strconv.Atoi(said); err == nil && open <= known {
 		return nil
 	}
-	return fmt.Errorf("%w: the database has schema version %d, but this program knows only up to %d: run the newer program",
+	return fmt.Errorf("%w: the database has schema version %d, but this program supports versions up to %d: run the newer program",
 		store.ErrInvalid, applied, known)
 }

@@ -35,7 +35,7 @@ func refuseUnfinished(ctx context.Context, c *conn) error {
 	part := false
 	err := c.query(ctx, func(*row) { part = true }, `SELECT 1 FROM meta WHERE key = '`+unfinished+`'`)
 	if err == nil && part {
-		err = fmt.Errorf("%w: the move of a clinic into this database was interrupted; run holdfast migrate again, and it goes on where it stopped", store.ErrUnavailable)
+		err = fmt.Errorf("%w: the move of a clinic into this database was interrupted; run holdfast migrate again to resume it", store.ErrUnavailable)
 	}
 	return err
 }

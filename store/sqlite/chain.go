@@ -102,7 +102,7 @@ func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) er
 	}
 	head, err := oneOn(ctx, c, scanHead, headOfChain)
 	if errors.Is(err, store.ErrNotFound) {
-		violation("audit: the head of the chain is gone")
+		violation("audit: the head of the chain is missing")
 		return nil
 	}
 	if err != nil {

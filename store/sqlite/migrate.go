@@ -69,7 +69,7 @@ func migrate(ctx context.Context, c *conn, files fs.FS, snapshots string, log *s
 			return err
 		}
 		if err := apply(c, m); err != nil {
-			return fmt.Errorf("migration %s (nothing of it was kept): %w", m.Name, err)
+			return fmt.Errorf("migration %s (rolled back): %w", m.Name, err)
 		}
 		log.Info("migration applied", "migration", m.Name)
 	}
@@ -120,7 +120,7 @@ func snapshot(ctx context.Context, c *conn, dir string, version int) (string, er
 // recognise refuses a schema that this program cannot have created.
 func recognise(applied, known []store.Migration) error {
 	if len(applied) > len(known) {
-		return fmt.Errorf("the database has schema version %d, but this program knows only up to %d: run the newer program",
+		return fmt.Errorf("the database has schema version %d, but this program supports versions up to %d: run the newer program",
 			len(applied), len(known))
 	}
 	for i, a := range applied {

@@ -140,7 +140,7 @@ func (s *Store) scrub(ctx context.Context) error {
 		return err
 	}
 	if vacuum != 0 {
-		return errors.New("the file was made with auto_vacuum, whose pages cannot be told apart")
+		return errors.New("the file was created with auto_vacuum, so its pages cannot be distinguished")
 	}
 	for first := 1; first <= pages; first += wipeStep {
 		err := s.Write(ctx, func(x store.Tx) error { return x.(*tx).wipe(ctx, first, min(pages, first+wipeStep-1)) })

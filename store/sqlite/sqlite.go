@@ -180,8 +180,8 @@ func durable(ctx context.Context, c *conn) error {
 		return err
 	}
 	if mode != "wal" || sync != 2 {
-		return fmt.Errorf("%w: journal_mode is %s and synchronous is %d; wal and 2 (FULL) are needed to keep what was "+
-			"acknowledged: put the data directory on a local disk", store.ErrUnavailable, mode, sync)
+		return fmt.Errorf("%w: journal_mode is %s and synchronous is %d; wal and 2 (FULL) are needed to preserve "+
+			"acknowledged writes: put the data directory on a local disk", store.ErrUnavailable, mode, sync)
 	}
 	return nil
 }

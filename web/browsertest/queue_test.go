@@ -227,7 +227,7 @@ func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 func TestQueueReasonIsTranslated(t *testing.T) {
 	t.Parallel()
 	h, _ := newPractice(t, 0)
-	for i, reason := range []string{"the queue could not be written", "others were waiting to be written before it", "the person was erased, so there is nothing to write", "550 mailbox full"} {
+	for i, reason := range []string{"the queue could not be written", "earlier bookings were still waiting", "the person was erased, so there is nothing to write", "550 mailbox full"} {
 		op := store.Operation{
 			ID: fmt.Sprintf("op-179000000000%d-aaaaaa", i), Kind: store.Email, Status: store.OperationFailed, Attempts: 1, MaxAttempts: 10, LastError: reason,
 			CreatedAt: time.Now(), FinishedAt: time.Now(),

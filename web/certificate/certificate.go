@@ -97,13 +97,13 @@ func ParseDomain(s string) (string, error) {
 	}
 	switch {
 	case strings.ContainsAny(name, "/:"):
-		return "", fmt.Errorf("%q should be the name alone, such as book.example.org", s)
+		return "", fmt.Errorf("%q must be a host name only, such as book.example.org", s)
 	case strings.HasPrefix(name, "*."):
-		return "", fmt.Errorf("%q is for all names below one, which no directory confirms this way; name each", s)
+		return "", fmt.Errorf("%q is a wildcard, which needs DNS validation; list each name", s)
 	case strings.ContainsFunc(name, func(r rune) bool { return r > '~' }):
-		return "", fmt.Errorf("%q should be written in ASCII, as the DNS has it, with xn-- before each part that has other letters", s)
+		return "", fmt.Errorf("%q must be in ASCII (punycode): write each part with other letters as xn--…", s)
 	case net.ParseIP(name) != nil || len(labels) < 2 || len(name) > 253 || slices.ContainsFunc(labels, wrong):
-		return "", fmt.Errorf("%q should be a name in the DNS, such as book.example.org", s)
+		return "", fmt.Errorf("%q must be a DNS name, such as book.example.org", s)
 	}
 	return name, nil
 }
@@ -195,7 +195,7 @@ func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		token, known := k.tokens[r.URL.Path]
 		k.mu.RUnlock()
 		if !known {
-			http.Error(w, "Nobody has asked for this.", http.StatusNotFound)
+			http.Error(w, "No certificate was requested for this name.", http.StatusNotFound)
 			return
 		}
 		w.Header().Set("Content-Type", "application/octet-stream")

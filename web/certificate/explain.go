@@ -23,19 +23,19 @@ func explain(err error, domain, directory string) (why string, counts bool) {
 				return problem(said, domain), true
 			}
 		}
-		return "the directory does not believe that the domain leads here", true
+		return "the directory could not validate the domain", true
 	case errors.As(err, &order) && order.Problem != nil:
 		return problem(order.Problem, domain), true
 	case errors.As(err, &said):
 		return problem(said, domain), true
 	case errors.Is(err, errNoChallenge):
-		return "the directory confirms domains in no way that this server knows: choose another with --acme-directory", true
+		return "the directory offers no challenge type that this server supports; choose another with --acme-directory", true
 	}
 	var dns *net.DNSError
 	var call *url.Error
 	var network net.Error
 	if errors.As(err, &dns) || errors.As(err, &call) || errors.As(err, &network) {
-		return fmt.Sprintf("the directory %s cannot be reached; this machine needs a way out to it: %v", directory, err), false
+		return fmt.Sprintf("the directory %s cannot be reached; this machine needs outbound access to it: %v", directory, err), false
 	}
 	return err.Error(), true
 }
@@ -44,18 +44,18 @@ func explain(err error, domain, directory string) (why string, counts bool) {
 func problem(p *acme.Error, domain string) string {
 	kind := p.ProblemType[strings.LastIndexByte(p.ProblemType, ':')+1:]
 	does := map[string]string{
-		"dns":                     fmt.Sprintf("the name %s has no address that the directory can find: make an A or AAAA record that leads here", domain),
-		"connection":              fmt.Sprintf("the directory could not connect to %s: let ports 80 and 443 through to this machine, or mend the address of the name", domain),
-		"unauthorized":            fmt.Sprintf("something else answers at %s: let its address lead to this machine, and ports 80 and 443 to this server", domain),
-		"tls":                     fmt.Sprintf("something else answers at %s: let its address lead to this machine, and port 443 to this server, with nothing in between that ends TLS", domain),
-		"caa":                     fmt.Sprintf("a CAA record of %s lets other directories alone make certificates: add this one to it, or name theirs with --acme-directory", domain),
-		"rateLimited":             "the directory takes no more orders for now",
-		"rejectedIdentifier":      fmt.Sprintf("the directory makes no certificate for %s", domain),
-		"externalAccountRequired": "the directory is for those who have an account there, which this server cannot have: choose another with --acme-directory",
-		"invalidContact":          "the directory does not take the address of --acme-email",
-		"unsupportedContact":      "the directory does not take the address of --acme-email",
-		"userActionRequired":      "the directory has new terms that somebody has to agree to: " + p.Instance,
-		"serverInternal":          "the directory has trouble of its own",
+		"dns":                     fmt.Sprintf("the name %s has no address that the directory can find: create an A or AAAA record for this machine", domain),
+		"connection":              fmt.Sprintf("the directory could not connect to %s: open ports 80 and 443 to this machine, or correct the address of the name", domain),
+		"unauthorized":            fmt.Sprintf("another server answers at %s: point its address to this machine, and ports 80 and 443 to this server", domain),
+		"tls":                     fmt.Sprintf("another server answers at %s: point its address to this machine and port 443 to this server, with no TLS proxy in between", domain),
+		"caa":                     fmt.Sprintf("the CAA record of %s allows only other directories: add this one to it, or name an allowed one with --acme-directory", domain),
+		"rateLimited":             "the directory's rate limit is reached",
+		"rejectedIdentifier":      fmt.Sprintf("the directory issues no certificate for %s", domain),
+		"externalAccountRequired": "the directory requires an external account, which this server does not support: choose another with --acme-directory",
+		"invalidContact":          "the directory rejects the address of --acme-email",
+		"unsupportedContact":      "the directory rejects the address of --acme-email",
+		"userActionRequired":      "the directory has new terms that you have to accept: " + p.Instance,
+		"serverInternal":          "the directory has an internal error",
 	}[kind]
 	if does == "" {
 		does = "the directory refused"

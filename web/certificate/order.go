@@ -156,7 +156,7 @@ func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 	}
 	got, err := usable(&tls.Certificate{Certificate: chain, PrivateKey: key}, domain)
 	if err != nil {
-		return fmt.Errorf("the directory gave a certificate that cannot be used: %w", err)
+		return fmt.Errorf("the directory issued an unusable certificate: %w", err)
 	}
 	if err := k.write(domain, key, chain); err != nil {
 		k.log.Error("certificate not stored; the next start requests another", "domain", domain, "error", err)

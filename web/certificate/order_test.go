@@ -58,12 +58,12 @@ func TestFailureIsExplained(t *testing.T) {
 		why    string
 		counts bool
 	}{
-		{&acme.AuthorizationError{Errors: []error{said("dns")}}, "make an A or AAAA record", true},
-		{&acme.AuthorizationError{Errors: []error{said("connection")}}, "let ports 80 and 443 through", true},
-		{&acme.AuthorizationError{Errors: []error{said("unauthorized")}}, "something else answers at book.clinic.org", true},
-		{&acme.AuthorizationError{}, "does not believe", true},
+		{&acme.AuthorizationError{Errors: []error{said("dns")}}, "create an A or AAAA record", true},
+		{&acme.AuthorizationError{Errors: []error{said("connection")}}, "open ports 80 and 443", true},
+		{&acme.AuthorizationError{Errors: []error{said("unauthorized")}}, "another server answers at book.clinic.org", true},
+		{&acme.AuthorizationError{}, "could not validate", true},
 		{&acme.OrderError{Problem: said("caa")}, "CAA record", true},
-		{said("rateLimited"), "takes no more orders for now. It said: because", true},
+		{said("rateLimited"), "rate limit is reached. It said: because", true},
 		{said("somethingNew"), "the directory refused. It said: because", true},
 		{errNoChallenge, "--acme-directory", true},
 		{&url.Error{Op: "Get", Err: errors.New("refused")}, "cannot be reached", false},
@@ -83,15 +83,15 @@ func TestDomainIsValidated(t *testing.T) {
 		{given: " Book.Clinic.org. ", want: "book.clinic.org"},
 		{given: "xn--krnten-bua.example", want: "xn--krnten-bua.example"},
 		{given: "kärnten.example", wrong: "ASCII"},
-		{given: "https://book.clinic.org/", wrong: "the name alone"},
-		{given: "book.clinic.org:443", wrong: "the name alone"},
-		{given: "*.clinic.org", wrong: "name each"},
-		{given: "192.0.2.1", wrong: "a name in the DNS"},
-		{given: "localhost", wrong: "a name in the DNS"},
-		{given: "book..org", wrong: "a name in the DNS"},
-		{given: "-book.org", wrong: "a name in the DNS"},
-		{given: "bo ok.org", wrong: "a name in the DNS"},
-		{given: "", wrong: "a name in the DNS"},
+		{given: "https://book.clinic.org/", wrong: "a host name only"},
+		{given: "book.clinic.org:443", wrong: "a host name only"},
+		{given: "*.clinic.org", wrong: "list each name"},
+		{given: "192.0.2.1", wrong: "a DNS name"},
+		{given: "localhost", wrong: "a DNS name"},
+		{given: "book..org", wrong: "a DNS name"},
+		{given: "-book.org", wrong: "a DNS name"},
+		{given: "bo ok.org", wrong: "a DNS name"},
+		{given: "", wrong: "a DNS name"},
 	} {
 		got, err := ParseDomain(c.given)
 		if c.wrong == "" && (err != nil || got != c.want) {

@@ -36,8 +36,8 @@ const ContentType = "text/event-stream; charset=utf-8"
 var (
 	ErrStopping    = errors.New("the live streams are stopping")
 	ErrInterrupted = errors.New("no events are received")
-	ErrFull        = errors.New("as many live streams are open as may be")
-	ErrAddressFull = errors.New("as many live streams of one address are open as may be")
+	ErrFull        = errors.New("the maximum number of live streams is open")
+	ErrAddressFull = errors.New("the maximum number of live streams per address is open")
 )
 
 // Request is a checked request for a stream.

@@ -41,7 +41,7 @@ type frameMark struct {
 }
 
 // errFellOff: the bytes at this position are gone.
-var errFellOff = errors.New("fell off the ring")
+var errFellOff = errors.New("overwritten in the ring buffer")
 
 // append adds one frame.
 func (r *ring) append(frame []byte, ev *holds.Event) {

@@ -162,7 +162,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	redirect := q.Get("redirect_uri")
 	if q.Get("client_id") != p.ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || p.Redirect != "" && redirect != p.Redirect {
-		http.Error(w, "the client or its redirect_uri is not registered", http.StatusBadRequest)
+		http.Error(w, "client or its redirect_uri not registered", http.StatusBadRequest)
 		return
 	}
 	back := url.Values{"state": {q.Get("state")}}
