@@ -119,8 +119,8 @@ func TestAClinicInPostgreSQL(t *testing.T) {
 			t.Errorf("%s: exit code %d, want 1; it said %s", what, got.code, got.stderr)
 		} else {
 			contains(t, what, got.stderr, map[string]string{
-				"without --database": "--database", "with another database": "belongs to the database", "beside a clinic's file": "kept in SQLite",
-				"a demo": "take --database out", "a restore of a file": "kept in PostgreSQL", "a command without a URL": "--database",
+				"without --database": "--database", "with another database": "belongs to the database", "beside a clinic's file": "is a SQLite clinic",
+				"a demo": "remove --database", "a restore of a file": "belongs to a PostgreSQL clinic", "a command without a URL": "--database",
 			}[what])
 		}
 	}

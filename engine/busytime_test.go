@@ -141,7 +141,7 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 	if len(blocks) != 1 || blocks[0].Source != store.BlockCalendar || blocks[0].Reason != "" {
 		t.Fatalf("the blocks are %+v", blocks)
 	}
-	if err := e.Clinic.DeleteBlock(ctx, "user:olga", blocks[0].ID); err == nil || !strings.Contains(err.Error(), "elsewhere") {
+	if err := e.Clinic.DeleteBlock(ctx, "user:olga", blocks[0].ID); err == nil || !strings.Contains(err.Error(), "external calendar") {
 		t.Errorf("a block of a calendar elsewhere was deleted here: %v", err)
 	}
 

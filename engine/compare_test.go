@@ -90,7 +90,7 @@ func TestCompareFindsMissingAppointment(t *testing.T) {
 			}); err != nil {
 				t.Fatal(err)
 			}
-		}, []string{"queue: operation " + old.ID + " was promised at", "is not in the queue"}},
+		}, []string{"queue: operation " + old.ID + " was written to the outbox at", "is not in the queue"}},
 	} {
 		db.taken, db.schedule, db.closures = nil, nil, nil
 		c.plant()

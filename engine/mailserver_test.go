@@ -207,7 +207,7 @@ func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	}
 	w := p.wish
 	w.Password = ""
-	if err := c.Message.Server.Put(t.Context(), "user:olga", w); err == nil || !strings.Contains(err.Error(), "password: has to be typed again") {
+	if err := c.Message.Server.Put(t.Context(), "user:olga", w); err == nil || !strings.Contains(err.Error(), "password: must be entered again") {
 		t.Errorf("without its key: got %v", err)
 	}
 	if err := c.Message.Server.Put(t.Context(), "user:olga", p.wish); err != nil || !c.Message.Server.Current().IsReadable {

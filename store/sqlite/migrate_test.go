@@ -103,7 +103,7 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("the snapshot's permissions: %v, %v; want 0600", info.Mode(), err)
 	}
 
-	newer, older := fmt.Sprint("schema version ", SchemaVersion()+1), fmt.Sprint("only up to ", SchemaVersion())
+	newer, older := fmt.Sprint("schema version ", SchemaVersion()+1), fmt.Sprint("supports versions up to ", SchemaVersion())
 	wantRefusal(t, path, first, newer, older, found[0])
 
 	restored := filepath.Join(t.TempDir(), "holdfast.db")
@@ -134,7 +134,7 @@ func TestUpgradeWritesOneSnapshot(t *testing.T) {
 func TestFailedMigrationIsRolledBack(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	mustClose(t, mustOpen(t, path, migrationFiles(t)))
-	wantRefusal(t, path, migrationFiles(t, addColumn+"\nCREATE TABLE clinic (x);"), migrationAfter(0), "nothing of it was kept")
+	wantRefusal(t, path, migrationFiles(t, addColumn+"\nCREATE TABLE clinic (x);"), migrationAfter(0), "rolled back")
 	mustClose(t, mustOpen(t, path, migrationFiles(t)))
 	mustClose(t, mustOpen(t, path, migrationFiles(t, addColumn)))
 }
