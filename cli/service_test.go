@@ -56,7 +56,7 @@ func TestServiceIsInstalled(t *testing.T) {
 			t.Errorf("after uninstall %s is there: %t, want %t", path, err == nil, stays)
 		}
 	}
-	// What install writes beside the unit of a package goes as well, and what somebody else has put there stays.
+	// The uninstall also removes the files that install writes next to the unit of a package. Other files there stay.
 	part, others := filepath.Join(root, serviceHTTPS), filepath.Join(root, filepath.Dir(serviceHTTPS), "memory.conf")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(part), 0o755), os.WriteFile(part, nil, 0o600), os.WriteFile(others, nil, 0o600)); err != nil {
 		t.Fatal(err)
@@ -85,12 +85,12 @@ func TestServiceDryRunDoesNothing(t *testing.T) {
 	}
 }
 
-// TestServiceSaysWhyNot: another system, somebody who is not root, a name that is none.
+// TestServiceSaysWhyNot: another system, a user who is not root, a name that is none.
 func TestServiceSaysWhyNot(t *testing.T) {
 	t.Parallel()
-	somebody := "only root installs services"
+	refusal := "only root installs services"
 	if _, err := os.Stat("/run/systemd/system"); err != nil {
-		somebody = "systemd is not running on this machine"
+		refusal = "systemd is not running on this machine"
 	}
 	for _, c := range []struct {
 		name, system string
@@ -102,7 +102,7 @@ func TestServiceSaysWhyNot(t *testing.T) {
 		{"Windows", "windows", 0, nil, "schtasks /Create"},
 		{"FreeBSD", "freebsd", 0, nil, "rc.d"},
 		{"another", "plan9", 0, nil, "the service manager of that system"},
-		{"somebody", "linux", 1000, nil, somebody},
+		{"refusal", "linux", 1000, nil, refusal},
 	} {
 		s := service{out: new(bytes.Buffer), system: c.system, user: c.user}
 		for _, err := range []error{s.install(t.Context(), c.domains), s.uninstall(t.Context())} {
