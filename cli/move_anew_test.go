@@ -47,5 +47,5 @@ func TestAMoveBeginsAnewWhereTheClinicHasChanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := must(t, "migrate", "--data", dir, "--to", url)
-	contains(t, "run again", out, "appointments         5\n", "every row was compared")
+	contains(t, "run again", out, "appointments         5\n", "all rows compared")
 }

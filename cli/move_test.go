@@ -26,19 +26,19 @@ func TestAClinicGrowsAndComesHome(t *testing.T) {
 	counted := must(t, "migrate", "--data", dir, "--to", url, "--dry-run")
 	contains(t, "a dry run", counted, "appointments         5", "nothing was moved")
 	moved := must(t, "migrate", "--data", dir, "--to", url)
-	contains(t, "growing", moved, "appointments         5", "every row was compared", "holdfast serve --data "+dir)
+	contains(t, "growing", moved, "appointments         5", "all rows compared", "holdfast serve --data "+dir)
 	if strings.Contains(moved, url) {
 		t.Errorf("the URL, which may have a password in it, was printed: %s", moved)
 	}
 	again := command(t, nil, "", "migrate", "--data", dir, "--to", url)
-	contains(t, "growing again", again.stderr, "there is no clinic in SQLite")
+	contains(t, "growing again", again.stderr, "there is no SQLite clinic")
 	old, _ := filepath.Glob(filepath.Join(dir, backupsDir, "moved-*", databaseFile))
 	if len(old) != 1 {
 		t.Fatalf("got %v, want the file it was in, kept", old)
 	}
 
 	home := filepath.Join(t.TempDir(), "home")
-	contains(t, "coming home", must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+home), "users                2", "every row was compared")
+	contains(t, "coming home", must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+home), "users                2", "all rows compared")
 	if a, b := read(t, filepath.Join(dir, secretFile)), read(t, filepath.Join(home, secretFile)); a != b {
 		t.Error("the keys did not come along")
 	}
@@ -127,10 +127,10 @@ func TestAMoveThatIsInterruptedGoesOn(t *testing.T) {
 		if carried.code != 1 || hasDatabase(elsewhere) {
 			t.Errorf("a part carried further: got %+v, want exit code 1 and nothing there", carried)
 		}
-		contains(t, "a part carried further", carried.stderr, "has a part of a clinic")
+		contains(t, "a part carried further", carried.stderr, "has part of a clinic")
 	}
 	out := must(t, "migrate", "--data", dir, "--to", url)
-	contains(t, "run again", out, "appointments         5, of which 5 were there", "every row was compared")
+	contains(t, "run again", out, "appointments         5, of which 5 were copied before", "all rows compared")
 }
 
 // TestAMoveThatWasInterruptedAtItsEndIsFinished: everything is there, and what it was in is not put away yet.
@@ -141,13 +141,13 @@ func TestAMoveThatWasInterruptedAtItsEndIsFinished(t *testing.T) {
 	duplicate(t, filepath.Join(dir, databaseFile), kept)
 	must(t, "migrate", "--data", dir, "--to", url)
 	duplicate(t, kept, filepath.Join(dir, databaseFile))
-	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url), "is there already", "every row was compared")
+	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url), "is there already", "all rows compared")
 
 	must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+dir)
 	if err := os.WriteFile(filepath.Join(dir, postgresFile), []byte("left\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, "run again, home", must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+dir), "in SQLite now")
+	contains(t, "run again, home", must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+dir), "The clinic is now in SQLite")
 	same(t, kept, filepath.Join(dir, databaseFile))
 }
 
@@ -210,11 +210,11 @@ func TestWhatCannotMoveIsRefused(t *testing.T) {
 		{"the same kind", []string{"--data", dir, "--to", "sqlite:" + otherKey}, "in SQLite already"},
 		{"the same kind there", []string{"--data", strange, "--database", strangers, "--to", url}, "in PostgreSQL already"},
 		{"no clinic", []string{"--data", t.TempDir(), "--to", url}, "no database in"},
-		{"a stranger's database", []string{"--data", dir, "--to", strangers}, "another clinic's"},
+		{"a stranger's database", []string{"--data", dir, "--to", strangers}, "The target has another clinic"},
 		{"a server that runs", []string{"--data", running.dir.path, "--to", url}, "in use"},
 		{"no server there", []string{"--data", dir, "--to", "postgres://127.0.0.1:1/none?sslmode=disable"}, "opening the database"},
-		{"another clinic's directory", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + occupied}, "secret.key of its own"},
-		{"other keys", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + otherKey}, "secret.key of its own"},
+		{"another clinic's directory", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + occupied}, "its own secret.key"},
+		{"other keys", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + otherKey}, "its own secret.key"},
 		{"a queue of before", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + queued}, queueFile},
 		{"a text that PostgreSQL does not take", []string{"--data", zero, "--to", url}, "zero byte"},
 	} {
@@ -237,5 +237,5 @@ func TestWhatCannotMoveIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ended(t)
-	contains(t, "after all that", must(t, "migrate", "--data", dir, "--to", url), "every row was compared")
+	contains(t, "after all that", must(t, "migrate", "--data", dir, "--to", url), "all rows compared")
 }

@@ -40,7 +40,7 @@ func TestANodeWithAnotherKeyIsRefused(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("a key of its own: exit code %d, want 1", got.code)
 	}
-	contains(t, "a key of its own", got.stderr, "another secret.key", "Copy secret.key from the data directory of a node that runs to "+filepath.Join(stranger, secretFile))
+	contains(t, "a key of its own", got.stderr, "another secret.key", "Copy secret.key from the data directory of a running node to "+filepath.Join(stranger, secretFile))
 
 	old := withKey(t, c.dirs[0])
 	must(t, "keys", "rotate", "--data", c.dirs[0])
@@ -75,7 +75,7 @@ func TestANodeOnAnotherRedisIsRefused(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("another Redis: exit code %d, want 1", got.code)
 	}
-	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis", "Name the Redis that they were started with")
+	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis", "Name the Redis of the other nodes")
 
 	ours.Kill()
 	storageMode(t, c.all[0].base, "fallback")

@@ -55,6 +55,62 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	}
 }
 
+// TestBookingElementReportsBooking shows the booking page in an element that a script inserts, and books in it. The
+// element reports its height and the booking; with another attribute it shows another page, and without the element the
+// frame is gone.
+func TestBookingElementReportsBooking(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	to, err := url.Parse(h.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A site at the same address as the pages, so that the test can look into the frame.
+	pages := httputil.NewSingleHostReverseProxy(to)
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/praxis" {
+			pages.ServeHTTP(rw, r)
+			return
+		}
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(rw, `<!doctype html><html lang="en"><title>Praxis</title><link rel="icon" href="data:,"><body><h1>Praxis</h1>
+			<script src="/embed.js" data-element></script>`)
+	}))
+	t.Cleanup(s.Close)
+	h.must(200, "PATCH", "/v1/settings", map[string]any{"embedOrigins": []string{s.URL}}, asAdmin)
+	p := h.tab(t)
+	p.also = []string{strings.TrimPrefix(s.URL, "http://")}
+	p.open(s.URL + "/praxis")
+	p.there("h1")
+	p.run(`window.events = []
+		window.e = document.createElement('holdfast-booking')
+		e.setAttribute('type', 'checkup')
+		for (const type of ['height', 'booked']) e.addEventListener(type, ({ detail }) => { if (type === 'booked' || detail > 0) events.push(type) })
+		document.body.append(e)`)
+	p.until(`events.includes('height')`)
+	p.until(`(window.inside = document.querySelector('iframe')?.contentDocument)?.querySelector('.day input[value="` + h.date + `"]')`)
+	p.run(`inside.querySelector('.day input[value="` + h.date + `"]').click()`)
+	p.until(`inside.querySelector('.chip[data-status=free][data-start="` + h.at("09:00") + `"]')`)
+	p.run(`inside.querySelector('.chip[data-start="` + h.at("09:00") + `"] input').click()`)
+	p.until(`inside.querySelector('.bar button')`)
+	p.run(`inside.querySelector('.bar button').click()`)
+	p.until(`inside.querySelector('.details #name')`)
+	for id, text := range map[string]string{"name": "Lena Vogt", "email": "lena@example.org"} {
+		p.run(fmt.Sprintf(`inside.getElementById(%q).focus(); inside.execCommand('insertText', false, %q)`, id, text))
+		p.until(fmt.Sprintf(`inside.getElementById(%q).value === %q`, id, text))
+	}
+	if got := ask[float64](p, `events.filter(x => x === 'booked').length`); got != 0 {
+		t.Errorf("the element reports a booking before there is one")
+	}
+	p.run(`inside.querySelector('.details [type=submit]').click()`)
+	p.until(`events.includes('booked')`)
+	h.one(t)
+	p.run(`e.setAttribute('lang', 'de')`)
+	p.until(`e.children.length === 1 && e.firstChild.src.includes('lang=de')`)
+	p.run(`e.remove()`)
+	p.until(`e.children.length === 0`)
+}
+
 // TestUnlistedSiteCannotEmbed: a site that is not in the settings cannot show the page.
 func TestUnlistedSiteCannotEmbed(t *testing.T) {
 	t.Parallel()

@@ -1,44 +1,87 @@
-// Puts the booking page into another site:
+// Puts the booking page into another site, in one of two ways.
+//
+// Where the script tag is:
 //   <script src="https://book.example.org/embed.js" data-type="checkup" data-lang="de" data-theme="light" async></script>
-// The frame stands where the script tag stands. Only the frame's own height is taken from it.
+// Where the element is; attributes can change, and events tell the site what happened:
+//   <script src="https://book.example.org/embed.js" data-element async></script>
+//   <holdfast-booking type="checkup" lang="de" theme="light"></holdfast-booking>
+// The element dispatches "height" (detail: pixels) and "booked" (no detail). The site learns nothing else.
 (function () {
   'use strict'
   /** @type {any} */
   var script = document.currentScript
   if (!script) return
   var home = new URL(script.src)
-  var url = new URL('/embed', home)
-  ;['type', 'specialist', 'lang', 'theme'].forEach(function (name) {
-    if (script.dataset[name]) url.searchParams.set(name, script.dataset[name])
-  })
-  var frame = document.createElement('iframe')
-  frame.src = url.href
-  frame.title = script.dataset.title || 'Book an appointment'
-  frame.referrerPolicy = 'no-referrer'
-  frame.style.cssText = 'display:block;width:100%;height:640px;border:0;background:transparent;color-scheme:' +
-    ({ dark: 'dark', auto: 'light dark' }[script.dataset.theme] || 'light')
-  window.addEventListener('message', function (e) {
-    if (e.source !== frame.contentWindow || e.origin !== home.origin) return
-    if (!e.data || e.data.holdfast !== 'height') return
-    var height = Number(e.data.height)
-    if (height > 0 && height < 20000) frame.style.height = Math.ceil(height) + 'px'
-    ours = true
-    seen()
-  })
-  // The frame is as high as what is in it, so it does not know how much of it is seen: it is told how much lies below the window.
-  // Only once it has said its height: what the browser shows instead of a page that may not be framed has no ears, and the console says so.
-  var waits = false, ours = false
-  function seen() {
-    if (waits || !ours) return
-    waits = true
-    requestAnimationFrame(function () {
-      waits = false
-      var below = Math.max(0, Math.round(frame.getBoundingClientRect().bottom - window.innerHeight))
-      frame.contentWindow && frame.contentWindow.postMessage({ holdfast: 'seen', below: below }, home.origin)
+  var options = ['type', 'specialist', 'lang', 'theme']
+
+  // show inserts a frame with a function, and returns a function that ends what belongs to it. `of` reads an option; `notify` gets what the page reports.
+  function show(insert, of, notify) {
+    var url = new URL('/embed', home)
+    options.forEach(function (name) {
+      if (of(name)) url.searchParams.set(name, of(name))
     })
+    var frame = document.createElement('iframe')
+    frame.src = url.href
+    frame.title = of('title') || 'Book an appointment'
+    frame.referrerPolicy = 'no-referrer'
+    frame.style.cssText = 'display:block;width:100%;height:640px;border:0;background:transparent;color-scheme:' +
+      ({ dark: 'dark', auto: 'light dark' }[of('theme')] || 'light')
+    // The frame is as high as its content, so it does not know which part of it the visitor sees: the site tells it how much lies below the
+    // window. It does so only after the frame has sent its height: if the site may not embed the page, the browser shows a page of its own there.
+    var waits = false, ours = false
+    function seen() {
+      if (waits || !ours) return
+      waits = true
+      requestAnimationFrame(function () {
+        waits = false
+        var below = Math.max(0, Math.round(frame.getBoundingClientRect().bottom - window.innerHeight))
+        frame.contentWindow && frame.contentWindow.postMessage({ holdfast: 'seen', below: below }, home.origin)
+      })
+    }
+    function heard(e) {
+      if (e.source !== frame.contentWindow || e.origin !== home.origin || !e.data) return
+      if (e.data.holdfast === 'booked') notify('booked')
+      if (e.data.holdfast !== 'height') return
+      var height = Math.ceil(Number(e.data.height))
+      if (height > 0 && height < 20000) {
+        frame.style.height = height + 'px'
+        notify('height', height)
+      }
+      ours = true
+      seen()
+    }
+    window.addEventListener('message', heard)
+    document.addEventListener('scroll', seen, { capture: true, passive: true })
+    window.addEventListener('resize', seen)
+    frame.addEventListener('load', seen)
+    insert(frame)
+    return function () {
+      window.removeEventListener('message', heard)
+      document.removeEventListener('scroll', seen, { capture: true })
+      window.removeEventListener('resize', seen)
+      frame.remove()
+    }
   }
-  document.addEventListener('scroll', seen, { capture: true, passive: true })
-  window.addEventListener('resize', seen)
-  frame.addEventListener('load', seen)
-  script.parentNode.insertBefore(frame, script.nextSibling)
+
+  if (script.dataset.element === undefined) {
+    show(function (frame) { script.parentNode.insertBefore(frame, script.nextSibling) }, function (name) { return script.dataset[name] }, function () {})
+    return
+  }
+  if (customElements.get('holdfast-booking')) return // a second script tag
+  customElements.define('holdfast-booking', class extends HTMLElement {
+    static get observedAttributes() { return options.concat('title') }
+    connectedCallback() {
+      this.style.display = this.style.display || 'block'
+      this.end = show(this.appendChild.bind(this), this.getAttribute.bind(this), (type, detail) => this.dispatchEvent(new CustomEvent(type, { detail: detail })))
+    }
+    disconnectedCallback() {
+      if (this.end) this.end()
+      this.end = null
+    }
+    attributeChangedCallback() {
+      if (!this.end) return
+      this.end()
+      this.connectedCallback()
+    }
+  })
 })()

@@ -20,6 +20,10 @@ const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive'], maxLogo = 100 
 const events = ['appointment.created', 'appointment.cancelled', 'appointment.rescheduled', 'upstream.completed', 'upstream.failed', 'upstream.needs_review']
 // What is bounded of the public, with the word for it and the default.
 const perHour = { perNetwork: ['network', 10], perEmail: ['email', 3], perPhone: ['phone', 3], confirmMinutes: ['minutes', 30] }
+// A list of origins as typed: one per line, and a slash at the end of one is harmless.
+const originsOf = text => text.split(/\s+/).map(x => x.replace(/\/+$/, '')).filter(Boolean)
+// A mistake in one origin of a list is shown at the field of the list.
+const originIds = (list, field) => ({ [list]: field, ...Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${list}[${i}]`, field])) })
 const https = location.protocol === 'https:'
 
 // Section is one form. save gets the draft; ids say where the server's fields are on the page.
@@ -177,9 +181,12 @@ export function Page({ desk }) {
 
     <${Section} desk=${desk} title=${t('mails.title')} lead=${t('mails.lead')} start=${{ texts: settings.mailTexts || {} }} save=${change(d => ({ mailTexts: saidOf(d.texts) }))}>${({ draft, set, error }) => html`<${MailTexts} desk=${desk} texts=${draft.texts} change=${set('texts')} error=${error} />`}</${Section}>
 
-    <${Section} desk=${desk} title=${t('set.embed')} lead=${t('set.embed.lead')} start=${{ origins: (settings.embedOrigins || []).join('\n') }} ids=${Object.fromEntries((settings.embedOrigins || []).concat(['', '', '', '']).map((_, i) => [`embedOrigins[${i}]`, 'origins']))}
-        save=${change(d => ({ embedOrigins: d.origins.split(/\s+/).map(x => x.replace(/\/+$/, '')).filter(Boolean) }))}>${({ draft, set, error }) => html`
+    <${Section} desk=${desk} title=${t('set.embed')} lead=${t('set.embed.lead')} start=${{ origins: (settings.embedOrigins || []).join('\n'), cors: (settings.corsOrigins || []).join('\n') }}
+        ids=${{ ...originIds('embedOrigins', 'origins'), ...originIds('corsOrigins', 'cors') }}
+        save=${change(d => ({ embedOrigins: originsOf(d.origins), corsOrigins: originsOf(d.cors) }))}>${({ draft, set, error }) => html`
       <${Field} id="origins" label=${t('set.origins')} hint=${t('set.origins.hint')} error=${error('origins')} rows="3" value=${draft.origins} input=${set('origins')} spellcheck="false" placeholder="https://www.example.org" />
+      <${Field} id="cors" label=${t('set.cors')} hint=${t('set.cors.hint')} optional error=${error('cors')} rows="2" value=${draft.cors}
+        input=${set('cors')} spellcheck="false" placeholder="https://www.example.org" />
       ${!https && html`<${Notice} kind="info" text="set.embed.http" />`}
       <${Copy} id="snippet" label=${t('set.snippet')} value=${`<script src="${address.url}/embed.js" async></script>`} code />`}</${Section}>
 
