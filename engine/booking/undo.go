@@ -69,7 +69,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	if err != nil {
 		return store.Appointment{}, err
 	}
-	span, h, err := bk.claimAgain(ctx, &a, &before)
+	span, h, err := bk.claimAgain(ctx, &a, &before, r.Once.Owner())
 	if err != nil {
 		return store.Appointment{}, err
 	}
@@ -197,10 +197,10 @@ func (u *UndoState) Times(span holds.Span) []holds.Span {
 	return times
 }
 
-// claimAgain claims the time that the appointment had. An overbooked appointment is outside the guarantee, so its
+// claimAgain claims the time that the appointment had, for this owner. An overbooked appointment is outside the guarantee, so its
 // time gets no hold.
 func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment,
-	before *UndoState) (holds.Span, *holds.Hold, error) {
+	before *UndoState, owner holds.Owner) (holds.Span, *holds.Hold, error) {
 	s := bk.clinic.Current()
 	t, ok := s.Types[before.AppointmentTypeID]
 	if !ok {
@@ -218,7 +218,7 @@ func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment,
 		return holds.Span{}, nil, err
 	}
 	defer bk.hooks.BeforeUndo(ctx, before.Times(availability.SpanOf(t, before.SpecialistID, before.SlotStartDate))...)()
-	h, err := bk.Secure(ctx, s, offers, rules, record.NewOwner(), false)
+	h, err := bk.Secure(ctx, s, offers, rules, owner, false)
 	if err != nil {
 		return holds.Span{}, nil, err
 	}

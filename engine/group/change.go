@@ -206,11 +206,13 @@ type SeriesMove struct {
 //
 // Errors: those of Move except *ConflictError.
 func (se *Series) PlanMove(ctx context.Context, r SeriesMove) ([]Occurrence, error) {
-	_, plan, _, err := se.planMove(ctx, &r)
+	_, plan, _, err := se.planMove(ctx, &r, holds.Owner{})
 	return plan, err
 }
 
-func (se *Series) planMove(ctx context.Context, r *SeriesMove) ([]store.Appointment, []Occurrence, []wanted, error) {
+// planMove is PlanMove for the owner of the holds of a move. The owner's own holds are no obstacle.
+func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner) ([]store.Appointment, []Occurrence,
+	[]wanted, error) {
 	if r.SlotStart.IsZero() || r.SlotStart.Year() < 2000 || r.SlotStart.Year() > 2200 {
 		return nil, nil, nil, record.Invalid("slotStartDate", "must be an instant like 2026-11-23T09:00:00Z")
 	}
@@ -241,7 +243,7 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove) ([]store.Appointm
 	}
 	oldDay, oldMinute := wall(first.SlotStart)
 	newDay, newMinute := wall(r.SlotStart)
-	rule := &rules{moving: make(map[string]bool), ignoreHolds: r.Displace}
+	rule := &rules{moving: make(map[string]bool), ignoreHolds: r.Displace, asking: owner}
 	plan := make([]Occurrence, len(list))
 	starts, ids := make([]time.Time, len(list)), make([]string, len(list))
 	for i, a := range list {
@@ -278,11 +280,12 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove) ([]store.Appointm
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrForbidden,
 // *NotBookableError, *ConflictError (places are those of PlanMove), *ValidationError.
 func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, error) {
-	list, _, all, err := se.planMove(ctx, &r)
+	owner := ownerOf("", r.Once)
+	list, _, all, err := se.planMove(ctx, &r, owner)
 	if err != nil {
 		return nil, err
 	}
-	held, err := se.secureAll(ctx, all, record.NewOwner(), r.Displace)
+	held, err := se.secureAll(ctx, all, owner, r.Displace)
 	if err != nil {
 		return nil, err
 	}
@@ -344,7 +347,7 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 	if err != nil {
 		return nil, err
 	}
-	h, err := v.secure(ctx, k, &free, r.SlotStart, r.Once.Owner(), r.Displace)
+	h, err := v.secure(ctx, k, &free, r.SlotStart, ownerOf("", r.Once), r.Displace)
 	if err != nil {
 		return nil, err
 	}

@@ -144,7 +144,9 @@ func (m *mechanism) release(ctx context.Context, held []holds.Hold, err error) {
 	}
 }
 
-// ownerOf returns the owner of a client's holds. Without a client it returns an owner for this request only.
+// ownerOf returns the owner of the holds of one request. Look and claim with the same owner: if the answer to a claim
+// is lost, its hold stays, and a repeat of the request must find it as its own. Without a client the owner comes from
+// the Idempotency-Key, and without a key it is new.
 func ownerOf(c holds.ClientID, once *record.Once) holds.Owner {
 	if c == "" {
 		return once.Owner()

@@ -11,6 +11,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/group"
+	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -19,8 +20,15 @@ const jo = "user:jo"
 // clinicOf opens a clinic with these specialists at these priorities. Start is noon, two days ahead.
 func clinicOf(t *testing.T, priorities map[string]int) (e *engine.Engine, start time.Time) {
 	t.Helper()
+	return clinicWith(t, priorities, func(live holds.Backend) holds.Backend { return live })
+}
+
+// clinicWith is clinicOf with a wrapped live state.
+func clinicWith(t *testing.T, priorities map[string]int, wrap func(holds.Backend) holds.Backend) (e *engine.Engine,
+	start time.Time) {
+	t.Helper()
 	db := enginetest.Database(t)
-	e, err := engine.New(t.Context(), engine.Options{Store: db, Holds: enginetest.Holds(t, db)})
+	e, err := engine.New(t.Context(), engine.Options{Store: db, Holds: wrap(enginetest.Holds(t, db))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -223,11 +223,12 @@ func (se *Series) Book(ctx context.Context, r SeriesRequest) ([]store.Appointmen
 	if err != nil {
 		return nil, err
 	}
-	all, err := se.wanted(ctx, s, t, &r)
+	owner := ownerOf(r.Client, r.Once)
+	all, err := se.wanted(ctx, s, t, &r, owner)
 	if err != nil {
 		return nil, err
 	}
-	held, err := se.secureAll(ctx, all, ownerOf(r.Client, r.Once), r.Displace)
+	held, err := se.secureAll(ctx, all, owner, r.Displace)
 	if err != nil {
 		return nil, err
 	}
@@ -285,9 +286,9 @@ func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store
 }
 
 // wanted lists the times of a request in its order, each with the specialists who can take it, or the reason why none
-// can.
+// can. The owner's own holds are no obstacle.
 func (se *Series) wanted(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
-	r *SeriesRequest) ([]wanted, error) {
+	r *SeriesRequest, owner holds.Owner) ([]wanted, error) {
 	first, last := r.Times[0].Start, r.Times[0].Start
 	for _, x := range r.Times {
 		if x.Start.Before(first) {
@@ -298,7 +299,7 @@ func (se *Series) wanted(ctx context.Context, s *clinic.Schedule, t *store.Appoi
 		}
 	}
 	ids := specialistsOf(s, t, nil)
-	k, err := se.look(ctx, s, slotOfOne(t), ids, first, last, &rules{asking: r.Client.Owner(), ignoreHolds: r.Displace})
+	k, err := se.look(ctx, s, slotOfOne(t), ids, first, last, &rules{asking: owner, ignoreHolds: r.Displace})
 	if err != nil {
 		return nil, err
 	}

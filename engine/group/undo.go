@@ -123,7 +123,7 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 		}
 	}
 	defer se.booking.BeforeUndo(ctx, times...)()
-	held, err := se.secureAll(ctx, all, record.NewOwner(), false)
+	held, err := se.secureAll(ctx, all, ownerOf("", w.Once), false)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 		times = append(times, before.Times(spans[i])...)
 	}
 	defer v.booking.BeforeUndo(ctx, times...)()
-	h, err := v.secure(ctx, k, &free, first.SlotStartDate, record.NewOwner(), false)
+	h, err := v.secure(ctx, k, &free, first.SlotStartDate, ownerOf("", r.Once), false)
 	if err != nil {
 		return a, err
 	}
