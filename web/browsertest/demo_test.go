@@ -95,6 +95,6 @@ func TestDemoSurvivesNetworkCut(t *testing.T) {
 	p.accessible("a phone without a connection")
 	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind"}}, asAdmin)
 	p.press("Plug it in again")
-	p.says("Appointments before: 1; of these, there now: 1; booked in the meantime: 1. Nothing is lost.")
+	p.says("Appointments before: 1; still there: 1; booked in the meantime: 1. Nothing is lost.")
 	p.until(`!document.querySelectorAll('iframe')[0].contentDocument.body.innerText.includes('No connection')`)
 }

@@ -72,7 +72,7 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	<-taken
 	p.set("#mail-user", "somebody else")
 	p.click("#mail-try")
-	p.says("the password is kept for the server and the user that it was typed for")
+	p.says("the stored password belongs to another server or user")
 }
 
 // TestVisitPageExplainsStartTime: if the server was started with a mail server, the settings page shows that this one

@@ -18,7 +18,7 @@ func TestOwnerEditsEmailTexts(t *testing.T) {
 	p.run(`document.getElementById('mailTexts.confirmation.en.text').focus()`)
 	p.write("See you {soon}.")
 	p.press("Preview")
-	p.says("knows no {soon}")
+	p.says("no placeholder {soon}")
 	p.run(`(e => { e.focus(); e.select() })(document.getElementById('mailTexts.confirmation.en.text'))`)
 	p.write("See you {when} with {who}.")
 	p.press("Preview")

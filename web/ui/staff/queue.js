@@ -26,8 +26,9 @@ const classes = { 'rate limited': 'slow', 'not sent': 'away', misconfigured: 'se
 const reasons = [
   [/given up by hand/i, 'given_up'], [/more than once/i, 'twice'], [/patient was added|rollback/i, 'unseen'], [/about to start|too late|lead/i, 'late'],
   [/too many|rate.?limit/i, 'slow'], [/not available|taken|already booked/i, 'taken'], [/patient.*not exist|unknown patient/i, 'patient'],
-  [/could not be (read|written|recorded)|cannot be read/i, 'own'], [/erased|is gone|removed or switched off/i, 'gone'],
-  [/moment ago/i, 'away'], [/waiting to be written|turn came|server was stopped|server stopped|still to be found/i, 'wait'],
+  [/could not be (read|written|recorded)|cannot be read/i, 'own'], [/erased|is gone|was deleted|removed or (switched off|disabled)/i, 'gone'],
+  [/moment ago/i, 'away'],
+  [/still waiting|waiting to be written|turn came|server was stopped|server stopped|still to be found|not known yet/i, 'wait'],
   [/timeout|deadline|in time|no answer|reset|EOF/i, 'unknown'], [/unreachable|no such host|connect|could not be reached/i, 'away'],
 ]
 function why(text, review) {
