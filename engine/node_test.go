@@ -229,7 +229,7 @@ func TestStartKeepsOtherNodesOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	second.Outbound.Enqueue(booking.Promise{Operation: pending})
-	c.until(10*time.Second, "the second node's queue is recovered", func() bool {
+	c.until(time.Minute, "the second node's queue is recovered", func() bool {
 		_, err := second.queue.Operation(t.Context(), pending.ID)
 		return err == nil
 	})
@@ -280,7 +280,7 @@ func TestOperationOrderIgnoresClocks(t *testing.T) {
 			t.Fatalf("the ids %s and %s are in the order of the operations: the test shows nothing", book, cancel)
 		}
 		blocked := store.Operation{ID: cancel, Kind: store.UpstreamCancel, AppointmentID: a.ID}
-		c.until(10*time.Second, "the cancellation waits for the booking", func() bool {
+		c.until(time.Minute, "the cancellation waits for the booking", func() bool {
 			waits, pending, err := c.all[1].Outbound.Earlier(t.Context(), &blocked, func(*store.Operation) bool { return true })
 			return err == nil && !pending && len(waits) == 1 && waits[0].ID == book
 		})
@@ -319,7 +319,7 @@ func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 			t.Errorf("got %+v, %v; want the booking and then its end", list, err)
 		}
 		want = append(want, "appointment.created", "appointment.cancelled")
-		c.until(30*time.Second, "both webhooks arrive", func() bool { return len(told()) >= len(want) })
+		c.until(time.Minute, "both webhooks arrive", func() bool { return len(told()) >= len(want) })
 	}
 	if got := told(); !slices.Equal(got, want) {
 		t.Errorf("the receiver got %v, want %v", got, want)
@@ -338,7 +338,7 @@ func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 	if _, err := second.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "system"}); err != nil {
 		t.Fatal(err)
 	}
-	c.until(20*time.Second, "both are delivered", func() bool {
+	c.until(time.Minute, "both are delivered", func() bool {
 		done := 0
 		for _, d := range must(second.Record.Deliveries(t.Context(), a.ID)) {
 			if op, err := second.queue.Operation(t.Context(), d.OperationID); err == nil && op.Status == store.OperationCompleted {

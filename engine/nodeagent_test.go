@@ -173,7 +173,7 @@ func TestExpiredHoldBooksAtAllNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	third := c.open()
-	c.until(10*time.Second, "the hold has lapsed", func() bool {
+	c.until(time.Minute, "the hold has lapsed", func() bool {
 		_, err := c.all[1].holds.Hold(t.Context(), h.ID)
 		return errors.Is(err, holds.ErrNotFound)
 	})

@@ -16,7 +16,7 @@ import (
 func TestSweepRunsOnOneNode(t *testing.T) {
 	c := newNodes(t, 3, func(c *nodes) {
 		c.options = func(o *engine.Options) {
-			o.Presence = presence.Options{StaleAfter: time.Second, Sweep: 20 * time.Millisecond, Mirror: 50 * time.Millisecond, Reconcile: time.Hour}
+			o.Presence = presence.Options{StaleAfter: 5 * time.Second, Sweep: 20 * time.Millisecond, Mirror: 50 * time.Millisecond, Reconcile: time.Hour}
 		}
 	})
 	c.clinic("ada", "bob")

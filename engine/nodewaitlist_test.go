@@ -47,7 +47,7 @@ func TestNodesOfferTimeOnce(t *testing.T) {
 		}
 	}
 	offers := func() []store.WaitlistOffer { return must(c.all[0].store.OpenWaitlistOffers(ctx)) }
-	c.until(30*time.Second, "all times are offered", func() bool { return len(offers()) == times })
+	c.until(time.Minute, "all times are offered", func() bool { return len(offers()) == times })
 	for _, n := range c.all {
 		n.Waitlist.Wake()
 	}
