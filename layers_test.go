@@ -21,8 +21,9 @@ import (
 // entry that ends in /... stands for the directories below. A directory's own key counts before one above it.
 var layers = map[string][]string{
 	".":           {"cli"},
-	"cli/clitest": {}, // the built program, and which tests belong to which run
-	"cli":         {"docs", "deploy/systemd", "web", "web/certificate", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
+	"cli/clitest": {},                                                                  // the built program, and which tests belong to which run
+	"cli/demo":    {"web", "engine", "engine/...", "store", "store/postgres", "holds"}, // and the embedded backends in tests
+	"cli":         {"cli/demo", "docs", "deploy/systemd", "web", "web/certificate", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 
 	// web is given an *engine.Engine: the nouns and errors of store and holds pass through it, a backend never does.
 	"web":        {"web/fhir", "web/certificate", "web/stream", "web/pages", "web/instant", "engine", "engine/...", "store", "holds", "docs"},

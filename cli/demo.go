@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	_ "embed"
 	"errors"
 	"fmt"
 	"io"
@@ -16,14 +15,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"holdfast/engine/account"
+	"holdfast/cli/demo"
 	"holdfast/engine/clinic"
-	"holdfast/store"
+	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/web"
 )
-
-//go:embed demo/clinic.json
-var demoClinic []byte
 
 func demoCommand(p process) *cobra.Command {
 	var cluster bool
@@ -83,7 +79,7 @@ func (p process) demo(ctx context.Context, cfg config, cluster bool) error {
 		cfg.rateLimit = false // the visitors and the users of the demo share one address
 	}
 	now := time.Now()
-	clinic, err := demoClinicAt(now)
+	clinic, err := demo.ClinicAt(now)
 	if err != nil {
 		return err
 	}
@@ -101,7 +97,7 @@ func (p process) demo(ctx context.Context, cfg config, cluster bool) error {
 	}
 	o := houseOptions{version: p.version, log: log, demo: true}
 	if cfg.upstream.url == "" {
-		o.line = newPractice(&cfg, clinic)
+		o.line = demoPractice(&cfg, clinic)
 	}
 	h, err := openHouse(ctx, cfg, o)
 	if err != nil {
@@ -114,26 +110,21 @@ func (p process) demo(ctx context.Context, cfg config, cluster bool) error {
 	printTree(p.stdout, h)
 	printDemo(p.stdout, cfg, h.base(), clinic.Clinic.Timezone)
 	base := "http://" + reachable(listener.Addr().String())
-	visitors, agent := newVisitors(base, cfg.adminKey, clinic, log), newAgent(base, cfg.adminKey, clinic, log)
-	return errors.Join(h.serve(ctx, listener, visitors.run, agent.run), h.close())
+	visitors, agent := demo.NewVisitors(base, cfg.adminKey, clinic, log), demo.NewAgent(base, cfg.adminKey, clinic, log)
+	return errors.Join(h.serve(ctx, listener, visitors.Run, agent.Run), h.close())
 }
 
 // seedDemo creates the demo's clinic, its appointments and its user.
-func (h *house) seedDemo(ctx context.Context, now time.Time, clinic clinic.File) error {
-	if _, err := h.engine.Clinic.Import(ctx, localActor, clinic); err != nil {
-		return fmt.Errorf("the demo's clinic: %w", err)
-	}
-	if err := h.furnish(ctx, now, clinic); err != nil {
-		return err
-	}
-	if err := h.fill(ctx, now, clinic); err != nil {
-		return err
-	}
-	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
-	if _, err := h.engine.Account.CreateUser(ctx, localActor, owner); err != nil {
-		return fmt.Errorf("the demo's sign-in: %w", err)
-	}
-	return nil
+func (h *house) seedDemo(ctx context.Context, now time.Time, f clinic.File) error {
+	return demo.Data{Engine: h.engine, Actor: localActor, Logger: h.log}.Seed(ctx, now, f)
+}
+
+// demoPractice returns the demo's practice-management system, and sets its address and credentials in cfg.
+func demoPractice(cfg *config, f clinic.File) *upstreamtest.Server {
+	cfg.practice.OpeningsEvery = 0 // its openings are for the demo's agent; the visitors book the clinic's own calendar
+	cfg.upstream.url, cfg.upstream.clientID = "https://practice.example/GetData.ashx", demo.PracticeUser
+	cfg.upstream.user, cfg.upstream.password = demo.PracticeUser, demo.PracticeUser
+	return demo.NewPractice(f)
 }
 
 // listenNearby listens on --listen. If the default address is in use, it takes a free port. It refuses any address
@@ -163,5 +154,5 @@ Its practice system takes %d appointments a minute; the others wait in the queue
 
   curl -s %s/v1/appointment-types
   curl -s -H 'Authorization: Bearer %s' %s/v1/appointments
-`, zone, base, base, web.DemoEmail, web.DemoPassword, cfg.adminKey, demoWrites, base, base, cfg.adminKey, base)
+`, zone, base, base, web.DemoEmail, web.DemoPassword, cfg.adminKey, demo.WritesPerMinute, base, base, cfg.adminKey, base)
 }

@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"net/http"
 	"path/filepath"
@@ -15,118 +13,47 @@ import (
 	"testing/synctest"
 	"time"
 
-	"holdfast/engine/availability"
-	"holdfast/engine/clinic"
+	"holdfast/cli/demo"
+	"holdfast/engine/outbound"
 	"holdfast/store"
-	"holdfast/web/pipetest"
 )
 
-// demoHouse is the demo's house with its clinic, not serving.
-func demoHouse(t *testing.T) (*house, clinic.File) {
-	t.Helper()
-	cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--rate-limit", "off", "--admin-key", longEnough)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := openHouse(t.Context(), cfg, houseOptions{log: slog.New(slog.DiscardHandler), demo: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	clinic, err := demoClinicAt(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := h.engine.Clinic.Import(t.Context(), localActor, clinic); err != nil {
-		t.Fatal(err)
-	}
-	return h, clinic
-}
-
-// TestTheDemoAlwaysHasFreeSlots: whenever somebody tries it, there is something to book today and on each day to come.
-func TestTheDemoAlwaysHasFreeSlots(t *testing.T) {
-	t.Parallel()
-	h, _ := demoHouse(t)
-	defer h.close()
-	schedule, zone := h.engine.Clinic.Schedule(), h.engine.Clinic.Zone()
-	calendars := map[string]*availability.Calendar{}
-	for _, s := range schedule.Specialists {
-		var err error
-		if calendars[s.ID], err = availability.NewCalendar(s, schedule.WeeklyHours[s.ID], schedule.Overrides[s.ID], schedule.Blocks[s.ID]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	midnight := availability.StartOfDay(zone, store.Date{Year: 2026, Month: time.November, Day: 23})
-	for at := range 28 { // a week, at four times of the day
-		now := midnight.Add(time.Duration(at) * 6 * time.Hour)
-		today := store.DateOf(now.In(zone))
-		for day := range 14 {
-			from, to := availability.StartOfDay(zone, today.AddDays(day)), availability.StartOfDay(zone, today.AddDays(day+1))
-			offered := 0
-			for i := range schedule.AppointmentTypes {
-				a := &schedule.AppointmentTypes[i]
-				var serving []*availability.Calendar
-				for _, s := range a.Specialists {
-					serving = append(serving, calendars[s.SpecialistID])
-				}
-				for _, slot := range availability.Pool(serving, a, from, to, nil) {
-					if availability.WithinNotice(a, slot.Start, now) == "" {
-						offered++
-					}
-				}
-			}
-			if offered == 0 {
-				t.Errorf("at %s nothing can be booked on %s", now.In(zone), today.AddDays(day))
-			}
-		}
-	}
-}
-
-// TestTheVisitorsKeepItMoving, and never fill the calendar: ten minutes of the demo, in virtual time.
-func TestTheVisitorsKeepItMoving(t *testing.T) {
+// TestTheDemoBeginsWithAQueueThatMoves: the day is there, and of what the practice system is to have something has arrived
+// and something waits, five seconds after the start and half a minute later.
+func TestTheDemoBeginsWithAQueueThatMoves(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		h, clinic := demoHouse(t)
-		ctx, stop := context.WithCancel(t.Context())
-		listener := pipetest.NewListener()
-		var serving, visiting sync.WaitGroup
-		serving.Go(func() { h.engine.Run(ctx) })
-		serving.Go(func() { _ = h.web.Serve(ctx, listener) })
-
-		var said bytes.Buffer
-		v := newVisitors("http://demo.test", longEnough, clinic, slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})))
-		v.http.Transport = &http.Transport{DialContext: listener.Dial}
-		leave, left := context.WithCancel(t.Context())
-		visiting.Go(func() { v.run(leave) })
-
-		held, most := 0, 0
-		for range 10 {
-			time.Sleep(time.Minute)
-			holds, err := h.engine.Booking.Holds(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
-			if err != nil {
-				t.Fatal(err)
-			}
-			held, most = held+len(holds), max(most, len(list))
-		}
-		left()
-		visiting.Wait()
-		cancelled, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Status: store.Cancelled, Limit: 500})
+		time.Sleep(72 * time.Hour) // the bubble begins with the year 2000, and so does what can be booked
+		cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--admin-key", longEnough)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if held == 0 || most < 5 || len(cancelled) < 5 {
-			t.Errorf("got %d holds seen, %d appointments at most, %d cancelled; want some of each; they said:\n%.2000s",
-				held, most, len(cancelled), said.String())
+		now := time.Now()
+		file, err := demo.ClinicAt(now)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if limit := mostBooked + visitorCount; most > limit {
-			t.Errorf("got %d appointments at a time, want at most %d", most, limit)
+		h, err := openHouse(t.Context(), cfg, houseOptions{log: slog.New(slog.DiscardHandler), demo: true, line: demoPractice(&cfg, file)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.seedDemo(t.Context(), now, file); err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(context.Background())
+		var running sync.WaitGroup
+		running.Go(func() { h.engine.Run(ctx) })
+		for _, after := range []time.Duration{5 * time.Second, 25 * time.Second} {
+			time.Sleep(after)
+			synctest.Wait()
+			q, err := h.engine.Outbound.Status(t.Context(), outbound.QueueFilter{Kinds: []store.OperationKind{store.UpstreamBook}})
+			if err != nil || q.Completed == 0 || q.Pending == 0 || q.Failed > 0 {
+				t.Errorf("after %v: got %+v, %v; want something delivered and something that waits", after, q.OperationCounts, err)
+			}
 		}
 		stop()
-		serving.Wait()
-		if err := errors.Join(h.store.Check(context.Background()), h.close()); err != nil {
+		running.Wait()
+		if err := h.close(); err != nil {
 			t.Error(err)
 		}
 	})

@@ -3,20 +3,17 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"holdfast/cli/demo"
 	"holdfast/engine/clinic"
 )
 
@@ -32,7 +29,7 @@ func killable(cfg config) bool { return runtime.GOOS == "linux" && cfg.upstream.
 func (p process) demoAlone(ctx context.Context, cfg config, front net.Listener, file clinic.File, now time.Time, log *slog.Logger) error {
 	set := givenEnv(cfg) // the operator's settings, before the demo adds its own
 	base := "http://" + front.Addr().String()
-	practice := newPractice(&cfg, file)
+	practice := demoPractice(&cfg, file)
 	line, err := listen("127.0.0.1:0", "listen")
 	if err != nil {
 		return errors.Join(err, front.Close())
@@ -51,39 +48,14 @@ func (p process) demoAlone(ctx context.Context, cfg config, front net.Listener, 
 	if err := errors.Join(h.seedDemo(ctx, now, file), h.close()); err != nil {
 		return errors.Join(err, front.Close())
 	}
-	server, err := demoServer(cfg, set, outer, base, "http://"+line.Addr().String())
-	if err != nil {
-		return errors.Join(err, front.Close())
-	}
-	c := &cluster{out: p.stdout}
-	defer c.stop()
-	if err := c.begin(ctx, server); err != nil {
+	c := &demo.Cluster{}
+	defer c.Stop()
+	if err := c.StartServer(ctx, demoServer(cfg, set, outer, base, "http://"+line.Addr().String())); err != nil {
 		return errors.Join(err, front.Close())
 	}
 	printTree(p.stdout, h)
 	printDemo(p.stdout, cfg, base, file.Clinic.Timezone)
-	return p.behindFront(ctx, cfg, c, front, file, log)
-}
-
-// behindFront serves the parts of c, with the demo's visitors, until ctx ends.
-func (p process) behindFront(ctx context.Context, cfg config, c *cluster, front net.Listener, file clinic.File, log *slog.Logger) (err error) {
-	base := "http://" + front.Addr().String()
-	server := &http.Server{Handler: newDemoFront(c, log), ReadHeaderTimeout: 5 * time.Second}
-	defer server.Close()
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(front) }()
-	visitors, agent := newVisitors(base, cfg.adminKey, file, log), newAgent(base, cfg.adminKey, file, log)
-	var crowd sync.WaitGroup
-	visiting, leave := context.WithCancel(ctx)
-	crowd.Go(func() { visitors.run(visiting) })
-	crowd.Go(func() { agent.run(visiting) })
-	select {
-	case <-ctx.Done():
-	case err = <-failed:
-	}
-	leave()
-	crowd.Wait()
-	return err
+	return c.Serve(ctx, front, cfg.adminKey, file, log)
 }
 
 // givenEnv returns every setting that was set, as environment variables for another process.
@@ -101,48 +73,25 @@ func givenEnv(cfg config) (env []string) {
 	return env
 }
 
-// demoServer returns the demo's server as a part: this program with the command of a node.
-func demoServer(cfg config, set []string, dir, base, practice string) (*part, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("the demo starts this program again and cannot find it: %w", err)
-	}
-	address, err := partAddress()
-	if err != nil {
-		return nil, err
-	}
-	log, err := os.OpenFile(filepath.Join(dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	at, err := url.Parse("http://" + address)
-	if err != nil {
-		return nil, err
-	}
-	ours := func(setting string) bool { return strings.HasPrefix(setting, "HOLDFAST_") }
-	env := slices.Concat(slices.DeleteFunc(os.Environ(), ours), set,
+// demoServer describes the demo's server: this program with the command of a node.
+func demoServer(cfg config, set []string, dir, base, practice string) demo.Server {
+	env := slices.Concat(slices.DeleteFunc(os.Environ(), isSetting), set,
 		[]string{"HOLDFAST_" + "ADMIN_KEY=" + cfg.adminKey, "HOLDFAST_" + "UPSTREAM_PASSWORD=" + cfg.upstream.password})
 	env = slices.DeleteFunc(env, func(s string) bool { return strings.HasPrefix(s, "HOLDFAST_ADMIN_KEY_FILE=") })
-	return &part{id: "server", url: at, command: func() *exec.Cmd {
-		args := []string{"demo", "node", "--data", cfg.data, "--listen", address, "--trusted-proxies", "127.0.0.1/32",
-			"--upstream-url", practice + "/GetData.ashx", "--upstream-client-id", cfg.upstream.clientID, "--upstream-user", cfg.upstream.user}
-		if cfg.baseURL == "" {
-			args = append(args, "--base-url", base)
-		}
-		if !cfg.rateLimit {
-			args = append(args, "--rate-limit", "off")
-		}
-		c := exec.Command(self, args...)
-		c.Env, c.Stderr = env, log
-		return c
-	}}, nil
+	args := practiceArgs(cfg, practice)
+	if cfg.baseURL == "" {
+		args = append(args, "--base-url", base)
+	}
+	if !cfg.rateLimit {
+		args = append(args, "--rate-limit", "off")
+	}
+	return demo.Server{ID: "server", Dir: cfg.data, Log: filepath.Join(dir, "server.log"), Args: args, Env: env}
 }
 
-// partAddress returns a free loopback address. A part listens on the same address after each restart.
-func partAddress() (string, error) {
-	free, err := listen("127.0.0.1:0", "listen")
-	if err != nil {
-		return "", err
-	}
-	return free.Addr().String(), free.Close()
+// isSetting reports whether an environment variable is a setting of this program.
+func isSetting(variable string) bool { return strings.HasPrefix(variable, "HOLDFAST_") }
+
+// practiceArgs returns the flags that connect a server to the demo's practice-management system.
+func practiceArgs(cfg config, practice string) []string {
+	return []string{"--upstream-url", practice + "/GetData.ashx", "--upstream-client-id", cfg.upstream.clientID, "--upstream-user", cfg.upstream.user}
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"os/exec"
 	"testing"
+
+	"holdfast/cli/demo"
 )
 
 // TestTheDemosClusterSaysWhatIsMissing, where it may listen, and that its Redis is its own.
@@ -13,7 +15,7 @@ func TestTheDemosClusterSaysWhatIsMissing(t *testing.T) {
 	}
 	contains(t, "with --redis", got.stderr, "remove --redis")
 
-	if _, err := findPrograms(); err == nil {
+	if _, err := demo.FindPrograms(); err == nil {
 		got := command(t, nil, "", "demo", "--cluster", "--listen", "0.0.0.0:0")
 		if got.code != 1 {
 			t.Errorf("exit code %d, want 1", got.code)

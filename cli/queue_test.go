@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cli/demo"
 	"holdfast/engine/clinic"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream"
@@ -207,11 +208,11 @@ func TestTheDemosAgentBooks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clinic, err := demoClinicAt(time.Now())
+	clinic, err := demo.ClinicAt(time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	fake := newPractice(&cfg, clinic)
+	fake := demoPractice(&cfg, clinic)
 	log := slog.New(slog.DiscardHandler)
 	h, err := openHouse(t.Context(), cfg, houseOptions{log: log, demo: true, line: fake})
 	if err != nil {
@@ -227,8 +228,8 @@ func TestTheDemosAgentBooks(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- errors.Join(h.serve(ctx, listener), h.close()) }()
-	a := newAgent("http://"+listener.Addr().String(), longEnough, clinic, log)
-	if err := a.takeCall(ctx); err != nil {
+	a := demo.NewAgent("http://"+listener.Addr().String(), longEnough, clinic, log)
+	if err := a.TakeCall(ctx); err != nil {
 		t.Error(err)
 	}
 	list, _, err := h.engine.Booking.Appointments(ctx, store.AppointmentFilter{})

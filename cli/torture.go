@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"holdfast/cli/demo"
 	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
@@ -64,8 +65,8 @@ func (p process) torture(ctx context.Context, cfg config, length time.Duration) 
 	if err != nil {
 		return err
 	}
-	var clinic clinic.File
-	if err := decodeStrictly(demoClinic, &clinic); err != nil {
+	clinic, err := demo.Clinic()
+	if err != nil {
 		return errors.Join(err, h.close())
 	}
 	if _, err := h.engine.Clinic.Import(ctx, localActor, clinic); err != nil {

@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 // The demo shows a busy day at any time: its clinic is in a harbour where it is late morning. The earlier visits are
 // completed, some are in progress, and the rest of the day has free slots.
 
-// demoHour is the local hour at which the demo begins.
-const demoHour = 11
+// startHour is the local hour at which the demo begins.
+const startHour = 11
 
 // harbours has one harbour for each hour of the day, in zones without daylight saving time. The clinic stays in
 // Hamburg if it is late morning there.
@@ -29,24 +29,24 @@ var harbours = []struct{ zone, address string }{
 	{"Asia/Tokyo", "Yokohama"}, {"Australia/Brisbane", "Brisbane"}, {"Pacific/Noumea", "Nouméa"}, {"Pacific/Fiji", "Suva"},
 }
 
-// demoClinicAt returns the demo's clinic at an instant: in a harbour where it is late morning, and with all
+// ClinicAt returns the demo's clinic at an instant: in a harbour where it is late morning, and with all
 // specialists at work today.
-func demoClinicAt(now time.Time) (f clinic.File, err error) {
-	if err := decodeStrictly(demoClinic, &f); err != nil {
-		return f, fmt.Errorf("the demo's clinic: %w", err)
+func ClinicAt(now time.Time) (f clinic.File, err error) {
+	if f, err = Clinic(); err != nil {
+		return f, err
 	}
 	home, err := time.LoadLocation(f.Clinic.Timezone)
 	if err != nil {
 		return f, fmt.Errorf("the demo's clinic: %w", err)
 	}
 	zone := home
-	if hour := now.In(home).Hour(); hour < demoHour-1 || hour > demoHour+1 {
+	if hour := now.In(home).Hour(); hour < startHour-1 || hour > startHour+1 {
 		for _, h := range harbours {
 			there, err := time.LoadLocation(h.zone)
 			if err != nil {
 				return f, fmt.Errorf("the demo's clinic: %w", err)
 			}
-			if now.In(there).Hour() == demoHour {
+			if now.In(there).Hour() == startHour {
 				zone, f.Clinic.Timezone, f.Clinic.Address = there, h.zone, "17 Harbour Road, "+h.address
 			}
 		}
@@ -72,16 +72,16 @@ func workedOn(hours []clinic.HoursEntry, day store.Weekday) []clinic.HoursEntry 
 	return all
 }
 
-// demoVisit is one appointment of the demo's first day.
-type demoVisit struct {
+// visit is one appointment of the demo's first day.
+type visit struct {
 	typeID, specialistID string
 	start                time.Time
 	attendance           store.Attendance
 }
 
-// demoDay returns the visits of that day in order, and the break of one specialist. It is a pure function of the
+// dayOf returns the visits of that day in order, and the break of one specialist. It is a pure function of the
 // instant.
-func demoDay(now time.Time, f clinic.File) (visits []demoVisit, pause store.Block, err error) {
+func dayOf(now time.Time, f clinic.File) (visits []visit, pause store.Block, err error) {
 	zone, err := time.LoadLocation(f.Clinic.Timezone)
 	if err != nil {
 		return nil, pause, err
@@ -90,7 +90,7 @@ func demoDay(now time.Time, f clinic.File) (visits []demoVisit, pause store.Bloc
 	at := func(hour, minute int) time.Time { return time.Date(year, month, today, hour, minute, 0, 0, zone) }
 	add := func(typeID, specialistID string, minutes int, starts ...time.Time) {
 		for _, start := range starts {
-			v := demoVisit{typeID, specialistID, start, store.Expected}
+			v := visit{typeID, specialistID, start, store.Expected}
 			switch end := start.Add(time.Duration(minutes) * time.Minute); {
 			case !now.Before(end.Add(10 * time.Minute)):
 				if v.attendance = store.Completed; len(visits)%9 == 8 {
@@ -124,29 +124,29 @@ func demoDay(now time.Time, f clinic.File) (visits []demoVisit, pause store.Bloc
 }
 
 // furnish books the demo's day. It leaves out visits that do not fit: the day is only an example.
-func (h *house) furnish(ctx context.Context, now time.Time, f clinic.File) error {
-	visits, pause, err := demoDay(now, f)
+func (d Data) furnish(ctx context.Context, now time.Time, f clinic.File) error {
+	visits, pause, err := dayOf(now, f)
 	if err != nil {
 		return err
 	}
-	if _, err := h.engine.Clinic.CreateBlock(ctx, localActor, pause, nil); err != nil {
+	if _, err := d.Engine.Clinic.CreateBlock(ctx, d.Actor, pause, nil); err != nil {
 		return fmt.Errorf("the demo's day: %w", err)
 	}
 	for i, v := range visits {
 		name := givenNames[i%len(givenNames)] + " " + familyNames[i*7%len(familyNames)]
-		a, err := h.engine.Booking.Book(ctx, booking.Request{
-			AppointmentTypeID: v.typeID, SpecialistID: v.specialistID, SlotStart: v.start, Source: store.SourceStaff, Actor: localActor, IgnoreHours: true,
+		a, err := d.Engine.Booking.Book(ctx, booking.Request{
+			AppointmentTypeID: v.typeID, SpecialistID: v.specialistID, SlotStart: v.start, Source: store.SourceStaff, Actor: d.Actor, IgnoreHours: true,
 			Patient: store.Patient{Name: name, Email: fmt.Sprintf("visitor%d@example.com", i), Phone: "+49 40 555 0100", BirthDate: fmt.Sprintf("19%02d-0%d-1%d", 50+i%45, 1+i%9, i%10)},
 			Silent:  v.start.Before(now),
 		})
 		if err != nil {
-			h.log.Debug("demo appointment skipped", "type", v.typeID, "start", v.start, "error", err)
+			d.Logger.Debug("demo appointment skipped", "type", v.typeID, "start", v.start, "error", err)
 			continue
 		}
 		if v.attendance == store.Expected {
 			continue
 		}
-		if _, err := h.engine.Booking.SetAttendance(ctx, a.ID, 0, v.attendance, localActor, nil); err != nil {
+		if _, err := d.Engine.Booking.SetAttendance(ctx, a.ID, 0, v.attendance, d.Actor, nil); err != nil {
 			return fmt.Errorf("the demo's day: %w", err)
 		}
 	}

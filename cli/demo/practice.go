@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"bytes"
@@ -21,15 +21,19 @@ import (
 // whose callers book physiotherapy. Together with the visitors, they cause enough load that the queue is visibly in
 // use.
 
-// demoWrites is how many appointments a minute the demo's practice-management system accepts.
-const demoWrites = 5
+// WritesPerMinute is how many appointments a minute the demo's practice-management system accepts.
+const WritesPerMinute = 5
 
-// newPractice returns the demo's practice-management system, and sets its address and credentials in cfg. It has the
-// chairs and types for which the clinic's file has GUIDs of the upstream.
-func newPractice(cfg *config, clinic clinic.File) *upstreamtest.Server {
-	cfg.practice.OpeningsEvery = 0 // its openings are for the demo's agent; the visitors book the clinic's own calendar
-	cfg.upstream.url, cfg.upstream.clientID, cfg.upstream.user, cfg.upstream.password = "https://practice.example/GetData.ashx", "demo", "demo", "demo"
-	o := upstreamtest.Options{ClientID: "demo", User: "demo", Password: "demo", WritesPerMinute: demoWrites, RefuseTaken: true}
+// PracticeUser is the client id, the user and the password at the demo's practice-management system.
+const PracticeUser = "demo"
+
+// NewPractice returns the demo's practice-management system. It has the chairs and types for which the clinic's file
+// has GUIDs of the upstream.
+func NewPractice(clinic clinic.File) *upstreamtest.Server {
+	o := upstreamtest.Options{
+		ClientID: PracticeUser, User: PracticeUser, Password: PracticeUser,
+		WritesPerMinute: WritesPerMinute, RefuseTaken: true,
+	}
 	if zone, err := time.LoadLocation(clinic.Clinic.Timezone); err == nil {
 		o.Zone = zone
 	}
@@ -43,16 +47,17 @@ func newPractice(cfg *config, clinic clinic.File) *upstreamtest.Server {
 	return upstreamtest.New(o)
 }
 
-// agent is the demo's voice agent. It uses the same API as every agent.
-type agent struct {
+// Agent is the demo's voice agent. It uses the same API as every agent.
+type Agent struct {
 	base, key string
 	types     []string // GUIDs of the appointment types it books
 	http      *http.Client
 	log       *slog.Logger
 }
 
-func newAgent(base, key string, clinic clinic.File, log *slog.Logger) *agent {
-	a := &agent{base: base, key: key, log: log, http: &http.Client{Timeout: 20 * time.Second}}
+// NewAgent returns the agent of a clinic at the server with the address base. key is an admin key.
+func NewAgent(base, key string, clinic clinic.File, log *slog.Logger) *Agent {
+	a := &Agent{base: base, key: key, log: log, http: &http.Client{Timeout: 20 * time.Second}}
 	for _, t := range clinic.AppointmentTypes {
 		if t.Upstream != nil {
 			a.types = append(a.types, t.Upstream.AppointmentTypeGUID)
@@ -61,13 +66,13 @@ func newAgent(base, key string, clinic clinic.File, log *slog.Logger) *agent {
 	return a
 }
 
-// run takes calls until ctx ends, up to three at a time. The third of them waits in the queue.
-func (a *agent) run(ctx context.Context) {
+// Run takes calls until ctx ends, up to three at a time. The third of them waits in the queue.
+func (a *Agent) Run(ctx context.Context) {
 	for pause(ctx, 10*time.Second, 40*time.Second) && len(a.types) > 0 {
 		var all sync.WaitGroup
 		for range 1 + random.IntN(3) {
 			all.Go(func() {
-				if err := a.takeCall(ctx); err != nil && ctx.Err() == nil {
+				if err := a.TakeCall(ctx); err != nil && ctx.Err() == nil {
 					a.log.Debug("caller of the admin socket disconnected", "error", err)
 				}
 			})
@@ -77,8 +82,8 @@ func (a *agent) run(ctx context.Context) {
 	a.http.CloseIdleConnections()
 }
 
-// takeCall identifies a parent, requests slots, and books one for a child.
-func (a *agent) takeCall(ctx context.Context) error {
+// TakeCall identifies a parent, requests slots, and books one for a child.
+func (a *Agent) TakeCall(ctx context.Context) error {
 	parent, call := invented(), fmt.Sprintf("demo-%d", time.Now().UnixNano())
 	var who struct {
 		PatientGUID      string `json:"patientGUID"`
@@ -103,7 +108,7 @@ func (a *agent) takeCall(ctx context.Context) error {
 	}, nil)
 }
 
-func (a *agent) call(ctx context.Context, path string, body, into any) error {
+func (a *Agent) call(ctx context.Context, path string, body, into any) error {
 	b, err := json.Marshal(body)
 	if err != nil {
 		return err

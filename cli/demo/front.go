@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"context"
@@ -17,17 +17,17 @@ import (
 // asking is the HTTP client that requests the state of the nodes.
 var asking = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 
-// demoFront is the load balancer of the demo's cluster, and the routes with which its page kills and starts parts.
+// balancer is the load balancer of the demo's cluster, and the routes with which its page kills and starts parts.
 // Any node can answer any request. If a request could not be sent, it goes to the next node. A request that was sent
 // is never repeated, as in nginx.conf.
-type demoFront struct {
-	*cluster
+type balancer struct {
+	*Cluster
 	turn atomic.Uint64
 	line *http.Transport
 }
 
-func newDemoFront(c *cluster, log *slog.Logger) http.Handler {
-	f := &demoFront{cluster: c, line: &http.Transport{
+func newBalancer(c *Cluster, log *slog.Logger) http.Handler {
+	f := &balancer{Cluster: c, line: &http.Transport{
 		DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true,
 	}}
 	proxy := &httputil.ReverseProxy{
@@ -46,7 +46,7 @@ func newDemoFront(c *cluster, log *slog.Logger) http.Handler {
 }
 
 // RoundTrip sends a request to the next node in turn.
-func (f *demoFront) RoundTrip(r *http.Request) (reply *http.Response, err error) {
+func (f *balancer) RoundTrip(r *http.Request) (reply *http.Response, err error) {
 	turn := f.turn.Add(1)
 	err = errors.New("no node is there")
 	for n := range uint64(len(f.parts)) {
@@ -69,7 +69,7 @@ func (f *demoFront) RoundTrip(r *http.Request) (reply *http.Response, err error)
 }
 
 // states lists the state of each part.
-func (f *demoFront) states(w http.ResponseWriter, r *http.Request) {
+func (f *balancer) states(w http.ResponseWriter, r *http.Request) {
 	all := make([]partState, len(f.parts))
 	for i, x := range f.parts {
 		all[i] = x.state(r.Context())
@@ -82,7 +82,7 @@ func (f *demoFront) states(w http.ResponseWriter, r *http.Request) {
 
 // act kills a part, or starts it early. It accepts only requests to a loopback IP address: a host name that resolves
 // to loopback can belong to another site's page.
-func (f *demoFront) act(w http.ResponseWriter, r *http.Request) {
+func (f *balancer) act(w http.ResponseWriter, r *http.Request) {
 	if at, err := netip.ParseAddrPort(r.Host); err != nil || !at.Addr().IsLoopback() {
 		w.WriteHeader(http.StatusForbidden)
 		return
@@ -108,7 +108,7 @@ func (f *demoFront) act(w http.ResponseWriter, r *http.Request) {
 }
 
 // untilEnded waits at most 0.5 seconds until a killed part has ended.
-func (f *demoFront) untilEnded(ctx context.Context, x *part) {
+func (f *balancer) untilEnded(ctx context.Context, x *part) {
 	for range 50 {
 		x.mu.Lock()
 		ended := x.running == nil

@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"bytes"
@@ -28,9 +28,9 @@ const (
 	visitorsSooner = 24            // otherwise, how many of the next slots they choose from
 )
 
-// visitors are the demo's simulated patients. They use the server over HTTP without a key, like real patients. Only
+// Visitors are the demo's simulated patients. They use the server over HTTP without a key, like real patients. Only
 // the cancellations, which limit the number of appointments, are made as the front desk.
-type visitors struct {
+type Visitors struct {
 	base     string // of the server, without a trailing slash
 	adminKey string
 	types    []string // appointment type ids
@@ -42,8 +42,9 @@ type visitors struct {
 	booked []string // ids of the appointments that are not cancelled, oldest first
 }
 
-func newVisitors(base, adminKey string, clinic clinic.File, log *slog.Logger) *visitors {
-	v := &visitors{base: base, adminKey: adminKey, log: log, http: &http.Client{Timeout: 10 * time.Second}}
+// NewVisitors returns the visitors of a clinic at the server with the address base.
+func NewVisitors(base, adminKey string, clinic clinic.File, log *slog.Logger) *Visitors {
+	v := &Visitors{base: base, adminKey: adminKey, log: log, http: &http.Client{Timeout: 10 * time.Second}}
 	for _, t := range clinic.AppointmentTypes {
 		v.types = append(v.types, t.ID)
 	}
@@ -54,9 +55,9 @@ func newVisitors(base, adminKey string, clinic clinic.File, log *slog.Logger) *v
 	return v
 }
 
-// run runs the visitors until ctx ends, and returns when the last one has finished. The first visit starts
+// Run runs the visitors until ctx ends, and returns when the last one has finished. The first visit starts
 // immediately.
-func (v *visitors) run(ctx context.Context) {
+func (v *Visitors) Run(ctx context.Context) {
 	var all sync.WaitGroup
 	for n := range visitorCount {
 		all.Go(func() {
@@ -73,7 +74,7 @@ func (v *visitors) run(ctx context.Context) {
 
 // visit simulates one patient, who looks at the slots of a type, holds one of the next, waits, and then books or
 // releases it, or leaves.
-func (v *visitors) visit(ctx context.Context) error {
+func (v *Visitors) visit(ctx context.Context) error {
 	client, appointmentType := rand.Text(), v.types[random.IntN(len(v.types))]
 	start, err := v.choose(ctx, appointmentType)
 	if err != nil || start == "" {
@@ -108,7 +109,7 @@ func (v *visitors) visit(ctx context.Context) error {
 }
 
 // choose returns the start of one of the next free slots; empty if there is none.
-func (v *visitors) choose(ctx context.Context, appointmentType string) (start string, err error) {
+func (v *Visitors) choose(ctx context.Context, appointmentType string) (start string, err error) {
 	today, view := time.Now().In(v.zone), time.Now().Add(visitorsView).UTC().Format(time.RFC3339)
 	var list struct {
 		Slots []struct {
@@ -141,7 +142,7 @@ func (v *visitors) choose(ctx context.Context, appointmentType string) (start st
 }
 
 // book books the held slot, and cancels the oldest appointment if there are too many.
-func (v *visitors) book(ctx context.Context, appointmentType, hold, client string) error {
+func (v *Visitors) book(ctx context.Context, appointmentType, hold, client string) error {
 	var reply struct {
 		Appointment struct {
 			ID string `json:"id"`
@@ -167,7 +168,7 @@ func (v *visitors) book(ctx context.Context, appointmentType, hold, client strin
 }
 
 // call makes one request. A refusal is an error with the status.
-func (v *visitors) call(ctx context.Context, method, path string, body, into any) error {
+func (v *Visitors) call(ctx context.Context, method, path string, body, into any) error {
 	var send io.Reader
 	if body != nil {
 		b, err := json.Marshal(body)

@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"encoding/csv"
@@ -10,18 +10,18 @@ import (
 	"holdfast/store"
 )
 
-// TestTheDemosDaysAreSeventyPerCentFull: at every third hour of a week, each of the next days has about seven tenths of its opening
-// hours booked, with phones, notes and what the desk has noted, and there is room on each.
-func TestTheDemosDaysAreSeventyPerCentFull(t *testing.T) {
+// TestDaysAreSeventyPerCentFull: at several hours of a week, each of the next days has about 70 % of its opening
+// hours booked, and the patients have phone numbers, notes and an attendance.
+func TestDaysAreSeventyPerCentFull(t *testing.T) {
 	t.Parallel()
 	for hour := 0; hour < 7*24; hour += 27 {
 		now := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC).Add(time.Duration(hour) * time.Hour) // the days are a function of the instant
-		h, _ := demoHouse(t)
-		f, err := demoClinicAt(now)
+		h, _ := newHouse(t)
+		f, err := ClinicAt(now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.engine.Clinic.Import(t.Context(), localActor, f); err != nil {
+		if _, err := h.engine.Clinic.Import(t.Context(), "system", f); err != nil {
 			t.Fatal(err)
 		}
 		if err := h.furnish(t.Context(), now, f); err != nil {
@@ -39,7 +39,7 @@ func TestTheDemosDaysAreSeventyPerCentFull(t *testing.T) {
 			list = append(list, page...)
 		}
 		notes, seen := 0, map[store.Attendance]int{}
-		for day := range demoDays - 1 {
+		for day := range filledDays - 1 {
 			open, booked, groups := 0.0, 0.0, map[string]bool{}
 			for _, p := range f.Specialists {
 				zone, err := time.LoadLocation(p.Timezone)
@@ -84,17 +84,17 @@ func TestTheDemosDaysAreSeventyPerCentFull(t *testing.T) {
 	}
 }
 
-// TestTheDemoLeavesTimesToRaceFor: at every hour of two weeks, somebody has half an hour free three times or more in the hours to come of today, for what
-// the phones book first.
-func TestTheDemoLeavesTimesToRaceFor(t *testing.T) {
+// TestFillLeavesTimesToRaceFor: at every hour of two weeks, the specialist that the phones book first has at least
+// three free half hours within the next hours.
+func TestFillLeavesTimesToRaceFor(t *testing.T) {
 	t.Parallel()
 	for hour := range 14 * 24 {
 		now := time.Date(2026, 11, 20, 0, 40, 0, 0, time.UTC).Add(time.Duration(hour) * time.Hour)
-		f, err := demoClinicAt(now)
+		f, err := ClinicAt(now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := demoSheet(now, f)
+		text, err := sheetOf(now, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func TestTheDemoLeavesTimesToRaceFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		visits, _, err := demoDay(now, f)
+		visits, _, err := dayOf(now, f)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,17 +112,17 @@ func TestTheDemoLeavesTimesToRaceFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if row[1] == demoHost {
+			if row[1] == raceHost {
 				taken = append(taken, start)
 			}
 		}
 		for _, v := range visits {
-			if v.specialistID == demoHost {
+			if v.specialistID == raceHost {
 				taken = append(taken, v.start)
 			}
 		}
 		free := 0
-		for at := now.Truncate(30 * time.Minute).Add(30 * time.Minute); at.Before(now.Add(demoRoom)); at = at.Add(30 * time.Minute) {
+		for at := now.Truncate(30 * time.Minute).Add(30 * time.Minute); at.Before(now.Add(raceRoom)); at = at.Add(30 * time.Minute) {
 			if !slices.ContainsFunc(taken, func(start time.Time) bool {
 				return start.Before(at.Add(30*time.Minute)) && at.Before(start.Add(30*time.Minute))
 			}) {

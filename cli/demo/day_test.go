@@ -1,23 +1,17 @@
-package cli
+package demo
 
 import (
-	"context"
-	"log/slog"
-	"path/filepath"
-	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
-	"holdfast/engine/outbound"
 	"holdfast/store"
 )
 
-// TestTheDemosDayIsInFullSwingAtEveryHour: whenever it is started, it is late morning at the clinic, some have been and some
+// TestDayIsInFullSwingAtEveryHour: whenever it is started, it is late morning at the clinic, some have been and some
 // are to come, there is a group and a break, and free times are left for the rest of the day.
-func TestTheDemosDayIsInFullSwingAtEveryHour(t *testing.T) {
+func TestDayIsInFullSwingAtEveryHour(t *testing.T) {
 	t.Parallel()
 	days := []time.Time{
 		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 18, 0, 0, 0, 0, time.UTC),
@@ -26,7 +20,7 @@ func TestTheDemosDayIsInFullSwingAtEveryHour(t *testing.T) {
 	for _, day := range days {
 		for minutes := 0; minutes < 24*60; minutes += 20 {
 			now := day.Add(time.Duration(minutes) * time.Minute)
-			f, err := demoClinicAt(now)
+			f, err := ClinicAt(now)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,10 +29,10 @@ func TestTheDemosDayIsInFullSwingAtEveryHour(t *testing.T) {
 				t.Fatal(err)
 			}
 			local := now.In(zone)
-			if local.Hour() < demoHour-1 || local.Hour() > demoHour+1 {
+			if local.Hour() < startHour-1 || local.Hour() > startHour+1 {
 				t.Errorf("at %s it is %s at the clinic in %s", now, local, zone)
 			}
-			visits, pause, err := demoDay(now, f)
+			visits, pause, err := dayOf(now, f)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,55 +67,6 @@ func TestTheDemosDayIsInFullSwingAtEveryHour(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestTheDemoBeginsWithAQueueThatMoves: the day is there, and of what the practice system is to have something has arrived
-// and something waits, five seconds after the start and half a minute later.
-func TestTheDemoBeginsWithAQueueThatMoves(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(72 * time.Hour) // the bubble begins with the year 2000, and so does what can be booked
-		cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--admin-key", longEnough)
-		if err != nil {
-			t.Fatal(err)
-		}
-		now := time.Now()
-		file, err := demoClinicAt(now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h, err := openHouse(t.Context(), cfg, houseOptions{log: slog.New(slog.DiscardHandler), demo: true, line: newPractice(&cfg, file)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := h.engine.Clinic.Import(t.Context(), localActor, file); err != nil {
-			t.Fatal(err)
-		}
-		if err := h.furnish(t.Context(), now, file); err != nil {
-			t.Fatal(err)
-		}
-		visits, _, _ := demoDay(now, file)
-		list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Limit: 500})
-		if err != nil || len(list) != len(visits) {
-			t.Errorf("got %d of %d visits, %v", len(list), len(visits), err)
-		}
-		ctx, stop := context.WithCancel(context.Background())
-		var running sync.WaitGroup
-		running.Go(func() { h.engine.Run(ctx) })
-		for _, after := range []time.Duration{5 * time.Second, 25 * time.Second} {
-			time.Sleep(after)
-			synctest.Wait()
-			q, err := h.engine.Outbound.Status(t.Context(), outbound.QueueFilter{Kinds: []store.OperationKind{store.UpstreamBook}})
-			if err != nil || q.Completed == 0 || q.Pending == 0 || q.Failed > 0 {
-				t.Errorf("after %v: got %+v, %v; want something delivered and something that waits", after, q.OperationCounts, err)
-			}
-		}
-		stop()
-		running.Wait()
-		if err := h.close(); err != nil {
-			t.Error(err)
-		}
-	})
 }
 
 // weekly are the hours of a specialist as the store has them.

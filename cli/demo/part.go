@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"bytes"
@@ -146,28 +146,28 @@ func (x *part) state(ctx context.Context) partState {
 	return s
 }
 
-// cluster is the set of processes that this process has started.
-type cluster struct {
-	out   io.Writer
+// Cluster is the set of processes that this process has started.
+type Cluster struct {
 	parts []*part
 	ends  []func() // called in reverse order
 }
 
 // begin starts a part and waits until it is up.
-func (c *cluster) begin(ctx context.Context, x *part) error {
+func (c *Cluster) begin(ctx context.Context, x *part) error {
 	x.now = make(chan struct{}, 1)
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	done := make(chan struct{})
 	go func() { defer close(done); x.run(running) }()
 	c.parts = append(c.parts, x)
 	c.ends = append(c.ends, func() { stop(); <-done })
-	return untilUp(ctx, x.id, func(ctx context.Context) bool { return x.state(ctx).State == "up" })
+	return UntilUp(ctx, x.id, func(ctx context.Context) bool { return x.state(ctx).State == "up" })
 }
 
 // startTime is how long a part may take to start. A busy machine needs long. The operator can press Ctrl-C.
 const startTime = 2 * time.Minute
 
-func untilUp(ctx context.Context, what string, up func(context.Context) bool) error {
+// UntilUp waits until up reports true, for at most startTime.
+func UntilUp(ctx context.Context, what string, up func(context.Context) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	for !up(ctx) {
@@ -180,18 +180,18 @@ func untilUp(ctx context.Context, what string, up func(context.Context) bool) er
 	return nil
 }
 
-// stop ends all parts, in reverse order.
-func (c *cluster) stop() {
+// Stop ends all parts, in reverse order.
+func (c *Cluster) Stop() {
 	for i := len(c.ends) - 1; i >= 0; i-- {
 		c.ends[i]()
 	}
 }
 
-// programs has the paths of the programs that a cluster needs, in addition to this one.
-type programs struct{ postgres, redis string } // the directory of PostgreSQL's programs; redis-server or valkey-server
+// Programs has the paths of the programs that a cluster needs, in addition to this one.
+type Programs struct{ postgres, redis string } // the directory of PostgreSQL's programs; redis-server or valkey-server
 
-// findPrograms finds them. Its error names the missing ones and how to install them.
-func findPrograms() (found programs, err error) {
+// FindPrograms finds them. Its error names the missing ones and how to install them.
+func FindPrograms() (found Programs, err error) {
 	var missing []string
 	servers, _ := filepath.Glob("/usr/lib/postgresql/*/bin/postgres")
 	version := func(path string) int {
@@ -223,9 +223,9 @@ func findPrograms() (found programs, err error) {
 	return found, nil
 }
 
-// startPostgres starts a PostgreSQL with an empty database and returns its URL. PostgreSQL refuses to run as root, so
+// StartPostgres starts a PostgreSQL with an empty database and returns its URL. PostgreSQL refuses to run as root, so
 // root runs it as the user postgres.
-func (c *cluster) startPostgres(ctx context.Context, p programs, dir string) (string, error) {
+func (c *Cluster) StartPostgres(ctx context.Context, p Programs, dir string) (string, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -262,7 +262,7 @@ func (c *cluster) startPostgres(ctx context.Context, p programs, dir string) (st
 	c.ends = append(c.ends, func() { endProcess(server, syscall.SIGQUIT, ended) })
 	at := (&url.URL{Scheme: "postgres", User: url.User("holdfast"), Path: "/postgres",
 		RawQuery: url.Values{"host": {dir}, "sslmode": {"disable"}}.Encode()}).String()
-	err = untilUp(ctx, "PostgreSQL", func(ctx context.Context) bool {
+	err = UntilUp(ctx, "PostgreSQL", func(ctx context.Context) bool {
 		s, err := store.Open(ctx, store.Options{URL: at, Alone: true})
 		return err == nil && s.Close() == nil
 	})

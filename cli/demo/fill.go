@@ -1,4 +1,4 @@
-package cli
+package demo
 
 import (
 	"context"
@@ -13,26 +13,26 @@ import (
 	"holdfast/store"
 )
 
-// The demo's other visits: in addition to the visits of demoday.go, every day is about as full as that of a busy
+// The demo's other visits: in addition to the visits of day.go, every day is about as full as that of a busy
 // clinic, and the patients have phone numbers and notes. The visits are imported as a spreadsheet, so the server
 // sends no messages and queues no upstream writes for them.
 
 const (
-	demoDays  = 9  // days to fill, from yesterday
-	demoFull  = 70 // per cent of the opening hours
-	demoPast  = 90 // per cent of today's opening hours that are over
-	demoQuiet = 12 // highest chance, in per cent, that 15 minutes stay free; low, so that no morning is empty
-	// demoRoom is how long from now this file adds no visits for demoHost, the specialist that the demo's phones book
+	filledDays   = 9  // days to fill, from yesterday
+	fullPercent  = 70 // per cent of the opening hours
+	pastPercent  = 90 // per cent of today's opening hours that are over
+	quietPercent = 12 // highest chance, in per cent, that 15 minutes stay free; low, so that no morning is empty
+	// raceRoom is how long from now this file adds no visits for raceHost, the specialist that the demo's phones book
 	// first. The phones can then compete for these slots.
-	demoRoom = 3 * time.Hour
-	demoHost = "ada"
+	raceRoom = 3 * time.Hour
+	raceHost = "ada"
 )
 
-var demoNotes = []string{"", "", "Prefers the mornings", "", "Brings the referral", "", "", "Needs a lift", "", "Speaks Portuguese", "", "First visit", "", "Hard of hearing: speak clearly", ""}
+var patientNotes = []string{"", "", "Prefers the mornings", "", "Brings the referral", "", "", "Needs a lift", "", "Speaks Portuguese", "", "First visit", "", "Hard of hearing: speak clearly", ""}
 
-// demoSheet returns the spreadsheet of those days. It is a pure function of the instant.
-func demoSheet(now time.Time, f clinic.File) (string, error) {
-	visits, _, err := demoDay(now, f)
+// sheetOf returns the spreadsheet of those days. It is a pure function of the instant.
+func sheetOf(now time.Time, f clinic.File) (string, error) {
+	visits, _, err := dayOf(now, f)
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +57,7 @@ func demoSheet(now time.Time, f clinic.File) (string, error) {
 			continue
 		}
 		year, month, today := now.In(zone).Date()
-		for day := -1; day < demoDays-1; day++ {
+		for day := -1; day < filledDays-1; day++ {
 			date := time.Date(year, month, today+day, 0, 0, 0, 0, zone)
 			dice := rand.New(rand.NewPCG(uint64(date.Unix()), uint64(i)))
 			open, booked, visited := 0, 0, visitsOf(visits, f, p.ID, date)
@@ -74,15 +74,15 @@ func demoSheet(now time.Time, f clinic.File) (string, error) {
 						continue
 					}
 					instant := time.Date(year, month, today+day, 0, at, 0, 0, zone)
-					if p.ID == demoHost && !instant.Before(now.Add(-15*time.Minute)) && instant.Before(now.Add(demoRoom)) {
+					if p.ID == raceHost && !instant.Before(now.Add(-15*time.Minute)) && instant.Before(now.Add(raceRoom)) {
 						at, open = at+15, open+15
 						continue
 					}
 					t := types[dice.IntN(len(types))]
 					takes := t.BufferBeforeMinutes + t.DurationMinutes + t.BufferAfterMinutes
-					most, quiet := demoFull+dice.IntN(9)-4, demoQuiet
+					most, quiet := fullPercent+dice.IntN(9)-4, quietPercent
 					if instant.Before(now) && day == 0 {
-						most, quiet = demoPast, 0 // then the rest of today has free slots for the demo's users
+						most, quiet = pastPercent, 0 // then the rest of today has free slots for the demo's users
 					}
 					full := open > 0 && booked*100 >= open*most
 					if full || at+takes > int(h.End) || busyUntil(visited, at, at+takes) > at || dice.IntN(100) < quiet && booked > 0 {
@@ -92,9 +92,9 @@ func demoSheet(now time.Time, f clinic.File) (string, error) {
 					start := time.Date(year, month, today+day, 0, at+t.BufferBeforeMinutes, 0, 0, zone)
 					end := start.Add(time.Duration(t.DurationMinutes) * time.Minute)
 					n := dice.IntN(1000)
-					_ = w.Write([]string{t.ID, p.ID, start.Format(time.RFC3339), string(demoAttendance(now, start, end, n)),
+					_ = w.Write([]string{t.ID, p.ID, start.Format(time.RFC3339), string(attendanceAt(now, start, end, n)),
 						givenNames[n%len(givenNames)] + " " + familyNames[n/7%len(familyNames)], fmt.Sprintf("patient%d@example.com", n),
-						fmt.Sprintf("+49 40 555 %04d", n), fmt.Sprintf("%d-%02d-%02d", 1940+n%70, 1+n%12, 1+n%28), demoNotes[n%len(demoNotes)]})
+						fmt.Sprintf("+49 40 555 %04d", n), fmt.Sprintf("%d-%02d-%02d", 1940+n%70, 1+n%12, 1+n%28), patientNotes[n%len(patientNotes)]})
 					takes = (takes + 14) / 15 * 15
 					at, open, booked = at+takes, open+takes, booked+takes
 				}
@@ -109,7 +109,7 @@ func demoSheet(now time.Time, f clinic.File) (string, error) {
 type busy struct{ from, to int }
 
 // visitsOf returns the times that the demo's visits take of a specialist on a date. A group session counts once.
-func visitsOf(visits []demoVisit, f clinic.File, specialistID string, date time.Time) (all []busy) {
+func visitsOf(visits []visit, f clinic.File, specialistID string, date time.Time) (all []busy) {
 	for _, v := range visits {
 		start := v.start.In(date.Location())
 		if v.specialistID != specialistID || store.DateOf(start) != store.DateOf(date) {
@@ -135,8 +135,8 @@ func busyUntil(all []busy, from, to int) (until int) {
 	return until
 }
 
-// demoAttendance returns the attendance that the desk has recorded for a visit by now.
-func demoAttendance(now, start, end time.Time, n int) store.Attendance {
+// attendanceAt returns the attendance that the desk has recorded for a visit by now.
+func attendanceAt(now, start, end time.Time, n int) store.Attendance {
 	switch {
 	case !now.Before(end) && n%13 == 0:
 		return store.NoShow
@@ -151,12 +151,12 @@ func demoAttendance(now, start, end time.Time, n int) store.Attendance {
 }
 
 // fill imports those days. It leaves out visits that do not fit next to the demo's own.
-func (h *house) fill(ctx context.Context, now time.Time, f clinic.File) error {
-	sheet, err := demoSheet(now, f)
+func (d Data) fill(ctx context.Context, now time.Time, f clinic.File) error {
+	sheet, err := sheetOf(now, f)
 	if err != nil {
 		return err
 	}
-	if _, err := h.engine.Sheet.Import(ctx, sheet, true, localActor, nil); err != nil {
+	if _, err := d.Engine.Sheet.Import(ctx, sheet, true, d.Actor, nil); err != nil {
 		return fmt.Errorf("the demo's days: %w", err)
 	}
 	return nil

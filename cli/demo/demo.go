@@ -1,0 +1,58 @@
+// Package demo is the demo clinic: its data, the visitors and the voice agent that use it, its practice-management
+// system, and the processes that its page can kill. Command demo of package cli opens the server and starts these.
+package demo
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/account"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/store"
+	"holdfast/web"
+)
+
+//go:embed clinic.json
+var clinicText []byte
+
+// Clinic returns the demo's clinic as its file has it, in Hamburg.
+func Clinic() (f clinic.File, err error) {
+	d := json.NewDecoder(bytes.NewReader(clinicText))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return f, fmt.Errorf("the demo's clinic: %w", err)
+	}
+	return f, nil
+}
+
+// Data is what Seed needs.
+type Data struct {
+	Engine *engine.Engine
+	Actor  record.Actor // of the changes, in the audit log
+	Logger *slog.Logger
+}
+
+// Seed creates the demo's clinic, its appointments as of now, and its user.
+func (d Data) Seed(ctx context.Context, now time.Time, f clinic.File) error {
+	if _, err := d.Engine.Clinic.Import(ctx, d.Actor, f); err != nil {
+		return fmt.Errorf("the demo's clinic: %w", err)
+	}
+	if err := d.furnish(ctx, now, f); err != nil {
+		return err
+	}
+	if err := d.fill(ctx, now, f); err != nil {
+		return err
+	}
+	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
+	if _, err := d.Engine.Account.CreateUser(ctx, d.Actor, owner); err != nil {
+		return fmt.Errorf("the demo's sign-in: %w", err)
+	}
+	return nil
+}
