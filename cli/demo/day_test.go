@@ -1,7 +1,10 @@
 package demo
 
 import (
+	"context"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"holdfast/engine/availability"
@@ -75,4 +78,29 @@ func weekly(hours []clinic.HoursEntry) (all []store.WeeklyWindow) {
 		all = append(all, store.WeeklyWindow{Weekday: h.Weekday, Window: store.Window{Start: h.Start, End: h.End}})
 	}
 	return all
+}
+
+// TestFurnishBooksEveryVisit: no visit of the demo's day is left out because it does not fit.
+func TestFurnishBooksEveryVisit(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(72 * time.Hour) // the bubble begins with the year 2000, and so does what can be booked
+		h, f := newHouse(t)
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { h.engine.Run(ctx) })
+		defer func() { stop(); running.Wait(); _ = h.close() }()
+		now := time.Now()
+		if err := h.furnish(t.Context(), now, f); err != nil {
+			t.Fatal(err)
+		}
+		visits, _, err := dayOf(now, f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Limit: 500})
+		if err != nil || len(list) != len(visits) {
+			t.Errorf("got %d of %d visits, %v", len(list), len(visits), err)
+		}
+	})
 }
