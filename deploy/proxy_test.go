@@ -180,7 +180,7 @@ func TestBehindAProxy(t *testing.T) {
 			patient.want(201, `"manageUrl":"https://`+proxiedName+`/manage#`, "POST", "/v1/appointment-types/checkup/book", book(0), ownPage...)
 			patient.want(403, "another site", "POST", "/v1/appointment-types/checkup/book", book(1), "Origin", "https://evil.example")
 			large := `{"no such field":"` + strings.Repeat("x", 2<<20) + `"}`
-			patient.want(400, "is not known here", "POST", "/v1/import", large, "Authorization", "Bearer "+adminKey)
+			patient.want(400, "is unknown", "POST", "/v1/import", large, "Authorization", "Bearer "+adminKey)
 			patient.want(200, `"name":"holdfast"`, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
 				`"clientInfo":{"name":"test","version":"1"}}}`, "Authorization", "Bearer "+adminKey, "Accept", "application/json, text/event-stream")
 

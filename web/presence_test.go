@@ -47,7 +47,7 @@ func TestPresenceSwitchRefusesFields(t *testing.T) {
 	}
 	h.do("POST", "/v1/specialists/ada/online", "{}", asAdmin, header{"Content-Type": "text/plain"}).want(200) // a beacon
 	r := h.do("POST", "/v1/specialists/ada/online", `{"online":true}`, asAdmin).problem(400, "malformed_body")
-	if want := `The field "online" is an unknown field. Send {} or nothing.`; r.text("detail") != want {
+	if want := `The field "online" is unknown. Send {} or nothing.`; r.text("detail") != want {
 		t.Errorf("got the detail %q, want %q", r.text("detail"), want)
 	}
 }

@@ -171,7 +171,7 @@ func (w *walk) object(s *shape, path string) error {
 			if len(s.fields) == 0 {
 				known = "Send {} or nothing."
 			}
-			return malformedField(below(path, name), "is an unknown field. "+known)
+			return malformedField(below(path, name), "is unknown. "+known)
 		case slices.Contains(names, name):
 			return malformedField(below(path, name), "is given twice. Send it once.")
 		}

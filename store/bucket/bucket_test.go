@@ -133,8 +133,8 @@ func TestARefusalSaysWhy(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"an unknown key":    {func(o *bucket.Options) { o.AccessKey = "nobody" }, nil, bucket.ErrKey, "does not know the access key nobo…"},
-		"another secret":    {func(o *bucket.Options) { o.SecretKey = "something-else" }, nil, bucket.ErrKey, "the secret key is not that of"},
+		"an unknown key":    {func(o *bucket.Options) { o.AccessKey = "unknown" }, nil, bucket.ErrKey, "rejected the access key unkn…"},
+		"another secret":    {func(o *bucket.Options) { o.SecretKey = "something-else" }, nil, bucket.ErrKey, "the secret key does not match"},
 		"no bucket":         {func(o *bucket.Options) { o.Bucket = "elsewhere" }, nil, bucket.ErrNoBucket, "has no bucket elsewhere"},
 		"another region":    {func(o *bucket.Options) { o.Region = "eu-central-1" }, nil, bucket.ErrElsewhere, "not in the region eu-central-1"},
 		"no right to read":  {func(o *bucket.Options) { o.AccessKey, o.SecretKey = access, secret }, func(b *bucket.Bucket) error { _, err := get(t, b, "there"); return err }, bucket.ErrDenied, "may not read"},
@@ -266,7 +266,7 @@ func TestWhatIsChangedOnItsWayIsNotTaken(t *testing.T) {
 		pass()
 	})
 	err := put(t.Context(), open(t, o), "there", []byte("content"))
-	if err == nil || !strings.Contains(err.Error(), "is not what was sent") || times.Load() != 3 {
+	if err == nil || !strings.Contains(err.Error(), "received other data than this server sent") || times.Load() != 3 {
 		t.Errorf("after %d times: %v", times.Load(), err)
 	}
 	if _, err := get(t, open(t, ofOwner(s)), "there"); !errors.Is(err, store.ErrNotFound) {

@@ -1,5 +1,5 @@
-// The booking page inside another site's frame: the theme it was asked for, and its height told to
-// the frame, the only thing that ever leaves. Everything else is the same page, beside which this runs.
+// The booking page in the frame of another site. It sets the theme that the site asked for, and sends the site the height of the page
+// and the fact of a booking, nothing else. The rest is the same page as at the clinic's address.
 
 // Light unless asked: most sites are, and the frame is transparent. "auto" follows the reader's system.
 const theme = new URLSearchParams(location.search).get('theme') || 'light'
@@ -21,5 +21,11 @@ addEventListener('message', e => {
   if (e.source !== window.parent || e.data?.holdfast !== 'seen' || !(below >= 0)) return // a site has messages of its own
   sheet.replaceSync(`.bar { inset-block-end: ${Math.min(Math.round(below), innerHeight)}px }`)
 })
+// The site learns that a patient has booked, and no details.
+new MutationObserver((_, observer) => {
+  if (!document.querySelector('.ticket-title') || window.parent === window) return
+  observer.disconnect()
+  window.parent.postMessage({ holdfast: 'booked' }, '*')
+}).observe(document.getElementById('app'), { childList: true, subtree: true })
 new ResizeObserver(tell).observe(document.getElementById('app'))
 tell()

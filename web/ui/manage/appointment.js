@@ -233,5 +233,4 @@ export function showBooked(root, { appointment, url }) {
   const hash = url && new URL(url, location.href).hash
   render(html`<${Manage} key="booked" link=${linkOf(hash || '')} appointment=${appointment} url=${url} />`, root)
   say(t('booked.title'))
-  if (window.parent !== window) window.parent.postMessage({ holdfast: 'booked' }, '*') // a site that embeds the page; no details
 }
