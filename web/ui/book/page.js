@@ -1,5 +1,5 @@
 // The booking page: what → when → details → booked, on one address with its steps in the history.
-// Only what choosing a time needs is loaded at once; the rest comes while the patient chooses.
+// The page loads at once only what the patient needs to choose a time. It loads the rest while the patient chooses.
 import { html, render, useEffect, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, query, servingOf, sheet, typeOf, withLang } from '../lib/boot.js'
 import { createStore, forget, recall, remember, useStore } from '../lib/store.js'
@@ -38,7 +38,7 @@ const page = createStore({
 const hold = createHold()
 const steps = skipWhat ? 2 : 3
 
-// later fetches a module before it is needed, and again if the network failed.
+// later fetches a module before the page needs it. If the network fails, get retries every 1.5 s.
 const later = load => {
   let got = null
   const ask = () => got ||= load().catch(() => { got = null })
@@ -48,7 +48,7 @@ const later = load => {
     return module
   } }
 }
-// What only some clinics have is fetched for them alone, and only where somebody chooses.
+// The page fetches these modules only for a clinic that uses them, and choose.js only when the patient has a choice.
 let choosing = null
 const choice = later(async () => (await Promise.all([import('../book/choose.js'), need('choose'), sheet('some.css')]))[0])
 const rest = later(async () => (await Promise.all([import('../book/later.js'), need('manage')]))[0])
@@ -62,7 +62,7 @@ async function needDetails(type) {
   [{ Details }, ask] = await Promise.all([rest.get(), more ? asks.get().then(m => m.load(type)) : null])
 }
 
-// --- the times of the chosen type, made anew when the choice changes
+// --- the times of the chosen type, recreated when the choice changes
 let calendar = null
 function openCalendar() {
   const { typeId, specialistId, place } = page.get()
@@ -75,7 +75,8 @@ function openCalendar() {
 }
 
 // --- a clinic that has changed what the page was made from
-// The time is held anew, at the length it has now. What is being booked decides for itself.
+// The page releases the hold and, after the reload, claims the same time at its current length. A booking in progress
+// is left alone: its own answer decides.
 let ended = false
 const may = () => !ended && !recall('attempt') && !['booking', 'unknown', 'booked', 'asked'].includes(hold.store.get().phase)
 const again = problem => renew(async () => {
@@ -87,7 +88,7 @@ const told = async s => {
   if (s.problem) await again(s.problem)
   return s
 }
-// A page that nobody has looked at for a quarter of an hour is looked after when somebody does.
+// If the page becomes visible after more than 15 minutes in the background, it checks whether the clinic has changed.
 let unseen = Infinity
 const seen = () => {
   if (document.hidden) unseen = Date.now()
@@ -103,7 +104,7 @@ function end() {
 
 // --- steps
 const router = createRouter(step => {
-  // Forward again to the page of the booked appointment, whose address it is.
+  // Going forward to the booked step reloads, because that history entry has the address of the appointment's page.
   if (step === 'booked') return location.reload()
   if (step === 'details' && (!Details || hold.store.get().phase === 'idle')) step = 'when'
   enter(step || (skipWhat ? 'when' : 'what'))
@@ -139,7 +140,7 @@ async function claim(slot) {
   const [s] = await Promise.all([hold.claim({ typeId, specialistId, place, start: slot.start, end: slot.end }).then(told), needDetails(typeOf(typeId))])
   if (isHeld(s) && step === 'when' && page.get().step === step) go('details')
 }
-// finish takes up a booking's outcome, and gives it back if the form still has work to do.
+// finish handles the outcome of a booking. If the form still has work to do, finish returns the outcome to it.
 async function finish(s) {
   if (s.phase === 'asked') {
     const to = page.get().form.email
@@ -159,7 +160,8 @@ async function finish(s) {
   showBooked(root, { appointment, url })
 }
 
-// waitFor is the form of the waiting list in place of the times. What was chosen is found again on the way back.
+// waitFor replaces the times with the form of the waiting list. The way back reloads the page, which restores the
+// choice.
 async function waitFor(type) {
   const [{ showWait }] = await Promise.all([waiting.get(), needDetails(type)]), { specialistId, form } = page.get()
   end()
@@ -169,7 +171,8 @@ async function waitFor(type) {
 // --- views
 const person = id => id ? nameOf(id) : t('who.any.short')
 
-// A full quota is explained with the patient's own holds, which the server lists to their client only.
+// If the quota is full, the page lists the patient's own holds. The server lists them only to the client that owns
+// them.
 function Problems({ h, type, retry }) {
   const [own, setOwn] = useState([])
   useEffect(() => {
@@ -233,8 +236,8 @@ function App() {
   </${Shell}>`
 }
 
-// --- start, taking up what a reload interrupted
-// A link to another type is a fresh start; only an attempt without an answer comes before it.
+// --- start: resume what a reload interrupted
+// A link to another type starts afresh, unless a booking attempt has had no answer yet.
 if (wanted && recall('hold')?.typeId !== wanted.id) forget('hold')
 const resumed = recall('attempt') || recall('hold')
 if (resumed && typeOf(resumed.typeId)) {

@@ -1,4 +1,4 @@
-// What the server refused, in the patient's words, with the way on where there is one.
+// What the server refused, in words for the patient, with the next step if there is one.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { wordsFor } from '../lib/api.js'
 import { recall } from '../lib/store.js'
@@ -8,7 +8,7 @@ import { dateOf, dayAndTime, near, time } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
 import { Name, PhoneLink } from './shell.js'
 
-// Countdown shows the seconds until something is tried again, and tries it.
+// useCountdown returns the seconds until the next retry, and calls done when they are over.
 function useCountdown(seconds, done, key) {
   const [left, setLeft] = useState(seconds)
   useEffect(() => {
@@ -25,8 +25,8 @@ function useCountdown(seconds, done, key) {
   return left
 }
 
-// own: the patient's live holds, as GET /v1/holds lists them, for the quota's list. retry is called by itself
-// when the server asked for patience. text is a sentence of the caller's own.
+// own: the patient's live holds, as GET /v1/holds lists them, for a full quota. After rate_limited, the notice calls
+// retry when the wait is over. text: a text key of the caller, instead of the usual one.
 export function ProblemNotice({ problem, type, text, holding, own = [], letGo, retry }) {
   const ref = useRef()
   const limited = problem.code === 'rate_limited' && problem.reason !== 'public_bookings'
@@ -47,7 +47,7 @@ export function ProblemNotice({ problem, type, text, holding, own = [], letGo, r
   </${Notice}>`
 }
 
-// What the connection does to the page, in one line; nothing while all is well.
+// LinkNotice says in one line what the state of the connection means for the page. It shows nothing while all is well.
 export function LinkNotice({ link, asOf, hold, takeOver }) {
   if (link === 'replaced') {
     return html`<${Notice} kind="warn" icon="info" text="replaced" role="status"><button type="button" class="btn" onClick=${takeOver}>${t('replaced.do')}</button></${Notice}>`

@@ -1,2 +1,2 @@
-// A booking that has to be confirmed first, fetched where one was asked for or a link opens one.
+// A booking that must be confirmed first. The page fetches this module after such a booking, or if a link opens one.
 export { Request, showAsked } from '../manage/request.js'

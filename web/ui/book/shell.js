@@ -1,5 +1,5 @@
-// The frame around a patient's page: the clinic's name, whether the page is live, and at its foot how
-// to reach the clinic and the languages. An embedded page has none of it but the live sign.
+// The frame around a patient's page: the clinic's name, the live indicator, and a footer with the clinic's contact and
+// the languages. An embedded page has only the live indicator.
 import { html, useLayoutEffect } from '../lib/html.js'
 import { boot, embedded } from '../lib/boot.js'
 import { Icon } from '../lib/icons.js'
@@ -7,13 +7,13 @@ import { lang, languages, setLanguage, t } from '../lib/i18n.js'
 
 const { clinic, settings } = boot, legal = [['privacy', settings.privacyUrl], ['imprint', settings.imprintUrl]].filter(x => x[1])
 export const phone = () => clinic.contact.phone || clinic.name
-// A number that can be tapped; where there is none, the clinic's name stands in the sentence.
+// A phone number to tap. Without a number, the sentence has the clinic's name instead.
 export const PhoneLink = () => clinic.contact.phone
   ? html`<a class="nowrap" href=${'tel:' + clinic.contact.phone.replace(/[^\d+]/g, '')}><bdi>${clinic.contact.phone}</bdi></a>`
   : html`<bdi>${clinic.name}</bdi>`
 export const Name = ({ of }) => html`<bdi>${of}</bdi>`
 
-// Where is one of the clinic's places, or the clinic.
+// Where shows one of the clinic's places, or the clinic itself.
 export function Where({ id }) {
   const at = boot.places.find(x => x.id === id), address = at?.address || clinic.contact.address
   return html`<${Name} of=${at?.name || clinic.name} />${address && html`<span class="muted"><bdi>${address}</bdi></span>`}`
@@ -58,7 +58,7 @@ export function Shell({ link, children, aside, step }) {
     <${Foot} />`
 }
 
-// What was chosen so far, beside the step on a wide screen.
+// Aside lists what the patient has chosen so far, next to the step on a wide screen.
 export const Aside = ({ rows }) => html`<aside class="aside" aria-label=${t('summary.title')}>
   <h2>${t('summary.title')}</h2>
   <dl>${rows.filter(([, value]) => value).map(([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`)}</dl>

@@ -1,24 +1,24 @@
-// What the times look like right now: the server's list of slots with the live events laid over it.
-// Everything here is pure; calendar.js feeds it. Instants are ISO text, as on the wire.
+// What the times look like now: the server's list of slots with the live events applied to it. Everything here is pure;
+// calendar.js feeds it. Instants are ISO text, as on the wire.
 //
-// A list (timeslots) already has the holds of its own moment in it, while the stream tells every hold
-// there is. So each fetched day keeps the holds known around its answer (`then`): a specialist counted
-// out by one of those is counted in again when that hold ends.
+// The list (timeslots) already counts the holds of its own moment, while the stream sends every hold. So each fetched
+// day keeps the holds that were known around its answer (`then`). If the list left a specialist out because of one of
+// these holds, the specialist is added again when that hold ends.
 import { addDays, dateOf } from '../lib/time.js'
 
 const ms = Date.parse
 
 export const empty = type => ({
   type,
-  days: {},        // date → { slots, then }: as fetched; then is null while the holds are not known
+  days: {},        // date → { slots, then }: as fetched; then is null while the holds are unknown
   seen: {},        // date → starts in the order shown; a time keeps its place while its day is open
   holds: {},       // holdId → others' live holds
-  known: false,    // whether holds is the whole truth: from a snapshot until the stream breaks
-  incoming: null,  // a snapshot on its way
+  known: false,    // whether holds is complete: from a snapshot until the stream breaks
+  incoming: null,  // a snapshot that is still arriving
   gone: [],        // intervals booked since their day was fetched
-  looks: {},       // specialist + start → how many strangers look; the server says when one begins and ends
+  looks: {},       // specialist + start → how many other clients look; the server sends when each begins and ends
   polled: null,    // { date, looking }: looks by polling, while there is no stream
-  tints: {},       // start → when it came back
+  tints: {},       // start → when the time became free again
   generation: null,
   stale: [],       // what to fetch again: dates, or '*' for all
 })
@@ -41,7 +41,7 @@ const without = (map, key) => {
 }
 const again = (s, dates) => ({ ...s, stale: [...new Set([...s.stale, ...dates])] })
 
-// The guarantee's own predicate, buffers included; seats of one session do not conflict.
+// The same predicate as the double-booking guarantee, buffers included. Seats of one session do not conflict.
 const sameSession = (a, b) => a.typeId === b.typeId && a.start === b.start && a.end === b.end
 const overlap = (a, b) => (a.busyStart < b.end && b.start < a.busyEnd) || (a.start < b.busyEnd && b.busyStart < a.end)
 const isGroup = s => s.type.capacity > 1
@@ -49,7 +49,7 @@ const against = (list, at, group) => list.filter(b => overlap(b, at) && !(group 
 const idsOf = list => new Set(list.map(b => b.specialistId))
 const seats = (list, at) => list.filter(b => sameSession(b, at)).length
 
-// reduce gives the state after one event. `now` is milliseconds of the server's clock.
+// reduce returns the state after one event. `now` is milliseconds on the server's clock.
 export function reduce(s, e, now) {
   switch (e.type) {
     case 'init':
@@ -84,7 +84,7 @@ export function reduce(s, e, now) {
     case 'fetching':
       return { ...s, stale: [] }
     case 'opened':
-      // Another day is on show: its places are given out anew.
+      // Another day is on show, so the order of its times starts afresh.
       return { ...s, seen: s.days[e.date] ? { [e.date]: s.days[e.date].slots.map(x => x.start) } : {} }
   }
   return s
@@ -102,7 +102,8 @@ function connected(s, e) {
   const days = {}, unsure = []
   for (const [date, day] of Object.entries(s.days)) {
     days[date] = day.then ? day : { ...day, then: list }
-    // A hold that ended between list and snapshot would look held for ever.
+    // Fetch the day again if the list counts more holds than the snapshot has: one ended between the two, and would
+    // look held for ever.
     if (!day.then && day.slots.some(x => idsOf(against(list, interval(x, s.type))).size < x.held)) unsure.push(date)
   }
   const moved = s.generation != null && e.generation !== s.generation
@@ -116,16 +117,16 @@ function released(s, e, now) {
     const at = interval(slot, s.type)
     if (!overlap(freed, at)) return false
     next.tints[slot.start] = now
-    // A list that cannot say whose time came back is asked again.
+    // If the list cannot tell whose time became free, fetch it again.
     return isGroup(s) ? !sameSession(freed, at) : view(next, slot, now).status === 'held'
   }))
   return again(next, unsure)
 }
 
-// before: the holds known when the question was sent; sent: the server's clock at that moment.
+// before: the holds that were known when the request was sent. sent: the server's clock at that moment.
 function loaded(s, { answer, open, before, sent }) {
   const then = s.known ? [...before, ...Object.values(s.holds)] : null
-  // Without the stream the list alone is true, also for the days that are already here.
+  // Without the stream, only the list is true, also for the days that are already here.
   const days = s.known ? { ...s.days } : Object.fromEntries(Object.entries(s.days).map(([d, day]) => [d, { ...day, then: null }]))
   for (let d = answer.from; d < answer.to; d = addDays(d, 1)) days[d] = { slots: [], then }
   for (const slot of answer.slots) days[dateOf(slot.start)]?.slots.push(slot)
@@ -138,13 +139,13 @@ function loaded(s, { answer, open, before, sent }) {
   }
 }
 
-// view says one slot's look: {start, end, status, left, looking, tint, specialistIds}.
+// view returns how one slot looks: {start, end, status, left, looking, tint, specialistIds}.
 // status: free | held | taken | late.
 export function view(s, slot, now) {
   const at = interval(slot, s.type), group = isGroup(s)
   const live = Object.values(s.holds), then = s.days[dateOf(slot.start)]?.then || []
   const ids = new Set(slot.specialistIds), back = idsOf(against(then, at, group))
-  // Only as many come back as the list itself counted out.
+  // Add specialists again only if there are no more of them than the list counted as held.
   if (!group && back.size <= slot.held) back.forEach(id => ids.add(id))
   const held = idsOf(against(live, at, group)), gone = idsOf(against(s.gone, at, group))
   const free = [...ids].filter(id => !held.has(id) && !gone.has(id))
@@ -160,7 +161,7 @@ export function view(s, slot, now) {
   return { start: slot.start, end: slot.end, status, left, looking, tint: left > 0 && now - (s.tints[slot.start] || 0) < 1000, specialistIds: free }
 }
 
-// viewDay gives the day's times in the order they are shown, the vanished ones in their places.
+// viewDay returns the day's times in the order on show. Times that have disappeared keep their place.
 export function viewDay(s, date, now) {
   const day = s.days[date]
   if (!day) return []
@@ -172,7 +173,7 @@ export function viewDay(s, date, now) {
 }
 export const freeOn = (s, date, now) => (s.days[date]?.slots || []).map(x => view(s, x, now)).filter(x => x.left > 0)
 
-// nearest gives up to n free times around a start, in their own order.
+// nearest returns up to n free times around a start, in order of time.
 export function nearest(s, start, n, now) {
   const far = x => Math.abs(ms(x.start) - ms(start))
   return Object.keys(s.days).flatMap(date => freeOn(s, date, now)).filter(x => x.start !== start)

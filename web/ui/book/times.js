@@ -1,6 +1,6 @@
-// The times of one day, as one group of radios. Two rules were learnt by measuring: a radio is never
-// natively disabled (that throws the focus away when the focused time becomes held), and a radio
-// never claims (arrow keys check radios); the button below the times does.
+// The times of one day, as one group of radio buttons. Two rules come from measurements. A radio is never natively
+// disabled, because the focus is lost if the focused time becomes held. A radio never claims a time, because arrow keys
+// check radios; the button below the times claims.
 import { html, useEffect, useRef } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { serverNow } from '../lib/clock.js'
@@ -39,7 +39,7 @@ function Chip({ x, checked, group, calendar }) {
   </label>`
 }
 
-// timesOf gives the shown day's times; mine is the start of the patient's own hold.
+// timesOf returns the times of the day on show. mine is the start of the patient's own hold.
 export const timesOf = (s, mine) => viewDay(s.slots, s.day, serverNow())
   .map(x => x.start === mine ? { ...x, status: 'mine' } : x)
 
@@ -48,7 +48,8 @@ export function Times({ calendar, mine, wait }) {
   const times = s.day ? timesOf(s, mine) : []
   const group = s.type.capacity > 1
   const chosen = times.find(x => x.start === s.chosen)
-  // Strangers' holds are never spoken, but the patient's own choice is no stranger's business.
+  // The page never announces the holds of other clients. It announces only a change to the time that the patient has
+  // chosen.
   const was = useRef()
   useEffect(() => {
     if (was.current?.start === chosen?.start && chosen && was.current.status !== chosen.status) {

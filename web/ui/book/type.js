@@ -1,5 +1,5 @@
-// "What do you need?": the appointment types as cards, and with whom, beside the chosen one. What a clinic with more to
-// say about them shows is choose.js.
+// "What do you need?": the appointment types as cards, and the choice of specialist next to the chosen type. If a
+// clinic has more details of its types, choose.js shows them.
 import { html, useState } from '../lib/html.js'
 import { boot, servingOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
@@ -19,7 +19,7 @@ const Plain = ({ typeId, who, choose, setWho }) => html`<fieldset class="cards">
         <span class="face"><${Name} of=${p.name} /></span></label>`)}</div></fieldset>`}</div>`)}
 </fieldset>`
 
-// What is the step; more is choose.js where it was fetched.
+// What is the step. more is the module choose.js, if the page has fetched it.
 export function What({ page, total, done, more }) {
   const heading = useHeading('what')
   const types = boot.appointmentTypes

@@ -1,5 +1,5 @@
-// The demo in one window: two patients' phones, the desk, and a race for one slot. Each frame has a
-// key of its own, so the two phones are two clients although they share one browser.
+// The demo in one window: two patients' phones, the desk, and a race for one slot. Each frame has its own storage key,
+// so the two phones are two clients although they share one browser.
 import { html, render, useEffect, useState } from '../lib/html.js'
 import '../lib/deskicons.js'
 import { boot } from '../lib/boot.js'
@@ -18,10 +18,10 @@ const racers = 50
 const raced = () => boot.appointmentTypes.find(x => x.capacity === 1 && x.specialists.length)
 const withLang = (path, params) => path + '?' + new URLSearchParams({ ...params, lang })
 
-// A name has no marks of direction, which the words of a language may.
+// Remove direction marks from a name. The texts of a language may contain them.
 const plain = s => s.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
 
-// One racer is a client of its own, which the tab's own requests are not.
+// Each racer is a separate client, different from the client of this tab.
 async function racer(n, type, slot, specialistId) {
   const began = performance.now()
   const reply = await fetch(`/v1/appointment-types/${type.id}/book`, {
@@ -32,8 +32,8 @@ async function racer(n, type, slot, specialistId) {
   return { ms: performance.now() - began, status: reply.status, code: body.code }
 }
 
-// A time that all three see: of the day that the phones are open on, the last one that is free, where the simulated visitors do not
-// crowd. Where that day is full, the first of the next ones.
+// contested returns a time that all three frames show: the last free one of the day on the phones, because the
+// simulated visitors choose it rarely. If that day is full, it returns the first free time of the next days.
 async function contested() {
   const type = raced(), date = seenDay() || dateOf(Date.now())
   const { slots } = await get(`/v1/appointment-types/${type.id}/timeslots`, { from: date, to: addDays(date, 1) })
@@ -41,7 +41,7 @@ async function contested() {
   return { type, slot, specialistId: slot.specialistIds[0] }
 }
 
-// How many pairs of confirmed appointments of one specialist overlap on a day, as the desk sees it.
+// overlaps counts the pairs of confirmed appointments of one specialist that overlap on a day, as the desk sees them.
 async function overlaps(specialistId, start) {
   const date = dateOf(start)
   const { appointments } = await get('/v1/appointments', { from: date, to: addDays(date, 1), specialistId, status: 'confirmed', limit: 500 })
@@ -52,7 +52,7 @@ async function overlaps(specialistId, start) {
   return pairs
 }
 
-// What a racer was told, in the words of the page.
+// The reason that a racer got, as a key of the page's texts.
 const why = x => x.code === 'slot_taken' ? 'demo.why.taken' : x.code === 'slot_held' ? 'demo.why.held' : 'demo.why.other'
 
 function Race() {
@@ -91,7 +91,7 @@ function Race() {
 function Demo({ signedIn }) {
   const [key] = useState(() => random(4))
   useEffect(followPhones, [])
-  // The phones open on the first day with times, which is the desk's.
+  // The phones open on the first day with times. The desk shows the same day.
   const type = raced()
   const phone = n => html`<figure class="phone"><figcaption>${t('demo.phone', { n })}</figcaption><iframe title=${t('demo.phone', { n })} src=${withLang('/', { ...(type && { type: type.id }), frame: `demo-${n}-${key}` })}></iframe></figure>`
   return html`<div class="demo">

@@ -1,5 +1,5 @@
-// A notice says what happened, what it means and the next step. `text` is a key of the words, or
-// what rich() gives; children are its buttons. Kinds: info, ok, warn, danger.
+// A notice tells the reader what happened, what it means and the next step. `text` is a text key or the result of
+// rich(); children are its buttons. Kinds: info, ok, warn, danger.
 import { html } from './html.js'
 import { Icon } from './icons.js'
 import { rich } from './i18n.js'

@@ -27,7 +27,7 @@ function remainder(data, n) {
   return out
 }
 
-// Modules left for data and correction in a version, all patterns taken off.
+// Modules that are left for data and error correction in a version, without all patterns.
 function rawModules(v) {
   let n = (16 * v + 128) * v + 64
   if (v > 1) {
@@ -71,7 +71,7 @@ const masks = [
   (x, y) => (x * y % 2 + x * y % 3) % 2, (x, y) => ((x + y) % 2 + x * y % 3) % 2,
 ]
 
-// matrix gives the modules as rows of booleans, without the quiet zone.
+// matrix returns the modules as rows of booleans, without the quiet zone.
 export function matrix(text) {
   const bytes = new TextEncoder().encode(text)
   let v = 1
@@ -114,7 +114,7 @@ export function matrix(text) {
       set(b, a, on)
     }
   }
-  // Level M is 0 in the format's two bits, so the format is the mask alone.
+  // Level M is 0 in the two bits of the format, so the format is only the mask.
   const format = mask => {
     let rem = mask
     for (let i = 0; i < 10; i++) rem = rem << 1 ^ (rem >> 9) * 0x537

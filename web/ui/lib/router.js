@@ -6,10 +6,10 @@ import { boot } from './boot.js'
 export function createRouter(go) {
   const pop = e => go(e.state?.step || null)
   addEventListener('popstate', pop)
-  // n counts the steps taken on this page, so that "back" never leaves it by surprise.
+  // n counts the steps taken on this page, so that "back" does not leave the page unexpectedly.
   const n = () => history.state?.n || 0
   return {
-    // url is kept unless one is given: steps are not addresses, only the choices are.
+    // The address stays unless url is given: only the choices have addresses, not the steps.
     push: (step, url) => history.pushState({ step, n: n() + 1 }, '', url ?? location.href),
     replace: (step, url) => history.replaceState({ step, n: n() }, '', url ?? location.href),
     back: otherwise => n() > 0 ? history.back() : otherwise(),
@@ -18,9 +18,9 @@ export function createRouter(go) {
   }
 }
 
-// useHeading returns the ref of a step's h1 and moves focus there when the step changes, but not on
-// the page's first view: a screen reader then reads the page from its top by itself. The tab's title
-// says the step too.
+// useHeading returns the ref of a step's h1 and moves the focus there when the step changes. On the first view of the
+// page it does not move the focus: a screen reader then reads the page from its top. It also puts the step into the
+// tab's title.
 let first = true
 export function useHeading(step) {
   const ref = useRef()

@@ -1,5 +1,5 @@
-// Speaks to screen readers. Two regions exist from the start, because a region that appears
-// together with its text is often not read.
+// Announces text to screen readers. The two regions exist from the start, because screen readers often ignore a region
+// that appears together with its text.
 const region = kind => {
   const el = document.createElement('div')
   el.className = 'sr'
@@ -16,6 +16,6 @@ place('assertive')
 export function say(text, kind = 'polite') {
   const el = place(kind)
   el.textContent = ''
-  // A change in the same task is not noticed, and neither is the same text twice.
+  // Screen readers do not notice a change in the same task, or the same text twice.
   setTimeout(() => { el.textContent = text }, 60)
 }

@@ -1,7 +1,7 @@
-// Two memories of a page. The store: plain state, replaced and never changed in place. And what this tab
-// keeps until it closes: recall, remember, forget. Storage can be blocked (an embedded page, a strict
-// browser): then a Map stands in and a reload starts afresh. `?frame=` keeps several pages of one
-// window apart, because frames of one origin share their sessionStorage.
+// The page has two kinds of memory. The store is plain state that is replaced and never changed in place. recall,
+// remember and forget keep values until the tab closes. If the browser blocks storage (an embedded page, strict
+// settings), a Map replaces it and a reload starts afresh. `?frame=` separates several pages in one window, because
+// frames of one origin share their sessionStorage.
 import { useLayoutEffect, useReducer, useRef } from 'preact/hooks'
 import { query } from './boot.js'
 
@@ -22,12 +22,12 @@ export function createStore(state) {
   }
 }
 
-// useStore re-renders only when what the selector picks has changed.
+// useStore renders the component again only if the selected value has changed.
 export function useStore(store, pick = s => s) {
   const [, again] = useReducer(n => n + 1, 0)
   const seen = useRef()
   seen.current = { pick, value: pick(store.get()) }
-  // Before paint, so that what arrives during the first render is in the first picture.
+  // Before the first paint, so that the first picture includes updates that arrived during the first render.
   useLayoutEffect(() => {
     const look = state => { if (!Object.is(seen.current.pick(state), seen.current.value)) again() }
     look(store.get())

@@ -1,5 +1,5 @@
-// Instants become words in one zone, the clinic's unless another is set. Local dates are
-// "2026-11-23", as on the wire; their arithmetic never touches an instant.
+// Formats instants in one zone: the clinic's, unless another is set. Local dates are "2026-11-23", as on the wire;
+// their arithmetic never uses an instant.
 import { boot } from './boot.js'
 import { locale, t } from './i18n.js'
 
@@ -31,12 +31,12 @@ const formatter = (style, tz) => {
   return made.get(key)
 }
 
-// write words an instant (ISO text or milliseconds) or a local date, by one of the styles above.
+// write formats an instant (ISO text or milliseconds) or a local date in one of the styles above.
 export function write(style, when, tz = zone) {
   if (typeof when === 'string' && when.length === 10) return formatter(style, 'UTC').format(Date.parse(when))
   return formatter(style, tz).format(new Date(when))
 }
-// A page asks for the date of the same few hundred instants again and again, so the answers are kept.
+// A page needs the date of the same few hundred instants again and again, so the results are cached.
 const known = new Map()
 const fields = (instant, tz = zone) => {
   const key = tz + instant
@@ -62,19 +62,19 @@ export const partOfDay = instant => {
   const h = +fields(instant).hour
   return h < 12 ? 'morning' : h < 17 ? 'afternoon' : 'evening'
 }
-// The day that the clocks go back shows some times twice; those say which they are.
+// On the day that the clocks go back, some times occur twice. Those are shown with their zone.
 const isTwice = instant => [-36e5, -18e5, 18e5, 36e5].some(off => hhmm(+new Date(instant) + off) === hhmm(instant))
 export const time = instant => write(isTwice(instant) ? 'timeTwice' : 'time', instant)
 export const range = (start, end) => t('range', { from: time(start), to: time(end) })
 export const dayAndTime = instant => t('day.time', { day: write('shortDay', instant), time: time(instant) })
-// A nearby time, as short as it stays clear: "10:00" on the same day, else "Tue 09:00", else the date.
+// A nearby time, as short as it is unambiguous: "10:00" on the same day, else "Tue 09:00", else the date.
 export const near = (instant, date) => {
   const own = dateOf(instant)
   if (own === date) return time(instant)
   return Math.abs(daysBetween(own, date)) < 7
     ? t('near', { day: write('weekday', instant), time: time(instant) }) : dayAndTime(instant)
 }
-// "Thu 26, 09:00", with the month only where it is another one.
+// "Thu 26, 09:00"; with the month if it is not the month of date.
 export const soon = (instant, date) => dateOf(instant).slice(0, 7) === date.slice(0, 7)
   ? t('day.time', { day: write('dayNumber', instant), time: time(instant) }) : dayAndTime(instant)
 export const countdown = seconds => {
@@ -82,7 +82,7 @@ export const countdown = seconds => {
   return `${String(Math.floor(s / 60)).padStart(2, '0')}:${String(s % 60).padStart(2, '0')}`
 }
 
-// The zone's name, but only when a reader's own clock would show something else at that moment.
+// The zone's name, but only if the reader's own clock shows another time at that moment.
 export function foreignZone(instant) {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone
   if (!own || own === zone || hhmm(instant, own) + dateOf(instant, own) === hhmm(instant) + dateOf(instant)) return ''

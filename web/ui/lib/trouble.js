@@ -1,4 +1,5 @@
-// A refusal in the words of who works in the clinic: there is nobody to call, and no cooldown. text is a sentence of the caller's own.
+// Trouble shows a refusal in words for the clinic's staff: without a phone number to call and without a cooldown. text:
+// a text of the caller, instead of the usual one.
 import { html } from './html.js'
 import { wordsFor } from './api.js'
 import { Notice } from './notice.js'

@@ -1,13 +1,14 @@
-// The plans for a failure, as this browser keeps them: sealed, one for each person who has signed in here.
+// The encrypted downtime plans that this browser keeps: one for each person who has signed in here.
 //
-// Each person has a pair of keys. The public one seals, so that a new plan replaces the old one at any time and nobody has to type
-// anything. The private one opens, and is itself encrypted with a key that is made of the sign-in's password: whoever has the machine
-// has to guess the password, at 600,000 rounds for each guess. Neither the password nor a plan is ever stored as it is.
+// Each person has a pair of keys. The public key encrypts, so the page can replace the plan at any time without a
+// password. The private key decrypts, and is itself encrypted with a key derived from the sign-in password. An attacker
+// with this machine must guess the password, with 600,000 rounds for each guess. Neither the password nor a plan is
+// ever stored in clear.
 const rounds = 600000, curve = { name: 'ECDH', namedCurve: 'P-256' }
 const bytes = text => new TextEncoder().encode(text)
 const random = n => crypto.getRandomValues(new Uint8Array(n))
 
-// A browser keeps nothing on an address that is neither https nor its own machine.
+// A browser offers this storage only on https and on localhost.
 export const canKeep = () => isSecureContext && 'indexedDB' in globalThis && Boolean(crypto.subtle) && 'serviceWorker' in navigator
 
 function within(mode, act) {
@@ -28,8 +29,8 @@ export const recordOf = id => within('readonly', people => people.get(id))
 export const records = () => within('readonly', people => people.getAll())
 export const forget = id => within('readwrite', people => people.delete(id))
 const put = record => within('readwrite', people => people.put(record))
-// note changes what is written beside a plan, such as whether its person is signed in here.
-// It reads and writes in one transaction: two notes at a time would lose one, and with it a plan.
+// note changes the unencrypted fields of a record, such as whether its person is signed in here. It reads and writes in
+// one transaction: of two concurrent notes, one would be lost, and a plan with it.
 export const note = (id, change) => within('readwrite', people => {
   const was = people.get(id)
   was.onsuccess = () => { if (was.result) people.put({ ...was.result, ...change }) }
@@ -45,8 +46,8 @@ async function unlocked(record, password) {
   return crypto.subtle.importKey('pkcs8', key, curve, false, ['deriveBits'])
 }
 
-// remember makes the keys of a person, or finds that those there are open with this password. A password that has changed takes the
-// old plan with it.
+// remember creates the keys of a person, or keeps the existing keys if this password opens them. If the password has
+// changed, the old plan is lost.
 export async function remember(user, password) {
   const old = await recordOf(user.id)
   if (old && await unlocked(old, password).catch(() => null)) return note(user.id, { name: user.name || user.email })
@@ -56,7 +57,8 @@ export async function remember(user, password) {
   await put({ id: user.id, name: user.name || user.email, salt, rounds, iv, locked, open: await crypto.subtle.exportKey('raw', pair.publicKey) })
 }
 
-// What is said of a plan in clear is part of what is sealed: another age is found out.
+// The readable fields of a plan (id, madeAt, to) are authenticated with the ciphertext. So decryption fails if anyone
+// changes the age of a plan.
 const said = (id, plan) => bytes([id, plan.madeAt, plan.to].join('|'))
 async function keyOf(secret, publicKey, salt, use) {
   const bits = await crypto.subtle.deriveBits({ name: 'ECDH', public: publicKey }, secret, 256)
@@ -65,7 +67,7 @@ async function keyOf(secret, publicKey, salt, use) {
 }
 const imported = raw => crypto.subtle.importKey('raw', raw, curve, true, [])
 
-// seal puts a kit in the place of the one before. It answers false where the person has no keys here.
+// seal encrypts a kit and replaces the one before. It returns false if the person has no keys here.
 export async function seal(id, kit) {
   const record = await recordOf(id)
   if (!record) return false
@@ -78,10 +80,10 @@ export async function seal(id, kit) {
   return true
 }
 
-// The two ways in which a plan does not open.
+// The two errors of open.
 export const wrongPassword = 'wrong', damaged = 'damaged'
 
-// open answers the kit. It throws an Error that says wrongPassword or damaged.
+// open returns the decrypted kit. It throws an Error with the message wrongPassword or damaged.
 export async function open(record, password) {
   let secret
   try { secret = await unlocked(record, password) } catch { throw new Error(wrongPassword) }
@@ -92,7 +94,7 @@ export async function open(record, password) {
   } catch { throw new Error(damaged) }
 }
 
-// tidy takes away the plans whose days are over.
+// tidy deletes the plans whose days are over.
 export async function tidy(today) {
   for (const r of await records()) if (r.plan && r.plan.to <= today) await note(r.id, { plan: undefined })
 }
