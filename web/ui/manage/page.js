@@ -1,4 +1,4 @@
-// The page /manage: the appointment that the link in its fragment opens.
+// The page /manage. It shows the appointment of the link whose key is in the fragment.
 import { html, render } from '../lib/html.js'
 import { ready as client } from '../lib/client.js'
 import { ready as words } from '../lib/i18n.js'

@@ -1,5 +1,5 @@
-// A booking that has to be confirmed first: what its visitor is told, and the page that the link in the mail opens.
-// Looking confirms nothing: mail programs open links too.
+// A booking that must be confirmed first: the page that the patient sees after booking, and the page of the link in the
+// email. Opening the link confirms nothing, because mail programs open links too.
 import { html, render, useRef, useState } from '../lib/html.js'
 import { typeOf, withLang } from '../lib/boot.js'
 import { get, newKey, post } from '../lib/api.js'
@@ -15,7 +15,7 @@ import { Ticket } from './ticket.js'
 
 const Again = ({ r }) => html`<a class="btn" href=${withLang('/', { type: r.appointmentTypeId })}>${t('manage.again')}</a>`
 
-// Request is the page of the link; options are what its requests carry, done(appointment) is the way out.
+// Request is the page of the link. options go with each of its requests. done(appointment) leaves the page.
 export function Request({ r, options, done, change }) {
   const [busy, setBusy] = useState(''), [problem, setProblem] = useState(null)
   const heading = useHeading('request'), keys = useRef({ confirm: newKey(), decline: newKey() })
@@ -56,7 +56,7 @@ function Asked({ asked, to }) {
     <${Ticket} a=${asked} /></${Shell}>`
 }
 
-// showAsked is the end of the booking page where the booking has to be confirmed.
+// showAsked ends the booking page if the booking must be confirmed first.
 export function showAsked(root, { asked, to }) {
   render(html`<${Asked} key="asked" asked=${asked} to=${to} />`, root)
   say(t(asked.byMail ? 'asked.title' : 'asked.title.desk'))

@@ -1,17 +1,17 @@
-// What an appointment is, or would be, at a glance.
+// The facts of a planned or booked appointment, at a glance.
 import { html } from '../lib/html.js'
 import { nameOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
 import { foreignZone, range, write } from '../lib/time.js'
 import { Name, Where } from '../book/shell.js'
 
-// The zone of its time, where a reader's own clock says something else.
+// Zone shows the time zone of the appointment, if the reader's own clock shows another time.
 export function Zone({ a }) {
   const zone = foreignZone(a.slotStartDate)
   return zone && html`<span class="muted zone">${zone}</span>`
 }
 
-// The facts of the appointment, large enough to read across a room.
+// Ticket shows the facts of the appointment, large enough to read across a room.
 export function Ticket({ a, children }) {
   const type = typeOf(a.appointmentTypeId), what = type?.name || nameOf(a.appointmentTypeId), who = nameOf(a.specialistId)
   return html`<section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>

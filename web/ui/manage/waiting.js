@@ -1,5 +1,6 @@
-// The waiting list: the form of who finds no time, and the page that the links of its mails open: to confirm, to take what is
-// offered, or to leave. Looking does nothing: mail programs open links too.
+// The waiting list: the form for a patient who finds no suitable time, and the page of the links in the waiting-list
+// emails: confirm, accept the offer, or leave the list. Opening a link changes nothing, because mail programs open
+// links too.
 import { html, render, useRef, useState } from '../lib/html.js'
 import { boot, nameOf, servingOf, typeOf, withLang } from '../lib/boot.js'
 import { get, newKey, passing, post } from '../lib/api.js'
@@ -18,7 +19,7 @@ import { Ticket } from './ticket.js'
 const parts = { any: {}, morning: { latest: '12:00' }, afternoon: { earliest: '12:00', latest: '17:00' }, evening: { earliest: '17:00' } }
 const names = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 
-// Waiting is the page of a link; options are what its requests carry, done(appointment) is the way out.
+// Waiting is the page of a link. options go with each of its requests. done(appointment) leaves the page.
 export function Waiting({ first, options, done }) {
   const [{ waiting: x, offerId }, setX] = useState(first)
   const [busy, setBusy] = useState(''), [problem, setProblem] = useState(null)
@@ -58,7 +59,7 @@ export function Waiting({ first, options, done }) {
     ${over && html`<p><a class="btn" href=${withLang('/', { type: x.appointmentTypeId })}>${t('manage.again')}</a></p>`}`
 }
 
-// What is waited for, at a glance.
+// Wish shows at a glance what the patient is waiting for.
 function Wish({ x }) {
   const type = typeOf(x.appointmentTypeId), people = x.specialistIds.map(nameOf).filter(Boolean)
   const days = x.weekdays.map(d => write('weekday', addDays('2026-11-23', names.indexOf(d))))
@@ -94,7 +95,7 @@ function Wait({ type, specialistId, ask, form: known, back }) {
       setState(s => ({ ...s, busy: false, done: waiting }))
       say(t('wait.asked.title'))
     } catch (problem) {
-      if (!passing(problem)) key.current = newKey() // what was lost on the way may be done
+      if (!passing(problem)) key.current = newKey() // keep the key if the request may have taken effect
       const list = problem.errors.map(x => { const id = x.field.replace(/^patient\./, ''); return { id: ['name', 'email', 'phone', 'from', 'to'].includes(id) ? id : 'name', message: x.message } })
       failed(list, list.length ? null : problem)
     }
@@ -127,10 +128,11 @@ function Wait({ type, specialistId, ask, form: known, back }) {
     </form></${Shell}>`
 }
 
-// showWait takes the place of the booking page where somebody wants to wait.
+// showWait replaces the booking page with the form of the waiting list.
 export const showWait = (root, props) => render(html`<${Wait} key="wait" ...${props} />`, root)
 
-// Sooner is one press on the page of an appointment: an earlier time is waited for until its day.
+// Sooner is a button on the page of an appointment. It puts the patient on the waiting list for an earlier time, until
+// the day of the appointment.
 export function Sooner({ a, path, options }) {
   const [state, setState] = useState(''), key = useRef(newKey())
   if (!boot.waitlist || dateOf(a.slotStartDate) <= dateOf(serverNow())) return null

@@ -1,4 +1,5 @@
-// The page that opens the last plan where the server cannot be reached. It asks the server for nothing but whether it is back.
+// The page that opens the last downtime plan if the server is unreachable. Its only request asks whether the server is
+// back.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import { boot, withLang } from '../lib/boot.js'
 import { Field } from '../lib/form.js'
@@ -7,9 +8,10 @@ import { Notice } from '../lib/notice.js'
 import { dateOf, dayAndTime, write } from '../lib/time.js'
 import { canKeep, open, records, wrongPassword } from '../lib/vault.js'
 
-const shut = 15 * 60e3 // a plan that nobody touches is closed again
+const shut = 15 * 60e3 // the page closes a plan after 15 minutes without input
 
-// The desk may have the very address that this page was answered under, so going there is loading it anew.
+// The service worker may have sent this page for the desk's own address. A link to that address would not load the
+// desk, so reload.
 const go = hash => e => {
   e.preventDefault()
   history.replaceState(null, '', withLang('/staff') + hash)
@@ -22,7 +24,7 @@ const ageOf = madeAt => {
 }
 const stand = plan => t('plan.asof', { when: dayAndTime(Date.parse(plan.madeAt)), age: ageOf(plan.madeAt) })
 
-// useServer asks now and then whether the server is back: null until it is known.
+// useServer asks every 10 s whether the server is back. It returns null until the first answer.
 function useServer() {
   const [there, set] = useState(null)
   const ask = () => fetch('/livez', { cache: 'no-store', credentials: 'omit', signal: AbortSignal.timeout(8000) }).then(x => set(x.ok), () => set(false))

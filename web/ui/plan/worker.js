@@ -1,10 +1,11 @@
-// @ts-nocheck: a service worker has another world than a page, which the checker is not told of
-// The desk's service worker. It answers for the desk's own address only, and only where the server does not: then the page that opens
-// the last plan comes out of the cache. A new release is another {{base}}, so it is another worker with a cache of its own.
+// @ts-nocheck: a service worker has other globals than a page, and the checker has no types for them
+// The desk's service worker. It answers only for the desk's own address, and only if the server does not answer. Then
+// it sends the page that opens the last downtime plan, from its cache. A new release has another {{base}}, so it is
+// another worker with its own cache.
 const cached = 'holdfast-plan {{base}}', page = '/staff/plan'
 const files = ['plan/page.js', 'holdfast.css', 'desk.css', 'plan.css', 'favicon.svg',
   ...'{{languages}}'.split(' ').flatMap(x => ['i18n/' + x + '.js', 'i18n/plan.' + x + '.js'])].map(x => '{{base}}/' + x)
-const gone = [502, 503, 504] // what stands before a server says when it is not there
+const gone = [502, 503, 504] // the answers of a reverse proxy whose server is unreachable
 
 self.addEventListener('install', e => {
   e.waitUntil(caches.open(cached).then(c => c.addAll([page, ...files])).then(() => self.skipWaiting()))
@@ -19,7 +20,7 @@ async function reach(request) {
   try {
     const answer = await fetch(request, { signal: abort.signal })
     if (!gone.includes(answer.status)) return answer
-  } catch { /* nobody is there */ } finally { clearTimeout(timer) }
+  } catch { /* the server is unreachable */ } finally { clearTimeout(timer) }
   return await caches.match(page, { cacheName: cached, ignoreVary: true }) || Response.error()
 }
 self.addEventListener('fetch', e => {

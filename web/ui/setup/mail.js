@@ -1,11 +1,11 @@
-// The third screen: how mail leaves the clinic. Nothing is missed by skipping it but mail.
+// The third screen: how the clinic sends email. An owner who skips it loses nothing else.
 import { html } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
 import { MailServer } from '../staff/mailserver.js'
 import { Heading } from './page.js'
 
-// What the settings page has of the desk around it.
+// The parts of the desk that the settings form needs.
 const alone = { call: ask => ask(), toast: () => {} }
 
 export function Mail({ done }) {

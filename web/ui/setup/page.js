@@ -1,6 +1,6 @@
-// The first run, /setup#<token>: the clinic and its owner, the first times to book, and the link to
-// hand out. Each screen saves when it is left; a reload comes back to the one that was open. The
-// token is in the fragment, which no server sees unasked.
+// The first run, /setup#<token>: the clinic and its owner, the first times to book, and the link to hand out. Each
+// screen saves when the owner leaves it. A reload returns to the screen that was open. The token is in the fragment,
+// because the browser does not send the fragment to a server.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import '../lib/deskicons.js'
 import { boot } from '../lib/boot.js'
@@ -30,7 +30,7 @@ function Frame({ step, children, wide }) {
   </div>`
 }
 
-// Heading takes the focus when a screen follows another.
+// Heading takes the focus when one screen follows another.
 let first = true
 export function Heading({ children }) {
   const ref = useRef()
@@ -60,7 +60,7 @@ function Setup({ token, start }) {
   const made = next => {
     setClinic(next)
     setZone(next.timezone)
-    // The token has done its work.
+    // The token is used up.
     history.replaceState(null, '', location.pathname + location.search)
     go('first')
   }
@@ -79,7 +79,7 @@ async function open() {
   const token = location.hash.slice(1), kept = recall('setup')
   let me = null
   try { me = await get('/v1/auth/me') } catch (problem) { if (problem.code !== 'unauthorized') return show('trouble', problem) }
-  // Whoever has just become the owner goes on where the page was left; everybody else needs the link.
+  // A new owner continues at the screen that was open. Any other visitor needs the link.
   if (me?.user.role === 'owner' && (kept || !boot.appointmentTypes.length)) {
     return render(html`<${Setup} start=${screens.includes(kept) && kept !== 'clinic' ? kept : 'first'} />`, root)
   }

@@ -1,5 +1,4 @@
-// The last screen: the link to hand out, as a code to scan, and a small board on which the first
-// booking arrives.
+// The last screen: the link to hand out, as a code to scan, and a small board that shows the first booking.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { createLive, ticketed } from '../lib/live.js'
@@ -15,7 +14,7 @@ import { Copy } from '../staff/copy.js'
 import { Heading } from './page.js'
 
 
-// Only what is going on at the moment and what has just been booked.
+// useBoard returns only the current holds and the latest bookings.
 function useBoard() {
   const [holds, setHolds] = useState({}), [booked, setBooked] = useState([]), [link, setLink] = useState('')
   useEffect(() => {
@@ -28,7 +27,7 @@ function useBoard() {
       setBooked(all => [appointment, ...all.filter(a => a.id !== id)].slice(0, 5))
       say(t('ready.arrived', { name: appointment.patient?.name || '' }))
     }
-    // What was booked before this page was opened again.
+    // The bookings of the last hour, from before this page was opened.
     const from = dateOf(serverNow())
     get('/v1/appointments', { from, to: addDays(from, 62), status: 'confirmed', limit: 50 }).then(({ appointments }) => {
       const recent = appointments.filter(a => serverNow() - Date.parse(a.createdAt) < 36e5).sort((a, b) => a.createdAt < b.createdAt ? 1 : -1).slice(0, 5)

@@ -1,5 +1,5 @@
-// The mail server, in the settings and in the first run: what an owner types is tried before it is saved, and what stood in the way is
-// said in words. The password goes to the server and never comes back.
+// The mail server, in the settings and in the first run. The server tests the owner's input before it saves it, and the
+// page explains a failure. The browser sends the password to the server; the server never returns it.
 import { html, useEffect, useState } from '../lib/html.js'
 import { del, get, post, put } from '../lib/api.js'
 import { ErrorSummary, Field } from '../lib/form.js'
@@ -10,7 +10,7 @@ import { listed, Select, Trouble, useAsk, useSend } from './office.js'
 
 const address = '/v1/settings/mail-server'
 const usual = { starttls: '587', tls: '465', none: '25' }, ports = ['587', '465', '25', '2525']
-// hintOf names a mistake that many make with these; empty where nothing looks odd.
+// hintOf returns the text key of a common mistake in these values, or an empty string.
 export function hintOf({ host, port, encryption, user }) {
   const name = host.trim().toLowerCase()
   if (name.includes('@') || name.includes('/')) return 'mail.hint.name'

@@ -1,4 +1,5 @@
-// The clinic's own words in mails to patients: one mail in one language at a time, with what stands for what and how it will read.
+// The clinic's own texts in emails to patients: one email in one language at a time, with the placeholders and a
+// preview.
 import { html, useEffect, useState } from '../lib/html.js'
 import { post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -29,5 +30,5 @@ export function MailTexts({ desk, texts, change, error }) {
     <p><button type="button" class="btn" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${preview}>${t('mails.preview')}</button></p>
     ${shown && html`<figure class="mail" lang=${language} aria-label=${t('mails.preview')} role="status"><figcaption><b><bdi>${shown.subject}</bdi></b></figcaption><p class="notes"><bdi>${shown.text}</bdi></p></figure>`}`
 }
-// What is saved: nothing for words that were taken back.
+// saidOf returns the texts to save, without those that the owner has emptied.
 export const saidOf = texts => Object.fromEntries(Object.entries(texts).map(([notice, by]) => [notice, Object.fromEntries(Object.entries(by).filter(([, x]) => x.subject?.trim() || x.text?.trim()))]).filter(([, by]) => Object.keys(by).length))

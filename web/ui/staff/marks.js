@@ -1,5 +1,5 @@
-// What lies over a column: the cursor, the target of a drag, the line of the present. Each listens for
-// itself, so that moving the cursor draws one small box and no cards.
+// What is drawn over a column: the cursor, the target of a drag, and the line of the current time. Each subscribes by
+// itself, so moving the cursor redraws one small box and no cards.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { useStore } from '../lib/store.js'
@@ -11,7 +11,7 @@ import { step } from './layout.js'
 
 function CursorMark({ grid, id, ...scale }) {
   const c = useStore(grid.cursor.store, c => c.id === id ? c : null)
-  // A card that moved takes its cursor along.
+  // If a card has moved, the cursor moves with it.
   useStore(grid.desk.store, () => c && grid.look(id))
   const here = c && grid.cursor.here()
   if (!here || here.id !== id) return null
@@ -28,7 +28,7 @@ function DropMark({ grid, id, ...scale }) {
     <p><${Icon} name=${d.why ? 'stop' : 'check'} /><b>${clock(d.at)}</b> ${d.why || d.who}</p></div>`
 }
 
-// now gives the minute of the present on a date, or nothing on any other date.
+// nowOn returns the current minute of a date if it is today; otherwise nothing.
 const nowOn = date => {
   if (!date) return null
   const day = dayIn(date, zone), now = serverNow()

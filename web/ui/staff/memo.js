@@ -1,6 +1,6 @@
 import { Component } from '../lib/html.js'
 
-// memo draws a component again only if one of its properties is another. The view has no hooks.
+// memo renders a component again only if one of its properties has changed. The view must not use hooks.
 export const memo = view => class extends Component {
   shouldComponentUpdate(next) {
     for (const key in next) if (next[key] !== this.props[key]) return true

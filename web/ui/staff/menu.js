@@ -1,9 +1,9 @@
-// A small menu beside the cursor or the pointer. Arrow keys, Home, End and first letters move in it;
-// Escape and Tab leave it, and the focus goes back to where it was.
+// A small menu next to the cursor or the pointer. Arrow keys, Home, End and first letters move in it. Escape and Tab
+// close it, and the focus returns to where it was.
 import { html, useLayoutEffect, useRef } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 
-// items: {label, icon, run, on, danger, hint} or null for a line.
+// items: {label, icon, run, on, danger, hint}, or null for a separator.
 export function Menu({ at, title, items, close }) {
   const ref = useRef(), before = useRef(document.activeElement)
   const buttons = () => [...ref.current.querySelectorAll('button')]

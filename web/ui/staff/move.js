@@ -1,5 +1,5 @@
-// Moving and cancelling. A drag that was dropped and the key M come to the same dialog, so both give
-// the same result; the old time is kept until the new one is certain.
+// Moving and cancelling. A drag and the key M open the same dialog, so both give the same result. The patient keeps the
+// old time until the new one is confirmed.
 import { boot } from '../lib/boot.js'
 import { html, useMemo, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
@@ -18,14 +18,16 @@ import { Whole, useVisitOf } from './visit.js'
 import { failKey, specialistName, typeIn, typeName, who } from './words.js'
 import { Obstacle, WhenFields, slotOf, useObstacle, way } from './when.js'
 
-// Tell asks whether the patient gets an email. Without an address or a mail server it says why there is none.
+// Tell asks whether the server sends the patient an email. Without an email address or a mail server, it explains why
+// it can't.
 export function Tell({ email, value, set }) {
   const no = !boot.mail ? 'tell.nomail' : !email?.trim() ? 'tell.noaddress' : ''
   return html`<label class="check"><input type="checkbox" checked=${value && !no} disabled=${Boolean(no)} onChange=${e => set(e.currentTarget.checked)} />
     <span>${t('tell')}${no && html` <small class="muted">${t(no)}</small>`}</span></label>`
 }
 
-// Failed says what the server refused, the way on where somebody else was quicker included.
+// Failed shows why the server refused. If another user has changed the appointment first, it offers to show the new
+// state.
 export function Failed({ desk, problem, a, close }) {
   if (!problem) return null
   const show = () => desk.fetch(a.id).then(x => { close(); desk.open('appointment', { id: x.id }) }, () => {})
@@ -34,7 +36,7 @@ export function Failed({ desk, problem, a, close }) {
     ${stale && html`<button type="button" class="btn" onClick=${show}>${t('toast.show')}</button>`}</${Notice}>`
 }
 
-// useChange runs one change with one key, so that pressing again after a lost answer is safe.
+// useChange runs one change with one idempotency key, so it is safe to press again after a lost answer.
 export function useChange(run) {
   const [busy, setBusy] = useState(false), [problem, setProblem] = useState(null)
   const keys = useMemo(() => new Map(), [])
@@ -55,7 +57,7 @@ export function useChange(run) {
   return { go, busy, problem, forget: () => setProblem(null) }
 }
 
-// startsOf are the times that each of them had.
+// startsOf returns the old start of each appointment.
 const startsOf = (all, before) => all.map(x => before.find(y => y.id === x.id)?.slotStartDate)
 
 export function Move({ desk, id, specialistId, start, asked, back, close }) {
@@ -86,7 +88,8 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
     if (back) desk.open(back.kind, back); else close()
   })
   const lost = change.problem && ['slot_taken', 'slot_held'].includes(change.problem.code) ? change.problem : null
-  // The server is told where the first of them goes, and lays the others out from there: a gap that one has left is closed.
+  // The page sends the server the start of the first one, and the server lays the others out from there. It closes the
+  // gap of an appointment that has left the visit.
   const types = together ? visit.map(x => typeIn(s, x.appointmentTypeId)) : [], all = types.length && types.every(Boolean) ? several(types) : null
   const before = all?.at[visit.findIndex(x => x.id === a.id)] || 0
   const obstacle = useObstacle(desk, { typeId: a.appointmentTypeId, slot, moving: together ? visit.map(x => x.id) : [a.id], problem: lost, whole: all, before })

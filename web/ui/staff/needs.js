@@ -1,5 +1,5 @@
-// What an appointment takes besides its specialist: of each group of rooms and devices one. The first of a group that is free is
-// taken, in the order of the list.
+// What an appointment takes in addition to its specialist: one resource of each group of rooms and devices. The server
+// takes the first free one of a group, in the order of the list.
 import { html } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'

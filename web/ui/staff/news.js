@@ -1,5 +1,5 @@
-// What was booked online while nobody looked, the newest first. What has come since the list was last
-// opened at this desk is marked. Nothing rings and nothing blinks.
+// The recent online bookings, newest first. Bookings since the list was last opened at this desk are marked. There is
+// no sound and no blinking.
 import { html, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { useStore } from '../lib/store.js'
@@ -11,7 +11,7 @@ import { specialistName, typeName, who } from './words.js'
 export function News({ desk, close }) {
   const s = useStore(desk.store)
   useStore(desk.prefs, p => p.names)
-  // What was new when the list was opened stays marked while it is open.
+  // Bookings that were new when the list was opened stay marked while it is open.
   const [seen] = useState(() => desk.prefs.get().seen)
   if (s.news[0] && s.news[0].createdAt > desk.prefs.get().seen) Promise.resolve().then(() => desk.prefs.set({ seen: s.news[0].createdAt }))
   const show = a => {

@@ -1,4 +1,4 @@
-// How much was booked online since somebody at this desk looked.
+// The number of online bookings since the list was last opened at this desk.
 import { html } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { useStore } from '../lib/store.js'

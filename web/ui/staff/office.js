@@ -1,5 +1,5 @@
-// What the owner's pages are made of: the frame of a page, asking the server, sending to it, and a
-// question before something that cannot be taken back.
+// The building blocks of the owner's pages: the frame of a page, loading, saving, and a confirmation of what cannot be
+// undone.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { t } from '../lib/i18n.js'
@@ -17,7 +17,7 @@ export function Office({ desk, name, lead, tools, wide, ask, children }) {
     </div></div>`
 }
 
-// useAsk asks when the page opens and whenever key changes. An older answer never follows a newer one.
+// useAsk loads when the page opens and whenever key changes. An older answer never replaces a newer one.
 export function useAsk(desk, question, key = '') {
   const [state, setState] = useState({ data: null, problem: null })
   const n = useRef(0), asked = useRef(question)
@@ -35,7 +35,7 @@ export function useAsk(desk, question, key = '') {
   return { ...state, again, set: data => setState({ data, problem: null }) }
 }
 
-// useSend runs one change at a time. errors is the server's list by field.
+// useSend runs one change at a time. errors is the server's list, by field.
 export function useSend(desk) {
   const [state, setState] = useState({ busy: false, problem: null, errors: {}, n: 0 })
   const send = async change => {
@@ -55,12 +55,13 @@ export function useSend(desk) {
   const clear = () => setState(s => ({ ...s, problem: null, errors: {} }))
   return { ...state, send, refuse, clear }
 }
-// Errors for ErrorSummary: fields are found by the ids they have here; what has no field here is said too.
+// listed returns the errors for ErrorSummary, with the ids of the fields on this page. An error without a field here is
+// listed too.
 export const listed = (errors, ids = {}) => Object.entries(errors).map(([field, message]) => ({ id: ids[field] || field, message }))
 
 export const Busy = ({ busy, children }) => html`<button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${busy ? t('office.saving') : children}</button>`
 
-// Select is one control of a Field.
+// Select is the control of a Field.
 export function Select({ id, value, input, options, describedby }) {
   return html`<select id=${id} value=${value} aria-describedby=${describedby} onChange=${e => input(e.currentTarget.value)}>
     ${options.map(([key, label]) => html`<option key=${key} value=${key} selected=${key === value}>${label}</option>`)}</select>`
@@ -68,7 +69,7 @@ export function Select({ id, value, input, options, describedby }) {
 export const Check = ({ checked, input, children, id, hint }) => html`<label class="check"><input type="checkbox" id=${id} checked=${checked} onChange=${e => input(e.currentTarget.checked)} />
   <span>${children}${hint && html`<small>${hint}</small>`}</span></label>`
 
-// Confirm asks before what cannot be taken back.
+// Confirm asks before an action that cannot be undone.
 export function Confirm({ title, text, action, danger = true, close, run, desk, children }) {
   const sending = useSend(desk)
   const submit = async e => {
@@ -83,9 +84,9 @@ export function Confirm({ title, text, action, danger = true, close, run, desk, 
   </form></${Dialog}>`
 }
 
-// State is a word with its sign; colour only repeats it.
+// State is a word with its icon. The colour only repeats the word.
 export const State = ({ kind = '', icon, children }) => html`<span class=${'state ' + kind}>${icon}${children}</span>`
-// useNow gives the page's clock, ticking while it is seen.
+// useNow returns the page's clock. It ticks while the page is visible.
 export function useNow(ms = 1000) {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {

@@ -1,5 +1,5 @@
-// When a specialist was online: one week, the hours of each day, and from when to when. "When was Ada
-// online last week?"
+// When a specialist was online: one week, with the total of each day and the times of each span. It answers "When was
+// Ada online last week?"
 import { html } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -13,7 +13,7 @@ const week = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'long', ti
 const hours = seconds => t('online.hours', { h: Math.floor(Math.round(seconds / 60) / 60), m: String(Math.round(seconds / 60) % 60).padStart(2, '0') })
 const minutes = clock => +clock.slice(0, 2) * 60 + +clock.slice(3)
 
-// The part of a span that lies on a local day, as minutes of that day's clock; null if none does.
+// onDay returns the part of a span that is on a local day, in minutes of that day's clock; null if there is none.
 export function onDay(span, date, zone) {
   const from = dateOf(span.from, zone), to = dateOf(span.to, zone)
   if (to < date || from > date) return null

@@ -1,5 +1,5 @@
-// Signing in with an identity provider, in the settings: what an owner types is looked at before it is saved, and what stood in the way is said
-// in words. The secret goes to the server and never comes back.
+// Signing in with an identity provider, in the settings. The server checks the owner's input before it saves it, and
+// the page explains a failure. The browser sends the secret to the server; the server never returns it.
 import { html, useEffect, useState } from '../lib/html.js'
 import { del, get, put } from '../lib/api.js'
 import { ErrorSummary, Field } from '../lib/form.js'

@@ -1,4 +1,4 @@
-// Days that differ from the week: off, or with other hours. A specialist changes the own ones.
+// Days that differ from the weekly hours: closed, or with other hours. Specialists change their own days.
 import { html, useState } from '../lib/html.js'
 import { del, get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -13,7 +13,7 @@ import { Busy, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend 
 
 const most = 120
 
-// Neighbouring days that are off for one reason are one line: "24 to 31 December".
+// grouped joins neighbouring days that are closed for the same reason into one line: "24 to 31 December".
 export function grouped(overrides) {
   const runs = []
   for (const o of [...overrides].sort((a, b) => a.date < b.date ? -1 : 1)) {
@@ -42,7 +42,7 @@ function Add({ desk, person, close, done }) {
     else if (days > most) wrong.to = t('over.err.long', { n: most })
     if (!form.closed && (Object.keys(faults(form.hours)).length || !form.hours.length)) wrong['over-0-start'] = t('hours.err.order')
     if (Object.keys(wrong).length) return sending.refuse(wrong)
-    // One day after the other: if one is refused, those before it are kept and shown.
+    // Save one day after the other. If the server refuses one, the days before it are kept and shown.
     const all = async () => {
       for (let i = 0; i < days; i++) {
         await post(`/v1/specialists/${person.id}/overrides`, {

@@ -1,5 +1,5 @@
-// The pages beside the calendar: the day's other work, the clinic's set-up, and the office. Each is a
-// file of its own that exports Page({desk, rest}); more.js brings all of them.
+// The pages other than the calendar: the day's other work, the clinic's set-up, and the office. Each is a separate file
+// that exports Page({desk, rest}). more.js exports all of them.
 import { paths } from '../lib/icons.js'
 
 Object.assign(paths, {

@@ -1,7 +1,7 @@
-// The console: signing in, then one page at a time inside the shell. A page is one file that exports
-// Page({desk, rest}) and one line of `pages`; `rest` is what stands behind its name in the address,
-// as in #day/2026-11-23. A page without an icon has no place in the navigation. The calendar is here
-// from the beginning; a page without `Page` is in more.js, under its id.
+// The console: sign-in, then one page at a time inside the shell. A page is one file that exports Page({desk, rest}),
+// and one line of `pages`. `rest` is the part after its name in the address, as in #day/2026-11-23. A page without an
+// icon is not in the navigation. The calendar is loaded from the start; a page without `Page` is in more.js, under its
+// id.
 import { html, render, useEffect, useState } from '../lib/html.js'
 import '../lib/deskicons.js'
 import { ready as client } from '../lib/client.js'
@@ -44,7 +44,7 @@ function Console({ desk, idle }) {
     addEventListener('hashchange', move)
     return () => removeEventListener('hashchange', move)
   }, [])
-  // What waits to be confirmed is marked in the navigation, whatever page is open.
+  // The navigation shows the number of bookings to confirm on every page.
   useEffect(() => {
     const ask = () => { if (!document.hidden) get('/v1/requests').then(x => desk.patch({ asked: x.requests.length }), () => {}) }
     const timer = setInterval(ask, 20000)
@@ -82,7 +82,7 @@ function open(me) {
   const desk = createDesk(me), idle = createIdle(desk)
   desk.start().catch(problem => desk.patch({ problem }))
   idle.start()
-  // The plan for a failure comes after what the first picture needs.
+  // Load the downtime plan later than what the first picture needs.
   setTimeout(() => import('../staff/keep.js').then(x => x.keep(desk)).catch(() => {}), 3000)
   render(html`<${Console} desk=${desk} idle=${idle} />`, root)
 }

@@ -1,5 +1,5 @@
-// Who it is for. Typing a name looks through the appointments there are: a person who has been here
-// before is chosen with the arrows and Enter, and brings the rest along.
+// The patient of an appointment. Typing a name searches the appointments. To choose a known person, use the arrows and
+// Enter; the form then has the other details too.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.js'
 import { Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
 import { locale, t } from '../lib/i18n.js'
@@ -7,8 +7,8 @@ import { write } from '../lib/time.js'
 
 export const blank = { name: '', phone: '', email: '', birthDate: '', notes: '' }
 
-// A birth date is typed in one go, in the order of the country or beginning with the year, with any
-// sign between or none: 31 3 1980, 31.03.1980, 31031980, 1980-03-31.
+// birthFrom reads a birth date typed in one field: in the order of the country or with the year first, with
+// any separator or none: 31 3 1980, 31.03.1980, 31031980, 1980-03-31.
 const order = new Intl.DateTimeFormat(locale, { year: 'numeric', month: '2-digit', day: '2-digit' })
   .formatToParts(new Date(0)).map(p => p.type).filter(p => ['day', 'month', 'year'].includes(p))
 export function birthFrom(text) {
@@ -26,8 +26,8 @@ const spelled = date => date ? write('numeric', date) : ''
 // known turns a person of an earlier appointment into a draft.
 export const known = p => ({ name: p.name, phone: p.phone || '', email: p.email || '', birthDate: spelled(p.birthDate) })
 
-// peopleIn makes persons out of appointments: the same name with the same birth date, or failing that the
-// same phone or e-mail, is the same person. The newest appointment comes first and is believed.
+// peopleIn turns appointments into people. The same name with the same birth date is the same person; without a birth
+// date, the same name with the same phone or email is. The details come from the newest appointment.
 export function peopleIn(appointments) {
   const people = new Map()
   for (const a of [...appointments].sort((x, y) => y.slotStartDate < x.slotStartDate ? -1 : 1)) {
@@ -39,7 +39,8 @@ export function peopleIn(appointments) {
   return [...people.values()]
 }
 
-// ranked puts those first whose name begins with what was typed; what only an address ends with is no find.
+// ranked puts people first whose name begins with the typed text. An email address
+// matches only if it begins with the typed text.
 const plain = text => (text || '').normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 export function ranked(people, q) {
   const typed = plain(q), digits = q.replace(/\D/g, '')
@@ -53,7 +54,7 @@ export function ranked(people, q) {
   return people.map(p => [rank(p), p]).filter(([r]) => r < 9).sort((a, b) => a[0] - b[0]).map(([, p]) => p)
 }
 
-// check gives the patient as the server takes it, and what is wrong with it by field.
+// check returns the patient in the server's format, and the errors by field.
 export function check(draft) {
   const errors = {}, birthDate = birthFrom(draft.birthDate)
   if (!draft.name.trim()) errors.name = t('field.name.err')
@@ -70,7 +71,7 @@ function Name({ desk, value, input, choose, error, focus }) {
   const [people, setPeople] = useState([]), [at, setAt] = useState(-1), [open, setOpen] = useState(false)
   const asked = useRef(0), ref = useRef(), picked = useRef('')
   const q = value.trim()
-  // The dialog may have opened on a key press: what was typed stands before the caret.
+  // A key press may have opened the dialog, so put the caret after the text that it typed.
   useLayoutEffect(() => { ref.current.setSelectionRange(value.length, value.length) }, [])
   useEffect(() => {
     const mine = ++asked.current
