@@ -1,5 +1,5 @@
-// A person's card: what they have had and will have, what the desk says about them, and the other spellings
-// of them. A person is asked for by any of their appointments.
+// A person's card: past and future appointments, the desk's notes about them, and the other spellings of their name.
+// The request names a person by any of their appointments.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -54,7 +54,7 @@ export function Person({ desk, id, close }) {
   </${Dialog}>`
 }
 
-// Merge looks for the other spelling; nothing about the appointments changes, and it can be taken back.
+// Merge searches for the other spelling. Merging does not change the appointments, and it can be undone.
 function Merge({ desk, except, choose }) {
   const [q, setQ] = useState(''), [found, setFound] = useState([])
   useEffect(() => {

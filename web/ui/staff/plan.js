@@ -1,5 +1,5 @@
-// The plan for a failure: how old the one is that this browser keeps, another one now, one on paper, and the way to the form for
-// what was written by hand.
+// The downtime plan: the age of the plan in this browser, a button to update it, a paper copy, and the link to the form
+// for handwritten bookings.
 import { html, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { lang, t } from '../lib/i18n.js'

@@ -1,15 +1,15 @@
-// What this computer's user likes, kept in the browser: nothing of it concerns a patient.
+// The preferences of this computer's user, kept in the browser. They contain no patient data.
 import { createStore } from '../lib/store.js'
 
 const key = 'holdfast.desk'
 const usual = { names: true, keys: true, compact: false, hidden: [], place: '', seen: '' }
 
-const save = state => { try { localStorage.setItem(key, JSON.stringify(state)) } catch { /* for this visit only */ } }
+const save = state => { try { localStorage.setItem(key, JSON.stringify(state)) } catch { /* blocked: the preferences last until the page closes */ } }
 
 export function createPrefs() {
   let kept = {}
-  try { kept = JSON.parse(localStorage.getItem(key)) || {} } catch { /* blocked: the usual, for this visit */ }
-  // Whoever comes here for the first time has missed nothing.
+  try { kept = JSON.parse(localStorage.getItem(key)) || {} } catch { /* blocked: use the defaults */ }
+  // For a first visit, no earlier booking counts as unread.
   const prefs = createStore({ ...usual, seen: new Date().toISOString().slice(0, 19) + 'Z', ...kept })
   save(prefs.get())
   prefs.subscribe(save)

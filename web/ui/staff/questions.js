@@ -1,4 +1,4 @@
-// The questions that a type asks of who books it online.
+// The questions of an appointment type for patients who book it online.
 import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
@@ -7,7 +7,7 @@ import { Check, Select } from './office.js'
 import { others } from './typepage.js'
 
 const lines = text => text.split('\n').map(x => x.trim()).filter(Boolean)
-// The options are written one a line; while they are written, the text stays as it is typed.
+// The user types one option per line. While the user edits them, the text stays as typed.
 export const draftOf = (list = []) => list.map(q => ({
   ...q, lines: (q.options || []).join('\n'), texts: q.texts || {}, said: Object.fromEntries(Object.entries(q.texts || {}).map(([tag, x]) => [tag, (x.options || []).join('\n')])),
 }))

@@ -1,5 +1,5 @@
-// What waits to be told to others: the practice system, programs by webhook, patients by mail. Each
-// line says how it stands in words, when the next try is, and what a person can do about it.
+// The outbound queue: operations for the practice system, webhooks and email to patients. Each line shows the state in
+// words, the time of the next try, and the actions for the user.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { del, get, newKey, post } from '../lib/api.js'
 import { nameOf } from '../lib/boot.js'
@@ -12,15 +12,15 @@ import { Confirm, Office, State, Trouble, useAsk, useNow, useSend } from './offi
 
 const signs = { pending: ['clock', ''], processing: ['play', 'info'], completed: ['check', 'ok'], failed: ['alert', 'danger'], review: ['help', 'warn'] }
 const stateOf = op => op.status === 'failed' && op.needsReview ? 'review' : op.status
-// The start is the practice's own wall clock, "11/23/2026 10:00 AM".
+// The start is in the practice system's local time, "11/23/2026 10:00 AM".
 const wall = text => {
   const m = /^(\d+)\/(\d+)\/(\d+) (\d+):(\d+) (AM|PM)$/.exec(text || '')
   if (!m) return text || ''
   const at = Date.UTC(+m[3], +m[1] - 1, +m[2], (+m[4] % 12) + (m[6] === 'PM' ? 12 : 0), +m[5])
   return `${write('shortDay', at, 'UTC')}, ${write('time', at, 'UTC')}`
 }
-// The server's reasons are English sentences, "upstream SetAppointment: rate limited: …" of a practice system; the
-// usual ones are said in the page's language.
+// The server's reasons are English sentences, such as "upstream SetAppointment: rate limited: …" for a practice system.
+// The common ones are shown in the page's language.
 const classes = { 'rate limited': 'slow', 'not sent': 'away', misconfigured: 'setup', 'unknown outcome': 'unknown' }
 /** @type {[RegExp, string][]} */
 const reasons = [
@@ -66,7 +66,7 @@ function Operation({ op, offset, run, ask }) {
   </li>`
 }
 
-// What the practice system has open and how old that is, and what it refused lately.
+// Practice shows the open operations of the practice system, their age, and its recent refusals.
 function Practice({ desk }) {
   const asked = useAsk(desk, () => get('/v1/upstream-status'))
   useEffect(() => {
@@ -104,8 +104,8 @@ export function Page({ desk }) {
     queue.again()
   }
   const q = queue.data
-  // While somebody points into the list, or is in it with the keys, no line changes its place: a press must not
-  // reach another one than was aimed at.
+  // While the pointer or the focus is in the list, no line changes its place, so that a click reaches the line that the
+  // user aims at.
   const still = useRef(null), ids = useRef([])
   const place = op => { const at = still.current ? still.current.indexOf(op.id) : 0; return at < 0 ? Infinity : at }
   const list = [...q?.operations || []].sort((a, b) => place(a) === place(b) ? 0 : place(a) - place(b))

@@ -1,4 +1,4 @@
-// Bookings by visitors that wait to be confirmed, from their mail or here.
+// Patients' bookings that wait for a confirmation, from the patient's email or here.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { Icon } from '../lib/icons.js'

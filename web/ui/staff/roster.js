@@ -1,5 +1,6 @@
-// The roster of a group session: who is booked, whether they came, and who waits for a place. Each person is opened,
-// moved and taken off alone; what was done last can be taken back here, since a dialog covers the board's own line.
+// The roster of a group session: the booked people, their attendance, and the people who wait for a place. The user
+// opens, moves or removes each person separately. The last change can be undone here, because the dialog covers the
+// board's own undo button.
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { serverNow } from '../lib/clock.js'
 import { Dialog } from '../lib/dialog.js'
@@ -19,7 +20,7 @@ import { attendances, failKey, specialistName, typeIn, typeName, who } from './w
 const byName = new Intl.Collator(locale)
 const order = (a, b) => byName.compare(a.patient?.name || '', b.patient?.name || '') || (a.id < b.id ? -1 : 1)
 
-// Said is what the board says in its corner, which nobody can press below a dialog.
+// Said repeats the board's message and its button, which the user can't press below a dialog.
 function Said({ desk }) {
   const toast = useStore(desk.store, s => s.toast), [now, set] = useState(() => performance.now())
   const until = toast ? toast.n + (toast.act?.ms || 6000) : 0
@@ -46,14 +47,14 @@ function Head({ desk, a, first, mine, attend, open }) {
   </li>`
 }
 
-// Waiters are asked for again with every change of the group, which is what makes somebody be offered a place.
+// Load the waiting people again after every change of the group, because a change can lead to an offer, and every 5 s.
 function useWaiters(desk, { typeId, specialistId, start }, version) {
   const [list, set] = useState([])
   useEffect(() => {
     if (desk.role === 'specialist') return
     let here = true
     const mine = x => x.appointmentTypeId === typeId && Date.parse(x.slotStartDate) === start && (!x.specialistIds.length || x.specialistIds.includes(specialistId))
-    const ask = () => desk.waiting().then(all => { if (here) set(all.filter(mine)) }, () => {}) // the roster can be read without
+    const ask = () => desk.waiting().then(all => { if (here) set(all.filter(mine)) }, () => {}) // the roster is readable without it
     const timer = setInterval(() => { if (!document.hidden) ask() }, 5000)
     ask()
     return () => { here = false; clearInterval(timer) }
@@ -78,7 +79,7 @@ export function Roster({ desk, typeId, specialistId, start, id, close }) {
   }
   const open = (kind, a) => desk.open(kind, { id: a.id, back: { kind: 'roster', ...here, id: a.id } })
   const add = () => desk.open('book', { ...here, back: { kind: 'roster', ...here } })
-  // Arrows choose a person; the keys of a card do the same here.
+  // The arrow keys choose a person. The keys of a card do the same here as on the board.
   const key = e => {
     const at = e.target.closest('[data-head]'), a = at && heads.find(x => x.id === at.dataset.head)
     if (!a || e.ctrlKey || e.metaKey || e.altKey) return
@@ -115,7 +116,7 @@ export function Roster({ desk, typeId, specialistId, start, id, close }) {
 
 const ids = ['name', 'phone', 'email']
 
-// WaitFor puts somebody on the waiting list for this very time.
+// WaitFor puts a person on the waiting list for exactly this time.
 export function WaitFor({ desk, typeId, specialistId, start, close }) {
   const s = desk.store.get(), [draft, setDraft] = useState({ name: '', phone: '', email: '' })
   const change = useChange(async (patient, key) => {

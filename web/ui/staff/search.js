@@ -1,4 +1,4 @@
-// Searching by name, e-mail or phone number, over everything there is: what is coming first.
+// Search by name, email or phone number, in all appointments. Future appointments come first.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'
@@ -36,7 +36,7 @@ export function Search({ desk, close }) {
     if (e.key === 'ArrowDown') setAt(Math.min(all.length - 1, at + 1))
     else if (e.key === 'ArrowUp') setAt(Math.max(0, at - 1))
     else if (e.key === 'Enter' && all[at]) open(all[at])
-    else if (e.key === 'Escape') close() // the field's own Escape would only empty it
+    else if (e.key === 'Escape') close() // the field's own Escape would only clear it
     else return
     e.preventDefault()
   }

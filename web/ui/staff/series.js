@@ -1,6 +1,6 @@
-// Several appointments at once: "six times, Tuesdays at nine, any of the two". What is in the way of a time
-// is said beside it with the nearest others, before anything is written; what is chosen is booked whole or
-// not at all. From one appointment of a series on, the rest can be moved or cancelled with it.
+// Several appointments at once: "six times, Tuesdays at nine, any of the two". Before anything is saved, each
+// unavailable time shows the reason and the nearest other times. The chosen times are booked completely or not at all.
+// From any appointment of a series on, the user can move or cancel the later ones with it.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
@@ -13,7 +13,8 @@ import { failKey, specialistName } from './words.js'
 const monday = mondayOf('2026-11-23'), week = Array.from({ length: 7 }, (_, i) => addDays(monday, i))
 const most = 52
 
-// useSeries is what the form says, the plan that the server makes of it, and what is chosen of that.
+// useSeries holds the values of the form, the plan that the server makes from them, and the user's choice from that
+// plan.
 export function useSeries(desk, { on, typeId, slot }) {
   const [rule, setRule] = useState({ count: '6', every: '1', days: null, people: null })
   const [plan, setPlan] = useState(null), [failed, setFailed] = useState(null), [chosen, setChosen] = useState({}), [tries, setTries] = useState(0)
@@ -33,7 +34,7 @@ export function useSeries(desk, { on, typeId, slot }) {
     }, 120)
     return () => clearTimeout(timer)
   }, [wish])
-  // A time is {slotStartDate, specialistId}, or null where it is left out.
+  // A time is {slotStartDate, specialistId}, or null if the user leaves it out.
   const timeOf = (o, i) => i in chosen ? chosen[i] : o.reason ? null : { slotStartDate: o.slotStartDate, specialistId: o.specialistIds[0] }
   return {
     rule, days, people, plan, failed, timeOf,
@@ -47,7 +48,8 @@ export function useSeries(desk, { on, typeId, slot }) {
 const reasons = ['inactive', 'too_soon', 'override_closed', 'outside_hours', 'taken', 'held']
 export const sayReason = reason => t('series.no.' + (reasons.includes(reason) ? reason : 'taken'))
 
-// Occurrence is one line of a plan: ticked if it is to be, with others to choose from where it cannot be had.
+// Occurrence is one line of a plan. It is ticked if it will be booked. If its time is unavailable, the user can choose
+// another one.
 function Occurrence({ desk, o, i, series }) {
   const s = desk.store.get(), time = series.timeOf(o, i), id = 'series-' + i, others = o.nearest
   const pick = e => {
@@ -75,7 +77,7 @@ export function SeriesFields({ desk, series, type, people }) {
   </div>`
 }
 
-// Occurrences is the plan, line by line.
+// Occurrences is the whole plan.
 export function Occurrences({ desk, series }) {
   const { plan } = series, lost = plan ? plan.filter(o => o.reason).length : 0
   return html`<div class="series"><p class="hint" role="status">${plan ? lost ? t('series.lost', { n: lost }) : t('series.free', { n: plan.length }) : ''}</p>
@@ -83,20 +85,20 @@ export function Occurrences({ desk, series }) {
   </div>`
 }
 
-// --- what there is already
+// --- existing series
 export function useSeriesOf(desk, a) {
   const [list, setList] = useState(null)
   useEffect(() => {
     if (!a?.seriesId) return
     let here = true
-    desk.series(a.id).then(x => { if (here) setList(x) }, () => {}) // the appointment itself can be read without
+    desk.series(a.id).then(x => { if (here) setList(x) }, () => {}) // the appointment is readable without it
     return () => { here = false }
   }, [a?.id, a?.version])
   return list
 }
 const laterIn = (list, a) => (list || []).filter(x => x.status === 'confirmed' && x.slotStartDate >= a.slotStartDate)
 
-// SeriesRow says in an appointment's dialog which of how many it is, and when the others are.
+// SeriesRow shows in an appointment's dialog its number in the series, and the dates of the others.
 export function SeriesRow({ desk, a, show }) {
   const all = useSeriesOf(desk, a)
   if (!all) return html`<span class="muted">…</span>`
@@ -104,7 +106,8 @@ export function SeriesRow({ desk, a, show }) {
   return html`${t('series.at', { at: there.findIndex(x => x.id === a.id) + 1, n: there.length })} <span class="muted">${there.filter(x => x.id !== a.id).map((x, i) => html`${i > 0 && ' · '}<button type="button" class="textlink" key=${x.id} onClick=${() => show(x)}>${dayAndTime(x.slotStartDate)}</button>`)}</span>`
 }
 
-// Scope asks whether this one is meant or the later ones too, and says which those are; nothing for one that stands alone or is the last.
+// Scope asks whether the change applies to this appointment only or to the later ones too. It shows nothing if there is
+// no later one.
 export function Scope({ desk, a, rest, set }) {
   const later = laterIn(useSeriesOf(desk, a), a)
   if (later.length < 2) return null
@@ -114,7 +117,7 @@ export function Scope({ desk, a, rest, set }) {
   </fieldset>`
 }
 
-// useMovePlan asks where the later ones would go with this one. keep are the ids of those that stay.
+// useMovePlan asks the server where the later appointments would go with this one. keep has the ids of those that stay.
 export function useMovePlan(desk, a, { rest, start, specialistId }) {
   const [plan, setPlan] = useState(null), [keep, setKeep] = useState([]), [failed, setFailed] = useState(null)
   const wish = rest && start ? start + specialistId : ''
@@ -127,7 +130,7 @@ export function useMovePlan(desk, a, { rest, start, specialistId }) {
     const timer = setTimeout(() => desk.planMove(a, { slotStartDate: new Date(start).toISOString(), ...(specialistId !== a.specialistId && { specialistId }) }).then(x => {
       if (!here) return
       setPlan(x)
-      // What cannot go there stays as it is, unless it is the one that is being moved.
+      // An appointment that can't move stays as it is, unless it is the one that the user is moving.
       setKeep(x.filter(o => o.reason && o.appointmentId !== a.id).map(o => o.appointmentId))
     }, problem => { if (here) setFailed(problem) }), 120)
     return () => { here = false; clearTimeout(timer) }

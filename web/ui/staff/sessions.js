@@ -1,5 +1,5 @@
-// On-demand consultations: who is here, who waits, and who talks to whom. Told by the presence
-// stream; what it names is asked for again.
+// On-demand consultations: who is online, who waits, and who talks to whom. An event of the presence stream makes the
+// page load the state again.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -45,7 +45,7 @@ export function Page({ desk }) {
     const soon = () => { timer ||= setTimeout(() => { timer = 0; again.current() }, 120) }
     const live = createLive({ url: '/v1/presence/stream', tell: events => { if (events.some(e => e.type === 'presence' || e.type === 'session')) soon() }, link: setLink, poll: () => again.current() })
     live.start()
-    // Heartbeats are not told one by one; their age is looked at now and then.
+    // The stream does not send single heartbeats, so load their age every 15 s.
     const ages = setInterval(() => { if (!document.hidden) again.current() }, 15000)
     return () => { live.stop(); clearInterval(ages); clearTimeout(timer) }
   }, [])

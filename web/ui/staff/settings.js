@@ -1,4 +1,4 @@
-// The clinic and its choices. Each section saves by itself; what it does not show keeps its value.
+// The clinic and its settings. Each section saves separately. A setting that the page does not show keeps its value.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post, put } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
@@ -18,15 +18,15 @@ import { others } from './typepage.js'
 
 const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive'], maxLogo = 100 * 1024
 const events = ['appointment.created', 'appointment.cancelled', 'appointment.rescheduled', 'upstream.completed', 'upstream.failed', 'upstream.needs_review']
-// What is bounded of the public, with the word for it and the default.
+// The limits for public bookings, each with its text key and default.
 const perHour = { perNetwork: ['network', 10], perEmail: ['email', 3], perPhone: ['phone', 3], confirmMinutes: ['minutes', 30] }
-// A list of origins as typed: one per line, and a slash at the end of one is harmless.
+// A list of origins as typed: one per line. A slash at the end is ignored.
 const originsOf = text => text.split(/\s+/).map(x => x.replace(/\/+$/, '')).filter(Boolean)
-// A mistake in one origin of a list is shown at the field of the list.
+// The form shows an error in one origin at the field of the whole list.
 const originIds = (list, field) => ({ [list]: field, ...Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${list}[${i}]`, field])) })
 const https = location.protocol === 'https:'
 
-// Section is one form. save gets the draft; ids say where the server's fields are on the page.
+// Section is one form. save gets the draft. ids maps the server's field names to ids on the page.
 function Section({ desk, title, lead, start, save, ids = {}, check, children }) {
   const [draft, setDraft] = useState(start)
   const sending = useSend(desk)
@@ -66,7 +66,7 @@ function Logo({ value, set, refuse }) {
       ${value && html`<button type="button" class="btn quiet" onClick=${() => set('')}>${t('set.logo.remove')}</button>`}</div></div>`
 }
 
-// MailTest sends one mail to whoever presses, and says what became of it.
+// MailTest sends a test email to the signed-in user and shows the result.
 function MailTest({ desk }) {
   const [result, setResult] = useState(null)
   const sending = useSend(desk)
@@ -82,7 +82,7 @@ function MailTest({ desk }) {
     <div class="actions"><button type="button" class="btn" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${run}>${t(sending.busy ? 'set.mail.doing' : 'set.mail.do')}</button></div></section>`
 }
 
-// HookTest sends one message to a webhook that is saved, and says what became of it.
+// HookTest sends a test message to a saved webhook and shows the result.
 function HookTest({ desk, id }) {
   const [result, setResult] = useState(null), sending = useSend(desk)
   const run = async () => {
@@ -114,7 +114,7 @@ function Hooks({ desk, list, change, error }) {
     <p><button type="button" class="btn" onClick=${() => change([...list, { url: '', active: true, events: [] }])}><${Icon} name="plus" />${t('set.hook.add')}</button></p>`
 }
 
-// Places are the clinic's houses; the hours say who works where.
+// Places are the clinic's buildings. The hours define who works in which place.
 function Places({ list, change, error }) {
   const edit = (i, part) => change(list.map((x, j) => j === i ? { ...x, ...part } : x))
   return html`${list.map((x, i) => html`<fieldset class="hook" key=${x.id}><legend>${x.name || t('set.place.n', { n: i + 1 })}</legend>
@@ -130,7 +130,7 @@ export function Page({ desk }) {
   const [zones] = useState(() => zonesWith('UTC'))
   if (!asked.data) return html`<${Office} desk=${desk} name="settings" ask=${asked} />`
   const { clinic, settings, address } = asked.data
-  // The settings are replaced as a whole, so what others changed meanwhile is read first.
+  // The server replaces the settings as a whole. So load them before saving, to keep the changes of other users.
   const change = part => async draft => {
     const { settings: now } = await get('/v1/settings')
     const answer = await put('/v1/settings', { ...now, ...part(draft) })

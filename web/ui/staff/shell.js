@@ -12,7 +12,7 @@ import { Language } from './language.js'
 const Brand = () => html`<p class="brand">${boot.settings.logo ? html`<img src=${boot.settings.logo} alt="" />`
   : html`<span class="mark" aria-hidden="true">${[...boot.clinic.name][0] || 'H'}</span>`}<bdi>${boot.clinic.name}</bdi></p>`
 
-// pages come in groups; a page that this role has no use for is not there.
+// The pages come in groups. A page that this role can't use is not shown.
 function Menu({ desk, pages, here, done }) {
   const groups = [...new Set(pages.filter(p => p.group !== 'me').map(p => p.group))]
   const { user } = useStore(desk.store, s => s.me), asked = useStore(desk.store, s => s.asked), plan = useStore(desk.store, s => s.plan)
@@ -39,7 +39,8 @@ export function Shell({ desk, pages, here, children }) {
   </div>`
 }
 
-// Toolbar is the first line of a page. It has the way to the navigation where that is not in sight.
+// Toolbar is the first line of a page. It has the button for the navigation, for screens where the navigation is
+// hidden.
 let first = true
 export function Toolbar({ desk, title, name, kind = '', children }) {
   const ref = useRef()
@@ -55,7 +56,7 @@ export function Toolbar({ desk, title, name, kind = '', children }) {
   </header>`
 }
 
-// LinkState says in a word whether the page is live.
+// LinkState shows whether the page is live.
 export function LinkState({ desk }) {
   const link = useStore(desk.store, s => s.link), n = useStore(desk.store, bookingNow), plan = useStore(desk.store, s => s.plan)
   const word = t('live.' + (link || 'connecting'))
@@ -63,7 +64,8 @@ export function LinkState({ desk }) {
 }
 const bookingNow = s => Object.values(s.holds).reduce((n, all) => n + Object.values(all).filter(h => !h.own && !h.done).length, 0)
 
-// Toast says what has just happened, with a way on or back. Errors stay until they are closed, a way back for as long as there is one.
+// Toast shows what has just happened, with a next step or an undo button. Errors stay until the user closes them. An
+// undo button stays as long as the undo is possible.
 export function Toast({ desk }) {
   const toast = useStore(desk.store, s => s.toast)
   const [gone, setGone] = useState(0)

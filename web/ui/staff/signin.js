@@ -1,5 +1,5 @@
-// Signing in, with the six digits of an authenticator app where the account has one. The same form
-// stands on its own page and in the dialog that a sign-in which has run out brings up.
+// The sign-in form, with the six digits of an authenticator app if the account has one. The same form is on its own
+// page and in the dialog that opens when a session has expired.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { Dialog } from '../lib/dialog.js'
@@ -9,16 +9,17 @@ import { get, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
 import { Language } from './language.js'
 
-// The reasons that the server gives, and what is said of them.
+// The server's reasons and their text keys.
 const said = {
   wrong_password: 'sign.wrong', wrong_code: 'sign.code.wrong', sign_in_backoff: 'sign.wait', password_off: 'sign.password.off',
   openid_away: 'sign.with.away', openid_off: 'sign.with.off', openid_elsewhere: 'sign.with.elsewhere', openid_begin: 'sign.with.begin', openid_stranger: 'sign.with.stranger',
 }
-// What the identity provider sent the browser back with stands behind the address, once.
+// The server redirects from the identity provider with the result in the query. Read it once and remove it.
 const returned = new URLSearchParams(location.search).get('openid')
 if (returned) history.replaceState(null, '', location.pathname + location.hash)
 
-// SignInWith sends the browser to the identity provider, where one is set up. In a dialog that keeps drafts it opens a window instead.
+// SignInWith sends the browser to the identity provider, if there is one. In a dialog it opens a new window, so that
+// unsaved input is kept.
 export function SignInWith({ apart, failed }) {
   const [busy, setBusy] = useState(false)
   if (!boot.signInWith) return null
@@ -40,7 +41,7 @@ export function SignInWith({ apart, failed }) {
   return html`<div class="actions"><button type="button" class="btn" id="sign-with" aria-disabled=${busy ? 'true' : undefined} onClick=${go}>${t(busy ? 'sign.with.going' : 'sign.with', { name: boot.signInWith })}</button></div>`
 }
 
-// CodeForm asks somebody whom the provider has vouched for, and who has one-time codes here, for one.
+// CodeForm asks for a one-time code after the identity provider has confirmed a user who has one-time codes here.
 function CodeForm({ done, failed }) {
   const [code, setCode] = useState(''), [busy, setBusy] = useState(false)
   const form = useRef()
@@ -81,7 +82,7 @@ export function SignInForm({ email: known = '', done, children }) {
     setProblem(null)
     try {
       const me = await post('/v1/auth/sign-in', { email: email.trim(), password, code })
-      // The plan for a failure is sealed for this password, which nobody knows later.
+      // The key of the downtime plan needs this password, which the page does not keep.
       import('../staff/keep.js').then(x => x.signedIn(me, password)).catch(() => {})
       done(me)
     } catch (failed) {
@@ -122,12 +123,12 @@ export function SignInPage({ done }) {
   </div>`
 }
 
-// What stands over the console when the sign-in has run out. All that was typed stays where it is,
-// but nobody who passes by can read it.
+// SignInAgain covers the console when the session has expired. All input stays as it is, but the veil hides it from
+// others.
 export function SignInAgain({ desk, why, done }) {
   const { user } = desk.store.get().me
   const [problem, setProblem] = useState(null)
-  // Somebody who signed in again in another window goes on here.
+  // If the user has signed in again in another window, the console continues here.
   useEffect(() => {
     const look = () => { if (boot.signInWith && !document.hidden) get('/v1/auth/me').then(me => { if (me.user.id === user.id) done(me) }, () => {}) }
     addEventListener('focus', look)

@@ -1,4 +1,4 @@
-// The people and chairs whose time is booked.
+// The specialists: people and chairs with bookable time.
 import { html, useState } from '../lib/html.js'
 import { del, get, newKey, patch, post, put as replace } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
@@ -14,7 +14,7 @@ import { Busy, Check, Confirm, listed, Office, Select, State, Trouble, useAsk, u
 export const zonesWith = zone => [...new Set([zone, 'UTC', ...(Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : [])])].sort().map(z => [z, z.replace(/_/g, ' ')])
 
 const maxPicture = 150 * 1024
-// read gives the content of a chosen file in base64, or null for what cannot be a picture.
+// read returns the content of a chosen file in base64, or null if it can't be a picture.
 const read = file => new Promise(done => {
   if (!file || file.size > maxPicture || !/^image\/(png|jpeg|webp)$/.test(file.type)) return done(null)
   const reader = new FileReader()
@@ -23,7 +23,7 @@ const read = file => new Promise(done => {
   reader.readAsDataURL(file)
 })
 
-// Picture is saved at once: it is no part of the form.
+// Picture saves at once: it is not part of the form.
 function Picture({ desk, person, changed }) {
   const [shown, setShown] = useState(person.picture || '')
   const sending = useSend(desk)

@@ -1,14 +1,14 @@
-// The console's one memory, and reduce, which says what every event does to it. Pure: what is not
-// touched keeps its identity, so a component that looks at one column is not drawn for another.
+// The state of the console, and reduce, which applies every event to it. reduce is pure. A part that does not change
+// keeps its identity, so a component that shows one column is not rendered for a change in another.
 //
-//   cells   {"2026-11-23 ada": [appointment…]}: one specialist's confirmed appointments of one date,
-//           by start, each with start and end in milliseconds; a colleague's is {busy: true} and no more
-//   loaded  {"2026-11-23": when} or, of one specialist, {"2026-11-23 ada": when}: which cells are complete
-//   hours   {ada: {weekly, overrides, blocks}}, a block with start and end in milliseconds
-//   holds   {ada: {holdId: hold}}: live holds; nobody's name is known here
-//   changed {appointmentId: {at, version}}: what this page changed itself, of late; the clock is that of loaded
-//   stale   dates, or '*', of which the stream has told that they changed
-//   news    what was booked online of late, the newest first; staleNews: there is more
+//   cells   {"2026-11-23 ada": [appointment…]}: one specialist's confirmed appointments of one date, by start, each with
+//           start and end in milliseconds; a colleague's appointment is only {busy: true}
+//   loaded  {"2026-11-23": when} or, for one specialist, {"2026-11-23 ada": when}: the cells that are complete
+//   hours   {ada: {weekly, overrides, blocks}}; a block has start and end in milliseconds
+//   holds   {ada: {holdId: hold}}: live holds, without names
+//   changed {appointmentId: {at, version}}: the recent changes of this page; same clock as loaded
+//   stale   dates to load again because the stream sent a change; '*' for all
+//   news    recent online bookings, newest first; staleNews: there are more
 import { addDays, dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 
@@ -27,7 +27,7 @@ const holdOf = (e, now) => ({
   id: e.holdId, specialistId: e.specialistId, typeId: e.appointmentTypeId, start: ms(e.slotStartDate), end: ms(e.slotEndDate),
   expires: ms(e.holdExpiresAt), seen: now, own: Boolean(e.isOwnHold),
 })
-// taking is the time that an appointment takes of a room or a device, in that one's column.
+// taking returns the time that an appointment takes of a room or a device, for the column of that resource.
 const taking = (a, id) => ({ ...a, id: a.id + '@' + id, of: a.id, specialistId: id, busy: true })
 const placed = a => [a, ...(a.resourceIds || []).map(id => taking(a, id))]
 const byStart = (a, b) => a.start - b.start || (a.id < b.id ? -1 : 1)
@@ -38,7 +38,7 @@ export function find(s, id) {
     if (a) return a
   }
 }
-// isLoaded says whether a date is known, of one specialist or of all.
+// isLoaded reports whether a date is loaded, for one specialist or for all.
 export const isLoaded = (s, date, specialistId) => Boolean(s.loaded[date] || s.loaded[scopeKey(date, specialistId)])
 
 // --- appointments
@@ -49,14 +49,14 @@ function withList(s, e) {
   const ids = e.specialistId ? [e.specialistId] : [...new Set([...s.specialists.map(x => x.id), ...e.appointments.map(a => a.specialistId)])]
   const dates = []
   for (let date = e.from; date < e.to; date = addDays(date, 1)) {
-    // Of two answers about one date, the one that was asked for later is believed.
+    // Of two answers for one date, the later request wins.
     if (loaded[scopeKey(date, e.specialistId)] > e.at) continue
     dates.push(dayIn(date, zone))
     loaded[scopeKey(date, e.specialistId)] = e.at
     for (const id of ids) fresh[cell(date, id)] = []
   }
-  // What was changed here after the question is as this page made it, there or gone, unless the answer has it newer: it may be
-  // from before. Which of the two it was is asked once more.
+  // If this page changed an appointment after the request, the answer may be from before the change. So keep this
+  // page's state, unless the answer has a newer version, and load the date once more.
   const later = id => s.changed[id]?.at > e.at, unsure = new Set()
   const passed = a => { unsure.add(dateOf(a.start)) }
   const put = a => {
@@ -68,7 +68,7 @@ function withList(s, e) {
   for (const raw of e.appointments) {
     if (later(raw.id) && !newer.has(raw.id)) { passed(appointmentOf(raw)); continue }
     const old = known.get(raw.id)
-    // An answer that was under way while somebody here changed the appointment is older than the change.
+    // An answer that was on its way during a change here is older than the change.
     if (old && old.version > raw.version) { if (old.status === 'confirmed') put(old) } else put(old?.version === raw.version ? old : appointmentOf(raw))
   }
   for (const [i, b] of (e.busy || []).entries()) put({ ...b, ...appointmentOf(b), id: `busy-${b.specialistId}-${b.slotStartDate}-${i}`, busy: true })
@@ -79,8 +79,8 @@ function withList(s, e) {
   }
   return { ...s, cells, loaded, stale: [...unsure].reduce(add, s.stale), holds: withoutDone(s.holds), asOf: e.asOf, problem: null }
 }
-const remembered = 2 * 60e3 // longer than any answer takes
-// An answer that is heard after a newer state is passed over.
+const remembered = 2 * 60e3 // longer than any request takes
+// Ignore an answer that is older than the known state.
 function withAppointment(s, { appointment, at }) {
   if (Math.max(find(s, appointment.id)?.version || 0, s.changed[appointment.id]?.version || 0) > appointment.version) return s
   const a = appointmentOf(appointment), cells = { ...s.cells }
@@ -100,7 +100,7 @@ function withoutHold(holds, { specialistId, holdId }) {
   const { [holdId]: gone, ...rest } = holds[specialistId]
   return { ...holds, [specialistId]: rest }
 }
-// A booked hold stays to be seen, marked as done, until the appointment takes its place.
+// A booked hold stays visible, marked as done, until the appointment replaces it.
 function bookedHold(s, e) {
   const h = s.holds[e.specialistId]?.[e.holdId]
   const there = s.cells[cell(dateOf(e.slotStartDate), e.specialistId)]?.some(a => a.start === ms(e.slotStartDate))
@@ -115,7 +115,7 @@ function heard(s, e) {
     case 'init':
       return { ...s, snapshot: {} }
     case 'connected':
-      // Whatever was missed while there was no stream is asked for again.
+      // Load again what the page missed while there was no stream.
       return { ...s, holds: s.snapshot || s.holds, snapshot: null, connections: s.connections + 1, stale: add(s.stale, '*'), staleNews: true }
     case 'hold':
     case 'heartbeat': {
@@ -126,7 +126,7 @@ function heard(s, e) {
     case 'confirm':
       return { ...s, holds: e.type === 'confirm' ? bookedHold(s, e) : withoutHold(s.holds, e), ...(s.snapshot && { snapshot: withoutHold(s.snapshot, e) }) }
     case 'cancel': {
-      // The old place of what was cancelled or moved; the appointment event names only the new one.
+      // The old place of a cancelled or moved appointment. The appointment event names only the new one.
       const date = dateOf(e.slotStartDate)
       const there = s.cells[cell(date, e.specialistId)]?.some(a => a.start === ms(e.slotStartDate))
       return there ? { ...s, stale: add(s.stale, date) } : s
@@ -141,7 +141,7 @@ function heard(s, e) {
   return s
 }
 
-// reduce is the state after an event: one of the stream, or one of the page itself.
+// reduce returns the state after an event, from the stream or from this page.
 export function reduce(s, e) {
   switch (e.type) {
     case 'loaded': return withList(s, e)
@@ -155,7 +155,7 @@ export function reduce(s, e) {
       return { ...s, holds }
     }
     case 'set': return { ...s, ...e.patch }
-    // A page that stays open for weeks does not keep every day it has shown.
+    // A page that stays open for weeks keeps only the days near the one on show.
     case 'scope': {
       const near = key => Math.abs(ms(key.slice(0, 10)) - ms(e.scope.from)) < 15 * 864e5
       const kept = all => Object.fromEntries(Object.entries(all).filter(([key]) => near(key)))

@@ -1,4 +1,4 @@
-// What the booking page says about a type: its part of the type's form, and the groups that types stand in.
+// How the booking page presents an appointment type: a part of the type's form, and the groups of types.
 import { html, useState } from '../lib/html.js'
 import { get, newKey, put } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
@@ -9,7 +9,7 @@ import { languages, t } from '../lib/i18n.js'
 import { Busy, Check, listed, Select, Trouble, useSend } from './office.js'
 
 export const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
-// The languages beside the clinic's own.
+// The languages other than the clinic's own.
 export const others = Object.entries(languages).filter(([tag]) => tag !== (boot.clinic.locale || 'en').split('-')[0])
 
 export const pageFields = ['group', 'color', 'price', 'deskOnly', 'newPatientsOnly', 'texts', 'approval', 'approvalHours', 'cancelText', 'remote', 'videoLink']
@@ -39,7 +39,7 @@ export function PageFields({ form, set, errors, groups }) {
   </div></details>`
 }
 
-// Groups are kept with the settings, whose other choices stay as they are.
+// The groups are part of the settings. Saving them keeps the other settings.
 export function Groups({ desk, groups, close, done }) {
   const [list, setList] = useState(groups)
   const sending = useSend(desk)

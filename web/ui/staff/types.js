@@ -1,4 +1,4 @@
-// Appointment types: what patients can book, in sentences, and who is asked first.
+// Appointment types: what patients can book, in sentences, and which specialist is assigned first.
 import { html, useState } from '../lib/html.js'
 import { del, get, newKey, patch, post, put as replace } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'
@@ -11,7 +11,7 @@ import { draftOf, Questions, questionsOf } from './questions.js'
 import { freshPage, Groups, PageFields, pageOf } from './typepage.js'
 import { Busy, Check, Confirm, listed, Office, State, Trouble, useAsk, useSend } from './office.js'
 
-// A length in the largest unit that says it in a whole number.
+// A length in the largest unit that gives a whole number.
 export const lasting = minutes => {
   const [unit, n] = minutes % 1440 === 0 && minutes ? ['days', minutes / 1440] : minutes % 60 === 0 && minutes ? ['hours', minutes / 60] : ['minutes', minutes]
   return t('length.' + unit, { n })
@@ -27,7 +27,7 @@ export const sentences = x => [
 const numbers = ['durationMinutes', 'slotStepMinutes', 'bufferBeforeMinutes', 'bufferAfterMinutes', 'minNoticeMinutes', 'horizonDays', 'cooldownMinutes', 'capacity', 'holdTtlSeconds', 'maxHoldSeconds', 'holdQuota']
 const fresh = { name: '', description: '', durationMinutes: 30, slotStepMinutes: 30, bufferBeforeMinutes: 0, bufferAfterMinutes: 0, minNoticeMinutes: 120, horizonDays: 60, cooldownMinutes: 1440, capacity: 1, holdTtlSeconds: 30, maxHoldSeconds: 900, holdQuota: 3, active: true, specialists: [], needs: [], ...freshPage }
 
-// Who is asked first. The order is what people set; the numbers are what the server keeps.
+// Which specialist is assigned first. The user sets the order; the server stores numbers.
 function Priorities({ people, value, change }) {
   const rows = [...value].sort((a, b) => b.priority - a.priority || (a.specialistId < b.specialistId ? -1 : 1))
   const put = (id, priority) => change(value.map(x => x.specialistId === id ? { ...x, priority } : x))

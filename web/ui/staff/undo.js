@@ -1,6 +1,6 @@
-// Taking back what was just done at this desk, for ten seconds: a cancellation, a move, an attendance, a
-// block. Each way back is an operation of its own that the server may refuse, since the time may be gone.
-// Nobody outside was told of a cancellation or a move until then.
+// Undo for the last action at this desk, for ten seconds: a cancellation, a move, an attendance, a block. Each undo is
+// an operation of its own. The server may refuse it, since the time may be taken by then. Until the ten seconds are
+// over, the server notifies no one outside the clinic of a cancellation or a move.
 import { passing } from '../lib/api.js'
 import { list } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'
@@ -10,8 +10,8 @@ export const undoFor = 10000
 /** @type {any} */
 let last = null
 
-// offer says what was done, and how to take it back. run() does that and gives the appointment, if there is one, or several: then
-// starts are the times that they had, of which the refusal names those that are gone.
+// offer shows what was done, with an undo button. run() undoes it and returns the appointment, if there is one, or
+// several. For several, starts has their old times, and a refusal names the times that are no longer free.
 export function offer(desk, key, params, run, starts) {
   /** @type {any} */
   const mine = last = { until: Date.now() + undoFor }
@@ -32,13 +32,13 @@ export function offer(desk, key, params, run, starts) {
 const refusal = problem => problem.reason === 'undo_late' || problem.code === 'version_mismatch' ? 'undo.late'
   : { slot_taken: 'undo.taken', slot_held: 'undo.held' }[problem.code] || (passing(problem) ? 'undo.unknown' : failKey(problem))
 
-// undoLast is what Ctrl+Z does, and U on a card.
+// undoLast is the action of Ctrl+Z, and of U on a card.
 export function undoLast() {
   if (!last || Date.now() > last.until) return false
   last.run()
   return true
 }
-// Fields have an undo of their own, and a dialog is in the middle of something else.
+// Text fields have their own undo. In a dialog, an undo would interrupt another task.
 const typing = el => el.closest?.('input, textarea, select, dialog') != null
 addEventListener('keydown', e => {
   if ((e.ctrlKey || e.metaKey) && !e.shiftKey && !e.altKey && e.key.toLowerCase() === 'z' && !typing(e.target) && !document.querySelector('dialog[open]') && undoLast()) e.preventDefault()

@@ -1,4 +1,4 @@
-// Who may sign in, and as what. Nobody is deleted: a colleague who has left is switched off.
+// The users and their roles. Users are never deleted: an account of a former colleague is deactivated.
 import { html, useState } from '../lib/html.js'
 import { get, newKey, patch, post } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'

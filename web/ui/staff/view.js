@@ -1,4 +1,4 @@
-// How this screen shows the day, and the keys of the board.
+// How this screen shows the day, and the keyboard shortcuts of the board.
 import { html } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'

@@ -1,5 +1,5 @@
-// Several people one after the other: "a parent and two children". Each has an appointment of their own; they are
-// held, booked, moved and cancelled as one.
+// A group visit, several people one after the other: "a parent and two children". Each person has a separate
+// appointment. The desk holds, books, moves and cancels them together.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { Icon } from '../lib/icons.js'
@@ -11,7 +11,7 @@ import { typeName } from './words.js'
 const most = 6
 let count = 0
 
-// useVisit is who comes besides the first.
+// useVisit holds the other people of a group visit.
 export function useVisit() {
   const [others, setOthers] = useState([]), [errors, setErrors] = useState({})
   return {
@@ -26,7 +26,7 @@ export function useVisit() {
       setOthers(list => list.filter(x => x.id !== id))
       setTimeout(() => document.getElementById('visitor-add')?.focus())
     },
-    // check gives the others as the server takes them; nothing where a field is wrong, which then has the focus.
+    // check returns the other people in the server's format. If a field is wrong, check focuses it and returns nothing.
     check() {
       const wrong = {}
       for (const x of others) {
@@ -41,7 +41,8 @@ export function useVisit() {
   }
 }
 
-// VisitFields asks for each of them, and for one more. types are those that the specialist does and that nobody shares.
+// VisitFields has the fields of each other person, and a button to add one. types are those of the specialist, without
+// group types.
 export function VisitFields({ visit, types, typeId }) {
   const { others, errors } = visit
   return html`${others.map((x, i) => html`<fieldset class="patient visitor" key=${x.id}><legend>${t('visit.person', { n: i + 2 })}</legend>
@@ -53,7 +54,8 @@ export function VisitFields({ visit, types, typeId }) {
     ${others.length < most - 1 && types.length > 0 && html`<button type="button" id="visitor-add" class="btn" onClick=${() => visit.add(types.some(y => y.id === typeId) ? typeId : types[0].id)}><${Icon} name="plus" />${t('visit.add')}</button>`}`
 }
 
-// useVisitOf is who comes with an appointment, itself included, by start: an empty list where it is of no visit, null until it is known.
+// useVisitOf returns all appointments of the visit, in order of start: an empty list if there is no visit, null until
+// it is loaded.
 export function useVisitOf(desk, a) {
   const [list, setList] = useState(a?.visitId ? null : []), [problem, setProblem] = useState(null)
   useEffect(() => {
@@ -65,14 +67,15 @@ export function useVisitOf(desk, a) {
   return { list, problem }
 }
 
-// VisitRow says in an appointment's dialog which of how many it is, and who the others are.
+// VisitRow shows in an appointment's dialog its number in the visit, and the other people.
 export function VisitRow({ desk, a, show }) {
-  const { list: all } = useVisitOf(desk, a), s = desk.store.get() // it can be read without
+  const { list: all } = useVisitOf(desk, a), s = desk.store.get() // the dialog is readable without it
   if (!all?.length) return html`<span class="muted">…</span>`
   return html`${t('series.at', { at: all.findIndex(x => x.id === a.id) + 1, n: all.length })} <span class="muted">${all.filter(x => x.id !== a.id).map((x, i) => html`${i > 0 && ' · '}<button type="button" class="textlink" key=${x.id} onClick=${() => show(x)}>${time(Date.parse(x.slotStartDate))} <bdi>${x.patient.name}</bdi>, <bdi>${typeName(s, x.appointmentTypeId)}</bdi></button>`)}</span>`
 }
 
-// Whole asks whether all of a visit are meant or this one; nothing where nobody else comes, or while that is not known.
+// Whole asks whether the change applies to the whole visit or to this appointment. It shows nothing if there is no one
+// else, or until the visit is loaded.
 export function Whole({ all, whole, set }) {
   if (!all || all.length < 2) return null
   return html`<fieldset class="choice"><legend>${t('series.scope')}</legend>

@@ -1,5 +1,5 @@
-// Who has come and waits, longest first, above today's board. One press opens the appointment; the sign on
-// the card says that somebody was called in.
+// The patients who have arrived and wait, longest first, above today's board. A press opens the appointment. The icon
+// on the card shows that a patient was called in.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { useStore } from '../lib/store.js'
@@ -9,7 +9,7 @@ import { serverNow } from '../lib/clock.js'
 import { cell } from './store.js'
 import { specialistName, who } from './words.js'
 
-// What is worth a second look: a quarter of an hour past the time of the appointment, and past the arrival.
+// Highlight a patient 15 minutes after the start of the appointment, and after the arrival.
 const long = 15 * 6e4
 
 export const waitingIn = (s, date) => s.specialists.flatMap(x => s.cells[cell(date, x.id)] || [])

@@ -1,5 +1,5 @@
-// The waiting list: who waits and what they were offered, in their order; to add somebody who calls, to offer a time by hand, and to
-// answer for somebody on the telephone.
+// The waiting list: the people and their offers, in order. The desk can add a caller, offer a time, and accept or
+// decline for a patient on the phone.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, newKey, post } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -72,10 +72,10 @@ function Add({ desk, s, close }) {
   </form></${Dialog}>`
 }
 
-// An offer ends ten minutes before its start and is open for five at least.
+// An offer ends 10 minutes before its start and is open for at least 5 minutes.
 const least = 16 * 6e4
 
-// Offer lists the free times that suit; a press keeps one and offers it.
+// Offer lists the suitable free times. A press holds one and offers it.
 function Offer({ desk, s, x, close }) {
   const sending = useSend(desk)
   const found = useAsk(desk, () => x.slotStartDate ? Promise.resolve([{ start: x.slotStartDate, specialistIds: x.specialistIds }])

@@ -1,4 +1,4 @@
-// A week of one specialist: seven columns, with the same cards, keys and drags as the day.
+// A week of one specialist: seven columns, with the same cards, keys and drags as the day view.
 import { html, useEffect, useMemo } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { locale, t } from '../lib/i18n.js'

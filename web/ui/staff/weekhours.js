@@ -1,5 +1,5 @@
-// Weekly hours as a form: for each weekday its windows, as the browser's own time inputs, and a bar
-// that shows the day at a glance. `hours` is what the wire has: [{weekday, start, end}].
+// Weekly hours as a form: the windows of each weekday in the browser's time inputs, and a bar that shows the day at a
+// glance. `hours` is as on the wire: [{weekday, start, end}].
 import { html } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { Icon } from '../lib/icons.js'
@@ -8,7 +8,7 @@ import { say } from '../lib/say.js'
 import { minutesOf } from './day.js'
 
 export const weekdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
-// 5 January 2026 is a Monday: the names of the days come from the browser, in the page's language.
+// 5 January 2026 is a Monday. The browser gives the names of the days in the page's language.
 const long = new Intl.DateTimeFormat(locale, { weekday: 'long', timeZone: 'UTC' })
 export const weekdayName = day => long.format(Date.UTC(2026, 0, 5 + weekdays.indexOf(day)))
 
@@ -17,7 +17,7 @@ export const usualHours = weekdays.slice(0, 5).flatMap(weekday => [
 
 export const inOrder = hours => [...hours].sort((a, b) => weekdays.indexOf(a.weekday) - weekdays.indexOf(b.weekday) || (a.start < b.start ? -1 : 1))
 
-// The faults of a list of windows, as {index: key of the words}.
+// faults returns the errors of a list of windows, as {index: text key}.
 export function faults(windows) {
   const found = {}
   windows.forEach((w, i) => {
@@ -29,11 +29,11 @@ export function faults(windows) {
 }
 export const faulty = hours => weekdays.some(day => Object.keys(faults(hours.filter(h => h.weekday === day))).length)
 
-// A time input knows no 24:00; midnight at the end of a window is that.
+// A time input has no 24:00, so 00:00 at the end of a window means 24:00.
 const shownEnd = end => end === '24:00' ? '00:00' : end
 const meantEnd = text => text === '00:00' ? '24:00' : text
 
-// Windows is the list of one day: also used for a date with other hours.
+// Windows is the list of one day. It is also the form for a date with other hours.
 export function Windows({ id, name, windows, change }) {
   const bad = faults(windows)
   const edit = (i, part, value) => change(windows.map((w, j) => j === i ? { ...w, [part]: value } : w))

@@ -1,5 +1,5 @@
-// When and with whom: the fields that booking and moving share, and what stands in the way of the time
-// they name. A refusal always comes with the way on, where there is one.
+// The time and the specialist: the fields that booking and moving share, and what prevents the chosen time. A refusal
+// shows the next step, if there is one.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
@@ -16,7 +16,7 @@ export const slotOf = start => {
   const date = dateOf(start)
   return { date, time: textOf(dayIn(date, zone).minuteOf(start)) }
 }
-// startOf is the instant of what the fields say, or null while they say nothing.
+// startOf returns the instant of the fields, or null if they are incomplete.
 export const startOf = ({ date, time }) => /^\d{4}-\d\d-\d\d$/.test(date) && /^\d\d:\d\d/.test(time) ? dayIn(date, zone).at(minutesOf(time)) : null
 
 export function WhenFields({ desk, slot, set, people, autofocus }) {
@@ -33,7 +33,8 @@ export function WhenFields({ desk, slot, set, people, autofocus }) {
 }
 const time12 = (start, tz) => new Intl.DateTimeFormat(document.documentElement.lang, { hour: '2-digit', minute: '2-digit', timeZone: tz }).format(start)
 
-// useObstacle says what stands in the way, and asks for the day if it is not known yet. `whole` is a visit that begins `before` (in ms) the time named.
+// useObstacle returns what prevents the chosen time. It loads the day if it is not loaded yet. `whole` is a visit that
+// begins `before` (in ms) the chosen time.
 /** @param {any} desk @param {{typeId: string, slot: any, moving?: string | string[], mine?: string, problem: any, whole?: any, before?: number}} wish @returns {any} */
 export function useObstacle(desk, { typeId, slot, moving, mine, problem, whole, before = 0 }) {
   const start = startOf(slot), { specialistId } = slot
@@ -48,7 +49,7 @@ export function useObstacle(desk, { typeId, slot, moving, mine, problem, whole, 
   const cells = useStore(desk.store, s => s.cells), holds = useStore(desk.store, s => s.holds)
   if (!start) return { start: null, asking }
   const block = fit(desk.store.get(), { typeId, specialistId, start: start - before, moving, mine, whole })
-  // What the server knows better.
+  // The server refused for a reason that this page can't see.
   if (!block.why && problem) {
     const why = { slot_held: 'held', slot_taken: 'taken' }[problem.code]
     if (why) return { start, asking, why, specialistId, typeId, at: start, blind: true }
@@ -57,7 +58,8 @@ export function useObstacle(desk, { typeId, slot, moving, mine, problem, whole, 
   return { start, asking, ...block, seen: cells && holds }
 }
 
-// Obstacle says it, with what can be done about it. insist: {closed, held, taken} → what a press does.
+// Obstacle shows what prevents the time, and a button if there is a way out. insist: {closed, held, taken} → the action
+// of that button.
 export function Obstacle({ desk, obstacle, insist, done }) {
   const { why, problem } = obstacle
   if (problem) return html`<${Notice} kind="danger" role="alert" text=${failKey(problem)} />`
@@ -69,5 +71,5 @@ export function Obstacle({ desk, obstacle, insist, done }) {
   </${Notice}>`
 }
 
-// way is what to press next while something stands in the way.
+// way returns the element to focus while something prevents the time.
 export const way = () => document.querySelector('.dialog .notice button') || document.getElementById('when-time')

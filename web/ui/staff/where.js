@@ -1,4 +1,4 @@
-// Where an appointment is, at a clinic with more than one place, and the calendar of one of them.
+// Where an appointment takes place, at a clinic with several places, and the filter of the calendar by place.
 import { boot } from '../lib/boot.js'
 import { html } from '../lib/html.js'
 import { lang, t } from '../lib/i18n.js'
@@ -6,7 +6,7 @@ import { useStore } from '../lib/store.js'
 import { weekdayOf } from './day.js'
 import { cell } from './store.js'
 
-// With one place there is nothing to say.
+// With one place, the console shows no place.
 export const hasPlaces = boot.places.length > 1
 const nameOf = p => p.names?.[lang] || p.name
 export const placeName = id => {
@@ -14,8 +14,8 @@ export const placeName = id => {
   return at ? nameOf(at) : ''
 }
 
-// isAt says whether somebody has to do with a place on a date: by their hours of that day, or since somebody is booked with them there.
-// Whose hours name no place is everywhere, and so is who is booked outside of all hours.
+// isAt reports whether a specialist works at a place on a date: by the hours of that day, or by an appointment there.
+// Hours without a place count for every place, and so do appointments without a place (outside of all hours).
 export function isAt(s, x, date, place) {
   if (!placeName(place) || !x.places?.length) return true
   const hours = s.hours[x.id], other = hours?.overrides.find(o => o.date === date)

@@ -1,4 +1,4 @@
-// "Why not 10:30?", answered by the server in one sentence for each specialist.
+// "Why not 10:30?" The server answers in one sentence for each specialist.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'
@@ -8,7 +8,8 @@ import { dayAndTime, time } from '../lib/time.js'
 import { fit } from './fit.js'
 import { sayObstacle, specialistName } from './words.js'
 
-// What the server says in a word, this page may know in a name; a refusal it does not see stays the word.
+// The server returns only a reason. If this page sees the same obstacle, its sentence has the details. Otherwise the
+// sentence has only the reason.
 function sentence(desk, x, typeId, start) {
   const name = specialistName(desk.store.get(), x.specialistId)
   if (x.bookable) return t('explain.yes', { who: name })

@@ -1,4 +1,4 @@
-// Sentences about what is on the board, the same for the eye and the ear.
+// Sentences about the board, the same on the screen and for screen readers.
 import { cannotSave, passing } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
 import { list, t } from '../lib/i18n.js'
@@ -13,7 +13,7 @@ export const attendances = ['expected', 'arrived', 'in_progress', 'completed', '
 export const specialistName = (s, id) => s.specialists.find(x => x.id === id)?.name || boot.specialists.find(x => x.id === id)?.name || id
 export const typeIn = (s, id) => s.types.find(x => x.id === id) || boot.appointmentTypes.find(x => x.id === id)
 export const typeName = (s, id) => typeIn(s, id)?.name || id
-// Each type has one of six colours: the one that the clinic chose, or by its place in the list.
+// Each type has one of six colours: the clinic's choice, or the one of its place in the list.
 const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 export function colourOf(s, id) {
   const at = s.types.findIndex(x => x.id === id), chosen = hues.indexOf(s.types[at]?.color)
@@ -23,8 +23,8 @@ export function colourOf(s, id) {
 export const who = (desk, a) => a.busy && !a.of ? t('card.busy') : shown(desk.prefs.get(), a.patient?.name || '') || t('card.nobody')
 export const closedWord = word => ['closed', 'break', 'blocked', 'elsewhere'].includes(word) ? t('closed.' + word) : word
 
-// "09:00 Lena Vogt, Check-up, 30 minutes, arrived": what is written on the card in its own order, so that who
-// speaks to the computer can name it by what is seen, and then the rest.
+// "09:00 Lena Vogt, Check-up, 30 minutes, arrived". The visible text of the card comes first, in its order, so that
+// users of voice control can name the card by what they see.
 const attended = {}, lasts = new Map()
 export function sayAppointment(desk, a, at = time(a.start)) {
   if (a.busy) return [range(a.start, a.end), who(desk, a)].join(', ')
@@ -55,7 +55,7 @@ export function sayStop(desk, column, stop, name, span) {
   return [clock(stop.at), name, state].join(', ')
 }
 
-// What is in the way of a booking, in a sentence; fit.js finds it.
+// What prevents a booking, in a sentence. fit.js finds it.
 export function sayObstacle(desk, { why, by, word, specialistId, typeId, at }) {
   const s = desk.store.get()
   const key = why === 'closed' && word !== 'closed' ? word === 'break' ? 'break' : 'blocked' : why === 'serves' && !typeId ? 'none' : why
@@ -66,7 +66,7 @@ export function sayObstacle(desk, { why, by, word, specialistId, typeId, at }) {
 }
 export const sayList = list
 
-// The server's refusals in the words of the page. A change that got no answer may have been saved.
+// The server's refusals, as text keys of this page. A change without an answer may have been saved.
 const said = ['slot_taken', 'slot_held', 'not_bookable', 'forbidden', 'not_found', 'rate_limited', 'validation_failed']
 export function failKey(problem) {
   if (problem.code === 'version_mismatch') return 'fail.changed'
