@@ -36,9 +36,9 @@ type Decisions interface {
 	// reports that the node had no lease before.
 	Lease(ctx context.Context, m Member) (d Decision, fresh bool, err error)
 
-	// Move decides on a new home, closed until it has the state, unless from is no longer the present epoch. If
-	// PostgreSQL was the home, it refuses every change once Move has returned. The new epoch is later than both from
-	// and above. Move returns the decision that applies now.
+	// Move decides on a new home, which is closed until it has the state. It has no effect if from is no longer the
+	// present epoch. If PostgreSQL was the home, PostgreSQL refuses every change once Move has returned. The new epoch is
+	// later than both from and above. Move returns the decision that applies now.
 	Move(ctx context.Context, from, above uint64, home string) (Decision, error)
 
 	// Open opens a home that has the state. It has no effect unless epoch is the present one.
@@ -48,14 +48,15 @@ type Decisions interface {
 	Members(ctx context.Context) ([]Member, error)
 	Forget(ctx context.Context, node string, beat int64) error
 
-	// Decided receives a value after a decision of any node. It may miss some and receive too many.
+	// Decided receives a value after a decision of any node. It can miss decisions, and it can receive a value without
+	// one.
 	Decided() <-chan struct{}
 }
 
 // Snapshot is all live state at one instant.
 type Snapshot struct {
-	At         time.Time // on the clock of the server that has it
-	Asked      time.Time // on this process's clock, before the request was sent, so that the delay of the answer prolongs no hold
+	At         time.Time // by the clock of the server that has the state
+	Asked      time.Time // by this process's clock, before the request was sent, so that a slow answer extends no hold
 	Holds      []Remains
 	Selections []Selection
 	Present    []Present // all known specialists; here a Present may be Online and Deactivated

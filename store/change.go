@@ -9,8 +9,8 @@ import (
 // ErrBehind: the requested changes are deleted. Read everything again, and follow from the last change.
 var ErrBehind = errors.New("the requested changes are no longer stored")
 
-// Feed delivers committed changes in commit order. It is the only source of every copy of the durable record that a
-// process has in memory. So memory can neither miss a change nor apply two of them in the wrong order.
+// Feed delivers committed changes in commit order. Every in-memory copy of the durable record is updated only from it.
+// So a copy can neither miss a change nor apply two of them in the wrong order.
 type Feed interface {
 	// LastChange returns the number of the last committed change; 0 if there was none.
 	LastChange() int64
@@ -64,8 +64,8 @@ const (
 	NounAppointmentType Noun = "appointment_type"
 	NounSpecialist      Noun = "specialist" // its row, weekly hours, overrides or blocks: everything that its calendar is computed from
 	NounUser            Noun = "user"
-	NounSignIn          Noun = "sign_in" // one that ended; without an ID, several of one user
-	NounAPIKey          Noun = "api_key" // one that was revoked
+	NounSignIn          Noun = "sign_in" // a sign-in that ended; without an ID, several sign-ins of one user
+	NounAPIKey          Noun = "api_key" // a revoked key
 	NounSession         Noun = "session"
 	NounClosure         Noun = "closure"  // Assigned: the specialist
 	NounWaitlist        Noun = "waitlist" // an entry or an offer to it

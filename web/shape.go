@@ -21,7 +21,7 @@ type shape struct {
 	elem   *shape // of a list, or of an object with arbitrary names
 }
 
-// shapeOf reads the shape off the type that the body is decoded into, once per route.
+// shapeOf derives the shape from the type into which the body is decoded, once per route.
 func shapeOf(t reflect.Type) *shape {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -52,22 +52,22 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// readsText: a value of the type is a text in JSON, whatever it is in Go.
+// readsText reports whether a value of the type is a string in JSON, whatever it is in Go.
 func readsText(t reflect.Type) bool {
 	return reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]())
 }
 
-// walk goes over a document that is known to be JSON and compares its names with a shape, and if asked its values.
+// walk reads a JSON document and compares its names with a shape, and also its values if values is set.
 type walk struct {
 	b      []byte
 	i      int
-	values bool     // look at the values, too
-	wrong  mistakes // the values that have no place there
+	values bool     // compare the values too
+	wrong  mistakes // the values of the wrong form
 	spans  [][2]int // where these values are
 }
 
-// misfit returns the first name in a document that its shape does not have, or else, if values are to be looked at, all
-// values that have no place there as a *formError; and how far into the document the first is.
+// misfit returns the first name in a document that its shape does not have. If values is set and all names fit, it
+// returns all values of the wrong form as a *formError. at is the offset of the first error.
 func misfit(raw []byte, expected *shape, values bool) (at int, err error) {
 	w := walk{b: raw}
 	if err := w.value(expected, ""); err != nil || !values {
@@ -89,7 +89,7 @@ type formError struct {
 func (e *formError) Error() string { return e.Unwrap().Error() }
 func (e *formError) Unwrap() error { return e.wrong.err() }
 
-// withoutWrong is the document with null in place of each wrong value.
+// withoutWrong returns the document with null in place of each wrong value.
 func (w *walk) withoutWrong() []byte {
 	var rest []byte
 	at := 0
@@ -118,7 +118,7 @@ func (w *walk) space() {
 	}
 }
 
-// value goes over one value; path is its own, like "specialists[0].name".
+// value reads one value. path is the path of that value, like "specialists[0].name".
 func (w *walk) value(s *shape, path string) error {
 	w.space()
 	switch {
@@ -232,7 +232,7 @@ func (w *walk) name() string {
 	return s
 }
 
-// text passes over a string.
+// text skips a string.
 func (w *walk) text() {
 	for w.i++; w.b[w.i] != '"'; w.i++ {
 		if w.b[w.i] == '\\' {
@@ -242,7 +242,7 @@ func (w *walk) text() {
 	w.i++
 }
 
-// skip passes over one value.
+// skip skips one value.
 func (w *walk) skip() {
 	for depth := 0; w.i < len(w.b); {
 		switch w.b[w.i] {

@@ -111,8 +111,9 @@ func (ag *Agent) knownThereBy(ctx context.Context, guid string, born, deadline t
 	return known, found && !known.BirthDate.IsZero() && known.BirthDate.Equal(born)
 }
 
-// ask sends one question to the practice system, if there is one and the turn comes in time, and reports whether it
-// was answered. A vendor that offers no look-up gets no further questions for lookupRetired.
+// ask sends one question to the practice system and reports whether it was answered. It returns false if there is no
+// practice system, or if its turn does not come in time. After an answer that the vendor has no look-up, ask sends no
+// further questions for lookupRetired.
 func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() error) bool {
 	if ag.practice.Options.Upstream == nil || time.Now().UnixMilli() < ag.lookups.retired.Load() {
 		return false

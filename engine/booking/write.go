@@ -10,8 +10,8 @@ import (
 	"holdfast/store"
 )
 
-// Write commits the appointment of a request in the time of a pinned hold, with everything that belongs to it, and
-// ends the hold by the outcome. An overbook has a hold without an id.
+// Write commits the appointment of a request at the time of a pinned hold, and all rows that belong to the appointment.
+// Then it ends the hold according to the outcome. For an overbook, h has no id.
 //
 // Errors: store.ErrSlotTaken, *CooldownError, those of r.Admit, store.ErrDuplicate, and the storage errors.
 func (bk *Booking) Write(ctx context.Context, t *store.AppointmentType, r *Request, h holds.Hold) (store.Appointment, error) {
@@ -27,8 +27,8 @@ func (bk *Booking) Write(ctx context.Context, t *store.AppointmentType, r *Reque
 	return a, nil
 }
 
-// NewAppointment returns the appointment of a request, as it is written. One of the desk or of an agent has no owner:
-// the owner of its hold is not the patient.
+// NewAppointment returns the appointment to write for a request. An appointment of the desk or of an agent has no
+// owner, because the owner of the hold is not the patient.
 func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appointment {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	id, owner := record.NewID(), r.Owner.String()

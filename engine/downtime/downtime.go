@@ -4,13 +4,14 @@
 // # The plan
 //
 // A Kit is the plan that a receptionist needs on paper. For each specialist and day it lists the patients with time,
-// type, place, phone number and notes, and the free time between them as empty lines to write on. It is read once and
-// shows that moment. The server does not store it, but audits that a user has fetched it.
+// type, place, phone number and notes. The free time between them appears as empty lines to write on. The Kit is read
+// once and shows the state of that moment. The server does not store it, but records in the audit log that a user has
+// fetched it.
 //
 // # Paper bookings
 //
-// Check returns for each row of such a list what is in its way, including the rows above it. It writes nothing. The
-// desk then books each row on its own, like any other appointment, and each obeys the guarantee.
+// Check returns for each row of such a list what prevents its booking, including the rows above it. It writes nothing.
+// The desk then books each row separately, like any other appointment, under the same double-booking guarantee.
 package downtime
 
 import (
@@ -49,12 +50,12 @@ type Kits struct {
 	log     *slog.Logger
 }
 
-// New returns Kits.
+// New returns a Kits.
 func New(s store.Store, h holds.Backend, c *clinic.Clinic, b *booking.Booking, log *slog.Logger) *Kits {
 	return &Kits{s, h, c, b, log}
 }
 
-// Request asks for the plan of some days.
+// Request selects the days and the specialists of a plan.
 type Request struct {
 	From         store.Date
 	Days         int    // 1..MaxDays
@@ -62,7 +63,7 @@ type Request struct {
 	Actor        record.Actor
 }
 
-// Kit is the plan of some days, as it was at one instant.
+// Kit is the plan of consecutive days, as it was at MadeAt.
 type Kit struct {
 	MadeAt   time.Time
 	Clinic   string

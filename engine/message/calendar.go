@@ -58,8 +58,8 @@ func (ms *Messages) SpecialistCalendar(p *store.Specialist, list []store.Appoint
 	return w.End()
 }
 
-// PatientCalendar returns one appointment for the patient's own calendar program, without the link that changes it: a reader of the
-// calendar can only see the appointment. A cancelled appointment is marked as cancelled.
+// PatientCalendar returns one appointment for the patient's own calendar program. It omits the link that changes the
+// appointment, so a reader of the calendar can only see it. A cancelled appointment is marked as cancelled.
 func (ms *Messages) PatientCalendar(a *store.Appointment) []byte {
 	var w ical.Writer
 	w.BeginFeed(ms.clinic.Schedule().Clinic.Name)
@@ -67,7 +67,7 @@ func (ms *Messages) PatientCalendar(a *store.Appointment) []byte {
 	return w.End()
 }
 
-// eventOf returns what identifies an appointment in a calendar, and its time.
+// eventOf returns the calendar event of an appointment with only its identity, version, time and status.
 func eventOf(a *store.Appointment) ical.Event {
 	return ical.Event{
 		ID: a.ID, Sequence: a.Version, Stamp: a.UpdatedAt, Start: a.SlotStart, End: a.SlotEnd, Cancelled: a.Status == store.Cancelled,

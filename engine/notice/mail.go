@@ -17,7 +17,7 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Mail is one message, in plain text and as HTML. If it is about a time, it has a calendar file.
+// Mail is one message, in plain text and as HTML. A message about an appointment also has a calendar file.
 type Mail struct {
 	ID             string // becomes the Message-ID, at the domain of From, so that a repeat is recognised as the same message
 	To, ToName     string

@@ -27,8 +27,8 @@ type unsaved struct {
 	done bool       // stored, or replaced by a later outcome
 }
 
-// unsavedSet is the outcomes that the queue has not stored, by operation id. The zero value is empty. It is safe for
-// concurrent use.
+// unsavedSet contains the outcomes that the queue has not stored, by operation id. The zero value is empty. It is safe
+// for concurrent use.
 type unsavedSet struct {
 	mu      sync.Mutex
 	of      map[string]*unsaved

@@ -11,8 +11,8 @@ import (
 	"holdfast/store"
 )
 
-// Erasure is the extent of erasing the person of an appointment, and the other people who share an address or a
-// number with that person.
+// Erasure is the extent of erasing the person of an appointment. It also lists the other people who share an email
+// address or a phone number with that person.
 type Erasure struct {
 	Of      []store.Identity // as the appointments and links spell the person, the newest first
 	Coming  int              // confirmed appointments that are not over; they stay booked
@@ -22,8 +22,8 @@ type Erasure struct {
 	Sharing []Found // the newest first
 }
 
-// PlanErasure returns what an erasure of the person of an appointment would delete. It reads every appointment, in
-// one call at a time.
+// PlanErasure returns what an erasure of the person of an appointment would delete. It reads every appointment, which
+// only one call does at a time.
 //
 // Errors: store.ErrNotFound, *ValidationError if the person was erased already.
 func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasure, error) {
@@ -66,9 +66,9 @@ func (pe *People) PlanErasure(ctx context.Context, appointmentID string) (Erasur
 	return x, nil
 }
 
-// spellings adds the other spellings of a person. One spelling can lead to the next. A spelling without a date of
-// birth leads to those with one only if all of them have the same date. With two dates they could be a mother and her
-// daughter, and it is unknown which of them is meant.
+// spellings adds the other spellings of a person, and in turn the other spellings of those. A spelling without a date
+// of birth matches spellings with one only if all of them have the same date. Two dates can belong to two people, such
+// as a mother and her daughter.
 func spellings(of []store.Identity, people []spelled) []store.Identity {
 	for known := 0; known != len(of); {
 		known = len(of)
@@ -100,8 +100,8 @@ func birthDates(of []store.Identity) (all []string) {
 	return all
 }
 
-// Holders returns the people whose appointments have an email address or a phone number, the newest first. If there
-// are several, they share it.
+// Holders returns the people with an appointment that has this email address or phone number, the newest first. If it
+// returns several, they share it.
 func (pe *People) Holders(ctx context.Context, p store.Person) (all []Found, err error) {
 	people, err := pe.everybody(ctx)
 	for i := range people {

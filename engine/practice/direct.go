@@ -15,9 +15,9 @@ import (
 
 // # Writing while a caller waits
 //
-// An agent's caller gets an answer within Options.AgentBound. In that time the booking is attempted outside the
-// queue. Work makes the attempt, so a call in flight outlives the request that caused it. The outbox says from the
-// beginning that the operation was attempted. If the attempt does not end the operation, the queue gets it.
+// An agent's caller gets an answer within Options.AgentBound. In that time the booking is attempted outside the queue.
+// Work makes the attempt, so a call in flight outlives the request that caused it. From the beginning, the outbox
+// marks the operation as attempted. If the attempt does not end the operation, the queue gets the operation.
 
 const (
 	// DefaultAgentBound is longer than upstream.DefaultSpacing. So of two bookings in a row, such as those of two
@@ -77,7 +77,7 @@ func (d *direct) decide() bool {
 	return d.decided
 }
 
-// leave stops waiting. It returns false if the result is about to arrive.
+// leave stops waiting. It returns false if the attempt has ended, because its result arrives next.
 func (d *direct) leave() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -168,8 +168,8 @@ func (pr *Practice) tryDirect(ctx context.Context, d *direct) Attempted {
 	return r
 }
 
-// sendDirect asks whether the upstream is there, waits for its turn and writes. If the upstream limits the rate, it
-// writes once more after the retry delay.
+// sendDirect checks whether the upstream is reachable, waits for its turn and writes. If the upstream limits the rate,
+// it writes once more after the retry delay.
 func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *payload, a *store.Appointment, r *Attempted) outbound.Outcome {
 	r.ErrorType = ErrorRateLimitedQueued
 	op.Unknown, op.NextAttemptAt = false, pr.outbound.Now() // nothing has been sent yet
@@ -191,8 +191,8 @@ func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operati
 	case err != nil:
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the server was stopped"}
 	case time.Until(d.deadline) < CallReserve/2:
-		// The process was suspended for a time: its caller has left, and another node may have taken the operation
-		// over. The queue has it.
+		// The process was suspended, so the caller has left, and another node may have taken the operation over. The queue
+		// has the operation.
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "its turn came after the caller's time limit"}
 	}
 	turn := pr.Options.Pacer.Turn()

@@ -224,7 +224,7 @@ func (p *Pacer) wait(now time.Time, ahead int) time.Duration {
 	return max(p.next.Sub(now), 0) + time.Duration(ahead)*p.spacing
 }
 
-// enter takes the last place in the line if its turn is within bound.
+// enter adds a place at the end of the line if its turn comes within bound.
 func (p *Pacer) enter(now time.Time, bound time.Duration) (*place, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -242,7 +242,7 @@ func (p *Pacer) enter(now time.Time, bound time.Duration) (*place, error) {
 	return me, nil
 }
 
-// take gives the head its turn if it is due, or returns the time that is left.
+// take removes the head from the line if the next turn is due, and returns 0. Otherwise it returns the time until then.
 func (p *Pacer) take(me *place, now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -262,9 +262,9 @@ func (p *Pacer) Turn() uint64 {
 	return p.turn
 }
 
-// Again lets the holder of a turn write once more, without a place in the line, and restarts the clock. It returns
-// false if another caller has had a turn since then, here or on another node: the second write would come too close
-// to that one.
+// Again lets the caller that took this turn write once more, without a place in the line, and restarts the clock. It
+// returns false if another caller has taken a turn since then, on this node or another: the second write would come too
+// soon after that caller's write.
 func (p *Pacer) Again(ctx context.Context, turn uint64) bool {
 	p.mu.Lock()
 	same, common := p.turn == turn, p.common
@@ -284,7 +284,7 @@ func (p *Pacer) Again(ctx context.Context, turn uint64) bool {
 	return same
 }
 
-// leave gives up a place and returns the reason.
+// leave removes a place from the line and returns why.
 func (p *Pacer) leave(me *place, why error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -1,8 +1,7 @@
 // Package upstream calls the clinic's practice-management system: one XML endpoint, eight procedures, no idempotency
 // key, and a limit of about five writes a minute.
 //
-// The difficult part is not the XML but the answers. The package classifies them by one question: may the write have
-// happened?
+// The package classifies each answer by one question: may the write have happened?
 //
 //	class          the write happened   what a caller does
 //	(nil error)    yes                  record it; look it up first if Created.LookUp
@@ -13,9 +12,9 @@
 //	Unknown        unknown              wait until it can no longer be in flight, then look it up
 //
 // An answer means "no" only if it says so clearly. A timeout, a cut connection, half an answer, an HTML page and an
-// unfamiliar error text are all Unknown, because repeating a write that did happen books a family twice. For the same
-// reason, look the appointment up if a Refused of SlotTaken or AlreadyBooked follows an Unknown of the same
-// operation: the first attempt itself may have taken the slot.
+// unfamiliar error text are all Unknown: to repeat a write that did happen would book the patient twice. For the same
+// reason, look the appointment up if a Refused of SlotTaken or AlreadyBooked follows an Unknown of the same operation.
+// The first attempt itself may have taken the slot.
 //
 // Errors also arrive as Success with a Result of "Error: …". They are treated in the same way.
 //

@@ -46,13 +46,13 @@ type Registration struct {
 	Name string // the language's name for itself
 }
 
-// Language is the texts of one language. It is immutable.
+// Language contains the texts of one language. It is immutable.
 type Language struct {
 	Registration
 	texts map[string]string // by the name of the file, a dot, and the key
 }
 
-// Catalog is the texts of all languages. It is immutable.
+// Catalog contains the texts of all languages. It is immutable.
 type Catalog struct{ languages []*Language }
 
 // Registered returns the languages of the program, English first.
@@ -76,8 +76,9 @@ var Embedded = sync.OnceValue(func() *Catalog {
 	return c
 })
 
-// Load reads the texts of the server from the folders of languages, of which the first is the reference. It returns an error that names
-// the file and the key if a language lacks a text, has another one too many, or uses other placeholders than the reference.
+// Load reads the server's texts from the folders of languages. The first language is the reference. If a language lacks
+// a text, has an extra one, or uses other placeholders than the reference, Load returns an error with the file and the
+// key.
 func Load(dir fs.FS, languages []Registration) (*Catalog, error) {
 	read, err := readAll(dir, languages, "")
 	if err != nil {

@@ -88,8 +88,8 @@ func (w *watch) takesAny(resources holds.IDs) bool {
 	return resources != "" && slices.ContainsFunc(resources.List(), func(id string) bool { return w.about[id] })
 }
 
-// unread returns the events from the watch's position to the end of their page. If there are none, the watch waits
-// from here on.
+// unread returns the events from the watch's position to the end of their page. If there are none, it marks the watch
+// as waiting.
 func (w *watch) unread() ([]holds.Event, error) {
 	l := w.log
 	l.mu.Lock()

@@ -2,16 +2,15 @@
 //
 // # Atomicity
 //
-// An object is complete or absent. Put signs the SHA-256 of the content, and the service compares it before it
-// answers. A caller that wants its own proof gets the object again. There is no rename. A caller that stores several
-// related objects therefore writes last the object whose existence means that all of them exist.
+// An object is complete or absent. Put signs the SHA-256 of the content, and the service compares it before it answers.
+// A caller that wants its own proof reads the object back. There is no rename. So if several objects belong together,
+// write last the object whose existence means that all of them exist.
 //
 // # Failures
 //
-// A call ends when no data has moved in either direction for Options.Patience, however long the whole call takes. The
-// call is retried twice if the service was busy or the connection broke. A Put that fails after that may have taken
-// effect, or may take effect later. So a caller that repeats it sends the same bytes, or uses another key; see
-// Refused.
+// A call fails if no data has moved in either direction for Options.Patience. Its total time is not limited. The call
+// is retried twice if the service was busy or the connection broke. A Put that fails after that may have taken effect,
+// or may take effect later. So if you repeat it, send the same bytes or use another key; see Refused.
 //
 // # Limits
 //

@@ -130,11 +130,11 @@ func (x *Carrier) kinds(ctx context.Context, table string) (map[string]string, e
 	return kinds, translate(err)
 }
 
-// rowsAtOnce is how many rows one FETCH reads. Rows reads them before it calls each, because each may use the same
-// connection.
+// rowsAtOnce is the number of rows per FETCH.
 const rowsAtOnce = 2000
 
-// Rows implements store.Carrier. It reads through a cursor, so that each may query on the same connection.
+// Rows implements store.Carrier. It reads through a cursor, one batch of rows at a time, and calls each between two
+// reads. So each may query on the same connection.
 func (x *Carrier) Rows(ctx context.Context, table store.CarriedTable, columns []string, each func(store.Row) error) error {
 	kinds, err := x.kinds(ctx, table.Name)
 	if err != nil {

@@ -32,7 +32,7 @@ func (d *databaseSize) last() int64 {
 	return d.bytes
 }
 
-// refresh reads the size again if it is old. After a failure the old size stays.
+// refresh reads the size if sizeInterval has passed since the last attempt. If the read fails, it keeps the old size.
 func (d *databaseSize) refresh(ctx context.Context, r reads) {
 	d.mu.Lock()
 	due := time.Since(d.asked) >= sizeInterval

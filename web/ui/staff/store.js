@@ -1,8 +1,8 @@
 // The state of the console, and reduce, which applies every event to it. reduce is pure. A part that does not change
 // keeps its identity, so a component that shows one column is not rendered for a change in another.
 //
-//   cells   {"2026-11-23 ada": [appointment…]}: one specialist's confirmed appointments of one date, by start, each with
-//           start and end in milliseconds; a colleague's appointment is only {busy: true}
+//   cells   {"2026-11-23 ada": [appointment…]}: one specialist's confirmed appointments of one date, by start, each
+//           with start and end in milliseconds; a colleague's appointment is only {busy: true}
 //   loaded  {"2026-11-23": when} or, for one specialist, {"2026-11-23 ada": when}: the cells that are complete
 //   hours   {ada: {weekly, overrides, blocks}}; a block has start and end in milliseconds
 //   holds   {ada: {holdId: hold}}: live holds, without names
