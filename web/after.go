@@ -24,7 +24,7 @@ const (
 	afterBound = time.Second
 )
 
-// heedAfter waits until this node knows what the caller does.
+// heedAfter waits until this node has the change that the caller names in Holdfast-After.
 func (c *call) heedAfter() error {
 	given := c.r.Header.Values(afterHeader)
 	if len(given) == 0 {

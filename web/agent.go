@@ -16,12 +16,12 @@ import (
 // The routes of voice and chat agents. Their words are those of the wire format that such agents already speak, and
 // every answer carries llm_guidance.
 
-// principal is the program that calls.
+// principal returns the calling program.
 func (c *call) principal() record.Principal {
 	return record.Principal{KeyID: c.caller.keyID, Scope: c.caller.scope}
 }
 
-// refusedAgentJSON is an answer that something was not done.
+// refusedAgentJSON is the answer if nothing was done.
 type refusedAgentJSON struct {
 	Success   bool           `json:"success"`
 	ErrorType string         `json:"error_type"`
@@ -220,7 +220,7 @@ func agentAnswerOf(a *agent.Answer) agentAnswerJSON {
 	return j
 }
 
-// agentDebugOf is for who develops an agent; nothing in it is for callers.
+// agentDebugOf returns details for developers of an agent. None of them is for callers.
 func agentDebugOf(a *agent.Answer) map[string]any {
 	d := a.Debug
 	if d == nil {

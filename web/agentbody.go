@@ -83,7 +83,7 @@ func (c *call) warn() {
 // forAgent reports whether the caller is an agent, whose answers have guidance.
 func (c *call) forAgent() bool { return strings.HasPrefix(c.r.URL.Path, "/v1/agent/") }
 
-// agentProblem leaves a problem like any other, and what to do now.
+// agentProblem leaves a problem as the answer, with guidance on the next step.
 func (c *call) agentProblem(p problem) error {
 	defer c.warn()
 	return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail, c.engine.Agent.ProblemGuidance(c.stateOf(p))})

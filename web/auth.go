@@ -48,8 +48,8 @@ type caller struct {
 
 func (c *caller) known() bool { return c.actor != "" }
 
-// trusted reports whether the caller is a program with a key or a member of staff: the limits of the public are not
-// theirs.
+// trusted reports whether the caller is a program with a key or a member of staff. The limits of the public do not
+// apply to them.
 func (c *caller) trusted() bool { return c.scope != "" || c.role != "" }
 
 // may reports whether the caller has this access.
@@ -92,7 +92,7 @@ func (c *caller) reaches(specialistID string) bool {
 // if it carries one that opens nothing.
 type credential func(*call) (bool, error)
 
-// identify finds out who calls.
+// identify determines the caller.
 func (s *Server) identify(c *call) error {
 	for _, credential := range s.credentials {
 		if found, err := credential(c); found || err != nil {
@@ -111,7 +111,7 @@ func (s *Server) onLocal(c *call) (bool, error) {
 	return true, nil
 }
 
-// apiKey is the credential of a program: Authorization: Bearer hfk_…. Other schemes are a proxy's and not ours.
+// apiKey is the credential of a program: Authorization: Bearer hfk_…. Other schemes belong to a proxy and are ignored.
 func (s *Server) apiKey(c *call) (bool, error) {
 	header := c.r.Header.Get("Authorization")
 	if header == "" {
@@ -179,8 +179,8 @@ func (s *Server) manageLink(c *call) (bool, error) {
 	return true, nil
 }
 
-// requestLink is the manage link of an appointment that is only asked for. Once it is confirmed, the link opens the appointment,
-// and goes on confirming, which changes nothing any more.
+// requestLink is the manage link of an appointment that is only requested. After the confirmation, the link opens the
+// appointment. A repeated confirmation changes nothing.
 func (s *Server) requestLink(c *call, token string) error {
 	r, err := s.engine.Request.Requested(c.ctx(), token)
 	if errors.Is(err, store.ErrNotFound) {
@@ -198,7 +198,7 @@ func (s *Server) requestLink(c *call, token string) error {
 	return err
 }
 
-// authorize holds what the caller may against what the route asks.
+// authorize compares the caller's permissions with those that the route requires.
 func (s *Server) authorize(c *call) error {
 	needs := c.route.access
 	if needs.public() && c.caller.may(needs) || c.denied != nil {
@@ -244,7 +244,7 @@ func credentialFor(a access) string {
 // not the id.
 const managedID = "managed"
 
-// appointmentID is the appointment, or the request for one, that the path names.
+// appointmentID returns the appointment, or the request for one, that the path names.
 func (c *call) appointmentID() string {
 	id := c.param("id")
 	switch {

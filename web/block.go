@@ -23,7 +23,7 @@ func blockOf(b *store.Block) blockJSON {
 	return blockJSON{b.ID, b.SpecialistID, string(instant.Append(nil, b.Start)), string(instant.Append(nil, b.End)), b.Reason, b.SetID, string(b.Source)}
 }
 
-// listBlocks tells a specialist when a colleague is away, and not why.
+// listBlocks shows a specialist when a colleague is away, but not the reason.
 func (s *Server) listBlocks(c *call) error {
 	blocks, err := s.engine.Clinic.Blocks(c.param("id"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// blocksBody asks for blocks that go together. Dates and times are the clinic's wall clock.
+// blocksBody requests several blocks that belong together. Dates and times are in the clinic's local time.
 type blocksBody struct {
 	clientBody
 	SpecialistIDs []string        `json:"specialistIds"`
@@ -55,7 +55,7 @@ func (s *Server) blockForm(c *call, b *blocksBody) (clinic.BlockForm, error) {
 	return f, nil
 }
 
-// planBlocks says what a form would make, and whose appointments are in the way. It changes nothing.
+// planBlocks returns the blocks that a form would create, and the appointments in their time. It changes nothing.
 func (s *Server) planBlocks(c *call, b *blocksBody) error {
 	c.once = nil
 	f, err := s.blockForm(c, b)
@@ -115,7 +115,7 @@ func (s *Server) createBlocks(c *call, b *blocksBody) error {
 	return nil
 }
 
-// listInTheWay names the appointments that lie in a block, or in one that was made with it.
+// listInTheWay returns the appointments in the time of a block, or of a block created with it.
 func (s *Server) listInTheWay(c *call) error {
 	blocks, err := s.engine.Clinic.BlocksWith(c.param("id"))
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Server) readHolidays(c *call, b *holidaysBody) error {
 	return c.json(http.StatusOK, map[string]any{"days": said})
 }
 
-// tellToMove tells a patient by mail that the appointment has to be moved.
+// tellToMove emails a patient that the appointment must be moved.
 func (s *Server) tellToMove(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err

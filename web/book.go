@@ -36,7 +36,7 @@ type bookBody struct {
 	Locale        string      `json:"locale"` // the language of the page, which the patient is written to in
 }
 
-// book is the booking of a patient, or of a program with a key, which needs no client and knows no cooldown.
+// book creates the booking of a patient, or of a program with a key. A program needs no client and has no cooldown.
 func (s *Server) book(c *call, b *bookBody) error {
 	r := booking.Request{
 		AppointmentTypeID: c.param("id"), HoldID: b.HoldID, SpecialistID: b.SpecialistID, Place: b.Place, Client: c.client,

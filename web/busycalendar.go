@@ -9,7 +9,7 @@ import (
 	"holdfast/web/instant"
 )
 
-// busyCalendarBody is the address of a calendar that a specialist has elsewhere.
+// busyCalendarBody is the address of a specialist's external calendar.
 type busyCalendarBody struct {
 	URL string `json:"url"`
 }
@@ -80,7 +80,7 @@ func (s *Server) putBusyCalendar(c *call, b *busyCalendarBody) error {
 	return s.busyCalendar(c, p.ID)
 }
 
-// readBusyCalendar reads it now. That it cannot be read is in the answer.
+// readBusyCalendar reads it now. If that fails, the answer has the reason.
 func (s *Server) readBusyCalendar(c *call) error {
 	p, err := s.ownCalendar(c)
 	if err != nil {

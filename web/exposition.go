@@ -19,12 +19,12 @@ type metric struct {
 // It is written here and not by Prometheus's own library: that one brings protobuf, a thirteenth of the program, for a format of
 // a line per figure.
 type exposition struct {
-	lines map[*metric][]byte // of a name, its head first: they stand together, in whichever order they come
+	lines map[*metric][]byte // of each name, its header first; all lines of a name must be together
 }
 
 var expositionType = []string{"text/plain; version=0.0.4; charset=utf-8"}
 
-// text is the whole of it, by name.
+// text returns all lines, sorted by name.
 func (e *exposition) text() []byte {
 	var all []byte
 	for _, s := range slices.SortedFunc(maps.Keys(e.lines), func(a, b *metric) int { return strings.Compare(a.name, b.name) }) {
@@ -86,5 +86,5 @@ func (e *exposition) line(s *metric, kind, suffix string, v float64, values []st
 	e.lines[s] = append(append(append(b, ' '), number(v)...), '\n')
 }
 
-// number is a value as the format writes it; +Inf and NaN too.
+// number formats a value, also +Inf and NaN.
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

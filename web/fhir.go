@@ -36,7 +36,7 @@ func (c *call) sayFHIR(status int, resource any) error {
 	return c.json(status, resource)
 }
 
-// isFHIR: the caller speaks FHIR, so that errors are said in it.
+// isFHIR reports whether the caller uses FHIR, so that errors are sent in its format.
 func (c *call) isFHIR() bool { return strings.HasPrefix(c.r.URL.Path, "/fhir/") }
 
 // outcome leaves a problem as an OperationOutcome.
@@ -54,7 +54,7 @@ func (c *call) outcome(p problem) error {
 	return c.sayFHIR(p.Status, o)
 }
 
-// heedReads holds the public to the rate of what costs more than a page.
+// heedReads limits the rate of public requests that cost more than a page.
 func (s *Server) heedReads(c *call) error {
 	if c.caller.trusted() {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"holdfast/engine/record"
 )
 
-// fieldError is a mistake that is seen here and not in the engine.
+// fieldError returns a mistake that this package finds before the engine can.
 func fieldError(field, message string) error {
 	return &record.ValidationError{Fields: []record.FieldError{{Field: field, Message: message}}}
 }

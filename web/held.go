@@ -62,7 +62,7 @@ func newHoldLimit[K comparable](end func(context.Context, string) (time.Time, bo
 	return &holdLimit[K]{end: end, all: make(map[K]*heldGroup)}
 }
 
-// admit counts a hold by its id, or says that there are as many as there may be. One that was counted before is not
+// admit counts a hold by its id. It returns false if the limit is reached. A hold that was counted before is not
 // counted again.
 func (h *holdLimit[K]) admit(ctx context.Context, key K, most int, id string, end, now time.Time) bool {
 	if h == nil || h.count(key, most, id, end) {
@@ -114,7 +114,7 @@ func (h *holdLimit[K]) size(key K) int {
 	return 0
 }
 
-// isAny reports whether some group has as many holds as it may.
+// isAny reports whether some group has reached most holds.
 func (h *holdLimit[K]) isAny(most int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -275,7 +275,7 @@ func (s *Server) admitHold(c *call, h *holds.Hold) error {
 	return refusal.again(10 * time.Second)
 }
 
-// tooManyHeld counts a hold everywhere, or says where there is no room for it.
+// tooManyHeld counts a hold in every limit. If a limit is reached, it returns the refusal.
 func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) {
 	if address := s.address(c.r); address.IsValid() {
 		from := network(address)

@@ -8,8 +8,7 @@ import (
 // newsAge is how far back the list of online bookings reaches.
 const newsAge = 14 * 24 * time.Hour
 
-// bookedOnline lists what patients and agents booked while the desk looked elsewhere, the newest first. A specialist sees their
-// own.
+// bookedOnline lists the recent bookings by patients and agents, the newest first. A specialist sees their own.
 func (s *Server) bookedOnline(c *call) error {
 	q := c.query()
 	since, n := q.instant("since"), q.whole("limit", 1, 200, 50)

@@ -24,7 +24,7 @@ func overrideOf(o *store.Override) overrideJSON {
 	return j
 }
 
-// listOverrides tells a specialist when a colleague is away, and not why.
+// listOverrides shows a specialist when a colleague is away, but not the reason.
 func (s *Server) listOverrides(c *call) error {
 	overrides, err := s.engine.Clinic.Overrides(c.param("id"))
 	if err != nil {

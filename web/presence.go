@@ -35,7 +35,7 @@ func presenceOf(p *presence.Status) presenceJSON {
 	}
 }
 
-// ownSwitch refuses a member of staff who would throw a colleague's switch.
+// ownSwitch refuses a member of staff who tries to change a colleague's presence.
 func (c *call) ownSwitch() error {
 	if !c.caller.reaches(c.param("id")) {
 		return errForbidden.with("You can only switch yourself online and offline.")

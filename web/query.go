@@ -27,7 +27,7 @@ func (c *call) query() *query {
 	return q
 }
 
-// text reads a parameter that may stand once; empty if it is missing.
+// text reads a parameter that may appear once; empty if it is missing.
 func (q *query) text(name string) string {
 	given := q.values[name]
 	if len(given) == 0 {

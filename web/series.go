@@ -10,7 +10,7 @@ import (
 	"holdfast/store"
 )
 
-// seriesPlanBody says which times are wanted, on the clinic's wall clock.
+// seriesPlanBody describes the requested times, in the clinic's local time.
 type seriesPlanBody struct {
 	clientBody
 	SpecialistIDs []string `json:"specialistIds"`

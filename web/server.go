@@ -21,7 +21,7 @@ const (
 	graceTime  = 500 * time.Millisecond // for requests that were sent on idle connections when it was
 )
 
-// Door is a listener on which TLS is spoken.
+// Door is a listener for TLS connections.
 type Door struct {
 	Listener net.Listener
 	TLS      *tls.Config // of all doors the first's
@@ -90,7 +90,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error
 	return err
 }
 
-// serveHTTP answers. While the server drains it says that it closes the connection, so that no further request is sent there.
+// serveHTTP answers a request. While the server drains, the answer closes the connection, so that the client sends no
+// further request on it.
 func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.draining.Load() {
 		w.Header().Set("Connection", "close")

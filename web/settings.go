@@ -186,7 +186,7 @@ type deliveryJSON struct {
 	UpdatedAt   string `json:"updatedAt"`
 }
 
-// listDeliveries says what became of the notices about one appointment.
+// listDeliveries returns the delivery state of the notices about one appointment.
 func (s *Server) listDeliveries(c *call) error {
 	a, err := s.engine.Booking.Appointment(c.ctx(), c.param("id"))
 	if err != nil {

@@ -48,7 +48,7 @@ type setupBody struct {
 	} `json:"owner"`
 }
 
-// setup makes the first owner, names the clinic, and signs the owner in.
+// setup creates the first owner, names the clinic, and signs the owner in.
 func (s *Server) setup(c *call, b *setupBody) error {
 	c.once = nil
 	owner := account.NewUser{Email: b.Owner.Email, Name: b.Owner.Name, Password: b.Owner.Password}

@@ -71,7 +71,7 @@ func (bk *Booking) DayAround(h *holds.Span) int64 {
 	return availability.DayOf(store.DateOf(h.SlotStart.In(c.Zone())))
 }
 
-// roomOf counts the seats of the slots of some days, taking only slots that do not overlap.
+// roomOf counts the seats of a range of days. Of slots that overlap, it counts only one.
 func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
 	for _, start := range c.Starts(nil, t, availability.StartOfDay(c.Zone(), from), availability.StartOfDay(c.Zone(), from.AddDays(days))) {

@@ -46,8 +46,8 @@ type Verdict struct {
 	Appointments []store.Appointment // with taken: the booked appointments in the way
 }
 
-// Check returns for each row whether it can be booked and what is in its way. A start in the past is no obstacle,
-// because rows of a paper list are usually over. *ValidationError.
+// Check returns for each row whether it can be booked, and what prevents it. A start in the past is allowed, because
+// the rows of a paper list are usually over. Error: *ValidationError.
 func (k *Kits) Check(ctx context.Context, rows []Written) ([]Verdict, error) {
 	if len(rows) == 0 || len(rows) > MaxRows {
 		return nil, record.Invalid("rows", "must be 1 to %d", MaxRows)

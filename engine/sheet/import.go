@@ -209,7 +209,7 @@ func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time)
 	})
 }
 
-// obstacle refuses a row and names what is in its way.
+// obstacle refuses a row and names the appointment or the time that prevents it.
 func (r *Row) obstacle(sn *booking.Snapshot, span *holds.Span, planned map[string]int) {
 	zone := sn.Schedule.Zone
 	if c := sn.Schedule.Calendars[r.SpecialistID]; c != nil {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Sleep waits until a time has passed, woken signals, or ctx ends, whichever is first. A negative time never passes.
+// Sleep waits until d has passed, woken sends a signal, or ctx ends, whichever is first. A negative d has no time
+// limit.
 func Sleep(ctx context.Context, d time.Duration, woken <-chan struct{}) {
 	if d == 0 {
 		return

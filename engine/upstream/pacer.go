@@ -44,8 +44,8 @@ type Pacer struct {
 	reserved  int       // callers who wait for their turn in the shared line
 }
 
-// Line is a line that the pacers of several nodes share. Each turn comes a spacing after the one before, whichever
-// node took that.
+// Line is a line that the pacers of several nodes share. Each turn comes one spacing after the one before, also if
+// another node took that one.
 type Line struct {
 	// Reserve takes the next turn and returns the time until then and the number of the turn. If that time is longer
 	// than most, Reserve takes no turn and returns a *LineError.

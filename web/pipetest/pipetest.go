@@ -15,7 +15,7 @@ type Listener struct {
 	once   sync.Once
 }
 
-// NewListener is one that nobody has dialled yet.
+// NewListener returns a listener without connections.
 func NewListener() *Listener {
 	return &Listener{conns: make(chan net.Conn), closed: make(chan struct{})}
 }
