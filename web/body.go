@@ -106,14 +106,14 @@ func bodyless(h handle) handle {
 	return bodied(bodyRules{limit: maxBody, optional: true, plain: true}, func(c *call, _ *emptyBody) error { return h(c) })
 }
 
-// allOrNothing is in for what leaves nothing behind unless it succeeds, and commits its answer with its change if it has one.
-// Whether it repeats an earlier request is then asked of the database only after it failed, which spares a look-up for every
-// request that is new: the commit itself refuses a key that was answered before.
+// allOrNothing is in for a handler that changes nothing unless it succeeds, and that commits its answer with its
+// change. Then the server looks for an earlier answer to the same request only after a failure, which saves a look-up
+// for every new request. The commit itself refuses an idempotency key that was answered before.
 func allOrNothing[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, allOrNothing: true}, h)
 }
 
-// emptyBody knows no field.
+// emptyBody has no fields.
 type emptyBody struct{}
 
 type bodyRules struct {
@@ -285,7 +285,7 @@ func kindOf(t reflect.Type) string {
 	return "a whole number that fits"
 }
 
-// quoted says something back that was sent, shortened.
+// quoted returns a text from the request in quotes, shortened to 64 bytes.
 func quoted(s string) string {
 	if cut := store.CutText(s, 64); cut != s {
 		s = cut + "…"

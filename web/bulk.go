@@ -188,7 +188,7 @@ func (b *bulkLines) add(resource any) error {
 	return err
 }
 
-// bulkPlaces are the clinic's houses; one without a name of its own where none is named.
+// bulkPlaces returns the clinic's places, or one with the clinic's name if it has none.
 func bulkPlaces(now *clinic.Schedule) []clinic.Place {
 	if len(now.Settings.Places) > 0 {
 		return now.Settings.Places
@@ -259,7 +259,8 @@ func (f *freeSlot) resource() fhir.Slot {
 	}
 }
 
-// nearest keeps the slots that start first, of whatever type: where there are too many, none takes the room of another's next days.
+// nearest keeps the slots that start first, of all types together. So if there are too many, no type pushes out another
+// type's next days.
 type nearest struct {
 	most int
 	all  []freeSlot
@@ -271,7 +272,7 @@ func (n *nearest) add(f freeSlot) {
 	}
 }
 
-// cut puts them in order and lets those go that are too many.
+// cut sorts the slots by start and drops those beyond the maximum.
 func (n *nearest) cut() {
 	sort.SliceStable(n.all, func(i, j int) bool { return n.all[i].start.Before(n.all[j].start) })
 	n.all = n.all[:min(len(n.all), n.most)]

@@ -163,8 +163,8 @@ func safe(method string) bool {
 // requestID is short and unique enough to find a request in a log; it is no secret.
 func requestID() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// names are the id of a request and its trace: as the caller, or the proxy before it, has named them, if they are fit for a log.
-// They tell where else to look, and open nothing.
+// names returns the id of a request and its trace: those of the caller or of the proxy before it, if they are fit for a
+// log. They help to find related logs and give no access.
 func names(h http.Header) (id, trace string) {
 	if id = h.Get("X-Request-Id"); !fitForLog(id) {
 		id = requestID()
@@ -175,7 +175,7 @@ func names(h http.Header) (id, trace string) {
 	return id, trace
 }
 
-// fitForLog: 1 to 64 characters that mean nothing to a terminal, a log or a spreadsheet.
+// fitForLog reports whether s has 1 to 64 characters, none of them special to a terminal, a log or a spreadsheet.
 func fitForLog(s string) bool {
 	if len(s) == 0 || len(s) > 64 {
 		return false
@@ -361,9 +361,8 @@ func (c *call) end() {
 	}
 }
 
-// slowRequest is from when on the log says where the time of a request went: into the body that the caller sent, the
-// database's writes with the wait for them, its reads, or anything else, which is the live state, another server, or a busy
-// machine.
+// slowRequest is the duration from which the log shows where the time went: reading the body, database writes including
+// the wait for them, database reads, or the rest. The rest is the live state, another server, or a busy machine.
 const slowRequest = time.Second
 
 // said returns the attributes that the log has for every request.

@@ -14,7 +14,8 @@ func (s *Server) livez(c *call) error {
 // readyTime limits how long readyz waits for the database and the live state.
 const readyTime = 2 * time.Second
 
-// readyz says whether requests can be served now. Which version answers is for those who operate it: a version is where an attacker begins.
+// readyz reports whether the server can serve requests now. Only operators see the version, because a version helps an
+// attacker.
 func (s *Server) readyz(c *call) error {
 	if s.draining.Load() {
 		return errStorageUnavailable.with("The server is stopping. Ask another one, or try again in a few seconds.")

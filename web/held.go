@@ -43,9 +43,9 @@ func (l Limits) withDefaults() Limits {
 // minHoldShare is the number of seats that one address can always hold of a day or week: two people of one household.
 const minHoldShare = 2
 
-// holdLimit bounds the live holds that have something in common, or what else ends by itself. It knows of each only when
-// it was due to end at last sight; whether it still lives, the table of holds is asked when there seem to be too many. A
-// nil one bounds nothing.
+// holdLimit limits the live holds of a group, or other things that expire. It stores for each only the expiry that it
+// saw last. If a group seems full, it asks the table of holds which of them are still live. A nil holdLimit limits
+// nothing.
 type holdLimit[K comparable] struct {
 	end func(ctx context.Context, id string) (time.Time, bool) // of a live hold
 

@@ -26,7 +26,7 @@ type memoryWarning struct {
 	said  bool
 }
 
-// due reports whether n is to be said now.
+// due reports whether to log a warning for n now.
 func (w *memoryWarning) due(n uint64) bool {
 	if w.said {
 		w.said = n > w.bound-w.bound/10

@@ -2,11 +2,12 @@ package web
 
 import "net/http"
 
-// protectedResource is where programs find how to authenticate (RFC 9728): for the API and, below it, for /mcp.
+// protectedResource is the path at which programs find how to authenticate (RFC 9728): for the API and, below it, for
+// /mcp.
 const protectedResource = "/.well-known/oauth-protected-resource"
 
-// protectedResourceJSON says that a key is sent as a bearer token. No authorization server is named, since there is none: the clinic makes the
-// keys, and gives them to whom it wants.
+// protectedResourceJSON states that a key is sent as a bearer token. It names no authorization server, because there is
+// none: the clinic creates the keys and hands them out.
 type protectedResourceJSON struct {
 	Resource      string   `json:"resource"`
 	Name          string   `json:"resource_name"`

@@ -14,8 +14,8 @@ import (
 	"holdfast/engine"
 )
 
-// Answers in pieces: a long list of slots, most of which is kept as it is from one answer to the next. A page that has
-// the very list already is answered 304, and who takes gzip gets a copy that is compressed once.
+// Answers in pieces: a long list of slots, most of which is reused from one answer to the next. A page that has exactly
+// this list already gets a 304. A caller that accepts gzip gets a copy that is compressed only once.
 
 // partsAnswers computes the tags and the compressed copies that are cached with the lists
 // (booking.Booking.KeepCompressed). A tag stands for the content, so a copy is never stale. Tags end with the
@@ -81,8 +81,8 @@ func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string)
 
 var varyEncoding = []string{"Accept-Encoding"}
 
-// sayParts writes an answer in pieces, none of which is copied; compressed, if the caller takes it; and not at all, if
-// the caller has it.
+// sayParts writes an answer in pieces without copying them. It compresses the answer if the caller accepts that, and
+// sends no body if the caller has it already.
 func (s *Server) sayParts(c *call, head []byte, parts [][]byte, tail string) error {
 	size := len(head) + len(tail)
 	for _, p := range parts {

@@ -7,16 +7,17 @@ import (
 	"holdfast/engine/account"
 )
 
-// Every request has a deadline that its questions to the database and the live state inherit, so that a caller is never
-// kept waiting by something that hangs, and what hangs never gathers callers without end. A stream has one
-// while it is being opened; then it lives by its own rules.
+// Every request has a deadline. Its calls to the database and the live state inherit it. So a call that hangs keeps no
+// caller waiting for ever, and waiting callers do not pile up. For a stream, the deadline applies only while the stream
+// is being opened.
 const (
 	usualPatience = 10 * time.Second
 	agentPatience = 30 * time.Second // calls upstream have bounds of their own below it
 	longPatience  = 80 * time.Second // of what works through the whole clinic; the answer is due within writeTime
 )
 
-// longRoutes may take long. The test mail waits for a mail server and a sign-in for the identity provider, the others work through the whole clinic.
+// longRoutes may take longer. The test email waits for a mail server, and a sign-in waits for the identity provider.
+// The others work through the whole clinic.
 var longRoutes = map[string]bool{
 	"POST /v1/import": true, "POST /v1/import/appointments": true, "POST /v1/import/appointments-plan": true, "GET /v1/export/appointments": true, "GET /v1/export": true, "POST /v1/people/erase": true, "POST /v1/people/erase-plan": true, "POST /v1/settings/mail-test": true, "POST /v1/settings/mail-server/test": true,
 	"POST /v1/auth/openid": true, "GET " + account.ReturnPath: true, "PUT /v1/settings/openid": true,

@@ -24,9 +24,9 @@ const (
 	deviceLife = 400 * 24 * time.Hour // the longest that browsers keep a cookie
 )
 
-// secure reports whether the outside world speaks https with this server: as it was said at the start, or else as this request
-// came. What the owner says in the settings counts for requests to that very address: another way in, such as the plain one on the
-// clinic's own network, goes on as it was.
+// secure reports whether the browser reaches this server by https. An address given at the start decides. Otherwise, an
+// https address from the settings decides for requests to exactly that address. For any other address, such as the
+// plain one on the clinic's own network, the scheme of the request decides.
 func (c *call) secure() bool {
 	said, source := c.engine.Clinic.BaseURL()
 	switch {
@@ -38,7 +38,7 @@ func (c *call) secure() bool {
 	return c.scheme() == "https"
 }
 
-// cookieName is the name of a cookie as it is sent here.
+// cookieName returns the name that a cookie has in this request's answer.
 func (c *call) cookieName(name string) string {
 	if c.secure() {
 		return hostPrefix + name
@@ -46,7 +46,7 @@ func (c *call) cookieName(name string) string {
 	return name
 }
 
-// newCookie is the value of a cookie under the name that it is set under here, or nothing.
+// newCookie returns the value of a cookie under its current name, or an empty string.
 func (c *call) newCookie(name string) string {
 	cookie, err := c.r.Cookie(c.cookieName(name))
 	if err != nil {
@@ -55,7 +55,7 @@ func (c *call) newCookie(name string) string {
 	return cookie.Value
 }
 
-// cookie is newCookie, and of a browser that got its cookie before the owner said the address.
+// cookie is newCookie, but also accepts a cookie that the browser got before the address was configured.
 func (c *call) cookie(name string) string {
 	cookie, err := c.r.Cookie(c.cookieName(name))
 	if _, source := c.engine.Clinic.BaseURL(); err != nil && source != clinic.URLFromStart {
@@ -67,8 +67,8 @@ func (c *call) cookie(name string) string {
 	return cookie.Value
 }
 
-// setCookie hands a value to the browser, or takes it away if it is empty. Without TLS in front the cookie cannot be Secure, or a
-// clinic on a plain local network could never sign in.
+// setCookie sets a cookie in the browser, or deletes it if value is empty. Without TLS the cookie is not Secure:
+// otherwise a clinic on a plain local network could never sign in.
 func (c *call) setCookie(name, value string, life time.Duration) {
 	cookie := &http.Cookie{
 		Name: c.cookieName(name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.secure(), MaxAge: int(life.Seconds()),
@@ -177,7 +177,7 @@ func signInProblem(err error) error {
 	return err
 }
 
-// welcome hands a browser the secret of its sign-in, and what says afterwards that it is known to this account.
+// welcome sends the browser the session secret, and a token that marks the browser as known to this account.
 func (s *Server) welcome(c *call, secret string, staff *account.Staff) {
 	c.setCookie(signInCookie, secret, account.SignInLife)
 	c.setCookie(deviceCookie, s.engine.Account.DeviceToken(staff.User.Email), deviceLife)
@@ -201,7 +201,7 @@ func (s *Server) getMe(c *call) error {
 	return c.json(http.StatusOK, meOf(c.caller.staff))
 }
 
-// mine returns the signed-in member of staff, for routes that make no sense for a program.
+// mine returns the signed-in member of staff, for routes that a program cannot use.
 func (c *call) mine() (*account.Staff, error) {
 	if c.caller.staff == nil {
 		return nil, errForbidden.with("This belongs to a signed-in member of staff; an API key has no password and no sign-ins.")

@@ -47,8 +47,9 @@ type ticketBody struct {
 	clientBody
 }
 
-// streamTicket is `POST /v1/holds/stream-ticket`: what an EventSource, which cannot set a header, opens a stream with. It
-// works once and for 30 s, so an address in a log opens nothing. It is not kept for a repeat of the request either.
+// streamTicket is `POST /v1/holds/stream-ticket`. An EventSource cannot set a header, so it opens a stream with this
+// ticket. The ticket works once and for 30 s, so an address in a log is useless. The answer is not stored for a repeat
+// of the request.
 func (s *Server) streamTicket(c *call, _ *ticketBody) error {
 	if !validClient(string(c.client)) {
 		return fieldError("clientId", "must be 16 to 128 printable characters without spaces, here or in the header Holdfast-Client")
@@ -61,8 +62,8 @@ func (s *Server) streamTicket(c *call, _ *ticketBody) error {
 	return c.json(http.StatusCreated, map[string]string{"ticket": ticket, "expiresAt": string(instant.AppendMilli(nil, expiresAt))})
 }
 
-// reader settles whose stream it is: the client of a ticket, or the one named. A ticket is used up by it, so it is the last
-// thing to be looked at before the stream is opened.
+// reader returns the client of a stream: the one of the ticket, or the one that the query names. This uses the ticket
+// up, so it is the last check before the stream is opened.
 func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	ticket, client := q.text("ticket"), q.client(c)
 	if ticket != "" && q.text("clientId") != "" {

@@ -62,8 +62,8 @@ func (s *Server) offered(c *call, appointmentTypeID string, moving *store.Appoin
 	return record.ErrNoAppointmentType
 }
 
-// visible refuses, as if they did not exist, the types for the desk to people without a key and to agents. A manage link in the header
-// Holdfast-Manage shows the type of its appointment.
+// visible refuses types for the desk, as if they did not exist, to callers without a key and to agents. A manage link
+// in the header Holdfast-Manage makes the type of its appointment visible.
 func (s *Server) visible(c *call, appointmentTypeIDs ...string) error {
 	for _, id := range appointmentTypeIDs {
 		if s.offered(c, id, nil) == nil {
@@ -92,7 +92,8 @@ func (s *Server) orderAppointmentTypes(c *call, b *typeOrderBody) error {
 	return s.listAppointmentTypes(c)
 }
 
-// bootTypeJSON is a type as a page knows it without asking: what choosing one needs and no more, because every visitor pays for it.
+// bootTypeJSON is a type in the data that a page has without a request. It has only what the patient needs to choose a
+// type, because every visitor downloads it.
 type bootTypeJSON struct {
 	ID                  string                    `json:"id"`
 	Name                string                    `json:"name"`
@@ -141,7 +142,7 @@ func (s *Server) namesOf(a *store.Appointment) map[string]string {
 	return map[string]string{a.AppointmentTypeID: now.TypeName(a.AppointmentTypeID, a.Locale), a.SpecialistID: who}
 }
 
-// sumOf tells questions from others, so that a page can see that a type has others now; there is none of none.
+// sumOf returns a checksum of a type's questions, so that a page can notice a change. It is empty without questions.
 func sumOf(questions []store.Question) string {
 	if len(questions) == 0 {
 		return ""

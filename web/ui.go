@@ -13,10 +13,10 @@ import (
 	"holdfast/engine/clinic"
 )
 
-// How the pages are answered: which paths are pages, what their heads say, and what a page knows without asking. Their files
-// are those of package pages.
+// How the server answers the pages: which paths are pages, their headers, and the data that a page has without a
+// request. The files are in package pages.
 
-// pageFiles are the documents by path: the file, and the script without which it is no page yet.
+// pageFiles are the documents by path: the file, and the script that the page needs.
 var pageFiles = map[string]struct{ file, script string }{
 	"/":       {"book.html", "book/page.js"},
 	"/manage": {"manage.html", "manage/page.js"},
@@ -27,8 +27,8 @@ var pageFiles = map[string]struct{ file, script string }{
 	"/demo":   {"demo.html", "demo/page.js"},
 }
 
-// worker is the script that a page runs as a Worker to send heartbeats. It has the policy of its own answer, not the
-// page's.
+// worker is the script that a page runs as a Worker to send heartbeats. The policy of its own answer applies to it, not
+// that of the page.
 const worker = "lib/beat.js"
 
 var workerContents = []string{"default-src 'none'; connect-src 'self'; frame-ancestors 'none'"}
@@ -104,8 +104,8 @@ func (s *Server) asset(c *call, name, cache string) error {
 	return nil
 }
 
-// deskWorker answers the service worker with the address of its files in it: with another release it is another one, and the browser,
-// which asks whenever the desk is opened, replaces it.
+// deskWorker answers the service worker with the current address of its files in it. Each release has another address,
+// so the browser sees a new worker and replaces the old one. The browser checks whenever the desk is opened.
 func (s *Server) deskWorker(c *call) error {
 	h := c.rw.Header()
 	h["Content-Type"], h["Cache-Control"], h["Content-Security-Policy"] = []string{"text/javascript; charset=utf-8"}, noCache, workerContents
@@ -113,7 +113,7 @@ func (s *Server) deskWorker(c *call) error {
 	return nil
 }
 
-// document answers a page: its file with the words that only the server knows put in.
+// document answers a page: its file with the server's values in place of the placeholders.
 func (s *Server) document(c *call, name, file string) error {
 	settings := s.engine.Clinic.Settings()
 	ancestors := "'none'"
@@ -150,7 +150,8 @@ func (s *Server) document(c *call, name, file string) error {
 	return nil
 }
 
-// language returns the tag of the language of a page: the one asked for, preferred by the browser, or the clinic's.
+// language returns the tag of a page's language: the one in the query, else the browser's preference, else the
+// clinic's.
 func (s *Server) language(r *http.Request) string {
 	asked := []string{r.URL.Query().Get("lang")}
 	for item := range strings.SplitSeq(r.Header.Get("Accept-Language"), ",") {

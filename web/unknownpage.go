@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// wantsPage reports whether a request is a browser's for a page: it names text/html, which programs and the pages' own requests do not.
+// wantsPage reports whether a browser requests a page: the request accepts text/html. Programs and the pages' own
+// requests do not.
 func wantsPage(r *http.Request) bool {
 	return safe(r.Method) && strings.Contains(strings.Join(r.Header["Accept"], ","), "text/html")
 }

@@ -202,7 +202,7 @@ func sameContact(a, b *store.Patient) bool {
 	return a.Phone != "" && store.Digits(a.Phone) == store.Digits(b.Phone)
 }
 
-// which reads the appointment that a change of a series or a visit names.
+// which returns the appointment that a change of a series or a visit names.
 func (s *Server) which(c *call, notify *bool, undoable bool) (group.Which, error) {
 	id, version, err := s.change(c)
 	return group.Which{ID: id, Version: version, Reaches: c.caller.reaches, Actor: c.caller.actor,
