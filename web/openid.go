@@ -55,7 +55,7 @@ func openIDProblem(err error) error {
 }
 
 // finishOpenID is the redirect address of the identity provider. Whatever the outcome, the browser continues to the
-// sign-in page and to no other address; a failure is one word in its fragment.
+// sign-in page and to no other address; a failure is one word in its query.
 func (s *Server) finishOpenID(c *call) error {
 	if c.r.Method != http.MethodGet { // HEAD must not use a sign-in up
 		return errMethodNotAllowed.with("This path answers GET.")
@@ -100,7 +100,7 @@ func openIDWord(err error) string {
 	return ""
 }
 
-// toStaff sends a browser on to the sign-in page. It is the only redirect there is, and to a path that is written here.
+// toStaff redirects the browser to the sign-in page. The path is a constant, so no request can redirect elsewhere.
 func (c *call) toStaff(word string) error {
 	to := "/staff"
 	if word != "" {

@@ -9,7 +9,8 @@ import { serverNow } from '../lib/clock.js'
 import { cell } from './store.js'
 import { specialistName, who } from './words.js'
 
-// Highlight a patient 15 minutes after the start of the appointment, and after the arrival.
+// Highlight a patient who has waited for more than 15 minutes since the start of the appointment or, if that is later,
+// since the arrival.
 const long = 15 * 6e4
 
 export const waitingIn = (s, date) => s.specialists.flatMap(x => s.cells[cell(date, x.id)] || [])
