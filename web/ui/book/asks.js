@@ -1,5 +1,5 @@
-// What a clinic asks beside the name: the questions of a type, whether somebody is new, and its consent. Fetched only where
-// there is something to ask.
+// The questions on the booking form beyond name and contact: the questions of a type, whether the patient is new, and
+// the clinic's consent. The page fetches this file only if the clinic asks any of these.
 import { html } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { get, wait } from '../lib/api.js'
@@ -9,7 +9,8 @@ import { lang, t } from '../lib/i18n.js'
 const language = { 'en-XA': 'en', 'ar-XB': 'en' }[lang] || lang
 const { consent, privacyUrl } = boot.settings
 
-// Group is several answers of which one is given. Its name is what the error summary leads to.
+// Group shows several answers as radios; the patient chooses one. The error summary links to the first radio, so that
+// one has the group's id.
 function Group({ id, label, required, error, options, value, input }) {
   return html`<fieldset class=${'field ask' + (error ? ' bad' : '')} aria-describedby=${error ? id + '-error' : undefined}>
     <legend><bdi>${label}</bdi>${!required && html` <span class="optional">(${t('field.optional')})</span>`}</legend>
@@ -38,7 +39,8 @@ function Fields({ type, questions, form, put, err }) {
     ${type.approval && html`<p class="hint lone">${t('approval.lead')}</p>`}`
 }
 
-// load gives what the form of a type needs: Fields, and check(form), which gives the errors in the order of the fields and what to send.
+// load returns the parts for the form of a type: Fields, and check(form). check returns the errors in the order of
+// the fields, and the body to send.
 export async function load(type) {
   let questions = []
   while (type.asks) {
@@ -61,7 +63,7 @@ export async function load(type) {
       if (consent && !form.consent) errors.push({ id: 'consent', message: t('ask.consent.err') })
       return { errors, said: { ...(type.newPatientsOnly && { newPatient: true }), ...(consent && { consent: true }), ...(Object.keys(answers).length && { answers }) } }
     },
-    // The server's own complaint about one of these fields.
+    // complaint converts the server's error about one of these fields to a form error.
     complaint: field => /^(answers\.|consent$|newPatient$)/.test(field) && { id: field, message: t(field === 'consent' ? 'ask.consent.err' : field === 'newPatient' ? 'ask.new.err' : 'ask.err', { question: questions.find(q => 'answers.' + q.id === field)?.label || '' }) },
   }
 }

@@ -1,5 +1,6 @@
-// The times of one appointment type on one page: fetches them, keeps them live and says which one the
-// patient looks at. Components read calendar.store and call the actions; nothing else fetches times.
+// The times of one appointment type on one page. The calendar fetches the times, keeps them live and sends the server
+// the time that the patient has selected. Components read calendar.store and call its actions; no other code fetches
+// times.
 import { createStore } from '../lib/store.js'
 import { createLive, ticketed } from '../lib/live.js'
 import { client } from '../lib/client.js'
@@ -10,8 +11,8 @@ import { empty, freeOn, nearest, reduce } from './slots.js'
 
 const span = 7
 
-// type: the appointment type; specialistId: '' for any; hear(event): also gets every live event; reached():
-// is called when the server is heard again after a silence.
+// type: the appointment type. specialistId: '' for any specialist. hear(event): receives every live event too.
+// reached(): called when the server is reachable again after an outage.
 export function createCalendar({ type, specialistId = '', place = '', hear = () => {}, reached = () => {} }) {
   const today = dateOf(serverNow())
   const store = createStore({
@@ -35,7 +36,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     store.set({ asOf: serverNow(), problem: null })
     return answer
   }
-  // Nothing moves under a finger: an answer that could add a time waits until it is lifted.
+  // While a finger is on the screen, the page does not move the times: an answer that could add a time waits until
+  // the finger is lifted, for at most 2 s.
   let finger = false
   const down = () => { finger = true }
   const up = () => { finger = false }
@@ -45,7 +47,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     try { return await work() } catch (problem) {
       if (!(problem instanceof Problem)) throw problem
       store.set({ problem, loading: false })
-      // The page says when it tries again, so it does.
+      // The error message announces a retry, so schedule one.
       if (problem.code === 'rate_limited' || problem.status === 0) {
         setTimeout(() => { if (store.get().problem === problem) open() }, 1000 * (problem.retryAfter || 5))
       }
@@ -61,8 +63,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       throw problem
     }
   }
-  // open shows the first day with times. That is mostly in the first week, which is shown without
-  // waiting for the server's own search for the first time, asked for at the same moment.
+  // open shows the first day with times. That day is usually in the first week, so open shows the week without
+  // waiting for the server's search for the first time. It sends both requests together.
   const open = wanted => guarded(async () => {
     const s = store.get(), from = wanted ? weekOf(wanted) : s.from
     const first = next().then(slot => { store.set({ first: slot }); return slot })
@@ -101,7 +103,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     show(date || days.find(d => freeOn(slots, d, now).length) || from)
   })
 
-  // --- refetching what events made stale, once per burst and not all readers at once
+  // --- refetching the days that events made stale: once per burst, after a random delay so that the readers'
+  // requests spread
   let later = 0
   const refetch = () => {
     const stale = store.get().slots.stale
@@ -110,7 +113,7 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       later = 0
       const s = store.get(), dates = s.slots.stale.filter(d => d === '*' || s.slots.days[d]).sort()
       slotEvents([{ type: 'fetching' }])
-      // Where nothing was free at all, any news may be the first free time.
+      // If no time was free before, any event can mean that one is free now.
       if (s.first === null) return open()
       if (!dates.length) return
       const all = dates.includes('*')
@@ -139,7 +142,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
       if (link === 'live' && store.get().problem?.status === 0) open()
     },
     every: 1000,
-    // While there is no stream: who looks at what, and whether the day must be fetched again.
+    // While there is no stream, poll which times other clients have selected, and whether the day must be fetched
+    // again.
     async poll() {
       const { day, chosen } = store.get()
       if (!day) {
@@ -161,7 +165,8 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
     },
   })
 
-  // --- choosing: a look that others may see, after 300 ms and for as long as it lasts
+  // --- choosing: the server receives a selection after 300 ms and for as long as it lasts, and may show it to other
+  // patients
   let dwell, renew, shown = null
   function look(start) {
     clearTimeout(dwell)

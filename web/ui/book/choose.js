@@ -1,11 +1,12 @@
-// Choosing where there is more to say: the types under the clinic's groups, in their colours, found by what they are called or by who
-// does them; where; and the specialists of a type with their pictures, found by name. Fetched only for a clinic that has any of it.
+// The long form of choosing a type, a place and a specialist. Types are listed under the clinic's groups, in their
+// colours; patients can search them by name or by specialist. Specialists have pictures and can be searched by name.
+// The page fetches this file only for a clinic that uses groups, places or pictures.
 import { html, useEffect, useState } from '../lib/html.js'
 import { boot, servingOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'
 import { Name } from './shell.js'
 
-// From so many on, a list is searched rather than read, and groups are closed until they are wanted.
+// From this number of entries on, a list has a search box and its groups are closed at first.
 const many = 9
 const fold = text => (text || '').normalize('NFD').replace(/[\u0300-\u036f]/g, '').toLowerCase()
 const wordsOf = query => fold(query).split(/\s+/).filter(Boolean)
@@ -14,7 +15,7 @@ const finds = (words, ...texts) => {
   return words.every(w => all.includes(w))
 }
 
-// groupsOf gives [{id, name, types}] in the clinic's order; what is in no group comes last.
+// groupsOf returns [{id, name, types}] in the clinic's order. Types without a group come last.
 function groupsOf(types) {
   const groups = boot.typeGroups.map(g => ({ ...g, types: types.filter(x => x.group === g.id) })).filter(g => g.types.length)
   const rest = types.filter(x => !boot.typeGroups.some(g => g.id === x.group))
@@ -26,12 +27,12 @@ const Search = ({ id, label, value, input, found }) => html`<div class="field se
     onKeyDown=${e => e.key === 'Enter' && e.preventDefault()} />
   <p class="hint" role="status">${value.trim() ? t('what.found', { n: found }) : ''}</p></div>`
 
-// Tags are what sets a type apart, each in a word.
+// Tags shows the special properties of a type, one word each.
 const Tags = ({ of }) => html`<span class="tags">${of.newPatientsOnly && html`<span>${t('type.new')}</span>`}${of.remote && html`<span>${t('type.remote')}</span>`}${of.approval && html`<span>${t('type.approval')}</span>`}</span>`
 
 const Option = ({ name, value, checked, input, children }) => html`<label class="option"><input type="radio" name=${name} value=${value} checked=${checked} onChange=${() => input(value)} /><span class="face">${children}</span></label>`
 
-// Where asks for a place where the specialists of a type work at several, and Who for one of those who work there.
+// Where asks for a place if the type's specialists work at several places. Who asks for one of the specialists there.
 function Who({ people, who, setWho, place, setPlace }) {
   const [query, search] = useState('')
   const places = boot.places.filter(x => people.some(p => p.places?.includes(x.id)))
@@ -66,7 +67,7 @@ export function Choose({ choose, ...chosen }) {
   const called = x => finds(words, x.name, x.description, boot.typeGroups.find(g => g.id === x.group)?.name)
   const found = all.filter(x => called(x) || named(x).length)
   const groups = groupsOf(found), folded = all.length >= many && groups.length > 1 && !words.length
-  // Whoever searched for a person gets that person.
+  // If the search matched one person and not the type itself, preselect that person.
   const pick = id => {
     const people = named(typeOf(id))
     choose(id, people.length === 1 && !called(typeOf(id)) ? people[0].id : undefined)

@@ -1,5 +1,5 @@
-// What the booking page and the page of a booked appointment have in common. The server puts it all into
-// this one file; whoever imports a part of it by its own name gets it from there.
+// The modules that the booking page and the manage page share. The server bundles them into this one file; imports of
+// a module by its own name resolve to this file.
 import '../lib/hold.js'
 import '../lib/router.js'
 import '../lib/renew.js'

@@ -1,5 +1,5 @@
-// The day strip: seven days as radios, each with how many times are free. A day without times stays
-// selectable, because "why is there nothing on Wednesday" deserves an answer and not a dead button.
+// The day strip: seven days as radios, each with its number of free times. A day without times stays selectable: the
+// page then explains why there are none, which a disabled button cannot do.
 import { html, useEffect, useRef } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { serverNow } from '../lib/clock.js'

@@ -1,4 +1,4 @@
-// "Your details": the held time, and as few questions as the clinic allows.
+// "Your details": the held time, and only the questions that the clinic requires or allows.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { remember, useStore } from '../lib/store.js'
@@ -16,7 +16,7 @@ import { Eyebrow } from './shell.js'
 
 const required = new Set(boot.settings.requiredFields)
 
-// check gives {patient, errors}: what to send, and what is missing in the order of the fields.
+// check returns {patient, errors}: the patient to send, and the errors in the order of the fields.
 function check(form) {
   const errors = []
   const bad = (id, key) => errors.push({ id, message: t(key) })
@@ -31,7 +31,7 @@ function check(form) {
   if (birthDate === null || (required.has('birthDate') && !birthDate)) bad('birthDate', 'field.birthDate.err')
   return { errors, patient: { name, ...(email && { email }), ...(phone && { phone }), ...(birthDate && { birthDate }) } }
 }
-// The server's own complaints, put beside the fields they are about.
+// The server's validation errors, shown at the fields that they name.
 const errorsFrom = (problem, ask) => problem.errors.map(({ field, message }) => {
   const asked = ask?.complaint(field)
   if (asked) return asked
@@ -67,7 +67,7 @@ function Form({ ask, form, errors, tries, busy, ready, change, submit, other }) 
   </form>`
 }
 
-// claim, finish and Problems are the page's; other() and back() go back to the times.
+// claim, finish and Problems come from the page. other() and back() return to the times.
 export function Details({ ask, page, hold, calendar, steps, claim, finish, Problems, other, back }) {
   const h = useStore(hold.store), s = useStore(calendar.store), form = useStore(page, p => p.form)
   const [said, setSaid] = useState({ errors: [], n: 0 })
@@ -94,7 +94,7 @@ export function Details({ ask, page, hold, calendar, steps, claim, finish, Probl
   }
   useEffect(() => { if (h.phase === 'unknown' && s.link === 'live') again() }, [s.link])
 
-  // While another time is claimed, the lost one stays what the notice is about.
+  // While another time is being claimed, the notice stays about the lost time.
   const lost = useRef(null)
   if (h.phase === 'lost') lost.current = { why: h.why, start: h.start }
   else if (h.phase !== 'claiming') lost.current = null

@@ -1,7 +1,7 @@
-// The booking page in the frame of another site. It sets the theme that the site asked for, and sends the site the height of the page
-// and the fact of a booking, nothing else. The rest is the same page as at the clinic's address.
+// Runs in addition to the normal scripts when another site embeds the booking page in a frame. It applies the
+// requested theme, and sends the site the page's height and the fact that a patient has booked. It sends nothing else.
 
-// Light unless asked: most sites are, and the frame is transparent. "auto" follows the reader's system.
+// The default theme is light: most sites are light, and the frame is transparent. "auto" follows the reader's system.
 const theme = new URLSearchParams(location.search).get('theme') || 'light'
 if (theme !== 'auto') document.documentElement.dataset.theme = theme === 'dark' ? 'dark' : 'light'
 
@@ -12,16 +12,16 @@ const tell = () => {
   told = height
   window.parent.postMessage({ holdfast: 'height', height }, '*')
 }
-// The button for the chosen time sticks to the end of the window. The frame has none of its own: it is as high as the page, and the site
-// says how much of that lies below what the reader sees.
+// The button for the chosen time sticks to the end of the window. The frame cannot scroll, because it is as high as
+// the page. So the site sends how many pixels of the frame are below the visible part.
 const sheet = new CSSStyleSheet()
 document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]
 addEventListener('message', e => {
   const below = Number(e.data?.below)
-  if (e.source !== window.parent || e.data?.holdfast !== 'seen' || !(below >= 0)) return // a site has messages of its own
+  if (e.source !== window.parent || e.data?.holdfast !== 'seen' || !(below >= 0)) return // the site also sends messages of its own
   sheet.replaceSync(`.bar { inset-block-end: ${Math.min(Math.round(below), innerHeight)}px }`)
 })
-// The site learns that a patient has booked, and no details.
+// Notify the site that a patient has booked, without details.
 new MutationObserver((_, observer) => {
   if (!document.querySelector('.ticket-title') || window.parent === window) return
   observer.disconnect()

@@ -1,5 +1,5 @@
-// The held time on a card, with its countdown and all that can be said about it: the warning before it
-// ends, that it was kept, held again, or is held no longer.
+// A card with the held time, its countdown and the messages about it: the warning before the hold expires, and
+// whether it was extended, claimed again or has expired.
 import { html, useEffect, useRef } from '../lib/html.js'
 import { nameOf } from '../lib/boot.js'
 import { Notice } from '../lib/notice.js'
@@ -15,7 +15,8 @@ export function HoldCard({ hold, type, keep, reclaim }) {
   const at = time(hold.start)
   const minutes = Math.ceil(left / 60)
   const warning = phase === 'warning'
-  // Spoken when five, two and one minutes are passed, and not every second. A tab that slept may pass two at once.
+  // Screen readers announce the countdown at 5, 2 and 1 minutes, not every second. After a sleep, a tab can pass two
+  // of these at once.
   useEffect(() => {
     const before = last.current
     last.current = left

@@ -1,4 +1,4 @@
-// What a booking needs after its time was chosen: the form, and the page of the booked appointment. It is
-// fetched while the patient looks at the times.
+// The modules that a booking needs after the patient chose a time: the form, and the page of the booked appointment.
+// The page fetches them while the patient reads the times.
 export { Details } from './details.js'
 export { showBooked } from '../manage/appointment.js'

@@ -1,11 +1,11 @@
-// The time is gone: say so, say that nothing typed was lost, and offer the nearest free times at once.
-// A dead end without alternatives only moves people to the phone.
+// Shown when the chosen time is no longer available. The notice says that the entered details are kept, and offers
+// the nearest free times. Without alternatives, patients would phone instead.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Notice, words } from '../lib/notice.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, near } from '../lib/time.js'
 
-// why: 'gone' or 'displaced'. find() promises the nearest free slots; pick(slot) takes one.
+// why: 'gone' or 'displaced'. find() returns a promise of the nearest free slots; pick(slot) claims one.
 export function Lost({ why, start, find, pick, busy }) {
   const ref = useRef()
   const [found, setFound] = useState(null)

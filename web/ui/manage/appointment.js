@@ -1,5 +1,5 @@
-// One appointment, opened by its link /manage#<token>. The token is in the fragment, which no
-// server and no log ever sees; it goes to the API in a header. Looking changes nothing.
+// One appointment, opened by its link /manage#<token>. The token is in the fragment, which browsers send to no
+// server, so it is in no log. The page sends the token to the API in a header. Opening the link changes nothing.
 import { html, render, useEffect, useRef, useState } from '../lib/html.js'
 import { boot, embedded, nameOf, typeOf, withLang } from '../lib/boot.js'
 import { need, t } from '../lib/i18n.js'
@@ -18,18 +18,20 @@ import { Name, PhoneLink, Shell } from '../book/shell.js'
 import { Change } from './change.js'
 import { Ticket, Zone } from './ticket.js'
 
-// What is about requests and the waiting list comes where it is needed.
+// The code for requests and for the waiting list is loaded when it is needed.
 const requests = async () => (await Promise.all([import('../book/request.js'), need('request')]))[0]
 const waitlist = async () => (await Promise.all([import('../book/waiting.js'), need('waiting')]))[0]
 
-// The server knows the one appointment a token opens by the name "managed"; an id may stand before it.
+// "managed" is the server's name for the appointment that a token opens. The fragment may have an id before the
+// token, as <id>~<token>.
 export const linkOf = hash => {
   const text = decodeURIComponent(hash.replace(/^#/, '')), at = text.indexOf('~')
   return text ? { id: at > 0 ? text.slice(0, at) : 'managed', token: text.slice(at + 1) } : null
 }
 const auth = link => ({ headers: { 'Holdfast-Manage': link.token } })
 const path = (link, rest = '') => `/v1/appointments/${encodeURIComponent(link.id)}${rest}`
-// Too late, or part_of_a_visit of several people, who are the desk's to change.
+// The patient cannot change the appointment: it is too late, or it is part of a group visit, which only the desk can
+// change.
 const tooLate = problem => /^(cut|part)_/.test(problem.reason)
 const dead = boot.mail ? 'manage.dead' : 'manage.dead.nomail'
 const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status) && !tooLate(problem)
@@ -40,7 +42,7 @@ function CopyLink({ url }) {
   const box = useRef()
   const full = new URL(url, location.href).href
   const copy = async () => {
-    // No clipboard on a plain-HTTP address: then the text is selected, ready for the person's own copy.
+    // A plain-HTTP address has no clipboard API. Then select the text, so that the person can copy it.
     try {
       await navigator.clipboard.writeText(full)
       setDone(true)
@@ -55,7 +57,7 @@ function CopyLink({ url }) {
   </div>`
 }
 
-// What the mail server has taken is known some seconds after a booking or a change, so it is asked again then.
+// The mail server accepts an email some seconds after a booking or a change, so ask for its state again then.
 function useSent(a, link, fresh, known) {
   const [sent, setSent] = useState(known)
   useEffect(() => {
@@ -150,7 +152,7 @@ export function Manage({ link: first, appointment, url: given }) {
       setMailed(emailSent ? appointment.patient.email : '')
       setA(appointment)
     } catch (p) {
-      // Before it is confirmed, the link opens what was asked for.
+      // Before the clinic confirms a request, the link opens the request.
       if (p.status === 401) {
         const { request } = await get('/v1/requests/managed', null, auth(link)).catch(() => ({}))
         if (request) return setAsked({ ...await requests(), r: request })
@@ -166,7 +168,7 @@ export function Manage({ link: first, appointment, url: given }) {
   useEffect(() => { if (link && !a) load() }, [link])
   useEffect(() => { if (boot.waitlist) waitlist().then(setList, () => {}) }, [])
   useEffect(() => {
-    // Going back beyond the appointment leaves it for the page that was there before.
+    // If the patient goes back beyond the appointment's first view, the browser returns to the previous page.
     const back = e => ['what', 'when', 'details'].includes(e.state?.step) ? location.reload() : setView(e.state?.view || 'overview')
     const hash = () => { const now = linkOf(location.hash); if (now?.token !== link?.token) location.reload() }
     addEventListener('popstate', back)
@@ -190,12 +192,12 @@ export function Manage({ link: first, appointment, url: given }) {
   }
   const change = next => {
     setA(next)
-    // An accepted offer moves only a patient who had an appointment.
+    // An accepted offer moves an appointment only if the patient had one.
     setMoved(a || waiting.waiting.appointmentId)
     setMailed('')
     setSign('')
     if (next.manageUrl) {
-      // The old link is dead from here on, so it must not stay in the address bar.
+      // The old link no longer works, so remove it from the address bar.
       const hash = new URL(next.manageUrl, location.href).hash
       setLink(linkOf(hash))
       setUrl(withLang('/manage') + hash)
@@ -228,7 +230,7 @@ export function Manage({ link: first, appointment, url: given }) {
   </${Shell}>`
 }
 
-// The booking page shows the same thing in place, so that a confirmed booking never waits for a page.
+// The booking page shows this view in place, so that a confirmed booking does not wait for a page load.
 export function showBooked(root, { appointment, url }) {
   const hash = url && new URL(url, location.href).hash
   render(html`<${Manage} key="booked" link=${linkOf(hash || '')} appointment=${appointment} url=${url} />`, root)

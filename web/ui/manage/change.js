@@ -1,5 +1,5 @@
-// Choosing a new time for an appointment: the same days and times as booking. The old time stays the
-// patient's until the new one is confirmed, and the new one is held meanwhile.
+// Choosing a new time for an appointment, with the same days and times as booking. The server holds the new time
+// until the patient confirms it. Until then, the patient keeps the old time.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { nameOf, typeOf } from '../lib/boot.js'
 import { useStore } from '../lib/store.js'
@@ -19,7 +19,7 @@ import { Lost } from '../book/lost.js'
 import { LinkNotice } from '../book/problem.js'
 import { Eyebrow, Name } from '../book/shell.js'
 
-// send(body, key) posts the move; done(appointment), fail(problem) and back() are the ways out.
+// send(body, key) posts the move. The view ends with done(appointment), fail(problem) or back().
 export function Change({ a, token, back, done, fail, send, sign }) {
   const kept = useRef()
   if (!kept.current) {
@@ -29,7 +29,7 @@ export function Change({ a, token, back, done, fail, send, sign }) {
   const { hold, calendar } = kept.current
   const h = useStore(hold.store), s = useStore(calendar.store)
   const [moving, setMoving] = useState(false)
-  const away = useRef(false) // a move is being written, or the view is gone
+  const away = useRef(false) // a move is being sent, or the view was closed
   const again = problem => renew(hold.release, () => !away.current, problem)
   const refused = async problem => {
     await again(problem)
