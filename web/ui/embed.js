@@ -14,7 +14,8 @@
   var home = new URL(script.src)
   var options = ['type', 'specialist', 'lang', 'theme']
 
-  // show inserts a frame with a function, and returns a function that ends what belongs to it. `of` reads an option; `notify` gets what the page reports.
+  // show inserts a frame with a function, and returns a function that removes the frame and its listeners. `of` reads
+  // an option; `notify` receives the events of the page.
   function show(insert, of, notify) {
     var url = new URL('/embed', home)
     options.forEach(function (name) {
@@ -26,8 +27,9 @@
     frame.referrerPolicy = 'no-referrer'
     frame.style.cssText = 'display:block;width:100%;height:640px;border:0;background:transparent;color-scheme:' +
       ({ dark: 'dark', auto: 'light dark' }[of('theme')] || 'light')
-    // The frame is as high as its content, so it does not know which part of it the visitor sees: the site tells it how much lies below the
-    // window. It does so only after the frame has sent its height: if the site may not embed the page, the browser shows a page of its own there.
+    // The frame is as high as its content, so the page in it cannot measure which part the visitor sees. The site
+    // sends it the number of pixels below the window, but only after the frame has sent its height: if the site may
+    // not embed the page, the browser shows an error page of its own in the frame.
     var waits = false, ours = false
     function seen() {
       if (waits || !ours) return

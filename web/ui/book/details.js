@@ -1,4 +1,4 @@
-// "Your details": the held time, and only the questions that the clinic requires or allows.
+// "Your details": the held time, and as few questions as the clinic's settings allow.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { remember, useStore } from '../lib/store.js'

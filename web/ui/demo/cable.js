@@ -1,5 +1,5 @@
-// "Pull the cable": the left phone loses its connection, as on a train, and finds it again. What is booked is counted before and after,
-// by id, so that what is said is what was looked at.
+// "Pull the cable": the left phone loses its connection, as on a train, and gets it back. The page counts the
+// appointments before and after, by id, so that the numbers it shows are measured.
 import { html, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
@@ -7,7 +7,8 @@ import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { addDays, dateOf } from '../lib/time.js'
 
-// booked are the ids of all appointments of the days that the demo fills, cancelled ones too: those are not lost.
+// booked returns the ids of all appointments on the days that the demo fills. Cancelled appointments are included,
+// because they are not lost.
 export async function booked() {
   const today = dateOf(Date.now()), ids = new Set()
   for (let cursor = ''; ;) {

@@ -1,5 +1,6 @@
-// The parts of the demo, its server or those of its cluster, each with a button that kills it (kill -9). Who is in front of the nodes says how they are and starts again
-// what was killed; this page only asks. While a part is away the rest of the page goes on, which is the point.
+// The parts of the demo: its server, or the nodes and Redis of its cluster. Each has a button that kills it (kill
+// -9). The process in front of the nodes reports their states and restarts a killed part; this page only sends
+// requests. While a part is down, the rest of the page continues to work.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, post, wait } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
@@ -9,7 +10,7 @@ import { say } from '../lib/say.js'
 import { booked, compared } from './cable.js'
 
 const nameOf = id => id === 'redis' || id === 'server' ? t('demo.' + id) : t('demo.node', { n: id.slice(4) })
-// What a part says of itself, in the words of its state.
+// wordOf returns the text for a part's state.
 const wordOf = ({ id, state, backInSeconds, storageMode }) =>
   state === 'down' ? t('demo.down', { n: backInSeconds }) : state === 'starting' ? t('demo.starting') : storageMode === 'fallback' ? t('demo.fallback') : id === 'redis' ? t('demo.up.redis') : t('demo.up')
 const killOf = id => t('demo.kill.' + (id === 'redis' || id === 'server' ? id : 'node'))
@@ -30,7 +31,8 @@ export function Cluster() {
     return () => { on = false }
   }, [])
   const server = parts?.length === 1, up = parts?.every(x => x.state === 'up')
-  // What was counted before is counted again from those that are left, or once the only one is back.
+  // The appointments that were counted before a kill are counted again from the remaining nodes, or when the only
+  // server is back.
   useEffect(() => {
     if (!counted || server && !up) return
     booked().then(after => { setKept(compared(counted, after)); setCounted(null) }, () => {})

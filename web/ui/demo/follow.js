@@ -1,5 +1,6 @@
-// The desk follows the phones: the time that is touched on one of them, or raced for, is shown on the desk, on its day and in a column
-// where it is free or being booked. The frames are of this very origin, so one looks into the other; neither knows that it is watched.
+// The desk follows the phones. If a time is selected on a phone, or two phones race for it, the desk shows that time
+// on its day, in a column where it is free or being booked. The frames have the same origin, so this page can read
+// them. The pages in the frames need no code for this.
 import { boot } from '../lib/boot.js'
 import { dateOf, zone } from '../lib/time.js'
 import { clock, dayIn } from '../staff/day.js'
@@ -7,11 +8,12 @@ import { clock, dayIn } from '../staff/day.js'
 const frame = n => document.querySelectorAll('.demo-stage iframe')[n]
 const phones = () => [frame(0), frame(2)].map(f => f?.contentDocument).filter(Boolean)
 
-// seenDay is the day that a phone is open on.
+// seenDay returns the day that a phone shows.
 export const seenDay = () => phones().map(d => d.querySelector('.day input:checked')?.value).find(Boolean)
 
 let turn = 0
-// follow has the desk show a time. Without a specialist it is the first column in which it is being booked, or else free.
+// follow makes the desk show a time. Without a specialist, it uses the first column in which the time is being
+// booked, or else is free.
 /** @param {{start: number, specialistId?: string}} to */
 export async function follow({ start, specialistId }) {
   const desk = frame(1)?.contentWindow, mine = ++turn, date = dateOf(start, zone)
@@ -24,7 +26,8 @@ export async function follow({ start, specialistId }) {
   }
 }
 
-// mark puts a frame around the time for a while, and brings it into sight. The hour lines of the board say where the time is.
+// mark draws a frame around the time for 8 s and scrolls to it. It finds the position from the hour lines of the
+// board.
 function mark(page, start, date, specialistId) {
   const board = page.querySelector('.busywrap:not(.loading) .board'), minute = dayIn(date, zone).minuteOf(start)
   const lines = [...board?.querySelectorAll('.rail span') || []], line = lines.findIndex(x => x.textContent === clock(minute - minute % 60))
@@ -40,12 +43,12 @@ function mark(page, start, date, specialistId) {
   box.style.insetBlockStart = top + 'px'
   box.style.blockSize = height + 'px'
   column.append(box)
-  board.scrollTop = Math.max(0, top - board.clientHeight * .4) // the board alone: scrollIntoView would move this page too
+  board.scrollTop = Math.max(0, top - board.clientHeight * .4) // scroll only the board: scrollIntoView would scroll this page too
   setTimeout(() => box.remove(), 8000)
   return true
 }
 
-// followPhones looks what is touched, as long as the page is there.
+// followPhones checks every 300 ms which time is selected on each phone. It returns a function that stops this.
 export function followPhones() {
   const shown = new Map()
   const timer = setInterval(() => {

@@ -1,5 +1,5 @@
-// Requests to /v1 in JSON. A refusal is a Problem, never a bare status. GETs are tried three times;
-// a POST is repeated only when it carries an idempotency key, because only then is a repeat safe.
+// JSON requests to /v1. An error is always a Problem, never a bare status. A GET is tried up to 3 times. A POST is
+// repeated only if it has an idempotency key, because only then is a repeat safe.
 import { client, random } from './client.js'
 import { heard } from './clock.js'
 import { recall, remember } from './store.js'
@@ -14,9 +14,10 @@ export class Problem extends Error {
     })
   }
 }
-// Several servers may stand behind one address. Each answer that changed something numbers what its server knew; sent back, the
-// number has the next one, whichever that is, know as much. This tab keeps the highest, and a lower one if a server has waited for
-// it in vain: then the numbers have begun anew.
+// Several servers may share one address. Each answer to a change carries the number of the latest change that its
+// server has. The page sends this number back, so that the next server first waits until it has that change too. This
+// tab keeps the highest number. It accepts a lower one if a server has waited for the number without success: then
+// the numbering has restarted.
 let known = recall('change') || 0
 const learn = (number, asked) => {
   if (!(number > known) && !(number < asked && asked === known)) return
@@ -44,7 +45,7 @@ async function once(method, path, { body, key, headers, timeout = 12000 }) {
     learn(parseInt(reply.headers.get('Holdfast-Change')), asked)
     const text = await reply.text()
     let data
-    // Half an answer is no answer: the outcome is unknown, as after a lost connection.
+    // If the body is incomplete, the outcome is unknown, as after a lost connection.
     try { data = text ? JSON.parse(text) : {} } catch { if (reply.ok) throw new Problem(0) }
     if (reply.ok) return data
     const problem = new Problem(reply.status, data)
@@ -57,9 +58,10 @@ async function once(method, path, { body, key, headers, timeout = 12000 }) {
   }
 }
 
-// Worth another try: no answer, or a server that says it is not itself at the moment.
+// passing reports whether a retry can succeed: the server did not answer, or it has a temporary error.
 export const passing = problem => problem.code === 'idempotency_in_flight' || [0, 500, 502, 503, 504].includes(problem.status)
-// The server answered that it cannot write at the moment, which is worth telling at once.
+// cannotSave reports whether the server answered that it cannot write at the moment. Then a POST is not repeated
+// here, so that the page can show this at once.
 export const cannotSave = problem => ['storage_unavailable', 'storage_full', 'overloaded'].includes(problem.code)
 
 /** @param {any} options key, tries, timeout in ms, headers, body */
@@ -81,7 +83,7 @@ export const patch = (path, body, options) => request('PATCH', path, { body, ...
 export const put = (path, body, options) => request('PUT', path, { body, ...options })
 export const del = (path, body, options) => request('DELETE', path, { body, ...options })
 
-// The one table from a problem's code to the words for it. The caller gives what it knows.
+// keys maps a problem's code to its text. The caller gives the parameters.
 const keys = {
   cooldown_active: 'err.cooldown_active', quota_exceeded: 'err.quota_exceeded', rate_limited: 'err.rate_limited',
   storage_unavailable: 'err.storage', storage_full: 'err.storage', overloaded: 'err.storage',

@@ -1,5 +1,5 @@
-// A worker that keeps a hold alive. It beats here, and not in the page, because a hidden page's
-// timers fall asleep and the hold would lapse under a patient who looked up a phone number.
+// A worker that renews a hold. The heartbeat is in a worker because browsers throttle the timers of a hidden page.
+// Without the worker, the hold would expire while a patient looks up a phone number in another app.
 let timer
 
 async function beat({ holdId, clientId, ttlSeconds }) {

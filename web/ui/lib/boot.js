@@ -1,5 +1,5 @@
-// What the server put into the page: the clinic, its types and specialists, and the settings a
-// patient may see. Missing parts get harmless defaults, so a page never dies of a thin boot block.
+// The data that the server puts into the page: the clinic, its types and specialists, and the settings that a patient
+// may see. Missing parts get harmless defaults, so that an incomplete boot block breaks no page.
 const read = () => {
   try { return JSON.parse(document.getElementById('boot').textContent) } catch { return {} }
 }
@@ -20,19 +20,19 @@ export const embedded = document.documentElement.dataset.page === 'embed'
 
 export const typeOf = id => boot.appointmentTypes.find(t => t.id === id)
 export const nameOf = id => boot.specialists.find(s => s.id === id)?.name || boot.names?.[id] || ''
-// Specialists who serve a type, best priority first, as {id, name, line, picture}.
+// servingOf returns the specialists of a type, highest priority first, as {id, name, line, picture}.
 export const servingOf = type => (type?.specialists || []).map(id => boot.specialists.find(s => s.id === id)).filter(s => s?.name)
 
 // sheet loads a style sheet that only some pages need.
 export const sheet = name => new Promise(done => document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href: new URL('../' + name, import.meta.url), onload: done, onerror: done })))
 
-// speak has the clinic's own words in a language take the place of those that it wrote first.
+// speak replaces the clinic's texts by their translations into a language.
 export function speak(language) {
   for (const x of boot.appointmentTypes) Object.assign(x, x.texts?.[language])
   for (const x of [...boot.typeGroups, ...boot.places]) x.name = x.names?.[language] || x.name
   for (const x of boot.specialists) x.line = x.lines?.[language] || x.line
 }
-// A way to another page that keeps the language this page was asked for.
+// withLang returns the address of another page with this page's language.
 export const withLang = (path, params = {}) => {
   const q = String(new URLSearchParams({ ...params, ...(query.get('lang') && { lang: query.get('lang') }) }))
   return path + (q && '?' + q)

@@ -1,11 +1,12 @@
-// The client id: a secret this tab makes for itself and keeps until it closes.
-// Duplicating a tab copies sessionStorage, and two tabs with one id would end each other's live
-// stream for ever. A page that is left notes it, so the next page of the same tab knows the id for
-// its own. Without that note the id may be a copy: then the tab asks the others first, and if one
-// answers, it takes a new id and forgets the hold it did not claim.
+// The client id: a secret that this tab creates and keeps until it closes.
+// If a tab is duplicated, the browser copies sessionStorage. Two tabs with one id would keep closing each other's
+// live stream. So a page notes the id when it is left, and the next page of the same tab then uses the id without a
+// check. Without the note, the id may be a copy. Then the tab asks the other tabs first. If one answers, this tab
+// creates a new id and forgets the hold that it did not claim.
 import { recall, remember, forget } from './store.js'
 
-// 24 random bytes, from the one random source that also exists on a plain-HTTP LAN address.
+// random returns n random bytes as base64url. crypto.getRandomValues is the only random source that also exists on a
+// plain-HTTP address in a local network.
 export const random = (bytes = 24) => {
   const data = crypto.getRandomValues(new Uint8Array(bytes))
   return btoa(String.fromCharCode(...data)).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
@@ -30,7 +31,8 @@ const channel = typeof BroadcastChannel === 'function' ? new BroadcastChannel('h
 
 export const ready = stored && !left && channel
   ? new Promise(done => {
-    // Long enough for a tab that is busy; only a copy, and a tab that a crash brought back, wait at all.
+    // This wait is long enough for a busy tab to answer. Only a duplicated tab, or a tab that was restored after a
+    // crash, waits.
     const settle = setTimeout(done, 1500)
     channel.onmessage = ({ data }) => {
       if (data?.answer !== page) return
@@ -44,7 +46,8 @@ export const ready = stored && !left && channel
   })
   : Promise.resolve()
 
-// Once settled, this tab answers for its id. Other tabs' ids pass by unread and unkept.
+// From now on, this tab answers questions about its own id. It ignores questions about other ids and does not store
+// them.
 ready.then(() => {
   if (channel) channel.onmessage = ({ data }) => {
     if (data?.ask && data.ask !== page && data.id === client.id) channel.postMessage({ answer: data.ask })

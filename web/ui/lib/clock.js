@@ -1,9 +1,10 @@
-// The server's clock, as seen from here. A patient's phone may be minutes wrong; what is bookable
-// and when a hold ends is the server's to say.
+// An estimate of the server's clock. A patient's device may be minutes wrong; only the server's clock decides which
+// times are bookable and when a hold expires.
 let skew = 0
 let best = Infinity
 
-// The Date header has whole seconds, so its half is added; the quickest answer is believed most.
+// The Date header has whole seconds, so half a second is added. The estimate comes from the answer with the shortest
+// round trip.
 export function heard(header, sent, received) {
   const said = Date.parse(header)
   const trip = received - sent
@@ -13,5 +14,5 @@ export function heard(header, sent, received) {
   skew = Math.abs(off) < 1500 ? 0 : off
 }
 export const serverNow = () => Date.now() + skew
-// Milliseconds on a clock that nobody sets, for countdowns.
+// mono returns milliseconds on a monotonic clock, for countdowns. Changes of the system clock do not affect it.
 export const mono = () => performance.now()

@@ -1,4 +1,4 @@
-// The icons that only the clinic's own pages need. Importing this file adds them to Icon.
+// The icons that only the staff pages need. Importing this file adds them to Icon.
 import { paths } from './icons.js'
 
 Object.assign(paths, {
@@ -22,7 +22,7 @@ Object.assign(paths, {
   search: 'M11 4a7 7 0 1 0 0 14 7 7 0 0 0 0-14zm5.2 12.2L21 21',
 })
 
-// The sign of each attendance, the same wherever it is shown.
+// The icon of each attendance, the same on every page.
 export const attendanceIcon = {
   expected: 'circle', arrived: 'clock', in_progress: 'play', completed: 'check', no_show: 'close',
 }

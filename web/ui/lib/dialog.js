@@ -1,7 +1,7 @@
-// A modal dialog on the browser's own <dialog>: focus is trapped, Escape closes, and focus goes back
-// to where it came from. `close(reason)` is called for every way out. It opens before the next key
-// arrives, so that typing can start it; `autofocus` on an element inside says where typing goes on.
-// A veil cannot be closed by the person and hides what is behind it.
+// A modal dialog, built on the browser's <dialog>: focus is trapped, Escape closes it, and focus returns to the
+// element that had it. `close(reason)` is called however the dialog is closed. The dialog opens before the next key
+// event, so that typing can open it. The element with `autofocus` receives the following keys. A veil is a dialog
+// that the person cannot close and that hides the page behind it.
 import { html, useLayoutEffect, useRef } from './html.js'
 import { Icon } from './icons.js'
 import { t } from './i18n.js'
@@ -17,17 +17,18 @@ export function Dialog({ title, close, children, wide, veil, kind = '' }) {
     return () => {
       open.current = false
       el.close()
-      // The opener may have gone with what the dialog did.
+      // The dialog's action may have removed the element that opened it.
       if (before?.isConnected) before.focus({ preventScroll: true })
     }
   }, [])
   const cancel = e => { e.preventDefault(); if (!veil) close('escape') }
-  // Some browsers let a second Escape pass without asking.
+  // Some browsers close the dialog at a second Escape without a cancel event.
   const closed = () => {
     if (!open.current) return
     if (veil) ref.current.showModal(); else close('escape')
   }
-  // A press that starts and ends on the backdrop; not a selection of text that slips out.
+  // A press closes the dialog only if it starts and ends on the backdrop. A text selection that ends outside does
+  // not.
   const outside = e => { if (e.target === ref.current && !veil) close('outside') }
   return html`<dialog ref=${ref} class=${['dialog', wide && 'wide', veil && 'veil', kind].filter(Boolean).join(' ')} aria-labelledby=${id.current}
       onCancel=${cancel} onMouseDown=${outside} onClose=${closed}>

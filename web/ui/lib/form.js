@@ -1,10 +1,10 @@
-// Form parts after the GOV.UK patterns: one label, an optional hint, the error above the field and
-// again in a summary on top whose links lead to the fields.
+// Form parts that follow the GOV.UK patterns: one label, an optional hint, and the error above the field. A summary
+// at the top repeats the errors, with links to the fields.
 import { html, useEffect, useRef, useState } from './html.js'
 import { locale, t } from './i18n.js'
 
-// useError returns the error that a field shows, and a ref for the field's element. A change of the field hides the error until the form
-// is submitted again or has another error.
+// useError returns the error that a field shows, and a ref for the field's element. A change of the field hides the
+// error until the form is submitted again or has another error.
 function useError(error) {
   const [hidden, hide] = useState(false), field = useRef()
   useEffect(() => hide(false), [error])
@@ -17,7 +17,7 @@ function useError(error) {
   return [hidden ? undefined : error, field]
 }
 
-// Field wraps one control. `children` may be given for a control of its own.
+// Field wraps one control. `children` replaces the default control.
 export function Field({ id, label, hint, error: given, optional, value, input, type = 'text', rows, children, ...rest }) {
   const [error, field] = useError(given)
   const about = [hint && id + '-hint', error && id + '-error'].filter(Boolean).join(' ') || undefined
@@ -33,12 +33,12 @@ export function Field({ id, label, hint, error: given, optional, value, input, t
   </div>`
 }
 
-// The order in which the reader's country writes a date.
+// The order of day, month and year in the reader's locale.
 const order = new Intl.DateTimeFormat(locale, { year: 'numeric', month: '2-digit', day: '2-digit' })
   .formatToParts(new Date(0)).map(p => p.type).filter(p => ['day', 'month', 'year'].includes(p))
 
-// DateField is three boxes, because a birthday is typed faster than it is found in a calendar.
-// value is {day, month, year} as typed.
+// DateField has three text boxes, because typing a birth date is faster than finding it in a calendar. value is {day,
+// month, year} as typed.
 export function DateField({ id, label, hint, error: given, optional, value = {}, input }) {
   const [error, field] = useError(given)
   const about = [hint && id + '-hint', error && id + '-error'].filter(Boolean).join(' ') || undefined
@@ -53,7 +53,8 @@ export function DateField({ id, label, hint, error: given, optional, value = {},
     </div>`)}</div>
   </fieldset>`
 }
-// The local date "1980-03-31", '' when nothing was typed, null when it is no date of a living person.
+// dateFrom returns the local date as "1980-03-31", '' if all boxes are empty, and null if the date is not a living
+// person's birth date.
 export function dateFrom({ day = '', month = '', year = '' } = {}) {
   if (!day && !month && !year) return ''
   const [d, m, y] = [+day, +month, +year]
@@ -62,8 +63,8 @@ export function dateFrom({ day = '', month = '', year = '' } = {}) {
   return real && date <= new Date() ? date.toISOString().slice(0, 10) : null
 }
 
-// ErrorSummary takes the focus when it appears. errors: [{id, message}] in the order of the fields;
-// n counts the tries, so that a second failing try moves the focus again.
+// ErrorSummary takes the focus when it appears. errors: [{id, message}] in the order of the fields. n counts the
+// attempts: after another failed attempt, the focus moves to the summary again.
 export function ErrorSummary({ errors, n }) {
   const ref = useRef()
   useEffect(() => { if (errors.length) ref.current?.focus() }, [n])

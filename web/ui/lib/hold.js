@@ -2,9 +2,9 @@
 //
 //   idle → claiming → held ⇄ warning → (lapsed → reclaiming) → booking → booked | asked | lost | unknown
 //
-// next() is the machine and nothing else; createHold() does what its states need: it claims, beats,
-// counts down, books and lets go. The countdown runs to the claim's maximum life on a clock that
-// nobody sets. The server's `holdExpiresAt` jumps with every beat and is only shown when offline.
+// next() is the pure state machine. createHold() does what its states need: it claims, renews, counts down, books and
+// releases. The countdown runs to the hold's latest possible expiry, on a monotonic clock. The server's
+// `holdExpiresAt` changes with every heartbeat; the page shows it only when offline.
 import { createStore } from './store.js'
 import { client } from './client.js'
 import { mono } from './clock.js'
@@ -20,11 +20,11 @@ const every = 60000
 const counting = new Set(['held', 'warning'])
 const live = new Set([...counting, 'booking'])
 export const isHeld = s => live.has(s.phase)
-// After an unknown outcome the hold is still kept: the patient may have to confirm again.
+// After an unknown outcome the page still renews the hold: the patient may have to confirm again.
 const beats = s => Boolean(s.holdId) && (isHeld(s) || s.phase === 'unknown')
 const goneCodes = new Set(['slot_taken', 'slot_held', 'not_bookable'])
 
-// next is the machine: the state after an event, or the same state if the event means nothing now.
+// next returns the state after an event, or the same state if the event has no effect in it.
 export function next(s, e) {
   switch (e.type) {
     case 'claim':
@@ -48,7 +48,7 @@ export function next(s, e) {
       if (e.left <= 0) return { ...s, phase: 'lapsed', left: 0, note: '' }
       return { ...s, left: e.left, phase: e.left <= warnAt ? 'warning' : 'held' }
     case 'gone':
-      // While a booking is under way its own answer decides.
+      // While a booking request is running, its answer decides.
       if (s.holdId !== e.holdId || !counting.has(s.phase) && s.phase !== 'lapsed') return s
       if (e.reason === 'displaced') return { ...s, phase: 'lost', why: 'displaced' }
       return e.reason === 'conflict' ? { ...s, phase: 'lost', why: 'gone' } : { ...s, phase: 'lapsed', note: '' }
@@ -70,8 +70,8 @@ export function next(s, e) {
   return s
 }
 
-// The server's instants become points on this page's own clock: two clocks are never subtracted. The hold
-// lapses at `lapses` unless a beat is answered before, and at `until` in any case.
+// ends converts the server's instants to points on this page's monotonic clock; it never subtracts one clock from
+// another. The hold expires at `lapses` unless a heartbeat is answered before, and at `until` in any case.
 const ends = answer => {
   const expiresAt = Date.parse(answer.holdExpiresAt), max = Date.parse(answer.maxExpiresAt), lapses = mono() + answer.ttlMs
   return { expiresAt, lapses, until: lapses + max - expiresAt }
@@ -80,7 +80,7 @@ const held = answer => ({
   holdId: answer.holdId, specialistId: answer.specialistId, start: answer.slotStartDate, end: answer.slotEndDate, place: answer.place, ...ends(answer),
 })
 
-// createHold(manage): with the token of a manage link, the holds are for moving that appointment.
+// createHold(manage) creates holds. With the token of a manage link, the holds are for moving that appointment.
 export function createHold(manage) {
   const store = createStore({ phase: 'idle' })
   let worker, ticking, asking = false, touched = mono()
@@ -92,19 +92,19 @@ export function createHold(manage) {
     if (beats(now) && (!beats(was) || now.holdId !== was.holdId)) begin(now)
     if (!beats(now) && beats(was)) rest()
     if (['lost', 'booked', 'asked'].includes(now.phase)) forget('hold')
-    // Once: what refused the time now would refuse it again.
+    // Try only once: the server would refuse the time again for the same reason.
     if (now.phase === 'lapsed' && counting.has(was.phase)) reclaimIfThere()
     return now
   }
 
-  // --- keeping it
+  // --- renewing
   function begin(s) {
     remember('hold', { typeId: s.typeId, start: s.start, end: s.end, asked: s.asked, place: s.place })
     const job = { holdId: s.holdId, clientId: client.id, ttlSeconds, every }
     try {
       worker ||= new Worker(new URL('../lib/beat.js', import.meta.url))
       worker.onmessage = ({ data }) => beaten(data)
-      // A worker that could not be fetched beats never; then the page does.
+      // If the worker could not be fetched, the page sends the heartbeats.
       worker.onerror = () => { worker = null }
       worker.postMessage(job)
     } catch { worker = null }
@@ -122,7 +122,8 @@ export function createHold(manage) {
   }
   const tick = () => {
     const { phase, lapses, until } = store.get()
-    // No beat was answered in time, as after a sleep or without network: one more question decides.
+    // No heartbeat was answered in time, for example after a sleep or without network. One more request decides
+    // whether the hold still exists.
     if (counting.has(phase) && mono() > lapses && !asking) {
       asking = true
       ask().then(() => { asking = false })
@@ -134,7 +135,8 @@ export function createHold(manage) {
       send({ type: 'beat', holdId, ...ends(body) })
     } else if (status === 410 || status === 404 || status === 403 || mono() > store.get().lapses) send({ type: 'gone', holdId, reason: 'expired' })
   }
-  // beat asks now, besides the worker: after sleep, after bfcache, when the server is reached again.
+  // beat renews the hold now, in addition to the worker: after sleep, after a return from the back/forward cache, and
+  // when the server is reachable again. With restart, it also asks the server to restart the hold's maximum duration.
   function beat(restart) {
     const { holdId } = store.get()
     if (!beats(store.get())) return Promise.resolve()
@@ -154,14 +156,15 @@ export function createHold(manage) {
     } catch { return false }
   }
 
-  // --- taking it
+  // --- claiming
   async function claim(slot) {
     const old = store.get()
     const wanted = { typeId: slot.typeId, start: slot.start, end: slot.end, asked: slot.specialistId || '', place: slot.place || '' }
     const own = beats(old) ? old.holdId : ''
     send({ type: 'claim', slot: wanted })
     let problem = await take()
-    // A swapped hold is let go; and one's own hold can stand in the way of its neighbour.
+    // Release the hold that the new one replaces. The old hold can also block the new time if the two overlap; then
+    // claim again after the release.
     if (own && own !== store.get().holdId) {
       await drop(own)
       if (problem?.code === 'slot_held') problem = await take()
@@ -169,7 +172,7 @@ export function createHold(manage) {
     if (problem) send({ type: 'refused', problem })
     return store.get()
   }
-  // take asks for the time the state names, and returns the problem if there is one.
+  // take claims the time in the state, and returns the problem if there is one.
   async function take() {
     const s = store.get()
     try {
@@ -177,7 +180,7 @@ export function createHold(manage) {
         appointmentTypeId: s.typeId, slotStartDate: s.start, clientId: client.id, ttlSeconds,
         ...(s.asked && { specialistId: s.asked }), ...(s.place && { place: s.place }),
       }, { key: newKey(), headers: manage && { 'Holdfast-Manage': manage } })
-      // The person may have walked away while the answer was under way.
+      // The patient may have chosen another time or gone back while the request was running.
       const now = store.get()
       if (now.start !== s.start || now.phase !== s.phase) drop(answer.holdId)
       else send({ type: 'claimed', hold: held(answer) })
@@ -191,14 +194,14 @@ export function createHold(manage) {
     const problem = await take()
     if (problem) send({ type: 'refused', problem })
   }
-  // A lapsed hold is taken again for someone who is there, and not for a page left open.
+  // An expired hold is claimed again only if the patient is active, not for a page that was left open.
   const present = () => !document.hidden && mono() - touched < 90000
   function reclaimIfThere() { if (present()) reclaim() }
-  // The server is reached again. It may have started anew and know nothing of this hold, so it is asked at once.
+  // The server is reachable again. It may have restarted without this hold, so renew the hold at once.
   const reached = () => { store.get().phase === 'lapsed' ? reclaimIfThere() : ask() }
 
-  // --- booking it
-  // said is what goes with the patient: consent, answers.
+  // --- booking
+  // said has the other fields of the booking: consent and answers.
   async function book(patient, said = {}) {
     const s = store.get()
     const attempt = {
@@ -238,7 +241,7 @@ export function createHold(manage) {
     return attempt ? run(attempt) : Promise.resolve(store.get())
   }
 
-  // --- letting it go
+  // --- releasing
   const drop = holdId => del('/v1/holds', { holdId, clientId: client.id }, { tries: 2 }).catch(() => {})
   function release() {
     const s = store.get()
@@ -257,7 +260,8 @@ export function createHold(manage) {
     reached()
   }
   const resumedPage = e => { if (e.persisted) shown() }
-  // Leaving for good frees the time at once; a page kept for "back" keeps its hold until it lapses.
+  // If the patient leaves the page, the hold is released at once. If the browser keeps the page in the back/forward
+  // cache, the hold stays until it expires.
   const leave = e => {
     const s = store.get()
     if (e.persisted || !counting.has(s.phase)) return
@@ -273,13 +277,13 @@ export function createHold(manage) {
 
   return {
     store, claim, keep, book, check, release, reclaim, reached,
-    // lose is for a caller that books by another way and was refused.
+    // lose is for a caller whose own booking request was refused.
     lose: problem => send({ type: 'refused', problem }),
     stop() {
       for (const [where, what, run] of listening) where.removeEventListener(what, run)
       worker?.terminate()
     },
-    // resume takes up what a reload interrupted: an attempt without an answer, or a hold.
+    // resume continues after a reload: with an attempt that has no answer, or with a hold.
     resume() {
       const attempt = recall('attempt')
       if (attempt) {
@@ -290,7 +294,7 @@ export function createHold(manage) {
       const slot = recall('hold')
       return slot ? claim({ ...slot, specialistId: slot.asked }) : Promise.resolve(store.get())
     },
-    // heard takes the stream's word about this hold.
+    // heard applies a stream event about this hold.
     heard(event) {
       if (event.isOwnHold && event.type === 'release') send({ type: 'gone', holdId: event.holdId, reason: event.reason })
     },

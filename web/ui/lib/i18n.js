@@ -1,12 +1,11 @@
-// The words of the page in one language, and the locale that every number and date is written in.
-// The page's script tag for this module stands first, so the words load while the rest still does.
-// The build writes the scripts in i18n from the texts in engine/words/<lang>/pages.
-// <html data-strings="setup"> asks for i18n/setup.<lang>.js in addition to the common texts, data-words="desk" for
-// i18n/desk.<lang>.js alone, which contains the common texts.
+// The texts of the page in one language, and the locale for its numbers and dates. This module's script tag comes
+// first in the page, so that the texts load in parallel with the other scripts. The build writes the scripts in i18n
+// from the texts in engine/words/<lang>/pages. <html data-strings="setup"> loads i18n/setup.<lang>.js in addition to
+// the common texts. data-words="desk" loads i18n/desk.<lang>.js alone, which contains the common texts.
 import { boot, query, speak } from './boot.js'
 
 const root = document.documentElement
-// The build fills in the languages that are registered in engine/words: what each calls itself.
+// The build inserts the languages that are registered in engine/words, each with its own name.
 /** @type {Record<string, string>} */
 export const languages = {/*names*/}
 const pseudo = { 'en-XA': 'en', 'ar-XB': 'en' }
@@ -25,8 +24,8 @@ const spoken = pseudo[lang] || lang // the language of the texts
 speak(spoken)
 root.dir = dir
 
-// Dates and times follow the clinic's own country where it speaks the same language: the page then
-// says what the sign on the clinic's door says. Plain English is read as 24 hours outside America.
+// If the clinic's locale is in the page's language, dates and times use that locale's country. The page then shows
+// times as the clinic itself writes them. For other clinics, English uses the 24-hour clock outside America.
 export const locale = lang === 'ar-XB' ? 'ar-u-nu-latn' : lang === 'en-XA' ? 'en-GB'
   : boot.clinic.locale?.startsWith(lang + '-') ? boot.clinic.locale
     : lang === 'en' ? /^America\//.test(boot.clinic.timezone) ? 'en-US' : 'en-GB' : lang
@@ -34,7 +33,7 @@ export const locale = lang === 'ar-XB' ? 'ar-u-nu-latn' : lang === 'en-XA' ? 'en
 let words = {}
 const plural = new Intl.PluralRules(lang === 'ar-XB' ? 'en' : locale)
 
-// need loads a further part of the words: i18n/<part>.<lang>.js.
+// need loads an additional part of the texts: i18n/<part>.<lang>.js.
 export const need = async part => {
   let { default: found } = await import(`../i18n/${part && part + '.'}${spoken}.js`)
   if (pseudo[lang]) found = (await import('../lib/pseudo.js')).distort(found, lang)
@@ -48,11 +47,11 @@ const find = (key, params) => {
   if (text == null) return key
   return typeof text === 'string' ? text : text[plural.select(params?.n ?? 0)] ?? text.other
 }
-// t gives plain text. A missing key is shown as it is, so that a test can see it.
+// t returns plain text. It returns a missing key unchanged, so that a test can find it.
 export const t = (key, params) =>
   find(key, params).replace(/\*\*/g, '').replace(/\{(\w+)\}/g, (all, name) => params?.[name] ?? all)
 
-// rich gives the same as children for a component: **bold**, and parameters that may be elements.
+// rich returns the text as children of a component: with **bold**, and with parameters that may be elements.
 export function rich(key, params, wrap) {
   const fill = text => text.split(/(\{\w+\})/).filter(Boolean)
     .map(p => /^\{\w+\}$/.test(p) ? params?.[p.slice(1, -1)] ?? p : p)

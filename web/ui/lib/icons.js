@@ -1,4 +1,4 @@
-// Inline icons on a 24 grid, 2 px stroke, decorative: a word or a name always stands beside them.
+// Inline icons on a 24 px grid with 2 px strokes. They are decorative: a text or a label is always next to them.
 import { html } from './html.js'
 
 export const paths = {

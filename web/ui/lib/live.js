@@ -1,22 +1,22 @@
-// The live stream of one appointment type, kept open while the page is seen. It closes when the page
-// is hidden (browsers allow six connections per server), reopens when shown, distrusts a silence of
-// 35 s, and after three failures asks by polling while it keeps trying.
+// The live stream of one page, open while the page is visible. It closes when the page is hidden, because browsers
+// allow six connections per server, and opens again when the page is shown. After a silence of 35 s it counts as
+// failed. After three failures the page polls and continues to retry the stream.
 //
-// tell(events) gets each animation frame's events at once; link(state) gets
-// 'connecting' | 'live' | 'polling' | 'slow' | 'offline' | 'replaced'; poll() is the page's own request, repeated `every`
-// milliseconds after the last answer. 'slow' means that the server refused a poll (429 or 503) and the page waits longer.
+// tell(events) receives the events of each animation frame together. link(state) receives 'connecting' | 'live' |
+// 'polling' | 'slow' | 'offline' | 'replaced'. poll() is the page's own request, repeated `every` milliseconds after
+// the last answer. 'slow' means that the server refused a poll (429 or 503) and the page waits longer.
 import { post } from './api.js'
 
 const stale = 35000
 const pause = [800, 1500, 3000]
 
-// waitAfter returns the milliseconds until the next poll after n refusals in a row: at least Retry-After, and twice as long
-// after each refusal, up to 30 s. The random part keeps the pages of one waiting room from polling together.
+// waitAfter returns the milliseconds until the next poll after n refusals in a row: at least Retry-After, and twice
+// as long after each refusal, up to 30 s. The random part spreads the polls of pages that were refused together.
 export const waitAfter = (n, every, retryAfter) =>
   Math.max(1000 * (retryAfter || 0), Math.min(30000, every * 2 ** n)) * (1 + Math.random() / 4)
 
-// ticketed makes the address of a stream for this tab's client. An EventSource cannot set a header and the client is a
-// secret, so the address has a ticket that works once.
+// ticketed returns a function that creates the address of a stream for this tab's client. An EventSource cannot set a
+// header and the client id is a secret, so the address contains a ticket that works once.
 export const ticketed = (path, params) => async () => {
   const { ticket } = await post('/v1/holds/stream-ticket', {}, { tries: 1 })
   return path + '?' + new URLSearchParams({ ...params, ticket })
@@ -27,7 +27,7 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
   let state = ''
   const set = next => { if (next !== state) { state = next; link(next) } }
 
-  // A hidden page draws no frames; its last events must not wait for one.
+  // A hidden page draws no frames, so its last events do not wait for one.
   const later = run => document.hidden ? setTimeout(run, 50) : requestAnimationFrame(run)
   const flush = () => {
     frame = 0
@@ -57,11 +57,11 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     let refusals = 0
     const ask = async () => {
       const problem = await poll().then(() => {}, problem => problem)
-      if (polling !== mine) return // stopped since, and perhaps started again
+      if (polling !== mine) return // polling was stopped since then, and perhaps started again
       const refused = [429, 503].includes(problem?.status)
       refusals = refused ? refusals + 1 : 0
       mine.timer = setTimeout(ask, waitAfter(refusals, every, problem?.retryAfter))
-      // The server answers again: open the stream without waiting for its next try.
+      // The server is reachable again: open the stream without waiting for its next retry.
       if (state === 'offline' && !problem) open()
       set(refused ? 'slow' : problem && !problem.status ? 'offline' : 'polling')
     }
@@ -75,7 +75,7 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     const mine = turn
     let address
     try { address = typeof url === 'function' ? await url() : url } catch { if (mine === turn) failed(); return }
-    if (mine !== turn) return // closed or opened again meanwhile
+    if (mine !== turn) return // the stream was closed or reopened since then
     source = new EventSource(address)
     source.onmessage = ({ data }) => {
       heardAt = performance.now()
@@ -99,7 +99,8 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
       replaced = true
       set('replaced')
     } else {
-      // The server ended it in good order: come back soon, but not all readers at once.
+      // The server closed the stream on purpose. Reopen it after 0.2 s to 1.5 s, so that not all pages reconnect at
+      // the same moment.
       retry = setTimeout(open, 200 + Math.random() * 1300)
     }
   }
@@ -125,7 +126,7 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
       close()
       stopPolling()
     },
-    // The person wants this tab to be the one: the other is told.
+    // The person chose this tab: reopen the stream. The server then closes the other tab's stream as replaced.
     takeOver() { replaced = false; back() },
   }
 }

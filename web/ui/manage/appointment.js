@@ -168,7 +168,7 @@ export function Manage({ link: first, appointment, url: given }) {
   useEffect(() => { if (link && !a) load() }, [link])
   useEffect(() => { if (boot.waitlist) waitlist().then(setList, () => {}) }, [])
   useEffect(() => {
-    // If the patient goes back beyond the appointment's first view, the browser returns to the previous page.
+    // If the patient goes back to a history entry of the booking page, reload the page to show it.
     const back = e => ['what', 'when', 'details'].includes(e.state?.step) ? location.reload() : setView(e.state?.view || 'overview')
     const hash = () => { const now = linkOf(location.hash); if (now?.token !== link?.token) location.reload() }
     addEventListener('popstate', back)

@@ -1,4 +1,4 @@
-// The first screen: the clinic, and the person who owns it.
+// The first screen: the clinic and its owner.
 import { html, useState } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { recall, remember } from '../lib/store.js'
@@ -13,10 +13,10 @@ const zones = here => {
   return [...new Set([here, 'UTC', ...all])].filter(Boolean).sort()
 }
 const least = 12
-// Whoever started the server with an address has answered already.
+// If the server was started with a public address, the form does not ask for it.
 const asksAddress = boot.address.from !== 'start'
 const looksLikeOrigin = text => { try { return /^https?:$/.test(new URL(text.trim()).protocol) } catch { return false } }
-// What the server calls a field, and what it is called here.
+// ids maps the server's field names to the ids of this form.
 const ids = { baseUrl: 'address', 'clinic.name': 'clinic', 'clinic.timezone': 'zone', 'clinic.locale': 'lang', 'owner.name': 'name', 'owner.email': 'email', 'owner.password': 'password' }
 
 export function Clinic({ token, zone, done }) {

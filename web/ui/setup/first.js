@@ -1,6 +1,6 @@
-// The second screen: one specialist, the weekly hours and one appointment type, beside them the times
-// that patients would see. The server computes those, so both are made, switched off, when the first
-// preview is asked for; leaving the screen switches them on.
+// The second screen: one specialist, the weekly hours and one appointment type, next to a preview of the times that
+// patients would see. The server computes the preview, so the page creates the specialist and the type, deactivated,
+// for the first preview. When the person continues, the page activates both.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get, newKey, patch, post, put, del } from '../lib/api.js'
 import { t } from '../lib/i18n.js'
@@ -23,7 +23,7 @@ export function First({ clinic, done }) {
     setForm(next)
     remember('setup.first', next)
   }
-  // What an earlier visit has made is taken up again.
+  // Continue with the specialist and the type that an earlier visit created.
   useEffect(() => {
     const look = async () => {
       const [{ specialists }, { appointmentTypes }] = await Promise.all([get('/v1/specialists'), get('/v1/appointment-types')])
@@ -39,7 +39,7 @@ export function First({ clinic, done }) {
   }, [])
 
   const minutes = Math.round(+form.minutes), minutesFine = minutes >= 5 && minutes <= 480
-  // One at a time: two previews must not make two specialists.
+  // Run one request at a time: two previews must not create two specialists.
   const queue = useRef(Promise.resolve())
   const ensure = active => {
     const run = async () => {
@@ -89,7 +89,7 @@ export function First({ clinic, done }) {
       setProblem(failed)
     }
   }
-  // Somebody who brings a whole clinic with them does not want a draft in it.
+  // A clinic that imports its data does not need the drafts, so delete them.
   async function skip() {
     setBusy(true)
     const m = made.current
