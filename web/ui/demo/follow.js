@@ -43,7 +43,7 @@ function mark(page, start, date, specialistId) {
   box.style.insetBlockStart = top + 'px'
   box.style.blockSize = height + 'px'
   column.append(box)
-  board.scrollTop = Math.max(0, top - board.clientHeight * .4) // scroll only the board: scrollIntoView would scroll this page too
+  board.scrollTop = Math.max(0, top - board.clientHeight * .4) // only the board: scrollIntoView would scroll this page too
   setTimeout(() => box.remove(), 8000)
   return true
 }

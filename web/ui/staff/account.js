@@ -1,4 +1,5 @@
-// What is one's own: the password, the second factor, the calendar elsewhere, and the browsers that are signed in.
+// The signed-in user's own account: the password, the second factor, the external calendar, and the browsers that are
+// signed in.
 import { html, useRef, useState } from '../lib/html.js'
 import { del, get, post, put } from '../lib/api.js'
 import { ErrorSummary, Field } from '../lib/form.js'
@@ -22,7 +23,7 @@ function Secret({ id, label, hint, error, value, input, complete }) {
 }
 const Code = ({ id, label, error, value, input }) => html`<${Field} id=${id} label=${label} hint=${t('sign.code.hint')} error=${error} inputmode="numeric" autocomplete="one-time-code" maxlength="7" value=${value} input=${input} />`
 
-// Plate is one form of the page. send runs when nothing in `wrong` is missing.
+// Plate is one form of the page, with its errors and its submit button.
 function Plate({ title, lead, sending, ids, submit, action, children, danger }) {
   const errors = listed(sending.errors, ids)
   return html`<form class="plate setting" noValidate onSubmit=${e => { e.preventDefault(); submit() }}><h2>${title}</h2>${lead && html`<p class="muted">${lead}</p>`}
@@ -41,7 +42,7 @@ function Password({ desk, done }) {
     if ([...form.next].length < least) wrong.new = t('users.password.err', { n: least })
     if (Object.keys(wrong).length) return sending.refuse(wrong)
     if (!await sending.send(() => post('/v1/auth/password', { current: form.current, new: form.next }))) return
-    // The plan for a failure opens with the new one from now on.
+    // From now on, the new password decrypts the downtime plan in this browser.
     import('../staff/keep.js').then(async x => { await x.signedIn(desk.store.get().me, form.next); await x.take(desk) }).catch(() => {})
     setForm(empty)
     desk.toast('me.password.done')
@@ -53,7 +54,7 @@ function Password({ desk, done }) {
     <${Secret} id="me-new" label=${t('users.password.new')} hint=${t('me.new.hint', { n: least })} error=${e.new} value=${form.next} input=${set('next')} complete="new-password" /></${Plate}>`
 }
 
-// TwoSteps switches codes on, after the app has shown that it has the secret, or off.
+// TwoSteps turns the second factor on, after a code has proved that the app has the secret, or off.
 function TwoSteps({ desk, on, done }) {
   const empty = { code: '', password: '' }
   const [begun, setBegun] = useState(null), [form, setForm] = useState(empty), sending = useSend(desk), e = sending.errors
@@ -87,7 +88,8 @@ function TwoSteps({ desk, on, done }) {
     <${Copy} id="me-secret" label=${t('me.totp.secret')} value=${begun.secret} code />${fields}</${Plate}>`
 }
 
-// What a browser calls itself, in the words of its owner. Edge and Opera say that they are Chrome, Chrome that it is Safari.
+// The browser and the system of a user agent, by their usual names. The order matters: the user agents of Edge and
+// Opera contain "Chrome", and Chrome's contains "Safari".
 const browsers = [['Edge', /Edg/], ['Opera', /OPR\//], ['Firefox', /Firefox|FxiOS/], ['Chrome', /Chrome|CriOS/], ['Safari', /Safari/]]
 const systems = [['iPhone', /iPhone/], ['iPad', /iPad/], ['Android', /Android/], ['Windows', /Windows/], ['macOS', /Mac OS X/], ['ChromeOS', /CrOS/], ['Linux', /Linux/]]
 const named = (list, text) => list.find(([, is]) => is.test(text))?.[0]
@@ -117,7 +119,8 @@ function SignIns({ desk, asked }) {
 export function Page({ desk }) {
   const { user } = useStore(desk.store, s => s.me)
   const asked = useAsk(desk, () => get('/v1/auth/sign-ins'))
-  // The other sign-ins end with a new password and with the second factor, and who is signed in says whether there is one.
+  // A new password or second factor ends the other sign-ins, so fetch the list again. /v1/auth/me returns whether a
+  // second factor is on.
   const done = () => { asked.again(); desk.call(() => get('/v1/auth/me')).then(me => desk.patch({ me }), () => {}) }
   return html`<${Office} desk=${desk} name="account" lead=${t('me.lead', { name: user.name || user.email, email: user.email })} ask=${asked}>
     <${Password} desk=${desk} done=${done} />

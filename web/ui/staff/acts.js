@@ -1,4 +1,5 @@
-// What keys, pointers and the menu make the board do. Each act names its dialog; dialogs do the rest.
+// The actions that keys, pointers and the menu run on the board. Most actions only open a dialog, which does the
+// rest.
 import { t } from '../lib/i18n.js'
 import { time } from '../lib/time.js'
 import { attendanceIcon } from '../lib/deskicons.js'
@@ -30,7 +31,7 @@ export function createActs(desk, grid) {
       else if (h.stop.item?.kind !== 'busy') act.book('')
     },
     roster: ({ typeId, specialistId, start }) => desk.open('roster', { typeId, specialistId, start }),
-    // A group is made of people who each agreed to its time: nothing is done to all of them with one key.
+    // Each person in a group agreed to its time, so one key must not change all of them.
     whole: () => desk.toast('group.whole'),
     book(name) {
       const h = grid.cursor.here(), at = h && startOf(h)
@@ -60,11 +61,11 @@ export function createActs(desk, grid) {
     desk.toast('own.only')
   }
 
-  // blocksAt are the blocks over the cursor: there may be several, and each goes by itself.
+  // blocksAt returns the blocks at the cursor. There can be several; each is deleted separately.
   const blocksAt = h => desk.reaches(h.specialistId)
     ? desk.store.get().hours[h.specialistId].blocks.filter(b => !b.source && h.column.closed.some(c => c.block === b.id && c.from <= h.stop.at && h.stop.at < c.to)) : []
 
-  // items are what the menu offers where the cursor stands.
+  // items returns the menu's title and entries for the stop of the cursor.
   function items(h) {
     const { item, closed } = h.stop, from = clock(h.stop.at), to = clock(h.stop.at + span())
     if (item?.kind === 'card') {
@@ -104,7 +105,8 @@ export function createActs(desk, grid) {
 
   return {
     act, items,
-    // sign is the attendance that a press on the card's own sign says.
+    // tapped handles a press at a minute of a column. id is the pressed card, if any. sign is the attendance that its
+    // icon sets, if the icon was pressed.
     tapped(col, minute, id, sign) {
       grid.element().focus({ preventScroll: true })
       const a = id && find(desk.store.get(), id)
@@ -117,7 +119,8 @@ export function createActs(desk, grid) {
   }
 }
 
-// refused says why a change of an appointment did not happen, with the way on.
+// refused shows why a change of an appointment failed. For an outdated version, the message offers to show the
+// appointment.
 export function refused(desk, a, problem) {
   const show = { key: 'toast.show', kind: 'bad', run: () => desk.fetch(a.id).then(x => desk.open('appointment', { id: x.id }), () => {}) }
   desk.toast(failKey(problem), {}, problem.code === 'version_mismatch' ? show : { kind: 'bad' })

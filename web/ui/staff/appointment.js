@@ -1,4 +1,4 @@
-// One appointment, all there is to know of it, and what can be done with it.
+// One appointment: its details and the actions on it.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'
@@ -17,7 +17,7 @@ import { VisitRow } from './visit.js'
 import { placeName } from './where.js'
 import { attendances, colourOf, failKey, specialistName, typeName, who } from './words.js'
 
-// Attendance is one group of radios, so arrows and a single press both change it.
+// Attendance is one group of radios, so that both arrow keys and a single press change it.
 export function Attendance({ desk, a, name }) {
   const set = async value => {
     try { await desk.attend(find(desk.store.get(), a.id) || a, value) } catch (problem) { refused(desk, a, problem) }
@@ -32,14 +32,14 @@ function CopyLink({ url }) {
   const [said, setSaid] = useState(false), ref = useRef()
   if (!url) return null
   const copy = async () => {
-    // There is no clipboard on a plain-HTTP address: then the text is selected to be copied by hand.
+    // A plain-HTTP address has no clipboard API. Then select the text, so that the person can copy it.
     try { await navigator.clipboard.writeText(url); setSaid(true) } catch { ref.current.hidden = false; ref.current.select() }
   }
   return html`<button type="button" class="textlink" onClick=${copy}>${t(said ? 'manage.copied' : 'card.copy')}</button>
     <input class="copied" ref=${ref} hidden readonly value=${url} aria-label=${t('card.copy')} />`
 }
 
-// A mail that is only a file was not sent.
+// isFiled reports whether an email was only written to a file, and so not sent.
 const isFiled = d => d.channel === 'email' && d.state === 'delivered' && d.detail
 
 export function Appointment({ desk, id, close }) {
@@ -52,7 +52,7 @@ export function Appointment({ desk, id, close }) {
     desk.deliveries(id).then(setDeliveries, () => {})
   }, [id])
   useEffect(() => {
-    // The digits work here as they do on the board.
+    // The digit keys set the attendance, as on the board.
     const key = e => {
       const value = attendances[+e.key - 1]
       if (value && desk.prefs.get().keys && !e.ctrlKey && !e.metaKey && !e.altKey) desk.attend(find(desk.store.get(), id), value).catch(p => refused(desk, a, p))
@@ -99,5 +99,6 @@ export function Appointment({ desk, id, close }) {
     </footer>`}
   </${Dialog}>`
 }
-// A word the server may learn before this page does is shown as it is.
+// word returns the text for a key of the server. A key without a text is shown unchanged: the server can be newer
+// than this page.
 const word = (prefix, key) => t(prefix + key) === prefix + key ? key : t(prefix + key)

@@ -1,6 +1,6 @@
-// What a type asks beside the name, as the desk says it for somebody on the telephone: a list to choose from instead of
-// radios, so that a letter answers. What the clinic requires of whoever books online is asked for once here, and the desk may
-// go on without it.
+// The questions of an appointment type, for a booking by telephone. Choices are a select instead of radios, so that
+// typing a letter answers. If an answer that is required online is missing, the desk is reminded once and can then
+// book without it.
 import { html } from '../lib/html.js'
 import { Field } from '../lib/form.js'
 import { lang, t } from '../lib/i18n.js'
@@ -21,10 +21,11 @@ export function Asks({ type, answers, set, errors }) {
   })}</fieldset>`
 }
 
-// said is what there is to send of a type's questions.
+// said returns the answers to a type's questions that are not empty, for the request.
 export const said = (type, answers) => Object.fromEntries((type?.questions || []).map(q => [q.id, (answers[q.id] || '').trim()]).filter(([, value]) => value))
-// missing are the required questions without an answer, as errors by field.
+// missing returns the required questions without an answer, as errors by field.
 export const missing = (type, answers) => Object.fromEntries((type?.questions || []).filter(q => q.required && !(answers[q.id] || '').trim()).map(q => [field(q), t('asks.once')]))
-// answersOf gives the answers of an appointment by question; reanswered what became other than that, an answer that was emptied included.
+// answersOf returns the answers of an appointment by question. reanswered returns the changed answers, including
+// those that were emptied.
 export const answersOf = a => Object.fromEntries((a.intake?.answers || []).map(x => [x.questionId, x.value]))
 export const reanswered = (type, was, now) => Object.fromEntries((type?.questions || []).map(q => [q.id, (now[q.id] || '').trim()]).filter(([id, value]) => value !== (was[id] || '')))

@@ -1,4 +1,4 @@
-// What was done, by whom, in sentences, newest first.
+// The audit log as sentences, newest first.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -9,7 +9,7 @@ import { Office, Select, Trouble, useAsk } from './office.js'
 const kinds = ['', 'appointment.created', 'appointment.rescheduled', 'appointment.cancelled', 'override.put', 'block.created', 'blocks.created', 'weeklyhours.replaced', 'specialist.changed', 'appointmenttype.changed', 'clinic.changed', 'settings.changed', 'user.signed_in', 'user.sign_in_failed', 'user.changed', 'apikey.created', 'person.noted', 'person.erased', 'appointments.imported', 'appointments.exported']
 const plain = value => value == null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
 
-// The fields that differ between two states of a thing.
+// differences returns the fields that differ between two states of an object.
 export function differences(before, after) {
   const one = before && typeof before === 'object' && !Array.isArray(before) ? before : before == null ? {} : { '': before }
   const two = after && typeof after === 'object' && !Array.isArray(after) ? after : after == null ? {} : { '': after }
@@ -22,7 +22,7 @@ function words(e, names) {
   const text = t('audit.do.' + e.action, { what })
   return text.startsWith('audit.do.') ? t('audit.other', { action: e.action, what: e.subject }) : text
 }
-// Which appointment it was: its time and whose, leading to its day. The log has no patients.
+// Which shows the appointment's time and specialist, with a link to its day. The log contains no patient names.
 function Which({ of: a, names }) {
   if (!a?.slotStartDate) return null
   const at = a.slotStartDate

@@ -1,11 +1,11 @@
-// The heartbeat of a specialist who is online: this tab sends it while it is open, whichever page of
-// the console is shown. Without it the server takes the specialist offline by itself.
+// The heartbeat of an online specialist. This tab sends it while it is open, on every page of the console. Without
+// heartbeats, the server sets the specialist offline.
 import { get, post } from '../lib/api.js'
 
 const every = 20000
 
-// back is told when this tab has put the specialist online again: a tab that was hidden, or a laptop
-// that slept, was not heard for a while, and nobody had wanted to go.
+// createBeat sends heartbeats for the specialist id. If the server set the specialist offline because heartbeats were
+// missing (a hidden tab, a laptop that slept), it sets them online again and then calls back().
 export function createBeat(id, back) {
   let timer = 0
   const stop = () => { clearInterval(timer); timer = 0; document.removeEventListener('visibilitychange', seen) }
@@ -13,7 +13,7 @@ export function createBeat(id, back) {
     if (problem.status === 401 || problem.status === 403) stop()
     if (problem.reason === 'not_online') return check()
   })
-  // Who was switched off by somebody stays off. What fails here the next heartbeat finds again.
+  // If a person set the specialist offline, stop. If a request fails here, the next heartbeat repeats the check.
   async function check() {
     try {
       const { presence } = await get(`/v1/specialists/${id}/presence`)

@@ -1,6 +1,6 @@
-// Booking at the desk. Opening takes a hold, so that nobody online can take the time meanwhile. Enter
-// books. What is in the way is said with the way on: outside the hours after a look, a patient's own
-// hold by asking for it, a booked time by overbooking with a reason.
+// Booking at the desk. Opening the dialog claims a hold, so that no patient can book the time online. Enter books. If
+// the time cannot be booked, the dialog shows why and what the desk can do: confirm a time outside the hours,
+// displace a patient's hold, or overbook a booked time with a reason.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -20,7 +20,7 @@ import { Occurrences, SeriesFields, useSeries } from './series.js'
 import { VisitFields, useVisit } from './visit.js'
 import { Obstacle, WhenFields, slotOf, startOf, useObstacle, way } from './when.js'
 
-// The types that this specialist does, those that fit at the time first.
+// The specialist's active types; those that fit at the time come first.
 function choices(desk, slot, mine) {
   const s = desk.store.get(), start = startOf(slot)
   return s.types.filter(x => x.active && x.specialists.some(p => p.specialistId === slot.specialistId))
@@ -28,7 +28,7 @@ function choices(desk, slot, mine) {
     .sort((a, b) => Number(Boolean(a.block.why)) - Number(Boolean(b.block.why)))
 }
 
-// In the column of a room: a specialist with an appointment type that needs the room.
+// In the column of a room, choose a specialist with an appointment type that needs the room.
 function specialistFor(s, people, id) {
   if (people.some(x => x.id === id)) return id
   const at = s.types.filter(x => x.active && x.needs?.some(group => group.includes(id)))
@@ -36,7 +36,7 @@ function specialistFor(s, people, id) {
 }
 
 function Types({ desk, list, typeId, set }) {
-  // What is in the way of all alike is said once, below.
+  // A type shows its obstacle only if it differs from the chosen type's, which the dialog shows below.
   const says = block => block.why ? sayObstacle(desk, block) : '', chosen = says(list.find(x => x.type.id === typeId)?.block || {})
   return html`<fieldset class="types"><legend>${t('book.type')}</legend>
     ${list.map(({ type, block }) => html`<label key=${type.id} class=${'typed ' + colourOf(desk.store.get(), type.id)}>
@@ -68,14 +68,15 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
   const can = type && !many && obstacle.start && !obstacle.asking && (!why || (insisted && why !== 'taken'))
 
   useEffect(() => hold.stop, [])
-  // The hold follows what the dialog says; a time in the way of which something stands is not held.
+  // The hold follows the dialog's type, specialist and time. A time with an obstacle is not held, unless the desk
+  // insists.
   const wish = can || h.phase === 'held' || h.phase === 'claiming' ? [type?.id, slot.specialistId, obstacle.start, insists.held, others].join('|') : ''
   useEffect(() => {
-    // One that is still being asked for is given back, too.
+    // A hold whose claim is still running is released, too.
     if (!can) { if (h.holdId || h.phase === 'claiming') hold.release(); return }
     hold.claim({ typeId: type.id, specialistId: slot.specialistId, start: obstacle.start, displace: Boolean(insists.held), others: visit.others.map(x => x.typeId), ignoreHours: past })
   }, [wish, Boolean(can)])
-  // What was insisted on is the next thing to go on from.
+  // After the desk insists, focus the next field to fill in, or the submit button.
   const insisting = next => {
     setInsists(next)
     setTimeout(() => {
@@ -106,7 +107,7 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
     if (reminded.current !== type?.id) Object.assign(wrong, missing(type, answers))
     setErrors(wrong)
     const first = Object.keys(wrong)[0]
-    // A question that is left open is asked for once.
+    // The desk is reminded of an unanswered question only once.
     if (first && first.startsWith('answers.')) reminded.current = type.id
     if (first) return document.getElementById(first === 'reason' ? 'overbook-reason' : first.startsWith('answers.') ? first : 'patient-' + first)?.focus()
     const more = visit.check()
@@ -121,14 +122,14 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
       appointmentTypeId: type.id, slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, patient, notify, ...asked,
       ...(over ? { overbook: { reason: reason.trim() } } : { ignoreHours: true, ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }), displace: Boolean(insists.held) }),
     }
-    // The same request keeps its key, so that a second press after a lost answer books nothing twice.
+    // The same request keeps its idempotency key, so that a second press after a lost answer does not book twice.
     const text = JSON.stringify({ ...body, holdId: '' })
     if (attempt.current?.text !== text) attempt.current = { text, key: newKey(), body }
     setBusy(true)
     setFailed(null)
     try {
       if (many) {
-        await desk.holding // the hold of the one time, on its way back
+        await desk.holding // the running release of the hold of the single time
         const all = await desk.bookSeries(attempt.current.body, attempt.current.key)
         desk.patch({ reveal: all[0].id })
         desk.toast('series.done', { name: patient.name, n: all.length, when: dayAndTime(all[0].slotStartDate) })

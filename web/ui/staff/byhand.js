@@ -1,6 +1,6 @@
-// What was written by hand while the server could not be reached, entered at one go. A check says what is in the way of each line,
-// the lines above included; then each is booked by itself, under a key of its own, so that pressing again books nothing twice. A time
-// that is taken is overbooked only with a reason, line by line.
+// Enters appointments that the desk wrote on paper while the server was unreachable. A check shows the obstacles of
+// each line; it counts the lines above as booked. Then each line is booked separately under its own idempotency key,
+// so that pressing again does not book twice. A taken time can be overbooked, line by line, with a reason.
 import { html } from '../lib/html.js'
 import { newKey, post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -14,7 +14,7 @@ import { startOf } from './when.js'
 
 const blank = () => ({ key: newKey(), time: '', specialistId: '', typeId: '', name: '', phone: '', notes: '', reason: '', verdict: null })
 const some = n => Array.from({ length: n }, blank)
-// What was typed stays while other pages are looked at, and what is being booked goes on.
+// The typed lines are kept while other pages are open, and a running booking continues.
 const typed = createStore({ date: '', rows: some(5), tell: false, busy: false, told: '' })
 const setRows = next => typed.set(x => ({ ...x, rows: next(x.rows) }))
 
@@ -70,7 +70,8 @@ export function Page({ desk }) {
     }
   }
   const free = rows.filter(r => r.verdict?.outcome === 'free')
-  // Nothing is typed meanwhile. Each line is looked up anew all the same: one that was changed has another key, and is checked first.
+  // The fields are disabled while the lines are booked. Still, look up each line by its key again: a line that was
+  // changed has a new key and must be checked first.
   async function bookAll(lines) {
     if (busy || sending.busy) return
     typed.set({ busy: true })

@@ -1,8 +1,8 @@
-// What stands in a column: an appointment, a group session, a colleague's busy time, or the ghost of a time that
-// somebody is booking online at this moment. A ghost has no person: nobody here knows who it is.
+// The items in a column: an appointment, a group session, a colleague's busy time, or a ghost. A ghost is a time that
+// is being booked online at this moment. A ghost has no name, because the desk does not receive it.
 //
-// These are functions and no components, and their words come from tables: a full board has four
-// hundred of them. column.js keeps what they gave until something in it changes.
+// These are functions, not components, and their texts come from tables, because a full board has 400 items.
+// column.js keeps an item's result until the item changes.
 import { h, html } from '../lib/html.js'
 import { paths } from '../lib/icons.js'
 import { attendanceIcon } from '../lib/deskicons.js'
@@ -14,7 +14,7 @@ import { cell } from './store.js'
 import { placeName } from './where.js'
 import { colourOf, sayAppointment, sayGhost, sayGroup, typeName, who } from './words.js'
 
-// boxOf is where something stands in its column; things at the same time share the width.
+// boxOf returns the position of an item in its column. Items at the same time share the width.
 function boxOf({ from, to, lane = 0, lanes = 1 }, { range, scale }) {
   const top = Math.max(from, range.from)
   return {
@@ -25,16 +25,17 @@ function boxOf({ from, to, lane = 0, lanes = 1 }, { range, scale }) {
 const styleOf = box => `inset-block-start:${box.top}px;block-size:${box.height}px;inset-inline-start:${box.start}%;inline-size:calc(${box.width}% - 5px)`
 export const place = (at, view) => styleOf(boxOf(at, view))
 
-// Written without the template, whose reading a full board would pay for four hundred times.
+// This uses h() directly: a full board would parse a template 400 times.
 const icon = name => h('svg', { class: 'icon', viewBox: '0 0 24 24', 'aria-hidden': 'true' }, h('path', { d: paths[name] }))
-// What one press on the sign makes of it; a card that is done has to be opened.
+// The attendance that a press on the card's icon sets. A completed appointment has none; the desk changes it in the
+// dialog.
 const nextOf = { expected: 'arrived', arrived: 'in_progress', in_progress: 'completed' }
 const sign = (desk, a) => {
   const next = desk.reaches(a.specialistId) && nextOf[a.attendance]
   return next ? h('i', { class: 'sign', 'data-attend': next, title: t('att.' + next) }, icon(attendanceIcon[a.attendance])) : icon(attendanceIcon[a.attendance])
 }
 const flag = (name, key, params) => h('span', { class: 'flag' }, icon(name), t(key, params))
-// Which of how many it is, of those who come one after the other.
+// visitAt returns the appointment's position among the consecutive appointments of its group visit, and their number.
 const visitAt = (s, a) => {
   const all = Object.values(s.cells[cell(dateOf(a.start), a.specialistId)] || {}).filter(x => x.visitId === a.visitId && x.status !== 'cancelled').sort((x, y) => x.start - y.start)
   return { at: all.findIndex(x => x.id === a.id) + 1, n: all.length }
@@ -53,7 +54,7 @@ export function card(desk, item, view) {
   h('p', { class: 'appt-type' }, ' ', a.visitId && flag('people', 'visit.at', visitAt(s, a)), a.overbook && flag('over', 'card.overbook'), a.upstreamState === 'failed' && flag('alert', 'card.upstream'), h('span', null, type, where && ', ', where && h('span', { class: 'where', dir: 'auto' }, where)), a.patient?.notes && icon('note')))
 }
 
-// A group session is one card, however many are in it: who they are and whether they came is in its roster.
+// A group session is one card, whatever its size. The roster lists the people and their attendance.
 export function group(desk, item, view) {
   const { of: g, lanes } = item, box = boxOf(item, view), at = clock(item.from)
   const flat = box.height < 36 || lanes > 3, n = came(g)
@@ -66,8 +67,8 @@ export function group(desk, item, view) {
     n > 0 && h('span', { class: 'flag' }, icon('clock'), t('group.came', { n })), h('span', { dir: 'auto' }, g.heads.map(a => who(desk, a)).join(', '))))
 }
 
-// The edge drains until the hold lapses. Whoever keeps it alive is told, the desk is not: an empty edge
-// means "any moment now", and only the server's word takes the ghost away.
+// The ghost's edge drains until the hold expires. The desk does not see the patient's renewals in advance, so an
+// empty edge means that the hold can end at any moment. Only a server event removes the ghost.
 export function ghost(item, view) {
   const { of: h } = item, box = boxOf(item, view), words = sayGhost(h)
   return html`<div class=${'appt ghosted' + (h.own ? ' own' : '') + (box.height < 30 ? ' flat' : '')} key=${item.id} style=${styleOf(box)} data-id=${item.id} role="img" aria-label=${words}>

@@ -1,5 +1,5 @@
-// One line chart (uPlot, vendored) with a table of the same numbers. series: [{label, colour}];
-// rows: [[seconds, value, …]…], oldest first; a value may be null.
+// One line chart (uPlot, vendored) with a table of the same numbers. series: [{label, colour}]. rows: [[seconds,
+// value, …]…], oldest first; a value can be null.
 import { html, useEffect, useRef } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { locale } from '../lib/i18n.js'
@@ -17,8 +17,8 @@ const edge = new Intl.NumberFormat(locale, { maximumFractionDigits: 2 })
 export const shown = value => value == null ? '–' : number.format(value)
 const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim()
 
-// At least a minute is in sight, so that the first numbers are a line and no dot without a time.
-// Of a single time the library makes a whole day.
+// The chart shows at least one minute, so that the first numbers form a line and not a dot. For a single time, uPlot
+// would show a whole day.
 const minute = (_, from, to) => {
   from ??= Date.now() / 1000
   return [from, to - from < 3600 ? Math.max(to, from + 60) : from + 60]
@@ -45,13 +45,13 @@ export function Chart({ title, unit = '', whole = true, series, rows }) {
     draw().catch(() => {})
     const theme = matchMedia('(prefers-color-scheme: dark)')
     theme.addEventListener('change', draw)
-    // The box goes before its watch does.
+    // The box is removed before its observer is disconnected.
     const size = new ResizeObserver(() => { if (box.current) plot.current?.setSize({ width: box.current.clientWidth, height: 170 }) })
     size.observe(box.current)
     return () => { gone = true; theme.removeEventListener('change', draw); size.disconnect(); plot.current?.destroy() }
   }, [])
   useEffect(() => { plot.current?.setData(columns(rows)) }, [rows])
-  // The table has a line for every ten seconds: what is read aloud need not tick.
+  // The table has one row for every 10 s, because a screen reader user does not need every value.
   const told = rows.filter((_, i) => (rows.length - 1 - i) % 5 === 0).slice(-30).reverse()
   return html`<section class="plate chart"><header><h2>${title}</h2>${series.length > 1 && html`<p class="legend">${series.map((s, i) => html`<span key=${s.label}><svg viewBox="0 0 24 4" aria-hidden="true"><path d="M0 2h24" style=${{ stroke: `var(${s.colour})`, strokeDasharray: i ? '6 4' : 'none' }} /></svg>${s.label}</span>`)}</p>`}</header>
     <div class="plot" ref=${box} aria-hidden="true"></div>

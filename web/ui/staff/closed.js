@@ -1,4 +1,5 @@
-// All blocks there are, those of one form as one line: closing for a week, holidays, a course every Wednesday.
+// All blocks. The blocks that were created with one form are one line: a week of closing, holidays, a course every
+// Wednesday.
 import { html, useRef, useState } from '../lib/html.js'
 import { serverNow } from '../lib/clock.js'
 import { Icon } from '../lib/icons.js'
@@ -9,7 +10,7 @@ import { dateOf, dayAndTime, write } from '../lib/time.js'
 import { Confirm, Office } from './office.js'
 import { specialistName } from './words.js'
 
-// setsIn makes one thing of the blocks that were made with one form; those that are over are left out.
+// setsIn groups the blocks that were created with one form. It leaves out groups that are over.
 export function setsIn(s, reaches, now) {
   const sets = new Map()
   for (const [id, hours] of Object.entries(s.hours)) {
@@ -26,7 +27,7 @@ export function setsIn(s, reaches, now) {
   for (const set of sets.values()) set.spans.sort((a, b) => a.start - b.start)
   return [...sets.values()].filter(x => x.end > now).sort((a, b) => a.spans[0].start - b.spans[0].start)
 }
-// A stretch from midnight to midnight is said in days.
+// said returns the text for a span. A span from midnight to midnight is written as days.
 const said = b => {
   const first = dateOf(b.start), last = dateOf(b.end - 1), whole = dateOf(b.start - 1) !== first && dateOf(b.end) !== last
   if (!whole) return first === last ? t('range', { from: dayAndTime(b.start), to: write('time', b.end) }) : t('range', { from: dayAndTime(b.start), to: dayAndTime(b.end) })

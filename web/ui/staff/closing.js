@@ -1,6 +1,6 @@
-// Closing for several at once: hours or whole days, once or every week, of one, several or all; holidays
-// that were read from a file are many such days. Whoever is booked in it is named before and after, with the
-// way to move them and to tell them.
+// Closing several times in one request: hours or whole days, once or every week, for one, several or all specialists.
+// Holidays that were read from a file are many such days. The dialog lists the affected appointments before and after
+// closing. Afterwards, the desk can move them and notify their patients.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -75,7 +75,8 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
   </${Dialog}>`
 }
 
-// InTheWay lists who is booked in a block, to be moved or told. It stays open while that is done.
+// InTheWay lists the appointments in a block. The desk can move them or notify the patients; the dialog stays open
+// in the meantime.
 export function InTheWay({ desk, id, close }) {
   const s = useStore(desk.store), [list, setList] = useState(null), [failed, setFailed] = useState(null), [busy, setBusy] = useState('')
   const load = () => desk.inTheWay(id).then(x => setList(x.appointments), setFailed)

@@ -1,4 +1,4 @@
-// One column of the board: a specialist on a date. It is drawn again only when something in it changed.
+// One column of the board: a specialist on a date. It renders again only if something in it changed.
 import { html, useMemo } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { zone } from '../lib/time.js'
@@ -19,7 +19,8 @@ const holdsOn = (all, day) => {
 const sameList = (a, b) => a === b || (a.length === b.length && a.every((x, i) => x === b[i]))
 const kept = new Map()
 
-// columnIn gives the column of the state, and the very same one as long as nothing in it changes.
+// columnIn returns the column for a state. It returns the same object until something in the column changes, so that
+// components can compare by identity.
 export function columnIn(s, date, specialistId) {
   const key = cell(date, specialistId), day = dayIn(date, zone), old = kept.get(key)
   const appointments = s.cells[key] || none, hours = s.hours[specialistId], { types } = s
@@ -27,7 +28,7 @@ export function columnIn(s, date, specialistId) {
   if (old && old.appointments === appointments && old.hours === hours && old.types === types && sameList(old.holds, holds)) return old.column
   const who = s.specialists.find(x => x.id === specialistId), own = who?.timezone || zone
   const column = columnOf({ day, zone: own, appointments, holds, hours, types })
-  // A room without hours of its own is there whenever somebody is: nothing of its day is closed but by a block or a day off.
+  // A room without hours of its own is open all day: only its blocks and days off are closed.
   if (who?.kind === 'resource' && hours && !hours.weekly.length) Object.assign(column, { always: true, closed: column.closed.filter(c => c.word !== 'closed' && c.word !== 'break') })
   if (kept.size > 200) kept.clear()
   kept.set(key, { appointments, hours, types, holds, column })
@@ -39,7 +40,7 @@ export const Column = memo(props => html`<${Inside} ...${props} />`)
 function Inside({ desk, grid, date, specialistId, id, range, scale, names }) {
   const column = useStore(desk.store, s => columnIn(s, date, specialistId))
   const types = useStore(desk.store, s => s.types)
-  // A card that is the same in every respect is the very same as before, and not looked at again.
+  // For an unchanged item, draw returns the same node as before, which the renderer does not compare again.
   const view = useMemo(() => ({ range, scale, drawn: new Map() }), [date, range, scale, names, types])
   const seen = x => x.to > range.from && x.from < range.to
   const draw = i => {

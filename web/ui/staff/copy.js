@@ -1,5 +1,5 @@
-// A text to take away: shown whole, copied with one press. Where there is no clipboard, as on a plain
-// local network, the press selects it.
+// A text to copy: it is shown in full, and one press copies it. Without a clipboard API, as on a plain-HTTP local
+// network, the press selects it.
 import { html, useRef, useState } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { say } from '../lib/say.js'

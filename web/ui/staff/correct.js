@@ -1,5 +1,5 @@
-// Correcting an appointment: the person, the note, what was answered, and the type where another one fits at its time. What
-// does not fit there has to be moved.
+// Correcting an appointment: the person, the note, the answers, and the type if another one fits at its time. If the
+// new type does not fit there, the desk must move the appointment.
 import { html, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -17,8 +17,8 @@ import { sayObstacle, specialistName, typeIn, typeName, who } from './words.js'
 
 const keys = ['name', 'phone', 'email', 'birthDate', 'notes']
 
-// typesAt are those that the specialist does, each with what is in its way at this time. Outside the
-// hours the desk may do as it likes.
+// typesAt returns the specialist's types, each with its obstacle at this time. Closed hours are no obstacle: the desk
+// may book outside the hours.
 function typesAt(desk, a) {
   const s = desk.store.get()
   return s.types.filter(x => x.id === a.appointmentTypeId || (x.active && x.specialists.some(p => p.specialistId === a.specialistId))).map(type => {
@@ -36,7 +36,7 @@ export function Correct({ desk, id, focus = 'name', close }) {
   const [answers, setAnswers] = useState(() => answersOf(a))
   const change = useChange(async ({ patient, answers, type }, key) => {
     let now = find(desk.store.get(), id) || a
-    // The type comes last, so that it can be taken back.
+    // Change the type last, because undo reverses only the last change.
     if (patient || answers) now = await desk.correct(now, { patient, answers, notify })
     if (type) now = await desk.move(now, { slotStartDate: new Date(a.start).toISOString(), specialistId: a.specialistId, appointmentTypeId: type, notify, ignoreHours: true }, key)
     if (type) offer(desk, 'correct.typed', { name, type: typeName(desk.store.get(), type) }, () => desk.undo(now))

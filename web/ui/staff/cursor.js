@@ -1,6 +1,6 @@
-// The cursor of the board: one tab stop for the whole day. It stands on a stop of a column (a card, a
-// ghost, or a free quarter of an hour) and is told to the ear in a sentence. Keys become the desk's
-// work here; pointers do in drag.js.
+// The cursor of the board, which is one tab stop for the whole day. The cursor is at a stop of a column: a card, a
+// ghost, or a free 15-minute step. Screen readers announce the stop in a sentence. This file maps keys to the desk's
+// actions; drag.js does the same for pointers.
 import { dir } from '../lib/i18n.js'
 import { createStore } from '../lib/store.js'
 import { nearest, step, stopsOf } from './layout.js'
@@ -29,7 +29,7 @@ export function createCursor(grid) {
   }
   const stand = (id, stop, span = 0) => stop && store.set({ id, at: stop.at, item: stop.item?.id || '', span })
   const move = {
-    // Up and down go from stop to stop; what is booked at one time is passed card by card.
+    // Up and down go from stop to stop. Items at the same time are separate stops.
     step(by) {
       const h = here()
       if (h) stand(h.id, h.stops[Math.min(h.stops.length - 1, Math.max(0, h.index + by))])
@@ -47,7 +47,7 @@ export function createCursor(grid) {
       const h = here()
       if (h) stand(h.id, last ? h.stops.at(-1) : h.stops[0])
     },
-    // A stretch of time is chosen from a free stop on, in quarters.
+    // extend selects a span of time from a free stop, in 15-minute steps.
     extend(by) {
       const h = here()
       if (!h || h.stop.item) return
@@ -64,7 +64,8 @@ export function createCursor(grid) {
 
 const letter = /^[\p{L}\p{M}'’-]$/u
 
-// keysFor turns a keydown on the board into an act. do: {open, book, menu, attend, move, cancel, day, today, search, keys}.
+// keysFor returns the keydown handler of the board. act has the actions: {open, book, menu, attend, move, cancel,
+// correct, undo, whole, day, today, search, keys, news, find}.
 export function keysFor({ cursor, prefs, act }) {
   const { move } = cursor
   const plain = {
@@ -77,7 +78,7 @@ export function keysFor({ cursor, prefs, act }) {
   return e => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target !== e.currentTarget) return
     const h = cursor.here(), item = h?.stop.item, card = item?.kind === 'card' && item.of, group = item?.kind === 'group'
-    // The desk's own hold is as good as free: it is on its way back.
+    // The desk's own hold counts as free time: its release is running.
     const free = h && (!item || item.kind === 'ghost' && item.of.own)
     let run = plain[e.key]
     if (e.key === 'F10' && !e.shiftKey) return

@@ -1,5 +1,5 @@
-// What comes in and what goes out: the clinic file, and appointments as a spreadsheet. A file is always tried first; what would
-// happen is said before anything is written.
+// Import and export: the clinic file, and appointments as a spreadsheet. For an import, the server first checks the
+// file, and the page shows what would change before anything is written.
 import { html, useRef, useState } from '../lib/html.js'
 import { newKey, post } from '../lib/api.js'
 import { Field } from '../lib/form.js'
@@ -12,10 +12,11 @@ import { useStore } from '../lib/store.js'
 import { specialistName, typeName } from './words.js'
 import { Office, State, Trouble, useSend } from './office.js'
 
-const most = 200 // rows on the page; all are in the file
+const most = 200 // rows on the page; the file has all of them
 const slow = { timeout: 90000 }
 
-// textOf reads a file as UTF-8, or as the spreadsheets of Western countries write it.
+// textOf reads a file as UTF-8. If it is not valid UTF-8, textOf reads it as Windows-1252, which spreadsheets in
+// Western countries write.
 async function textOf(file) {
   const bytes = await file.arrayBuffer()
   try { return new TextDecoder('utf-8', { fatal: true }).decode(bytes) } catch { return new TextDecoder('windows-1252').decode(bytes) }
@@ -26,7 +27,7 @@ export function save(name, text, type = 'text/csv') {
   setTimeout(() => URL.revokeObjectURL(url), 60000)
 }
 
-// Choose is a button that asks for a file. The same file can be chosen again.
+// Choose is a button that asks for a file. The same file can be chosen twice in a row.
 function Choose({ id, label, accept, read }) {
   const ref = useRef()
   const chosen = e => {
@@ -37,7 +38,7 @@ function Choose({ id, label, accept, read }) {
   return html`<button type="button" class="btn" onClick=${() => ref.current.click()}><${Icon} name="up" />${label}</button><input id=${id} type="file" ref=${ref} hidden accept=${accept} aria-label=${label} onChange=${chosen} />`
 }
 
-// Mistakes are the server's, by the place in the file that each is about.
+// Mistakes lists the server's errors, each with its place in the file.
 const Mistakes = ({ errors }) => Object.keys(errors).length > 0 && html`<div role="alert"><${Notice} kind="danger" text="data.mistakes" params=${{ n: Object.keys(errors).length }} />
   <ul class="mistakes">${Object.entries(errors).slice(0, 50).map(([field, message]) => html`<li key=${field}><code dir="ltr">${field}</code> ${message}</li>`)}</ul></div>`
 
@@ -69,7 +70,7 @@ function ClinicFile({ desk }) {
       <button type="button" class="btn" onClick=${() => setFile(null)}>${t('office.cancel')}</button></div>`}</section>`
 }
 
-// A problem in the words of the page; what it has no words for is said in the server's.
+// said returns the page's text for a problem, or the server's message if the page has no text for it.
 const known = ['missing', 'unknown', 'ambiguous', 'invalid', 'gap', 'not_served', 'inactive', 'overlap', 'overlap_line', 'full', 'held', 'no_room', 'no_question', 'twice', 'too_many', 'past', 'outside_hours', 'override_closed']
 const said = p => [p.column, known.includes(p.code) ? t('sheet.' + p.code, { value: p.value || '' }) : p.message].filter(Boolean).join(': ')
 const marks = { book: ['ok', 'check'], there: ['', 'check'], skipped: ['', 'close'], refused: ['danger', 'alert'] }
@@ -101,7 +102,7 @@ function Appointments({ desk }) {
     const answer = await sending.send(() => post('/v1/import/appointments', { csv: file.csv, onlyGood: file.plan.refused > 0 }, { key: file.key, ...slow }))
     if (!answer) return
     setDone(answer.imported)
-    // What is left of the file is what was refused.
+    // After the import, the page shows only the refused rows of the file.
     const left = answer.imported.refused > 0 && await plan(file.csv).catch(() => null)
     setFile(f => left ? { ...f, plan: left.import, over: true } : null)
   }
@@ -123,7 +124,7 @@ function Appointments({ desk }) {
         <button type="button" class="btn" onClick=${() => { setFile(null); setDone(null) }}>${t(file.over ? 'close' : 'office.cancel')}</button></div>`}</section>`
 }
 
-// A file that can be filled in: with the clinic's own names, and one row as it should be.
+// example returns a file to fill in, with the clinic's own names and one valid row.
 function example(s, today) {
   const type = s.types[0]?.name || '', who = s.specialists[0]?.name || ''
   const cell = x => /[",;\n]/.test(x) ? '"' + x.replaceAll('"', '""') + '"' : x

@@ -1,13 +1,13 @@
-// A local day as geometry: minutes of the wall clock against instants. Nine o'clock is at the same
-// height on every day, also on those on which the clocks change. Pure, and kept per date and zone.
+// A local day as geometry: converts between instants and minutes of the wall clock. 9:00 has the same height on every
+// day, even when the clocks change. These functions are pure; days are cached by date and zone.
 import { addDays, dateOf, hhmm, write } from '../lib/time.js'
 
 const minute = 6e4
-// What the clock on the wall says, written as if it were UTC.
+// wall returns the local time at an instant, as if it were UTC.
 const wall = (ms, zone) => Date.parse(`${dateOf(ms, zone)}T${hhmm(ms, zone)}Z`)
 const offset = (ms, zone) => wall(ms, zone) - Math.floor(ms / minute) * minute
 
-// The first instant of a date. A midnight that the clocks skip is the moment after the skip.
+// startOf returns the first instant of a date. If the clocks skip midnight, that is the instant after the skip.
 function startOf(date, zone) {
   const utc = Date.parse(date)
   const tries = [utc - offset(utc - 864e5, zone), utc - offset(utc + 864e5, zone)]
@@ -17,7 +17,7 @@ function startOf(date, zone) {
 
 const made = new Map()
 
-// dayIn gives {date, zone, start, end, minuteOf(ms), at(minute)}; start and end in milliseconds.
+// dayIn returns {date, zone, start, end, minuteOf(ms), at(minute), has(ms)}; start and end are in milliseconds.
 export function dayIn(date, zone) {
   const key = date + zone
   if (made.has(key)) return made.get(key)
@@ -36,7 +36,8 @@ export function dayIn(date, zone) {
   const day = {
     date, zone, start, end,
     minuteOf: ms => base + (ms - start) / minute + (ms >= change ? shift : 0),
-    // A missing wall time moves forward, a doubled one is the first: the server's own rule.
+    // A skipped local time moves forward; of a repeated local time, the first counts. The server applies the same
+    // rule.
     at(m) {
       const plain = start + (m - base) * minute, shifted = plain - shift * minute
       return plain >= change && shifted >= change ? shifted : plain
@@ -47,7 +48,7 @@ export function dayIn(date, zone) {
   return day
 }
 
-// The words for a minute of the day, such as 09:00. 24:00 is shown as midnight is.
+// clock returns the text for a minute of the day, such as 09:00. 24:00 has the same text as midnight.
 const clocks = []
 export const clock = m => clocks[m] ??= write('time', Date.UTC(2000, 0, 1) + m * minute, 'UTC')
 

@@ -1,4 +1,4 @@
-// The bar above day, week and list: the date, the ways to another one, the views, and a new booking.
+// The bar above day, week and list: the date, the buttons to other dates, the views, and a new booking.
 import { html, useRef } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
@@ -12,7 +12,7 @@ import { LinkState, Toolbar } from './shell.js'
 export const today = () => dateOf(serverNow())
 export const go = (...parts) => { location.hash = parts.map(encodeURIComponent).join('/') }
 
-// by is how many days an arrow goes: 1, or 7 for the week. extra stands before the dates.
+// by is the number of days that an arrow button moves: 1, or 7 for the week. extra is shown after the dates.
 export function DayBar({ desk, view, date, title, by = 1, rest = [], book, extra }) {
   const picker = useRef()
   const to = day => go(view, day, ...rest)
@@ -39,7 +39,7 @@ export function DayBar({ desk, view, date, title, by = 1, rest = [], book, extra
   </${Toolbar}>`
 }
 
-// Trouble says what keeps the board from being live; nothing while all is well.
+// Trouble shows why the board is not live. While the board is live, it shows nothing.
 export function Trouble({ desk }) {
   const link = useStore(desk.store, s => s.link), problem = useStore(desk.store, s => s.problem), asOf = useStore(desk.store, s => s.asOf)
   const again = () => desk.reload().catch(p => desk.patch({ problem: p }))

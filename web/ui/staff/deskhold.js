@@ -1,5 +1,5 @@
-// The desk's own hold: taken when the booking dialog opens, moved along when its time changes, kept
-// alive while it is open and given back when it closes. A patient on the page sees the time grey out.
+// The desk's own hold. It is claimed when the booking dialog opens, moves with the dialog's time, is renewed while
+// the dialog is open, and is released when it closes. On the booking page, patients see the time as unavailable.
 import { client } from '../lib/client.js'
 import { serverNow } from '../lib/clock.js'
 import { createStore } from '../lib/store.js'
@@ -10,8 +10,8 @@ const ttlSeconds = 120, every = 40000
 export function createDeskHold(desk) {
   const store = createStore({ phase: 'idle', holdId: '' })
   let turn = 0, timer
-  // Claims and releases of this desk go one after the other, those of the dialog before included: the same
-  // time claimed again is the same hold, and a release that came late would take it away.
+  // This desk's claims and releases run one after the other, including those of the previous dialog. If the desk
+  // claims the same time again, the server returns the same hold, so a late release would delete it.
   const inTurn = run => {
     const now = (desk.holding || Promise.resolve()).then(run)
     desk.holding = now.catch(() => {})
@@ -21,7 +21,7 @@ export function createDeskHold(desk) {
   const drop = holdId => inTurn(() => giveBack(holdId))
   const rest = () => clearInterval(timer)
 
-  // The life of a hold is limited; well before its end a new one is begun.
+  // A hold has a maximum duration. If less than 3 minutes of it are left, the heartbeat restarts it.
   const beat = async () => {
     const { holdId, max } = store.get()
     if (!holdId) return
@@ -32,7 +32,7 @@ export function createDeskHold(desk) {
       if (problem.status && store.get().holdId === holdId) store.set({ phase: 'refused', holdId: '', problem })
     }
   }
-  // Only the newest wish counts: an answer to an older one is given back.
+  // Only the latest claim counts. If an older claim succeeds late, its hold is released.
   /** @param {{typeId: string, specialistId: string, start: number, displace?: boolean | string, others?: any[], ignoreHours?: boolean}} wish */
   async function claim({ typeId, specialistId, start, displace, others = [], ignoreHours = true }) {
     const mine = ++turn, old = store.get().holdId
@@ -69,9 +69,9 @@ export function createDeskHold(desk) {
   addEventListener('pagehide', leave)
   return {
     store, claim, release,
-    // forget: what was refused was about another time.
+    // forget drops a refusal, because it was about another time.
     forget() { if (store.get().phase === 'refused') store.set({ phase: 'idle', problem: null }) },
-    // used: the booking has taken the hold with it.
+    // used: the booking has consumed the hold.
     used() {
       turn++
       rest()

@@ -1,4 +1,4 @@
-// The one dialog that is open, by the name that desk.open was given.
+// Renders the open dialog. At most one is open; desk.open names it.
 import { html } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { Appointment } from './appointment.js'
@@ -23,8 +23,8 @@ const seen = new WeakMap()
 export function Dialogs({ desk }) {
   const dialog = useStore(desk.store, s => s.dialog)
   if (!dialog) return null
-  // Each opening is a dialog of its own, also when it follows one of the same kind. One that was opened from another
-  // leads back to it, but where it leads on to another page.
+  // Each opening creates a new dialog, even if the previous one was of the same kind. If a dialog was opened from
+  // another one, closing it returns there, unless it closes because the page changes.
   if (!seen.has(dialog)) seen.set(dialog, ++n)
   const { kind, ...props } = dialog, View = kinds[kind]
   return html`<${View} key=${seen.get(dialog)} desk=${desk} ...${props} close=${why => { if (desk.store.get().dialog === dialog) props.back && why !== 'leave' ? desk.open(props.back.kind, props.back) : desk.close() }} />`

@@ -1,6 +1,6 @@
-// Pointers on the board. A press on a card drags it (a finger after 300 ms, so that scrolling stays
-// scrolling), a press on free time books it, a drag over free time chooses a stretch. Nothing here
-// changes an appointment: a drop asks, with the same dialog that the key M opens.
+// Pointers on the board. A press on a card drags it; a finger must press for 300 ms, so that scrolling still works. A
+// press on free time books it. A drag over free time selects a span. Nothing here changes an appointment: a drop
+// opens the same dialog as the key M, which asks first.
 import { dir } from '../lib/i18n.js'
 import { createStore } from '../lib/store.js'
 import { step } from './layout.js'
@@ -21,16 +21,16 @@ export function createPointer(grid) {
   const snap = (m, by = step) => Math.round(m / by) * by
   const cellAt = m => Math.floor(m / step) * step
 
-  // --- a card in the air
+  // --- dragging a card
   function lift() {
     const card = g.card
-    // What cannot be lifted has said why, once.
+    // The card cannot be moved, and grid.lift has shown why. Do not try again during this press.
     if (!grid.lift(card.dataset.id)) { g.mode = 'stays'; return }
     const box = card.getBoundingClientRect()
     g.mode = 'drag'
     g.grip = g.y - box.top
-    // What hangs on the pointer is small, so that the place below it stays in sight: beside the mouse,
-    // above the finger.
+    // The dragged label is small, so that the place below it stays visible. It is next to the mouse, or above the
+    // finger.
     g.ghost = document.createElement('div')
     g.ghost.className = 'lifted ' + card.className.match(/\bt\d\b/)
     g.ghost.textContent = card.querySelector('b').textContent
@@ -49,7 +49,7 @@ export function createPointer(grid) {
     const was = grid.drop.get()
     if (was?.id !== under.id || was.at !== at) grid.drop.set(() => ({ id: under.id, at, ...grid.target(g.card.dataset.id, under.id, at) }))
   }
-  // Near an edge the board rolls on under the card.
+  // Near an edge, the board scrolls while the card is dragged.
   function roll() {
     const el = grid.element(), box = el.getBoundingClientRect(), edge = 48
     const by = (p, from, to) => p < from + edge ? -8 : p > to - edge ? 8 : 0
@@ -127,9 +127,9 @@ export function createPointer(grid) {
       addEventListener('pointercancel', end)
       addEventListener('keydown', key, true)
     },
-    // Once a card is in the air, the finger that carries it must not scroll the page.
+    // While a finger drags a card, it must not scroll the page.
     touchmove(e) { if (g?.mode === 'drag') e.preventDefault() },
-    // A tap must not arrive a second time as a click, on what lies there in the dialog that it has just opened.
+    // A tap must not also cause a click, which would hit the dialog that the tap has opened.
     touchend(e) { if (e.cancelable && e.target.closest('[data-col]')) e.preventDefault() },
     context(e) {
       const col = e.target.closest('[data-col]')
@@ -141,7 +141,7 @@ export function createPointer(grid) {
       if (e.clientY || e.clientX) grid.cursor.put(col.dataset.col, minuteAt(e.clientY, col.getBoundingClientRect()), item || '')
       grid.menu({ x: e.clientX, y: e.clientY })
     },
-    // The free quarter under the mouse shows that it can be booked.
+    // The free 15-minute step under the mouse is highlighted, to show that it can be booked.
     hover(e) {
       const col = e.pointerType === 'mouse' && !g && !e.target.closest('[data-id]') && e.target.closest('[data-col]')
       const at = col && cellAt(minuteAt(e.clientY, col.getBoundingClientRect()))
