@@ -136,7 +136,7 @@ export function createHold(manage) {
     } else if (status === 410 || status === 404 || status === 403 || mono() > store.get().lapses) send({ type: 'gone', holdId, reason: 'expired' })
   }
   // beat renews the hold now, in addition to the worker: after sleep, after a return from the back/forward cache, and
-  // when the server is reachable again. With restart, it also asks the server to restart the hold's maximum duration.
+  // when the server is reachable again. With restart, it also asks the server to restart the hold's maximum lifetime.
   function beat(restart) {
     const { holdId } = store.get()
     if (!beats(store.get())) return Promise.resolve()

@@ -42,7 +42,7 @@ function Password({ desk, done }) {
     if ([...form.next].length < least) wrong.new = t('users.password.err', { n: least })
     if (Object.keys(wrong).length) return sending.refuse(wrong)
     if (!await sending.send(() => post('/v1/auth/password', { current: form.current, new: form.next }))) return
-    // From now on, the new password decrypts the downtime plan in this browser.
+    // Store the downtime plan again, so that the new password opens it.
     import('../staff/keep.js').then(async x => { await x.signedIn(desk.store.get().me, form.next); await x.take(desk) }).catch(() => {})
     setForm(empty)
     desk.toast('me.password.done')

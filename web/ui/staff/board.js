@@ -1,4 +1,16 @@
-// The day board: one column per specialist.
+// The day board: one column per specialist on one date.
+//
+// How it works:
+// - The date is in the address (#day/2026-11-25), so that links and the back button work. Without one, the board shows
+//   today. desk.show() loads that date; until it is loaded, the board shows a placeholder, or is marked as busy.
+// - columnsOn() chooses the columns: active specialists, and inactive ones who have appointments on the date. It leaves
+//   out specialists whom the user has hidden and those who do not work at the chosen place.
+// - grid.js renders the columns and handles cursor, keys and pointers. column.js computes a column's items from the
+//   store, and layout.js their position. This file gives the grid its columns and heads.
+// - On a narrow screen (up to 40 rem) the board shows one column. The user changes it with a select, buttons or a
+//   swipe.
+// - Changes arrive through the desk's store (desk.js). Holds change in the store at once. After an appointment event
+//   the desk loads the date again, after an availability event the schedule. Only the affected columns render again.
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
@@ -13,8 +25,8 @@ import { PrintSheet } from './sheet.js'
 import { Waiting } from './waiting.js'
 import { PlacePick, hasPlaces, isAt, placeName } from './where.js'
 
-// Who has a column on a date: those who work, in their order, and whoever has somebody booked all the
-// same. A specialist's own column comes first.
+// columnsOn returns the columns of a date, in the specialists' order: active specialists, and inactive ones who have
+// appointments on the date. The signed-in specialist's own column comes first and cannot be hidden.
 export const columnsOn = (s, date, desk, hidden, place = '') => s.specialists
   .filter(x => x.active || s.cells[cell(date, x.id)]?.length)
   .filter(x => x.id === desk.own || (!hidden.includes(x.id) && isAt(s, x, date, place)))
@@ -38,7 +50,7 @@ export function Head({ desk, column, children }) {
   return html`<div class="head"><b><bdi>${children || column.name}</bdi></b><span>${column.specialistId === desk.own ? t('board.you') + ', ' : ''}${n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : t('board.off')}</span></div>`
 }
 
-// Where there is room for one column only, it is chosen here or by a swipe.
+// One shows which specialist's column is visible on a narrow screen, and changes it. A swipe does the same.
 function One({ desk, all, column, set, side }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
   return html`<div class="one"><button type="button" class="btn quiet square" aria-label=${t('board.before')} onClick=${() => side(-1)}><${Icon} name="back" flip /></button>

@@ -67,8 +67,8 @@ export function group(desk, item, view) {
     n > 0 && h('span', { class: 'flag' }, icon('clock'), t('group.came', { n })), h('span', { dir: 'auto' }, g.heads.map(a => who(desk, a)).join(', '))))
 }
 
-// The ghost's edge drains until the hold expires. The desk does not see the patient's renewals in advance, so an
-// empty edge means that the hold can end at any moment. Only a server event removes the ghost.
+// The ghost's edge drains until the hold expires. The server sends renewals only to the hold's owner, not to the
+// desk. So an empty edge means that the hold can end at any moment, and only a server event removes the ghost.
 export function ghost(item, view) {
   const { of: h } = item, box = boxOf(item, view), words = sayGhost(h)
   return html`<div class=${'appt ghosted' + (h.own ? ' own' : '') + (box.height < 30 ? ' flat' : '')} key=${item.id} style=${styleOf(box)} data-id=${item.id} role="img" aria-label=${words}>

@@ -1,6 +1,18 @@
-// What the console does: it loads, listens, and writes. Components call these and never fetch.
-// Every write that a sign-in has run out under waits for the person to sign in again and is then
-// repeated, so nothing typed is lost.
+// The desk: the console's data and its actions. Components call desk's functions and never fetch by themselves.
+//
+// How the day board gets its data:
+// - store has the state of the console; store.js defines it, and its reduce() applies every event to it. Components
+//   subscribe to parts of the state and render again when a part changes.
+// - start() opens the staff stream and loads the schedule: specialists, types and calendars. show(scope) sets the dates
+//   that a page shows and loads their appointments.
+// - The stream's events name what changed. Holds are applied at once. Changed dates, hours and online bookings are
+//   marked stale; settle() then fetches them in one refresh, after a short random delay.
+// - If the stream fails three times, createLive polls the holds, the scope's appointments and the online bookings until
+//   the stream works again.
+// - A change of an appointment sends the page's version of it in If-Match, so that the server refuses a change of an
+//   outdated version. The appointment in the answer goes into the store at once.
+// - call() wraps the requests. If the server answers "unauthorized", it locks the console, waits until the person has
+//   signed in again, and then repeats the request, so that no input is lost.
 import { client } from '../lib/client.js'
 import { createLive, ticketed } from '../lib/live.js'
 import { createStore } from '../lib/store.js'
@@ -17,7 +29,7 @@ export function createDesk(me) {
   const patch = change => send({ type: 'set', patch: change })
   const role = me.user.role, own = role === 'specialist' ? me.user.specialistId : ''
 
-  // --- signed out in the middle of something
+  // --- locking: the sign-in ended while the console was open
   let unlock, locked
   const lock = why => {
     if (!locked) {
@@ -36,7 +48,7 @@ export function createDesk(me) {
       }
     }
   }
-  // The plan that this browser keeps for a failure follows what becomes of the sign-in.
+  // kept runs a function of keep.js, which updates the downtime plan in this browser when the sign-in changes.
   const kept = tell => import('../staff/keep.js').then(tell).catch(() => {})
   const signedIn = again => {
     patch({ locked: '', me: again })
@@ -45,7 +57,7 @@ export function createDesk(me) {
     live.start()
   }
 
-  // --- reading
+  // --- loading
   async function load({ from, to, specialistId = '' }) {
     const at = performance.now()
     const appointments = [], busy = []
@@ -61,7 +73,7 @@ export function createDesk(me) {
     send({ type: 'loaded', from, to, specialistId, appointments, busy, at, asOf: serverNow() })
     settle()
   }
-  // loadSchedule brings who works here, what can be booked, and when: all of one state.
+  // loadSchedule loads the specialists, the types and the calendars, all from one state of the database.
   async function loadSchedule() {
     const { specialists, appointmentTypes, calendars } = await call(() => get('/v1/schedule'))
     send({ type: 'schedule', specialists, types: appointmentTypes, calendars })
@@ -73,7 +85,8 @@ export function createDesk(me) {
   }
   const trouble = problem => { patch({ problem }) }
 
-  // --- the stream: what it names is asked for again, once for many events, and not by all desks at once
+  // --- the stream: what changed is fetched once for many events, after a random delay so that the desks' requests
+  // spread
   let settling, settled
   function settle() {
     const s = store.get()
@@ -90,7 +103,7 @@ export function createDesk(me) {
       const all = stale.includes('*'), inside = stale.filter(d => d >= scope.from && d < scope.to).sort()
       if (all) await load(scope)
       else if (inside.length) await load({ ...scope, from: inside[0], to: addDays(inside.at(-1), 1) })
-      // Days that are out of sight are forgotten, and asked for when they are shown.
+      // Changed days outside the scope are marked as not loaded. They are fetched when a page shows them.
       const gone = all ? Object.keys(store.get().loaded).map(k => k.slice(0, 10)) : stale
       const outside = new Set(gone.filter(d => d < scope.from || d >= scope.to))
       if (outside.size) patch({ loaded: Object.fromEntries(Object.entries(store.get().loaded).filter(([k]) => !outside.has(k.slice(0, 10)))) })
@@ -117,7 +130,7 @@ export function createDesk(me) {
     },
   })
 
-  // show says what is in sight; what is not known of it is asked for.
+  // show sets the scope that a page shows, and loads its appointments. It returns a promise of the load.
   function show(scope) {
     const was = store.get().scope
     if (was && was.from === scope.from && was.to === scope.to && was.specialistId === scope.specialistId) return settled
@@ -129,7 +142,8 @@ export function createDesk(me) {
   const begun = new Promise(done => { begin = done })
   async function start() {
     live.start()
-    // With the stream open first, nothing falls between the answer and the first event.
+    // The stream is opened before the appointments are loaded, so that no change between the answer and the first
+    // event is lost. After 1.5 s without a stream, load anyway.
     const connected = new Promise(done => {
       const stop = store.subscribe(s => { if (s.connections) { stop(); done() } })
       setTimeout(done, 1500)
@@ -150,8 +164,8 @@ export function createDesk(me) {
   }
   const changedAll = ({ appointments }) => appointments.map(appointment => changed({ appointment }))
   const path = a => '/v1/appointments/' + a.id
-  // A move or a cancellation that follows an attendance of one's own waits for it and is decided on what it
-  // made, not on a stale picture: mine leads from each version to the one that this desk made of it.
+  // A change that follows this desk's own attendance change waits for it and uses the version that it created, not an
+  // outdated one. mine maps each version to the version that this desk made from it.
   const attending = new Map(), mine = new Map()
   const upToDate = async a => {
     await attending.get(a.id)?.catch(() => {})
@@ -159,7 +173,7 @@ export function createDesk(me) {
     while (mine.has(a.id + version)) version = mine.get(a.id + version)
     return { ...a, version }
   }
-  // The sign on the card changes at once; if the server says no, the truth is asked for.
+  // The card's icon changes at once. If the server refuses the change, restore it and load the day again.
   async function attend(a, attendance) {
     enter({ ...a, attendance })
     try {
@@ -180,7 +194,7 @@ export function createDesk(me) {
     reload: () => load(store.get().scope),
 
     book: (body, key) => call(() => post('/v1/appointments', { ...body, clientId: client.id }, { key })).then(changed),
-    // A series is booked without the desk's own hold, which has to be gone first.
+    // A series is booked without the desk's own hold; release that hold first.
     planSeries: (typeId, rule) => call(() => post(`/v1/appointment-types/${typeId}/series-plan`, { ...rule, clientId: client.id }, { tries: 3 })).then(x => x.occurrences),
     bookSeries: (body, key) => call(() => post('/v1/series', { ...body, clientId: client.id }, { key })).then(changedAll),
     series: id => call(() => get(`/v1/appointments/${id}/series`)).then(x => x.appointments),
@@ -203,7 +217,8 @@ export function createDesk(me) {
       const a = await upToDate(was)
       return changedAll(await call(() => post(path(a) + '/visit/cancel', { ...body, undoable: true }, { key, ...match(a) })))
     },
-    // Two quick keys on one card wait for each other, or the second would be refused as stale.
+    // Two quick key presses on one card run one after the other. Otherwise the server would refuse the second one as
+    // outdated.
     attend(a, attendance) {
       const before = attending.get(a.id) || Promise.resolve()
       const now = before.catch(() => {}).then(() => attend(find(store.get(), a.id) || a, attendance))
@@ -218,12 +233,12 @@ export function createDesk(me) {
       const a = await upToDate(was)
       return changed(await call(() => post(path(a) + '/reschedule', { ...body, undoable: true, clientId: client.id }, { key, ...match(a) })))
     },
-    // correct changes the person; what is left out stays as it is.
+    // correct changes the person's data; fields that are left out stay unchanged.
     correct: async (was, body) => {
       const a = await upToDate(was)
       return changed(await call(() => edit(path(a), body, match(a))))
     },
-    // undo takes back the cancellation or the move that made this version.
+    // undo reverses the cancellation or the move that created this version.
     undo: a => call(() => post(path(a) + '/undo', {}, { key: newKey(), ...match(a) })).then(changed),
     undoRest: a => call(() => post(path(a) + '/series/undo', {}, { key: newKey(), ...match(a) })).then(changedAll),
     fetch: id => call(() => get('/v1/appointments/' + id)).then(changed),
@@ -271,7 +286,7 @@ export function createDesk(me) {
     signOut: () => kept(x => x.signedOut(me)).then(() => post('/v1/auth/sign-out')).catch(() => {}).then(() => location.reload()),
     signedOut: () => kept(x => x.signedOut(me)),
 
-    // --- dialogs and the line that says what happened
+    // --- dialogs and toasts
     open: (kind, props) => patch({ dialog: { kind, ...props } }),
     close: () => patch({ dialog: null }),
     toast: (key, params, act) => patch({ toast: { key, params, act, n: performance.now() } }),

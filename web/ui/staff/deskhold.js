@@ -21,7 +21,7 @@ export function createDeskHold(desk) {
   const drop = holdId => inTurn(() => giveBack(holdId))
   const rest = () => clearInterval(timer)
 
-  // A hold has a maximum duration. If less than 3 minutes of it are left, the heartbeat restarts it.
+  // A hold has a maximum lifetime. If less than 3 minutes of it are left, the heartbeat restarts it.
   const beat = async () => {
     const { holdId, max } = store.get()
     if (!holdId) return

@@ -24,7 +24,8 @@ export function createPointer(grid) {
   // --- dragging a card
   function lift() {
     const card = g.card
-    // The card cannot be moved, and grid.lift has shown why. Do not try again during this press.
+    // The card cannot be dragged; grid.lift has shown the reason if there is one to show. Do not try again during
+    // this press.
     if (!grid.lift(card.dataset.id)) { g.mode = 'stays'; return }
     const box = card.getBoundingClientRect()
     g.mode = 'drag'

@@ -1,4 +1,5 @@
-// A calendar that a specialist has elsewhere: while they are busy by it, nothing is booked here. `level` is the heading's.
+// A specialist's external calendar. While the specialist is busy in it, no appointment can be booked here. `level` is
+// the tag of the heading.
 import { html, useState } from '../lib/html.js'
 import { del, get, post, put } from '../lib/api.js'
 import { Field } from '../lib/form.js'

@@ -1,5 +1,6 @@
-// Erasing a person: what it takes, who has the same phone number or address and is kept, and the question. It
-// cannot be taken back, and what is left of it is said afterwards.
+// Erasing a person. The dialog shows what is erased, lists other people with the same phone number or email address,
+// and asks for confirmation. Those people are kept unless the user selects them. Erasing cannot be undone.
+// Afterwards, the dialog shows the copies that remain.
 import { html, useEffect, useState } from '../lib/html.js'
 import { newKey, post } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'

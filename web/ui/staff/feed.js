@@ -1,4 +1,5 @@
-// A specialist's appointments in the calendar program on their own phone: an address that is shown once. `level` is the heading's.
+// A specialist's appointments as a calendar feed for the calendar app on their own phone. The feed's address is shown
+// once. `level` is the tag of the heading.
 import { html, useState } from '../lib/html.js'
 import { del, get, post } from '../lib/api.js'
 import { t } from '../lib/i18n.js'

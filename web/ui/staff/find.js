@@ -1,5 +1,5 @@
-// "When is the next free one?": what a caller says, and the times that suit. A time is held with one key
-// while the caller thinks, and Enter books it: the hold goes along into the booking.
+// "When is the next free one?": the caller's wishes, and the times that match. One key holds a time while the caller
+// decides. Enter opens the booking, which takes over the hold.
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -14,9 +14,9 @@ import { today } from './daybar.js'
 import { failKey, specialistName, typeIn } from './words.js'
 
 const parts = { any: {}, morning: { latest: '12:00' }, afternoon: { earliest: '12:00', latest: '17:00' }, evening: { earliest: '17:00' } }
-// Seven dates, Monday first, to name the weekdays by.
+// Seven dates from a Monday on, for the names of the weekdays.
 const monday = mondayOf('2026-11-23'), week = Array.from({ length: 7 }, (_, i) => addDays(monday, i))
-// What was asked last is where the next caller begins, all but the date.
+// The last search is the default for the next one, except for its date.
 let before = {}
 
 export function Find({ desk, close }) {
@@ -43,14 +43,15 @@ export function Find({ desk, close }) {
     }, found ? 150 : 0)
     return () => clearTimeout(timer)
   }, [wish])
-  // The first time is where the keys go when the list comes for the first time.
+  // When the list appears for the first time, its first time gets the focus.
   const first = Boolean(found?.length)
   useEffect(() => { if (first && !ref.current?.contains(document.activeElement)) ref.current?.querySelector('button')?.focus() }, [first])
 
   const set = change => setDraft(d => ({ ...d, ...change }))
   const toggle = (key, value) => set({ [key]: draft[key].includes(value) ? draft[key].filter(x => x !== value) : [...draft[key], value] })
   const book = x => {
-    // The same time claimed again by the same desk is the same hold, so it is not given back in between.
+    // If the desk claims the same time again, the server returns the same hold. So do not release it before the
+    // booking dialog opens.
     if (isHeld(x)) hold.used()
     desk.open('book', { start: x.start, specialistId: x.specialistIds[0], typeId: draft.typeId })
   }
@@ -59,7 +60,7 @@ export function Find({ desk, close }) {
     setHeld(x.start)
     hold.claim({ typeId: draft.typeId, specialistId: x.specialistIds[0], start: x.start })
   }
-  // Somebody was quicker: the list is asked for again.
+  // Another client took the time first: fetch the list again.
   useEffect(() => { if (h.phase === 'refused') setTries(n => n + 1) }, [h.phase])
   const key = e => {
     const all = [...ref.current.querySelectorAll('.found-time')], at = all.indexOf(e.target)

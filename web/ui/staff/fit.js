@@ -1,5 +1,6 @@
-// fit says whether an appointment of a type fits at a time, by what this page knows, and what is in the
-// way. It follows the server's own rule, buffers and seats included; the server still has the last word.
+// fit checks whether an appointment of a type fits at a time, from the data on this page, and returns the obstacle if
+// there is one. It applies the same rule as the server, including buffers and seats. The server still makes the final
+// decision.
 import { dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 import { columnIn } from './column.js'
@@ -14,7 +15,8 @@ export const spanOf = (type, start) => {
 }
 const conflict = (a, b) => (a.busyStart < b.end && b.start < a.busyEnd) || (a.start < b.busyEnd && b.busyStart < a.end)
 
-// several is a visit as one type, as long as all of them together, and where each of them is in it (in ms): as the server lays them out.
+// several returns a group visit as one type that is as long as all of its types together. `at` has the offset of each
+// type in ms. The server lays a visit out in the same way.
 export function several(types) {
   const at = []
   let minutes = 0
@@ -30,8 +32,9 @@ export function several(types) {
   }
 }
 
-// Answers {} where it fits, else {why, …}. why: serves, inactive, closed, taken, held. `moving` is
-// the id of the appointment that is being moved or those that move along, `mine` that of this desk's own hold, `whole` a visit (several).
+// fit returns {} if the appointment fits, else {why, …}. why: serves, inactive, closed, taken or held. `moving` is
+// the id of the appointment to move, or the ids of those that move together. `mine` is the id of this desk's own
+// hold. `whole` is a visit (see several).
 /** @param {any} s @param {{typeId: string, specialistId: string, start: number, moving?: string | string[], mine?: string, whole?: any}} wish @returns {any} */
 export function fit(s, { typeId, specialistId, start, moving, mine, whole }) {
   const type = whole || typeIn(s, typeId), at = { specialistId, typeId, at: start }
@@ -60,6 +63,6 @@ export function fit(s, { typeId, specialistId, start, moving, mine, whole }) {
   }
   return {}
 }
-// What does not fit for these reasons the desk can still do: outside the hours after a look, on a hold
-// by asking its owner to step back.
+// canInsist reports whether the desk can book despite this obstacle: outside the hours after a confirmation, or on a
+// hold by displacing it.
 export const canInsist = why => why === 'closed' || why === 'held'

@@ -1,5 +1,18 @@
-// The grid of a calendar: an hour rail and one column per specialist or per day. It is one tab stop;
-// cursor.js has its keys and drag.js its pointers. Day board and week give it their columns.
+// The grid of a calendar: an hour rail and one column per specialist or per day. The day board and the week view give
+// it their columns. The whole grid is one tab stop.
+//
+// How it works:
+// - createGrid() creates the object that the parts of one calendar share: the columns, the range of minutes, the cursor
+//   (cursor.js), the marks for a drag and for the mouse, and the actions (acts.js). Grid adds the handlers for pointers
+//   (drag.js) and keys (cursor.js).
+// - Grid renders the rail, the heads and one Column per entry (column.js). Each Column subscribes to its own part of
+//   the store, so a change renders only the columns that it affects.
+// - A vertical position is (minute - range.from) * scale pixels. range covers the hours and items of all columns; scale
+//   is 1.6 pixels per minute, or 1.2 in the compact view.
+// - Keys move the cursor from stop to stop or run an action. Pointers put the cursor, select a span or drag a card. A
+//   drag changes nothing by itself: a drop opens the move dialog.
+// - When another date opens, the grid scrolls to the working hours (opensAt). If the store's `reveal` names an
+//   appointment, the cursor moves to it when it is loaded.
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
@@ -21,7 +34,7 @@ import { sayObstacle, sayStop, who } from './words.js'
 
 const roomy = 1.6, dense = 1.2
 
-// createGrid keeps what the parts of one calendar share. `columns` are {id, date, specialistId, name}.
+// createGrid creates what the parts of one calendar share. `columns` are {id, date, specialistId, name}.
 function createGrid(desk) {
   let columns = [], range = { from: 480, to: 1080 }, element
   /** @type {any} */
@@ -41,7 +54,8 @@ function createGrid(desk) {
   }
   grid.cursor = createCursor(grid)
   Object.assign(grid, createActs(desk, grid), {
-    // What a drag may pick up, and where it may be put.
+    // lift reports whether a card can be dragged. target describes a drop at a place. dropped opens the move dialog,
+    // or shows why the drop is impossible.
     lift: id => {
       const a = find(desk.store.get(), id)
       if (grid.columns().some(c => grid.look(c.id).items.some(i => i.kind === 'group' && i.id === id))) desk.toast('group.whole')
@@ -52,7 +66,7 @@ function createGrid(desk) {
       const length = (a.end - a.start) / 6e4, same = start === a.start && specialistId === a.specialistId
       const no = !desk.reaches(specialistId) ? t('drag.own') : same ? '' : null
       const block = no === null ? fit(s, { typeId: a.appointmentTypeId, specialistId, start, moving: id }) : {}
-      // What can be insisted on is only asked about when it is dropped.
+      // Closed hours and other clients' holds do not prevent a drop: the move dialog asks about them.
       const why = no ?? (block.why && block.why !== 'closed' && block.why !== 'held' ? sayObstacle(desk, block) : '')
       return { length, why, who: same ? t('drag.same') : who(desk, a), same }
     },
@@ -79,7 +93,7 @@ function Rail({ range, scale, today }) {
   </div>`
 }
 
-// CursorLine says where the cursor is, to the eye at the foot of the board and to the ear.
+// CursorLine describes the cursor's stop: as text below the board, and for screen readers.
 function CursorLine({ grid }) {
   const { desk } = grid
   useStore(grid.cursor.store)
@@ -130,8 +144,8 @@ export function Grid({ grid, columns, heads, label, single, side }) {
     for (const name of touches) el.addEventListener(name, pointer[name], { passive: false })
     return () => { for (const name of touches) el.removeEventListener(name, pointer[name]) }
   }, [pointer])
-  // The board opens where the work is. So does another date, unless an hour was chosen that is worked on it too: then
-  // that hour stays in sight.
+  // The board opens at the working hours. For another date it does so again, unless the cursor is at an hour that the
+  // user chose and that is open on that date, too: then that hour stays visible.
   const first = columns[0]?.date, opened = useRef({})
   const bare = useStore(desk.store, s => columns.every(x => isBare(columnIn(s, x.date, x.specialistId))))
   useLayoutEffect(() => {
@@ -145,9 +159,9 @@ export function Grid({ grid, columns, heads, label, single, side }) {
     el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * .35)
     if (document.activeElement === document.body) el.focus({ preventScroll: true })
   }, [first, bare])
-  // What was just booked, moved or found is where the cursor goes, as soon as it is in sight.
+  // When the appointment in `reveal` (just booked, moved or found) is loaded, move the cursor to it.
   const wanted = useStore(desk.store, s => s.reveal && columns.some(c => columnIn(s, c.date, c.specialistId).items.some(i => isOf(i, s.reveal))) ? s.reveal : '')
-  useLayoutEffect(() => { // before the next key
+  useLayoutEffect(() => { // in a layout effect, so that it runs before the next key event
     for (const c of wanted ? columns : []) {
       const item = grid.look(c.id).items.find(i => isOf(i, wanted))
       if (item) grid.cursor.put(c.id, item.from, item.id)
@@ -155,7 +169,7 @@ export function Grid({ grid, columns, heads, label, single, side }) {
     if (wanted) desk.patch({ reveal: '' })
   }, [wanted])
   useEffect(() => grid.cursor.store.subscribe(() => {
-    // The mark is drawn in the next microtask; then it is brought into sight.
+    // The cursor's mark is rendered in the next microtask; then scroll to it.
     Promise.resolve().then(() => ref.current && reveal(ref.current, ref.current.querySelector('.cursor')))
   }), [grid])
 
@@ -177,7 +191,7 @@ export function Grid({ grid, columns, heads, label, single, side }) {
   </div>`
 }
 
-// reveal scrolls the board, and nothing else, so that a mark is clear of the heads and the rail.
+// reveal scrolls only the board, until the mark is not covered by the heads or the rail.
 function reveal(board, mark) {
   if (!mark) return
   const b = board.getBoundingClientRect(), m = mark.getBoundingClientRect()

@@ -1,12 +1,13 @@
-// A group session: the appointments of one type with seats, with one specialist, at one start. Nothing keeps it: it is
-// made of its appointments wherever it is shown, so that it cannot say anything else than they do. Pure.
+// A group session: the appointments of one type with seats, with one specialist, at one start. A session is not
+// stored. It is computed from its appointments wherever it is shown, so that the two cannot differ. These functions
+// are pure.
 import { dateOf } from '../lib/time.js'
 import { cell } from './store.js'
 
 const idOf = a => [a.appointmentTypeId, a.specialistId, a.start].join('@')
 const made = (a, capacity) => ({ id: idOf(a), typeId: a.appointmentTypeId, specialistId: a.specialistId, start: a.start, end: a.end, capacity, heads: [a] })
 
-// gathered are the items of a column with one for each group session in the place of its appointments.
+// gathered returns the items of a column, with one item per group session instead of its appointments.
 export function gathered(items, types) {
   const seats = new Map(types.filter(x => x.capacity > 1).map(x => [x.id, x.capacity])), groups = new Map()
   return items.flatMap(i => {
@@ -23,15 +24,15 @@ export function gathered(items, types) {
     return [item]
   })
 }
-// each is the way back: the appointments of a column one by one.
+// each reverses gathered: it returns the appointments of a column one by one.
 export const each = items => items.flatMap(i => i.kind === 'group' ? i.of.heads.map(a => ({ ...i, id: a.id, kind: 'card', of: a })) : [i])
 export const isOf = (item, id) => item.id === id || (item.kind === 'group' && item.of.heads.some(a => a.id === id))
 
-// Who was overbooked is there without a seat.
+// An overbooked person does not use a seat.
 export const isFull = g => g.heads.filter(a => !a.overbook).length >= g.capacity
-// Who has come, whatever has happened since.
+// came counts the people who arrived, whatever their attendance is now.
 export const came = g => g.heads.filter(a => !['expected', 'no_show'].includes(a.attendance)).length
 
-// headsIn are the appointments of one session, also of one that nobody is in any more.
+// headsIn returns the appointments of one session. The result is empty if none is left.
 export const headsIn = (s, { typeId, specialistId, start }) => (s.cells[cell(dateOf(start), specialistId)] || [])
   .filter(a => !a.busy && a.appointmentTypeId === typeId && a.start === start)

@@ -1,5 +1,5 @@
-// What the person of an appointment has had and will have here, in the appointment's own dialog: who did not
-// come twice is worth a word, and who asks "when was I here last" an answer.
+// The person's past and future appointments at this clinic, in the appointment's dialog. The desk can see missed
+// appointments and can answer "when was I here last?".
 import { html, useEffect, useState } from '../lib/html.js'
 import { Icon } from '../lib/icons.js'
 import { t } from '../lib/i18n.js'
@@ -13,7 +13,7 @@ export function History({ desk, id, version, close }) {
   const [h, setHistory] = useState(null), [all, setAll] = useState(false), [open, setOpen] = useState(false)
   useEffect(() => {
     let here = true
-    desk.history(id).then(x => { if (here) setHistory(x) }, () => {}) // the appointment itself can be read without
+    desk.history(id).then(x => { if (here) setHistory(x) }, () => {}) // if this fails, the appointment is still shown
     return () => { here = false }
   }, [id, version])
   const s = desk.store.get(), others = x => x.id !== id
@@ -26,7 +26,7 @@ export function History({ desk, id, version, close }) {
   const row = a => html`<li key=${a.id}><button type="button" class="textlink" onClick=${() => show(a)}>${write('numeric', a.slotStartDate)}, ${time(a.slotStartDate)}</button>
     <span>${typeName(s, a.appointmentTypeId)}, <bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' ? html` <em>${t('card.cancelled')}</em>` : a.attendance === 'no_show' && html` <b class="missed"><${Icon} name="close" />${t('att.no_show')}</b>`}</span></li>`
   const shown = all ? past : past.slice(0, few)
-  // One line from the beginning, so that nothing below it moves when the answer comes.
+  // The summary is one line from the start, so that nothing below it moves when the answer arrives.
   return html`<details class="history" open=${open} onToggle=${e => setOpen(e.currentTarget.open)}>
     <summary><b>${t('history.title')}</b> ${h && html`<span class="muted">${any ? t('history.sum', { coming: coming.length, past: past.length }) : t('history.first')}</span>`} ${h?.noShows > 0 && html`<span class="missed"><${Icon} name="close" />${t('history.missed', { n: h.noShows })}</span>`}</summary>
     ${coming.length > 0 && html`<h3>${t('search.coming')}</h3><ul>${coming.map(row)}</ul>`}

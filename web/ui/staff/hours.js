@@ -1,5 +1,5 @@
-// The weekly hours of one specialist: beside them the times they would give, and what is booked
-// outside of them. Nothing changes before Save.
+// The weekly hours of one specialist, next to a preview of the resulting times and a list of the appointments outside
+// them. Nothing changes before Save.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get, put } from '../lib/api.js'
 import { serverNow } from '../lib/clock.js'
@@ -12,7 +12,8 @@ import { faulty, inOrder, WeekHours } from './weekhours.js'
 import { changesClocks, Preview } from './preview.js'
 import { Busy, Office, Select, Trouble, useAsk, useSend } from './office.js'
 
-// Booked and outside: on a date with an override the weekly hours say nothing.
+// outside returns the appointments outside the weekly hours. On a date with an override, the weekly hours do not
+// apply.
 export function outside(appointments, hours, overrides, zone) {
   const special = new Set(overrides.map(o => o.date))
   return appointments.filter(a => {

@@ -1,5 +1,5 @@
-// A console that nobody touches signs itself out. Two minutes before, it asks; and a sign-in that
-// reaches the end of its life is announced just the same.
+// Signs an idle console out. Two minutes before, it shows a warning. It shows the same warning before a sign-in
+// reaches its maximum lifetime.
 import { html, useEffect, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { get, post } from '../lib/api.js'
@@ -13,7 +13,8 @@ const ahead = 120
 export function createIdle(desk) {
   let touched = mono(), told = mono(), last = 0, ticking
   const idle = () => desk.store.get().me.idleSeconds
-  // Every request prolongs a sign-in, but none beyond its life. Then the server names an earlier end.
+  // Every request extends the sign-in, up to its maximum lifetime. If the server returns an earlier expiry than the
+  // idle time allows, the lifetime is the limit.
   const learn = me => {
     const end = Date.parse(me.expiresAt)
     last = end - serverNow() < (me.idleSeconds - 90) * 1000 ? end : 0
@@ -37,7 +38,7 @@ export function createIdle(desk) {
     const seconds = left()
     if (seconds <= 0) {
       desk.patch({ idle: 0 })
-      // The server forgets the sign-in too: a closed lid must not be a way in.
+      // End the sign-in on the server, too: otherwise anyone who opens the laptop's lid could continue it.
       desk.signedOut()
       if (!last) post('/v1/auth/sign-out').catch(() => {})
       desk.lock('idle')
@@ -56,7 +57,7 @@ export function createIdle(desk) {
       document.removeEventListener('visibilitychange', tick)
       clearInterval(ticking)
     },
-    // stay answers the question; the end of a sign-in's life needs the password instead.
+    // stay extends the sign-in. If the maximum lifetime is the limit, the person must enter the password instead.
     async stay() {
       touched = mono()
       await ask()

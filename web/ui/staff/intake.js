@@ -1,4 +1,4 @@
-// What somebody said beside their name, as rows of what is known of an appointment or a request.
+// The answers, the new-patient mark and the consent of an appointment or a request, as list rows.
 import { html } from '../lib/html.js'
 import { t } from '../lib/i18n.js'
 import { dayAndTime } from '../lib/time.js'

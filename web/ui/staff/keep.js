@@ -1,5 +1,6 @@
-// Keeps the plan for a failure in this browser, once an hour while somebody is signed in, and has the page that opens it stay
-// when the server is gone. What is kept and how: lib/vault.js.
+// Stores the downtime plan in this browser, and refreshes it once an hour while a user is signed in. It also
+// registers the service worker that serves the plan's page while the server is unreachable. lib/vault.js defines what
+// is stored and how it is encrypted.
 import { get } from '../lib/api.js'
 import { dateOf } from '../lib/time.js'
 import { serverNow } from '../lib/clock.js'
@@ -7,32 +8,34 @@ import { canKeep, forget, note, recordOf, records, remember, seal, tidy } from '
 
 const hour = 3600e3
 
-// lasts notes how long a sign-in should last. Signing out wrote that none does, and the plan of before is still here.
-// What is still under way when somebody signs out writes nothing more.
+// lasts stores when the sign-in expires. Signing out sets this time to 0 and keeps the stored plan. After a sign-out,
+// requests that are still running store nothing more.
 let out = false
 const lasts = me => out || note(me.user.id, { until: Date.parse(me.expiresAt) })
 
-// signedIn is told of a password that was right: it is what the plans of this person open with. Making keys of it takes a moment.
+// signedIn creates the keys for this user's plans from a password that was correct. Deriving them is slow (600,000
+// rounds), so take and keep wait for it.
 let remembering
 export const signedIn = (me, password) => {
   out = false
   if (canKeep()) return remembering = remember(me.user, password).then(() => lasts(me))
 }
 
-// signedOut is told when somebody signs out here: the plan stays, and a sign-in that is missing later is no surprise.
+// signedOut runs when a user signs out here. The plan stays, and a missing sign-in later is expected.
 export async function signedOut(me) {
   out = true
   if (canKeep()) await note(me.user.id, { until: 0 })
 }
 
-// ended is told that the server knows of no sign-in. One that should have lasted longer was ended elsewhere, with a device that was lost,
-// a new password or somebody who left: the plan goes with it.
+// ended runs when the server has no sign-in for this browser. If a stored sign-in should have lasted longer, it was
+// revoked: for a lost device, a new password or a person who left. Then ended deletes that user's plan.
 export async function ended() {
   if (!canKeep()) return
   for (const r of await records()) if (r.until > serverNow()) await forget(r.id)
 }
 
-// take asks for a new plan and seals it. It answers when the plan is from, or nothing where there are no keys to seal it with.
+// take fetches a new plan, encrypts it and stores its time in the desk's state. Without keys to encrypt it, take sets
+// plan.kept to false.
 export async function take(desk) {
   const { user } = desk.store.get().me
   await remembering
@@ -45,7 +48,8 @@ export async function take(desk) {
   desk.patch({ plan: { kept: true, madeAt: kit.madeAt } })
 }
 
-// keep begins when the desk is open, after what its first picture needs.
+// keep starts when the desk is open, after the requests for the first view. It checks every 5 minutes whether the
+// plan is older than an hour.
 export function keep(desk) {
   if (!canKeep()) return desk.patch({ plan: { kept: false } })
   let noted = false
@@ -54,14 +58,15 @@ export function keep(desk) {
     if (s.locked) return
     try {
       await remembering
-      // Once, for who comes without a password. Later, another tab may have signed out, and this one not know it yet.
+      // Do this once, for users who continue a sign-in without a password. Later, another tab may have signed out
+      // without this tab's knowledge.
       if (!noted) await lasts(s.me)
       noted = true
       const record = await recordOf(s.me.user.id)
       if (record?.plan) desk.patch({ plan: { kept: true, madeAt: record.plan.madeAt } })
       if (!record?.plan || serverNow() - Date.parse(record.plan.madeAt) > hour) await take(desk)
     } catch (problem) {
-      // Without a role that may see it, there is nothing to keep.
+      // The user's role may not read the plan, so delete a stored one.
       if (problem.code === 'forbidden') await forget(s.me.user.id)
     }
   }

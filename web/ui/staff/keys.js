@@ -1,4 +1,5 @@
-// API keys of programs. A key is shown once, when it is made; afterwards only its first characters.
+// API keys of programs. A key is shown once, when it is created. Afterwards, the page shows only its first
+// characters.
 import { html, useState } from '../lib/html.js'
 import { del, get, post } from '../lib/api.js'
 import { Dialog } from '../lib/dialog.js'
@@ -22,7 +23,7 @@ function Add({ desk, close, done }) {
     const answer = await sending.send(() => post('/v1/api-keys', { name: form.name.trim(), scope: form.scope, ...(form.scope === 'presence' && form.specialistId && { specialistId: form.specialistId }) }, { tries: 1 }))
     if (answer) { setMade(answer); done() }
   }
-  // Shown once means that a slip of the finger must not close it.
+  // The key is shown only once, so a press outside the dialog must not close it.
   if (made) {
     return html`<${Dialog} title=${t('keys.made')} close=${reason => { if (reason !== 'outside') close() }}><div class="office-form">
       <${Notice} kind="warn" icon="alert" text="keys.once" />

@@ -1,14 +1,14 @@
-// What a column of the board shows, from what is known: pure functions, without a page.
+// Computes a column of the board from the data: pure functions without a DOM.
 //
-// A column is one specialist on one date. Its items are {id, kind, from, to, lane, lanes, …} in minutes
-// of the day, kind card | group | busy | ghost; closed are the stretches without opening time, with the word
-// to say about them.
+// A column is one specialist on one date. Its items are {id, kind, from, to, lane, lanes, …} in minutes of the day;
+// kind is card, group, busy or ghost. closed are the spans without opening time, each with the word that the board
+// shows for it.
 import { addDays, dateOf } from '../lib/time.js'
 import { dayIn, minutesOf, weekdayOf } from './day.js'
 import { gathered } from './group.js'
 
 export const step = 15
-// A card of five minutes still has to be seen and hit.
+// A 5-minute card must still be visible and large enough to press.
 const least = 12
 
 // --- opening times
@@ -19,18 +19,19 @@ const windowsOn = (hours, date) => {
   return { open: minutes(override ? override.closed ? [] : override.hours || [] : weekly), usual: minutes(weekly), override }
 }
 
-// subtract takes one stretch out of a list of them.
+// subtract removes one span from a list of spans.
 const subtract = (list, cut) => list.flatMap(w => [
   { ...w, to: Math.min(w.to, cut.from) }, { ...w, from: Math.max(w.from, cut.to) },
 ].filter(x => x.to > x.from))
 
-// blocksOn are the blocks of a specialist that fall into a day of the clinic, each a stretch of its own.
+// blocksOn returns the blocks of a specialist on a day of the clinic, each as a separate span.
 const blocksOn = (hours, day) => hours.blocks.filter(b => b.start < day.end && b.end > day.start).map(b => ({
   from: b.start <= day.start ? 0 : day.minuteOf(b.start), to: b.end >= day.end ? 1440 : day.minuteOf(b.end), word: b.reason || (b.source ? 'elsewhere' : 'blocked'), block: b.id,
 }))
 
-// openingOf gives a specialist's opening time on a day of the clinic, {worked, open, closed}: the hours, what blocks leave
-// of them, and the rest of the day. The specialist may live in another zone: then parts of two local dates fall into the day.
+// openingOf returns a specialist's opening time on a day of the clinic, {worked, open, closed}: the working hours,
+// the working hours without blocks, and the rest of the day. If the specialist is in another time zone, parts of two
+// local dates are in the day.
 export function openingOf(hours, zone, day) {
   if (!hours) return { worked: [], open: [], closed: [] }
   const worked = [], lost = [], blocks = blocksOn(hours, day)
@@ -44,7 +45,8 @@ export function openingOf(hours, zone, day) {
     const own = zone === day.zone ? day : dayIn(date, zone)
     const { open: windows, usual, override } = windowsOn(hours, date)
     for (const w of windows) into(own, w, worked)
-    // What an override took away is closed for a reason; the rest is as on any such day.
+    // Usual hours that an override removed are closed with its reason. The rest of the day is closed as on any other
+    // day.
     if (override) {
       const less = windows.reduce(subtract, override.closed && !usual.length ? [{ from: 0, to: 1440 }] : usual)
       for (const w of less) into(own, { ...w, word: override.reason || 'blocked', override: override.id }, lost)
@@ -58,7 +60,7 @@ export function openingOf(hours, zone, day) {
   return { worked, open: free(worked), closed: [...free([...plain, ...lost]), ...blocks].sort((a, b) => a.from - b.from) }
 }
 
-// --- lanes: things at the same time share the width of their column
+// --- lanes: items at the same time share the width of their column
 export function intoLanes(items) {
   const sorted = [...items].sort((a, b) => a.from - b.from || b.to - a.to || (a.id < b.id ? -1 : 1))
   let group = [], ends = [], until = -1
@@ -82,7 +84,7 @@ export function intoLanes(items) {
   return sorted
 }
 
-// columnOf is everything of one column; none of its parts may be changed.
+// columnOf returns everything in one column. The caller must not change the result.
 export function columnOf({ day, zone, appointments = [], holds = {}, hours, types = [] }) {
   const opening = openingOf(hours, zone, day)
   const span = x => ({ from: day.minuteOf(Math.max(x.start, day.start)), to: x.end >= day.end ? 1440 : day.minuteOf(x.end) })
@@ -91,7 +93,7 @@ export function columnOf({ day, zone, appointments = [], holds = {}, hours, type
   return { items: intoLanes(items), ...opening, booked: appointments.length }
 }
 
-// rangeOf is what of the day is worth showing: the hours and everything booked, an hour around it.
+// rangeOf returns the range of minutes to show: the hours and all items, plus one hour before and after.
 export function rangeOf(columns) {
   let from = 1440, to = 0
   for (const c of columns) {
@@ -108,8 +110,10 @@ export function rangeOf(columns) {
 export const isBare = column => !column.worked.length && !column.items.length
 export const isOpen = (columns, at) => columns.some(c => c.open.some(w => w.from <= at && at < w.to))
 
-// opensAt is the minute to open at, on hours that are worked: the present if somebody works then, else the nearest such
-// hour; on another date (now is null) where the work begins. Without any it is the first thing that there is.
+// opensAt returns the minute at which a board opens. It prefers the first column's open hours, and uses those of all
+// columns if it has none. Today that is the present, if any column is open then, else the nearest open time. On
+// another date (now is null) it is the start of the open hours. Without open hours it is the earliest hour or item,
+// or 9:00.
 export function opensAt(columns, now) {
   const all = columns.flatMap(c => c.open), hours = columns[0].open.length ? columns[0].open : all
   const first = list => Math.min(...list.map(x => x.from))
@@ -120,8 +124,8 @@ export function opensAt(columns, now) {
   return nearest.sort((a, b) => Math.abs(a - now) - Math.abs(b - now))[0]
 }
 
-// --- stops: where the cursor can stand, from the top of the column to its end
-// A stop is an item, or the free rest of a quarter of an hour.
+// --- stops: the positions of the cursor, from the top of the column to its end
+// A stop is an item, or the free rest of a 15-minute step.
 export function stopsOf(column, { from, to }) {
   const stops = column.items.filter(i => i.to > from && i.from < to).map(item => ({ at: item.from, end: item.to, item }))
   const covered = []
@@ -142,12 +146,12 @@ export function stopsOf(column, { from, to }) {
   return stops.sort((a, b) => a.at - b.at || (a.item?.lane ?? 0) - (b.item?.lane ?? 0))
 }
 
-// nearest finds the stop at a minute, what is booked there before what is free.
+// nearest returns the stop at a minute. It prefers an item to a free stop.
 export function nearest(stops, at) {
   const here = stops.filter(s => s.at <= at && at < s.end)
   return here.find(s => s.item) || here[0] || stops.find(s => s.at >= at) || stops.at(-1)
 }
-// freeUntil is where the free stretch after a stop ends, by what is booked and by the hours.
+// freeUntil returns where the free time after a stop ends: at the next item or at the end of the hours.
 export const freeUntil = (column, stop) => {
   const window = column.open.find(w => w.from <= stop.at && stop.at < w.to)
   return Math.min(stop.next, window ? window.to : 1440)

@@ -1,4 +1,4 @@
-// The day as a table: the board's twin for those who read rather than look, with the same acts.
+// The day as a table: the same content and actions as the board, for users who prefer to read a list.
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { Icon } from '../lib/icons.js'

@@ -1,4 +1,4 @@
-// What the server is doing at the moment: six numbers, their last five minutes, and every live hold.
+// The server's current activity: six numbers, charts of their last 5 minutes, and every live hold.
 import { html, useEffect, useRef, useState } from '../lib/html.js'
 import { get, Problem } from '../lib/api.js'
 import { Icon } from '../lib/icons.js'
@@ -13,7 +13,8 @@ const every = 2000, kept = 150, slow = 5
 const bookings = /^holdfast_bookings_total\{source="\w+"\} (\S+)/
 const bucket = /^holdfast_http_request_seconds_bucket\{kind="(?:page|read|write)",le="([^"]*)"\} (\S+)/
 
-// What /metrics says, of everything but this page itself and what waits for somebody else's server.
+// readMetrics reads the bookings and the request durations from /metrics. It leaves out operators' requests, such as
+// this page's own, and requests that wait for an external server.
 export function readMetrics(text) {
   const found = { booked: 0, buckets: {} }
   for (const line of text.split('\n')) {
@@ -24,7 +25,7 @@ export function readMetrics(text) {
   }
   return found
 }
-// The latency in ms below which a share of the requests between two readings stayed.
+// quantile returns the latency in ms that the given share of the requests between two readings did not exceed.
 export function quantile(before, after, share) {
   const edges = Object.keys(after).map(le => [le === '+Inf' ? Infinity : +le, after[le] - (before[le] || 0)]).sort((a, b) => a[0] - b[0])
   const all = edges.at(-1)?.[1] || 0
