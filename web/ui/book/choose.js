@@ -1,6 +1,7 @@
 // The long form of choosing a type, a place and a specialist. Types are listed under the clinic's groups, in their
 // colours; patients can search them by name or by specialist. Specialists have pictures and can be searched by name.
-// The page fetches this file only for a clinic that uses groups, places or pictures.
+// The page fetches this file only if boot.more is set: for a clinic with groups, places, pictures or lists long
+// enough to search.
 import { html, useEffect, useState } from '../lib/html.js'
 import { boot, servingOf, typeOf } from '../lib/boot.js'
 import { t } from '../lib/i18n.js'

@@ -27,8 +27,7 @@ export function Dialog({ title, close, children, wide, veil, kind = '' }) {
     if (!open.current) return
     if (veil) ref.current.showModal(); else close('escape')
   }
-  // A press closes the dialog only if it starts and ends on the backdrop. A text selection that ends outside does
-  // not.
+  // A press that starts on the backdrop closes the dialog. A text selection that only ends there does not.
   const outside = e => { if (e.target === ref.current && !veil) close('outside') }
   return html`<dialog ref=${ref} class=${['dialog', wide && 'wide', veil && 'veil', kind].filter(Boolean).join(' ')} aria-labelledby=${id.current}
       onCancel=${cancel} onMouseDown=${outside} onClose=${closed}>
