@@ -237,7 +237,7 @@ function App() {
 }
 
 // --- start: resume what a reload interrupted
-// A link to another type starts afresh, unless a booking attempt has had no answer yet.
+// A link to another type starts over, unless a booking attempt has had no answer yet.
 if (wanted && recall('hold')?.typeId !== wanted.id) forget('hold')
 const resumed = recall('attempt') || recall('hold')
 if (resumed && typeOf(resumed.typeId)) {

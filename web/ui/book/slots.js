@@ -84,7 +84,7 @@ export function reduce(s, e, now) {
     case 'fetching':
       return { ...s, stale: [] }
     case 'opened':
-      // Another day is on show, so the order of its times starts afresh.
+      // Another day is on show, so the order of its times starts over.
       return { ...s, seen: s.days[e.date] ? { [e.date]: s.days[e.date].slots.map(x => x.start) } : {} }
   }
   return s
