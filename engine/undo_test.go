@@ -187,6 +187,7 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 		p.until(time.Minute, "it is upstream", written)
 		before := len(p.upstream.Calls())
 		for range 2 {
+			time.Sleep(time.Millisecond) // two changes within a millisecond have no order
 			if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: jo, Undoable: true}); err != nil {
 				t.Fatal(err)
 			}

@@ -126,7 +126,8 @@ func TestPostgresRestartLeavesNoOperationProcessing(t *testing.T) {
 	if err := server.Run(); err != nil {
 		t.Fatal(err)
 	}
-	c.until(time.Minute, "no operation is processing and the outbox is empty", func() bool {
+	// Another node takes an operation over after its longest call and a lease, so a minute is not generous.
+	c.until(5*time.Minute, "no operation is processing and the outbox is empty", func() bool {
 		counts, err := n.queue.Counts(t.Context())
 		left, leftErr := n.store.Outbox(t.Context(), "", 1)
 		return err == nil && leftErr == nil && counts.Processing == 0 && len(left) == 0
