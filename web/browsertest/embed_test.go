@@ -26,6 +26,27 @@ func site(t *testing.T, h *house) string {
 	return s.URL
 }
 
+// siteOfPages serves a document at /praxis of an address that also serves the pages, so that a test can look into the
+// frame. It returns the address.
+func siteOfPages(t *testing.T, h *house, document string) string {
+	t.Helper()
+	to, err := url.Parse(h.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := httputil.NewSingleHostReverseProxy(to)
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/praxis" {
+			pages.ServeHTTP(rw, r)
+			return
+		}
+		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(rw, document)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
 func TestEmbeddedPageBooks(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
@@ -61,26 +82,12 @@ func TestEmbeddedPageBooks(t *testing.T) {
 func TestBookingElementReportsBooking(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	to, err := url.Parse(h.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A site at the same address as the pages, so that the test can look into the frame.
-	pages := httputil.NewSingleHostReverseProxy(to)
-	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/praxis" {
-			pages.ServeHTTP(rw, r)
-			return
-		}
-		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(rw, `<!doctype html><html lang="en"><title>Praxis</title><link rel="icon" href="data:,"><body><h1>Praxis</h1>
+	home := siteOfPages(t, h, `<!doctype html><html lang="en"><title>Praxis</title><link rel="icon" href="data:,"><body><h1>Praxis</h1>
 			<script src="/embed.js" data-element></script>`)
-	}))
-	t.Cleanup(s.Close)
-	h.must(200, "PATCH", "/v1/settings", map[string]any{"embedOrigins": []string{s.URL}}, asAdmin)
+	h.must(200, "PATCH", "/v1/settings", map[string]any{"embedOrigins": []string{home}}, asAdmin)
 	p := h.tab(t)
-	p.also = []string{strings.TrimPrefix(s.URL, "http://")}
-	p.open(s.URL + "/praxis")
+	p.also = []string{strings.TrimPrefix(home, "http://")}
+	p.open(home + "/praxis")
 	p.there("h1")
 	p.run(`window.events = []
 		window.e = document.createElement('holdfast-booking')
@@ -157,28 +164,14 @@ func TestEmbeddedPageBooksWithoutStorage(t *testing.T) {
 func TestEmbeddedPageShowsBookButton(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	to, err := url.Parse(h.url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// A site at the same address as the pages, so that the test can look into the frame.
-	pages := httputil.NewSingleHostReverseProxy(to)
-	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/praxis" {
-			pages.ServeHTTP(rw, r)
-			return
-		}
-		rw.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(rw, `<!doctype html><html lang="en"><title>Praxis</title><link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"><body style="margin:0"><h1>Praxis</h1>
+	home := siteOfPages(t, h, `<!doctype html><html lang="en"><title>Praxis</title><link rel="icon" href="data:,"><meta name="viewport" content="width=device-width"><body style="margin:0"><h1>Praxis</h1>
 			<script src="/embed.js" data-type="checkup" data-lang="en"></script><p style="height:900px">Below it</p>`)
-	}))
-	t.Cleanup(s.Close)
-	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{s.URL}}, asAdmin)
+	h.must(200, "PUT", "/v1/settings", map[string]any{"embedOrigins": []string{home}}, asAdmin)
 	for _, size := range [][2]int64{{320, 600}, {1200, 800}} {
 		p := h.tab(t)
-		p.also = []string{strings.TrimPrefix(s.URL, "http://")}
+		p.also = []string{strings.TrimPrefix(home, "http://")}
 		p.size(size[0], size[1])
-		p.open(s.URL + "/praxis")
+		p.open(home + "/praxis")
 		p.until(`(window.inside = document.querySelector('iframe')?.contentDocument)?.querySelector('.day input[value="` + h.date + `"]')`)
 		p.run(`inside.querySelector('.day input[value="` + h.date + `"]').click()`)
 		p.until(`inside.querySelector('.chip[data-status=free][data-start="` + h.at("09:00") + `"]')`)
