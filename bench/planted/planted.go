@@ -1,15 +1,15 @@
-// Package planted finds the places of the product where planted bugs go. A test that does not find its planted bug proves
-// nothing.
+// Package planted finds the places of the product where planted bugs go. A test that does not find its planted bug
+// proves nothing.
 //
-// A place is named by its declaration and a pattern, so that a bug keeps its place when its code moves to another line or
-// file:
+// A place is named by its declaration and a pattern, so that a bug keeps its place when its code moves to another line
+// or file:
 //
 //	memory.Backend.claim    the method claim of type Backend in package memory
 //	availability.SpanOf     a function; a constant, a variable or a type is named the same way
 //	holds/redis/lua/under.lua    a file that is not Go, by its path
 //
-// The pattern is a part of one line, and must occur exactly once in the declaration. In a file that is not Go it can span
-// lines.
+// The pattern is a part of one line, and must occur exactly once in the declaration. In a file that is not Go it can
+// span lines.
 package planted
 
 import (

@@ -224,7 +224,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "webhooks of one appointment under clocks that differ", unit: "passes", pkg: "./engine", run: "^TestWebhooksKeepTheirOrderUnderSkew$", asked: 200,
+		name: "webhooks of one appointment under clocks that differ", unit: "passes", pkg: "./engine",
+		run: "^TestWebhooksKeepTheirOrderUnderSkew$", asked: 200,
 		bug: &bug{
 			says: `the receiver got|both webhooks arrive`,
 			lines: []planted.Bug{
@@ -233,7 +234,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "nodes that add the same operations never deadlock", unit: "passes", pkg: "./store/postgres", run: "^TestConcurrentAddsNeverDeadlock$", asked: 200,
+		name: "nodes that add the same operations never deadlock", unit: "passes", pkg: "./store/postgres",
+		run: "^TestConcurrentAddsNeverDeadlock$", asked: 200,
 		bug: &bug{
 			says: `round \d+, node \d`,
 			lines: []planted.Bug{
