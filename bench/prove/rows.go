@@ -307,7 +307,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "fuzz: answers of a practice system", unit: "executions", pkg: "./engine/upstream", fuzz: "FuzzAnswer",
+		name: "fuzz: upstream answers", unit: "executions", pkg: "./engine/upstream", fuzz: "FuzzAnswer",
 		bug: &bug{
 			says: `got a yes`,
 			lines: []planted.Bug{

@@ -144,9 +144,9 @@ func (l *life) judgeAvailable() error {
 		case !room && certain && there[id]:
 			return fmt.Errorf("%s has %d sessions, which is all that is possible at once, and is available", id, l.Specialists[id].Sessions)
 		case is && age < 88*time.Second && room && !there[id]:
-			return fmt.Errorf("%s was heard of %s ago and is not available: %s", id, age, a.raw)
+			return fmt.Errorf("%s sent a heartbeat %s ago and is not available: %s", id, age, a.raw)
 		case is && min(age, time.Since(l.shaken)) > 4*time.Minute && there[id]:
-			return fmt.Errorf("%s is available, online %t and heard of %s ago", id, is, age)
+			return fmt.Errorf("%s is available, online %t, with a heartbeat %s ago", id, is, age)
 		}
 	}
 	return nil

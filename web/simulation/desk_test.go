@@ -228,7 +228,7 @@ func (l *life) undo(r *rand.Rand) error {
 		return err
 	}
 	if reply.status != 200 {
-		return fmt.Errorf("%s of %s, to be taken back, was answered %d %s", what, a, reply.status, reply.raw)
+		return fmt.Errorf("undo of %s of %s was answered %d %s", what, a, reply.status, reply.raw)
 	}
 	if err := l.took(reply, a); err != nil {
 		return err
@@ -252,14 +252,14 @@ func (l *life) undo(r *rand.Rand) error {
 	}
 	switch {
 	case reply.status == 200 && late > lastUndo:
-		return fmt.Errorf("%s was taken back %s later", what, late)
+		return fmt.Errorf("%s was undone %s later", what, late)
 	case reply.status == 200:
 		said := struct{ Appointment appointmentJSON }{}
 		if err := reply.into(&said); err != nil {
 			return err
 		}
 		if held, certain := l.HeldByOther(said.Appointment.of("").Span, "", time.Now()); held && certain && !before.Overbook {
-			return fmt.Errorf("%s was taken back, and somebody holds %s", what, said.Appointment.of("").Span)
+			return fmt.Errorf("%s was undone, and another client holds %s", what, said.Appointment.of("").Span)
 		}
 		if err := l.took(reply, l.Appointments[a.ID]); err != nil {
 			return err
@@ -267,7 +267,7 @@ func (l *life) undo(r *rand.Rand) error {
 		l.manage[a.ID] = link // the link works as before
 		now := l.Appointments[a.ID]
 		if now.Span != before.Span && before.Type != "class" {
-			return fmt.Errorf("%s was taken back and is now %s", before, now)
+			return fmt.Errorf("%s was undone and is now %s", before, now)
 		}
 	case reply.status != 409:
 		return fmt.Errorf("taking %s back was answered %d %s", what, reply.status, reply.raw)

@@ -153,7 +153,7 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 	time.Sleep(time.Duration(r.IntN(18)) * time.Second)
 	if of == "series" && len(before) > 1 && r.IntN(3) == 0 {
 		if a, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + oneOf(r, before).ID + "/undo"}); err != nil || a.status != 409 {
-			return fmt.Errorf("%s of a series of %d was to be taken back for one of them: %v %+v", what, len(before), err, a)
+			return fmt.Errorf("%s of a series of %d was undone for one of them: %v %+v", what, len(before), err, a)
 		}
 	}
 	can := what == "cancel" && time.Since(begun) < 9*time.Second
@@ -173,11 +173,11 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 	case a.status != 200:
 		return fmt.Errorf("taking %s of a %s back was answered %d %s", what, of, a.status, a.raw)
 	case late > lastUndo:
-		return fmt.Errorf("%s of a %s was taken back %s later", what, of, late)
+		return fmt.Errorf("%s of a %s was undone %s later", what, of, late)
 	}
 	for i := range before {
 		if held, certain := l.HeldByOther(before[i].Span, "", time.Now()); held && certain {
-			return fmt.Errorf("%s of a %s was taken back, and somebody holds %s", what, of, before[i].Span)
+			return fmt.Errorf("%s of a %s was undone, and another client holds %s", what, of, before[i].Span)
 		}
 		if !l.Appointments[before[i].ID].Cancelled {
 			if err := l.Cancelled(before[i].ID); err != nil {

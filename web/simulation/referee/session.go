@@ -102,7 +102,7 @@ func (r *Referee) OpenSessions(list []Session, now time.Time) error {
 		case s.Status == "requested" && now.After(known.Expires.Add(late)):
 			return fmt.Errorf("session %s still waits, and lapsed %s ago", s.ID, now.Sub(known.Expires))
 		case s.inProgress() && now.After(known.Life.Add(quiet+quietLate)):
-			return fmt.Errorf("session %s of %s is open, and was last heard of %s ago", s.ID, s.Specialist, now.Sub(known.Life))
+			return fmt.Errorf("session %s of %s is open, and its last heartbeat was %s ago", s.ID, s.Specialist, now.Sub(known.Life))
 		case s.Status != known.Status || s.Specialist != known.Specialist:
 			return fmt.Errorf("session %s is %s, of %q, and was said to be %s, of %q", s.ID, s.Status, s.Specialist, known.Status, known.Specialist)
 		}
