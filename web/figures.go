@@ -111,7 +111,7 @@ func (f figures) bookings(to *exposition) {
 func (f figures) queue(ctx context.Context, to *exposition) {
 	list, err := f.engine.Outbound.Gauges(ctx)
 	if err != nil {
-		f.log.Warn("queue not measured", "error", err)
+		f.log.Warn("failed to measure the queue", "error", err)
 	}
 	for _, q := range list {
 		kind := string(q.Kind)

@@ -49,7 +49,7 @@ func (s *Server) watchMemory(ctx context.Context) {
 
 func warnMemory(log *slog.Logger, w *memoryWarning, n uint64) {
 	if w.due(n) {
-		log.Warn("memory use above the usual bound", "what", w.what, "megabytes", n>>20, "bound", w.bound>>20)
+		log.Warn("memory use above the expected limit", "what", w.what, "megabytes", n>>20, "bound", w.bound>>20)
 	}
 }
 

@@ -136,7 +136,7 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 	}
 	// The patient was not added. If this record fails, the outcome counts as unknown and a person must check it.
 	if err := ag.note(context.WithoutCancel(ctx), store.AgentSession{At: now}, names...); err != nil {
-		ag.log.Warn("patient not added upstream; not remembered", "error", err)
+		ag.log.Warn("failed to record that the patient was not added upstream", "error", err)
 	}
 	return "", &answer, nil
 }

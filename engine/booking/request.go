@@ -104,6 +104,6 @@ func (bk *Booking) CheckRequest(ctx context.Context, r *Request) (t *store.Appoi
 func (bk *Booking) TransferToRequest(ctx context.Context, h holds.Hold, to holds.Owner, until time.Time) {
 	ttl := max(time.Until(until), time.Second)
 	if _, err := bk.holds.Transfer(context.WithoutCancel(ctx), h.ID, h.Owner, to, ttl, ttl+maxHoldExtension); err != nil {
-		bk.log.Warn("hold not given to its request; claimed again on confirmation", "error", err)
+		bk.log.Warn("failed to transfer the hold to its request; confirmation claims it again", "error", err)
 	}
 }

@@ -118,7 +118,7 @@ func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []
 		})
 	})
 	if err != nil {
-		tm.log.Warn("closure not removed; the time stays closed for now", "specialist", specialistID, "error", err)
+		tm.log.Warn("failed to remove a closure; the time stays closed until the next attempt", "specialist", specialistID, "error", err)
 	}
 }
 

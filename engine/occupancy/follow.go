@@ -96,7 +96,7 @@ func (tm *Time) SettleDoubts(ctx context.Context) {
 			return
 		case span := <-tm.doubts:
 			if err := tm.settleDoubt(ctx, &span); err != nil && ctx.Err() == nil {
-				tm.log.Warn("refused time not compared with the database; checked again at the next refusal", "error", err)
+				tm.log.Warn("failed to compare a refused time with the database; the next refusal checks it again", "error", err)
 			}
 		}
 	}

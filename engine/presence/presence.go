@@ -338,7 +338,7 @@ func (pr *Presence) FollowActive(ctx context.Context, p store.Specialist) {
 	defer pr.presence.turns.take(p.ID)()
 	defer pr.presence.beacon.drop() // the active flag or the maximum may have changed
 	if err := pr.setActive(ctx, p); err != nil {
-		pr.log.Error("presence not reconciled; retrying", "specialist", p.ID, "error", err)
+		pr.log.Error("failed to reconcile presence; retrying", "specialist", p.ID, "error", err)
 	}
 }
 

@@ -273,6 +273,6 @@ func (pr *Presence) changeSession(ctx context.Context, id string, edit func(tx s
 
 func (pr *Presence) addLoad(ctx context.Context, specialistID string, delta int) {
 	if _, err := pr.holds.Load(ctx, specialistID, delta); err != nil {
-		pr.log.Warn("live load of a specialist wrong until reconciliation", "specialist", specialistID, "error", err)
+		pr.log.Warn("failed to update the load of a specialist; reconciliation corrects it", "specialist", specialistID, "error", err)
 	}
 }

@@ -344,7 +344,7 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 		if _, err := rq.store.BookingRequest(ctx, r.ID); errors.Is(err, store.ErrNotFound) {
 			rq.letGo(ctx, r)
 		} else if err != nil {
-			rq.log.Warn("erasure of a request unknown; its hold may remain until it expires", "request", r.ID, "error", err)
+			rq.log.Warn("failed to check whether a request was erased; its hold may remain until it expires", "request", r.ID, "error", err)
 		}
 	}
 }

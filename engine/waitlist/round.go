@@ -157,7 +157,7 @@ func (w *Waitlist) keep(ctx context.Context, open []store.WaitlistOffer, now tim
 				return err
 			}
 		} else if err != nil {
-			w.Logger.Warn("hold of an offer unknown", "offer", o.ID, "error", err)
+			w.Logger.Warn("failed to look up the hold of an offer", "offer", o.ID, "error", err)
 		}
 	}
 	return nil
@@ -261,7 +261,7 @@ func (w *Waitlist) BeforeUndo(ctx context.Context, times ...holds.Span) (done fu
 	}
 	open, err := w.Store.OpenWaitlistOffers(ctx)
 	if err != nil {
-		w.Logger.Warn("offers of a time unknown", "error", err)
+		w.Logger.Warn("failed to read the offers for a time", "error", err)
 	}
 	for i := range open {
 		o := &open[i]
@@ -285,7 +285,7 @@ func (w *Waitlist) inTheWay(ctx context.Context, o *store.WaitlistOffer, times [
 	if t := w.Clinic.Current().Types[o.AppointmentTypeID]; t != nil && len(t.Needs) > 0 {
 		kept, err := w.Booking.Holds(ctx)
 		if err != nil {
-			w.Logger.Warn("room of an offer unknown", "offer", o.ID, "error", err)
+			w.Logger.Warn("failed to read the room of an offer", "offer", o.ID, "error", err)
 		}
 		for i := range kept {
 			if h := &kept[i]; h.Owner.String() == o.HoldOwner && h.SlotStart.Equal(o.SlotStart) {
