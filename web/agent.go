@@ -59,7 +59,7 @@ func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
 	return c.unavailable(a.ErrorType, a.Message, a.Guidance)
 }
 
-// unavailable says that the practice system could not do its part.
+// unavailable answers that the practice-management system could not complete its part.
 func (c *call) unavailable(errorType, message string, g agent.Guidance) error {
 	status := http.StatusServiceUnavailable
 	switch errorType {
@@ -220,7 +220,7 @@ func agentAnswerOf(a *agent.Answer) agentAnswerJSON {
 	return j
 }
 
-// agentDebugOf returns details for developers of an agent. None of them is for callers.
+// agentDebugOf returns details for developers of an agent. They are not meant for callers.
 func agentDebugOf(a *agent.Answer) map[string]any {
 	d := a.Debug
 	if d == nil {

@@ -173,7 +173,8 @@ type searchBody struct {
 	Limit        *int   `json:"limit"`
 }
 
-// searchAppointments is `POST /v1/appointments/search`: it changes nothing, and is not kept for a repeat of the request.
+// searchAppointments is `POST /v1/appointments/search`. It changes nothing, so its answer is not stored for a
+// repeated request.
 func (s *Server) searchAppointments(c *call, b *searchBody) error {
 	c.once = nil
 	q := &query{values: url.Values{

@@ -88,8 +88,8 @@ func (c *caller) reaches(specialistID string) bool {
 	return c.specialistID == "" || c.specialistID == specialistID
 }
 
-// A credential finds out who calls. It reports false if the request does not carry this kind of credential, and an error
-// if it carries one that opens nothing.
+// A credential identifies the caller. It reports false if the request does not carry this kind of credential, and
+// returns an error if the credential is not valid.
 type credential func(*call) (bool, error)
 
 // identify determines the caller.

@@ -43,8 +43,9 @@ func (b *watchedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watchBody gives the body of a request, if there is one, bodyTime to arrive. It comes before everything that can refuse the request:
-// net/http has no deadline of its own for a body, and waits for the rest of it after every answer.
+// watchBody sets a deadline of bodyTime for the request's body, if there is one. It runs before every check that can
+// refuse the request: net/http itself has no deadline for a body, and waits for the rest of the body after every
+// answer.
 func (c *call) watchBody() {
 	if c.r.Body == nil || c.r.Body == http.NoBody {
 		return
@@ -95,20 +96,21 @@ func maybe[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, optional: true}, h)
 }
 
-// beacon is in for a body that a closing page sends: navigator.sendBeacon with a string says text/plain.
+// beacon wraps the handler of a body that a closing page sends: navigator.sendBeacon with a string has the type
+// text/plain.
 func beacon[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, plain: true}, h)
 }
 
-// bodyless is for a POST that says everything by its path. A body may be sent with it, as an empty object; what counts is
-// that a repeat under its idempotency key is answered like any other.
+// bodyless wraps the handler of a POST whose path has all the data. The caller may send an empty object. A repeat
+// under its idempotency key is answered like that of any other request.
 func bodyless(h handle) handle {
 	return bodied(bodyRules{limit: maxBody, optional: true, plain: true}, func(c *call, _ *emptyBody) error { return h(c) })
 }
 
-// allOrNothing is in for a handler that changes nothing unless it succeeds, and that commits its answer with its
-// change. Then the server looks for an earlier answer to the same request only after a failure, which saves a look-up
-// for every new request. The commit itself refuses an idempotency key that was answered before.
+// allOrNothing wraps a handler that changes nothing unless it succeeds, and that commits its answer with its change.
+// The server then looks for an earlier answer to the same request only after a failure, which saves a look-up for
+// every new request. The commit itself refuses an idempotency key that was answered before.
 func allOrNothing[T any](h func(*call, *T) error) handle {
 	return bodied(bodyRules{limit: maxBody, allOrNothing: true}, h)
 }
@@ -171,7 +173,7 @@ func bodied[T any](rules bodyRules, h func(*call, *T) error) handle {
 	}
 }
 
-// withWrong adds to a refusal the mistakes that call.wrong has. If there are some, nothing but a refusal goes out.
+// withWrong adds the mistakes in call.wrong to a refusal. If there are mistakes, the answer is always a refusal.
 func (c *call) withWrong(err error) error {
 	if len(c.wrong) == 0 {
 		return err
@@ -183,8 +185,8 @@ func (c *call) withWrong(err error) error {
 	return c.wrong.err()
 }
 
-// mistake adds the fields of a *record.ValidationError to call.wrong, so that the handler goes on and finds the other
-// mistakes too. It returns any other error.
+// mistake adds the fields of a *record.ValidationError to call.wrong, so that the handler continues and finds the
+// other mistakes too. It returns any other error.
 func (c *call) mistake(err error) error {
 	var invalid *record.ValidationError
 	if !errors.As(err, &invalid) {

@@ -60,10 +60,10 @@ type bulkFiles struct {
 	files   map[string]*bulkFile
 
 	mu    sync.Mutex
-	hosts []*bulkHost // where nothing was said: the addresses that were asked for last
+	hosts []*bulkHost // without a configured address: those of the latest requests
 }
 
-// bulkHost are the files with an address that only requests tell, each made when it is first asked for.
+// bulkHost holds the files for an address that is known only from requests. Each file is built at its first request.
 type bulkHost struct {
 	base  string
 	files map[string]func() *bulkFile

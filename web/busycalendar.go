@@ -22,7 +22,7 @@ type busyCalendarJSON struct {
 	SetAt     string             `json:"setAt,omitempty"`
 	AskedAt   string             `json:"askedAt,omitempty"` // left out: not yet
 	ReadAt    string             `json:"readAt,omitempty"`  // left out: never
-	Failure   string             `json:"failure,omitempty"` // why it could not be read when it was last asked for
+	Failure   string             `json:"failure,omitempty"` // why the last attempt to read it failed
 	Unread    int                `json:"unread"`            // events that were not understood
 	Old       bool               `json:"old"`               // its data are too old to rely on
 	Blocks    int                `json:"blocks"`            // stretches of busy time to come

@@ -29,16 +29,16 @@ type call struct {
 	caller caller
 	site   string         // the origin of the page of another website that sent the request, if an owner has named it
 	client holds.ClientID // the client secret, once the header and the body have agreed on it; may be empty
-	denied error          // a manage link that opens nothing; a repeat under its idempotency key still gets its answer
+	denied error          // an invalid manage link; a repeat under its idempotency key still gets its answer
 
 	once   *record.Once // the idempotency of this request, until a use case has taken it
 	status int          // of the answer left here to be written; 0: the handler has written it
 	out    []byte       // its body
 
 	warnings []string // unknown fields that an agent sent
-	wrong    mistakes // what is wrong with the body so far; if there is any, the request is refused, and ctx is that of a trial
+	wrong    mistakes // mistakes in the body so far; if there are any, the request is refused, and ctx is that of a trial
 
-	bounded context.Context // of ctx; nil until it is asked for
+	bounded context.Context // derived from ctx; nil until first used
 	release context.CancelFunc
 
 	id      string // names the request in the log and in the answer's header: the caller's own name for it if it has one
@@ -114,7 +114,7 @@ func (s *Server) serve(rt *route, counted *routeMetrics, p params, w http.Respon
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = noContents
 	h["Cache-Control"] = noStore
-	if base, _ := s.engine.Clinic.BaseURL(); strings.HasPrefix(base, "https://") { // HSTS: browsers then use nothing else
+	if base, _ := s.engine.Clinic.BaseURL(); strings.HasPrefix(base, "https://") { // HSTS: browsers then use https only
 		h["Strict-Transport-Security"] = oneYear
 	}
 	h["X-Request-Id"] = []string{c.id}
@@ -163,8 +163,8 @@ func safe(method string) bool {
 // requestID is short and unique enough to find a request in a log; it is no secret.
 func requestID() string { return strconv.FormatUint(rand.Uint64(), 36) }
 
-// names returns the id of a request and its trace: those of the caller or of the proxy before it, if they are fit for a
-// log. They help to find related logs and give no access.
+// names returns the id of a request and its trace: those of the caller or of its proxy, if they are fit for a log.
+// They help to find related logs and give no access.
 func names(h http.Header) (id, trace string) {
 	if id = h.Get("X-Request-Id"); !fitForLog(id) {
 		id = requestID()
@@ -365,7 +365,7 @@ func (c *call) end() {
 // the wait for them, database reads, or the rest. The rest is the live state, another server, or a busy machine.
 const slowRequest = time.Second
 
-// said returns the attributes that the log has for every request.
+// said returns the attributes with which every request is logged.
 func (c *call) said(took time.Duration) []slog.Attr {
 	all := []slog.Attr{slog.String("method", c.method()), slog.String("route", c.route.pattern),
 		slog.Int("status", c.rw.status), slog.Int("bytes", c.rw.bytes), slog.Int64("us", took.Microseconds()), slog.String("request", c.id)}

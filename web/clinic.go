@@ -99,7 +99,7 @@ func (s *Server) importClinic(c *call, file *clinic.File) error {
 	return c.json(http.StatusOK, answer(&n))
 }
 
-// planImport changes nothing, and is not kept for a repeat of the request.
+// planImport changes nothing, so its answer is not stored for a repeated request.
 func (s *Server) planImport(c *call, file *clinic.File) error {
 	c.once = nil
 	plan, err := s.engine.Clinic.PlanImport(*file)

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// connections bounds the connections of one network: those that wait for their next request, and all of them, whatever they do. Over the
-// first bound it closes the connection that has waited longest, which costs its owner a new connection and no request. Over the second it
-// does the same, and closes the new connection if none waits. A stream is not counted: Limits.StreamsPerAddress bounds streams. A nil one
-// bounds nothing. It is safe for concurrent use.
+// connections limits the connections of one network: the idle ones, and all of them. Over the first limit, it closes
+// the connection that has been idle longest, which costs its owner a new connection and no request. Over the second
+// limit, it does the same, and closes the new connection if none is idle. Streams are not counted:
+// Limits.StreamsPerAddress limits them. A nil value limits nothing. It is safe for concurrent use.
 type connections struct {
 	maxIdle, max int
 	exempt       func(netip.Addr) bool // proxies, which connect for many clients

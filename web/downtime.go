@@ -158,7 +158,7 @@ func (w *kitWriter) csv(x *downtime.Sheet) string {
 	return b.String()
 }
 
-// notes is all that was said of an appointment.
+// notes returns all notes of an appointment.
 func (w *kitWriter) notes(a *store.Appointment) string {
 	var said []string
 	if a.Overbook {
@@ -225,7 +225,7 @@ func (w *kitWriter) row(b *strings.Builder, x *downtime.Sheet, r *downtime.Row) 
 	b.WriteString(`<tr><td><i></i></td><td>` + when + `</td><td><b>` + bdi(a.Patient.Name) + `</b>` + born + `</td><td>` + bdi(a.Patient.Phone) + `</td><td>` + bdi(r.Type) + `</td><td>` + bdi(where) + `</td><td>` + bdi(w.notes(a)) + `</td></tr>`)
 }
 
-// page is all sheets as a page that needs nothing else: it can be saved, and opened where there is no network.
+// page returns all sheets as one self-contained page, which a browser can save and open without a network.
 func (w *kitWriter) page(style []byte) []byte {
 	var b strings.Builder
 	title := esc(w.text("title") + " – " + w.kit.Clinic)
@@ -272,7 +272,8 @@ type obstacleBodyJSON struct {
 	SlotEndDate   string `json:"slotEndDate"`
 }
 
-// checkByHand is `POST /v1/downtime-kit/check`: it changes nothing, and is not kept for a repeat of the request.
+// checkByHand is `POST /v1/downtime-kit/check`. It changes nothing, so its answer is not stored for a repeated
+// request.
 func (s *Server) checkByHand(c *call, b *byHandBody) error {
 	c.once = nil
 	m := &c.wrong

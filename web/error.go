@@ -18,9 +18,9 @@ import (
 	"holdfast/store"
 )
 
-// problem is an RFC 9457 answer to a request that was refused or failed. It is an error, so that a handler can return
-// one that no package below knows of. Details are sentences that say what to do; they have no secret and no person in
-// them.
+// problem is an RFC 9457 answer to a request that was refused or failed. It is an error, so a handler can return one
+// that the engine does not have. Its details are sentences that state what to do; they contain no secret and no
+// personal data.
 type problem struct {
 	Type              string         `json:"type"`
 	Title             string         `json:"title"`
@@ -111,7 +111,7 @@ func codes() []problem {
 	}
 }
 
-// notNow is the title where no time is asked for, but a session or a switch.
+// notNow is the title for refusals that concern a session or a switch, not a time.
 const notNow = "Not possible now"
 
 // sentinels maps the errors of the packages below to problems.

@@ -46,7 +46,7 @@ func (s *Server) readSlot(c *call) error {
 	return c.sayFHIR(http.StatusOK, slotOf(c.base(), o, start, status))
 }
 
-// fhirStatus is an appointment's status, and what became of it, in the one word that FHIR has for both.
+// fhirStatus returns the one FHIR word for an appointment's status and outcome.
 func fhirStatus(a *store.Appointment) string {
 	if a.Status == store.Cancelled {
 		return "cancelled"

@@ -27,8 +27,8 @@ type foundJSON struct {
 	SpecialistIDs []string `json:"specialistIds"`
 }
 
-// findTimes is `POST /v1/appointment-types/{id}/find`: it changes nothing, and is not kept for a repeat of the request. A
-// specialist finds times of their own.
+// findTimes is `POST /v1/appointment-types/{id}/find`. It changes nothing, so its answer is not stored for a repeated
+// request. A specialist finds times in their own calendar.
 func (s *Server) findTimes(c *call, b *findBody) error {
 	c.once = nil
 	m := &c.wrong
@@ -71,7 +71,7 @@ func (m *mistakes) weekdays(field string, names []string) (days []store.Weekday)
 	return days
 }
 
-// clock reads a local time such as 09:00; nothing is midnight.
+// clock reads a local time such as 09:00. An empty text is midnight.
 func (m *mistakes) clock(field, s string) store.TimeOfDay {
 	if s = strings.TrimSpace(s); s == "" {
 		return 0

@@ -55,7 +55,7 @@ type holdLimit[K comparable] struct {
 
 type heldGroup struct {
 	ends   map[string]time.Time // by hold
-	looked time.Time            // when the table was last asked
+	looked time.Time            // time of the last look at the table
 }
 
 func newHoldLimit[K comparable](end func(context.Context, string) (time.Time, bool)) *holdLimit[K] {
@@ -142,7 +142,7 @@ func (h *holdLimit[K]) count(key K, most int, id string, end time.Time) bool {
 }
 
 // refresh asks the table about the holds of a group that should have expired before an instant (all of them if it is
-// zero) and removes those that are gone. It does not hold the lock during the call.
+// zero) and removes those that no longer exist. It does not hold the lock during the call.
 func (h *holdLimit[K]) refresh(ctx context.Context, key K, before time.Time) {
 	var due []string
 	h.mu.Lock()
@@ -260,7 +260,7 @@ func (s *Server) mayHold(c *call) func(*holds.Span) bool {
 	}
 }
 
-// admitHold counts a hold that the public took, or gives it back and says that there are too many.
+// admitHold counts a hold of the public. If there are too many, it releases the hold and returns an error.
 func (s *Server) admitHold(c *call, h *holds.Hold) error {
 	if c.caller.trusted() || s.byAddress == nil {
 		return nil

@@ -39,7 +39,8 @@ type linkJSON struct {
 	People []identityJSON `json:"people"`
 }
 
-// getHistory answers the appointments of the person that an appointment is for. person.Viewer says what a specialist sees of it.
+// getHistory returns the appointments of the person for whom an appointment is booked. person.Viewer decides what a
+// specialist sees.
 func (s *Server) getHistory(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
@@ -89,7 +90,8 @@ type foundPersonJSON struct {
 	Last          string `json:"last"`
 }
 
-// findPeople changes nothing, and is not kept for a repeat of the request. A specialist finds those in the own calendar.
+// findPeople changes nothing, so its answer is not stored for a repeated request. A specialist finds the people in
+// their own calendar.
 func (s *Server) findPeople(c *call, b *findPeopleBody) error {
 	c.once = nil
 	limit := 12

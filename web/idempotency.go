@@ -100,7 +100,7 @@ func (c *call) scope() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fingerprint tells two requests of one route apart: by what the path names, and by the body.
+// fingerprint returns a hash of the path's parameters and the body, which distinguishes two requests of one route.
 func (c *call) fingerprint(raw []byte) [32]byte {
 	h := sha256.New()
 	h.Write([]byte(c.r.URL.Path))

@@ -24,15 +24,16 @@ var (
 	publicPolls  = rate{every: 10 * time.Millisecond, burst: 600} // a waiting room of 40 clients that poll every second, twice over
 )
 
-// limiter is a token bucket per address, kept as the one instant at which the bucket will be full again (GCRA, ITU-T
-// I.371): an address that is not remembered has a full bucket, and one whose bucket is full again is forgotten. A flood of
-// addresses has others forgotten early, which gives them a full bucket: the harmless mistake. A nil limiter limits nothing.
+// limiter is a token bucket per address. It stores one instant for each: when the bucket will be full again (GCRA,
+// ITU-T I.371). An address without an entry has a full bucket, and an entry whose bucket is full is deleted. If too
+// many addresses arrive, the limiter deletes other entries early, which gives them a full bucket: the harmless
+// mistake. A nil limiter limits nothing.
 type limiter struct {
 	rate
 	full [16]*timed.Map[netip.Addr, time.Time] // by address
 }
 
-// maxAddresses bounds one half of what one of them remembers.
+// maxAddresses limits the entries in each of the two halves of a limiter.
 const maxAddresses = 4096
 
 func newLimiter(r rate) *limiter {
@@ -46,8 +47,8 @@ func newLimiter(r rate) *limiter {
 // window returns the time in which an empty bucket becomes full.
 func (l *limiter) window() time.Duration { return time.Duration(l.burst) * l.every }
 
-// take takes one token and returns the time after which the bucket is full again. If that is longer than the window, there
-// was no token, and the bucket stays as it was.
+// take takes one token and returns the time after which the bucket is full again. If that time is longer than the
+// window, there was no token, and the bucket has not changed.
 func (l *limiter) take(address netip.Addr, now time.Time) (untilFull time.Duration) {
 	address = network(address)
 	bytes := address.As16()
@@ -177,7 +178,7 @@ func isLoopbackHost(host string) bool {
 	return strings.EqualFold(host, "localhost") || parseAddress(host).IsLoopback()
 }
 
-// base is the address that links begin with: the one that was said, or what this request was addressed to.
+// base returns the address with which links begin: the configured one, or else the address of this request.
 func (c *call) base() string {
 	if said, _ := c.engine.Clinic.BaseURL(); said != "" {
 		return said
@@ -193,8 +194,8 @@ func (c *call) scheme() string {
 	return "http"
 }
 
-// fromOwnPages reports whether a browser says that a page of the clinic's own address made the request. Behind a proxy that
-// rewrites Host the request itself does not show it.
+// fromOwnPages reports whether the browser marks the request as coming from a page of the clinic's own address.
+// Behind a proxy that rewrites Host, the request itself does not show it.
 func (c *call) fromOwnPages() bool {
 	said, _ := c.engine.Clinic.BaseURL()
 	return said != "" && c.r.Header.Get("Origin") == said

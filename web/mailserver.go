@@ -62,7 +62,8 @@ func (s *Server) getMailServer(c *call) error { return c.json(http.StatusOK, s.m
 // errDemoMail is for the demo, whose patients are invented: their addresses may be those of real people.
 var errDemoMail = errForbidden.with("The demo sends no email, because its patients are invented. Start a clinic of your own with holdfast serve.")
 
-// putMailServer makes another choice. The request is not kept for a repeat: a password is in it, and a repeat changes nothing.
+// putMailServer stores another choice. Its answer is not stored for a repeated request: the request contains a
+// password, and repeating it changes nothing.
 func (s *Server) putMailServer(c *call, b *mailServerBody) error {
 	c.once = nil
 	if s.options.Demo {

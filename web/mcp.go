@@ -18,7 +18,7 @@ import (
 )
 
 // The Model Context Protocol: the same engine and the same tokens as the agent routes, as tools that a language model
-// can call. It is stateless: what belongs together says so by its sessionId.
+// can call. It is stateless: sessionId connects the calls of one conversation.
 
 // postMCP is `POST /mcp`, the streamable HTTP transport.
 func (s *Server) postMCP(c *call) error {
@@ -64,7 +64,7 @@ type mcpTools struct {
 	principal record.Principal
 }
 
-// said turns an error into the sentence that a web client would get.
+// said converts an error into the sentence that a web client would get.
 func said(err error) error {
 	p := problemOf(err, time.Now())
 	text := p.Code + ": " + p.Detail
@@ -222,7 +222,7 @@ type statusIn struct {
 	ManageToken string `json:"manageToken" jsonschema:"the manageToken that book or reschedule returned, copied exactly"`
 }
 
-// managed is the appointment of a manageToken. One that opens nothing any more is refused as a patient's link is.
+// managed returns the appointment of a manageToken. A token that is no longer valid is refused like a patient's link.
 func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment, error) {
 	a, err := t.engine.Booking.Managed(ctx, token)
 	switch {

@@ -17,7 +17,7 @@ const mcpInstructions = `Book, move and cancel appointments of the clinic %q. It
 Offer only times that find_slots returned, and say them as "spoken" has them. Copy tokens exactly and never read them out.
 A booking that is "queued" is received and not yet confirmed: say so, and look it up later with booking_status.`
 
-// today is a date as people say it and as tools take it: "Monday, 2026-11-23".
+// today returns the current date in the form in which the tools take it: "Monday, 2026-11-23".
 func (t mcpTools) today() string {
 	return time.Now().In(t.engine.Clinic.Zone()).Format("Monday, 2006-01-02")
 }

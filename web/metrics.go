@@ -63,7 +63,7 @@ var (
 
 func newMetrics(version string) *metrics { return &metrics{version: version, started: time.Now()} }
 
-// routeMetrics are those of one route.
+// routeMetrics are the counters of one route.
 type routeMetrics struct {
 	name    string
 	answers [len(statusClasses)]atomic.Uint64
@@ -71,7 +71,7 @@ type routeMetrics struct {
 	seconds *store.Durations // of its kind; nil for a stream
 }
 
-// statusClasses are the classes of status; none: nothing was sent.
+// statusClasses are the classes of status codes; "none" counts requests without an answer.
 var statusClasses = [...]string{"none", "1xx", "2xx", "3xx", "4xx", "5xx"}
 
 // route creates the counters of a route under "GET /v1/clinic", or under its pattern alone if it accepts any method.

@@ -142,7 +142,7 @@ func takesGzip(header []string) bool {
 	return any
 }
 
-// refusedWeight reports whether a weight such as q=0.0 says "never".
+// refusedWeight reports whether a weight such as q=0.0 excludes an encoding.
 func refusedWeight(weight string) bool {
 	name, value, there := strings.Cut(strings.ReplaceAll(weight, " ", ""), "=")
 	if !there || !strings.EqualFold(name, "q") {

@@ -19,7 +19,7 @@ type erasePersonBody struct {
 	AppointmentID string `json:"appointmentId"`
 	// Also are appointments of other people to erase together with the person of AppointmentID.
 	Also []string `json:"also"`
-	// Everybody erases all who share the address or the number.
+	// Everybody erases all people who share the address or the number.
 	Everybody bool `json:"everybody"`
 }
 
@@ -41,7 +41,7 @@ type erasureJSON struct {
 	Sharing []foundPersonJSON `json:"sharing"`
 }
 
-// planErasure changes nothing, and is not kept for a repeat of the request.
+// planErasure changes nothing, so its answer is not stored for a repeated request.
 func (s *Server) planErasure(c *call, b *erasePlanBody) error {
 	c.once = nil
 	x, err := s.engine.Person.PlanErasure(c.ctx(), b.AppointmentID)

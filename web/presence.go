@@ -80,7 +80,7 @@ func (s *Server) getPresence(c *call) error {
 	return c.json(http.StatusOK, map[string]presenceJSON{"presence": presenceOf(&p)})
 }
 
-// getBeacon tells a patient's page whether a specialist is available. The answer is at most 10 seconds old.
+// getBeacon reports to a patient's page whether a specialist is available. The answer is at most 10 seconds old.
 func (s *Server) getBeacon(c *call) error {
 	n, err := s.engine.Presence.Beacon(c.ctx())
 	if err != nil {
@@ -121,8 +121,8 @@ func (s *Server) listPresence(c *call, list []holds.Present, err error) error {
 	return nil
 }
 
-// appendPresent writes a presenceJSON of the live state and the schedule alone: a large clinic's list is asked for again and
-// again.
+// appendPresent writes a presenceJSON without reflection, because clients fetch a large clinic's list frequently. It
+// uses only the live state and the schedule.
 func (s *Server) appendPresent(b []byte, p *holds.Present) []byte {
 	b = append(b, `{"specialistId":"`...)
 	b = append(append(b, p.SpecialistID...), '"')

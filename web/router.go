@@ -12,7 +12,8 @@ import (
 // handle answers one call: it leaves an answer on it, writes to its writer, or returns an error for the table.
 type handle func(*call) error
 
-// route is one line of the table of routes. Its pattern is what logs and metrics know of a request.
+// route is one line of the table of routes. Logs and metrics contain its pattern, and nothing else of a request's
+// path.
 type route struct {
 	method  string
 	pattern string // parameters in braces: /v1/appointments/{id}

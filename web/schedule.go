@@ -5,7 +5,8 @@ import "net/http"
 // schedulePattern is behind a credential, and its answer has neither a secret nor a patient in it.
 const schedulePattern = "/v1/schedule"
 
-// scheduleJSON is everything a desk opens with: who works here, what can be booked, and when. All of it is of one state.
+// scheduleJSON is everything that the desk loads first: the specialists, the appointment types and their hours. All
+// of it is from one state.
 type scheduleJSON struct {
 	Specialists      []specialistDetailsJSON `json:"specialists"`
 	AppointmentTypes []appointmentTypeJSON   `json:"appointmentTypes"`

@@ -186,8 +186,8 @@ func hasTag(header []string, tag string) bool {
 	return false
 }
 
-// selected reads the slot that a polling client says it is looking at: a wall-clock time of the day, or an instant. The
-// time is negative where it is not one.
+// selected reads the slot that a polling client has selected: a wall-clock time of the day, or an instant. The time
+// is negative if the text is neither.
 func (q *query) selected() (store.TimeOfDay, time.Time) {
 	s := q.text("selected")
 	if t, err := store.ParseTimeOfDay(s); err == nil {
@@ -203,7 +203,7 @@ func (q *query) selected() (store.TimeOfDay, time.Time) {
 // storage describes the backend of the live state in the words of the answers.
 type storage struct {
 	mode        string // memory, redis, postgres or fallback
-	redis       bool   // Redis is configured; then its health is asked for
+	redis       bool   // Redis is configured, so its health is reported
 	redisStatus string // available, unavailable or disabled
 }
 
@@ -262,5 +262,5 @@ func (s *Server) getLocks(c *call) error {
 	return c.json(http.StatusOK, map[string]any{"lockedSlots": locks, "count": len(locks), "storageMode": s.options.StorageMode()})
 }
 
-// shortHash tells owners apart.
+// shortHash distinguishes owners without identifying them.
 func shortHash(o holds.Owner) string { return hex.EncodeToString(o[:4]) }

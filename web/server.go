@@ -17,7 +17,7 @@ const (
 	idleTime   = 60 * time.Second
 	writeTime  = 90 * time.Second // from the end of a request's head to the end of its answer
 	maxHeader  = 16 << 10
-	finishTime = 10 * time.Second       // for requests under way when the server is asked to stop
+	finishTime = 10 * time.Second       // for running requests when the server stops
 	graceTime  = 500 * time.Millisecond // for requests that were sent on idle connections when it was
 )
 

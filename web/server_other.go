@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// giveUpSoon does nothing: only Linux knows TCP_USER_TIMEOUT. Write deadlines and keep-alive find vanished peers later.
+// giveUpSoon does nothing: only Linux has TCP_USER_TIMEOUT. Write deadlines and keep-alive find vanished peers later.
 func giveUpSoon(*net.TCPConn, time.Duration) {}

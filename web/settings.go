@@ -72,8 +72,8 @@ func (s *Server) putSettings(c *call, b *clinic.Settings) error {
 	})
 }
 
-// settingsPatch is a JSON Merge Patch (RFC 7396) of the settings. Settings has the fields of the body, so that a body is
-// checked as for putSettings; patch has the body itself, which also says which fields are null.
+// settingsPatch is a JSON Merge Patch (RFC 7396) of the settings. Settings has the fields of the body, so that a body
+// is checked as for putSettings; patch is the body itself, which also shows the fields that are null.
 type settingsPatch struct {
 	clinic.Settings
 	patch map[string]any

@@ -73,7 +73,7 @@ func sheetOf(f *sheet.File) sheetJSON {
 	return j
 }
 
-// planSheet changes nothing, and is not kept for a repeat of the request.
+// planSheet changes nothing, so its answer is not stored for a repeated request.
 func (s *Server) planSheet(c *call, b *sheetPlanBody) error {
 	c.once = nil
 	f, err := s.engine.Sheet.Plan(c.ctx(), b.CSV)

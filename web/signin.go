@@ -251,7 +251,7 @@ func renamed(err error, from, to string) error {
 var totpAlphabet = base32.StdEncoding.WithPadding(base32.NoPadding)
 
 func (s *Server) beginTOTP(c *call) error {
-	c.once = nil // an answer with a secret is not kept; nothing is changed by it
+	c.once = nil // an answer with a secret is not stored; the request changes nothing
 	staff, err := c.mine()
 	if err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"holdfast/web/instant"
 )
 
-// The timeslots are what every page asks for again and again, so their JSON is written by hand, and written once: what no
-// hold touches is kept with the list (booking.Listing.Written) and sent as it is.
+// Every page requests the timeslots frequently, so their JSON is written by hand, and once: slots without holds are
+// cached with the list (booking.Listing.Written) and sent unchanged.
 
 func (s *Server) timeslots(c *call) error {
 	q := c.query()

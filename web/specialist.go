@@ -185,7 +185,7 @@ func hoursOf(hours []store.WeeklyWindow) []hoursJSON {
 	return list
 }
 
-// putWeeklyHours replaces the hours, or with ?dryRun=true says which slots they would give.
+// putWeeklyHours replaces the hours. With ?dryRun=true, it returns the slots that they would give.
 func (s *Server) putWeeklyHours(c *call, b *[]hoursJSON) error {
 	q := c.query()
 	dryRun := q.flag("dryRun")

@@ -14,7 +14,7 @@ import (
 	"holdfast/web/stream"
 )
 
-// streamSource is the engine as the live streams know it.
+// streamSource returns the functions through which the live streams read the engine.
 func streamSource(e *engine.Engine) stream.Source {
 	source := stream.Source{
 		Epoch: e.Epoch, Watch: e.Watch, Concerns: e.Concerns, Affects: e.Affects,
@@ -33,7 +33,7 @@ func streamSource(e *engine.Engine) stream.Source {
 	return source
 }
 
-// streamOptions are the bounds of the streams. Those of one address count only with Options.RateLimit.
+// streamOptions returns the limits of the streams. The limit per address applies only with Options.RateLimit.
 func streamOptions(o Options) stream.Options {
 	limits := o.Limits.withDefaults()
 	options := stream.Options{Streams: limits.Streams, Ping: o.Ping, Sweep: o.sweep}

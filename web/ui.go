@@ -179,8 +179,8 @@ type bootJSON struct {
 	DemoSignIn       *demoSignInJSON    `json:"demoSignIn,omitempty"`
 }
 
-// The owner of the demo's clinic. Everybody knows the password, since the page /demo shows it: the clinic is invented and
-// gone when the demo ends.
+// The owner of the demo's clinic. The page /demo shows the password: the clinic is invented and is deleted when the
+// demo ends.
 const (
 	DemoEmail    = "demo@holdfast.invalid"
 	DemoPassword = "tide and harbour"

@@ -53,7 +53,7 @@ type Options struct {
 	Version string
 	// StorageMode names the live state's storage: memory, redis or fallback. Default: always memory.
 	StorageMode func() string
-	// Certificates says how the domains stand that the server has certificates for. Default: there are none.
+	// Certificates returns the state of the certificate of each domain. Default: none.
 	Certificates func() []certificate.Status
 	// Patience limits an ordinary request, after which the server answers 503; streams are exempt. Default 10 s.
 	Patience time.Duration

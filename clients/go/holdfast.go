@@ -1,4 +1,5 @@
-// What a program needs beside the calls that are generated from the description: a client to begin with, and the live streams.
+// The handwritten part of the client, next to the calls that are generated from the API description: creating a
+// client, and the live streams.
 
 package holdfast
 
@@ -14,8 +15,9 @@ import (
 	"strings"
 )
 
-// Connect returns a client of the server at an address, such as https://book.example.org. key is an API key, or empty for what anybody may
-// do. client is the secret that owns the holds of this program, from NewClientID; it may be empty where none are made.
+// Connect returns a client of the server at an address, such as https://book.example.org. key is an API key; it is
+// empty for public operations. client is the secret that owns the holds of this program, from NewClientID; it may be
+// empty for a program that makes no holds.
 func Connect(server, key, client string, more ...ClientOption) (*ClientWithResponses, error) {
 	sign := func(_ context.Context, r *http.Request) error {
 		if key != "" {
@@ -38,7 +40,7 @@ func NewKey() *string {
 	return &key
 }
 
-// Refusal is an answer that is no success, as an error. Problem is what the server said.
+// Refusal is an unsuccessful answer as an error. Problem is the body of the answer.
 type Refusal struct {
 	Status  int
 	Problem Problem
@@ -58,14 +60,15 @@ func Refused(r *http.Response, body []byte) error {
 	return refusal
 }
 
-// Frame is one message of a live stream. Data is the whole of it; its shape is that of the Frame… type that Type names.
+// Frame is one message of a live stream. Data is the whole message; its shape is the Frame… type that Type names.
 type Frame struct {
 	ID   string
 	Type string
 	Data json.RawMessage
 }
 
-// Frames reads the messages of a stream until it ends, and closes it. What ends it is the last error; none where the server said so.
+// Frames returns the messages of a stream until it ends, and then closes it. If the stream did not end properly, the
+// last element has the error.
 func Frames(r *http.Response) iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
 		defer r.Body.Close()

@@ -42,7 +42,7 @@ import (
 	"golang.org/x/crypto/acme"
 )
 
-// LetsEncrypt is the directory that is asked unless another one is named.
+// LetsEncrypt is the default ACME directory.
 const LetsEncrypt = acme.LetsEncryptURL
 
 // Options of New. Domains and Dir are required.
@@ -187,8 +187,8 @@ func (k *Keeper) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 
 const challengePath = "/.well-known/acme-challenge/"
 
-// ServeHTTP answers plain HTTP: the directory, while it asks for a proof, and everybody else with the way to HTTPS. The method and the body
-// of a request are to be sent there again.
+// ServeHTTP answers plain HTTP: the ACME directory with the response to its challenge, and every other client with a
+// redirect to HTTPS. The client sends the method and the body of its request again there.
 func (k *Keeper) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, challengePath) {
 		k.mu.RLock()

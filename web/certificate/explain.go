@@ -40,7 +40,7 @@ func explain(err error, domain, directory string) (why string, counts bool) {
 	return err.Error(), true
 }
 
-// problem explains what the directory has said, by its type (RFC 8555, 6.7).
+// problem explains the directory's error by its type (RFC 8555, 6.7).
 func problem(p *acme.Error, domain string) string {
 	kind := p.ProblemType[strings.LastIndexByte(p.ProblemType, ':')+1:]
 	does := map[string]string{

@@ -121,7 +121,7 @@ func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 	defer k.asking.Unlock()
 	defer func() {
 		if err != nil {
-			k.client = nil // the directory may know the account no more
+			k.client = nil // the directory may no longer have the account
 		}
 	}()
 	ctx, cancel := context.WithTimeout(ctx, orderTime)

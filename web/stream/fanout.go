@@ -217,8 +217,8 @@ func (h *Hub) sweep(list []*subscriber) {
 	work.Wait()
 }
 
-// flush writes what a subscriber has not had, without waiting. If another goroutine is writing to it, that one is asked to look
-// once more before it stops.
+// flush writes the pending bytes of a subscriber without waiting. If another goroutine is writing to it, flush asks
+// that goroutine to check once more before it stops.
 func (h *Hub) flush(s *subscriber) {
 	for {
 		s.asked.Store(true)
@@ -236,7 +236,7 @@ func (h *Hub) flush(s *subscriber) {
 	}
 }
 
-// flushOnce writes until nothing is left, or until a write would block: then a goroutine of its own goes on.
+// flushOnce writes until nothing is left, or until a write would block: then a goroutine of its own continues.
 func (h *Hub) flushOnce(s *subscriber) (blocked bool) {
 	for {
 		b := s.next()

@@ -9,18 +9,18 @@ import (
 	"holdfast/web/instant"
 )
 
-// The frames of the live stream, written by hand into one buffer: an event is encoded once and the same bytes go to
+// The frames of the live stream, written by hand into one buffer. An event is encoded once and the same bytes go to
 // every subscriber, so this is the hottest code of the server.
 //
-// Every frame is one `data:` line of JSON with a "type"; there are no `event:` names. Live events have a line
-// `id: <epoch>-<seq>` above it; what a snapshot says is no event and has none.
+// Every frame is one `data:` line of JSON with a "type"; there are no `event:` names. Live events have a line `id:
+// <epoch>-<seq>` above it. A snapshot is not an event and has no id.
 
 const (
 	retryFrame = "retry: 5000\n\n"
 	pingFrame  = "data: {\"type\":\"ping\"}\n\n"
 )
 
-// endReason says why the server ends a stream.
+// endReason is the reason why the server ends a stream.
 type endReason string
 
 const (
@@ -29,14 +29,14 @@ const (
 	endInitFailed   endReason = "init-failed"
 	endShutdown     endReason = "server-shutdown"
 	endReplaced     endReason = "replaced" // the same client opened another stream
-	endUnknown      endReason = "unknown"  // nothing better is known: the events were interrupted
+	endUnknown      endReason = "unknown"  // no better reason: the events were interrupted
 
-	// Logged and never sent: the other side is gone.
+	// Logged and never sent: the client has disconnected.
 	endClientAbort  endReason = "client-abort"
 	endClientCancel endReason = "client-cancel"
 )
 
-// endReasons are all of them.
+// endReasons lists all reasons.
 var endReasons = []endReason{
 	endLeaseExpired, endSendFailed, endInitFailed, endShutdown, endReplaced, endUnknown, endClientAbort, endClientCancel,
 }
@@ -90,7 +90,8 @@ func appendLook(b []byte, x *holds.Selection, owner holds.ClientID) []byte {
 	return append(b, "}\n\n"...)
 }
 
-// appendEvent adds one live event: in its owner's form, which names the client, or in everybody else's if owner is empty.
+// appendEvent adds one live event: in the form for its owner, which names the client, or in the form for all other
+// readers if owner is empty.
 func appendEvent(b []byte, epoch string, ev *holds.Event, owner holds.ClientID) []byte {
 	b = append(b, "id: "...)
 	b = append(b, epoch...)
@@ -194,11 +195,11 @@ func appendExpiry(b []byte, at time.Time) []byte {
 	return append(b, '"')
 }
 
-// notOwnEnd is the end of a frame in everybody else's form.
+// notOwnEnd is the end of a frame in the form for all other readers.
 const notOwnEnd = `,"isOwnHold":false` + "}\n\n"
 
-// ownForm returns the owner's form of a frame that has been encoded for everybody else. A frame that says nothing of an
-// owner is returned as it is.
+// ownForm returns the owner's form of a frame that was encoded for all other readers. It returns a frame without an
+// owner unchanged.
 func ownForm(b, shared []byte, owner holds.ClientID) []byte {
 	rest, found := bytes.CutSuffix(shared, []byte(notOwnEnd))
 	if !found {

@@ -68,7 +68,7 @@ func (h *Hub) askGuards(ctx context.Context, due func(*subscriber) bool) {
 			case errors.Is(err, ErrRevoked):
 				h.end(s, endUnknown)
 			default:
-				s.stands = false // asked again with the next tick
+				s.stands = false // checked again at the next tick
 			}
 		}
 		if err != nil && !errors.Is(err, ErrRevoked) && ctx.Err() == nil {

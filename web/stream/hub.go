@@ -32,7 +32,7 @@ type Hub struct {
 
 	interrupted atomic.Bool // no events are received
 
-	recheck chan struct{}  // asks for all guards to be asked
+	recheck chan struct{}  // requests a check of all guards
 	ready   chan struct{}  // closed once events are followed
 	writers sync.WaitGroup // goroutines that finish a blocked write, and streams about to begin
 }
@@ -124,14 +124,14 @@ func (h *Hub) maintain(ctx context.Context) {
 	})
 }
 
-// Count says how many streams are open.
+// Count returns the number of open streams.
 func (h *Hub) Count() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.all)
 }
 
-// Topics says how many streams are open of each topic that has any.
+// Topics returns the number of open streams for each topic that has any.
 func (h *Hub) Topics() map[string]int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (h *Hub) Topics() map[string]int {
 	return open
 }
 
-// Ended says how many streams have ended, by why, every reason that there is named.
+// Ended returns the number of streams that have ended, by reason. It lists every reason.
 func (h *Hub) Ended() map[string]uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -164,8 +164,9 @@ func (h *Hub) subscribers() []*subscriber {
 	return list
 }
 
-// join adds a subscriber to a topic before its snapshot is taken, so that nothing falls between. Nothing is written to it until
-// start, because its writing mark is set. The stream that the same client had is ended. ErrStopping.
+// join adds a subscriber to a topic before its snapshot is taken, so that no event is lost in between. The
+// subscriber's writing mark is set, so no goroutine writes to it before start. join ends the previous stream of the
+// same client. Errors: ErrStopping.
 func (h *Hub) join(s *subscriber, topicName string) error {
 	h.mu.Lock()
 	if h.stopping {
@@ -243,7 +244,7 @@ func (h *Hub) endAll(reason endReason) {
 	}
 }
 
-// drop ends a stream whose connection is of no use any more.
+// drop ends a stream whose connection is no longer usable.
 func (h *Hub) drop(s *subscriber, reason endReason) {
 	if h.remove(s, reason) {
 		s.conn.close()

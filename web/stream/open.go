@@ -101,9 +101,10 @@ func headOf(set http.Header) []byte {
 	return []byte(head + "\r\n")
 }
 
-// Open answers a request with a live stream. If it can take the connection over it returns at once, and the hub writes the
-// stream; otherwise, as with HTTP/2, it returns when the stream has ended. ErrStopping, ErrInterrupted, ErrFull, ErrAddressFull, or the error of
-// the request's context while the hub is not running yet. An error means that nothing was written.
+// Open answers a request with a live stream. If it can take over the connection, it returns at once and the hub
+// writes the stream; otherwise, as with HTTP/2, it returns when the stream has ended. Errors: ErrStopping,
+// ErrInterrupted, ErrFull, ErrAddressFull, or the error of the request's context while the hub is not running yet.
+// After an error, nothing was written.
 func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	if err := h.admit(q.Address); err != nil {
 		return err

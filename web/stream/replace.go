@@ -16,7 +16,7 @@ import (
 // announceBound limits how long an announcement can take. A stream that could not be announced stays open.
 const announceBound = time.Second
 
-// announce tells all nodes of a subscriber that has joined.
+// announce sends the announcement of a subscriber that has joined to all nodes.
 func (h *Hub) announce(ctx context.Context, s *subscriber) {
 	if h.source.Announce == nil || s.owner.IsZero() {
 		return

@@ -10,9 +10,10 @@ import (
 	"holdfast/holds"
 )
 
-// A ring is a log of the recent frames of one topic: bytes in chunks, numbered by their position since the ring began. Bytes once
-// written never change, so a subscriber needs no more than a position, and all subscribers are sent the same bytes without a
-// copy. Past ringChunks the oldest chunk is dropped; a subscriber whose position was in it has fallen off.
+// A ring is a log of the recent frames of one topic: bytes in chunks, numbered by their position since the ring began.
+// Written bytes never change, so a subscriber is only a position, and all subscribers receive the same bytes without a
+// copy. A ring has at most ringChunks: then it drops the oldest chunk, and a subscriber with a position in that chunk
+// has fallen off.
 //
 // One goroutine appends; any number read. The zero ring is empty and takes no memory.
 type ring struct {
@@ -32,7 +33,7 @@ type chunk struct {
 	frames []frameMark
 }
 
-// frameMark is where one frame ends, and the data of it that subscriber.isKnown needs.
+// frameMark has the end of one frame and the data that subscriber.isKnown needs.
 type frameMark struct {
 	end   uint64
 	at    time.Time
@@ -40,7 +41,7 @@ type frameMark struct {
 	ended bool   // the look ends
 }
 
-// errFellOff: the bytes at this position are gone.
+// errFellOff: the bytes at this position have been overwritten.
 var errFellOff = errors.New("overwritten in the ring buffer")
 
 // append adds one frame.

@@ -8,18 +8,19 @@ import (
 	"holdfast/holds"
 )
 
-// subscriber is one open stream: a connection, a position in the ring of its topic, and the few frames that are for it alone.
+// subscriber is one open stream: a connection, a position in the ring of its topic, and the few frames for this
+// subscriber alone.
 type subscriber struct {
 	id              string         // connection id
-	client          holds.ClientID // its secret, said back to it alone
+	client          holds.ClientID // the client's secret, returned to that client alone
 	owner           holds.Owner
 	lease           time.Duration
 	leaseEnds       time.Time
 	pinged, checked time.Time // touched only by Hub.maintain once the subscriber has joined
 	conn            conn
 	guard           *Guard    // nil: the stream is public
-	stands          bool      // the guard has said so; this and until are touched only by Hub.watchGuards
-	until           time.Time // when the guard is asked again; zero: at a Recheck
+	stands          bool      // the guard has confirmed the credential; this and until are used only by Hub.watchGuards
+	until           time.Time // when the guard is checked again; zero: at a Recheck
 	topic           *topic
 	announced       bool // this hub has received its own announcement; guarded by Hub.mu
 

@@ -37,7 +37,7 @@ func TestBrokenSessionsAreSeen(t *testing.T) {
 		"one more session than the 1":         begin().Taken("t", "ada", false, at(8, 0)),
 		"which lapsed 1m0s ago":               begin().Taken("t", "ben", false, at(8, 2)),
 		"t still waits":                       begin().OpenSessions([]Session{active, waiting}, at(8, 2)),
-		"its last heartbeat was 4h6m0s ago":        begin().OpenSessions([]Session{active}, at(12, 6)),
+		"its last heartbeat was 4h6m0s ago":   begin().OpenSessions([]Session{active}, at(12, 6)),
 		"was said to be active, of \"ada\"":   begin().OpenSessions([]Session{other}, at(8, 0)),
 		"is open, and nobody asked":           begin().OpenSessions([]Session{{ID: "u", Status: "requested"}}, at(8, 0)),
 		"\"ada\", and is not open":            begin().OpenSessions([]Session{waiting}, at(8, 0)),
