@@ -1,10 +1,9 @@
 // Package pages has the files of the browser pages in the form in which the server sends them.
 //
 // Their sources are in web/ui (small modules with comments) and their texts in engine/words. Before the build, the
-// program in join joins the modules
-// that patients load, minifies scripts and style sheets, and compresses the files that become smaller. Its results
-// are in built; they are committed and embedded. So a fresh clone runs without another step, the start only reads
-// them, and the minifier is not part of the server.
+// program in join joins the modules that patients and the desk load, minifies scripts and style sheets, and compresses
+// the files that become smaller. Its results are in built; they are committed and embedded. So a fresh clone runs
+// without another step, the server only reads them at its start, and the bundler is not part of the server.
 //
 // # After a change of web/ui
 //

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// small is the least that can be joined: one module that everybody shares.
+// small returns the fewest files that can be joined, with one module that all bundles share.
 func small(more map[string]string) map[string][]byte {
 	files := map[string]string{
 		"lib/say.js":      "export const say = 1\nexport function shout() { return say }",
@@ -25,7 +25,7 @@ func small(more map[string]string) map[string][]byte {
 		"staff/hours.js":  "export const hours = 24",
 		"setup.html":      `<script type="module" src="{{base}}/setup/page.js"></script>`,
 		"setup/page.js":   "import { hours } from '../staff/hours.js'\nhours",
-		// what only comes later
+		// Only later bundles import this module.
 		"book/details.js": "import { say } from '../lib/say.js'\nexport const form = () => say",
 	}
 	maps.Copy(files, more)
@@ -36,40 +36,59 @@ func small(more map[string]string) map[string][]byte {
 	return raw
 }
 
-// TestModulesAreJoined once each: what a file has inside, those after it take from there. That the joined pages work is
-// for the browser to say.
-func TestModulesAreJoined(t *testing.T) {
+// The browser tests prove that the joined pages work.
+func TestJoinPutsEachModuleIntoOneBundle(t *testing.T) {
 	files := small(nil)
 	if err := join(files); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"book/common.js": "const $1=(()=>{const say = 1\nfunction shout() { return say }\nreturn{say,shout}})()\n\nexport{$1}\n",
-		"book/page.js":   "import{$1}from'../book/common.js'\nconst{say,shout:loud}=$1\nloud(say)\n",
-		"book/later.js":  "import{$1}from'../book/common.js'\nconst $4=(()=>{const{say}=$1\nconst form = () => say\nreturn{form}})()\nconst{form}=$4\n\nexport{$4,form}\n",
-		"manage/page.js": "import{$4}from'../book/later.js'\nconst{form}=$4\nform()\n",
-		"staff/more.js":  "const $4=(()=>{const hours = 24\nreturn{hours}})()\nconst{hours:days}=$4\n\nexport{days}\n",
-		// Loaded by itself as well, by a document without a bundle.
-		"staff/hours.js": "export const hours = 24",
-		"setup/page.js":  "import { hours } from '../staff/hours.js'\nhours",
-		// In a bundle alone.
+		"book/common.js": `var o=1;function r(){return 1}export{o as $b,r as $c};`,
+		"book/page.js":   `import{$b as o,$c as r}from"../book/common.js";r(o);`,
+		"book/later.js":  `import{$b as o}from"../book/common.js";var r=()=>o;export{r as $a,r as form};`,
+		"manage/page.js": `import{$a as o}from"../book/later.js";o();`,
+		"staff/more.js":  `var o=24;export{o as days};`,
+		// A document without a bundle loads this module too.
+		"staff/hours.js": `export const hours=24;`,
+		"setup/page.js":  `import{hours as o}from"../staff/hours.js";o;`,
+		// These are only in a bundle.
 		"book/details.js": "",
 		"lib/say.js":      "",
 	} {
-		if got := string(files[name]); got != want {
+		if got := strings.TrimSpace(string(files[name])); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
 	}
 }
 
-// TestJoinRefusesUnsupportedModules before the program is built, instead of in a patient's browser.
+// TestJoinExportsOnlyUsedNames also gives equal names of two modules different aliases.
+func TestJoinExportsOnlyUsedNames(t *testing.T) {
+	files := small(map[string]string{
+		"book/common.js": "export { form as one } from './one.js'\nexport { form as two } from './two.js'",
+		"book/one.js":    "export const form = () => alert(1)\nexport const unused = () => alert(11)",
+		"book/two.js":    "export const form = () => alert(2)",
+		"book/page.js":   "import { form } from './one.js'\nimport { form as other } from './two.js'\nform(); other()",
+	})
+	if err := join(files); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"book/common.js": `var o=()=>alert(1);var r=()=>alert(2);export{o as $b,r as $c,o as one,r as two};`,
+		"book/page.js":   `import{$b as o,$c as r}from"../book/common.js";o();r();`,
+	} {
+		if got := strings.TrimSpace(string(files[name])); got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+	}
+}
+
+// TestJoinRefusesUnsupportedModules finds errors before the program is built, instead of in a patient's browser.
 func TestJoinRefusesUnsupportedModules(t *testing.T) {
 	for _, c := range []struct{ name, file, body, want string }{
-		{"a module that is not there", "book/page.js", "import { a } from '../lib/gone.js'", "lib/gone.js, which is not there"},
-		{"a name that is not exported", "book/page.js", "import { whisper } from '../lib/say.js'", "imports whisper from lib/say.js"},
-		{"two that import each other", "lib/say.js", "import { form } from '../book/details.js'\nexport const say = 1", "imports itself"},
-		{"a whole module by a name", "book/page.js", "import * as all from '../lib/say.js'", "cannot be joined"},
-		{"an export of another shape", "lib/say.js", "export let [say, shout] = [1, 2]", "cannot be joined"},
+		{"a missing module", "book/page.js", "import { a } from '../lib/gone.js'", "lib/gone.js is missing"},
+		{"a name that is not exported", "book/page.js", "import { whisper } from '../lib/say.js'", `"whisper"`},
+		{"an import of a bundle", "book/page.js", "import './later.js'", "book/page.js imports book/later.js, which is a bundle"},
+		{"an error of syntax", "lib/say.js", "export const say =", "Unexpected end of file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := join(small(map[string]string{c.file: c.body}))

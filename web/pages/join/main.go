@@ -1,12 +1,13 @@
-// Join makes the files of web/pages/built, which the server embeds, from those of web/ui and the texts of engine/words. It is run by
+// Join builds the files of web/pages/built, which the server embeds, from those of web/ui and the texts of engine/words.
+// This command runs it:
 //
 //	go generate ./web/pages
 //
-// For each file it removes what only readers of the repository need (strip), puts the modules that patients and the desk get into a
-// few files (join), writes the texts of each language as scripts (addWords), joins the desk's style sheets (gather), shortens scripts and
-// style sheets (minify), and compresses what becomes smaller by that. A module that cannot be joined or minified and a text that a language
-// lacks are errors, and nothing is written. A file of built whose content has not changed is left alone, so
-// that another version of Go, which may compress differently, changes nothing.
+// It writes the texts of each language as scripts (addWords), joins the modules that patients and the desk load into a
+// few bundles (join), joins the desk's style sheets (gather), minifies scripts and style sheets, and compresses the
+// files that become smaller. If a module cannot be joined or minified, or a language lacks a text, it returns an error
+// and writes nothing. It does not write a file of built whose content is the same. So another version of Go, which may
+// compress differently, changes nothing.
 package main
 
 import (
@@ -50,7 +51,7 @@ func build(source, texts fs.FS, languages []words.Registration) (map[string][]by
 			return err
 		}
 		body, err := fs.ReadFile(source, name)
-		files[name] = stripped(name, body)
+		files[name] = body
 		return err
 	})
 	if err != nil {
@@ -66,8 +67,10 @@ func build(source, texts fs.FS, languages []words.Registration) (map[string][]by
 		return nil, err
 	}
 	for name, body := range files {
-		if files[name], err = minified(name, body); err != nil {
-			return nil, err
+		if path.Ext(name) == ".css" && !isVendored(name) {
+			if files[name], err = minified(name, body); err != nil {
+				return nil, err
+			}
 		}
 	}
 	return files, nil

@@ -101,16 +101,3 @@ func TestWriteHealsATree(t *testing.T) {
 		t.Errorf("a file that was right has been written again (%v)", err)
 	}
 }
-
-// TestEveryFileCanBeMinified: what came out of the minifier is a script that it can read.
-func TestEveryFileCanBeMinified(t *testing.T) {
-	files, err := build(os.DirFS("../../ui"), os.DirFS(folder), words.Registered())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, body := range files {
-		if _, err := minified(name, body); err != nil {
-			t.Error(err)
-		}
-	}
-}

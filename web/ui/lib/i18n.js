@@ -35,7 +35,8 @@ const plural = new Intl.PluralRules(lang === 'ar-XB' ? 'en' : locale)
 
 // need loads an additional part of the texts: i18n/<part>.<lang>.js.
 export const need = async part => {
-  let { default: found } = await import(`../i18n/${part && part + '.'}${spoken}.js`)
+  const file = `../i18n/${part && part + '.'}${spoken}.js`
+  let { default: found } = await import(file)
   if (pseudo[lang]) found = (await import('../lib/pseudo.js')).distort(found, lang)
   words = { ...words, ...found }
 }
