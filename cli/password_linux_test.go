@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 	"unsafe"
 )
 
@@ -69,11 +67,7 @@ func (p *terminal) echoes(t *testing.T) bool {
 // enter types a line once the terminal has stopped showing what is typed.
 func (p *terminal) enter(t *testing.T, line string) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); p.echoes(t); runtime.Gosched() {
-		if time.Now().After(end) {
-			t.Fatal("the terminal goes on showing what is typed")
-		}
-	}
+	eventually(t, "the terminal hides what is typed", func() bool { return !p.echoes(t) })
 	if _, err := p.typing.WriteString(line + "\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -100,9 +94,9 @@ func TestAPasswordAtATerminalIsNotShown(t *testing.T) {
 					stdin: screen.program, stdout: &out, stderr: &told})
 			}()
 			screen.enter(t, password)
-			for end := time.Now().Add(time.Minute); !strings.Contains(told.String(), "again") && time.Now().Before(end); {
-				runtime.Gosched()
-			}
+			eventually(t, "the command asks for the password twice", func() bool {
+				return strings.Contains(told.String(), "Repeat the password")
+			})
 			screen.enter(t, c.again)
 			if got := <-code; got != c.code {
 				t.Errorf("exit code %d, want %d: %s", got, c.code, told.String())
