@@ -79,7 +79,9 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 	}
 }
 
-// TestOfflineAtOneNodeIsOfflineAtAll: a node caches the public count until another node takes a specialist offline.
+// TestOfflineAtOneNodeIsOfflineAtAll: a node caches the public count for 10 s, or until another node takes a specialist
+// online or offline. If both changes arrive within 9 s, the second reason applied. A machine that is too busy for that
+// gets more attempts, because a slow one proves nothing.
 func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
@@ -88,9 +90,6 @@ func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.agree()
-	if _, err := second.Presence.GoOnline(t.Context(), "ada"); err != nil {
-		t.Fatal(err)
-	}
 	count := func() int {
 		n, err := first.Presence.Beacon(t.Context())
 		if err != nil {
@@ -98,9 +97,22 @@ func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
 		}
 		return n
 	}
-	c.until(9*time.Second, "ada is counted at the other node", func() bool { return count() == 1 })
-	if _, err := second.Presence.GoOffline(t.Context(), "ada"); err != nil {
-		t.Fatal(err)
+	for attempt := 1; ; attempt++ {
+		began := time.Now()
+		if _, err := second.Presence.GoOnline(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		c.until(time.Minute, "the other node counts ada", func() bool { return count() == 1 })
+		if _, err := second.Presence.GoOffline(t.Context(), "ada"); err != nil {
+			t.Fatal(err)
+		}
+		c.until(time.Minute, "the other node does not count ada", func() bool { return count() == 0 })
+		took := time.Since(began)
+		if took < 9*time.Second {
+			return
+		}
+		if attempt == 6 {
+			t.Fatalf("attempt %d: the other node counted both changes after %v, want before its cached count expires", attempt, took)
+		}
 	}
-	c.until(9*time.Second, "ada is not counted any more, before the count is old", func() bool { return count() == 0 })
 }
