@@ -325,7 +325,12 @@ func TestPollWithoutTypeKeepsFreeStarts(t *testing.T) {
 		wantStarts(t, name+", locked", p.Locked, locked)
 		wantStarts(t, name+", booked", p.Booked, booked)
 	}
-	p := c.poll(3, "surgery", "ada", time.Time{})
+	held := booked.Add(-time.Hour) // no surgery that begins here ends before the appointment
+	c.look(4, held, "ada", true)
+	p := c.poll(3, "", "ada", time.Time{})
+	wantStarts(t, "a held start that is booked for the longer type, locked", p.Locked, locked, held)
+	wantStarts(t, "a held start that is booked for the longer type, booked", p.Booked, booked)
+	p = c.poll(3, "surgery", "ada", time.Time{})
 	if len(p.Locked) < 2 || len(p.Booked) < 2 {
 		t.Errorf("by the longer type: locked %v and booked %v, want the starts before them too", p.Locked, p.Booked)
 	}

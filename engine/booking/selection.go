@@ -203,9 +203,10 @@ func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 		}
 		p.add(&one)
 	}
-	// A start that can be held for one type is neither booked nor locked, although a longer type may not fit there.
-	p.Booked = without(p.Booked, p.free)
-	p.Locked = without(without(p.Locked, p.free), p.Booked)
+	// A start that can be held for one type is neither booked nor locked, although a longer type may not fit there. A
+	// start that only a hold keeps from one type is locked, because it is free again when the hold ends.
+	p.Locked = without(p.Locked, p.free)
+	p.Booked = without(without(p.Booked, p.free), p.Locked)
 	return p, nil
 }
 
