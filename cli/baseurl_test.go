@@ -95,7 +95,7 @@ func TestMailFromNobodyIsRefused(t *testing.T) {
 	started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--smtp-url", "smtp://127.0.0.1:1", "--mail-from", "post@clinic.example")
 }
 
-// clinicWithoutMail is a clinic file whose clinic has no e-mail address.
+// clinicWithoutMail is a clinic file whose clinic has no email address.
 func clinicWithoutMail(t *testing.T) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "clinic.json")

@@ -18,7 +18,7 @@ func TestMissingBackupsNotifyClinic(t *testing.T) {
 	var log lockedBuffer
 	c, _ := noticeClinic(t, mailBy(t, address, &log))
 	since := enginetest.Noon(time.UTC, -4)
-	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "e-mail address") {
+	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "email address") {
 		t.Errorf("a clinic without an address: %v", err)
 	}
 	if _, err := c.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) { k.Email = "desk@clinic.example" }); err != nil {

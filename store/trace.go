@@ -20,13 +20,13 @@ func (p Person) Validate() error {
 	}
 	switch {
 	case given != 1:
-		return fmt.Errorf("%w: a person to erase is named by an e-mail address, a phone number, a client id or by spellings", ErrInvalid)
+		return fmt.Errorf("%w: a person to erase is named by an email address, a phone number, a client id or by spellings", ErrInvalid)
 	case slices.ContainsFunc(p.Of, func(i Identity) bool { return Fold(i.Name) == "" }):
 		return fmt.Errorf("%w: a spelling needs a name", ErrInvalid)
 	case len(p.Of) > 0:
 		return nil
 	case p.Owner == "" && Fold(p.Email) == "" && Digits(p.Phone) == "":
-		return fmt.Errorf("%w: that is neither an e-mail address nor a phone number", ErrInvalid)
+		return fmt.Errorf("%w: that is neither an email address nor a phone number", ErrInvalid)
 	}
 	return nil
 }

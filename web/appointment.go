@@ -197,7 +197,7 @@ func (s *Server) findAppointments(c *call, q *query) error {
 	case f.Status != "" && f.Status != store.Confirmed && f.Status != store.Cancelled:
 		q.add("status", "must be confirmed or cancelled")
 	case len(f.Query) > 200:
-		q.add("q", "must be at most 200 characters: a part of a name, an e-mail address or a phone number")
+		q.add("q", "must be at most 200 characters: a part of a name, an email address or a phone number")
 	case !f.From.IsZero() && !f.To.IsZero() && !f.From.Before(f.To):
 		q.add("to", "must be later than from")
 	}

@@ -166,7 +166,7 @@ func signInProblem(err error) error {
 	case errors.As(err, &backoff):
 		return errRateLimited.again(time.Until(backoff.Until)).because("sign_in_backoff", "Too many failed sign-ins. Wait for the time in Retry-After, then try again.")
 	case errors.Is(err, account.ErrWrongPassword):
-		return errUnauthorized.because("wrong_password", "The e-mail address or the password is wrong.")
+		return errUnauthorized.because("wrong_password", "The email address or the password is wrong.")
 	case errors.Is(err, account.ErrPasswordOff):
 		return errUnauthorized.because("password_off", "Only owners can sign in with a password. Sign in with the identity provider.")
 	case errors.Is(err, account.ErrCodeNeeded):

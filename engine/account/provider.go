@@ -172,14 +172,14 @@ func domains(m *record.Mistakes, typed []string) []string {
 			continue
 		}
 		if len(d) > 253 || !strings.Contains(d, ".") || strings.Trim(d, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" || strings.Trim(d, ".-") != d {
-			m.Add("domains", "must be domains of e-mail addresses, such as clinic.example.org")
+			m.Add("domains", "must be domains of email addresses, such as clinic.example.org")
 			return nil
 		}
 		list = append(list, d)
 	}
 	slices.Sort(list)
 	if list = slices.Compact(list); len(list) == 0 || len(list) > maxDomains {
-		m.Add("domains", "name 1 to %d domains of e-mail addresses, such as clinic.example.org", maxDomains)
+		m.Add("domains", "name 1 to %d domains of email addresses, such as clinic.example.org", maxDomains)
 	}
 	return list
 }

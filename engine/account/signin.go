@@ -22,7 +22,7 @@ const (
 
 var (
 	// ErrWrongPassword: no such account, a wrong password, or a deactivated account. It does not reveal which.
-	ErrWrongPassword = errors.New("e-mail address or password is wrong")
+	ErrWrongPassword = errors.New("email address or password is wrong")
 	// ErrCodeNeeded: the password is right, but the account needs a one-time code.
 	ErrCodeNeeded = errors.New("a one-time code is needed")
 	// ErrPasswordOff: the password is right, but only owners can sign in with a password here.

@@ -136,7 +136,7 @@ func guidances(of string) Guidance {
 	case sayAskPhone:
 		return askGuidance("ask_for_phone", "Ask for the telephone number that the clinic has.")
 	case sayAskEmail:
-		return askGuidance("ask_for_email", "Ask for the e-mail address that the clinic has.")
+		return askGuidance("ask_for_email", "Ask for the email address that the clinic has.")
 	case sayNoMatch:
 		return askGuidance("ask_for_name_birth_date_and_phone",
 			"Ask for full name, date of birth and telephone number, and leave the patientGUID out.")

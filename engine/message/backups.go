@@ -15,7 +15,7 @@ func (ms *Messages) NotifyOfBackups(ctx context.Context, since time.Time, reason
 	case !ms.SendsMail():
 		return errors.New("no mail server is set, with --smtp-url")
 	case clinic.Email == "":
-		return errors.New("the clinic has no e-mail address in its settings")
+		return errors.New("the clinic has no email address in its settings")
 	}
 	if err := ms.CheckSender(); err != nil {
 		return err

@@ -145,7 +145,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	switch {
 	case p.Notice == mailStaff:
 		if clinic.Email == "" {
-			return outbound.Outcome{End: outbound.NotNeeded, Detail: "the clinic has no e-mail address in its settings; the queue page shows it"}
+			return outbound.Outcome{End: outbound.NotNeeded, Detail: "the clinic has no email address in its settings; the queue page shows it"}
 		}
 		m.To, m.ToName = clinic.Email, clinic.Name
 	case p.Notice == mailOldAddress:

@@ -111,7 +111,7 @@ func NormalizePatient(m *Mistakes, p *store.Patient, required []string, today st
 func CheckEmail(m *Mistakes, field, s string) {
 	local, host, _ := strings.Cut(s, "@")
 	if len(s) > 254 || !dotted(local, "!$&'*+-/=^_`{|}~") || !dotted(host, "-") || strings.HasPrefix(host, "-") || strings.Contains(host, ".-") {
-		m.Add(field, "must be an e-mail address like name@example.org")
+		m.Add(field, "must be an email address like name@example.org")
 	}
 }
 

@@ -102,7 +102,7 @@ func (rq *Requests) mayAsk(ctx context.Context, r *booking.Request, from *Visito
 	switch email := strings.TrimSpace(r.Patient.Email); {
 	case rq.needsApproval(r.AppointmentTypeID):
 		if email == "" && strings.TrimSpace(r.Patient.Phone) == "" {
-			return record.Invalid("patient.email", "give an e-mail address or a phone number: the clinic replies there")
+			return record.Invalid("patient.email", "give an email address or a phone number: the clinic replies there")
 		}
 	case rq.messages.MailsLinks() && email == "":
 		return record.Invalid("patient.email", "is needed: you confirm this booking by email")

@@ -120,7 +120,7 @@ func (l *life) checkMail() error {
 	}
 	for id, email := range l.mailed {
 		if a := l.Appointments[id]; !a.Cancelled && to[email] == 0 {
-			return fmt.Errorf("%s was booked with an e-mail address, and no mail was written in %d", a, len(files))
+			return fmt.Errorf("%s was booked with an email address, and no mail was written in %d", a, len(files))
 		}
 	}
 	l.counts["mails"] = len(files)
