@@ -229,9 +229,11 @@ func settings() []setting {
 			},
 		}, {
 			name: "database", secret: true, audience: forServing | forData,
-			common: true, group: "Cluster", value: "URL", help: "durable state in PostgreSQL, as postgres://user@host/name",
-			more: "Without it, SQLite in the directory of `--data`. Add `sslmode=verify-full` for a database on another host; the server warns " +
-				"without it. Without `--redis`, and while Redis is unreachable, holds are in PostgreSQL too.",
+			common: true, group: "Cluster", value: "URL",
+			help: "durable state in PostgreSQL, as postgres://user@host/name; better given as a file",
+			more: "With `--database-file`, the password is not in the process list. Without either, SQLite in the directory of " +
+				"`--data`. Add `sslmode=verify-full` for a database on another host; the server warns without it. Without `--redis`, " +
+				"and while Redis is unreachable, holds are in PostgreSQL too.",
 			set: func(c *config, v string) (err error) { c.database, err = parseDatabase(v); return err },
 		},
 	}, httpsSettings(), limitSettings(), retentionSettings(), backupSettings(), upstreamSettings())

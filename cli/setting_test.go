@@ -31,6 +31,16 @@ func TestSettingsPageComesFromTheTable(t *testing.T) {
 	}
 }
 
+// TestDatabaseHelpRecommendsFile: the URL of the database has its password, and other users can read the arguments of a
+// process.
+func TestDatabaseHelpRecommendsFile(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"migrate", "--help"}} {
+		contains(t, strings.Join(args, " "), command(t, nil, "", args...).stdout, "better given as a file")
+	}
+	contains(t, "help settings", strings.Join(strings.Fields(command(t, nil, "", "help", "settings").stdout), " "), "better given as a file")
+}
+
 // TestHelpFitsOnOneScreen: every command in its group, ten flags, and the way to the others.
 func TestHelpFitsOnOneScreen(t *testing.T) {
 	t.Parallel()
