@@ -75,11 +75,18 @@ func TestTrueOrFalse(t *testing.T) {
 	}
 }
 
-// A booking whose delivery failed is seen and tried again from the command line, with a server and without one; the
-// server that is started next delivers it.
+// TestQueueListAndRetry: a failed delivery is listed and retried on the command line, with a running server and without
+// one, and the next server delivers it. The list writes times in the clinic's zone, which is not UTC here.
 func TestQueueListAndRetry(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
+	zone, err := time.LoadLocation("Asia/Kolkata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := knownUpstream(t)
+	file.Clinic.Timezone = zone.String()
+	starts := enginetest.Noon(time.UTC, 3).In(zone)
 	fake := upstreamtest.New(upstreamtest.Options{})
 	practice := httptest.NewServer(fake)
 	defer practice.Close()
@@ -103,7 +110,7 @@ func TestQueueListAndRetry(t *testing.T) {
 		ended = make(chan error, 1)
 		go func() { ended <- errors.Join(h.serve(ctx, listener), h.close()) }()
 		t.Cleanup(stop)
-		_, err = h.engine.Clinic.Import(ctx, localActor, knownUpstream(t))
+		_, err = h.engine.Clinic.Import(ctx, localActor, file)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +121,7 @@ func TestQueueListAndRetry(t *testing.T) {
 		fake.Outcomes(upstreamtest.RateLimited)
 	}
 	booked := postAgent(t, base, "/v1/agent/appointments", with(postAgent(t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane", "lastName": "Roe"}), map[string]any{
-		"startTime": upstream.FormatTime(enginetest.Noon(time.UTC, 3), time.UTC),
+		"startTime": upstream.FormatTime(starts, zone),
 		"minutes":   30, "scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
 	}))
 	id, _ := booked["operationId"].(string)
@@ -123,7 +130,7 @@ func TestQueueListAndRetry(t *testing.T) {
 	}
 	listed := func() string { return must(t, "queue", "list", "--data", dir) }
 	eventually(t, "given up", func() bool { return strings.Contains(listed(), "1 failed") })
-	contains(t, "queue list", listed(), id, "upstream.book", "1/1", "rate limited", enginetest.Noon(time.UTC, 3).Format(time.RFC3339))
+	contains(t, "queue list", listed(), id, "upstream.book", "1/1", "rate limited", starts.Format(time.RFC3339))
 	fake.Outcomes(upstreamtest.RateLimited)
 	contains(t, "queue retry", must(t, "queue", "retry", id, "--data", dir), "queued for retry")
 	eventually(t, "given up again", func() bool { return strings.Contains(listed(), "1 failed") })
