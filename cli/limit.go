@@ -33,7 +33,7 @@ func limitSettings() []setting {
 			func(l *web.Limits) *int { return &l.StreamsPerAddress }),
 		row("max-idle-per-address", "256", "N", "idle connections per network address", "Beyond it, the server closes the connection that has waited longest. Trusted proxies are not counted.",
 			func(l *web.Limits) *int { return &l.IdlePerAddress }),
-		row("max-connections-per-address", "512", "N", "connections per network address, not counting live streams", "At most a quarter of the files that the process may open. Beyond it, the server closes the connection that has waited longest, or the new one if none waits. Trusted proxies are not counted.",
+		row("max-connections-per-address", "1024", "N", "connections per network address, not counting live streams", "At most a quarter of the files that the process may open. Beyond it, the server closes the connection that has waited longest, or the new one if none waits. Trusted proxies are not counted.",
 			func(l *web.Limits) *int { return &l.ConnectionsPerAddress }),
 	}
 }

@@ -23,7 +23,7 @@ type Limits struct {
 	StreamsPerAddress  int // live streams of one address; default 200
 	IdlePerAddress     int // connections of one address that wait for their next request; default 256
 
-	// ConnectionsPerAddress is the maximum number of connections of one address, streams aside. Default 512.
+	// ConnectionsPerAddress is the maximum number of connections of one address, streams aside. Default 1024.
 	ConnectionsPerAddress int
 }
 
@@ -32,7 +32,7 @@ func (l Limits) withDefaults() Limits {
 		to    *int
 		value int
 	}{{&l.HoldsPerAddress, 200}, {&l.HoldsPerDay, 100}, {&l.HoldShare, 20}, {&l.SessionsPerAddress, 10}, {&l.Streams, 20_000}, {&l.StreamsPerAddress, 200}, {&l.IdlePerAddress, 256},
-		{&l.ConnectionsPerAddress, 512}} {
+		{&l.ConnectionsPerAddress, 1024}} {
 		if *x.to == 0 {
 			*x.to = x.value
 		}

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -20,8 +21,23 @@ import (
 	"holdfast/web/pipetest"
 )
 
+// oneNetwork gives every connection the same address, so that the limits of an address apply.
+type oneNetwork struct{ *pipetest.Listener }
+
+type connOfNetwork struct{ net.Conn }
+
+func (l oneNetwork) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return connOfNetwork{conn}, err
+}
+
+func (c connOfNetwork) RemoteAddr() net.Addr {
+	return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1}
+}
+
 // TestUnfinishedBodiesAreClosed: a client that announces a body and does not send it holds its connection for 30
-// seconds at most, and a client that the server has refused for a second. In the meantime the server answers others.
+// seconds at most, and a client that the server has refused for a second. The server answers each of 600 such requests
+// from one address, and other visitors in the meantime.
 func TestUnfinishedBodiesAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := enginetest.Database(t)
@@ -41,7 +57,7 @@ func TestUnfinishedBodiesAreClosed(t *testing.T) {
 		listener := pipetest.NewListener()
 		ctx, stop := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { _ = s.Serve(ctx, listener) })
+		running.Go(func() { _ = s.Serve(ctx, oneNetwork{listener}) })
 		defer running.Wait()
 		defer stop()
 
@@ -67,7 +83,10 @@ func TestUnfinishedBodiesAreClosed(t *testing.T) {
 				return
 			}
 			_ = conn.SetReadDeadline(began.Add(5 * time.Minute))
-			_, err = io.Copy(io.Discard, conn)
+			answer, err := io.ReadAll(conn)
+			if !strings.HasPrefix(string(answer), "HTTP/1.1 4") {
+				t.Errorf("%s: answer %q, want a refusal", name, answer)
+			}
 			if errors.Is(err, io.ErrClosedPipe) {
 				err = nil
 			}
