@@ -42,6 +42,7 @@ var fullClinic = map[string][]map[string]any{
 	"specialist_pictures": {{"specialist_id": "ada", "content_type": "image/png", "digest": awkward, "content": []byte{0, 1, '\\', '\n', 0xff}}},
 	"appointments": {
 		seat("a1", 0, "confirmed", 0, 900), seat("a2", 4, "confirmed", 0, 17), withRoom(seat("a4", 2, "confirmed", 0, 20)), seat("a0", 0, "cancelled", 0, 18), seat("a3", 0, "confirmed", 1, 19)},
+	"undo_states": {{"appointment_id": "a1", "version": int64(8), "overbook": int64(1), "overbook_reason": awkward, "resources": `["room"]`}},
 	"idempotency_records": {{"scope": "s", "key": awkward, "fingerprint": make([]byte, 32), "body": []byte{0, 1, '\\', '\n', 0xff}, "row_number": int64(4)},
 		{"scope": "s", "key": "b", "fingerprint": []byte(strings.Repeat("\xff", 32)), "body": []byte{}, "row_number": int64(2)}},
 	"outbox":           {{"id": "op-1", "kind": "email", "status": "pending", "needs_review": int64(1), "unknown": int64(0), "created_at": nil, "finished_at": nil, "payload": `{"a": 1,  "b":"é"}`}},

@@ -339,6 +339,8 @@ func (e *Engine) deleteExpired(ctx context.Context) {
 	keep := e.options.Retention
 	e.Record.RunExpiry(ctx, e.log, []record.Expiry{
 		{Of: "stored answers", Age: store.IdempotencyRetention, Delete: store.Tx.ForgetAnswers},
+		// A node whose clock is ahead must not delete a part of a change that another node can still undo.
+		{Of: "states for undo", Age: time.Minute, Delete: store.Tx.ForgetUndoStates},
 		{Of: "used booking tokens", Delete: store.Tx.ForgetNonces},
 		{Of: "agents' sessions", Age: agent.KeepSessions, Delete: store.Tx.ForgetAgentSessions},
 		{Of: "booking requests", Age: record.Day, Delete: request.Forget(false)},

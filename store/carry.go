@@ -38,6 +38,7 @@ var Carried = []CarriedTable{
 	{Name: "busy_calendars", Key: "specialist_id"},
 	{Name: "specialist_pictures", Key: "specialist_id"},
 	{Name: "appointments", Key: "id"},
+	{Name: "undo_states", Key: "appointment_id, version"},
 	{Name: "idempotency_records", Key: "scope, key"},
 	{Name: "outbox", Key: "id"},
 	{Name: "audit_entries", Key: "at, id"},

@@ -53,10 +53,10 @@ func (e *Erased) Add(o Erased) {
 type PersonEraser interface {
 	// Erase blanks the personal columns of every appointment of this person (a confirmed one keeps its time). It also
 	// blanks the person's traces in outbox payloads (except webhooks, see Traces.InOperation), idempotency answers,
-	// audit entries and sessions. It deletes the person's booking requests, waiting-list entries, notes, links and
-	// agent sessions; it does not count the agent sessions. at is now. A store in files of its own also removes the
-	// blanked data from its files before it returns, and later retries the files that it could not clean. In a
-	// database server no query finds the data any more; the server's operator is responsible for its files.
+	// audit entries and sessions. It deletes the person's booking requests, waiting-list entries, notes, links, agent
+	// sessions and states for undo; it does not count the last two. at is now. A store in files of its own also
+	// removes the blanked data from its files before it returns, and later retries the files that it could not clean.
+	// In a database server no query finds the data any more; the server's operator is responsible for its files.
 	//
 	// Erase runs many transactions, each a bounded step, and other writes run between them. It blanks the
 	// appointments last: repeating an interrupted erasure finds everything that is left. last runs in the final

@@ -117,6 +117,7 @@ type Reader interface {
 	BusyCalendarReader
 	PersonReader
 	PictureReader
+	UndoReader
 }
 
 // Tx is one transaction, passed to the function given to Write. The contexts passed to its methods carry values only:
@@ -143,4 +144,5 @@ type Tx interface {
 	BusyCalendarWriter
 	PersonWriter
 	PictureWriter
+	UndoWriter
 }

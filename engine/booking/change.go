@@ -10,13 +10,16 @@ import (
 
 // Change is one durable change of an appointment: the data that is recorded with it, and that its notifications need.
 type Change struct {
+	// ID is the same for all appointments that change together. Empty: this appointment changes alone.
+	ID     string
 	Kind   string
 	Before *store.Appointment // nil when it was created
 	After  *store.Appointment
 	Actor  record.Actor
 	Reason string
 	Silent bool // no email, no webhook
-	// Undoable: the outbound operations wait until the change can no longer be undone.
+	// Undoable, of a confirmed appointment: Record stores its state before the change, and the outbound operations wait
+	// until the change can no longer be undone.
 	Undoable bool
 	At       time.Time
 	// Together has the ids of the appointments that change together with this one, including its own. The first

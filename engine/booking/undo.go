@@ -1,10 +1,9 @@
 package booking
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"strings"
 	"time"
 
 	"holdfast/engine/availability"
@@ -20,6 +19,10 @@ import (
 // the old time has been booked since, the undo fails with that error. No notification has been sent yet, because the
 // outbound operations of an undoable change wait a little longer than it can be undone (decision 34). So an undo
 // withdraws those operations, and the manage link in the patient's email works as before.
+//
+// The transaction of an undoable change also writes the state before it (store.UndoState), with the version that the
+// appointment has after it. An undo reads the state of the current version, so a change that followed, on any node,
+// makes it too late. The periodic sweep deletes expired states.
 
 const (
 	// UndoTime is how long a change can be undone.
@@ -59,15 +62,12 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 		return store.Appointment{}, store.ErrVersion
 	}
 	before, err := bk.UndoState(ctx, &a, r.Actor)
-	if err == nil && before.SeriesID+before.VisitID != "" {
-		// One email covers all members, so all are undone together (package group).
-		var ids []string
-		if ids, err = bk.UndoGroup(ctx, &before, r.Actor); len(ids) > 1 {
-			err = ErrUndoLate
-		}
-	}
 	if err != nil {
 		return store.Appointment{}, err
+	}
+	// One email covers all appointments that changed together, so all are undone together (package group).
+	if together, err := bk.store.UndoStates(ctx, before.ChangeID); err != nil || len(together) > 1 {
+		return store.Appointment{}, cmp.Or(err, ErrUndoLate)
 	}
 	span, h, err := bk.claimAgain(ctx, &a, &before, r.Once.Owner())
 	if err != nil {
@@ -97,127 +97,84 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	return back, err
 }
 
-// UndoState is the state of an appointment before the change that is undone.
-type UndoState struct {
-	appointmentAudit
-	Action         string    // of the change, in the audit log
-	At             time.Time // of the change
-	overbookReason string
-}
-
 // ApplyUndo restores the earlier state of an appointment, in a transaction, at a time that the caller has claimed for
 // it. It withdraws the notifications of the change. ErrUndoLate: one of them was already sent.
-func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointment, before *UndoState, span holds.Span,
-	resources []string, now time.Time) error {
-	if now.Sub(before.At) > UndoTime+undoSlack {
+func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointment, before *store.UndoState,
+	span holds.Span, resources []string, now time.Time) error {
+	if now.After(before.ExpiresAt) {
 		return ErrUndoLate
 	}
-	ok, err := bk.hooks.Withdraw(ctx, tx, a.ID, before.At, before.UpstreamState == string(store.UpstreamPending))
+	ok, err := bk.hooks.Withdraw(ctx, tx, a.ID, before.At, before.UpstreamState == store.UpstreamPending)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return ErrUndoLate
 	}
-	if before.Action == actionRescheduled {
-		a.ManageEpoch-- // the link of the new time was never sent
-	}
+	a.ManageEpoch = before.ManageEpoch // the link of a new time was never sent
 	a.Status, a.CancelledAt, a.CancelReason, a.VisitID = store.Confirmed, time.Time{}, "", before.VisitID
-	a.Overbook, a.OverbookReason = before.Overbook, before.overbookReason
-	if before.UpstreamState != "" {
-		a.UpstreamState = store.UpstreamState(before.UpstreamState)
-	}
+	a.Overbook, a.OverbookReason, a.UpstreamState = before.Overbook, before.OverbookReason, before.UpstreamState
 	a.AppointmentTypeID, a.SpecialistID, a.Seat, a.Resources = span.AppointmentTypeID, span.SpecialistID, span.Seat, resources
 	a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = span.SlotStart, span.SlotEnd, span.BusyStart, span.BusyEnd
 	return nil
 }
 
-// The actions in the audit log that can be undone.
-const (
-	actionCancelled   = "appointment." + ChangeCancelled
-	actionRescheduled = "appointment." + ChangeRescheduled
-)
-
-// UndoState reads the state before an appointment's last change from the audit log. ErrUndoLate if this actor cannot
-// undo that change.
-func (bk *Booking) UndoState(ctx context.Context, a *store.Appointment, actor record.Actor) (UndoState, error) {
-	late := UndoState{}
-	if !actor.AtDesk() || time.Since(a.UpdatedAt) > UndoTime+undoSlack {
-		return late, ErrUndoLate
+// UndoState returns the state of an appointment before its last change. ErrUndoLate if this actor cannot undo that
+// change.
+func (bk *Booking) UndoState(ctx context.Context, a *store.Appointment, actor record.Actor) (store.UndoState, error) {
+	before, err := bk.store.UndoState(ctx, a.ID, a.Version)
+	late := err == nil && (before.Actor != string(actor) || time.Now().After(before.ExpiresAt))
+	if late || errors.Is(err, store.ErrNotFound) {
+		err = ErrUndoLate
 	}
-	entries, _, err := bk.store.Audit(ctx, store.AuditFilter{Subject: "appointment:" + a.ID, Limit: 500})
-	if err != nil {
-		return late, err
-	}
-	u, found := UndoState{At: a.UpdatedAt}, false
-	for _, e := range entries {
-		last := e.At.Equal(a.UpdatedAt) && e.Actor == string(actor) // entries of the same millisecond have no order
-		switch e.Action {
-		case "appointment." + ChangeUndone:
-			if last {
-				return late, ErrUndoLate
-			}
-		case actionCancelled, actionRescheduled:
-			if last && json.Unmarshal(e.Before, &u.appointmentAudit) == nil {
-				found, u.Action = true, e.Action
-			}
-		case "appointment." + ChangeCreated:
-			if u.Overbook {
-				u.overbookReason = e.Reason
-			}
-		}
-	}
-	if !found {
-		return late, ErrUndoLate
-	}
-	return u, nil
+	return before, err
 }
 
-// UndoGroup lists the ids of the appointments of the same series or visit that the change applied to, including its
-// own. It reads them from the audit log, so later changes to one of them do not matter.
-func (bk *Booking) UndoGroup(ctx context.Context, before *UndoState, actor record.Actor) (ids []string, err error) {
-	entries, _, err := bk.store.Audit(ctx, store.AuditFilter{From: before.At, To: before.At.Add(time.Millisecond), Actor: string(actor), Action: before.Action, Limit: 500})
-	for _, e := range entries {
-		var one appointmentAudit
-		if json.Unmarshal(e.Before, &one) == nil && one.SeriesID == before.SeriesID && one.VisitID == before.VisitID {
-			ids = append(ids, strings.TrimPrefix(e.Subject, "appointment:"))
-		}
+// undoStateOf returns the state of an appointment before an undoable change.
+func undoStateOf(c *Change) store.UndoState {
+	a := c.Before
+	return store.UndoState{
+		AppointmentID: a.ID, Version: c.After.Version, ChangeID: cmp.Or(c.ID, record.NewID()), Actor: string(c.Actor),
+		At: c.At, ExpiresAt: c.At.Add(UndoTime + undoSlack),
+		AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, SlotStart: a.SlotStart, SlotEnd: a.SlotEnd,
+		Overbook: a.Overbook, OverbookReason: a.OverbookReason, Resources: a.Resources, UpstreamState: a.UpstreamState,
+		ManageEpoch: a.ManageEpoch, VisitID: a.VisitID,
 	}
-	return ids, err
 }
 
-// Times returns the times that an appointment takes again: its specialist's, and those of the rooms and devices that
-// it had.
-func (u *UndoState) Times(span holds.Span) []holds.Span {
+// UndoTimes returns the times that an appointment takes again: its specialist's, and those of the rooms and devices
+// that it had.
+func UndoTimes(before *store.UndoState, span holds.Span) []holds.Span {
 	times := []holds.Span{span}
-	for _, id := range u.ResourceIDs {
+	for _, id := range before.Resources {
 		span.SpecialistID = id
 		times = append(times, span)
 	}
 	return times
 }
 
-// claimAgain claims the time that the appointment had, for this owner. An overbooked appointment is outside the guarantee, so its
-// time gets no hold.
-func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment,
-	before *UndoState, owner holds.Owner) (holds.Span, *holds.Hold, error) {
+// claimAgain claims the time that the appointment had, for this owner. An overbooked appointment is outside the
+// guarantee, so its time gets no hold.
+func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, before *store.UndoState,
+	owner holds.Owner) (holds.Span, *holds.Hold, error) {
 	s := bk.clinic.Current()
 	t, ok := s.Types[before.AppointmentTypeID]
 	if !ok {
 		return holds.Span{}, nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
 	if before.Overbook {
-		return availability.SpanOf(t, before.SpecialistID, before.SlotStartDate), nil, nil
+		return availability.SpanOf(t, before.SpecialistID, before.SlotStart), nil, nil
 	}
 	rules := Rules{
 		Rules:  availability.Rules{IgnoreHours: true},
 		Moving: map[string]bool{a.ID: true}, Moved: []holds.Booked{occupancy.Booked(a)},
 	}
-	offers, err := bk.Offers(ctx, s, t, before.SpecialistID, before.SlotStartDate, rules)
+	offers, err := bk.Offers(ctx, s, t, before.SpecialistID, before.SlotStart, rules)
 	if err != nil {
 		return holds.Span{}, nil, err
 	}
-	defer bk.hooks.BeforeUndo(ctx, before.Times(availability.SpanOf(t, before.SpecialistID, before.SlotStartDate))...)()
+	old := availability.SpanOf(t, before.SpecialistID, before.SlotStart)
+	defer bk.hooks.BeforeUndo(ctx, UndoTimes(before, old)...)()
 	h, err := bk.Secure(ctx, s, offers, rules, owner, false)
 	if err != nil {
 		return holds.Span{}, nil, err

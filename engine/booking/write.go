@@ -93,8 +93,8 @@ func (bk *Booking) insert(ctx context.Context, t *store.AppointmentType, r *Requ
 	return nil
 }
 
-// Record writes everything that commits together with a change: its audit entry, its outbox rows, and the remembered
-// answer.
+// Record writes everything that commits together with a change: its audit entry, the state to which it can be undone,
+// its outbox rows, and the remembered answer.
 func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	var before any
 	if c.Before != nil {
@@ -103,6 +103,11 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	err := record.Audit(ctx, tx, c.At, c.Actor, record.Action("appointment."+c.Kind), "appointment:"+c.After.ID, c.Reason, before, auditedAppointment(c.After))
 	if err != nil {
 		return err
+	}
+	if c.Undoable {
+		if err := tx.InsertUndoState(ctx, undoStateOf(c)); err != nil {
+			return err
+		}
 	}
 	c.Calls = bk.hooks.Operations(c)
 	for i := range c.Calls {

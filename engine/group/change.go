@@ -51,8 +51,8 @@ func (w *Which) mayChange(list []store.Appointment) error {
 }
 
 func (w *Which) change(kind, reason string, at time.Time) booking.Change {
-	return booking.Change{Kind: kind, Actor: w.Actor, Reason: reason, Silent: w.Silent, Undoable: w.Undoable &&
-		w.Actor.AtDesk(), At: at}
+	return booking.Change{ID: record.NewID(), Kind: kind, Actor: w.Actor, Reason: reason, Silent: w.Silent,
+		Undoable: w.Undoable && w.Actor.AtDesk(), At: at}
 }
 
 // rest lists the confirmed appointments of a series from the named one on, that one first.

@@ -17,34 +17,30 @@ import (
 // undone is an appointment and its state before the change that is undone.
 type undone struct {
 	store.Appointment
-	before booking.UndoState
+	before store.UndoState
 }
 
 // lastChange lists the appointments that were changed together with the named one, that one among them, by start. It
 // returns booking.ErrUndoLate if one of them was changed since: a group is undone as a whole.
 func (m *mechanism) lastChange(ctx context.Context, named *store.Appointment, actor record.Actor) ([]undone, error) {
-	first, err := m.booking.UndoState(ctx, named, actor)
-	if err != nil || first.SeriesID+first.VisitID == "" {
-		return nil, err
-	}
-	ids, err := m.booking.UndoGroup(ctx, &first, actor)
+	last, err := m.booking.UndoState(ctx, named, actor)
 	if err != nil {
 		return nil, err
 	}
-	var list []undone
-	for _, id := range ids {
-		a, err := m.store.Appointment(ctx, id)
+	states, err := m.store.UndoStates(ctx, last.ChangeID)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]undone, len(states))
+	for i, before := range states {
+		a, err := m.store.Appointment(ctx, before.AppointmentID)
 		if err != nil {
 			return nil, err
 		}
-		before, err := m.booking.UndoState(ctx, &a, actor)
-		if err != nil {
-			return nil, err
-		}
-		if !before.At.Equal(first.At) || before.Action != first.Action {
+		if a.Version != before.Version {
 			return nil, booking.ErrUndoLate
 		}
-		list = append(list, undone{a, before})
+		list[i] = undone{a, before}
 	}
 	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
 	return list, nil
@@ -110,10 +106,10 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 		if t == nil {
 			return nil, &availability.NotBookableError{Reason: availability.ReasonInactive}
 		}
-		to[i] = place{Span: availability.SpanOf(t, before.SpecialistID, before.SlotStartDate)}
-		times = append(times, before.Times(to[i].Span)...)
+		to[i] = place{Span: availability.SpanOf(t, before.SpecialistID, before.SlotStart)}
+		times = append(times, booking.UndoTimes(before, to[i].Span)...)
 		x := &all[i]
-		if x.start, x.free = before.SlotStartDate, before.Overbook; x.free {
+		if x.start, x.free = before.SlotStart, before.Overbook; x.free {
 			continue
 		}
 		x.known, x.ids, err = se.find(ctx, s, slotOfOne(t), x.start,
@@ -176,19 +172,19 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 	// If one member was cancelled alone before, it has left a gap. So the time is as long as it was, not as long as
 	// the types are.
 	stretched := *w0.AppointmentType
-	stretched.DurationMinutes = int(last.SlotEndDate.Sub(first.SlotStartDate) / time.Minute)
-	k, free, err := v.find(ctx, s, &slot{&stretched, w0.types, w0.offsets}, first.SlotStartDate, rule)
+	stretched.DurationMinutes = int(last.SlotEnd.Sub(first.SlotStart) / time.Minute)
+	k, free, err := v.find(ctx, s, &slot{&stretched, w0.types, w0.offsets}, first.SlotStart, rule)
 	if err != nil {
 		return a, err
 	}
 	spans, times := make([]holds.Span, len(list)), []holds.Span(nil)
 	for i := range list {
 		before := &list[i].before
-		spans[i] = availability.SpanOf(w0.types[i], before.SpecialistID, before.SlotStartDate)
-		times = append(times, before.Times(spans[i])...)
+		spans[i] = availability.SpanOf(w0.types[i], before.SpecialistID, before.SlotStart)
+		times = append(times, booking.UndoTimes(before, spans[i])...)
 	}
 	defer v.booking.BeforeUndo(ctx, times...)()
-	h, err := v.secure(ctx, k, &free, first.SlotStartDate, ownerOf("", r.Once), false)
+	h, err := v.secure(ctx, k, &free, first.SlotStart, ownerOf("", r.Once), false)
 	if err != nil {
 		return a, err
 	}

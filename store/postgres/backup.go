@@ -58,8 +58,8 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 // triggers fill from the appointments. Each table comes after those that it references.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",
-	"override_windows", "blocks", "closures", "busy_calendars", "specialist_pictures", "appointments", "idempotency_records", "outbox", "audit_entries",
-	"audit_erasures", "audit_head", "deliveries", "nonce_uses", "agent_sessions", "person_notes", "person_links",
+	"override_windows", "blocks", "closures", "busy_calendars", "specialist_pictures", "appointments", "undo_states", "idempotency_records", "outbox",
+	"audit_entries", "audit_erasures", "audit_head", "deliveries", "nonce_uses", "agent_sessions", "person_notes", "person_links",
 	"booking_requests", "waitlist_entries", "waitlist_offers", "tallies", "api_keys", "users", "sign_ins", "setup_token", "sessions", "presence", "presence_log", "changes",
 }
 

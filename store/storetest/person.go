@@ -84,6 +84,11 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 			t.Errorf("%q of somebody else is gone", trace)
 		}
 	}
+	for name, want := range map[string]int{"zoe": 0, "abe": 2} {
+		if list, err := s.UndoStates(t.Context(), "undo-"+name); err != nil || len(list) != want {
+			t.Errorf("states for undo of %s: got %d, %v; want %d", name, len(list), err, want)
+		}
+	}
 	for _, before := range zoe {
 		got, err := s.Appointment(t.Context(), before.ID)
 		if err != nil || got.Status != before.Status || !got.SlotStart.Equal(before.SlotStart) || got.Version != before.Version+1 || !got.UpdatedAt.Equal(monday.Add(time.Hour)) {
@@ -177,8 +182,8 @@ func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 			t.Errorf("%q can still be read", trace)
 		}
 	}
-	if n := strings.Count(all, "abe-sparrow-note"); n < 7 {
-		t.Errorf("of the other one %d notes are left, want those of the appointments, the log, the session and the desk", n)
+	if n := strings.Count(all, "abe-sparrow-note"); n < 9 {
+		t.Errorf("of the other one %d notes are left, want those of the appointments, undo, the log, the session and the desk", n)
 	}
 	for _, a := range theirs {
 		wantAppointment(t, s, a)
@@ -208,6 +213,8 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 	write(t, s, func(tx store.Tx) error {
 		for _, err := range []error{
 			tx.InsertAppointment(ctx, a), tx.InsertAppointment(ctx, b),
+			tx.InsertUndoState(ctx, store.UndoState{AppointmentID: a.ID, Version: 1, ChangeID: "undo-" + name, OverbookReason: p.Notes}),
+			tx.InsertUndoState(ctx, store.UndoState{AppointmentID: b.ID, Version: 1, ChangeID: "undo-" + name, OverbookReason: p.Notes}),
 			tx.Promise(ctx, store.Operation{ID: "op-" + name, Kind: store.Email, AppointmentID: a.ID, Status: store.OperationPending, Payload: text(p)}),
 			tx.PutDelivery(ctx, store.Delivery{OperationID: "op-done-" + name, AppointmentID: a.ID, Channel: "email", State: "delivered", UpdatedAt: monday}),
 			tx.Promise(ctx, store.Operation{ID: "op-hook-" + name, Kind: store.Webhook, AppointmentID: a.ID, Status: store.OperationPending, Payload: text(map[string]any{"appointmentId": a.ID})}),
@@ -266,6 +273,7 @@ func everything(t *testing.T, s store.Store) string {
 		}
 		use, err := s.NonceUse(ctx, "nonce-"+name)
 		dump(use, err)
+		dump(s.UndoStates(ctx, "undo-"+name))
 		if x, err := s.AgentSession(ctx, time.Time{}, "said-"+name); err == nil {
 			dump(x, err)
 		}

@@ -61,6 +61,21 @@ func testRetention(t *testing.T, h Harness) {
 			forget: store.Tx.ForgetDeliveries, want: 2, total: 6,
 			left: func(s store.Store) (int, error) { list, err := s.Deliveries(ctx, "a1"); return len(list), err },
 		},
+		"states for undo": {
+			put: func(tx store.Tx, n int) error {
+				if n == 0 {
+					a := booking("ada", "checkup", 0, 30)
+					a.ID = "a1"
+					if err := tx.InsertAppointment(ctx, a); err != nil {
+						return err
+					}
+				}
+				u := store.UndoState{AppointmentID: "a1", Version: int64(n), ChangeID: "c", At: monday, ExpiresAt: hour(n)}
+				return tx.InsertUndoState(ctx, u)
+			},
+			forget: store.Tx.ForgetUndoStates, want: 4, total: 6,
+			left: func(s store.Store) (int, error) { list, err := s.UndoStates(ctx, "c"); return len(list), err },
+		},
 		"the log of presence": {
 			put: func(tx store.Tx, n int) error {
 				return tx.AppendPresence(ctx, store.PresenceChange{At: hour(n), SpecialistID: "ada", Change: "online"})

@@ -59,6 +59,7 @@ func Run(t *testing.T, h Harness) {
 		{"Waitlist", testWaitlist},
 		{"WaitlistErased", testWaitlistErased},
 		{"Tally", testTally},
+		{"Undo", testUndo},
 		{"Person", testPerson},
 		{"Retention", testRetention},
 		{"Backup", testBackup},

@@ -26,6 +26,9 @@ func (t *Tx) blankAppointments(found []personal, at time.Time) (n int, err error
 			return n, err
 		}
 		n += changed
+		if err := t.run(`DELETE FROM undo_states WHERE appointment_id = ?`, f.appointmentID); err != nil {
+			return n, err
+		}
 		if err := t.run(`UPDATE nonce_uses SET patient_id = '' WHERE appointment_id = ?`, f.appointmentID); err != nil {
 			return n, err
 		}

@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// UndoState is the state of an appointment before a cancellation or a move that the actor can still undo. It has no
+// data of the patient, but the reason of an overbook is free text.
+type UndoState struct {
+	AppointmentID string
+	// Version is the version that the change gave to the appointment. While the appointment has it, the change is its
+	// last one. So neither instants nor clocks decide which change an undo reverts.
+	Version   int64
+	ChangeID  string // the same for all appointments that changed together
+	Actor     string // who made the change
+	At        time.Time
+	ExpiresAt time.Time // the change cannot be undone after it
+
+	AppointmentTypeID string
+	SpecialistID      string
+	SlotStart         time.Time
+	SlotEnd           time.Time
+	Overbook          bool
+	OverbookReason    string
+	Resources         []string
+	UpstreamState     UpstreamState
+	ManageEpoch       int64
+	VisitID           string
+}
+
+// UndoReader reads states before changes.
+type UndoReader interface {
+	// UndoState returns the state before the change that gave an appointment this version. ErrNotFound: that change
+	// cannot be undone, or the row was deleted.
+	UndoState(ctx context.Context, appointmentID string, version int64) (UndoState, error)
+	// UndoStates lists the states before one change by slot start, then appointment: one for each appointment that the
+	// change applied to.
+	UndoStates(ctx context.Context, changeID string) ([]UndoState, error)
+}
+
+// UndoWriter records states before changes. PersonEraser deletes those of an erased person's appointments.
+type UndoWriter interface {
+	// InsertUndoState adds u. ErrDuplicate: the appointment and the version have one. ErrInvalid: there is no such
+	// appointment.
+	InsertUndoState(ctx context.Context, u UndoState) error
+	// ForgetUndoStates deletes up to limit states that expired before the instant, and returns how many.
+	ForgetUndoStates(ctx context.Context, before time.Time, limit int) (int, error)
+}
