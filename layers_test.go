@@ -92,8 +92,8 @@ var standardLibraryOnly = []string{"store", "holds", "engine/token", "engine/ups
 var owners = map[string]string{
 	"github.com/spf13/cobra": "cli", "github.com/spf13/pflag": "cli",
 	"github.com/julienschmidt/httprouter": "web",
-	"github.com/evanw/esbuild":            "web/pages/join",
-	"github.com/yuin/goldmark":            "docs/site", "github.com/getkin/kin-openapi": "docs/site",
+	"github.com/evanw/esbuild":            "web/pages/join", "github.com/tdewolff/parse/v2": "web/pages/join",
+	"github.com/yuin/goldmark": "docs/site", "github.com/getkin/kin-openapi": "docs/site",
 	"github.com/dgraph-io/ristretto/v2":      "engine/booking",
 	"filippo.io/age":                         "store/backup",
 	"golang.org/x/crypto":                    "engine/account",

@@ -3,11 +3,11 @@
 //
 //	go generate ./web/pages
 //
-// It writes the texts of each language as scripts (addWords), joins the modules that patients and the desk load into a
-// few bundles (join), joins the desk's style sheets (gather), minifies scripts and style sheets, and compresses the
-// files that become smaller. If a module cannot be joined or minified, or a language lacks a text, it returns an error
-// and writes nothing. It does not write a file of built whose content is the same. So another version of Go, which may
-// compress differently, changes nothing.
+// It writes the texts of each language as scripts (addWords), trims the templates of scripts (trimTemplates), joins the
+// modules that patients and the desk load into a few bundles (join), joins the desk's style sheets (gather), minifies
+// scripts and style sheets, and compresses the files that become smaller. If a module cannot be joined or minified, or a
+// language lacks a text, it returns an error and writes nothing. It does not write a file of built whose content is the
+// same. So another version of Go, which may compress differently, changes nothing.
 package main
 
 import (
@@ -59,6 +59,13 @@ func build(source, texts fs.FS, languages []words.Registration) (map[string][]by
 	}
 	if err := addWords(files, texts, languages); err != nil {
 		return nil, err
+	}
+	for name, body := range files {
+		if path.Ext(name) == ".js" && !isVendored(name) {
+			if files[name], err = trimTemplates(body); err != nil {
+				return nil, fmt.Errorf("%s: %w", name, err)
+			}
+		}
 	}
 	if err := join(files); err != nil {
 		return nil, err
