@@ -100,29 +100,38 @@ func (l *ledger) recall(list []entry, dead map[string]ending) {
 	}
 }
 
-// back copies the remaining changes to the primary, reads the live state of the primary into the ledger, and
-// publishes to the watchers what is new to them. The caller holds the backend's lock, so no call is served during the
-// copy. On an error the fallback continues to serve.
-func (l *ledger) back(ctx context.Context) error {
+// state is the live state of the primary.
+type state struct {
+	holds []holds.Hold
+	looks []holds.Selection
+}
+
+// copy copies the changes of this process to the primary.
+func (l *ledger) copy(ctx context.Context) error {
 	if err := l.toPrimary(ctx); err != nil {
 		return err
 	}
 	if err := l.bringLooks(ctx); err != nil {
 		return err
 	}
-	if err := l.bringPresence(ctx); err != nil {
-		return err
+	return l.bringPresence(ctx)
+}
+
+// read reads the live state of the primary.
+func (l *ledger) read(ctx context.Context) (there state, err error) {
+	if there.holds, err = l.b.primary.List(ctx); err != nil {
+		return state{}, err
 	}
-	list, err := l.b.primary.List(ctx)
-	if err != nil {
-		return err
-	}
-	looks, err := selected(ctx, l.b.primary)
-	if err != nil {
-		return err
-	}
+	there.looks, err = selected(ctx, l.b.primary)
+	return there, err
+}
+
+// adopt takes over the live state of the primary, and publishes to the watchers what is new to them. The caller holds
+// the backend's lock, and no call has changed anything since copy began.
+func (l *ledger) adopt(from state) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	list, looks := from.holds, from.looks
 	there := make(map[string]bool, len(list))
 	for i := range list {
 		inner := list[i].ID
@@ -151,7 +160,6 @@ func (l *ledger) back(ctx context.Context) error {
 		l.looks[x.Owner] = &look{Selection: x, own: before[x.Owner] != nil && before[x.Owner].own}
 	}
 	l.settle()
-	return nil
 }
 
 // bringLooks copies the selections of this process's clients to the primary.
@@ -159,26 +167,44 @@ func (l *ledger) bringLooks(ctx context.Context) error {
 	l.mu.Lock()
 	var list []holds.Selection
 	for _, x := range l.looks {
-		if x.own && time.Now().Before(x.ExpiresAt) {
+		if x.carry && time.Now().Before(x.ExpiresAt) {
+			x.carry = false
 			list = append(list, x.Selection)
 		}
 	}
-	var blind []holds.Owner
-	for owner := range l.blind {
-		blind = append(blind, owner)
-	}
+	blind := l.blind
+	l.blind = make(map[holds.Owner]bool)
 	l.mu.Unlock()
 	for i := range list {
 		if err := l.b.primary.(holds.Restorer).RestoreSelection(ctx, list[i]); err != nil {
+			l.recallLooks(list[i:], blind)
 			return err
 		}
 	}
-	for _, owner := range blind {
+	for owner := range blind {
 		if _, err := l.b.primary.Deselect(ctx, owner); err != nil {
+			l.recallLooks(nil, blind)
 			return err
 		}
 	}
 	return nil
+}
+
+// recallLooks marks these selections, and these ends of selections, for the next copy. A selection that the client has
+// made since replaces the end of the one before.
+func (l *ledger) recallLooks(list []holds.Selection, blind map[holds.Owner]bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range list {
+		if x := l.looks[list[i].Owner]; x != nil {
+			x.carry = true
+		}
+	}
+	for owner := range blind {
+		if l.looks[owner] == nil {
+			l.blind[owner] = true
+		}
+	}
 }
 
 // bringPresence copies presence that changed in this process to the primary. If the same presence changed in the
@@ -186,6 +212,7 @@ func (l *ledger) bringLooks(ctx context.Context) error {
 func (l *ledger) bringPresence(ctx context.Context) error {
 	l.mu.Lock()
 	changed, loads, then := l.presence, l.loads, l.loadsThen
+	l.presence, l.loads, l.loadsThen = make(map[string]bool), make(map[string]int), nil
 	l.mu.Unlock()
 	for id := range changed {
 		p, err := l.b.fallback.Present(ctx, id)
@@ -196,23 +223,41 @@ func (l *ledger) bringPresence(ctx context.Context) error {
 			err = l.b.primary.(holds.Restorer).RestorePresent(ctx, p)
 		}
 		if err != nil {
+			l.recallPresence(changed, loads, then)
 			return err
 		}
+		delete(changed, id)
 	}
 	if then != nil {
 		if err := l.b.primary.SetLoads(ctx, then); err != nil {
+			l.recallPresence(nil, loads, then)
 			return err
 		}
 	}
 	for id, delta := range loads {
 		if _, err := l.b.primary.Load(ctx, id, delta); err != nil {
+			l.recallPresence(nil, loads, nil)
 			return err
 		}
+		delete(loads, id)
 	}
+	return nil
+}
+
+// recallPresence marks these changes of presence for the next copy. Loads that were set since replace them.
+func (l *ledger) recallPresence(changed map[string]bool, loads, then map[string]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forgetTerm()
-	return nil
+	for id := range changed {
+		l.presence[id] = true
+	}
+	if l.loadsThen != nil {
+		return
+	}
+	l.loadsThen = then
+	for id, delta := range loads {
+		l.loads[id] += delta
+	}
 }
 
 // drain empties the fallback after its term. No watcher receives these events.

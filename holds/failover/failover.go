@@ -83,7 +83,9 @@ type Backend struct {
 	log               *broadcast.Log
 	ledger            ledger
 
-	mu         sync.RWMutex // held for reading while the fallback serves a call, for writing during a switch
+	// mu is held for reading while the fallback serves a call, and for writing during a switch. No code calls the primary
+	// under it.
+	mu         sync.RWMutex
 	onFallback bool
 	term       uint64             // counts the switches
 	endTerm    context.CancelFunc // ends the goroutine that relays the events of the serving backend
@@ -346,38 +348,56 @@ func (b *Backend) keep() {
 	}
 }
 
-// comeBack lets the primary serve again, after it has copied the changes of this process to it. On an error the
-// fallback continues to serve.
+// comeBack lets the primary serve again, after it has copied the changes of this process to it. The fallback serves
+// during the copy, so no call waits for the primary. If a call changed something in the meantime, comeBack copies
+// again. On an error the fallback continues to serve.
 func (b *Backend) comeBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, carryTime)
 	defer cancel()
-	// Most changes are copied while the fallback serves. The changes since then are copied under the lock, while no
-	// call is served.
-	if err := b.ledger.toPrimary(ctx); err != nil {
-		return err
+	for {
+		changes := b.ledger.changes.Load()
+		if err := b.ledger.copy(ctx); err != nil {
+			return err
+		}
+		w, err := b.primary.Watch(ctx) // after the copy, whose events are not news, and before the state is read
+		if err != nil {
+			return err
+		}
+		there, err := b.ledger.read(ctx)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			w.Close()
+			return err
+		}
+		if done, err := b.serveFromPrimary(w, there, changes); done || err != nil {
+			return err
+		}
+		w.Close()
 	}
+}
+
+// serveFromPrimary switches to the primary, whose state is there and whose events arrive at w. It reports false, and
+// changes nothing, if the state of this process has changed since the ledger counted so many changes.
+func (b *Backend) serveFromPrimary(w holds.Watch, there state, changes uint64) (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
-		return holds.ErrClosed
+	switch {
+	case b.closed:
+		w.Close()
+		return false, holds.ErrClosed
+	case b.ledger.changes.Load() != changes:
+		return false, nil
 	}
+	b.ledger.adopt(there)
 	term, end := context.WithCancel(b.done)
-	w, err := b.primary.Watch(ctx) // before the listing, so that no event is missed between the two
-	if err == nil {
-		if err = b.ledger.back(ctx); err != nil {
-			w.Close()
-		}
-	}
-	if err != nil {
-		end()
-		return err
-	}
 	b.endTerm()
 	b.term++
 	b.onFallback, b.endTerm = false, end
 	n := b.term
 	b.running.Go(func() { b.relay(term, w, inPrimary, n) })
-	b.ledger.drain(ctx)
+	b.ledger.drain(b.done)
 	b.logger.Info("live state back on the primary")
-	return nil
+	return true, nil
 }

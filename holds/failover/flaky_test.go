@@ -18,6 +18,27 @@ type flaky struct {
 	mu   sync.Mutex
 	down chan struct{} // closed while the line is cut
 	cut  bool
+
+	before func() // runs before each call except Ping; nil: nothing
+}
+
+// meet sets the function that runs before each call except Ping.
+func (f *flaky) meet(before func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before = before
+}
+
+// call passes a call on, or returns the error of a cut line.
+func (f *flaky) call() (down <-chan struct{}, err error) {
+	down, err = f.line()
+	f.mu.Lock()
+	before := f.before
+	f.mu.Unlock()
+	if err == nil && before != nil {
+		before()
+	}
+	return down, err
 }
 
 func newFlaky(booked func(holds.Hold) bool) *flaky {
@@ -47,15 +68,17 @@ func (f *flaky) line() (down <-chan struct{}, err error) {
 }
 
 func through[T any](f *flaky, call func() (T, error)) (x T, err error) {
-	if _, err := f.line(); err != nil {
+	if _, err := f.call(); err != nil {
 		return x, err
 	}
 	return call()
 }
 
 func (f *flaky) Ping(ctx context.Context) error {
-	_, err := through(f, func() (int, error) { return 0, f.Backend.Ping(ctx) })
-	return err
+	if _, err := f.line(); err != nil {
+		return err
+	}
+	return f.Backend.Ping(ctx)
 }
 
 func (f *flaky) Stats(ctx context.Context) (holds.Stats, error) {
@@ -180,7 +203,7 @@ func (f *flaky) Seed(ctx context.Context, all []holds.Present) error {
 }
 
 func (f *flaky) Watch(ctx context.Context, ids ...string) (holds.Watch, error) {
-	down, err := f.line()
+	down, err := f.call()
 	if err != nil {
 		return nil, err
 	}

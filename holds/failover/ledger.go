@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"holdfast/holds"
@@ -21,6 +22,8 @@ const (
 // ledger has the live state that this process has received, and what its watchers have received.
 type ledger struct {
 	b *Backend
+
+	changes atomic.Uint64 // counts what comeBack has to copy
 
 	mu     sync.Mutex
 	holds  map[string]*entry      // live holds, by the id that the owner received
@@ -64,7 +67,8 @@ type ending struct {
 // look is one live selection.
 type look struct {
 	holds.Selection
-	own bool
+	own   bool
+	carry bool // it must be copied to the primary
 }
 
 func (l *ledger) open(b *Backend) {
@@ -148,6 +152,7 @@ func (l *ledger) prune() {
 func (l *ledger) held(at where, h *holds.Hold, life time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.changes.Add(1)
 	inner := h.ID
 	h.ID = l.outer(at, inner)
 	e := l.holds[h.ID]
@@ -175,6 +180,7 @@ func (l *ledger) held(at where, h *holds.Hold, life time.Duration) {
 func (l *ledger) finished(at where, id string, kind holds.EventKind, reason holds.Reason) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.changes.Add(1)
 	if e := l.holds[id]; e != nil {
 		l.end(at, e, ending{e.Hold, kind, reason})
 	}
@@ -250,7 +256,8 @@ func (l *ledger) isOver(id string, end ending, at where, inner string) {
 func (l *ledger) looked(x holds.Selection) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.looks[x.Owner] = &look{Selection: x, own: true}
+	l.changes.Add(1)
+	l.looks[x.Owner] = &look{Selection: x, own: true, carry: true}
 	delete(l.blind, x.Owner)
 }
 
@@ -259,7 +266,8 @@ func (l *ledger) renewed(owner holds.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if x := l.looks[owner]; x != nil {
-		x.ExpiresAt, x.own = time.Now().UTC().Add(holds.SelectionTTL), true
+		l.changes.Add(1)
+		x.ExpiresAt, x.own, x.carry = time.Now().UTC().Add(holds.SelectionTTL), true, true
 	}
 }
 
@@ -267,6 +275,7 @@ func (l *ledger) renewed(owner holds.Owner) {
 func (l *ledger) lookedAway(at where, owner holds.Owner) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.changes.Add(1)
 	delete(l.looks, owner)
 	if at == inFallback {
 		l.blind[owner] = true
@@ -277,6 +286,7 @@ func (l *ledger) lookedAway(at where, owner holds.Owner) {
 func (l *ledger) attended(specialistID string, delta int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.changes.Add(1)
 	if delta == 0 {
 		l.presence[specialistID] = true
 	} else {
@@ -299,5 +309,6 @@ func (l *ledger) hide(specialistID string, online bool) {
 func (l *ledger) loaded(loads map[string]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.changes.Add(1)
 	l.loadsThen, l.loads = loads, make(map[string]int)
 }

@@ -16,6 +16,9 @@ func (l *ledger) toFallback(ctx context.Context) {
 	for _, e := range l.holds {
 		e.carry = e.own
 	}
+	for _, x := range l.looks {
+		x.carry = x.own
+	}
 	l.put(ctx)
 }
 

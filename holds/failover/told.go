@@ -12,6 +12,7 @@ import (
 func (l *ledger) hear(e *holds.Event, at where) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.changes.Add(1)
 	event := *e
 	if e.HoldID == "" {
 		l.hearLook(&event)
