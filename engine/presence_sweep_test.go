@@ -300,6 +300,45 @@ func TestNewStorageIsSeeded(t *testing.T) {
 	})
 }
 
+// TestNewStorageIsSeededBeforeItIsRead: another storage serves, without ada, and a reader does not wait for the next
+// look of the sweeps.
+func TestNewStorageIsSeededBeforeItIsRead(t *testing.T) {
+	for name, sees := range map[string]func(ctx context.Context, c *onCall) bool{
+		"heartbeat": func(ctx context.Context, c *onCall) bool { return c.Presence.Beat(ctx, "ada") == nil },
+		"count": func(ctx context.Context, c *onCall) bool {
+			n, err := c.Presence.Beacon(ctx)
+			return n == 1 && err == nil
+		},
+		"online": func(ctx context.Context, c *onCall) bool {
+			list, err := c.Presence.Online(ctx)
+			return len(list) == 1 && err == nil
+		},
+		"available": func(ctx context.Context, c *onCall) bool {
+			list, err := c.Presence.Available(ctx, 0)
+			return len(list) == 1 && err == nil
+		},
+		"status": func(ctx context.Context, c *onCall) bool {
+			s, err := c.Presence.Of(ctx, "ada")
+			return s.Online && err == nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := newOnCall(t, presence.Options{}, "ada")
+				c.online("ada")
+				if _, err := c.holds.Offline(t.Context(), "ada"); err != nil {
+					t.Fatal(err)
+				}
+				another := "another"
+				c.moody.epoch.Store(&another)
+				if !sees(t.Context(), c) {
+					t.Error("ada is offline right after the change of storage, want online")
+				}
+			})
+		})
+	}
+}
+
 // TestEmptiedStorageIsSeeded: a database that crashed has another epoch and no specialist online.
 func TestEmptiedStorageIsSeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

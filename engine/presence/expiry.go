@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine/record"
+	"holdfast/engine/timed"
 	"holdfast/store"
 )
 
@@ -26,6 +27,7 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 	next, quiet := time.NewTimer(0), time.NewTicker(patience)
 	defer next.Stop()
 	defer quiet.Stop()
+	var outage timed.Outage
 	for {
 		select {
 		case <-ctx.Done():
@@ -42,10 +44,15 @@ func (pr *Presence) ExpireSessions(ctx context.Context) {
 		wait := min(due.Sub(record.Now()), patience)
 		switch {
 		case err != nil && ctx.Err() == nil:
-			pr.log.Warn("unanswered session requests not ended; retrying in a second", "error", err)
+			if outage.Begins() {
+				pr.log.Warn("unanswered session requests not ended; retrying every second", "error", err)
+			}
 			wait = time.Second
 		case due.IsZero():
 			wait = patience
+		}
+		if err == nil && outage.Ends() {
+			pr.log.Info("unanswered session requests ended again")
 		}
 		next.Reset(max(0, wait))
 	}

@@ -45,7 +45,7 @@ type Presence struct {
 
 // New returns a Presence with these options. Call Seed before the first request.
 func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher, o Options) *Presence {
-	return &Presence{store: s, holds: h, log: log, clinic: c, events: events, presence: presenceState{options: o.withDefaults()}, requested: make(chan struct{}, 1)}
+	return &Presence{store: s, holds: h, log: log, clinic: c, events: events, presence: presenceState{options: o.withDefaults(), settling: make(chan struct{}, 1)}, requested: make(chan struct{}, 1)}
 }
 
 // Options are the times of presence. The zero value of each is its default. While the server runs, the clinic's
@@ -79,6 +79,7 @@ type presenceState struct {
 	loads sync.RWMutex
 
 	seeded   atomic.Pointer[string] // the storage that was seeded last
+	settling chan struct{}          // full while settle seeds
 	switches atomic.Uint64          // how often the storage mode has changed
 }
 
@@ -208,7 +209,12 @@ func (pr *Presence) Beat(ctx context.Context, specialistID string) error {
 	if !p.Active {
 		return holds.ErrDeactivated
 	}
-	return pr.holds.Beat(ctx, specialistID)
+	err := pr.holds.Beat(ctx, specialistID)
+	if errors.Is(err, holds.ErrOffline) && !pr.isSettled() {
+		pr.settle(ctx)
+		err = pr.holds.Beat(ctx, specialistID)
+	}
+	return err
 }
 
 // Of returns the presence of one specialist. store.ErrNotFound.
@@ -217,6 +223,7 @@ func (pr *Presence) Of(ctx context.Context, specialistID string) (Status, error)
 	if err != nil {
 		return Status{}, err
 	}
+	pr.settle(ctx)
 	mirrors, err := pr.store.PresenceMirrors(ctx)
 	if err != nil {
 		return Status{}, err
@@ -245,11 +252,13 @@ func (pr *Presence) presenceOf(ctx context.Context, p *store.Specialist, m store
 
 // Available lists the specialists who can take a session now, the least busy first; at most limit (0 = all).
 func (pr *Presence) Available(ctx context.Context, limit int) ([]holds.Present, error) {
+	pr.settle(ctx)
 	return pr.holds.Available(ctx, pr.staleAfter(), limit)
 }
 
 // Online lists all online specialists, by id.
 func (pr *Presence) Online(ctx context.Context) ([]holds.Present, error) {
+	pr.settle(ctx)
 	return pr.holds.Everyone(ctx)
 }
 
@@ -277,6 +286,7 @@ func (pr *Presence) Recount() { pr.presence.beacon.drop() }
 // Beacon returns how many specialists can take a session now. The answer is public and at most beaconTTL old. If a
 // specialist goes online or offline, is deactivated or gets another maximum, the next call counts again.
 func (pr *Presence) Beacon(ctx context.Context) (int, error) {
+	pr.settle(ctx)
 	now := time.Now()
 	pr.presence.beacon.mu.Lock()
 	count, fresh := pr.presence.beacon.count, !pr.presence.beacon.at.IsZero() && now.Sub(pr.presence.beacon.at) < beaconTTL

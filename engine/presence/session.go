@@ -191,6 +191,7 @@ func (pr *Presence) onlineSpecialist(ctx context.Context, id string) (store.Spec
 	if err != nil {
 		return p, record.Invalid("specialistId", "no specialist has this id")
 	}
+	pr.settle(ctx)
 	live, err := pr.holds.Present(ctx, id)
 	switch {
 	case err != nil:

@@ -41,10 +41,7 @@ func (pr *Presence) Run(ctx context.Context) {
 				mode = now
 				pr.presence.switches.Add(1)
 			}
-			// Another storage serves, or the same one may have lost its state. Its presence is empty or outdated.
-			if seeded := pr.presence.seeded.Load(); seeded == nil || pr.storage() != *seeded {
-				err = pr.reconcilePresence(ctx)
-			}
+			err = pr.trySettle(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			pr.log.Warn("presence sweep failed; retrying", "error", err)
@@ -70,6 +67,39 @@ func (c *wallClock) stepped(now time.Time, within time.Duration) bool {
 // storage identifies the storage that serves the live state, and its epoch. The result changes when the live state
 // may have been lost.
 func (pr *Presence) storage() string { return pr.holds.Mode() + " " + pr.holds.Epoch() }
+
+// isSettled reports whether the storage that serves now has been seeded. If not, another storage serves, or the same
+// one may have lost its state: its presence is empty or outdated.
+func (pr *Presence) isSettled() bool {
+	seeded := pr.presence.seeded.Load()
+	return seeded != nil && pr.storage() == *seeded
+}
+
+// trySettle reconciles a storage that has not been seeded. Callers that arrive in the meantime wait for the first.
+func (pr *Presence) trySettle(ctx context.Context) error {
+	if pr.isSettled() {
+		return nil
+	}
+	select {
+	case pr.presence.settling <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-pr.presence.settling }()
+	if pr.isSettled() {
+		return nil
+	}
+	return pr.reconcilePresence(ctx)
+}
+
+// settle is trySettle for a reader of the live state, so that a reader does not find every specialist offline after
+// a change of storage. If settle fails, the reader gets the live state as it is, and Run retries within a second. The
+// caller has not taken a specialist's turn.
+func (pr *Presence) settle(ctx context.Context) {
+	if err := pr.trySettle(ctx); err != nil {
+		pr.log.Debug("presence not seeded yet; retrying", "error", err)
+	}
+}
 
 // Seed fills the live state from the database. It adds missing specialists, leaves existing heartbeats unchanged, and
 // sets the loads to a new count of the sessions. A specialist who was online and is missing gets a heartbeat of now:
@@ -110,6 +140,7 @@ func (pr *Presence) Seed(ctx context.Context) error {
 		return err
 	}
 	pr.presence.seeded.Store(&storage)
+	pr.presence.beacon.drop()
 	return nil
 }
 
