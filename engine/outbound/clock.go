@@ -69,7 +69,7 @@ func (out *Outbound) heedClock(ctx context.Context) {
 	}
 	out.log.Warn("system clock changed; queue rescheduled", "by", step.Round(time.Millisecond))
 	if err := out.shiftWaits(ctx, step); err != nil && ctx.Err() == nil {
-		out.queueFailed("failed to reschedule the queue after a clock change", err)
+		out.queueFailed(nil, "failed to reschedule the queue after a clock change", err)
 	}
 	out.ringLanes()
 }

@@ -96,8 +96,11 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 			switch {
 			case err == nil:
 				wait = max(0, due.Sub(out.Now()))
-			case ctx.Err() == nil && !errors.Is(err, store.ErrNotFound):
-				out.queueFailed("due operations not read; retrying", err)
+				out.queueWorks(&out.outages.due, "due operations read again")
+			case errors.Is(err, store.ErrNotFound):
+				out.queueWorks(&out.outages.due, "due operations read again")
+			case ctx.Err() == nil:
+				out.queueFailed(&out.outages.due, "due operations not read; retrying", err)
 				wait = relayRetry
 			}
 		}
@@ -105,8 +108,10 @@ func (out *Outbound) workLane(ctx context.Context, l *lane) {
 			timed.Sleep(ctx, wait, woken)
 			continue
 		}
-		if err := out.workOne(ctx, l); err != nil && ctx.Err() == nil {
-			out.queueFailed("operation not started; retrying", err)
+		if err := out.workOne(ctx, l); err == nil {
+			out.queueWorks(&out.outages.start, "operations started again")
+		} else if ctx.Err() == nil {
+			out.queueFailed(&out.outages.start, "operation not started; retrying", err)
 			timed.Sleep(ctx, relayRetry, nil)
 		}
 	}

@@ -27,10 +27,16 @@ const (
 	lookEvery, lookAge, lookBack = 15 * time.Second, 30 * time.Second, 10 * time.Minute
 )
 
-// watchQueue wakes the lanes every watchEvery until ctx ends, so that they find operations that other nodes have
-// queued.
+// watchQueue looks every watchEvery, until ctx ends, for operations that other nodes have queued. If one is due before
+// the next look, it wakes the lanes. It asks once for all of them, so that an idle node costs the database little.
 func (out *Outbound) watchQueue(ctx context.Context) {
-	timed.Every(ctx, watchEvery, func(time.Time) { out.ringLanes() })
+	timed.Every(ctx, watchEvery, func(time.Time) {
+		due, err := out.Queue.NextDue(ctx)
+		if err == nil && due.After(out.Now().Add(watchEvery)) || errors.Is(err, store.ErrNotFound) {
+			return
+		}
+		out.ringLanes() // also after an error: the lanes report it
+	})
 }
 
 // look adds the recent operations that a stopped node committed and did not queue.

@@ -304,7 +304,7 @@ func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail
 	u := &unsaved{op: op, event: event, detail: detail}
 	out.unsaved.put(u)
 	if err := out.saveOutcome(context.WithoutCancel(ctx), u); err != nil {
-		out.queueFailed("outcome of an operation not stored in the queue; retrying", fmt.Errorf("operation %s: %w", op.ID, err))
+		out.queueFailed(nil, "outcome of an operation not stored in the queue; retrying", fmt.Errorf("operation %s: %w", op.ID, err))
 		out.unsaved.wakeUps.wake()
 	}
 	out.ringLanes()

@@ -52,6 +52,7 @@ type Outbound struct {
 	Queue      store.Queue // nil: no outbound call is made
 	Outbox     Outbox
 	unsaved    unsavedSet
+	outages    outages
 	started    time.Time     // operations that are older are from another process
 	queueReady chan struct{} // closed when the queue is complete after the start
 	lanes      []*lane

@@ -129,9 +129,10 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		out.queueFailed("queue not synchronized with the outbox; retrying", err)
+		out.queueFailed(&out.outages.relay, "queue not synchronized with the outbox; retrying", err)
 		timed.Sleep(ctx, relayRetry, nil)
 	}
+	out.queueWorks(&out.outages.relay, "queue synchronized with the outbox")
 	close(out.queueReady)
 	tick := time.NewTicker(reconcileEvery)
 	defer tick.Stop()
@@ -146,20 +147,25 @@ func (out *Outbound) relayOperations(ctx context.Context) {
 		err := out.relay(ctx, ops, missed)
 		if err != nil && ctx.Err() == nil {
 			out.Outbox.putBack(ops, missed)
-			out.queueFailed("operations not moved from the outbox to the queue; retrying", err)
+			out.queueFailed(&out.outages.relay, "operations not moved from the outbox to the queue; retrying", err)
 			timed.Sleep(ctx, relayRetry, nil)
 			continue
+		}
+		if len(ops) > 0 || missed {
+			out.queueWorks(&out.outages.relay, "operations moved from the outbox to the queue again")
 		}
 		select {
 		case <-ctx.Done():
 		case <-woken:
 		case <-look.C:
-			if err := out.look(ctx); err != nil && ctx.Err() == nil {
-				out.queueFailed("operations of lost nodes not read; retrying", err)
+			if err := out.look(ctx); err == nil {
+				out.queueWorks(&out.outages.look, "operations of lost nodes read again")
+			} else if ctx.Err() == nil {
+				out.queueFailed(&out.outages.look, "operations of lost nodes not read; retrying", err)
 			}
 		case now := <-tick.C:
 			if err := out.reconcile(ctx, "", now.Add(-reconcileAge), false); err != nil && ctx.Err() == nil {
-				out.queueFailed("outbox not compared with the queue; retrying", err)
+				out.queueFailed(nil, "outbox not compared with the queue; retrying", err)
 			}
 		}
 	}
@@ -275,11 +281,23 @@ func (out *Outbound) interrupted(op store.Operation, now time.Time) store.Operat
 	return op
 }
 
+// outages are the calls of the queue that are repeated until they work.
+type outages struct{ relay, look, due, start timed.Outage }
+
 // queueFailed logs that the queue does not work. It calls OnFatal if the queue will never work again in this process.
-func (out *Outbound) queueFailed(what string, err error) {
-	out.log.Error(what, "error", err)
+func (out *Outbound) queueFailed(of *timed.Outage, what string, err error) {
+	if of == nil || of.Begins() {
+		out.log.Error(what, "error", err)
+	}
 	if errors.Is(err, store.ErrUnavailable) && out.Queue.Ping(context.Background()) != nil && out.Options.OnFatal != nil {
 		out.Options.OnFatal(err)
+	}
+}
+
+// queueWorks ends an outage.
+func (out *Outbound) queueWorks(of *timed.Outage, what string) {
+	if of.Ends() {
+		out.log.Info(what)
 	}
 }
 
