@@ -86,9 +86,9 @@ type Options struct {
 }
 
 const (
-	leaseTime  = 800 * time.Millisecond // after the renewal was sent
-	leaseMore  = 150 * time.Millisecond // after the end of a lease: a node that has not renewed it by then is dead
-	renewEvery = 300 * time.Millisecond
+	leaseTime  = 800 * time.Millisecond  // after the renewal was sent
+	leaseMore  = 150 * time.Millisecond  // after the end of a lease: a node that has not renewed it by then is dead
+	renewEvery = 350 * time.Millisecond  // twice within a lease; a transaction of an idle node each time
 	probeEvery = time.Second             // while the primary is the home
 	awayEvery  = 250 * time.Millisecond  // while PostgreSQL is the home
 	probeTime  = 100 * time.Millisecond  // for the answer to a ping
@@ -118,6 +118,7 @@ type Backend struct {
 	early    early         // the watch of the next home
 	changed  chan struct{} // closed at the next change of decision or term
 	decided  uint64        // the last epoch that this node decided on
+	logged   uint64        // the last epoch whose reason this node has logged
 	left     uint64        // this node makes no change under an epoch before this one
 	since    time.Time     // when this node's lease was last new
 	departed time.Time     // when the nodes last left the primary, as far as this node knows

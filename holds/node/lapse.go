@@ -10,17 +10,20 @@ import (
 
 const (
 	sweepEvery = time.Second          // without any event, for holds that this node received no event about
+	sweepRest  = 5 * time.Second      // the same while the server has nothing that can expire, so that an idle node is idle
 	sweepGap   = 2 * time.Millisecond // the minimum time between two sweeps
 
 	// SweepMost is the maximum number of holds, selections or doubts in one sweep. The server serves no other call
 	// during a sweep.
 	SweepMost = 256
+	// Nothing is the result of a sweep if the server has nothing that can expire. It is longer than any deadline.
+	Nothing = time.Duration(1<<63 - 1)
 	// DoubtLease is the time that a node has to ask whether a hold was booked, before another node asks.
 	DoubtLease = 5 * time.Second
 )
 
 // Sweeper ends holds and selections that expire, whichever node created them. It sweeps at each deadline that this
-// node has received in an event, and also once a second. If several nodes sweep at the same time, the first finds the
+// node has received in an event, and also once a second, or every five while the server has nothing that can expire. If several nodes sweep at the same time, the first finds the
 // expired holds, so each end is published once.
 //
 // A pinned hold that expired is a doubt: a node has to ask whether it was booked. That may take long, so it runs in a
@@ -39,8 +42,8 @@ type Sweeper struct {
 }
 
 // NewSweeper returns a Sweeper that calls sweep and resolve. sweep ends what has expired and returns the time until
-// the next expiry, less than 0 if it is unknown. It takes at most the given number of doubts. resolve asks about one
-// doubt and publishes the end.
+// the next expiry: less than 0 if it is unknown, Nothing if nothing can expire. It takes at most the given number of
+// doubts. resolve asks about one doubt and publishes the end.
 func NewSweeper(sweep func(ctx context.Context, doubts int) (time.Duration, []string), resolve func(context.Context, string)) *Sweeper {
 	return &Sweeper{sweep: sweep, resolve: resolve, signal: make(chan struct{}, 1), given: make(chan struct{}, 1)}
 }
@@ -92,15 +95,18 @@ func (s *Sweeper) Sweep(ctx context.Context) {
 			continue
 		}
 		// Events from here on schedule their own sweep; this sweep finds everything before that.
-		s.set(time.Now().Add(sweepEvery))
+		s.set(time.Now().Add(sweepRest))
 		take := SweepMost
 		if s.Asking() { // a doubt whose answer takes long must be free for another node when its lease has expired
 			take = 0
 		}
 		next, taken := s.sweep(ctx, take)
 		s.add(taken)
-		if next >= 0 {
-			s.NotLater(time.Now().Add(max(next, sweepGap)))
+		switch {
+		case next < 0:
+			s.NotLater(time.Now().Add(sweepEvery))
+		case next != Nothing:
+			s.NotLater(time.Now().Add(min(max(next, sweepGap), sweepEvery)))
 		}
 		timer.Reset(s.left())
 	}

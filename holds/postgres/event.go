@@ -95,7 +95,8 @@ func (b *Backend) listen() (heard bool, err error) {
 		return false, err
 	}
 	b.ear.Set(true)
-	b.hasDecided() // a decision may have been made before the connection listened
+	b.sweeper.NotLater(time.Now()) // the event of a hold that expires soon may have been missed
+	b.hasDecided()                 // a decision may have been made before the connection listened
 	b.logger.Info("events of PostgreSQL received")
 	defer func() {
 		b.ear.Set(false)

@@ -7,7 +7,8 @@ import (
 	"holdfast/holds/node"
 )
 
-// sweep ends what has expired and returns the time until the next expiry, less than 0 if it is unknown.
+// sweep ends what has expired and returns the time until the next expiry: less than 0 if it is unknown, node.Nothing if
+// nothing can expire.
 func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []string) {
 	var next int64
 	var taken []string
@@ -15,6 +16,9 @@ func (b *Backend) sweep(ctx context.Context, doubts int) (time.Duration, []strin
 		[]any{node.SweepMost, node.Milliseconds(node.DoubtLease), doubts, b.booked != nil}, &next, &taken)
 	if err != nil {
 		return -1, nil
+	}
+	if next < 0 {
+		return node.Nothing, taken
 	}
 	return time.Duration(next) * time.Millisecond, taken
 }

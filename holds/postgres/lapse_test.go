@@ -3,13 +3,15 @@ package postgres
 import (
 	"testing"
 	"time"
+
+	"holdfast/holds/node"
 )
 
 // A sweep that finds no hold reports no deadline. If it reported 0, an idle node would sweep without pause.
 func TestSweepOfNothingHasNoDeadline(t *testing.T) {
 	t.Parallel()
 	b := open(t, migrated(t), Options{})
-	if next := sweepAlone(t, b); next >= 0 {
+	if next := sweepAlone(t, b); next != node.Nothing {
 		t.Errorf("without a hold the next sweep is due in %s, want no deadline", next)
 	}
 	claim := wish("ada", amal)

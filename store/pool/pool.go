@@ -7,7 +7,7 @@
 //
 // # Checks
 //
-// If a connection was idle for more than a second, the pool pings it before it lends it, and replaces it if the ping
+// If a connection was idle for more than two seconds, the pool pings it before it lends it, and replaces it if the ping
 // fails. It closes a connection that is returned broken, in the middle of an answer or inside a transaction. It does
 // not lend a connection that is older than an hour. It closes such a connection, and one that was idle for half an
 // hour, within the next minute.
@@ -37,7 +37,7 @@ const (
 	lifetime    = time.Hour        // after which a connection is replaced
 	idleTime    = 30 * time.Minute // after which an unused connection is closed
 	checkPeriod = time.Minute      // between two checks of the idle connections
-	pingAfter   = time.Second      // of idleness, after which a connection is pinged before use
+	pingAfter   = 2 * time.Second  // of idleness, after which a connection is pinged before use; work that runs every second costs no pings
 	pingAlone   = time.Minute      // for a ping whose caller has stopped waiting
 	closeWithin = 15 * time.Second // for closing a connection
 )

@@ -96,9 +96,9 @@ func TestAConnectionIsLentAgain(t *testing.T) {
 		pings int32
 	}{
 		{name: "at once", again: true},
-		{name: "after a second, which is not asked", idle: time.Second, again: true},
-		{name: "after a while, when it answers", idle: 2 * time.Second, again: true, pings: 1},
-		{name: "not after a while, when it is dead", idle: 2 * time.Second, while: func(w *wire) { w.dead = errors.New("reset") }, pings: 1},
+		{name: "after two seconds, which is not asked", idle: pingAfter, again: true},
+		{name: "after a while, when it answers", idle: 2 * pingAfter, again: true, pings: 1},
+		{name: "not after a while, when it is dead", idle: 2 * pingAfter, while: func(w *wire) { w.dead = errors.New("reset") }, pings: 1},
 		{name: "not when it broke", while: func(w *wire) { w.Close(context.Background()) }},
 		{name: "not in the middle of an answer", while: func(w *wire) { w.busy = true }},
 		{name: "not inside a transaction", while: func(w *wire) { w.status = 'T' }},
@@ -216,7 +216,7 @@ func TestNobodyWaitsLongerThanTheirContext(t *testing.T) {
 			l := acquire(t, p)
 			l.Conn().silent = 3 * time.Second
 			l.Release()
-			time.Sleep(2 * time.Second)
+			time.Sleep(2 * pingAfter)
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(time.Second, cancel)
 			if _, err := p.Acquire(ctx); !errors.Is(err, context.Canceled) {
