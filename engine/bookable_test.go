@@ -43,7 +43,7 @@ type bookableCaller struct {
 }
 
 type bookableClinic struct {
-	*testClinic
+	*enginetest.TestClinic
 	start time.Time
 	zone  *time.Location
 }
@@ -105,24 +105,24 @@ func bookableCallers() []bookableCaller {
 	}
 	return []bookableCaller{
 		{"list", patient, func(c *bookableClinic) availability.Reason {
-			if slot := c.slot(1, "checkup", c.start, ""); slot == nil || slot.Available == 0 {
+			if slot := c.Slot(1, "checkup", c.start, ""); slot == nil || slot.Available == 0 {
 				return listed
 			}
 			return ""
 		}},
 		{"explain", others, func(c *bookableClinic) availability.Reason {
-			x, err := c.Booking.Explain(c.t.Context(), "checkup", "ada", c.start)
+			x, err := c.Booking.Explain(c.T.Context(), "checkup", "ada", c.start)
 			if err != nil {
-				c.t.Fatal(err)
+				c.T.Fatal(err)
 			}
 			return x[0].Reason
 		}},
 		{"poll", others, (*bookableClinic).polled},
 		{"agent slots", others, func(c *bookableClinic) availability.Reason {
 			day := store.DateOf(c.start)
-			list, err := c.Agent.Slots(c.t.Context(), agent.SlotsRequest{AppointmentTypeID: "checkup", From: day, Days: 1, Count: 50})
+			list, err := c.Agent.Slots(c.T.Context(), agent.SlotsRequest{AppointmentTypeID: "checkup", From: day, Days: 1, Count: 50})
 			if err != nil {
-				c.t.Fatal(err)
+				c.T.Fatal(err)
 			}
 			if slices.ContainsFunc(list.Slots, func(s agent.Slot) bool { return s.Start.Equal(c.start) }) {
 				return ""
@@ -130,29 +130,29 @@ func bookableCallers() []bookableCaller {
 			return listed
 		}},
 		{"select", soft, func(c *bookableClinic) availability.Reason {
-			_, err := c.Booking.Select(c.t.Context(), booking.SelectRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: client(1)})
+			_, err := c.Booking.Select(c.T.Context(), booking.SelectRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: enginetest.Client(1)})
 			return c.reasonOf(err)
 		}},
 		{"series plan", desk, func(c *bookableClinic) availability.Reason {
 			at := c.start.UTC()
-			plan, err := c.Group.Series.Plan(c.t.Context(), group.Rule{
-				AppointmentTypeID: "checkup", From: store.DateOf(at), Time: store.TimeOfDay(at.Hour()*60 + at.Minute()), Count: 2, Client: client(1),
+			plan, err := c.Group.Series.Plan(c.T.Context(), group.Rule{
+				AppointmentTypeID: "checkup", From: store.DateOf(at), Time: store.TimeOfDay(at.Hour()*60 + at.Minute()), Count: 2, Client: enginetest.Client(1),
 			})
 			if err != nil {
-				c.t.Fatal(err)
+				c.T.Fatal(err)
 			}
 			return plan[0].Reason
 		}},
 		{"visit hold", visit, func(c *bookableClinic) availability.Reason {
-			h, err := c.Group.Visit.Hold(c.t.Context(), group.HoldRequest{
-				AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start, Client: client(1),
+			h, err := c.Group.Visit.Hold(c.T.Context(), group.HoldRequest{
+				AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start, Client: enginetest.Client(1),
 			})
 			return c.released(h, err)
 		}},
 		{"paper booking", anyHours, func(c *bookableClinic) availability.Reason {
-			v, err := c.Downtime.Check(c.t.Context(), []downtime.Written{{AppointmentTypeID: "checkup", SpecialistID: "ada", Start: c.start}})
+			v, err := c.Downtime.Check(c.T.Context(), []downtime.Written{{AppointmentTypeID: "checkup", SpecialistID: "ada", Start: c.start}})
 			if err != nil {
-				c.t.Fatal(err)
+				c.T.Fatal(err)
 			}
 			switch v[0].Outcome {
 			case downtime.IsFree, downtime.IsClosed:
@@ -164,8 +164,8 @@ func bookableCallers() []bookableCaller {
 		}},
 		{"spreadsheet import", spreadsheet, (*bookableClinic).imported},
 		{"hold", patient, func(c *bookableClinic) availability.Reason {
-			before, _ := c.holds.List(c.t.Context(), "ada")
-			h, err := c.hold(1, "checkup", c.start, "")
+			before, _ := c.Holds.List(c.T.Context(), "ada")
+			h, err := c.Hold(1, "checkup", c.start, "")
 			if len(before) > 0 {
 				return c.reasonOf(err) // the existing hold is renewed
 			}
@@ -177,18 +177,18 @@ func bookableCallers() []bookableCaller {
 			}
 			return anyHours(x)
 		}, func(c *bookableClinic) availability.Reason {
-			h, err := c.Booking.Hold(c.t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: client(3), IgnoreHours: true})
+			h, err := c.Booking.Hold(c.T.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: enginetest.Client(3), IgnoreHours: true})
 			return c.released(h, err)
 		}},
 		{"book at any hour", anyHours, func(c *bookableClinic) availability.Reason {
-			r := bookingOf(4, "checkup")
+			r := enginetest.BookingOf(4, "checkup")
 			r.SlotStart, r.IgnoreHours, r.Source, r.Actor = c.start, true, store.SourceStaff, "user:jo"
-			return c.cancelled(c.book(r))
+			return c.cancelled(c.Book(r))
 		}},
 		{"book", patient, func(c *bookableClinic) availability.Reason {
-			r := bookingOf(1, "checkup")
+			r := enginetest.BookingOf(1, "checkup")
 			r.SlotStart = c.start
-			return c.cancelled(c.book(r))
+			return c.cancelled(c.Book(r))
 		}},
 	}
 }
@@ -213,30 +213,30 @@ func (c *bookableClinic) reasonOf(err error) availability.Reason {
 	case errors.As(err, &closed):
 		return closed.Reason
 	}
-	c.t.Fatal(err)
+	c.T.Fatal(err)
 	return ""
 }
 
 func (c *bookableClinic) released(h holds.Hold, err error) availability.Reason {
 	if err == nil {
-		c.Booking.Release(c.t.Context(), h, holds.ReasonReleased)
+		c.Booking.Release(c.T.Context(), h, holds.ReasonReleased)
 	}
 	return c.reasonOf(err)
 }
 
 func (c *bookableClinic) cancelled(a store.Appointment, err error) availability.Reason {
 	if err == nil {
-		if _, err := c.Booking.Cancel(c.t.Context(), booking.CancelRequest{ID: a.ID, Actor: "user:jo"}); err != nil {
-			c.t.Fatal(err)
+		if _, err := c.Booking.Cancel(c.T.Context(), booking.CancelRequest{ID: a.ID, Actor: "user:jo"}); err != nil {
+			c.T.Fatal(err)
 		}
 	}
 	return c.reasonOf(err)
 }
 
 func (c *bookableClinic) polled() availability.Reason {
-	p, err := c.Booking.Poll(c.t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start)})
+	p, err := c.Booking.Poll(c.T.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start)})
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	at := func(list []time.Time) bool { return slices.ContainsFunc(list, c.start.Equal) }
 	switch {
@@ -244,7 +244,7 @@ func (c *bookableClinic) polled() availability.Reason {
 		return availability.ReasonTaken
 	case at(p.Locked):
 		return availability.ReasonHeld
-	case c.slot(9, "checkup", c.start, "") == nil:
+	case c.Slot(9, "checkup", c.start, "") == nil:
 		return listed // a poll lists nothing outside the hours
 	}
 	return ""
@@ -252,10 +252,10 @@ func (c *bookableClinic) polled() availability.Reason {
 
 func (c *bookableClinic) imported() availability.Reason {
 	at := c.start.In(c.zone)
-	f, err := c.Sheet.Plan(c.t.Context(), fmt.Sprintf("name;Terminart;specialistId;date;time\nLena Vogt;checkup;ada;%s;%s\n",
+	f, err := c.Sheet.Plan(c.T.Context(), fmt.Sprintf("name;Terminart;specialistId;date;time\nLena Vogt;checkup;ada;%s;%s\n",
 		at.Format(time.DateOnly), at.Format("15:04")))
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	row := f.Rows[0]
 	if row.Outcome == sheet.Book {
@@ -273,7 +273,7 @@ func (c *bookableClinic) imported() availability.Reason {
 func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 	t.Helper()
 	ctx := context.Background()
-	c := &bookableClinic{testClinic: newClinic(t, map[string]int{"ada": 1})}
+	c := &bookableClinic{TestClinic: enginetest.NewClinic(t, map[string]int{"ada": 1})}
 	c.zone = time.UTC
 	if x.Zone != "" {
 		var err error
@@ -281,7 +281,7 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 			t.Fatal(err)
 		}
 	}
-	date := store.DateOf(c.testClinic.start)
+	date := store.DateOf(c.TestClinic.Start)
 	if x.Autumn { // the last Sunday of October next year
 		date = store.Date{Year: date.Year + 1, Month: time.October, Day: 31}
 		date = date.AddDays(-int(date.Weekday()))
@@ -318,8 +318,8 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 		kind.Needs = []store.Need{{"room-1"}}
 	}
 	if x.Openings != nil {
-		ada.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(0)}
-		kind.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: typeGUID}
+		ada.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0)}
+		kind.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: enginetest.TypeGUID}
 	}
 	load := func() {
 		t.Helper()
@@ -330,12 +330,12 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 	load()
 
 	for i, clock := range slices.Concat(x.Booked, x.Overbooked) {
-		r := bookingOf(10+i, "checkup")
+		r := enginetest.BookingOf(10+i, "checkup")
 		r.SlotStart, r.SpecialistID, r.IgnoreHours, r.Source, r.Actor = at(clock), "ada", true, store.SourceStaff, "user:jo"
 		if i >= len(x.Booked) {
 			r.OverbookReason = "in pain"
 		}
-		c.mustBook(r)
+		c.MustBook(r)
 	}
 	if x.CapacityNow > 0 {
 		kind.Capacity = x.CapacityNow
@@ -377,7 +377,7 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 		c.Booking.LearnOpenings(ctx, "checkup", date, date.AddDays(1), map[string][]occupancy.Interval{"ada": open}, time.Now())
 	}
 	if x.HeldBy > 0 {
-		c.mustHold(x.HeldBy, "checkup", c.start, "ada")
+		c.MustHold(x.HeldBy, "checkup", c.start, "ada")
 	}
 	return c
 }

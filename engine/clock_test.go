@@ -9,6 +9,7 @@ import (
 	"holdfast/cli/clitest"
 	"holdfast/engine"
 	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream/upstreamtest"
 )
 
@@ -33,22 +34,22 @@ func TestClockStepKeepsQuarantine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var clock settable
-				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: clock.with})
-				p.upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: 80 * time.Second})
+				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: clock.with})
+				p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: 80 * time.Second})
 				written := time.Now()
-				p.ask(p.wish(48 * 3))
+				p.Ask(p.Wish(48 * 3))
 				time.Sleep(20 * time.Second)
 				clock.set(step)
-				r := bookingOf(1, "cleaning") // wakes the worker
-				r.SlotStart = p.slotAt(48*4 + 10)
+				r := enginetest.BookingOf(1, "cleaning") // wakes the worker
+				r.SlotStart = p.SlotAt(48*4 + 10)
 				if _, err := p.Booking.Book(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}
-				p.until(3*time.Minute, "settled", p.settled)
-				if at := p.asked(lookUp); len(at) == 0 || at[0].Sub(written) < 89*time.Second || at[0].Sub(written) > 110*time.Second {
+				p.Until(3*time.Minute, "settled", p.Settled)
+				if at := p.Asked(enginetest.LookUp); len(at) == 0 || at[0].Sub(written) < 89*time.Second || at[0].Sub(written) > 110*time.Second {
 					t.Errorf("looked up %v after %v, want 90 s after", at, written)
 				}
-				if s := p.upstream.Score(); s.Appointments != 2 || s.Duplicates != 0 {
+				if s := p.Upstream.Score(); s.Appointments != 2 || s.Duplicates != 0 {
 					t.Errorf("upstream %+v, want each once", s)
 				}
 			})
@@ -61,17 +62,17 @@ func TestClockStepKeepsRetry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var clock settable
-				p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: clock.with})
-				p.upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.RateLimited)
-				p.ask(p.wish(48 * 5))
+				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: clock.with})
+				p.Upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.RateLimited)
+				p.Ask(p.Wish(48 * 5))
 				time.Sleep(15 * time.Second) // the third attempt was refused, and the fourth is 20 s later
-				tried := len(p.asked("SetAppointment"))
+				tried := len(p.Asked("SetAppointment"))
 				clock.set(step)
 				time.Sleep(15 * time.Second)
-				if n := len(p.asked("SetAppointment")); n != tried {
+				if n := len(p.Asked("SetAppointment")); n != tried {
 					t.Errorf("15 s after the clock was set it was tried %d times more, want none", n-tried)
 				}
-				p.until(30*time.Second, "settled", p.settled)
+				p.Until(30*time.Second, "settled", p.Settled)
 			})
 		})
 	}
@@ -81,21 +82,21 @@ func TestReminderFollowsClockStep(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		var clock settable
-		c, _ := noticeClinic(t, clock.with)
+		c, _ := enginetest.NoticeClinic(t, clock.with)
 		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
 			t.Fatal(err)
 		}
-		r := bookingOf(1, "checkup")
-		r.SlotStart = c.start
-		a := c.mustBook(r)
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart = c.Start
+		a := c.MustBook(r)
 		time.Sleep(time.Minute)
 		clock.set(time.Hour)
-		time.Sleep(time.Until(c.start.Add(-25*time.Hour - time.Minute)))
-		if got := c.states(a.ID); got["reminder"] != "queued" {
+		time.Sleep(time.Until(c.Start.Add(-25*time.Hour - time.Minute)))
+		if got := c.States(a.ID); got["reminder"] != "queued" {
 			t.Errorf("a minute before it is due the mails are %v", got)
 		}
 		time.Sleep(time.Minute + 15*time.Second)
-		if got := c.states(a.ID); got["reminder"] != "delivered" {
+		if got := c.States(a.ID); got["reminder"] != "delivered" {
 			t.Errorf("when it is due the mails are %v", got)
 		}
 	})

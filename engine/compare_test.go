@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/booking"
 	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
@@ -45,10 +46,10 @@ func (o *otherwise) Closures(ctx context.Context) ([]store.Closure, error) {
 }
 
 func TestCompareFindsMissingAppointment(t *testing.T) {
-	first, specialists := bookedClinic(t, 1, 2) // today, and a date that is read at any hour: tomorrow
+	first, specialists := enginetest.BookedClinic(t, 1, 2) // today, and a date that is read at any hour: tomorrow
 	ctx, queue := t.Context(), enginetest.Queue(t)
-	db := &otherwise{Store: first.store}
-	e, err := New(ctx, Options{Store: db, Holds: enginetest.Holds(t, db), Queue: queue})
+	db := &otherwise{Store: first.Store}
+	e, err := engine.New(ctx, engine.Options{Store: db, Holds: enginetest.Holds(t, db), Queue: queue})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +83,7 @@ func TestCompareFindsMissingAppointment(t *testing.T) {
 			[]string{"memory: closure c1 of ada"}},
 		"another schedule": {func() { db.schedule = func(s *store.Schedule) { s.Clinic.Name = "Another" } }, []string{"memory: the schedule"}},
 		"a promise that is not in the queue": {func() {
-			if err := first.store.Write(ctx, func(tx store.Tx) error {
+			if err := first.Store.Write(ctx, func(tx store.Tx) error {
 				if err := tx.Promise(ctx, young); err != nil {
 					return err
 				}
@@ -112,7 +113,7 @@ func TestCompareFindsMissingAppointment(t *testing.T) {
 
 // TestComparePassesDuringBookings: a change that is committed during the comparison is not a difference.
 func TestComparePassesDuringBookings(t *testing.T) {
-	e, specialists := bookedClinic(t, 2, 0)
+	e, specialists := enginetest.BookedClinic(t, 2, 0)
 	day := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3)
 	ctx, stop := context.WithCancel(t.Context())
 	if _, err := e.Booking.TakenTime(ctx, specialists, day, day.AddDate(0, 0, 1)); err != nil {

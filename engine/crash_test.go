@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/practice"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
@@ -136,14 +137,14 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 	ok, limited, lost := upstreamtest.OK, upstreamtest.RateLimited, upstreamtest.LostApplied
 	for name, script := range map[string]struct {
 		outcomes []upstreamtest.Outcome
-		run      func(p *testPractice)
+		run      func(p *enginetest.TestPractice)
 	}{
-		"an agent, at once":                    {nil, func(p *testPractice) { agentBooks(p) }},
-		"an agent, queued":                     {[]upstreamtest.Outcome{limited, limited, ok}, func(p *testPractice) { agentBooks(p) }},
-		"an agent, and the outcome is unknown": {[]upstreamtest.Outcome{lost}, func(p *testPractice) { agentBooks(p) }},
-		"an agent, refused":                    {[]upstreamtest.Outcome{upstreamtest.SlotTaken}, func(p *testPractice) { agentBooks(p) }},
-		"a visitor who moves":                  {nil, func(p *testPractice) { move(p, visitorBooks(p)) }},
-		"a visitor who cancels":                {nil, func(p *testPractice) { a := visitorBooks(p); time.Sleep(time.Minute); cancel(p, a) }},
+		"an agent, at once":                    {nil, func(p *enginetest.TestPractice) { agentBooks(p) }},
+		"an agent, queued":                     {[]upstreamtest.Outcome{limited, limited, ok}, func(p *enginetest.TestPractice) { agentBooks(p) }},
+		"an agent, and the outcome is unknown": {[]upstreamtest.Outcome{lost}, func(p *enginetest.TestPractice) { agentBooks(p) }},
+		"an agent, refused":                    {[]upstreamtest.Outcome{upstreamtest.SlotTaken}, func(p *enginetest.TestPractice) { agentBooks(p) }},
+		"a visitor who moves":                  {nil, func(p *enginetest.TestPractice) { move(p, visitorBooks(p)) }},
+		"a visitor who cancels":                {nil, func(p *enginetest.TestPractice) { a := visitorBooks(p); time.Sleep(time.Minute); cancel(p, a) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting for the disk
@@ -173,52 +174,52 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 	}
 }
 
-func agentBooks(p *testPractice) {
-	b := p.wish(20)
+func agentBooks(p *enginetest.TestPractice) {
+	b := p.Wish(20)
 	b.Note = "a note"
-	_, _ = p.Agent.Book(context.Background(), agentKey, b) // the caller is cut off as well
+	_, _ = p.Agent.Book(context.Background(), enginetest.AgentKey, b) // the caller is cut off as well
 }
 
-func visitorBooks(p *testPractice) string {
-	r := bookingOf(1, "cleaning")
-	r.SlotStart = p.slotAt(20)
+func visitorBooks(p *enginetest.TestPractice) string {
+	r := enginetest.BookingOf(1, "cleaning")
+	r.SlotStart = p.SlotAt(20)
 	a, _ := p.Booking.Book(context.Background(), r)
 	return a.ID
 }
 
-func move(p *testPractice, id string) {
-	_, _ = p.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: p.slotAt(30), Actor: "system"})
+func move(p *enginetest.TestPractice, id string) {
+	_, _ = p.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: p.SlotAt(30), Actor: "system"})
 }
 
-func cancel(p *testPractice, id string) {
+func cancel(p *enginetest.TestPractice, id string) {
 	_, _ = p.Booking.Cancel(context.Background(), booking.CancelRequest{ID: id, Actor: "system"})
 }
 
 // cutAt runs a story with the power cut at one step, restarts and checks the outcome. happened reports whether the
 // story was long enough to be cut, review whether a person must review the booking.
-func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome, run func(*testPractice)) (happened, review bool) {
+func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome, run func(*enginetest.TestPractice)) (happened, review bool) {
 	source := &power{}
-	p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {
+	p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) {
 		if !source.happened() {
 			o.Store, o.Queue, o.Upstream = poweredStore{o.Store, source}, poweredQueue{o.Queue, source}, poweredUpstream{o.Upstream, source}
 			o.OnFatal = nil
 		}
 	}})
-	p.upstream.Outcomes(outcomes...)
+	p.Upstream.Outcomes(outcomes...)
 	synctest.Wait()
 	source.cut(n, after)
 	run(p)
 	time.Sleep(5 * time.Minute)
 	happened = source.happened()
-	p.restart()
-	p.until(time.Hour, "settled", p.settled)
+	p.Restart()
+	p.Until(time.Hour, "settled", p.Settled)
 	there := 0
-	for _, a := range p.upstream.Appointments() {
+	for _, a := range p.Upstream.Appointments() {
 		if !a.Cancelled {
 			there++
 		}
 	}
-	here := p.bookings()
+	here := p.Bookings()
 	if len(here) == 0 {
 		if there != 0 {
 			t.Errorf("nothing is booked here, and upstream there are %d", there)

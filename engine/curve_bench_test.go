@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/engine"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -36,7 +38,7 @@ func BenchmarkCurveOfSpecialists(b *testing.B) {
 
 func manySpecialists(b *testing.B, n int) {
 	ctx := context.Background()
-	e, _ := bookedClinic(b, n, 10)
+	e, _ := enginetest.BookedClinic(b, n, 10)
 	today := store.DateOf(time.Now().UTC())
 	ask := booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: today.AddDays(1), To: today.AddDays(7)}
 	anew := func() { e.Clinic.MoveGenerations() }
@@ -92,7 +94,7 @@ func manySpecialists(b *testing.B, n int) {
 	b.ReportMetric(float64(took[25].Nanoseconds())/1e3, "book-µs")
 
 	began := time.Now()
-	again, err := New(ctx, Options{Store: e.store, Holds: e.holds})
+	again, err := engine.New(ctx, engine.Options{Store: e.Store, Holds: e.Holds})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"context"
@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"holdfast/cli/clitest"
+	"holdfast/engine"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -30,7 +32,7 @@ func TestMemoryEqualsDatabaseAfterRaces(t *testing.T) {
 		seeds = 200
 	}
 	for first := uint64(0); first < seeds; first += atOnce {
-		e, specialists := bookedClinic(t, 2, 0)
+		e, specialists := enginetest.BookedClinic(t, 2, 0)
 		for seed := first; seed < first+atOnce; seed++ {
 			day := record.Now().Truncate(24*time.Hour).AddDate(0, 0, int(2+seed-first))
 			raceChanges(t, e, specialists, day, seed)
@@ -44,7 +46,7 @@ func TestMemoryEqualsDatabaseAfterRaces(t *testing.T) {
 	}
 }
 
-func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, seed uint64) {
+func raceChanges(t *testing.T, e *enginetest.TestClinic, specialists []string, day time.Time, seed uint64) {
 	ctx := context.Background()
 	from, to := day, day.AddDate(0, 0, 1)
 	read := func() []store.Taken {
@@ -91,7 +93,7 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 	all.Wait()
 
 	got := read()
-	want, err := e.store.Taken(ctx, specialists, from, to)
+	want, err := e.Store.Taken(ctx, specialists, from, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +113,7 @@ func raceChanges(t *testing.T, e *Engine, specialists []string, day time.Time, s
 	}
 	for _, id := range specialists {
 		for n := range 16 {
-			busy, err := claimIsTaken(ctx, e.holds, id, start(n), start(n+1))
+			busy, err := claimIsTaken(ctx, e.Holds, id, start(n), start(n+1))
 			booked := slices.ContainsFunc(want, func(x store.Taken) bool { return x.SpecialistID == id && x.SlotStart.Equal(start(n)) })
 			if err != nil || busy != booked {
 				t.Errorf("seed %d: %s at %s is busy: %t, %v; booked: %t", seed, id, start(n).Format("15:04"), busy, err, booked)
@@ -146,8 +148,13 @@ func spell(taken []store.Taken) (s string) {
 // TestTakenTimeIsRefusedWithoutDatabase: once a specialist's time is in memory, the engine refuses a hold or booking
 // of a taken slot without reading the database, named or pooled.
 func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
-	e, specialists := bookedClinic(t, 2, 0)
+	c, specialists := enginetest.BookedClinic(t, 2, 0)
 	ctx := context.Background()
+	counting := &countedReads{Store: c.Store}
+	e, err := engine.New(ctx, engine.Options{Store: counting, Holds: c.Holds})
+	if err != nil {
+		t.Fatal(err)
+	}
 	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(10 * time.Hour)
 	for _, id := range specialists {
 		_, err := e.Booking.Book(ctx, booking.Request{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: id, Source: store.SourceStaff, Actor: "system",
@@ -160,8 +167,10 @@ func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 	if _, err := e.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: day.AddDays(-1), To: day.AddDays(2)}); err != nil {
 		t.Fatal(err)
 	}
-	counting := &countedReads{Store: e.store}
-	e.store = counting
+	if counting.reads == 0 {
+		t.Fatal("no read of the three bookings was counted")
+	}
+	counting.reads = 0
 	for _, specialist := range []string{"", specialists[0]} {
 		_, err := e.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef"})
 		if !errors.Is(err, store.ErrSlotTaken) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -38,7 +39,7 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 		for b.Loop() {
 			n++
 			began := time.Now()
-			h, err := first.Booking.Hold(b.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(time.Duration(n%400) * 30 * time.Minute), Client: client(n)})
+			h, err := first.Booking.Hold(b.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(time.Duration(n%400) * 30 * time.Minute), Client: enginetest.Client(n)})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -50,7 +51,7 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 				told = slices.ContainsFunc(events, func(e holds.Event) bool { return e.Kind == holds.EventHold && e.HoldID == h.ID })
 			}
 			took = append(took, time.Since(began)) // from before the hold request
-			if _, err := first.Booking.ReleaseHold(b.Context(), h.ID, client(n)); err != nil {
+			if _, err := first.Booking.ReleaseHold(b.Context(), h.ID, enginetest.Client(n)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -97,7 +98,7 @@ func BenchmarkBookOnNodes(b *testing.B) {
 							if i > first+each {
 								return
 							}
-							r := bookingOf(int(i), "checkup")
+							r := enginetest.BookingOf(int(i), "checkup")
 							r.SpecialistID = []string{"ada", "bob", "cleo", "dora"}[i%4]
 							r.SlotStart = c.start.Add(time.Duration(i/4%2700) * 30 * time.Minute)
 							if _, err := c.all[worker%n].Booking.Book(context.Background(), r); err != nil {

@@ -158,10 +158,10 @@ func (c *nodes) clinic(specialists ...string) {
 	file := enginetest.ClinicFile(priorities)
 	if c.upstream != nil {
 		for i := range file.Specialists {
-			file.Specialists[i].Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID(i)}
+			file.Specialists[i].Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(i)}
 		}
 		for i := range file.AppointmentTypes {
-			file.AppointmentTypes[i].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: columnGUID(100 + i)}
+			file.AppointmentTypes[i].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: enginetest.ColumnGUID(100 + i)}
 		}
 	}
 	if _, err := c.all[0].Clinic.Import(context.Background(), "system", file); err != nil {
@@ -199,7 +199,7 @@ func (c *nodes) until(limit time.Duration, what string, ok func() bool) {
 // mustBook books a checkup at a start for client n.
 func (n *node) mustBook(t testing.TB, client int, start time.Time) store.Appointment {
 	t.Helper()
-	r := bookingOf(client, "checkup")
+	r := enginetest.BookingOf(client, "checkup")
 	r.SlotStart = start
 	a, err := n.Booking.Book(t.Context(), r)
 	if err != nil {
@@ -293,7 +293,7 @@ func TestOperationOrderIgnoresClocks(t *testing.T) {
 // TestWebhooksKeepTheirOrderUnderSkew: the node that books creates ids 2 s ahead of the node that cancels, and there
 // is no practice-management system. The receiver gets appointment.created first.
 func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
-	there, told := hookReceiver(t, 204)
+	there, told := enginetest.HookReceiver(t, 204)
 	c := newNodes(t, 2, func(c *nodes) {
 		c.options = func(o *engine.Options) {
 			o.Notices = message.Transport{Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true})}
@@ -340,7 +340,7 @@ func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 	}
 	c.until(time.Minute, "both are delivered", func() bool {
 		done := 0
-		for _, d := range must(second.Record.Deliveries(t.Context(), a.ID)) {
+		for _, d := range enginetest.Must(second.Record.Deliveries(t.Context(), a.ID)) {
 			if op, err := second.queue.Operation(t.Context(), d.OperationID); err == nil && op.Status == store.OperationCompleted {
 				done++
 			}

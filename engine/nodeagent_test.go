@@ -11,6 +11,7 @@ import (
 	"holdfast/engine"
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/record"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
@@ -19,18 +20,16 @@ import (
 	"holdfast/store"
 )
 
-var jane = agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100", UUI: "call-1"}
-
 // TestAgentSessionIsOnAllNodes: the session of a key with a patient at one node authorizes that key at every other
 // node, including one that starts later. It authorizes no other key.
 func TestAgentSessionIsOnAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
-	made, err := c.all[0].Agent.Identify(t.Context(), agentKey, jane)
+	made, err := c.all[0].Agent.Identify(t.Context(), enginetest.AgentKey, enginetest.Jane)
 	if err != nil || !made.Success {
 		t.Fatalf("identify: %+v, %v", made, err)
 	}
-	again, err := c.all[1].Agent.Identify(t.Context(), agentKey, jane)
+	again, err := c.all[1].Agent.Identify(t.Context(), enginetest.AgentKey, enginetest.Jane)
 	if err != nil || again.PatientGUID != made.PatientGUID {
 		t.Errorf("the same person at the other node: got %+v, %v; want %s", again, err, made.PatientGUID)
 	}
@@ -47,7 +46,7 @@ func TestAgentSessionIsOnAllNodes(t *testing.T) {
 		if a, err := n.Agent.Book(t.Context(), record.Principal{KeyID: "other", Scope: store.ScopeAgent}, b); err != nil || a.ErrorType != token.BookingAuthMissing.Code() {
 			t.Errorf("another key at node %d: got %+v, %v; want %s", i, a, err, token.BookingAuthMissing)
 		}
-		a, err := n.Agent.Book(t.Context(), agentKey, b)
+		a, err := n.Agent.Book(t.Context(), enginetest.AgentKey, b)
 		if err != nil || a.Outcome != agent.Confirmed {
 			t.Fatalf("without a token at node %d: got %+v, %v", i, a, err)
 		}
@@ -65,7 +64,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	c.clinic("ada")
 	identify := func(n *node, p agent.Patient) agent.PatientAnswer {
 		t.Helper()
-		a, err := n.Agent.Identify(t.Context(), agentKey, p)
+		a, err := n.Agent.Identify(t.Context(), enginetest.AgentKey, p)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -81,7 +80,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	}
 	server.Script(upstreamtest.Step{Procedure: "SetPatient", Outcome: upstreamtest.LostApplied})
 	for i, n := range []*node{c.all[0], c.all[1]} {
-		if a := identify(n, jane); a.ErrorType != "PATIENT_OUTCOME_UNKNOWN" {
+		if a := identify(n, enginetest.Jane); a.ErrorType != "PATIENT_OUTCOME_UNKNOWN" {
 			t.Errorf("node %d: got %+v, want the outcome unknown", i, a)
 		}
 	}
@@ -103,7 +102,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			if _, err := c.all[i%2].Agent.Identify(t.Context(), agentKey, ann); err != nil {
+			if _, err := c.all[i%2].Agent.Identify(t.Context(), enginetest.AgentKey, ann); err != nil {
 				t.Error(err)
 			}
 		})
@@ -129,7 +128,7 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
-		_, _ = dying.Agent.Identify(t.Context(), agentKey, max)
+		_, _ = dying.Agent.Identify(t.Context(), enginetest.AgentKey, max)
 	}()
 	<-began
 	if a := identify(c.all[0], max); a.ErrorType != "PATIENT_OUTCOME_UNKNOWN" {
@@ -167,7 +166,7 @@ func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestExpiredHoldBooksAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada", "bob")
-	request := booking.HoldRequest{AppointmentTypeID: "checkup", SpecialistID: "bob", SlotStart: c.start, Client: client(1), TTL: 4 * time.Second}
+	request := booking.HoldRequest{AppointmentTypeID: "checkup", SpecialistID: "bob", SlotStart: c.start, Client: enginetest.Client(1), TTL: 4 * time.Second}
 	h, err := c.all[0].Booking.Hold(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
@@ -178,13 +177,13 @@ func TestExpiredHoldBooksAtAllNodes(t *testing.T) {
 		return errors.Is(err, holds.ErrNotFound)
 	})
 	for i, n := range []*node{c.all[1], third} {
-		r := bookingOf(2, "checkup")
+		r := enginetest.BookingOf(2, "checkup")
 		r.HoldID, r.SlotStart = h.ID, time.Time{}
 		if _, err := n.Booking.Book(t.Context(), r); !errors.Is(err, holds.ErrNotOwner) {
 			t.Errorf("somebody else at node %d: got %v, want ErrNotOwner", i, err)
 		}
 	}
-	r := bookingOf(1, "checkup")
+	r := enginetest.BookingOf(1, "checkup")
 	r.HoldID, r.SlotStart = h.ID, time.Time{}
 	a, err := third.Booking.Book(t.Context(), r)
 	if err != nil || a.SpecialistID != "bob" || !a.SlotStart.Equal(c.start) {

@@ -35,7 +35,7 @@ func TestHoldExcludesAtAllNodes(t *testing.T) {
 	}
 	defer watch.Close()
 	request := func(n int) booking.HoldRequest {
-		return booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: client(n)}
+		return booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: enginetest.Client(n)}
 	}
 	h, err := first.Booking.Hold(t.Context(), request(1))
 	if err != nil {
@@ -73,7 +73,7 @@ func TestRepeatFindsItsOwnHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	book := func(n *node, key string) (store.Appointment, error) {
-		r := bookingOf(1, "checkup")
+		r := enginetest.BookingOf(1, "checkup")
 		r.Client, r.Source, r.SlotStart, r.Once = "", store.SourceStaff, c.start, once(key)
 		return n.Booking.Book(t.Context(), r)
 	}
@@ -110,7 +110,7 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	}
 	booked := c.all[0].mustBook(t, 1, c.start)
 	lost := booked
-	lost.ID, lost.Owner = record.NewID(), client(2).Owner().String()
+	lost.ID, lost.Owner = record.NewID(), enginetest.Client(2).Owner().String()
 	lost.SlotStart, lost.SlotEnd = booked.SlotStart.Add(2*time.Hour), booked.SlotEnd.Add(2*time.Hour)
 	lost.BusyStart, lost.BusyEnd = lost.SlotStart, lost.SlotEnd
 	if err := c.all[0].store.Write(t.Context(), func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), lost) }); err != nil {
@@ -128,7 +128,7 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 			for _, e := range events {
 				switch e.Kind {
 				case holds.EventBooked:
-					if e.SlotStart == lost.SlotStart && (e.SpecialistID != "ada" || !e.Owner.Is(client(2).Owner())) {
+					if e.SlotStart == lost.SlotStart && (e.SpecialistID != "ada" || !e.Owner.Is(enginetest.Client(2).Owner())) {
 						t.Errorf("node %d: got %+v, want the booking of client 2", n, e)
 					}
 					times[e.SlotStart]++
@@ -250,7 +250,7 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 			random := rand.New(rand.NewPCG(11, uint64(worker)))
 			for i := worker; i < n; i += 16 {
 				at := c.all[random.IntN(2)]
-				r := bookingOf(i, types[random.IntN(3)])
+				r := enginetest.BookingOf(i, types[random.IntN(3)])
 				r.SlotStart = c.start.Add(time.Duration(random.IntN(days*96)) * 15 * time.Minute)
 				if random.IntN(2) == 0 {
 					h, err := at.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, Client: r.Client})
@@ -317,7 +317,7 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	c.clinic("ada")
 	first, second, slow := c.all[0], c.all[1], stores[1]
 	request := func(n int, start time.Time) booking.HoldRequest {
-		return booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, Client: client(n)}
+		return booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, Client: enginetest.Client(n)}
 	}
 	if _, err := second.Booking.Hold(t.Context(), request(1, c.start.Add(time.Hour))); err != nil { // loads the day
 		t.Fatal(err)
@@ -349,7 +349,7 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range events {
-			if e := &events[i]; e.Kind == holds.EventHold && e.Owner == client(3).Owner() {
+			if e := &events[i]; e.Kind == holds.EventHold && e.Owner == enginetest.Client(3).Owner() {
 				t.Errorf("got the event %+v of booked time", e)
 			}
 			last = last || events[i].Kind == holds.EventAvailability
@@ -367,7 +367,7 @@ func TestLeftoverBusyBitIsCleared(t *testing.T) {
 	if err := n.holds.FollowBusy(t.Context(), n.store.LastChange(), holds.Booked{}, left); err != nil {
 		t.Fatal(err)
 	}
-	r := booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: client(1)}
+	r := booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: enginetest.Client(1)}
 	if _, err := n.Booking.Hold(t.Context(), r); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("got %v, want ErrSlotTaken", err)
 	}

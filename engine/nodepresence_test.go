@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/presence"
 	"holdfast/holds"
 	"holdfast/store"
@@ -32,7 +33,7 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 		}
 	}
 	online := func() (ids []string) {
-		for _, p := range must(first.Presence.Online(t.Context())) {
+		for _, p := range enginetest.Must(first.Presence.Online(t.Context())) {
 			ids = append(ids, p.SpecialistID)
 		}
 		return ids

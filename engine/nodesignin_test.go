@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"holdfast/engine/account"
+	"holdfast/engine/enginetest"
 )
 
 // TestGuessesCountOnAllNodes: guessing a password through every node gives as many tries as through one. The right
@@ -14,7 +15,7 @@ import (
 func TestGuessesCountOnAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
-	if _, err := c.all[0].Account.CreateUser(t.Context(), "system", owner()); err != nil {
+	if _, err := c.all[0].Account.CreateUser(t.Context(), "system", enginetest.Owner()); err != nil {
 		t.Fatal(err)
 	}
 	try := func(n *node, password, address string) error {
@@ -39,7 +40,7 @@ func TestGuessesCountOnAllNodes(t *testing.T) {
 		t.Errorf("%d guesses through two nodes, want the 5 that one allows", tries)
 	}
 	for i, n := range c.all {
-		if err := try(n, goodPassword, fmt.Sprintf("198.51.100.%d", i+1)); err != nil {
+		if err := try(n, enginetest.GoodPassword, fmt.Sprintf("198.51.100.%d", i+1)); err != nil {
 			t.Errorf("from another network at node %d: got %v", i, err)
 		}
 	}

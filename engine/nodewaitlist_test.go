@@ -6,6 +6,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/notice"
 	"holdfast/engine/waitlist"
 	"holdfast/store"
@@ -21,7 +22,7 @@ func TestNodesOfferTimeOnce(t *testing.T) {
 	c := newNodes(t, 2, func(c *nodes) {
 		c.options = func(o *engine.Options) {
 			o.BaseURL, o.Notices.Mailer = "https://book.example.org", mailer
-			engine.OffersToFiles(o)
+			enginetest.OffersToFiles(o)
 		}
 	})
 	c.clinic("ada")
@@ -46,7 +47,7 @@ func TestNodesOfferTimeOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	offers := func() []store.WaitlistOffer { return must(c.all[0].store.OpenWaitlistOffers(ctx)) }
+	offers := func() []store.WaitlistOffer { return enginetest.Must(c.all[0].store.OpenWaitlistOffers(ctx)) }
 	c.until(time.Minute, "all times are offered", func() bool { return len(offers()) == times })
 	for _, n := range c.all {
 		n.Waitlist.Wake()
@@ -55,7 +56,7 @@ func TestNodesOfferTimeOnce(t *testing.T) {
 	starts, entries := map[time.Time]bool{}, map[string]bool{}
 	for _, o := range offers() {
 		starts[o.SlotStart], entries[o.EntryID] = true, true
-		if mails := must(c.all[1].Record.Deliveries(ctx, o.ID)); len(mails) != 1 {
+		if mails := enginetest.Must(c.all[1].Record.Deliveries(ctx, o.ID)); len(mails) != 1 {
 			t.Errorf("an offer has %d mails, want 1", len(mails))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/agent"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/words/wordstest"
 	"holdfast/store"
 )
@@ -24,14 +25,14 @@ var figures = regexp.MustCompile(`\d+(st|nd|rd|th)|\b(AM|PM)\b`)
 func TestNewLanguageReachesEveryText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		catalog := wordstest.Catalog(t, os.DirFS("words"))
-		c, folder := noticeClinic(t, func(o *engine.Options) { o.Words = catalog })
+		c, folder := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Words = catalog })
 		ctx := context.Background()
 		if _, err := c.Clinic.UpdateClinic(ctx, "system", func(x *store.Clinic) { x.Locale, x.Phone = wordstest.Pseudo, "555" }); err != nil {
 			t.Fatal(err)
 		}
-		r := bookingOf(1, "checkup")
-		r.SlotStart, r.Locale, r.Patient.Name = c.start, wordstest.Pseudo, "Jo Doe"
-		a := c.mustBook(r)
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart, r.Locale, r.Patient.Name = c.Start, wordstest.Pseudo, "Jo Doe"
+		a := c.MustBook(r)
 		time.Sleep(time.Minute)
 		known := []string{"Jo Doe", c.Clinic.Schedule().Clinic.Name, "UTC"}
 		for _, x := range c.Clinic.Current().AppointmentTypes {
@@ -40,7 +41,7 @@ func TestNewLanguageReachesEveryText(t *testing.T) {
 		for _, x := range c.Clinic.Current().Specialists {
 			known = append(known, x.Name)
 		}
-		mails := c.mails(folder, a.ID)
+		mails := c.Mails(folder, a.ID)
 		if len(mails) == 0 {
 			t.Fatal("no email was written")
 		}

@@ -13,6 +13,7 @@ import (
 	"holdfast/cli/clitest"
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
@@ -22,7 +23,7 @@ import (
 // -timeout 1h
 var (
 	simulatedBookings = flag.Int("bookings", 0, "how many bookings TestSimulation makes; 0: as many as it gets through in about fifteen seconds")
-	simulationSeed    = flag.Uint64("seed", 1, "what TestSimulation, and the histories of one slot, draw their chances from")
+	simulationSeed    = flag.Uint64("seed", 1, "the seed of TestSimulation")
 )
 
 // TestSimulation proves that each booking has one upstream appointment, never two. Agents book all day. One fifth of
@@ -41,14 +42,14 @@ func TestSimulation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(*simulationSeed, 2))
 		const chairs = 50
-		p := newPractice(t, practiceOptions{specialists: chairs, upstream: &upstreamtest.Options{
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Specialists: chairs, Upstream: &upstreamtest.Options{
 			WritesPerMinute: 5, Decide: func(c upstreamtest.Call) upstreamtest.Step { return fate(r, c) },
 		}})
-		s := &simulation{testPractice: p, chairs: chairs, first: p.slotAt(48 * 30), accepted: map[string]bool{}, from: map[string]place{}} // a month ahead, so that no booking becomes too late
+		s := &simulation{TestPractice: p, chairs: chairs, first: p.SlotAt(48 * 30), accepted: map[string]bool{}, from: map[string]place{}} // a month ahead, so that no booking becomes too late
 		// The callers share one random source. The upstream draws from another under its lock.
 		rnd := rand.New(rand.NewPCG(*simulationSeed, 3))
 		for n := range bookings {
-			b := p.wishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute)) // siblings are booked in pairs
+			b := p.WishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute)) // siblings are booked in pairs
 			b.ChildName = fmt.Sprintf("Child %d", n)
 			s.book(b)
 			// Fewer than the upstream accepts, but in bursts.
@@ -61,12 +62,12 @@ func TestSimulation(t *testing.T) {
 				s.changeOne(rnd, n)
 			}
 			if n%max(60, bookings/200) == 59 {
-				p.restartOften()
+				p.RestartOften()
 				s.starts = append(s.starts, time.Now().Format(time.TimeOnly))
 			}
 		}
 		s.calls.Wait()
-		p.until(24*time.Hour, "settled", p.settled)
+		p.Until(24*time.Hour, "settled", p.Settled)
 		s.check()
 	})
 }
@@ -96,7 +97,7 @@ func fate(r *rand.Rand, c upstreamtest.Call) upstreamtest.Step {
 }
 
 type simulation struct {
-	*testPractice
+	*enginetest.TestPractice
 	chairs int
 	first  time.Time // the first slot that is booked
 	calls  sync.WaitGroup
@@ -112,7 +113,7 @@ type simulation struct {
 func (s *simulation) book(b agent.BookRequest) {
 	e := s.Engine
 	s.calls.Go(func() {
-		a, err := e.Agent.Book(context.Background(), agentKey, b)
+		a, err := e.Agent.Book(context.Background(), enginetest.AgentKey, b)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if err == nil && (a.Outcome == agent.Confirmed || a.Outcome == agent.Queued) {
@@ -125,7 +126,7 @@ func (s *simulation) book(b agent.BookRequest) {
 func (s *simulation) changeOne(r *rand.Rand, n int) {
 	at := r.IntN(n + 1)
 	start := s.first.Add(time.Duration(at/s.chairs) * 30 * time.Minute)
-	list, _, err := s.store.Appointments(context.Background(), store.AppointmentFilter{
+	list, _, err := s.Store.Appointments(context.Background(), store.AppointmentFilter{
 		From: start, To: start.Add(time.Minute), SpecialistID: fmt.Sprintf("chair%d", at%s.chairs), Status: store.Confirmed,
 	})
 	if err != nil || len(list) == 0 {
@@ -152,20 +153,20 @@ type place struct {
 }
 
 func placeOf(a *store.Appointment) place {
-	return place{a.UpstreamPatientID, columnGUID(chairOf(a.SpecialistID)), upstream.FormatTime(a.SlotStart, zoneOfPractice)}
+	return place{a.UpstreamPatientID, enginetest.ColumnGUID(chairOf(a.SpecialistID)), upstream.FormatTime(a.SlotStart, enginetest.PracticeZone)}
 }
 
 // check compares the appointments here with those at the upstream.
 func (s *simulation) check() {
-	t := s.t
+	t := s.T
 	there := map[place]int{}
-	for _, u := range s.upstream.Appointments() {
+	for _, u := range s.Upstream.Appointments() {
 		if !u.Cancelled {
-			there[place{u.PatientGUID, u.ScheduleColumnGUID, upstream.FormatTime(u.Start, zoneOfPractice)}]++
+			there[place{u.PatientGUID, u.ScheduleColumnGUID, upstream.FormatTime(u.Start, enginetest.PracticeZone)}]++
 		}
 	}
 	var wanted, review, failed, twice, lost, wrong, known int
-	for _, a := range s.bookings() {
+	for _, a := range s.Bookings() {
 		at := placeOf(&a)
 		n := there[at]
 		delete(there, at)
@@ -206,11 +207,11 @@ func (s *simulation) check() {
 	if failed > 0 {
 		t.Errorf("%d were given up, want none: there was time", failed)
 	}
-	gap, writes := spacing(s.upstream.Calls())
+	gap, writes := spacing(s.Upstream.Calls())
 	if gap < 10*time.Second {
 		t.Errorf("two writes came %s apart, want 10 s; the server was started at %v", gap, s.starts)
 	}
-	total := len(s.bookings())
+	total := len(s.Bookings())
 	t.Logf("%d bookings, %d accepted in time, %d moved, %d cancelled: %d there once, %d for review, %d given up, %d twice, %d lost, %d wrong, %d stray; %d writes, never closer than %s",
 		total, len(s.accepted), s.moved, s.ended, wanted, review, failed, twice, lost, wrong, stray, writes, gap)
 	if review > total/20 {

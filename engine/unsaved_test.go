@@ -10,6 +10,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 	"holdfast/store/postgres/postgrestest"
@@ -51,38 +52,38 @@ func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				full, writes := &atomic.Bool{}, &atomic.Int32{}
-				p := newPractice(t, practiceOptions{
-					upstream: &upstreamtest.Options{Decide: func(c upstreamtest.Call) upstreamtest.Step {
+				p := enginetest.NewPractice(t, enginetest.PracticeOptions{
+					Upstream: &upstreamtest.Options{Decide: func(c upstreamtest.Call) upstreamtest.Step {
 						if c.Procedure == "SetAppointment" && writes.Add(1) == 1 {
 							full.Store(true)
 							return upstreamtest.Step{Outcome: outcome}
 						}
 						return upstreamtest.Step{Outcome: upstreamtest.OK}
 					}},
-					change: func(o *engine.Options) { o.Queue = fullQueue{o.Queue, full} },
+					Change: func(o *engine.Options) { o.Queue = fullQueue{o.Queue, full} },
 				})
-				r := bookingOf(1, "cleaning")
-				r.SlotStart = p.slotAt(40)
+				r := enginetest.BookingOf(1, "cleaning")
+				r.SlotStart = p.SlotAt(40)
 				a, err := p.Booking.Book(t.Context(), r)
 				if err != nil {
 					t.Fatal(err)
 				}
-				p.until(time.Minute, "sent", full.Load)
+				p.Until(time.Minute, "sent", full.Load)
 				if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Hour)
 				synctest.Wait()
-				if n, err := p.queue.Counts(t.Context()); err != nil || n.Processing != 1 {
+				if n, err := p.Queue.Counts(t.Context()); err != nil || n.Processing != 1 {
 					t.Fatalf("while the disk is full: got %+v, %v; want one operation processing", n, err)
 				}
 				full.Store(false)
 				time.Sleep(10 * time.Second)
-				if n, err := p.queue.Counts(t.Context()); err != nil || n.Processing != 0 {
+				if n, err := p.Queue.Counts(t.Context()); err != nil || n.Processing != 0 {
 					t.Errorf("10 s after the disk has room: got %+v, %v; want none processing", n, err)
 				}
-				p.until(10*time.Minute, "settled", p.settled)
-				if s := p.upstream.Score(); s.Appointments != 0 || s.Writes != 1 {
+				p.Until(10*time.Minute, "settled", p.Settled)
+				if s := p.Upstream.Score(); s.Appointments != 0 || s.Writes != 1 {
 					t.Errorf("upstream: got %+v, want one write, cancelled", s)
 				}
 			})

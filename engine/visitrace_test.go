@@ -12,6 +12,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/group"
 	"holdfast/engine/record"
 	"holdfast/holds"
@@ -64,19 +65,19 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 			for n := range 12 {
 				e := at[random.IntN(len(at))]
 				when := start.Add(time.Duration(30*random.IntN(12)) * time.Minute)
-				who := group.Which{ID: mine, Actor: jo, Undoable: true}
+				who := group.Which{ID: mine, Actor: enginetest.Jo, Undoable: true}
 				switch kind := random.IntN(4); {
 				case mine != "" && kind == 0:
 					if _, err := e.Group.Visit.Cancel(ctx, group.Cancel{Which: who}); note(err) && random.IntN(2) == 0 {
-						_, err := e.Group.Visit.Undo(ctx, booking.UndoRequest{ID: mine, Actor: jo})
+						_, err := e.Group.Visit.Undo(ctx, booking.UndoRequest{ID: mine, Actor: enginetest.Jo})
 						note(err)
 					}
 				case mine != "" && kind == 1:
 					_, err := e.Group.Visit.Move(ctx, group.VisitMove{Which: who, SlotStart: when})
 					note(err)
 				default:
-					r := family(when, "checkup", "checkup", "checkup")
-					r.Displace, r.Client = random.IntN(4) == 0, client(100*worker+n)
+					r := enginetest.Family(when, "checkup", "checkup", "checkup")
+					r.Displace, r.Client = random.IntN(4) == 0, enginetest.Client(100*worker+n)
 					if random.IntN(2) == 0 {
 						h, err := e.Group.Visit.Hold(ctx, group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: when, Client: r.Client})
 						if !note(err) {
@@ -102,8 +103,8 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 }
 
 func TestVisitRaceLeavesWholeVisits(t *testing.T) {
-	c := newClinic(t, map[string]int{"ada": 1, "ben": 1})
-	visitRace(t, c.start, c.Engine)
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "ben": 1})
+	visitRace(t, c.Start, c.Engine)
 	if found, err := c.Differences(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("memory is not what the database is: %v, %v", found, err)
 	}
@@ -114,12 +115,12 @@ func TestVisitRaceOnTwoNodesLeavesWholeVisits(t *testing.T) {
 	c.clinic("ada", "ben")
 	visitRace(t, c.start, c.all[0].Engine, c.all[1].Engine)
 	c.agree()
-	h, err := c.all[0].Group.Visit.Hold(t.Context(), group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start.AddDate(0, 0, 3), SpecialistID: "ada", Client: client(1)})
+	h, err := c.all[0].Group.Visit.Hold(t.Context(), group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start.AddDate(0, 0, 3), SpecialistID: "ada", Client: enginetest.Client(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var held *holds.HeldError
-	if _, err := c.all[1].Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: h.SlotStart.Add(30 * time.Minute), SpecialistID: "ada", Client: client(2)}); !errors.As(err, &held) {
+	if _, err := c.all[1].Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: h.SlotStart.Add(30 * time.Minute), SpecialistID: "ada", Client: enginetest.Client(2)}); !errors.As(err, &held) {
 		t.Errorf("the second one's time at the other node: %v, want it held", err)
 	}
 }

@@ -94,7 +94,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "data rolled back to a snapshot, nothing written upstream twice", unit: "passes", pkg: "./engine", run: "^TestRollbackWritesNothingTwice$", asked: 200,
+		name: "data rolled back to a snapshot, nothing written upstream twice", unit: "passes", pkg: "./engine/practice", run: "^TestRollbackWritesNothingTwice$", asked: 200,
 		bug: &bug{
 			says: `want each of 20 bookings written once`,
 			lines: []planted.Bug{
@@ -148,7 +148,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "a poll while a hold becomes a booking", unit: "passes", pkg: "./engine", run: "^TestPollSeesAHoldBecomeABooking$", asked: 200,
+		name: "a poll while a hold becomes a booking", unit: "passes", pkg: "./engine/booking", run: "^TestPollSeesAHoldBecomeABooking$", asked: 200,
 		bug: &bug{
 			says: `booked: got`,
 			lines: []planted.Bug{
@@ -157,7 +157,7 @@ var rows = []row{
 		},
 	},
 	{
-		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine", run: "^TestSlotHistoriesAreLinearizable$", counted: `(\d+) histories`,
+		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine/booking", run: "^TestSlotHistoriesAreLinearizable$", counted: `(\d+) histories`,
 		args: []string{"-histories", "1200", "-seed", "{seed}"}, asked: 100_000,
 		bug: &bug{
 			says: `of one slot is Illegal`,

@@ -1,0 +1,70 @@
+package account_test
+
+import (
+	"errors"
+	"testing"
+
+	"holdfast/engine/account"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/openid"
+	"holdfast/engine/openid/openidtest"
+	"holdfast/store"
+)
+
+// TestIdentityOfOtherClientIsRefused: for another client id a provider may use different subjects. The server then
+// identifies users by their address again, and each address once.
+func TestIdentityOfOtherClientIsRefused(t *testing.T) {
+	t.Parallel()
+	c, p, olga := identityClinic(t)
+	if _, err := finish(c, begin(c, p)); err != nil {
+		t.Fatal(err)
+	}
+	p.Do(func(p *openidtest.Provider) { p.ClientID, p.Who["sub"] = "holdfast 2", "pairwise-olga" })
+	if err := c.Account.Identity.Put(t.Context(), "user:olga", wishFor(p)); err != nil {
+		t.Fatal(err)
+	}
+	staff, err := finish(c, begin(c, p))
+	if want := p.Issuer + " holdfast+2 pairwise-olga"; err != nil || staff.User.ID != olga.ID || staff.User.Identity != want {
+		t.Errorf("got %+v, %v; want olga as %q", staff.User, err, want)
+	}
+	p.Do(func(p *openidtest.Provider) { p.Who["sub"] = "pairwise-mallory" })
+	if _, err := finish(c, begin(c, p)); !errors.Is(err, account.ErrOtherIdentity) {
+		t.Errorf("olga's address, given to somebody else: got %v", err)
+	}
+}
+
+// TestPasswordWorksWithoutProvider: if the server lacks the key to the client's secret, no user can sign in with the
+// identity provider, and all users can by password.
+func TestPasswordWorksWithoutProvider(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	c, p, _ := identityClinic(t)
+	otto, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: enginetest.GoodPassword})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := wishFor(p)
+	w.OwnersOnly = true
+	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {
+		t.Fatal(err)
+	}
+	signIn := func() error {
+		_, _, err := c.Account.SignIn(ctx, account.Credentials{Email: otto.Email, Password: enginetest.GoodPassword})
+		return err
+	}
+	if err := signIn(); !errors.Is(err, account.ErrPasswordOff) {
+		t.Errorf("while it can be used: got %v", err)
+	}
+	err = c.Clinic.ChangeOpenID(ctx, "system", clinic.OpenIDChanged, func(p *openid.Provider) (*openid.Provider, error) {
+		after := *p
+		after.Sealed = "seal1.0000.AAAA"
+		return &after, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := signIn(); err != nil {
+		t.Errorf("after a restore with other keys: %v", err)
+	}
+}

@@ -1,0 +1,75 @@
+package account_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"holdfast/engine/account"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+// TestDeactivatedSpecialistCannotSignIn: an account is linked to a specialist. While the specialist is deactivated,
+// every way to sign in is closed, and the existing sign-ins have ended.
+func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	ctx := t.Context()
+	user := account.NewUser{Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada", Password: enginetest.GoodPassword}
+	if _, err := c.Account.CreateUser(ctx, "system", user); err != nil {
+		t.Fatal(err)
+	}
+	password := account.Credentials{Email: user.Email, Password: enginetest.GoodPassword, Address: "192.0.2.1"}
+	identity := account.Identity{Issuer: "https://id.example.org", ClientID: "c", Subject: "1", Email: user.Email, HasSecondFactor: true}
+	signIns := func() (secret string, byPassword, byIdentity error) {
+		secret, _, byPassword = c.Account.SignIn(ctx, password)
+		_, _, byIdentity = c.Account.SignInByIdentity(ctx, identity)
+		return secret, byPassword, byIdentity
+	}
+	activate := func(active bool) {
+		t.Helper()
+		if _, err := c.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	secret, byPassword, byIdentity := signIns()
+	if byPassword != nil || byIdentity != nil {
+		t.Fatalf("an active specialist: password %v, identity %v", byPassword, byIdentity)
+	}
+	activate(false)
+	if _, err := c.Account.SignedIn(ctx, secret); !errors.Is(err, record.ErrUnauthorized) {
+		t.Errorf("the sign-in from before: got %v, want ErrUnauthorized", err)
+	}
+	_, byPassword, byIdentity = signIns()
+	if !errors.Is(byPassword, account.ErrWrongPassword) {
+		t.Errorf("password: got %v, want ErrWrongPassword", byPassword)
+	}
+	if !errors.Is(byIdentity, account.ErrStranger) {
+		t.Errorf("identity: got %v, want ErrStranger", byIdentity)
+	}
+	activate(true)
+	if _, byPassword, byIdentity = signIns(); byPassword != nil || byIdentity != nil {
+		t.Errorf("activated again: password %v, identity %v", byPassword, byIdentity)
+	}
+}
+
+func TestSignInStoresValidUserAgent(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	if _, err := c.Account.CreateUser(t.Context(), "system", enginetest.Owner()); err != nil {
+		t.Fatal(err)
+	}
+	for name, agent := range map[string]string{
+		"cut inside a character": strings.Repeat("a", 299) + "ü",
+		"Latin-1":                "M\xfcller/1.0",
+		"only continuations":     strings.Repeat("\x80", 400),
+	} {
+		_, staff, err := c.Account.SignIn(t.Context(), account.Credentials{Email: "owner@example.org", Password: enginetest.GoodPassword, Address: "192.0.2.1", UserAgent: agent})
+		if got := staff.SignIn.UserAgent; err != nil || !utf8.ValidString(got) || len(got) > 300 || got == "" {
+			t.Errorf("%s: stored %q, %v", name, got, err)
+		}
+	}
+}

@@ -1,0 +1,419 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/agent"
+	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/practice"
+	"holdfast/engine/record"
+	"holdfast/engine/token"
+	"holdfast/engine/upstream/upstreamtest"
+	"holdfast/store"
+)
+
+// TestAgentAnswers: createAppt has four answers. Each is checked with the state of the database and of the upstream
+// after it.
+func TestAgentAnswers(t *testing.T) {
+	t.Parallel()
+	type after struct {
+		status    store.Status
+		state     store.UpstreamState
+		upstream  int // appointments at the upstream
+		pending   int // operations in the queue
+		elapsed   time.Duration
+		noteThere bool
+	}
+	ok, limited, taken := upstreamtest.OK, upstreamtest.RateLimited, upstreamtest.SlotTaken
+	for name, test := range map[string]struct {
+		script  []upstreamtest.Outcome
+		change  func(*agent.BookRequest)
+		outcome agent.Outcome
+		error   string
+		action  string
+		after   after
+	}{
+		"confirmed": {nil, nil, agent.Confirmed, "", "confirm_booking_to_caller",
+			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 0, true}},
+		"confirmed at the second try": {[]upstreamtest.Outcome{limited, ok}, nil, agent.Confirmed, "", "confirm_booking_to_caller",
+			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 5 * time.Second, true}},
+		"confirmed without a GUID": {[]upstreamtest.Outcome{upstreamtest.OKNoGUID}, nil, agent.Confirmed, "", "confirm_booking_to_caller",
+			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 0, true}},
+		"queued by the limit": {[]upstreamtest.Outcome{limited, limited}, nil, agent.Queued, "RATE_LIMITED_QUEUED", "inform_caller_queued",
+			after{store.Confirmed, store.UpstreamPending, 0, 1, 5 * time.Second, false}},
+		"queued by silence": {[]upstreamtest.Outcome{upstreamtest.Slow}, nil, agent.Queued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
+			after{store.Confirmed, store.UpstreamPending, 1, 1, 12 * time.Second, false}},
+		"queued by a cut line": {[]upstreamtest.Outcome{upstreamtest.LostApplied}, nil, agent.Queued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
+			after{store.Confirmed, store.UpstreamPending, 1, 1, 0, false}},
+		"queued by wrong credentials": {[]upstreamtest.Outcome{upstreamtest.Unauthorized}, nil, agent.Queued, "UPSTREAM_MISCONFIGURED_QUEUED", "inform_caller_queued",
+			after{store.Confirmed, store.UpstreamPending, 0, 1, 0, false}},
+		"refused: taken": {[]upstreamtest.Outcome{taken}, nil, agent.Refused, "SLOT_UNAVAILABLE", "offer_alternatives",
+			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
+		"refused: no such patient": {[]upstreamtest.Outcome{upstreamtest.PatientUnknown}, nil, agent.Refused, "PATIENT_NOT_FOUND", "identify_patient_again",
+			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
+		"rejected: no token":        {nil, func(b *agent.BookRequest) { b.BookingAuthToken = "" }, agent.Rejected, "BOOKING_AUTH_MISSING", "", after{}},
+		"rejected: a changed token": {nil, func(b *agent.BookRequest) { b.BookingAuthToken = changed(b.BookingAuthToken) }, agent.Rejected, "BOOKING_AUTH_SIGNATURE_INVALID", "", after{}},
+		"rejected: another patient": {nil, func(b *agent.BookRequest) { b.PatientGUID = enginetest.PatientGUID(99) }, agent.Rejected, "BOOKING_AUTH_GUID_MISMATCH", "", after{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
+					ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+				}}}})
+				p.Upstream.Outcomes(test.script...)
+				b := p.Wish(20)
+				b.ChildName, b.Note = "Mia Canary", "DOB: 02/03/2015"
+				if test.change != nil {
+					test.change(&b)
+				}
+				began := time.Now()
+				a := p.Ask(b)
+				if a.Outcome != test.outcome || a.ErrorType != test.error || a.Guidance.Action != test.action {
+					t.Fatalf("got %s %q, action %q: %+v\nwant %s %q, action %q", a.Outcome, a.ErrorType, a.Guidance.Action, a, test.outcome, test.error, test.action)
+				}
+				if got := time.Since(began); got != test.after.elapsed {
+					t.Errorf("it took %s, want %s", got, test.after.elapsed)
+				}
+				if strings.Contains(strings.Join(append(a.Guidance.Chain, a.Guidance.VoiceResponse), " "), "Canary") {
+					t.Errorf("the guidance has what people typed: %+v", a.Guidance)
+				}
+				synctest.Wait()
+				n, _ := p.Queue.Counts(t.Context())
+				if n.Pending != test.after.pending || n.Completed+n.Failed+n.Processing != 0 {
+					t.Errorf("the queue has %+v, want %d pending", n, test.after.pending)
+				}
+				if got := p.Upstream.Score().Appointments; got != test.after.upstream {
+					t.Errorf("upstream there are %d, want %d", got, test.after.upstream)
+				}
+				notes := p.Upstream.Comments(enginetest.PatientGUID(20))
+				if a.NoteAdded != test.after.noteThere || (len(notes) == 1) != test.after.noteThere {
+					t.Errorf("note added: %v, %d there; want %v", a.NoteAdded, len(notes), test.after.noteThere)
+				}
+				if len(notes) == 1 && notes[0] != "Child: Mia Canary | DOB: 02/03/2015" {
+					t.Errorf("the note is %q", notes[0])
+				}
+				if test.outcome == agent.Rejected {
+					if len(p.Bookings()) != 0 {
+						t.Error("a rejected booking left an appointment")
+					}
+					return
+				}
+				here := p.BookingOf()
+				if here.Status != test.after.status || here.UpstreamState != test.after.state {
+					t.Errorf("here it is %s, upstream %s; want %s, %s", here.Status, here.UpstreamState, test.after.status, test.after.state)
+				}
+				switch test.outcome {
+				case agent.Confirmed:
+					if a.AppointmentGUID == "" || a.AppointmentGUID != here.UpstreamID || a.Message != "Appointment GUID Added: "+a.AppointmentGUID {
+						t.Errorf("confirmed as %q with message %q, here it is %q", a.AppointmentGUID, a.Message, here.UpstreamID)
+					}
+					if want := "{childName} is booked at Harbour Dental for Saturday, January 1st at 10 AM. Please note that a parent or legal guardian has to come along."; a.Guidance.VoiceResponse != want {
+						t.Errorf("voice response %q, want %q", a.Guidance.VoiceResponse, want)
+					}
+				case agent.Queued:
+					op, err := p.Agent.Operation(t.Context(), a.OperationID)
+					if err != nil || op.Status != store.OperationPending {
+						t.Errorf("operation %q: %+v, %v; want pending", a.OperationID, op, err)
+					}
+					p.Until(10*time.Minute, "delivered", p.Settled)
+					op, err = p.Agent.Operation(t.Context(), a.OperationID)
+					if err != nil || op.Status != store.OperationCompleted || op.AppointmentGUID == "" {
+						t.Errorf("delivered: %+v, %v; want completed with a GUID", op, err)
+					}
+					if s := p.Upstream.Score(); s.Appointments != 1 || s.Duplicates != 0 {
+						t.Errorf("upstream %+v, want exactly one", s)
+					}
+					if got := p.Upstream.Comments(enginetest.PatientGUID(20)); len(got) != 1 {
+						t.Errorf("%d notes, want 1", len(got))
+					}
+				case agent.Refused:
+					if test.error == "SLOT_UNAVAILABLE" && len(a.Alternatives) != 3 {
+						t.Errorf("%d alternatives, want 3", len(a.Alternatives))
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestLateTurnWritesNothing: a node pauses while it waits for its turn at the shared pacer, and resumes long after
+// its caller got the answer "queued". It does not write to the upstream then: another node may have taken the booking
+// over, and the queue has it.
+func TestLateTurnWritesNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		stopped, turns := 30*time.Second, 0
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) {
+			o.Pace = practice.Pace{
+				Reserve: func(_ context.Context, name string, _, _ time.Duration) (time.Duration, int64, error) {
+					if name != "upstream" {
+						return 0, 1, nil
+					}
+					wait := stopped
+					stopped = 0
+					turns++
+					return wait, 1, nil
+				},
+				Again:  func(context.Context, string, time.Duration, int64) (bool, error) { return false, nil },
+				Return: func(context.Context, string, time.Duration, int64) error { return nil },
+			}
+		}})
+		began := time.Now()
+		if a := p.Ask(p.Wish(20)); a.Outcome != agent.Queued || time.Since(began) > practice.DefaultAgentBound {
+			t.Fatalf("got %+v after %v, want queued within the bound", a, time.Since(began))
+		}
+		p.Until(10*time.Minute, "delivered", p.Settled)
+		if asked := p.Asked("SetAppointment"); len(asked) != 1 || turns != 2 {
+			t.Errorf("written %d times after %d turns; want once, in the second turn, which the queue took", len(asked), turns)
+		}
+	})
+}
+
+// TestAgentWithoutUpstream: without an upstream the booking is complete in Holdfast, and the appointment's own id is
+// its GUID.
+func TestAgentWithoutUpstream(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{})
+		b := p.Wish(20)
+		b.Note = "a note"
+		a := p.Ask(b)
+		here := p.BookingOf()
+		if a.Outcome != agent.Confirmed || a.AppointmentGUID != here.ID || !a.NoteAdded || here.UpstreamState != store.UpstreamNone {
+			t.Errorf("got %+v; here %s, upstream %s", a, here.ID, here.UpstreamState)
+		}
+		if again := p.Ask(b); again.Outcome != agent.Confirmed || again.AppointmentGUID != here.ID {
+			t.Errorf("the same booking again: got %+v, want the first answer", again)
+		}
+		other := p.WishFor(21, 0, p.SlotAt(20))
+		if a := p.Ask(other); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" || len(a.Alternatives) != 3 {
+			t.Errorf("a booked slot for another patient: got %+v", a)
+		}
+		b = p.Wish(22)
+		b.Minutes = 60
+		var wrong *record.ValidationError
+		if _, err := p.Agent.Book(t.Context(), enginetest.AgentKey, b); !errors.As(err, &wrong) || wrong.Fields[0].Field != "minutes" {
+			t.Errorf("another length than the type's: got %v, want a mistake in minutes", err)
+		}
+	})
+}
+
+// TestAuthorization: a booking token authorizes. Without a token, this key's earlier session with the patient does.
+// Without both, the call is refused.
+func TestAuthorization(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
+		made, err := p.Agent.Identify(t.Context(), enginetest.AgentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		if err != nil || !made.Success {
+			t.Fatalf("identify: %+v, %v", made, err)
+		}
+		again, err := p.Agent.Identify(t.Context(), enginetest.AgentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		if err != nil || again.PatientGUID != made.PatientGUID {
+			t.Errorf("the same person again is %q, want %q: %v", again.PatientGUID, made.PatientGUID, err)
+		}
+		otherKey := record.Principal{KeyID: "other", Scope: store.ScopeAgent}
+		next := 20
+		try := func(key record.Principal, change func(*agent.BookRequest)) agent.Answer {
+			t.Helper()
+			time.Sleep(time.Minute)
+			b := p.Wish(next)
+			next++
+			b.PatientGUID, b.BookingAuthToken = made.PatientGUID, ""
+			change(&b)
+			a, err := p.Agent.Book(t.Context(), key, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) { b.BookingAuthToken = made.BookingAuthToken }); a.Outcome != agent.Confirmed {
+			t.Errorf("with its token: %+v", a)
+		}
+		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) { b.PatientGUID = strings.ToUpper(made.PatientGUID) }); a.Outcome != agent.Confirmed {
+			t.Errorf("by the session, in capitals: %+v", a)
+		}
+		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) { b.PatientGUID, b.UUI = "", "call-1" }); a.Outcome != agent.Confirmed {
+			t.Errorf("by the call alone: %+v", a)
+		}
+		if here := p.Bookings()[0]; here.Patient.Name != "Jane Roe" || here.Patient.BirthDate != "1980-02-03" {
+			t.Errorf("the appointment is for %+v, want Jane Roe of 1980-02-03", here.Patient)
+		}
+		if a := try(otherKey, func(b *agent.BookRequest) {}); a.ErrorType != token.BookingAuthMissing.Code() {
+			t.Errorf("another key's session: %+v, want %s", a, token.BookingAuthMissing)
+		}
+		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) { b.PatientGUID, b.UUI = enginetest.PatientGUID(7), "call-1" }); a.ErrorType != token.BookingAuthGUIDMismatch.Code() {
+			t.Errorf("the call's token for another patient: %+v, want %s", a, token.BookingAuthGUIDMismatch)
+		}
+		time.Sleep(15 * time.Minute)
+		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) {}); a.ErrorType != token.BookingAuthExpired.Code() {
+			t.Errorf("a session that has lapsed: %+v, want %s", a, token.BookingAuthExpired)
+		}
+	})
+}
+
+// TestAgentSessionSurvivesRestart: an agent session is valid after a restart, even if the signing keys were rotated.
+func TestAgentSessionSurvivesRestart(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{})
+		made, err := p.Agent.Identify(t.Context(), enginetest.AgentKey, enginetest.Jane)
+		if err != nil || !made.Success {
+			t.Fatalf("identify: %+v, %v", made, err)
+		}
+		for i, keys := range []*token.Keyring{p.Keys, p.Keys.Rotate(time.Now())} {
+			p.End()
+			p.Keys = keys
+			p.Open()
+			time.Sleep(time.Minute)
+			b := p.Wish(20 + i)
+			b.ScheduleColumnGUID, b.ScheduleViewGUID, b.AppointmentTypeGUID = "chair0", "", "cleaning"
+			b.PatientGUID, b.BookingAuthToken, b.UUI = "", "", "call-1"
+			if a := p.Ask(b); a.Outcome != agent.Confirmed {
+				t.Errorf("restart %d: got %+v, want it confirmed", i, a)
+			}
+		}
+	})
+}
+
+func TestLegacyIsOffByDefault(t *testing.T) {
+	t.Parallel()
+	for _, allowed := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) { o.AgentAllowLegacy = allowed }})
+			b := p.Wish(20)
+			b.BookingAuthToken = ""
+			a := p.Ask(b)
+			if got := a.Outcome == agent.Confirmed; got != allowed {
+				t.Errorf("allowed %v: got %+v", allowed, a)
+			}
+			b = p.Wish(21)
+			b.BookingAuthToken, b.PatientGUID = "", "not-a-guid"
+			if a := p.Ask(b); a.Outcome != agent.Rejected {
+				t.Errorf("allowed %v, no GUID: got %+v", allowed, a)
+			}
+		})
+	}
+}
+
+// TestBookingTokens: a bookingToken is used once. The same patient gets the first answer again, another patient is
+// refused, and the token can be used again once its fence is cancelled.
+func TestBookingTokens(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
+			ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+		}}}})
+		slots, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: strings.ToUpper(enginetest.TypeGUID), Count: 10})
+		if err != nil || len(slots.Slots) != 10 {
+			t.Fatalf("slots: %+v, %v", slots, err)
+		}
+		with := func(patient int, signed string) agent.Answer {
+			b := p.Wish(patient)
+			b.StartTime, b.ScheduleViewGUID, b.ScheduleColumnGUID, b.AppointmentTypeGUID, b.Minutes = "", "", "", "", 0
+			b.BookingToken = signed
+			return p.Ask(b)
+		}
+		signed := slots.Slots[0].BookingToken
+		p.Upstream.Outcomes(upstreamtest.SlotTaken)
+		if a := with(1, signed); a.Outcome != agent.Refused {
+			t.Fatalf("refused upstream: got %+v", a)
+		}
+		time.Sleep(20 * time.Second)
+		a := with(1, signed)
+		if a.Outcome != agent.Confirmed || !p.Bookings()[1].SlotStart.Equal(slots.Slots[0].Start) {
+			t.Fatalf("after the fence was cancelled: got %+v", a)
+		}
+		if b := with(1, signed); b.Outcome != agent.Confirmed || b.AppointmentGUID != a.AppointmentGUID {
+			t.Errorf("the same token again: got %+v, want the first answer", b)
+		}
+		if b := with(2, signed); b.Outcome != agent.Refused || b.ErrorType != "BOOKING_TOKEN_USED" {
+			t.Errorf("for another patient: got %+v", b)
+		}
+		if b := with(2, changed(signed)); b.Outcome != agent.Invalid || b.ErrorType != "BOOKING_TOKEN_INVALID" {
+			t.Errorf("changed: got %+v", b)
+		}
+		time.Sleep(15 * time.Minute)
+		if b := with(1, signed); b.Outcome != agent.Confirmed || b.AppointmentGUID != a.AppointmentGUID {
+			t.Errorf("the same token when it has lapsed: got %+v, want the first answer", b)
+		}
+		if b := with(2, slots.Slots[1].BookingToken); b.ErrorType != "BOOKING_TOKEN_EXPIRED" {
+			t.Errorf("one that has lapsed: got %+v", b)
+		}
+		if s := p.Upstream.Score(); s.Appointments != 1 {
+			t.Errorf("upstream %+v, want one appointment", s)
+		}
+	})
+}
+
+// changed returns the token with a different last character.
+func changed(signed string) string {
+	last := "A"
+	if strings.HasSuffix(signed, last) {
+		last = "E"
+	}
+	return signed[:len(signed)-1] + last
+}
+
+// TestConcurrentRepeatBooksOnce: a program sends the same booking twice concurrently because the first call seems to
+// hang. There is one booking, and neither call gets the answer that the slot is taken.
+func TestConcurrentRepeatBooksOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
+		p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: 2 * time.Second})
+		b := p.Wish(20)
+		answers := make(chan agent.Answer, 2)
+		for range 2 {
+			go func() {
+				a, err := p.Agent.Book(context.Background(), enginetest.AgentKey, b)
+				if err != nil {
+					t.Error(err)
+				}
+				answers <- a
+			}()
+		}
+		for range 2 {
+			if a := <-answers; a.Outcome != agent.Confirmed && a.Outcome != agent.Queued {
+				t.Errorf("got %+v, want it confirmed or received", a)
+			}
+		}
+		p.Until(time.Minute, "settled", p.Settled)
+		if s := p.Upstream.Score(); s.Appointments != 1 || len(p.Bookings()) != 1 {
+			t.Errorf("upstream %+v, here %d; want one", s, len(p.Bookings()))
+		}
+	})
+}
+
+// TestQueuedBookingKeepsSlot: no other client gets a slot whose booking is queued, being written or held.
+func TestQueuedBookingKeepsSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
+		p.Upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited)
+		if a := p.Ask(p.Wish(20)); a.Outcome != agent.Queued {
+			t.Fatalf("got %+v, want it queued", a)
+		}
+		visitor := enginetest.BookingOf(1, "cleaning")
+		visitor.SlotStart = p.SlotAt(20)
+		if _, err := p.Booking.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("a visitor books the queued slot: got %v, want ErrSlotTaken", err)
+		}
+		if _, err := p.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(20), Client: enginetest.Client(1)}); !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("a visitor holds the queued slot: got %v, want ErrSlotTaken", err)
+		}
+		if _, err := p.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(21), Client: enginetest.Client(1)}); err != nil {
+			t.Fatal(err)
+		}
+		if a := p.Ask(p.Wish(21)); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" {
+			t.Errorf("an agent books what a visitor holds: got %+v", a)
+		}
+	})
+}

@@ -1,0 +1,59 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"holdfast/engine/agent"
+	"holdfast/engine/enginetest"
+	"holdfast/store"
+)
+
+// TestExplainAndAgentSlotsSeeOverbookedTime: the answer to "why not" and the agent's slots, too, ask for the specialists
+// of a type in the order of their priorities.
+func TestExplainAndAgentSlotsSeeOverbookedTime(t *testing.T) {
+	t.Parallel()
+	for name, priorities := range enginetest.PriorityOrders {
+		free, others := enginetest.Lowest(priorities)
+		t.Run(name, func(t *testing.T) {
+			c := enginetest.NewClinic(t, priorities)
+			for n, specialist := range others {
+				r := enginetest.BookingOf(n, "checkup")
+				r.SlotStart, r.SpecialistID, r.Source, r.OverbookReason = c.Start, specialist, store.SourceStaff, "pain"
+				c.MustBook(r)
+			}
+			c.Slot(9, "checkup", c.Start.Add(time.Hour), "") // the whole day is in memory now
+			list, err := c.Booking.Explain(t.Context(), "checkup", "", c.Start)
+			if err != nil || len(list) != 3 {
+				t.Fatalf("why not: got %+v, %v; want three answers", list, err)
+			}
+			for _, x := range list {
+				if x.Bookable != (x.SpecialistID == free) {
+					t.Errorf("why not: got %+v, want that %s alone can be booked", x, free)
+				}
+			}
+			offered := func() (found string) {
+				t.Helper()
+				slots, err := c.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeID: "checkup", From: store.DateOf(c.Start), Days: 1, Count: 48})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, s := range slots.Slots {
+					if s.Start.Equal(c.Start) {
+						found = s.ScheduleColumnGUID
+					}
+				}
+				return found
+			}
+			if got := offered(); got != free {
+				t.Errorf("an agent is offered %q, want %s", got, free)
+			}
+			r := enginetest.BookingOf(3, "checkup")
+			r.SlotStart, r.SpecialistID = c.Start, free
+			c.MustBook(r)
+			if got := offered(); got != "" {
+				t.Errorf("an agent is offered %q at a time at which all are taken", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,303 @@
+package booking_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// These tests check the guarantees of booking, cancelling and moving with a real database and a real table of holds.
+
+func TestBookWithLiveHold(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	h := c.MustHold(1, "checkup", c.Start, "ada")
+	r := enginetest.BookingOf(1, "checkup")
+	r.HoldID = h.ID
+	a := c.MustBook(r)
+	if a.SpecialistID != "ada" || !a.SlotStart.Equal(c.Start) || a.Status != store.Confirmed {
+		t.Errorf("booked %s at %s (%s), want ada at %s", a.SpecialistID, a.SlotStart, a.Status, c.Start)
+	}
+	if held, _ := c.Booking.Holds(context.Background()); len(held) != 0 {
+		t.Errorf("%d holds are left after the booking, want none", len(held))
+	}
+	if slot := c.Slot(2, "checkup", c.Start, "ada"); slot != nil {
+		t.Errorf("the booked slot is still listed: %+v", slot)
+	}
+}
+
+func TestBookWithExpiredHold(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+		free := c.MustHold(1, "checkup", c.Start, "ada")
+		lost := c.MustHold(2, "checkup", c.Start.Add(time.Hour), "ada")
+		time.Sleep(31 * time.Second)
+		c.MustHold(3, "checkup", c.Start.Add(time.Hour), "ada")
+
+		r := enginetest.BookingOf(1, "checkup")
+		r.HoldID = free.ID
+		if a := c.MustBook(r); !a.SlotStart.Equal(c.Start) {
+			t.Errorf("a lapsed hold booked %s, want its own slot %s", a.SlotStart, c.Start)
+		}
+		r = enginetest.BookingOf(2, "checkup")
+		r.HoldID = lost.ID
+		var held *holds.HeldError
+		if _, err := c.Book(r); !errors.As(err, &held) {
+			t.Errorf("a lapsed hold whose slot somebody else holds: got %v, want *HeldError", err)
+		}
+		r = enginetest.BookingOf(4, "checkup")
+		r.HoldID = free.ID
+		if _, err := c.Book(r); !errors.Is(err, holds.ErrNotOwner) {
+			t.Errorf("another client's lapsed hold: got %v, want ErrNotOwner", err)
+		}
+		r.HoldID = "unknown"
+		if _, err := c.Book(r); !errors.Is(err, holds.ErrNotFound) {
+			t.Errorf("an unknown hold: got %v, want ErrNotFound", err)
+		}
+	})
+}
+
+func TestBookWithoutHold(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart = c.Start
+	c.MustBook(r)
+	r = enginetest.BookingOf(2, "checkup")
+	r.SlotStart = c.Start
+	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("a booked slot: got %v, want ErrSlotTaken", err)
+	}
+	c.MustHold(3, "checkup", c.Start.Add(time.Hour), "ada")
+	r.SlotStart = c.Start.Add(time.Hour)
+	var held *holds.HeldError
+	if _, err := c.Book(r); !errors.As(err, &held) {
+		t.Errorf("another's live hold: got %v, want *HeldError", err)
+	}
+	r.Displace, r.Source, r.Actor = true, store.SourceStaff, "user:jo"
+	c.MustBook(r)
+}
+
+// TestRefusedDeskBookingDisplacesNoHold: a client keeps its hold if the desk cannot book the time either.
+func TestRefusedDeskBookingDisplacesNoHold(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart = c.Start.Add(time.Hour)
+	c.MustBook(r)
+	h := c.MustHold(2, "checkup", c.Start.Add(2*time.Hour), "ada")
+	r = enginetest.BookingOf(3, "surgery") // its buffer overlaps the appointment, and its time the hold
+	r.SlotStart, r.SpecialistID = c.Start.Add(90*time.Minute), "ada"
+	r.Displace, r.Source, r.Actor = true, store.SourceStaff, "user:jo"
+	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Fatalf("got %v, want ErrSlotTaken", err)
+	}
+	if live, err := c.Booking.Holds(t.Context()); err != nil || len(live) != 1 || live[0].ID != h.ID {
+		t.Errorf("the holds are %+v, %v; want the one there was", live, err)
+	}
+}
+
+func TestBookRace(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	const racers = 50
+	var won, refused int
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for n := range racers {
+		all.Go(func() {
+			r := enginetest.BookingOf(n, "checkup")
+			r.SlotStart = c.Start
+			_, err := c.Book(r)
+			mu.Lock()
+			defer mu.Unlock()
+			var held *holds.HeldError
+			switch {
+			case err == nil:
+				won++
+			case errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held):
+				refused++
+			default:
+				t.Errorf("racer %d: %v", n, err)
+			}
+		})
+	}
+	all.Wait()
+	if won != 1 || refused != racers-1 {
+		t.Errorf("%d won and %d were refused, want 1 and %d", won, refused, racers-1)
+	}
+}
+
+func TestBookPooledIsAssigned(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 10, "bea": 10, "cem": 5})
+	var got []string
+	for n := range 3 {
+		r := enginetest.BookingOf(n, "checkup")
+		r.SlotStart = c.Start
+		got = append(got, c.MustBook(r).SpecialistID)
+	}
+	first, _ := availability.Assign("checkup", c.Start, []store.Assignment{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "bea", Priority: 10}, {SpecialistID: "cem", Priority: 5}})
+	if got[0] != first || got[1] == first || got[1] == "cem" || got[2] != "cem" {
+		t.Errorf("assigned %v, want %s, then the other of priority 10, then cem", got, first)
+	}
+	r := enginetest.BookingOf(9, "checkup")
+	r.SlotStart = c.Start
+	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("with everybody booked: got %v, want ErrSlotTaken", err)
+	}
+}
+
+func TestGroupSession(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	seats := map[int]bool{}
+	for n := range 3 {
+		r := enginetest.BookingOf(n, "class")
+		r.SlotStart = c.Start
+		if n == 1 { // one of them has a hold
+			r.HoldID = c.MustHold(n, "class", c.Start, "ada").ID
+		}
+		seats[c.MustBook(r).Seat] = true
+	}
+	if len(seats) != 3 {
+		t.Errorf("the seats are %v, want three different ones", seats)
+	}
+	r := enginetest.BookingOf(4, "class")
+	r.SlotStart = c.Start
+	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("the seat past the capacity: got %v, want ErrSlotTaken", err)
+	}
+	r = enginetest.BookingOf(5, "checkup")
+	r.SlotStart = c.Start.Add(30 * time.Minute)
+	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("another type over a running group: got %v, want ErrSlotTaken", err)
+	}
+}
+
+func TestCooldown(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	taken := enginetest.BookingOf(9, "cooling")
+	taken.SlotStart = c.Start
+	c.MustBook(taken)
+
+	r := enginetest.BookingOf(1, "cooling")
+	r.SlotStart = c.Start
+	if _, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
+		t.Fatalf("a taken slot: got %v, want ErrSlotTaken", err)
+	}
+	r.SlotStart = c.Start.Add(time.Hour)
+	a := c.MustBook(r) // the refused booking used up nothing
+	var cooling *booking.CooldownError
+	r.SlotStart = c.Start.Add(2 * time.Hour)
+	if _, err := c.Book(r); !errors.As(err, &cooling) {
+		t.Fatalf("a second booking: got %v, want *CooldownError", err)
+	} else if want := a.CreatedAt.Add(24 * time.Hour); !cooling.Until.Equal(want) {
+		t.Errorf("cooling until %s, want %s", cooling.Until, want)
+	}
+	if _, err := c.Hold(1, "cooling", r.SlotStart, "ada"); !errors.As(err, &cooling) {
+		t.Errorf("a hold while cooling: got %v, want *CooldownError", err)
+	}
+	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
+		t.Errorf("%d holds are left behind by refusals, want none", len(held))
+	}
+	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		t.Fatal(err)
+	}
+	c.MustBook(r)
+}
+
+func TestCancelFreesTheSlot(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	r := enginetest.BookingOf(1, "surgery")
+	r.SlotStart = c.Start
+	a := c.MustBook(r)
+	for range 2 { // the second call changes nothing
+		cancelled, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"})
+		if err != nil || cancelled.Status != store.Cancelled || cancelled.Version != 2 {
+			t.Fatalf("cancel: %v, status %s version %d, want cancelled 2", err, cancelled.Status, cancelled.Version)
+		}
+	}
+	r = enginetest.BookingOf(2, "surgery")
+	r.SlotStart = c.Start
+	c.MustBook(r)
+	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Version: 1, Actor: "key:x"}); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("a stale version: got %v, want ErrVersion", err)
+	}
+}
+
+func TestIdempotencyCommitsWithTheBooking(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	once := &record.Once{Scope: "s", Key: "k", Fingerprint: [32]byte{1}, Answer: func(v any) (int, []byte) { return 201, []byte(v.(store.Appointment).ID) }}
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart, r.Once = c.Start, once
+	a := c.MustBook(r)
+	got, err := c.Record.Recall(ctx, once)
+	if err != nil || got == nil || string(got.Body) != a.ID || got.Status != 201 {
+		t.Fatalf("recall: %v %+v, want 201 %s", err, got, a.ID)
+	}
+	other := *once
+	other.Fingerprint = [32]byte{2}
+	if _, err := c.Record.Recall(ctx, &other); !errors.Is(err, record.ErrIdempotencyMismatch) {
+		t.Errorf("the same key with another body: got %v, want ErrIdempotencyMismatch", err)
+	}
+	// A key that another request has used since then undoes the booking.
+	r = enginetest.BookingOf(2, "checkup")
+	r.SlotStart, r.Once = c.Start.Add(time.Hour), once
+	if _, err := c.Book(r); !errors.Is(err, store.ErrDuplicate) {
+		t.Errorf("a used key: got %v, want ErrDuplicate", err)
+	}
+	if slot := c.Slot(3, "checkup", r.SlotStart, ""); slot == nil || slot.Available != 1 {
+		t.Errorf("the slot of the undone booking is %+v, want free", slot)
+	}
+	// A refused booking stores no answer.
+	r = enginetest.BookingOf(2, "checkup")
+	r.SlotStart, r.Once = c.Start, &record.Once{Scope: "s", Key: "k2", Answer: once.Answer}
+	_, _ = c.Book(r)
+	if got, err := c.Record.Recall(ctx, r.Once); got != nil || err != nil {
+		t.Errorf("a refused booking is remembered: %+v %v", got, err)
+	}
+}
+
+func TestOverbookIsOutsideTheGuarantee(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart = c.Start
+	c.MustBook(r)
+	over := enginetest.BookingOf(2, "checkup")
+	over.SlotStart, over.SpecialistID, over.Source, over.OverbookReason = c.Start, "ada", store.SourceStaff, "pain"
+	if a := c.MustBook(over); !a.Overbook {
+		t.Error("the appointment is not marked as an overbook")
+	}
+	// An overbook at a free time occupies it like any other appointment.
+	over.SlotStart = c.Start.Add(2 * time.Hour)
+	c.MustBook(over)
+	if slot := c.Slot(3, "checkup", over.SlotStart, ""); slot != nil {
+		t.Errorf("a slot under an overbook is listed: %+v", slot)
+	}
+	for n, specialist := range []string{"", "ada"} {
+		r := enginetest.BookingOf(4+n, "checkup")
+		r.SlotStart, r.SpecialistID = over.SlotStart, specialist
+		if a, err := c.Book(r); !errors.Is(err, store.ErrSlotTaken) {
+			t.Errorf("booking of %q under an overbook: got %s and %v, want ErrSlotTaken", specialist, a.ID, err)
+		}
+	}
+}

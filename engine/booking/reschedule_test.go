@@ -1,0 +1,154 @@
+package booking_test
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+func TestReschedule(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 2, "bea": 1})
+	ctx := context.Background()
+	book := func(n int, start time.Time, specialist string) store.Appointment {
+		r := enginetest.BookingOf(n, "surgery")
+		r.SlotStart, r.SpecialistID = start, specialist
+		return c.MustBook(r)
+	}
+	a := book(1, c.Start, "ada")
+	other := book(2, c.Start.Add(4*time.Hour), "ada")
+	move := func(to time.Time, specialist string) (store.Appointment, error) {
+		return c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
+	}
+
+	// Onto a part of its own old time, and then onto its own time.
+	for n, to := range []time.Time{c.Start.Add(30 * time.Minute), c.Start.Add(30 * time.Minute)} {
+		moved, err := move(to, "ada")
+		if err != nil || !moved.SlotStart.Equal(to) {
+			t.Fatalf("to %s: %v, is at %s", to, err, moved.SlotStart)
+		}
+		if moved.Version != 2 {
+			t.Errorf("after %d moves to one time the version is %d, want 2: nothing more happened", n+1, moved.Version)
+		}
+	}
+	// With a hold on the new time that only serves the move.
+	standing, err := c.Booking.Appointment(ctx, a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := c.Booking.Hold(ctx, booking.HoldRequest{
+		AppointmentTypeID: "surgery", SlotStart: standing.SlotStart, SpecialistID: "ada", Client: enginetest.Client(1), Moving: &standing,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: own.SlotStart, HoldID: own.ID, Client: enginetest.Client(1), Actor: "manage"}); err != nil {
+		t.Fatal(err)
+	}
+	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
+		t.Errorf("the hold stands after a move to the same time: %+v", held)
+	}
+	// A move onto a taken slot changes nothing.
+	before, _ := c.Booking.Appointment(ctx, a.ID)
+	if _, err := move(other.SlotStart, "ada"); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("onto a taken slot: got %v, want ErrSlotTaken", err)
+	}
+	if after, _ := c.Booking.Appointment(ctx, a.ID); !reflect.DeepEqual(after, before) {
+		t.Errorf("a refused move changed the appointment:\n got %+v\nwant %+v", after, before)
+	}
+	// To another specialist, if the request names none and the appointment's own specialist is taken.
+	moved, err := move(other.SlotStart, "")
+	if err != nil || moved.SpecialistID != "bea" {
+		t.Errorf("across specialists: %v, with %s, want bea", err, moved.SpecialistID)
+	}
+	// The old time is free again, and old manage links have stopped working.
+	book(3, c.Start.Add(30*time.Minute), "ada")
+	if _, err := c.Booking.Managed(ctx, c.Booking.ManageToken(&a)); !errors.Is(err, record.ErrUnauthorized) {
+		t.Errorf("the manage link of before the move: got %v, want ErrUnauthorized", err)
+	}
+	if _, err := c.Booking.Managed(ctx, c.Booking.ManageToken(&moved)); err != nil {
+		t.Errorf("the manage link of after the move: %v", err)
+	}
+	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
+		t.Errorf("%d holds are left behind, want none", len(held))
+	}
+}
+
+// meddling is a store that runs first just before the next write.
+type meddling struct {
+	store.Store
+	first func()
+}
+
+func (s *meddling) Write(ctx context.Context, fn func(store.Tx) error) error {
+	if first := s.first; first != nil {
+		s.first = nil
+		first()
+	}
+	return s.Store.Write(ctx, fn)
+}
+
+// TestConcurrentMoveIsRefused: an appointment changes between the check of a move and its write.
+func TestConcurrentMoveIsRefused(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	ctx := context.Background()
+	between := &meddling{Store: c.Store}
+	e, err := engine.New(ctx, engine.Options{Store: between, Holds: c.Holds})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, x := range []struct {
+		name    string
+		happens func(id string, elsewhere time.Time) error
+		version int64
+		want    error
+	}{
+		{"somebody arrived", func(id string, _ time.Time) error {
+			_, err := c.Booking.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
+			return err
+		}, 0, nil},
+		{"somebody arrived, and the move is of a version", func(id string, _ time.Time) error {
+			_, err := c.Booking.SetAttendance(ctx, id, 0, store.Arrived, "user:x", nil)
+			return err
+		}, 1, store.ErrVersion},
+		{"it was moved", func(id string, elsewhere time.Time) error {
+			_, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: id, SlotStart: elsewhere, Actor: "manage"})
+			return err
+		}, 0, store.ErrVersion},
+		{"it was cancelled", func(id string, _ time.Time) error {
+			_, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: id, Actor: "manage"})
+			return err
+		}, 0, record.ErrNotConfirmed},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			day := c.Start.AddDate(0, 0, n)
+			r := enginetest.BookingOf(n, "checkup")
+			r.SlotStart = day
+			a := c.MustBook(r)
+			between.first = func() {
+				if err := x.happens(a.ID, day.Add(2*time.Hour)); err != nil {
+					t.Error(err)
+				}
+			}
+			moved, err := e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, Version: x.version, SlotStart: day.Add(time.Hour), Actor: "manage"})
+			if !errors.Is(err, x.want) {
+				t.Fatalf("the move: got %v, want %v", err, x.want)
+			}
+			if err == nil && (moved.Attendance != store.Arrived || !moved.SlotStart.Equal(day.Add(time.Hour))) {
+				t.Errorf("after both it is at %s and %s", moved.SlotStart, moved.Attendance)
+			}
+			if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
+				t.Errorf("%d holds are left behind, want none", len(held))
+			}
+		})
+	}
+}

@@ -1,0 +1,290 @@
+package booking_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// TestDeactivatedRoomIsNotBooked: a deactivated room is not booked, although a client held it before.
+func TestDeactivatedRoomIsNotBooked(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	h := c.MustHold(1, "peel", c.Start, "ada")
+	if _, err := c.Clinic.UpdateSpecialist(context.Background(), enginetest.Jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
+		t.Fatal(err)
+	}
+	r := enginetest.BookingOf(1, "peel")
+	r.HoldID = h.ID
+	var not *availability.NotBookableError
+	if a, err := c.Book(r); !errors.As(err, &not) || not.Reason != availability.ReasonInactive {
+		t.Errorf("got %q, %v; want the room to be switched off", a.Resources, err)
+	}
+	r.HoldID = c.MustHold(1, "peel", c.Start, "ada").ID
+	if a := c.MustBook(r); !slices.Equal(a.Resources, []string{"room-2"}) {
+		t.Errorf("held anew it takes %q, want the other room", a.Resources)
+	}
+}
+
+// TestRequestTakesAnotherRoom: the room that was held for a request is deactivated, and its confirmation takes
+// another room.
+func TestRequestTakesAnotherRoom(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	if _, err := c.Clinic.UpdateAppointmentType(context.Background(), enginetest.Jo, "peel", func(t *store.AppointmentType) { t.Page.Approval = true }); err != nil {
+		t.Fatal(err)
+	}
+	r := enginetest.BookingOf(1, "peel")
+	r.SlotStart, r.Patient.Phone = c.Start, "030 1234567"
+	asked, err := c.Request.Book(context.Background(), r, enginetest.Visitor(1))
+	if err != nil || asked.Request == nil {
+		t.Fatalf("got %+v, %v; want a request", asked, err)
+	}
+	if _, err := c.Clinic.UpdateSpecialist(context.Background(), enginetest.Jo, "room-1", func(p *store.Specialist) { p.Active = false }); err != nil {
+		t.Fatal(err)
+	}
+	if a, err := c.Request.Confirm(context.Background(), asked.Request.ID, enginetest.Jo, nil); err != nil || !slices.Equal(a.Resources, []string{"room-2"}) {
+		t.Errorf("confirmed it takes %q, %v; want the other room", a.Resources, err)
+	}
+	c.WantNoHolds()
+}
+
+func TestAppointmentTakesRoom(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	first, second := c.MustBook(enginetest.Peels(1, c.Start, "ada")), c.MustBook(enginetest.Peels(2, c.Start, "ben"))
+	if !slices.Equal(first.Resources, []string{"room-1"}) || !slices.Equal(second.Resources, []string{"room-2"}) {
+		t.Errorf("got rooms %q and %q, want one each", first.Resources, second.Resources)
+	}
+	if _, err := c.Book(enginetest.Peels(3, c.Start, "cleo")); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("a third, with two rooms: got %v, want ErrSlotTaken", err)
+	}
+	if slot := c.Slot(3, "peel", c.Start, ""); slot != nil {
+		t.Errorf("still listed: %+v", slot)
+	}
+	if slot := c.Slot(3, "checkup", c.Start, ""); slot == nil || !slices.Equal(slot.SpecialistIDs, []string{"cleo"}) {
+		t.Errorf("what needs no room: got %+v, want cleo", slot)
+	}
+	if slot := c.Slot(3, "peel", c.Start.Add(30*time.Minute), ""); slot == nil || slot.Available != 2 {
+		t.Errorf("half an hour later: got %+v, want room for two of three", slot)
+	}
+	if _, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: first.ID, Actor: "user:jo"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.MustBook(enginetest.Peels(3, c.Start, "cleo")); !slices.Equal(got.Resources, []string{"room-1"}) {
+		t.Errorf("after a cancellation: got %q, want the room that is free again", got.Resources)
+	}
+}
+
+func TestHoldTakesRoom(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	held := c.MustHold(1, "laser", c.Start, "ada")
+	if held.Resources != "laser-1 room-2" {
+		t.Errorf("got %q, want the laser and the first room of its list", held.Resources)
+	}
+	if slot := c.Slot(2, "laser", c.Start, ""); slot == nil || slot.Available != 0 || len(slot.SpecialistIDs) != 0 || slot.Held == 0 {
+		t.Errorf("the laser is held: got %+v, want it listed as held and nobody free", slot)
+	}
+	if slot := c.Slot(1, "laser", c.Start, ""); slot == nil || !slot.OwnHold || slot.Available == 0 {
+		t.Errorf("to whoever holds it: got %+v, want the own hold", slot)
+	}
+	var inTheWay *holds.HeldError
+	if _, err := c.Hold(2, "laser", c.Start, "ben"); !errors.As(err, &inTheWay) {
+		t.Errorf("with ben: got %v, want a HeldError", err)
+	}
+	// The laser needs half an hour after it.
+	if _, err := c.Hold(2, "laser", c.Start.Add(time.Hour), "ben"); !errors.As(err, &inTheWay) {
+		t.Errorf("an hour later: got %v, want a HeldError", err)
+	}
+	if got := c.MustHold(2, "peel", c.Start, "ben"); got.Resources != "room-1" {
+		t.Errorf("a peel beside it: got %q, want the other room", got.Resources)
+	}
+	r := enginetest.BookingOf(1, "laser")
+	r.HoldID = held.ID
+	if a := c.MustBook(r); !slices.Equal(a.Resources, []string{"laser-1", "room-2"}) {
+		t.Errorf("booked: got %q, want what was held", a.Resources)
+	}
+	explained, err := c.Booking.Explain(context.Background(), "laser", "", c.Start)
+	if err != nil || len(explained) != 3 || slices.ContainsFunc(explained, func(x booking.Explanation) bool { return x.Reason != availability.ReasonTaken }) {
+		t.Errorf("why not: got %+v, %v; want it taken for everybody", explained, err)
+	}
+}
+
+func TestRescheduleMovesRoom(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	ctx := context.Background()
+	a := c.MustBook(enginetest.Peels(1, c.Start, "ada"))
+	moved, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start.Add(30 * time.Minute), Actor: "user:jo", Undoable: true})
+	if err != nil || !slices.Equal(moved.Resources, []string{"room-1"}) {
+		t.Fatalf("moved: got %q, %v", moved.Resources, err)
+	}
+	c.MustBook(enginetest.Peels(2, c.Start, "ben"))
+	c.MustBook(enginetest.Peels(3, c.Start, "cleo"))
+	if _, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("undone with both rooms taken: got %v, want ErrSlotTaken", err)
+	}
+	// To a type that needs nothing, and back.
+	plain, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "cooling", Actor: "user:jo"})
+	if err != nil || len(plain.Resources) != 0 {
+		t.Errorf("another type: got %q, %v; want no room", plain.Resources, err)
+	}
+	c.MustBook(enginetest.Peels(4, moved.SlotStart, "ben"))
+	c.MustBook(enginetest.Peels(5, moved.SlotStart, "cleo"))
+	if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: moved.SlotStart, AppointmentTypeID: "peel", Actor: "user:jo"}); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("back, with both rooms taken: got %v, want ErrSlotTaken", err)
+	}
+}
+
+func TestUndoneCancelTakesRoomAgain(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	ctx := context.Background()
+	a := c.MustBook(enginetest.Peels(1, c.Start, "ada"))
+	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "user:jo", Undoable: true}); err != nil {
+		t.Fatal(err)
+	}
+	back, err := c.Booking.Undo(ctx, booking.UndoRequest{ID: a.ID, Actor: "user:jo"})
+	if err != nil || !slices.Equal(back.Resources, []string{"room-1"}) {
+		t.Errorf("got %q, %v; want its room", back.Resources, err)
+	}
+}
+
+func TestRoomHoursAndBlocksApply(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	ctx := context.Background()
+	for _, id := range []string{"room-1", "room-2"} {
+		if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: id, Start: c.Start, End: c.Start.Add(time.Hour), Reason: "painted"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slot := c.Slot(1, "peel", c.Start, ""); slot != nil {
+		t.Errorf("both rooms blocked: still listed: %+v", slot)
+	}
+	if _, err := c.Hold(1, "peel", c.Start, ""); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("both rooms blocked: got %v, want ErrSlotTaken", err)
+	}
+	c.MustHold(1, "peel", c.Start.Add(time.Hour), "ada")
+	at := c.Start.Add(3 * time.Hour)
+	hours := []store.WeeklyWindow{{Weekday: store.Weekday(at.Weekday()), Window: store.Window{Start: store.TimeOfDay(at.Hour()*60 + 30), End: store.TimeOfDay(at.Hour()*60 + 60)}}}
+	for _, id := range []string{"room-1", "room-2"} {
+		if err := c.Clinic.PutWeeklyHours(ctx, "user:jo", id, hours); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slot := c.Slot(1, "peel", at, ""); slot != nil {
+		t.Errorf("before the rooms open: still listed: %+v", slot)
+	}
+	if slot := c.Slot(1, "peel", at.Add(30*time.Minute), ""); slot == nil {
+		t.Error("while the rooms are open: not listed")
+	}
+}
+
+func TestTypeNeedsAreValidated(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	ctx := context.Background()
+	for name, test := range map[string]struct {
+		edit func(*store.AppointmentType)
+		want string
+	}{
+		"somebody":             {func(x *store.AppointmentType) { x.Needs = []store.Need{{"ada"}} }, "no room or device"},
+		"nobody":               {func(x *store.AppointmentType) { x.Needs = []store.Need{{"room-9"}} }, "no room or device"},
+		"nothing of a group":   {func(x *store.AppointmentType) { x.Needs = []store.Need{{}} }, "1 to 50"},
+		"one twice":            {func(x *store.AppointmentType) { x.Needs = []store.Need{{"room-1"}, {"room-2", "room-1"}} }, "named twice"},
+		"a room for a group":   {func(x *store.AppointmentType) { x.Capacity = 3 }, "capacity must be 1"},
+		"a room as specialist": {func(x *store.AppointmentType) { x.Specialists = []store.Assignment{{SpecialistID: "room-1"}} }, "name it in needs"},
+	} {
+		_, err := c.Clinic.UpdateAppointmentType(ctx, "user:jo", "peel", test.edit)
+		var invalid *record.ValidationError
+		if !errors.As(err, &invalid) || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+	if err := c.Clinic.ArchiveSpecialist(ctx, "user:jo", "laser-1"); err == nil || !strings.Contains(err.Error(), "needs it") {
+		t.Errorf("archiving what is needed: got %v", err)
+	}
+	if _, err := c.Clinic.UpdateSpecialist(ctx, "user:jo", "ada", func(p *store.Specialist) { p.Kind = store.ResourceKind }); err == nil || !strings.Contains(err.Error(), "cannot be changed") {
+		t.Errorf("a person who becomes a room: got %v", err)
+	}
+}
+
+// TestRoomIsNeverDoubleBooked: twelve concurrent workers hold, book, move and cancel appointments that share two
+// rooms and a laser. In the end no two appointments use one of them at the same time, and the memory equals the
+// database.
+func TestRoomIsNeverDoubleBooked(t *testing.T) {
+	t.Parallel()
+	c := enginetest.WithRooms(t)
+	ctx := context.Background()
+	var wg sync.WaitGroup
+	for worker := range 12 {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(worker), 17))
+			var mine []string
+			for n := range 25 {
+				kind := []string{"peel", "laser", "checkup"}[random.IntN(3)]
+				start := c.Start.Add(time.Duration(30*random.IntN(16)) * time.Minute)
+				switch {
+				case len(mine) > 0 && random.IntN(4) == 0:
+					_, _ = c.Booking.Cancel(ctx, booking.CancelRequest{ID: mine[random.IntN(len(mine))], Actor: "user:jo"})
+				case len(mine) > 0 && random.IntN(3) == 0:
+					_, _ = c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: mine[random.IntN(len(mine))], SlotStart: start, Actor: "user:jo"})
+				case random.IntN(2) == 0:
+					h, err := c.Hold(100*worker+n, kind, start, "")
+					if err == nil {
+						r := enginetest.BookingOf(100*worker+n, kind)
+						r.HoldID = h.ID
+						if a, err := c.Book(r); err == nil {
+							mine = append(mine, a.ID)
+						}
+					}
+				default:
+					r := enginetest.BookingOf(100*worker+n, kind)
+					r.SlotStart, r.Source, r.Actor, r.Displace = start, store.SourceStaff, "user:jo", random.IntN(2) == 0
+					if a, err := c.Book(r); err == nil {
+						mine = append(mine, a.ID)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	all, shared := c.Confirmed(), 0
+	for i := range all {
+		for _, other := range all[i+1:] {
+			for _, id := range all[i].Resources {
+				if !slices.Contains(other.Resources, id) {
+					continue
+				}
+				shared++
+				if all[i].BusyStart.Before(other.SlotEnd) && other.SlotStart.Before(all[i].BusyEnd) {
+					t.Errorf("%s is taken by %s at %s and %s at %s", id, all[i].ID, all[i].SlotStart, other.ID, other.SlotStart)
+				}
+			}
+		}
+		if want := map[string]int{"peel": 1, "laser": 2}[all[i].AppointmentTypeID]; len(all[i].Resources) != want {
+			t.Errorf("%s: got %q, want %d of them", all[i].AppointmentTypeID, all[i].Resources, want)
+		}
+	}
+	if shared == 0 {
+		t.Error("nobody shared anything")
+	}
+	c.WantNoHolds()
+	if found, err := c.Differences(ctx); err != nil || len(found) > 0 {
+		t.Errorf("memory is not what the database is: %v, %v", found, err)
+	}
+}

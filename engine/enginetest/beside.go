@@ -1,0 +1,35 @@
+package enginetest
+
+import (
+	"context"
+
+	"holdfast/engine"
+	"holdfast/store"
+)
+
+// between is a store that runs first just before the next Write begins.
+type between struct {
+	store.Store
+	first func()
+}
+
+func (b *between) Write(ctx context.Context, fn func(store.Tx) error) error {
+	if first := b.first; first != nil {
+		b.first = nil
+		first()
+	}
+	return b.Store.Write(ctx, fn)
+}
+
+// Beside opens a second server on the clinic's database. The changes that the argument makes are committed just
+// before the next write of that server.
+func (c *TestClinic) Beside(meanwhile func()) *engine.Engine {
+	c.T.Helper()
+	db := &between{Store: c.Store}
+	e, err := engine.New(context.Background(), engine.Options{Store: db, Holds: c.Holds})
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	db.first = meanwhile
+	return e
+}

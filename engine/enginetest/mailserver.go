@@ -1,0 +1,61 @@
+package enginetest
+
+import (
+	"crypto/x509"
+	"net/mail"
+	"strings"
+	"testing"
+	"time"
+
+	"holdfast/engine/message"
+	"holdfast/engine/notice"
+	"holdfast/engine/notice/noticetest"
+)
+
+// MailProvider is a mail server with a password. Taken receives the messages that it accepted.
+type MailProvider struct {
+	Wish  message.MailServerWish
+	Roots *x509.CertPool
+	Taken chan string
+}
+
+// NewMailProvider starts a mail server.
+func NewMailProvider(t *testing.T) *MailProvider {
+	t.Helper()
+	host, address := noticetest.MailPort()
+	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
+	p := &MailProvider{
+		Wish:  message.MailServerWish{Host: host, Port: 2525, Encryption: notice.StartTLS, User: "clinic", Password: "canarysmtp", From: "Harbour <post@clinic.example>"},
+		Roots: roots, Taken: make(chan string, 100),
+	}
+	(&noticetest.Script{Address: address, Certificate: certificate, User: "clinic", Password: "canarysmtp", Taken: func(m string) { p.Taken <- m }}).Serve(t)
+	return p
+}
+
+// Mailer returns a mailer that trusts the provider.
+func (p *MailProvider) Mailer(t *testing.T) *notice.Mailer {
+	t.Helper()
+	m, err := notice.NewMailer(notice.MailOptions{Dir: t.TempDir(), Roots: p.Roots})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// Wants expects one more message that contains these words.
+func (p *MailProvider) Wants(t *testing.T, what string, words ...string) {
+	t.Helper()
+	select {
+	case got := <-p.Taken:
+		for _, word := range words {
+			if !strings.Contains(got, word) {
+				t.Errorf("%s: the mail has no %q:\n%s", what, word, got)
+			}
+		}
+	case <-time.After(2 * time.Minute):
+		t.Errorf("%s: no mail came", what)
+	}
+}
+
+// Tester is the address that a trial email is sent to.
+var Tester = mail.Address{Name: "Jo", Address: "jo@example.org"}

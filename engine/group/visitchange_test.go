@@ -1,0 +1,245 @@
+package group_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/group"
+	"holdfast/engine/record"
+	"holdfast/store"
+)
+
+func TestVisitMovesAsOne(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "ben": 2})
+	r := enginetest.Family(c.Start, "checkup", "surgery", "checkup")
+	r.SpecialistID = "ada"
+	list := c.MustVisit(r)
+	id := list[0].VisitID
+	move := func(minutes int, who string) ([]store.Appointment, error) {
+		return c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo}, SlotStart: c.Start.Add(time.Duration(minutes) * time.Minute), SpecialistID: who})
+	}
+	for _, test := range []struct {
+		minutes int
+		who     string
+		want    []int
+	}{{15, "", []int{15, 60, 150}}, {-45, "", []int{-45, 0, 90}}, {-45, "ben", []int{-45, 0, 90}}, {0, "", []int{0, 45, 135}}} {
+		moved, err := move(test.minutes, test.who)
+		if err != nil {
+			t.Fatalf("to %d with %q: %v", test.minutes, test.who, err)
+		}
+		wantAt(c, "moved", moved, test.want...)
+	}
+	if there := c.Confirmed(); there[0].SpecialistID != "ben" || there[2].VisitID != id || there[0].Patient.Name != "Lena Vogt" {
+		t.Errorf("they are %+v", there)
+	}
+	stay, err := move(0, "ben")
+	if err != nil || stay[0].Version != c.Confirmed()[0].Version || stay[0].ManageEpoch != 4 {
+		t.Errorf("where they are: %v, %+v", err, stay)
+	}
+	// One of them would not fit: none is moved.
+	other := enginetest.BookingOf(1, "checkup")
+	other.SlotStart, other.SpecialistID = c.Start.Add(5*time.Hour), "ben"
+	c.MustBook(other)
+	if _, err := move(180, "ben"); !errors.Is(err, store.ErrSlotTaken) {
+		t.Errorf("onto taken time: %v", err)
+	}
+	if _, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: enginetest.Jo}, SlotStart: c.Start}); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("with an old version: %v", err)
+	}
+	wantAt(c, "after all", c.Confirmed(), 0, 45, 135, 300)
+	c.WantNoHolds()
+}
+
+// TestVisitMemberChangesAlone: an appointment that is moved alone leaves the visit. One that is cancelled alone
+// changes nothing for the others.
+func TestVisitMemberChangesAlone(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	list := c.MustVisit(enginetest.Family(c.Start, "checkup", "checkup", "checkup", "checkup"))
+	c.DeskCancels(list[1].ID)
+	alone := c.DeskMoves(list[3].ID, c.Start.Add(4*time.Hour))
+	if alone.VisitID != "" {
+		t.Error("the one that was moved is still of the visit")
+	}
+	if back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: alone.ID, Actor: enginetest.Jo}); err != nil || back.VisitID != list[0].VisitID {
+		t.Errorf("undone: of %q, %v", back.VisitID, err)
+	}
+	c.DeskMoves(list[3].ID, c.Start.Add(4*time.Hour))
+	moved, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: enginetest.Jo}, SlotStart: c.Start.Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantAt(c, "the two that are left, one after the other", moved, 60, 90)
+	for what, err := range map[string]error{
+		"cancels": func() error {
+			_, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: list[0].ID, Actor: "client", CutOff: true})
+			return err
+		}(),
+		"moves": func() error {
+			_, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: list[0].ID, SlotStart: c.Start, Actor: "client", CutOff: true})
+			return err
+		}(),
+	} {
+		if !errors.Is(err, record.ErrVisit) {
+			t.Errorf("a patient %s one of them: %v", what, err)
+		}
+	}
+	if _, err := c.Group.Visit.Of(t.Context(), alone.ID); !errors.Is(err, group.ErrNoVisit) {
+		t.Errorf("the visit of who comes alone: %v", err)
+	}
+}
+
+// TestVisitUndoRestoresAll: after a cancellation or a move by the desk, an undo restores the whole visit, and no
+// email about the change was sent.
+func TestVisitUndoRestoresAll(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(c *enginetest.TestClinic, id string) ([]store.Appointment, error){
+		"cancelled": func(c *enginetest.TestClinic, id string) ([]store.Appointment, error) {
+			return c.Group.Visit.Cancel(c.T.Context(), group.Cancel{Which: group.Which{ID: id, Actor: enginetest.Jo, Undoable: true}})
+		},
+		"moved": func(c *enginetest.TestClinic, id string) ([]store.Appointment, error) {
+			return c.Group.Visit.Move(c.T.Context(), group.VisitMove{Which: group.Which{ID: id, Actor: enginetest.Jo, Undoable: true}, SlotStart: c.Start.Add(15 * time.Minute)})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, folder := enginetest.NoticeClinic(t)
+				list := c.MustVisit(enginetest.Family(c.Start, "checkup", "surgery", "checkup"))
+				time.Sleep(time.Second)
+				changed, err := change(c, list[1].ID)
+				if err != nil || len(changed) != 3 {
+					t.Fatalf("%d of them, %v", len(changed), err)
+				}
+				time.Sleep(5 * time.Second)
+				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+					t.Errorf("one of them alone is undone: %v", err)
+				}
+				if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); err != nil {
+					t.Fatal(err)
+				}
+				wantAt(c, "again", c.Confirmed(), 0, 45, 135)
+				for _, a := range list {
+					if back, err := c.Booking.Managed(t.Context(), c.Booking.ManageToken(&a)); err != nil || back.VisitID != a.VisitID || back.Status != store.Confirmed {
+						t.Errorf("%s is %+v, %v", a.Patient.Name, back, err)
+					}
+				}
+				time.Sleep(time.Minute)
+				for _, a := range list {
+					for notice := range c.Mails(folder, a.ID) {
+						if notice != "series_confirmation" {
+							t.Errorf("%s got the email %s about an undone change", a.Patient.Name, notice)
+						}
+					}
+				}
+				c.WantNoHolds()
+				if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+					t.Errorf("an undo of the undo: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// TestVisitUndoRefusesPart: if one appointment of a visit has changed since, an undo refuses all of them, whichever
+// appointment it names.
+func TestVisitUndoRefusesPart(t *testing.T) {
+	t.Parallel()
+	for name, meanwhile := range map[string]func(c *enginetest.TestClinic, a store.Appointment){
+		"a colleague corrects it": func(c *enginetest.TestClinic, a store.Appointment) { c.AnnSays(a.ID) },
+		"it is moved alone":       func(c *enginetest.TestClinic, a store.Appointment) { c.DeskMoves(a.ID, c.Start.Add(5*time.Hour)) },
+		"it is cancelled alone":   func(c *enginetest.TestClinic, a store.Appointment) { c.DeskCancels(a.ID) },
+	} {
+		for people := 2; people <= 3; people++ {
+			t.Run(fmt.Sprintf("%s, %d people", name, people), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					c, _ := enginetest.NoticeClinic(t)
+					list := c.MustVisit(enginetest.Family(c.Start, []string{"checkup", "checkup", "checkup"}[:people]...))
+					time.Sleep(time.Second)
+					if _, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: enginetest.Jo, Undoable: true}, SlotStart: c.Start.Add(2 * time.Hour)}); err != nil {
+						t.Fatal(err)
+					}
+					time.Sleep(time.Second)
+					meanwhile(c, list[1])
+					before := at(c, c.Confirmed())
+					if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[0].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+						t.Errorf("undone: %v, want ErrUndoLate", err)
+					}
+					if after := at(c, c.Confirmed()); !slices.Equal(before, after) {
+						t.Errorf("they are at %v and were at %v", after, before)
+					}
+					c.WantNoHolds()
+				})
+			})
+		}
+	}
+}
+
+// TestVisitSendsOneEmail: one email lists all people and their times, with one link. A cancellation also sends one
+// email, and there is one reminder.
+func TestVisitSendsOneEmail(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+			t.Fatal(err)
+		}
+		list := c.MustVisit(enginetest.Family(c.Start, "checkup", "surgery", "checkup"))
+		time.Sleep(time.Minute)
+		text := c.Mails(folder, list[0].ID)["series_confirmation"]
+		for _, want := range []string{"Lena Vogt, checkup", "Mia Vogt, surgery", "Ben Vogt, checkup", "12:00 to 12:30", "12:45 to 13:45", "14:15 to 14:45", "3 appointments from", "call us"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("the mail does not say %q: %s", want, text)
+			}
+		}
+		if n := strings.Count(text[:strings.Index(text, "<html")], "manage#"); n != 1 {
+			t.Errorf("%d links, want one for all", n)
+		}
+		time.Sleep(time.Until(list[0].SlotStart) - 23*time.Hour)
+		reminders := 0
+		for i, a := range list {
+			got := c.Mails(folder, a.ID)
+			if i > 0 && got["series_confirmation"] != "" {
+				t.Errorf("%s has a mail of their own", a.Patient.Name)
+			}
+			if got["reminder"] != "" {
+				reminders++
+			}
+		}
+		if reminders != 1 {
+			t.Errorf("%d reminders, want one", reminders)
+		}
+		if _, err := c.Group.Visit.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[2].ID, Actor: "client"}, CutOff: true}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if text := c.Mails(folder, list[0].ID)["series_cancellation"]; !strings.Contains(text, "Cancelled: 3 appointments") || !strings.Contains(text, "Mia Vogt, surgery") {
+			t.Errorf("the mail about the cancellation is %q", text)
+		}
+	})
+}
+
+// TestEraseOneOfVisitKeepsOthers: erasing one person keeps the data of the others, and the times of all.
+func TestEraseOneOfVisitKeepsOthers(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	list := c.MustVisit(enginetest.Family(c.Start, "checkup", "checkup", "checkup"))
+	if _, err := c.Person.EraseOf(t.Context(), enginetest.Jo, list[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	there := c.Confirmed()
+	wantAt(c, "the times", there, 0, 30, 60)
+	for i, want := range []store.Patient{list[0].Patient, {}, list[2].Patient} {
+		if there[i].Patient != want || there[i].VisitID != list[0].VisitID {
+			t.Errorf("%d is of %+v now, want %+v", i, there[i].Patient, want)
+		}
+	}
+}

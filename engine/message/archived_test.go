@@ -1,0 +1,45 @@
+package message_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/enginetest"
+	"holdfast/store"
+)
+
+// TestArchivedEntriesKeepNames: texts still name an appointment type and a specialist after they are archived.
+func TestArchivedEntriesKeepNames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		ctx := t.Context()
+		if _, err := c.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(to *store.AppointmentType) { to.Name = "A look at everything" }); err != nil {
+			t.Fatal(err)
+		}
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart, r.Locale = c.Start, "en"
+		a := c.MustBook(r)
+		if err := c.Clinic.ArchiveAppointmentType(ctx, "system", "checkup"); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Clinic.ArchiveSpecialist(ctx, "system", a.SpecialistID); err != nil {
+			t.Fatal(err)
+		}
+		c.MustCancel(a.ID)
+		time.Sleep(time.Second)
+		_, after := enginetest.Parts(t, c.Messages(folder, a.ID)["cancellation"])
+		s := c.Clinic.Current()
+		who, _ := s.Who(a.SpecialistID)
+		what := "A look at everything"
+		if who == "" || !strings.Contains(after[0].Text, what) || !strings.Contains(after[0].Text, who) || strings.Contains(after[0].Text, "checkup") {
+			t.Errorf("the mail about %s with %s says\n%s", what, who, after[0].Text)
+		}
+		csv, err := c.Sheet.Export(ctx, "system", c.Start.Add(-time.Hour), c.Start.Add(time.Hour))
+		if err != nil || !strings.Contains(csv, ","+what+",") || !strings.Contains(csv, ","+who+",") {
+			t.Errorf("the file of a type and a specialist who are archived: %v\n%s", err, csv)
+		}
+	})
+}

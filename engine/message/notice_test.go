@@ -1,0 +1,185 @@
+package message_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/cli/clitest"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
+	"holdfast/store"
+)
+
+func TestPatientsReceiveEmail(t *testing.T) {
+	t.Parallel()
+	clitest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		ctx := context.Background()
+		if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+			t.Fatal(err)
+		}
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart = c.Start
+		a := c.MustBook(r)
+		time.Sleep(time.Second)
+		got := c.Mails(folder, a.ID)
+		if len(got) != 1 || !strings.Contains(got["confirmation"], "Your appointment is booked") ||
+			!strings.Contains(got["confirmation"], "https://book.example.org/manage#"+c.Booking.ManageToken(&a)) || !strings.Contains(got["confirmation"], "text/calendar") {
+			t.Errorf("after the booking the mails are %v, want a confirmation with link and calendar file", got)
+		}
+
+		// The reminder is for later: it does not count as waiting and is not listed.
+		if q, err := c.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 || q.Completed != len(q.Operations) {
+			t.Errorf("the queue is %+v, %v; want a reminder that is scheduled and nothing that waits", q, err)
+		}
+
+		moved, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start.Add(time.Hour), Actor: "manage"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := c.Mails(folder, a.ID); !strings.Contains(got["reschedule"], moved.SlotStart.Format("15:04")+" to") {
+			t.Errorf("after the move the mails are %v, want the new time", got)
+		}
+
+		time.Sleep(time.Until(moved.SlotStart.Add(-24*time.Hour)) + time.Second)
+		if got := c.Mails(folder, a.ID); !strings.Contains(got["reminder"], "reminder of your appointment") {
+			t.Errorf("a day before the mails are %v, want a reminder", got)
+		}
+		reminders := 0
+		list, _ := c.Record.Deliveries(ctx, a.ID)
+		for _, d := range list {
+			if d.Notice == "reminder" && strings.HasPrefix(d.Detail, "written to a file") {
+				reminders++
+			}
+			// The reminder of the old time is the only notice that is no longer needed.
+			moved := d.Notice == "reminder" && d.Detail == "the appointment was moved or cancelled"
+			if want := map[bool]string{true: "not_needed", false: "delivered"}[moved]; d.State != want {
+				t.Errorf("the delivery of %s is %s (%s)", d.Notice, d.State, d.Detail)
+			}
+		}
+		if reminders != 1 {
+			t.Errorf("%d reminders were sent, want the one for the new time", reminders)
+		}
+
+		if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		if got := c.Mails(folder, a.ID); !strings.Contains(got["cancellation"], "was cancelled") || strings.Contains(got["cancellation"], "/manage#"+c.Booking.ManageToken(&a)+"\r\nTo change") {
+			t.Errorf("after the cancellation the mails are %v", got)
+		}
+
+		r = enginetest.BookingOf(2, "checkup")
+		r.SlotStart, r.Silent = c.Start, true
+		quiet := c.MustBook(r)
+		time.Sleep(time.Second)
+		if got := c.Mails(folder, quiet.ID); len(got) != 0 {
+			t.Errorf("a silent booking sent %v", got)
+		}
+	})
+}
+
+func TestProgramsReceiveWebhook(t *testing.T) {
+	t.Parallel()
+	c, _ := enginetest.NoticeClinic(t)
+	ctx := context.Background()
+	type call struct{ id, body string }
+	calls := make(chan call, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		calls <- call{r.Header.Get("webhook-id"), string(body)}
+	}))
+	defer server.Close()
+	_, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+		s.Webhooks = []clinic.WebhookEndpoint{{URL: server.URL, Active: true}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := enginetest.BookingOf(1, "checkup")
+	r.SlotStart = c.Start
+	r.Patient.Name = "Canary Person"
+	a := c.MustBook(r)
+	got := <-calls
+	var body struct {
+		Type string
+		Data struct{ AppointmentID, Status string }
+	}
+	if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Type != "appointment.created" || body.Data.AppointmentID != a.ID {
+		t.Errorf("the webhook says %s (%v), want appointment.created of %s", got.body, err, a.ID)
+	}
+	for _, secret := range []string{"Canary", "example.org", a.Owner} {
+		if strings.Contains(got.body, secret) {
+			t.Errorf("the webhook says %q: %s", secret, got.body)
+		}
+	}
+	if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-calls; !strings.Contains(got.body, `"appointment.cancelled"`) {
+		t.Errorf("the second webhook says %s, want appointment.cancelled", got.body)
+	}
+}
+
+func TestWebhookKeepsItsSecret(t *testing.T) {
+	t.Parallel()
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	put := func(list ...clinic.WebhookEndpoint) []clinic.WebhookEndpoint {
+		t.Helper()
+		s, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { *s = clinic.Settings{Webhooks: list} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Webhooks
+	}
+	first := put(clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org", Active: true}, clinic.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org"})
+	given := notice.NewWebhookSecret()
+	again := put(clinic.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org", Secret: given}, clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org/new"},
+		clinic.WebhookEndpoint{ID: "other", URL: "https://crm.example.org"})
+	if again[0].Secret != given {
+		t.Errorf("a secret that is given: got %q, want %q", again[0].Secret, given)
+	}
+	if again[1].Secret != first[0].Secret {
+		t.Errorf("a webhook that is there, without a secret: got %q, want its own, %q", again[1].Secret, first[0].Secret)
+	}
+	if s := again[2].Secret; s == "" || s == first[0].Secret || s == first[1].Secret {
+		t.Errorf("a new webhook: got %q, want a secret of its own", s)
+	}
+	// A webhook that was removed and added again is a new one.
+	put()
+	if s := put(clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org"}); s[0].Secret == first[0].Secret {
+		t.Error("a webhook that was removed has its secret again")
+	}
+}
+
+// TestEmailOmitsVisitorText: text that a visitor types as a name cannot carry a message: it is neither in the
+// recipient's name nor anywhere else in the email.
+func TestEmailOmitsVisitorText(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		for i, name := range []string{"Your account is locked, see evil.example/now", "Lena Vogt"} {
+			r := enginetest.BookingOf(i, "checkup")
+			r.SlotStart, r.Patient.Name, r.Source = c.Start.Add(time.Duration(i)*time.Hour), name, store.SourceWeb
+			a := c.MustBook(r)
+			time.Sleep(time.Second)
+			text := c.Mails(folder, a.ID)["confirmation"]
+			head, _, _ := strings.Cut(text, "Your appointment is booked")
+			if got, want := strings.Contains(head, name+",") && strings.Contains(head, name+`" <`), i == 1; got != want || !want && strings.Contains(text, "evil") {
+				t.Errorf("the mail to %q greets by name: got %v, want %v\n%s", name, got, want, text)
+			}
+		}
+	})
+}

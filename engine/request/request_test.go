@@ -1,0 +1,326 @@
+package request_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
+	"holdfast/engine/request"
+	"holdfast/engine/token"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// These tests check how many appointments the public may book in an hour. Bookings over that limit become requests.
+
+func settle(c *enginetest.TestClinic, change func(*clinic.PublicBookings)) {
+	c.T.Helper()
+	if _, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { change(&s.PublicBookings) }); err != nil {
+		c.T.Fatal(err)
+	}
+}
+
+func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
+	t.Parallel()
+	for name, same := range map[string]struct {
+		most   int
+		change func(r *booking.Request, from *request.Visitor)
+	}{
+		"network": {10, func(_ *booking.Request, from *request.Visitor) { *from = enginetest.Visitor(1) }},
+		"email":   {3, func(r *booking.Request, _ *request.Visitor) { r.Patient.Email = " Same@Example.org" }},
+		"phone":   {3, func(r *booking.Request, _ *request.Visitor) { r.Patient.Phone = "+49 (30) 1234567" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, _ := enginetest.NoticeClinic(t)
+				ctx := context.Background()
+				book := func(n int) error {
+					r, from := c.PublicBooking(n), enginetest.Visitor(100+n)
+					same.change(&r, &from)
+					_, err := c.Request.Book(ctx, r, from)
+					return err
+				}
+				first := record.Now()
+				for n := range same.most {
+					if err := book(n); err != nil {
+						t.Fatalf("booking %d of %d: %v", n+1, same.most, err)
+					}
+					time.Sleep(time.Minute)
+				}
+				var limit *request.LimitError
+				if err := book(20); !errors.As(err, &limit) || limit.By != name || !limit.Until.Equal(first.Add(time.Hour)) {
+					t.Fatalf("one more: got %v (%+v), want a limit by %s until an hour after the first", err, limit, name)
+				}
+				time.Sleep(time.Until(limit.Until))
+				if err := book(20); err != nil {
+					t.Errorf("an hour after the first: got %v, want it booked", err)
+				}
+				if err := book(21); !errors.As(err, &limit) {
+					t.Errorf("and another: got %v, want a limit", err)
+				}
+			})
+		})
+	}
+}
+
+// TestConcurrentBookingsRespectLimit sends the bookings of one network concurrently.
+func TestConcurrentBookingsRespectLimit(t *testing.T) {
+	t.Parallel()
+	c, _ := enginetest.NoticeClinic(t)
+	var booked, refused atomic.Int32
+	var all sync.WaitGroup
+	for n := range 40 {
+		all.Go(func() {
+			_, err := c.Request.Book(context.Background(), c.PublicBooking(n), enginetest.Visitor(1))
+			var limit *request.LimitError
+			switch {
+			case err == nil:
+				booked.Add(1)
+			case errors.As(err, &limit):
+				refused.Add(1)
+			default:
+				t.Errorf("booking %d: %v", n, err)
+			}
+		})
+	}
+	all.Wait()
+	if booked.Load() != 10 || refused.Load() != 30 {
+		t.Errorf("got %d booked and %d refused, want 10 and 30", booked.Load(), refused.Load())
+	}
+}
+
+// TestLimitsSurviveRestart: the database has the counts, so another engine on it continues them.
+func TestLimitsSurviveRestart(t *testing.T) {
+	t.Parallel()
+	keys := token.Generate(time.Now())
+	c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
+	for n := range 10 {
+		if _, err := c.Request.Book(context.Background(), c.PublicBooking(n), enginetest.Visitor(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := enginetest.Restarted(t, c, keys)
+	var limit *request.LimitError
+	if _, err := next.Request.Book(context.Background(), c.PublicBooking(20), enginetest.Visitor(1)); !errors.As(err, &limit) {
+		t.Errorf("after a restart: got %v, want a limit", err)
+	}
+}
+
+// TestBookingOverLimitBecomesRequest: the request holds its time and has no other effect until it is confirmed.
+func TestBookingOverLimitBecomesRequest(t *testing.T) {
+	t.Parallel()
+	c, _ := enginetest.NoticeClinic(t, enginetest.BySMTP(t))
+	ctx := context.Background()
+	_, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+		s.PublicBookings.PerNetwork = 1
+		s.Webhooks = []clinic.WebhookEndpoint{{URL: "http://127.0.0.1:1/hook", Active: true}}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first, err := c.Request.Book(ctx, c.PublicBooking(0), enginetest.Visitor(1)); err != nil || first.Request != nil {
+		t.Fatalf("the first: got %+v, %v; want an appointment", first.Request, err)
+	}
+	r := c.PublicBooking(1)
+	h := c.MustHold(1, "checkup", r.SlotStart, "")
+	r.HoldID, r.SlotStart = h.ID, time.Time{}
+	asked, err := c.Request.Book(ctx, r, enginetest.Visitor(1))
+	if err != nil || asked.Request == nil {
+		t.Fatalf("past the limit: got %+v, %v; want a request", asked, err)
+	}
+	id := asked.Request.ID
+	if _, err := c.Booking.Appointment(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("before it is confirmed there is an appointment: %v", err)
+	}
+	if got := c.Operations(id); got != "confirmation_request " {
+		t.Errorf("promised for a request: got %q, want one mail and nothing else", got)
+	}
+	var held *holds.HeldError
+	other := c.PublicBooking(2)
+	other.SlotStart = h.SlotStart
+	if _, err := c.Request.Book(ctx, other, enginetest.Visitor(2)); !errors.As(err, &held) {
+		t.Errorf("somebody else at its time: got %v, want it held", err)
+	}
+	if _, err := c.Request.Book(ctx, c.PublicBooking(3), enginetest.Visitor(1)); !isLimit(err) {
+		t.Errorf("as many requests as bookings: got %v, want a limit", err)
+	}
+	link := c.Booking.ManageToken(&store.Appointment{ID: id, SlotEnd: asked.Request.SlotEnd, CreatedAt: asked.Request.CreatedAt})
+	if got, err := c.Request.Requested(ctx, link); err != nil || got.ID != id {
+		t.Errorf("the link of the mail opens %+v, %v; want the request", got, err)
+	}
+	var confirming sync.WaitGroup
+	for range 4 { // a double click, and the desk concurrently
+		confirming.Go(func() {
+			if a, err := c.Request.Confirm(ctx, id, "manage", nil); err != nil || a.ID != id || a.Status != store.Confirmed || a.Owner != enginetest.Client(1).Owner().String() {
+				t.Errorf("confirmed: got %+v, %v; want the appointment of its client", a, err)
+			}
+		})
+	}
+	confirming.Wait()
+	if got := c.Operations(id); !strings.Contains(got, "confirmation ") || strings.Count(got, "appointment.created") != 1 {
+		t.Errorf("promised once it is confirmed: got %q, want the mail and the webhook of a booking, once", got)
+	}
+	if _, err := c.Booking.Managed(ctx, link); err != nil {
+		t.Errorf("the same link afterwards: %v", err)
+	}
+	if _, err := c.Request.Get(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the request afterwards: got %v, want it gone", err)
+	}
+	if list, err := c.Booking.Holds(ctx); err != nil || len(list) != 0 {
+		t.Errorf("holds left: %v, %v", list, err)
+	}
+}
+
+// TestRefusedRequestKeepsItsHold: the write of a request is refused. The client still has its hold, and no other
+// client could take the time in between.
+func TestRefusedRequestKeepsItsHold(t *testing.T) {
+	t.Parallel()
+	c, _ := enginetest.NoticeClinic(t, enginetest.BySMTP(t))
+	settle(c, func(p *clinic.PublicBookings) { p.Confirm = true })
+	changeType(c, func(t *store.AppointmentType) { t.CooldownMinutes = 60 })
+	r := c.PublicBooking(5)
+	h := c.MustHold(5, "checkup", r.SlotStart, "")
+	r.HoldID = h.ID
+	booked := c.PublicBooking(5)
+	booked.SlotStart = booked.SlotStart.Add(2 * time.Hour)
+	if _, err := c.Booking.Book(t.Context(), booked); err != nil { // after the hold, so that only the write is refused
+		t.Fatal(err)
+	}
+	var cooling *booking.CooldownError
+	if _, err := c.Request.Book(t.Context(), r, enginetest.Visitor(1)); !errors.As(err, &cooling) {
+		t.Fatalf("got %v, want a cooldown", err)
+	}
+	got, err := c.Booking.ExtendHold(t.Context(), h.ID, enginetest.Client(5), 0, false)
+	if err != nil || got.Pinned || got.MaxExpiresAt != h.MaxExpiresAt {
+		t.Errorf("the hold of the refused client: got %+v, %v; want it as it was", got, err)
+	}
+}
+
+func isLimit(err error) bool {
+	var limit *request.LimitError
+	return errors.As(err, &limit)
+}
+
+// TestRequestNeedsEmail: a request without an email address is refused, and the client keeps its hold.
+func TestRequestNeedsEmail(t *testing.T) {
+	t.Parallel()
+	c, _ := enginetest.NoticeClinic(t, enginetest.BySMTP(t))
+	settle(c, func(p *clinic.PublicBookings) { p.Confirm = true })
+	r := c.PublicBooking(1)
+	r.Patient.Email = ""
+	h := c.MustHold(1, "checkup", r.SlotStart, "")
+	r.HoldID = h.ID
+	var invalid *record.ValidationError
+	if _, err := c.Request.Book(context.Background(), r, enginetest.Visitor(1)); !errors.As(err, &invalid) || invalid.Fields[0].Field != "patient.email" {
+		t.Errorf("without an address: got %v, want it asked for", err)
+	}
+	if _, err := c.Booking.ExtendHold(context.Background(), h.ID, enginetest.Client(1), 0, false); err != nil {
+		t.Errorf("the hold of who was asked: %v", err)
+	}
+}
+
+// TestRequestExpiresOrIsDeclined: every booking must be confirmed, without limits.
+func TestRequestExpiresOrIsDeclined(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder := enginetest.NoticeClinic(t)
+		ctx := context.Background()
+		settle(c, func(p *clinic.PublicBookings) { p.Confirm = true })
+		ask := func(n int) *store.BookingRequest {
+			t.Helper()
+			asked, err := c.Request.Book(ctx, c.PublicBooking(n), request.Visitor{Unlimited: true})
+			if err != nil || asked.Request == nil {
+				t.Fatalf("got %+v, %v; want a request", asked, err)
+			}
+			return asked.Request
+		}
+		lapsing, declined := ask(1), ask(2)
+		if open, err := c.Request.List(ctx); err != nil || len(open) != 2 {
+			t.Fatalf("open: got %d, %v; want 2", len(open), err)
+		}
+		time.Sleep(time.Second)
+		if _, err := c.Request.Decline(ctx, declined.ID, "user:desk", true, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		mails := c.Mails(folder, declined.ID)
+		if !strings.Contains(mails["confirmation_request"], "https://book.example.org/manage#") || !strings.Contains(mails["request_declined"], "is not possible") {
+			t.Errorf("the mails of a declined request are %v", mails)
+		}
+		if s := c.Slot(3, "checkup", declined.SlotStart, ""); s == nil || s.Held != 0 {
+			t.Errorf("the time of a declined request: got %+v, want it free", s)
+		}
+		var lapsed *request.LapsedError
+		if _, err := c.Request.Confirm(ctx, declined.ID, "manage", nil); !errors.As(err, &lapsed) || !lapsed.Declined {
+			t.Errorf("confirming a declined one: got %v", err)
+		}
+		if s := c.Slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 1 {
+			t.Errorf("the time of an open request: got %+v, want it held", s)
+		}
+		time.Sleep(time.Until(lapsing.ExpiresAt))
+		if _, err := c.Request.Confirm(ctx, lapsing.ID, "manage", nil); !errors.As(err, &lapsed) || lapsed.Declined {
+			t.Errorf("confirming after half an hour: got %v, want it lapsed", err)
+		}
+		if s := c.Slot(3, "checkup", lapsing.SlotStart, ""); s == nil || s.Held != 0 {
+			t.Errorf("the time of a lapsed request: got %+v, want it free", s)
+		}
+		if open, err := c.Request.List(ctx); err != nil || len(open) != 0 {
+			t.Errorf("open afterwards: got %d, %v; want none", len(open), err)
+		}
+		time.Sleep(25 * time.Hour)
+		if _, err := c.Request.Get(ctx, lapsing.ID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("a day later: got %v, want the request and its person gone", err)
+		}
+	})
+}
+
+// TestRequestHoldSurvivesRestart: a restart loses the holds in memory and takes them again before it answers a
+// request.
+func TestRequestHoldSurvivesRestart(t *testing.T) {
+	t.Parallel()
+	keys := token.Generate(time.Now())
+	c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Keyring = keys })
+	settle(c, func(p *clinic.PublicBookings) { p.Confirm = true })
+	ctx := context.Background()
+	asked, err := c.Request.Book(ctx, c.PublicBooking(1), enginetest.Visitor(1))
+	if err != nil || asked.Request == nil {
+		t.Fatalf("got %+v, %v; want a request", asked, err)
+	}
+	next := enginetest.Restarted(t, c, keys)
+	r := c.PublicBooking(2)
+	r.SlotStart = asked.Request.SlotStart
+	var held *holds.HeldError
+	if _, err := next.Request.Book(ctx, r, enginetest.Visitor(2)); !errors.As(err, &held) {
+		t.Errorf("somebody else after a restart: got %v, want the time held", err)
+	}
+	if a, err := next.Request.Confirm(ctx, asked.Request.ID, "manage", nil); err != nil || a.ID != asked.Request.ID {
+		t.Errorf("confirmed after a restart: got %+v, %v", a, err)
+	}
+}
+
+// TestRequestWithoutBaseURLIsRefused: without a public address, emails have no link, so a patient could not confirm a
+// request by email.
+func TestRequestWithoutBaseURLIsRefused(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := enginetest.NoticeClinic(t, enginetest.BySMTP(t), func(o *engine.Options) { o.BaseURL = "" })
+		for n := range 11 {
+			from := enginetest.Visitor(1)
+			_, err := c.Request.Book(context.Background(), c.PublicBooking(n), from)
+			var limit *request.LimitError
+			if past := n == 10; errors.As(err, &limit) != past || !past && err != nil {
+				t.Errorf("booking %d: got %v, want it refused only past the limit, and no request", n, err)
+			}
+		}
+	})
+}
