@@ -94,11 +94,11 @@ var owners = map[string]string{
 	"github.com/julienschmidt/httprouter": "web",
 	"github.com/evanw/esbuild":            "web/pages/join", "github.com/tdewolff/parse/v2": "web/pages/join",
 	"github.com/yuin/goldmark": "docs/site", "github.com/getkin/kin-openapi": "docs/site",
-	"github.com/dgraph-io/ristretto/v2":      "engine/booking",
-	"filippo.io/age":                         "store/backup",
-	"golang.org/x/crypto":                    "engine/account",
-	"golang.org/x/sys":                       "web",
-	"golang.org/x/term":                      "cli",
+	"github.com/dgraph-io/ristretto/v2": "engine/booking",
+	"filippo.io/age":                    "store/backup",
+	"golang.org/x/crypto":               "engine/account",
+	"golang.org/x/sys":                  "web",
+	"golang.org/x/term":                 "cli", "github.com/coreos/go-systemd/v22": "cli", // its sd_notify alone
 	"github.com/modelcontextprotocol/go-sdk": "web",
 	"github.com/google/jsonschema-go":        "web", // the schemas of its tools
 	"github.com/wneessen/go-mail":            "engine/notice",

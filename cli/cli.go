@@ -137,7 +137,7 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	defineSettings(root, forServing)
 	root.AddCommand(serve, demoCommand(p), takesFile(importCommand(p)), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
 		keysCommand(p), queueCommand(p), backupCommand(p), backupKeyCommand(p), takesFile(restoreCommand(p)), takesFile(verifyCommand(p)), migrateCommand(p), upgradeCommand(p), configCommand(p), healthcheckCommand(p),
-		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), serviceCommand(p), versionCommand(p), settingsTopic())
+		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), serviceCommand(p), versionCommand(p), manCommand(p), settingsTopic())
 	return root
 }
 

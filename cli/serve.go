@@ -84,7 +84,7 @@ func serveCommand(p process) *cobra.Command {
 				return errors.Join(err, listener.Close(), h.close())
 			}
 			h.keepers = []func(context.Context){h.keepDaily, h.keepFollowing}
-			return errors.Join(h.serve(c.Context(), listener, h.entrance.keep), h.close())
+			return errors.Join(h.serve(c.Context(), listener, h.entrance.keep, h.reportState), h.close())
 		},
 	}
 	defineSettings(c, forServing)

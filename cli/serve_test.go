@@ -52,8 +52,14 @@ func (t *transcript) String() string {
 // started runs holdfast in a process of its own and waits until it has said where it is.
 func started(t *testing.T, args ...string) *server {
 	t.Helper()
+	return startedWith(t, nil, args...)
+}
+
+// startedWith is started with additional variables in the environment, as NAME=value.
+func startedWith(t *testing.T, environment []string, args ...string) *server {
+	t.Helper()
 	s := &server{Cmd: exec.Command(os.Args[0], args...), stdout: &transcript{}, stderr: &transcript{}, exited: make(chan error, 1)}
-	s.Env = append(os.Environ(), asMain+"=1")
+	s.Env = append(append(os.Environ(), asMain+"=1"), environment...)
 	dieWithParent(s.Cmd)
 	s.Stderr = s.stderr
 	out, err := s.StdoutPipe()

@@ -22,7 +22,7 @@ var debMachines = map[target]string{{"linux", "amd64"}: "amd64", {"linux", "arm6
 
 const unitFile = "deploy/systemd/holdfast.service"
 
-const debDefaults = `# Settings of Holdfast, one a line; holdfast serve --help lists them all. The data directory is /var/lib/holdfast.
+const debDefaults = `# Settings of Holdfast, one per line; holdfast help settings lists them all. The data directory is /var/lib/holdfast.
 # Afterwards: systemctl restart holdfast
 #HOLDFAST_BASE_URL=https://book.example.org
 #HOLDFAST_TRUSTED_PROXIES=127.0.0.1
@@ -33,7 +33,7 @@ const debAfter = `#!/bin/sh
 set -e
 if [ "$1" = configure ] && [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
-	systemctl try-restart holdfast.service
+	systemctl try-restart holdfast.service || echo "holdfast did not start: see journalctl -u holdfast" >&2
 fi
 `
 
@@ -78,6 +78,15 @@ func packDeb(file string, o *options, machine, program string, parts []part) err
 		{name: "./usr/bin/holdfast", content: binary, mode: 0o755},
 		{name: "./usr/share/doc/holdfast/copyright", content: append(licence, licencesOf(parts)...), mode: 0o644},
 	}
+	for _, e := range o.manual {
+		if strings.HasSuffix(e.name, ".1") {
+			if e.content, err = compressed(e.content); err != nil {
+				return err
+			}
+			e.name += ".gz"
+		}
+		content = append(content, e)
+	}
 	size := 0
 	var sums strings.Builder
 	for _, e := range content {
@@ -91,9 +100,10 @@ Maintainer: The Holdfast authors <holdfast@localhost>
 Installed-Size: %d
 Section: net
 Priority: optional
+Recommends: ca-certificates
 Description: appointment server in one binary
- Patients book on a live page, and nobody is ever double-booked: the
- database makes it impossible. It needs nothing installed beside it.
+ Patients book on a live page, and the database makes double bookings
+ impossible. It needs no other package to run.
 `, debVersion(o.version), machine, (size+1023)/1024)
 	steering := []entry{
 		{name: "./control", content: []byte(control), mode: 0o644},
@@ -123,6 +133,19 @@ Description: appointment server in one binary
 		}
 		return err
 	})
+}
+
+// compressed returns a text as gzip writes it, without a name and a time.
+func compressed(text []byte) ([]byte, error) {
+	var b bytes.Buffer
+	w, err := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	if err == nil {
+		_, err = w.Write(text)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	return b.Bytes(), err
 }
 
 // debVersion converts a version to one that Debian sorts correctly. 1.2.0-3-gabc, three commits after 1.2.0, is

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// TestDpkgAcceptsPackage, and what is in it stands where it belongs. The program in it is a stand-in.
+// TestDpkgAcceptsPackage: dpkg unpacks the package, and each file is at its path. The program in it is a stand-in.
 func TestDpkgAcceptsPackage(t *testing.T) {
 	dpkg, err := exec.LookPath("dpkg-deb")
 	if err != nil {
@@ -23,7 +23,10 @@ func TestDpkgAcceptsPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	deb := filepath.Join(t.TempDir(), "holdfast.deb")
-	o := &options{version: "v1.2.0-3-gabcdef0", at: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
+	o := &options{
+		version: "v1.2.0-3-gabcdef0", at: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC),
+		manual: []entry{{name: "./usr/share/man/man1/holdfast.1", content: []byte(".TH HOLDFAST 1\n"), mode: 0o644}},
+	}
 	if err := packDeb(deb, o, "amd64", program, []part{{path: "example.org/x", licences: []licence{{"LICENSE", "do as you like", "MIT"}}}}); err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +47,7 @@ func TestDpkgAcceptsPackage(t *testing.T) {
 	if out, err := exec.Command(filepath.Join(root, "usr/bin/holdfast")).Output(); err != nil || string(out) != "made\n" {
 		t.Errorf("the program that was installed: %q, %v", out, err)
 	}
-	for _, path := range []string{"etc/default/holdfast", "lib/systemd/system/holdfast.service", "usr/share/doc/holdfast/copyright"} {
+	for _, path := range []string{"etc/default/holdfast", "lib/systemd/system/holdfast.service", "usr/share/doc/holdfast/copyright", "usr/share/man/man1/holdfast.1.gz"} {
 		if info, err := os.Stat(filepath.Join(root, path)); err != nil || info.Mode().Perm() != 0o644 {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}

@@ -40,6 +40,7 @@ type options struct {
 	into    string
 	targets []target
 	env     []string // of the go command, in addition to its own
+	manual  []entry  // the manual page and the shell completions, at the paths of a Linux system
 }
 
 func main() {
@@ -86,6 +87,10 @@ func release(ctx context.Context, o options) error {
 	if err := os.MkdirAll(o.into, 0o755); err != nil {
 		return err
 	}
+	var err error
+	if o.manual, err = manualOf(ctx); err != nil {
+		return err
+	}
 	var sums strings.Builder
 	sum := func(files []string) error {
 		for _, path := range files {
@@ -115,6 +120,26 @@ func release(ctx context.Context, o options) error {
 		}
 	}
 	return os.WriteFile(filepath.Join(o.into, "SHA256SUMS"), []byte(sums.String()), 0o644)
+}
+
+// manualOf runs the program on this machine for its manual page and its completions.
+func manualOf(ctx context.Context) (files []entry, err error) {
+	for _, f := range []struct{ path, command string }{
+		{"./usr/share/man/man1/holdfast.1", "man"},
+		{"./usr/share/bash-completion/completions/holdfast", "completion bash"},
+		{"./usr/share/zsh/vendor-completions/_holdfast", "completion zsh"},
+		{"./usr/share/fish/vendor_completions.d/holdfast.fish", "completion fish"},
+	} {
+		c := exec.CommandContext(ctx, "go", append([]string{"run", "."}, strings.Fields(f.command)...)...)
+		var refusal strings.Builder
+		c.Stderr = &refusal
+		text, err := c.Output()
+		if err != nil {
+			return nil, fmt.Errorf("holdfast %s: %w\n%s", f.command, err, &refusal)
+		}
+		files = append(files, entry{name: f.path, content: text, mode: 0o644})
+	}
+	return files, nil
 }
 
 // make builds the program for one system and packs it. It returns the files that it has written.
