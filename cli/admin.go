@@ -43,6 +43,7 @@ func (h *house) adminHandler() http.Handler {
 	mux.HandleFunc("POST /local/backups", h.makeBackup)
 	mux.HandleFunc("POST /local/check", h.check)
 	mux.HandleFunc("GET /local/damaged-queues", h.listDamagedQueues)
+	mux.HandleFunc("GET /local/progress", h.getProgress)
 	return mux
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"holdfast/engine"
 	"holdfast/engine/timed"
+	"holdfast/store"
 	"holdfast/store/backup"
 	"holdfast/store/disk"
 )
@@ -119,10 +120,13 @@ func backupCommand(p process) *cobra.Command {
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
 				var made backupBody
-				if err := admin.call(ctx, http.MethodPost, "/local/backups", backupBody{To: to}, &made); err != nil {
+				err := p.watchedAt(ctx, admin, func(ctx context.Context) error {
+					return admin.call(ctx, http.MethodPost, "/local/backups", backupBody{To: to}, &made)
+				})
+				if err != nil {
 					return fmt.Errorf("no backup was made: %w", err)
 				}
-				_, err := fmt.Fprintln(p.stdout, made.To)
+				_, err = fmt.Fprintln(p.stdout, made.To)
 				return err
 			})
 		},
@@ -141,7 +145,7 @@ func (h *house) makeBackup(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	ask.To = cmp.Or(ask.To, h.backups.NewPath(time.Now()))
-	if err := h.backups.Create(r.Context(), ask.To); err != nil {
+	if err := h.backups.Create(store.WithProgress(r.Context(), h.progress.begin), ask.To); err != nil {
 		refuse(w, statusOf(err), err)
 		return
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 
 	"github.com/spf13/cobra"
@@ -33,7 +34,7 @@ func migrateCommand(p process) *cobra.Command {
 				return err
 			}
 			if to != "" {
-				return p.move(c.Context(), cfg, to, dry)
+				return p.watched(c.Context(), func(ctx context.Context) error { return p.move(ctx, cfg, to, dry) })
 			}
 			return p.upgrade(c.Context(), cfg)
 		},

@@ -57,7 +57,9 @@ func restoreCommand(p process) *cobra.Command {
 			if err != nil {
 				return usageError{err}
 			}
-			return p.restore(c.Context(), cfg, args[0], keyFile, moment)
+			return p.watched(c.Context(), func(ctx context.Context) error {
+				return p.restore(ctx, cfg, args[0], keyFile, moment)
+			})
 		},
 	}
 	c.Flags().StringVar(&until, "until", "",

@@ -108,6 +108,7 @@ type house struct {
 	keepers  []func(context.Context) // loops that make backups; they end after the last request
 	fatal    chan error              // why the storage failed; holds at most one error
 	closing  []func() error
+	progress progress // of the last operation that a command has started
 }
 
 // houseOptions are the differences between the commands that open the server's parts.

@@ -51,7 +51,11 @@ func verifyCommand(p process) *cobra.Command {
 			subject, found := "the database in "+cfg.data, checkBody{}
 			if len(args) == 1 {
 				subject = "the backup " + args[0]
-				if found.AuditLink, err = verifyBackup(c.Context(), args[0], noted); err != nil {
+				err = p.watched(c.Context(), func(ctx context.Context) (err error) {
+					found.AuditLink, err = verifyBackup(ctx, args[0], noted)
+					return err
+				})
+				if err != nil {
 					err = fmt.Errorf("%s: %w", subject, err)
 				}
 			} else {
@@ -61,7 +65,10 @@ func verifyCommand(p process) *cobra.Command {
 					with = p.withServer
 				}
 				err = with(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-					if err := admin.call(ctx, http.MethodPost, "/local/check", checkOrder{noted, live}, &found); err != nil {
+					err := p.watchedAt(ctx, admin, func(ctx context.Context) error {
+						return admin.call(ctx, http.MethodPost, "/local/check", checkOrder{noted, live}, &found)
+					})
+					if err != nil {
 						return fmt.Errorf("%s: %w", subject, err)
 					}
 					return nil
@@ -145,7 +152,7 @@ func (h *house) check(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, err)
 		return
 	}
-	last, err := checkStore(r.Context(), h.store, order.AuditLink)
+	last, err := checkStore(store.WithProgress(r.Context(), h.progress.begin), h.store, order.AuditLink)
 	if err != nil {
 		refuse(w, http.StatusConflict, h.withRemedy(err))
 		return

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // Row is one row of a table in transit: nil, int64 (a boolean is 0 or 1), string or []byte for each requested column,
@@ -222,8 +223,11 @@ func carryTable(ctx context.Context, from, to Carrier, table CarriedTable, id st
 		}
 		return to.Keep(ctx, id)
 	}
+	var read atomic.Int64
+	BeginStep(ctx, "copying "+table.Name, func() (int64, int64) { return read.Load(), 0 })
 	var batch []Row
 	err = from.Rows(ctx, table, columns, func(r Row) error {
+		read.Add(1)
 		if rows++; rows <= there {
 			return nil
 		}
@@ -297,9 +301,12 @@ func compareTable(ctx context.Context, from, to Carrier, table CarriedTable, par
 		})
 	})
 	defer stop()
+	var read atomic.Int64
+	BeginStep(ctx, "comparing "+table.Name, func() (int64, int64) { return read.Load(), 0 })
 	rows := 0
 	err = from.Rows(ctx, table, columns, func(r Row) error {
 		rows++
+		read.Add(1)
 		o, ok := other()
 		if !ok && (part || unread != nil) {
 			return errEnough // or reading the target failed

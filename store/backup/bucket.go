@@ -19,6 +19,7 @@ import (
 
 	"filippo.io/age"
 
+	"holdfast/store"
 	"holdfast/store/bucket"
 )
 
@@ -325,7 +326,8 @@ func (b *bucketDestination) fetch(ctx context.Context, set, into string) error {
 		return fmt.Errorf("%s does not exist. To list the backups there, run holdfast restore --list %s", b.path(set),
 			b)
 	}
-	for _, o := range sets[set] {
+	for i, o := range sets[set] {
+		store.BeginStep(ctx, "downloading the backup", store.Of(i, len(sets[set])))
 		to := filepath.Join(into, o.Key)
 		if filepath.Base(to) != o.Key || strings.HasPrefix(o.Key, ".") {
 			continue

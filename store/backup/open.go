@@ -65,6 +65,7 @@ func Open(ctx context.Context, o OpenOptions) (b *Opened, err error) {
 		return b, fmt.Errorf("%s is sealed. Name the file with its key with --key FILE, or type the key with --key -",
 			o.Path)
 	case sealed:
+		store.BeginStep(ctx, "", nil) // the key may be typed
 		key, err := o.ReadKey()
 		if err != nil {
 			return b, err
@@ -128,6 +129,7 @@ func (b *Opened) unpack(ctx context.Context, from string, incremental bool) (dir
 		b.Replayed = &r
 		return dir, err
 	}
+	store.BeginStep(ctx, "unsealing the backup", sizeOf(filepath.Join(dir, DatabaseFile), disk.Size(filepath.Join(from, DatabaseFile+sealedSuffix))))
 	if err := unseal(from, called, dir, *b.key); err != nil {
 		return "", err
 	}
@@ -209,6 +211,7 @@ func checkCopy(ctx context.Context, from, to string, check func(context.Context,
 	if err := disk.Regular(from); err != nil {
 		return err
 	}
+	store.BeginStep(ctx, "copying the database", sizeOf(to, disk.Size(from)))
 	if err := disk.Copy(from, to); err != nil {
 		return err
 	}
@@ -217,6 +220,11 @@ func checkCopy(ctx context.Context, from, to string, check func(context.Context,
 		return err
 	}
 	return errors.Join(check(ctx, s), s.Close())
+}
+
+// sizeOf measures a file that grows to a size.
+func sizeOf(path string, total int64) store.Measure {
+	return func() (int64, int64) { return max(disk.Size(path), 0), total }
 }
 
 // IsIncremental reports whether a path is that of an incremental backup, by its name or its content.

@@ -10,6 +10,7 @@ import (
 
 	"filippo.io/age"
 
+	"holdfast/store"
 	"holdfast/store/sqlite"
 )
 
@@ -47,6 +48,7 @@ func replay(ctx context.Context, path, called, into string, key *Key, until time
 		if err := ctx.Err(); err != nil {
 			return r, err
 		}
+		store.BeginStep(ctx, "restoring increments", store.Of(n, found.Steps))
 		step, name := filepath.Join(path, incrementName(n, found.Sealed)), called+"/"+incrementName(n, found.Sealed)
 		head, next, broken := checkIncrement(step, key, file.Sums,
 			func(head incrementHead) error { return requireNext(head, before, end, n) })

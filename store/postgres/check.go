@@ -25,20 +25,26 @@ func (s *Store) Check(ctx context.Context) error {
 		if err := c.script(ctx, `SET statement_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
 			return err
 		}
+		step := func(i int) { store.BeginStep(ctx, "checking the database", store.Of(i, 5)) }
+		step(0)
 		wrong, err := trustSchema(ctx, c, source(known))
 		for _, what := range wrong {
 			violation("schema: %s", what)
 		}
 		if err == nil {
+			step(1)
 			err = checkGuarantee(ctx, c, violation)
 		}
 		if err == nil {
+			step(2)
 			err = checkRows(ctx, c, violation)
 		}
 		if err == nil {
+			step(3)
 			err = checkResources(ctx, c, violation)
 		}
 		if err == nil {
+			step(4)
 			err = checkChain(ctx, c, violation)
 		}
 		return err

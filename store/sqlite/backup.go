@@ -42,6 +42,20 @@ func copyInto(ctx context.Context, c *conn, path string) error {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 	}
 	defer os.Remove(partial)
+	pages, err := oneOn(ctx, c, (*row).Int, "PRAGMA page_count")
+	if err != nil {
+		return err
+	}
+	pageSize, err := oneOn(ctx, c, (*row).Int, "PRAGMA page_size")
+	if err != nil {
+		return err
+	}
+	store.BeginStep(ctx, "copying the database", func() (done, total int64) {
+		if info, err := os.Stat(partial); err == nil {
+			done = info.Size()
+		}
+		return done, int64(pages) * int64(pageSize)
+	})
 	if err := c.query(ctx, func(*row) {}, "VACUUM INTO ?", partial); err != nil {
 		return err
 	}

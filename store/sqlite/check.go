@@ -24,7 +24,7 @@ func (s *Store) Check(ctx context.Context) error {
 func check(ctx context.Context, c *conn, known []store.Migration) error {
 	var found []error
 	violation := func(format string, args ...any) { found = append(found, fmt.Errorf(format, args...)) }
-	for _, part := range []func() error{
+	parts := []func() error{
 		func() error { return checkFile(ctx, c, violation) },
 		func() error { return checkSchema(ctx, c, known, violation) },
 		func() error { return checkGuarantee(ctx, c, violation) },
@@ -41,7 +41,9 @@ func check(ctx context.Context, c *conn, known []store.Migration) error {
 			}
 			return checkChain(ctx, c, violation)
 		},
-	} {
+	}
+	for i, part := range parts {
+		store.BeginStep(ctx, "checking the database", store.Of(i, len(parts)))
 		if err := part(); err != nil {
 			return err
 		}
