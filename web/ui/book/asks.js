@@ -13,13 +13,13 @@ const { consent, privacyUrl } = boot.settings
 // one has the group's id.
 function Group({ id, label, required, error, options, value, input }) {
   return html`<fieldset class=${'field ask' + (error ? ' bad' : '')} aria-describedby=${error ? id + '-error' : undefined}>
-    <legend><bdi>${label}</bdi>${!required && html` <span class="optional">(${t('field.optional')})</span>`}</legend>
-    ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')} </span>${error}</p>`}
+    <legend><bdi>${label}</bdi>${!required && html`${' '}<span class="optional">(${t('field.optional')})</span>`}</legend>
+    ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')}${' '}</span>${error}</p>`}
     ${options.map(([key, name], i) => html`<label class="option" key=${key}><input type="radio" id=${i ? undefined : id} name=${id} value=${key} checked=${key === value} onChange=${() => input(key)} />
       <span class="face"><bdi>${name}</bdi></span></label>`)}</fieldset>`
 }
 const Tick = ({ id, error, checked, input, children }) => html`<div class=${'field ask' + (error ? ' bad' : '')}>
-  ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')} </span>${error}</p>`}
+  ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')}${' '}</span>${error}</p>`}
   <label class="option tick"><input type="checkbox" id=${id} checked=${Boolean(checked)} aria-describedby=${error ? id + '-error' : undefined} aria-invalid=${error ? 'true' : undefined} onChange=${e => input(e.currentTarget.checked)} />
     <span class="face"><span>${children}</span></span></label></div>`
 

@@ -56,7 +56,7 @@ function Who({ people, who, setWho, place, setPlace }) {
 const Card = ({ x, typeId, choose, ...rest }) => html`<div class="choice"><label class="card">
     <input type="radio" name="type" value=${x.id} checked=${x.id === typeId} onChange=${() => choose(x.id)} />
     <span class=${'face' + (x.color ? ' hue ' + x.color : '')}>
-      <span class="card-head"><strong><${Name} of=${x.name} /></strong><span class="muted">${t('minutes', { n: x.durationMinutes })}${x.price && html` · <bdi class="price">${x.price}</bdi>`}</span></span>
+      <span class="card-head"><strong><${Name} of=${x.name} /></strong><span class="muted">${t('minutes', { n: x.durationMinutes })}${x.price && html`${' '}·${' '}<bdi class="price">${x.price}</bdi>`}</span></span>
       ${x.description && html`<span class="muted">${x.description}</span>`}<${Tags} of=${x} />
     </span></label>
   ${x.id === typeId && html`<${Who} people=${servingOf(x)} ...${rest} />`}</div>`

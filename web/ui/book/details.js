@@ -48,7 +48,7 @@ function Form({ ask, form, errors, tries, busy, ready, change, submit, other }) 
     e.preventDefault()
     if (!busy && ready) submit()
   }
-  return html`<form class="details" onSubmit=${send} noValidate>
+  return html`<form class="details" onSubmit=${send} novalidate>
     <${ErrorSummary} errors=${errors} n=${tries} />
     <${Field} id="name" label=${t('field.name')} value=${form.name} input=${put('name')} error=${err('name')} autocomplete="name" maxlength="80" required />
     ${!contact && html`<p class="hint lone">${t('field.contact.hint')}</p>`}
@@ -101,9 +101,9 @@ export function Details({ ask, page, hold, calendar, steps, claim, finish, Probl
 
   return html`
     <${Eyebrow} n=${steps} total=${steps} back=${back} />
-    <h1 tabIndex="-1" ref=${heading}>${t('details.title')}</h1>
+    <h1 tabindex="-1" ref=${heading}>${t('details.title')}</h1>
     <${LinkNotice} link=${s.link} asOf=${s.asOf} hold=${isHeld(h) && h} takeOver=${calendar.takeOver} />
-    ${h.phase === 'booked' ? html`<${Notice} kind="ok" role="status" text=${html`<strong>${t('booked.title')}</strong> ${dayAndTime(h.start)}`} />`
+    ${h.phase === 'booked' ? html`<${Notice} kind="ok" role="status" text=${html`<strong>${t('booked.title')}</strong>${' '}${dayAndTime(h.start)}`} />`
     : h.phase === 'unknown' || (checking && h.phase === 'booking') ? html`
       <${Notice} kind="warn" icon="alert" role="alert" text=${[words('unknown.title'), ' ', t('unknown.body')]}>
         <button type="button" class="btn primary" aria-disabled=${checking ? 'true' : undefined} onClick=${() => checking || again()}>${t('unknown.do')}${checking && '…'}</button>

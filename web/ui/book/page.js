@@ -199,17 +199,17 @@ function When() {
   const summary = { type: html`<${Name} of=${type.name} />`, minutes: t('minutes', { n: type.durationMinutes }), who: html`<${Name} of=${person(p.specialistId)} />` }
   return html`
     <${Eyebrow} n=${steps - 1} total=${steps} back=${!skipWhat && (() => go('what'))} />
-    <h1 tabIndex="-1" ref=${heading}>${t('when.title')}</h1>
-    <p class="lead">${rich('when.summary', summary)}${(!skipWhat || servingOf(type).length > 1) && html` <button type="button" class="textlink" onClick=${() => go('what')}>${t('change')}</button>`}</p>
+    <h1 tabindex="-1" ref=${heading}>${t('when.title')}</h1>
+    <p class="lead">${rich('when.summary', summary)}${(!skipWhat || servingOf(type).length > 1) && html`${' '}<button type="button" class="textlink" onClick=${() => go('what')}>${t('change')}</button>`}</p>
     <${LinkNotice} link=${s.problem?.status === 0 ? 'offline' : s.link} asOf=${s.asOf} hold=${mine && h} takeOver=${calendar.takeOver} />
     ${h.phase === 'lost' && html`<${Lost} why=${h.why} start=${h.start} find=${() => calendar.around(h.start)} pick=${claim} />`}
     ${h.phase === 'idle' && h.problem && html`<${Problems} h=${h} type=${type} retry=${act} />`}
     ${s.problem?.status > 0 && html`<${ProblemNotice} problem=${s.problem} type=${type} />`}
-    <form onSubmit=${act} noValidate>
+    <form onSubmit=${act} novalidate>
       <${Days} calendar=${calendar} />
       <${Times} calendar=${calendar} mine=${mine} wait=${boot.waitlist && !embedded && (() => waitFor(type))} />
       ${chosen && html`<div class="bar">
-        <p>${can ? html`<span>${write('shortDay', chosen.start)}, </span><b>${time(chosen.start)}</b>` : label(chosen)}</p>
+        <p>${can ? html`<span>${write('shortDay', chosen.start)},${' '}</span><b>${time(chosen.start)}</b>` : label(chosen)}</p>
         ${can && html`<button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
           ${t(own ? 'hold.go' : busy ? 'hold.doing' : 'hold.do', { time: time(chosen.start) })}${busy && '…'}</button>`}
       </div>`}

@@ -34,9 +34,9 @@ export function What({ page, total, done, more }) {
     e.preventDefault()
     if (type) done(typeId, who, place)
   }
-  return html`<form onSubmit=${submit} noValidate>
+  return html`<form onSubmit=${submit} novalidate>
     <${Eyebrow} n=${1} total=${total} />
-    <h1 tabIndex="-1" ref=${heading}>${t('what.title')}</h1>
+    <h1 tabindex="-1" ref=${heading}>${t('what.title')}</h1>
     ${types.length ? html`<${Choose} ...${{ typeId, who, choose, setWho, place, setPlace }} />` : html`<p class="lead">${t('what.none')}</p>`}
     ${type && html`<div class="bar"><p><${Name} of=${type.name} /></p>
       <button class="btn primary" type="submit">${t('continue')}</button></div>`}

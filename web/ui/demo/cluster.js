@@ -49,7 +49,7 @@ export function Cluster() {
   if (!parts) return null
   return html`<section class="cluster" aria-label=${t(server ? 'demo.server' : 'demo.cluster')}>
     <ul>${parts.map(part => html`<li key=${part.id} data-part=${part.id} data-state=${part.state} data-mode=${part.storageMode}>
-      <p><${Icon} name=${markOf[part.state]} /><b>${nameOf(part.id)}</b> <span class="muted">${wordOf(part)}</span></p>
+      <p><${Icon} name=${markOf[part.state]} /><b>${nameOf(part.id)}</b>${' '}<span class="muted">${wordOf(part)}</span></p>
       ${part.state === 'down'
         ? html`<button type="button" class="btn" aria-label=${t('demo.start') + ': ' + nameOf(part.id)} onClick=${act(part, 'start')}>${t('demo.start')}</button>`
         : html`<button type="button" class="btn danger" aria-disabled=${part.state === 'starting' ? 'true' : undefined} aria-label=${killOf(part.id) + ': ' + nameOf(part.id)} onClick=${part.state === 'starting' ? undefined : act(part, 'kill')}>${killOf(part.id)}</button>`}

@@ -99,7 +99,7 @@ function Demo({ signedIn }) {
     ${boot.demoCluster && html`<${Cluster} />`}
     <${Cable} />
     <main class="demo-stage">${phone(1)}
-      <figure class="desk-frame"><figcaption>${t('demo.desk')} <span class="muted">${t('demo.signin', { email: boot.demoSignIn.email, password: boot.demoSignIn.password })}</span></figcaption>${signedIn ? html`<iframe title=${t('demo.desk')} src=${withLang('/staff', { frame: 'demo-desk' })}></iframe>` : html`<${Notice} kind="warn" text="demo.nodesk" />`}</figure>
+      <figure class="desk-frame"><figcaption>${t('demo.desk')}${' '}<span class="muted">${t('demo.signin', { email: boot.demoSignIn.email, password: boot.demoSignIn.password })}</span></figcaption>${signedIn ? html`<iframe title=${t('demo.desk')} src=${withLang('/staff', { frame: 'demo-desk' })}></iframe>` : html`<${Notice} kind="warn" text="demo.nodesk" />`}</figure>
       ${phone(2)}</main>
     <footer class="demo-foot"><nav class="languages" aria-label=${t('language')}>${Object.entries(languages).map(([tag, name]) => html`<button type="button" key=${tag} class="textlink" lang=${tag} aria-current=${tag === lang ? 'true' : undefined} onClick=${() => setLanguage(tag)}>${name}</button>`)}</nav></footer>
   </div>`

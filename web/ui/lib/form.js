@@ -26,9 +26,9 @@ export function Field({ id, label, hint, error: given, optional, value, input, t
     onInput: e => input(e.currentTarget.value), ...rest,
   }
   return html`<div class=${'field' + (error ? ' bad' : '')} ref=${field}>
-    <label for=${id}>${label}${optional && html` <span class="optional">(${t('field.optional')})</span>`}</label>
+    <label for=${id}>${label}${optional && html`${' '}<span class="optional">(${t('field.optional')})</span>`}</label>
     ${hint && html`<p class="hint" id=${id + '-hint'}>${hint}</p>`}
-    ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')} </span>${error}</p>`}
+    ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')}${' '}</span>${error}</p>`}
     ${children || (rows ? html`<textarea rows=${rows} ...${shared} />` : html`<input type=${type} ...${shared} />`)}
   </div>`
 }
@@ -43,9 +43,9 @@ export function DateField({ id, label, hint, error: given, optional, value = {},
   const [error, field] = useError(given)
   const about = [hint && id + '-hint', error && id + '-error'].filter(Boolean).join(' ') || undefined
   return html`<fieldset class=${'field date' + (error ? ' bad' : '')} aria-describedby=${about} ref=${field}>
-    <legend>${label}${optional && html` <span class="optional">(${t('field.optional')})</span>`}</legend>
+    <legend>${label}${optional && html`${' '}<span class="optional">(${t('field.optional')})</span>`}</legend>
     ${hint && html`<p class="hint" id=${id + '-hint'}>${hint}</p>`}
-    ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')} </span>${error}</p>`}
+    ${error && html`<p class="error" id=${id + '-error'}><span class="sr">${t('error.prefix')}${' '}</span>${error}</p>`}
     <div class="date-parts">${order.map((part, i) => html`<div key=${part} class=${'date-' + part}>
       <label for=${i ? id + '-' + part : id}>${t('field.' + part)}</label>
       <input id=${i ? id + '-' + part : id} inputmode="numeric" maxlength=${part === 'year' ? 4 : 2} autocomplete=${'bday-' + part}
@@ -73,7 +73,7 @@ export function ErrorSummary({ errors, n }) {
     e.preventDefault()
     document.getElementById(id)?.focus()
   }
-  return html`<div class="summary" role="alert" tabIndex="-1" ref=${ref} aria-labelledby="summary-title">
+  return html`<div class="summary" role="alert" tabindex="-1" ref=${ref} aria-labelledby="summary-title">
     <h2 id="summary-title">${t('error.title')}</h2>
     <ul>${errors.map(e => html`<li key=${e.id}><a href=${'#' + e.id} onClick=${ev => jump(ev, e.id)}>${e.message}</a></li>`)}</ul>
   </div>`

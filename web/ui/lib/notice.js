@@ -10,7 +10,7 @@ const bold = text => html`<strong>${text}</strong>`
 export const words = (key, params) => rich(key, params, bold)
 
 export const Notice = ({ kind = 'info', icon, text, params, children, role, id, tabIndex, innerRef }) => html`
-  <div class=${'notice ' + kind} role=${role} id=${id} tabIndex=${tabIndex} ref=${innerRef}>
+  <div class=${'notice ' + kind} role=${role} id=${id} tabindex=${tabIndex} ref=${innerRef}>
     <${Icon} name=${icon || icons[kind]} />
     <div class="notice-body">
       <p>${typeof text === 'string' ? words(text, params) : text}</p>

@@ -84,11 +84,11 @@ function Overview({ list, a, link, url, booked, moved, late, over, go, mailed })
   const title = fresh ? 'booked.title' : cancelled ? 'manage.status.cancelled' : 'manage.title'
   const ics = path(link, '/ics?token=' + encodeURIComponent(link.token))
   return html`
-    ${!fresh && html`<h1 tabIndex="-1" ref=${heading}>${t(title)}</h1>`}
+    ${!fresh && html`<h1 tabindex="-1" ref=${heading}>${t(title)}</h1>`}
     ${moved && !cancelled && html`<${Notice} kind="ok" role="status" text="manage.changed" />`}
     ${cancelled && html`<${Notice} kind="ok" role="status" text="manage.cancelled"><a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a></${Notice}>`}
     <${Ticket} a=${a}>${fresh && html`
-      <div class="ticket-title"><span class="stamp" aria-hidden="true"><${Icon} name="check" /></span><h1 tabIndex="-1" ref=${heading}>${t(title)}</h1></div>
+      <div class="ticket-title"><span class="stamp" aria-hidden="true"><${Icon} name="check" /></span><h1 tabindex="-1" ref=${heading}>${t(title)}</h1></div>
       <p class="ticket-said">${rich('booked.when', { ...about(a), range: html`<span class="nowrap">${about(a).range}</span>`, who: html`<${Name} of=${about(a).who} />` })}<${Zone} a=${a} /></p>`}</${Ticket}>
     ${!cancelled && html`
       <div class="row">
@@ -123,9 +123,9 @@ function Cancel({ a, link, done, back, fail }) {
     }
   }
   return html`
-    <h1 tabIndex="-1" ref=${heading}>${t('manage.cancel.title')}</h1>
+    <h1 tabindex="-1" ref=${heading}>${t('manage.cancel.title')}</h1>
     <${Ticket} a=${a} />
-    <form onSubmit=${cancel} noValidate>
+    <form onSubmit=${cancel} novalidate>
       <${Field} id="reason" label=${t('manage.cancel.reason')} optional rows="2" value=${reason} input=${setReason} maxlength="500" />
       <div class="actions"><button type="submit" class="btn danger solid big" aria-disabled=${busy ? 'true' : undefined}>${t('manage.cancel')}${busy && '…'}</button>
       <button type="button" class="textlink" onClick=${back}>${t('manage.cancel.keep')}</button></div>
@@ -210,7 +210,7 @@ export function Manage({ link: first, appointment, url: given }) {
   if (waiting && !a) return html`<${Shell} step="link"><${list.Waiting} first=${waiting} options=${auth(link)} done=${change} /></${Shell}>`
   const lost = !link || (problem && isDead(problem) && !a)
   if (lost || !a) {
-    return html`<${Shell} step="link"><h1 tabIndex="-1">${t('manage.title')}</h1>
+    return html`<${Shell} step="link"><h1 tabindex="-1">${t('manage.title')}</h1>
       ${lost ? html`<${Notice} kind="danger" role="alert" text=${dead} params=${{ phone: html`<${PhoneLink} />` }} />`
         : problem ? html`<${ProblemNotice} problem=${problem} /><p><button type="button" class="btn" onClick=${load}>${t('manage.retry')}</button></p>`
         : html`<p class="lead" role="status">${t('manage.loading')}…</p>`}

@@ -77,8 +77,8 @@ export function Change({ a, token, back, done, fail, send, sign }) {
   if (held) {
     return html`
       <${Eyebrow} back=${() => hold.release()} />
-      <h1 tabIndex="-1" ref=${heading}>${t('manage.change.confirm')}</h1>
-      <dl class="move"><dt>${t('manage.change.from')}</dt><dd><s>${dayAndTime(a.slotStartDate)}</s>${nameOf(a.specialistId) && html`, <${Name} of=${nameOf(a.specialistId)} />`}</dd></dl>
+      <h1 tabindex="-1" ref=${heading}>${t('manage.change.confirm')}</h1>
+      <dl class="move"><dt>${t('manage.change.from')}</dt><dd><s>${dayAndTime(a.slotStartDate)}</s>${nameOf(a.specialistId) && html`,${' '}<${Name} of=${nameOf(a.specialistId)} />`}</dd></dl>
       <h2>${t('manage.change.to')}</h2>
       <${HoldCard} hold=${h} type=${type} keep=${keep} reclaim=${hold.reclaim} />
       <form onSubmit=${move}><div class="actions">
@@ -87,15 +87,15 @@ export function Change({ a, token, back, done, fail, send, sign }) {
   }
   return html`
     <${Eyebrow} back=${back} />
-    <h1 tabIndex="-1" ref=${heading}>${t('manage.change.title')}</h1>
+    <h1 tabindex="-1" ref=${heading}>${t('manage.change.title')}</h1>
     <p class="lead">${rich('manage.change.note', { when: dayAndTime(a.slotStartDate) })}</p>
     <${LinkNotice} link=${s.link} asOf=${s.asOf} takeOver=${calendar.takeOver} />
     ${h.phase === 'lost' && html`<${Lost} why=${h.why} start=${h.start} find=${() => calendar.around(h.start)} pick=${claim} busy=${busy} />`}
-    <form onSubmit=${e => { e.preventDefault(); if (can && !busy) claim(chosen) }} noValidate>
+    <form onSubmit=${e => { e.preventDefault(); if (can && !busy) claim(chosen) }} novalidate>
       <${Days} calendar=${calendar} />
       <${Times} calendar=${calendar} />
       ${chosen && html`<div class="bar">
-        <p>${can ? html`<span>${write('shortDay', chosen.start)}, </span><b>${time(chosen.start)}</b>` : t(`slot.${chosen.status}.sr`, { time: time(chosen.start) })}</p>
+        <p>${can ? html`<span>${write('shortDay', chosen.start)},${' '}</span><b>${time(chosen.start)}</b>` : t(`slot.${chosen.status}.sr`, { time: time(chosen.start) })}</p>
         ${can && html`<button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'hold.doing' : 'hold.do', { time: time(chosen.start) })}${busy && '…'}</button>`}
       </div>`}
     </form>`

@@ -38,10 +38,10 @@ export function Request({ r, options, done, change }) {
     setBusy('')
   }
   if (r.status === 'declined' || lapsed) {
-    return html`<h1 tabIndex="-1" ref=${heading}>${t('request.title')}</h1>
+    return html`<h1 tabindex="-1" ref=${heading}>${t('request.title')}</h1>
       <${Notice} kind="warn" role="alert" text=${lapsed ? 'request.lapsed' : 'request.declined'} params=${{ phone: html`<${PhoneLink} />` }}><${Again} r=${r} /></${Notice}>`
   }
-  return html`<h1 tabIndex="-1" ref=${heading}>${t(r.approval ? 'asked.title.desk' : 'request.title')}</h1>
+  return html`<h1 tabindex="-1" ref=${heading}>${t(r.approval ? 'asked.title.desk' : 'request.title')}</h1>
     ${problem && html`<${ProblemNotice} problem=${problem} type=${typeOf(r.appointmentTypeId)} />`}
     <p class="lead">${rich(r.approval ? 'request.waits' : 'request.lead', { until: dayAndTime(r.expiresAt) })}</p>
     <${Ticket} a=${r} />
@@ -51,7 +51,7 @@ export function Request({ r, options, done, change }) {
 
 function Asked({ asked, to }) {
   const heading = useHeading('asked')
-  return html`<${Shell} step="booked"><h1 tabIndex="-1" ref=${heading}>${t(asked.byMail ? 'asked.title' : 'asked.title.desk')}</h1>
+  return html`<${Shell} step="booked"><h1 tabindex="-1" ref=${heading}>${t(asked.byMail ? 'asked.title' : 'asked.title.desk')}</h1>
     <${Notice} kind="info" role="status" text=${asked.byMail ? 'asked.mail' : 'asked.desk'} params=${{ to, until: dayAndTime(asked.expiresAt), phone: html`<${PhoneLink} />` }} />
     <${Ticket} a=${asked} /></${Shell}>`
 }

@@ -19,7 +19,7 @@ export function Ticket({ a, children }) {
     <dl>
       ${what && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${what} /></dd></div>`}
       ${who && html`<div><dt>${t('summary.who')}</dt><dd><${Name} of=${who} /></dd></div>`}
-      <div><dt>${t('summary.where')}</dt><dd>${type?.remote || a.videoLink ? html`${t('type.remote')} ${a.videoLink && html`<a href=${a.videoLink} target="_blank" rel="noopener noreferrer"><bdi>${a.videoLink}</bdi></a>`}` : html`<${Where} id=${a.place} />`}</dd></div>
+      <div><dt>${t('summary.where')}</dt><dd>${type?.remote || a.videoLink ? html`${t('type.remote')}${' '}${a.videoLink && html`<a href=${a.videoLink} target="_blank" rel="noopener noreferrer"><bdi>${a.videoLink}</bdi></a>`}` : html`<${Where} id=${a.place} />`}</dd></div>
     </dl>
     ${type?.cancelText && a.status !== 'cancelled' && html`<p class="muted lines"><bdi>${type.cancelText}</bdi></p>`}
   </section>`

@@ -44,14 +44,14 @@ export function Waiting({ first, options, done }) {
   const trouble = problem && html`<${ProblemNotice} problem=${problem} type=${typeOf(x.appointmentTypeId)} text=${problem.status === 410 && 'wait.ended.' + problem.reason} />`
   const button = (what, kind = 'btn') => html`<button type="button" class=${kind} aria-disabled=${busy ? 'true' : undefined} onClick=${() => act(what)}>${t('wait.' + what)}${busy === what && '…'}</button>`
   if (open) {
-    return html`<h1 tabIndex="-1" ref=${heading}>${t('wait.offer.title')}</h1>${trouble}
+    return html`<h1 tabindex="-1" ref=${heading}>${t('wait.offer.title')}</h1>${trouble}
       <p class="lead">${rich(x.appointmentId ? 'wait.offer.sooner' : 'wait.offer.lead', { until: dayAndTime(offer.expiresAt) })}</p>
       <${Ticket} a=${{ ...offer, appointmentTypeId: x.appointmentTypeId }} />
       <div class="actions">${button('accept', 'btn primary big')}${button('decline', 'textlink')}</div>`
   }
   const over = Boolean(x.endedAt)
   const said = over ? 'wait.over.' + x.status : offer && offer.status !== 'open' ? 'wait.ended.' + offer.status : offer ? 'wait.ended.lapsed' : ''
-  return html`<h1 tabIndex="-1" ref=${heading}>${t(x.status === 'unconfirmed' ? 'wait.confirm.title' : 'wait.title')}</h1>${trouble}
+  return html`<h1 tabindex="-1" ref=${heading}>${t(x.status === 'unconfirmed' ? 'wait.confirm.title' : 'wait.title')}</h1>${trouble}
     ${said && !problem && html`<${Notice} kind="info" role="status" text=${said} params=${{ phone: html`<${PhoneLink} />` }} />`}
     <${Wish} x=${x} />
     ${x.status === 'unconfirmed' && html`<p class="lead">${rich('wait.confirm.lead')}</p><div class="actions">${button('confirm', 'btn primary big')}${button('leave', 'textlink')}</div>`}
@@ -68,7 +68,7 @@ function Wish({ x }) {
   return html`<section class="ticket" aria-label=${t('summary.title')}><dl>
     ${type && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${type.name} /></dd></div>`}
     ${people.length > 0 && html`<div><dt>${t('summary.who')}</dt><dd><bdi>${joined(people)}</bdi></dd></div>`}
-    <div><dt>${t('summary.when')}</dt><dd>${x.slotStartDate ? dayAndTime(x.slotStartDate) : t('wait.span', { from: write('shortLong', x.from), to: write('shortLong', x.to) })} ${days.length > 0 && joined(days)} ${hours}</dd></div>
+    <div><dt>${t('summary.when')}</dt><dd>${x.slotStartDate ? dayAndTime(x.slotStartDate) : t('wait.span', { from: write('shortLong', x.from), to: write('shortLong', x.to) })}${' '}${days.length > 0 && joined(days)}${' '}${hours}</dd></div>
   </dl></section>`
 }
 
@@ -101,14 +101,14 @@ function Wait({ type, specialistId, ask, form: known, back }) {
     }
   }
   if (state.done) {
-    return html`<${Shell} step="booked"><h1 tabIndex="-1" ref=${heading}>${t('wait.asked.title')}</h1>
+    return html`<${Shell} step="booked"><h1 tabindex="-1" ref=${heading}>${t('wait.asked.title')}</h1>
       <${Notice} kind="info" role="status" text="wait.asked" params=${{ to: form.email }} /><${Wish} x=${state.done} /></${Shell}>`
   }
   const people = servingOf(type)
-  return html`<${Shell} step="details"><h1 tabIndex="-1" ref=${heading}>${t('wait.ask')}</h1>
+  return html`<${Shell} step="details"><h1 tabindex="-1" ref=${heading}>${t('wait.ask')}</h1>
     <p class="lead">${rich('wait.lead', { type: html`<${Name} of=${type.name} />` })}</p>
     ${state.problem && html`<${ProblemNotice} problem=${state.problem} type=${type} text=${state.problem.reason === 'waitlist_full' && 'wait.full'} />`}
-    <form class="details" onSubmit=${send} noValidate>
+    <form class="details" onSubmit=${send} novalidate>
       <${ErrorSummary} errors=${state.errors} n=${state.n} />
       ${people.length > 1 && html`<${Field} id="wait-who" label=${t('summary.who')}><select id="wait-who" value=${form.who} onChange=${e => put('who')(e.currentTarget.value)}>
         <option value="">${t('who.any')}</option>${people.map(p => html`<option key=${p.id} value=${p.id} selected=${p.id === form.who}>${p.name}</option>`)}</select></${Field}>`}
@@ -116,7 +116,7 @@ function Wait({ type, specialistId, ask, form: known, back }) {
       <${Field} id="to" label=${t('wait.to')} type="date" min=${form.from} value=${form.to} input=${put('to')} error=${err('to')} />
       <${Field} id="wait-part" label=${t('wait.part')}><select id="wait-part" value=${form.part} onChange=${e => put('part')(e.currentTarget.value)}>
         ${Object.keys(parts).map(p => html`<option key=${p} value=${p}>${t(p === 'any' ? 'wait.any' : 'part.' + p)}</option>`)}</select></${Field}>
-      <fieldset class="field ask"><legend>${t('wait.days')} <span class="optional">(${t('field.optional')})</span></legend>
+      <fieldset class="field ask"><legend>${t('wait.days')}${' '}<span class="optional">(${t('field.optional')})</span></legend>
         ${names.map((d, i) => html`<label class="option tick" key=${d}><input type="checkbox" checked=${form.days.includes(d)} onChange=${() => put('days')(form.days.includes(d) ? form.days.filter(x => x !== d) : [...form.days, d])} />
           <span class="face"><span>${write('weekday', addDays('2026-11-23', i))}</span></span></label>`)}</fieldset>
       <${Field} id="name" label=${t('field.name')} value=${form.name} input=${put('name')} error=${err('name')} autocomplete="name" maxlength="80" required />

@@ -52,11 +52,11 @@ function Opening({ list, done }) {
       field.select()
     }
   }
-  return html`<form class="plan-open" ref=${form} onSubmit=${submit} noValidate>
+  return html`<form class="plan-open" ref=${form} onSubmit=${submit} novalidate>
     ${failed && html`<${Notice} kind="danger" role="alert" text=${failed} />`}
     <p>${stand(record.plan)}</p>
     ${list.length > 1 ? html`<${Field} id="plan-who" label=${t('plan.who')}><select id="plan-who" value=${id} onChange=${e => setId(e.currentTarget.value)}>${list.map(x => html`<option key=${x.id} value=${x.id}>${x.name}</option>`)}</select></${Field}>`
-      : html`<p>${t('plan.of')} <b><bdi>${record.name}</bdi></b></p>`}
+      : html`<p>${t('plan.of')}${' '}<b><bdi>${record.name}</bdi></b></p>`}
     <${Field} id="plan-password" label=${t('plan.password')} type="password" autocomplete="current-password" value=${password} input=${setPassword} autofocus />
     <div class="actions"><button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'plan.opening' : 'plan.open')}</button></div>
   </form>`
@@ -81,7 +81,7 @@ function Sheets({ kit, close }) {
     return () => { clearTimeout(timer); for (const e of ['pointerdown', 'keydown', 'wheel']) removeEventListener(e, touch) }
   }, [])
   return html`<div class="plan-tools">
-      <h2 tabIndex="-1" ref=${heading}>${stand(kit)}</h2>
+      <h2 tabindex="-1" ref=${heading}>${stand(kit)}</h2>
       <${Field} id="plan-date" label=${t('plan.day')}><select id="plan-date" value=${date} onChange=${e => setDate(e.currentTarget.value)}>${dates.map(x => html`<option key=${x} value=${x}>${write('longDay', x)}</option>`)}<option value="">${t('plan.all.days', { n: dates.length })}</option></select></${Field}>
       ${people.size > 1 && html`<${Field} id="plan-specialist" label=${t('plan.specialist')}><select id="plan-specialist" value=${who} onChange=${e => setWho(e.currentTarget.value)}><option value="">${t('plan.everybody')}</option>${[...people].map(([id, name]) => html`<option key=${id} value=${id}>${name}</option>`)}</select></${Field}>`}
       <div class="actions"><button type="button" class="btn primary" onClick=${() => print()}>${t('plan.print')}</button>
@@ -99,7 +99,7 @@ function Page({ list }) {
   return html`<main class="plan">
     <header class="plan-head"><h1>${t('plan.title')}</h1><p><bdi>${boot.clinic.name}</bdi></p></header>
     <div class="plan-said" role="status">${there === false && html`<${Notice} kind="warn" icon="offline" text="plan.gone"><button type="button" class="btn" onClick=${go('')}>${t('plan.again')}</button></${Notice}>`}
-      ${there && html`<${Notice} kind="ok" text="plan.there"><a class="btn" href="/staff" onClick=${go('')}>${t('plan.desk')}</a> <a class="btn" href="/staff#byhand" onClick=${go('#byhand')}>${t('plan.enter')}</a></${Notice}>`}</div>
+      ${there && html`<${Notice} kind="ok" text="plan.there"><a class="btn" href="/staff" onClick=${go('')}>${t('plan.desk')}</a>${' '}<a class="btn" href="/staff#byhand" onClick=${go('#byhand')}>${t('plan.enter')}</a></${Notice}>`}</div>
     ${kit ? html`<${Sheets} kit=${kit} close=${close} />` : list.length ? html`<${Opening} list=${list} done=${setKit} />` : html`<p>${t('plan.none')}</p>`}
   </main>`
 }

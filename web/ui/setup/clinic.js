@@ -64,7 +64,7 @@ export function Clinic({ token, zone, done }) {
   return html`
     <${Heading}>${t('setup.clinic.title')}</${Heading}>
     <p class="lead">${t('setup.clinic.lead')}</p>
-    <form onSubmit=${submit} noValidate>
+    <form onSubmit=${submit} novalidate>
       <${ErrorSummary} errors=${errors} n=${tries} />
       <${Trouble} problem=${problem} text=${problem?.status === 410 ? 'setup.gone' : problem?.status === 401 && 'setup.late'} />
       <${Field} id="clinic" label=${t('setup.clinic.name')} error=${error('clinic')} value=${form.clinic} input=${put('clinic')} autocomplete="organization" maxlength="200" />

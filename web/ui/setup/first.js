@@ -107,7 +107,7 @@ export function First({ clinic, done }) {
   return html`
     <${Heading}>${t('setup.first.title')}</${Heading}>
     <p class="lead">${t('setup.first.lead')}</p>
-    <form class="beside" onSubmit=${submit} noValidate>
+    <form class="beside" onSubmit=${submit} novalidate>
       <div class="pile">
         <${ErrorSummary} errors=${errors} n=${tries} />
         <${Trouble} problem=${problem} />

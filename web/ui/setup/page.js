@@ -39,7 +39,7 @@ export function Heading({ children }) {
     first = false
     document.title = ref.current.textContent + ' – Holdfast'
   }, [])
-  return html`<h1 tabIndex="-1" ref=${ref}>${children}</h1>`
+  return html`<h1 tabindex="-1" ref=${ref}>${children}</h1>`
 }
 
 function End({ why, problem }) {

@@ -63,8 +63,8 @@ function MiniBoard() {
     <header><h2>${t('ready.board')}</h2><p class="live" data-link=${link}><span class="dot" aria-hidden="true"></span>${t('live.' + (link || 'connecting'))}</p></header>
     ${!holds.length && !booked.length && html`<p class="nothing">${t('ready.waiting')}</p>`}
     <ul>
-      ${holds.map(h => html`<li key=${h.holdId} class="choosing"><${Icon} name="clock" /><span><b>${dayAndTime(h.slotStartDate)}</b> <span class="muted">${t('ready.choosing')}</span></span></li>`)}
-      ${booked.map(a => html`<li key=${a.id} class="arrived"><${Icon} name="check" /><span><b>${dayAndTime(a.slotStartDate)}</b> <bdi>${a.patient?.name}</bdi></span></li>`)}
+      ${holds.map(h => html`<li key=${h.holdId} class="choosing"><${Icon} name="clock" /><span><b>${dayAndTime(h.slotStartDate)}</b>${' '}<span class="muted">${t('ready.choosing')}</span></span></li>`)}
+      ${booked.map(a => html`<li key=${a.id} class="arrived"><${Icon} name="check" /><span><b>${dayAndTime(a.slotStartDate)}</b>${' '}<bdi>${a.patient?.name}</bdi></span></li>`)}
     </ul>
   </section>`
 }
@@ -77,7 +77,7 @@ export function Ready({ clinic, back }) {
   return html`
     <${Heading}>${t('ready.title', { clinic: clinic.name })}</${Heading}>
     <p class="lead">${t('ready.lead')}</p>
-    ${loopback && html`<${Notice} kind="warn" icon="alert" text=${html`${words('ready.loopback')} <code class="command">holdfast serve --listen 0.0.0.0:${location.port || 80}</code>`} />`}
+    ${loopback && html`<${Notice} kind="warn" icon="alert" text=${html`${words('ready.loopback')}${' '}<code class="command">holdfast serve --listen 0.0.0.0:${location.port || 80}</code>`} />`}
     <div class="beside even">
       <section class="plate scan">
         <h2>${t('ready.scan')}</h2>
@@ -89,7 +89,7 @@ export function Ready({ clinic, back }) {
     </div>
     <section class="plate"><h2>${t('ready.embed')}</h2><p class="muted">${t('ready.embed.hint')}</p><${Copy} id="snippet" label=${t('ready.snippet')} value=${snippet} code /></section>
     <section class="plate mail"><h2>${t('ready.mail')}</h2>${boot.mail ? html`<p>${t('ready.mail.on')}</p>`
-      : html`<${Notice} kind="warn" icon="mail" text=${html`${words('ready.mail.off')} <code class="command">holdfast serve --smtp-url smtp://user:password@host:587</code>`} />`}</section>
-    <section class="plate"><h2>${t('ready.backup')}</h2><p>${t('ready.backup.where')} <code class="command">holdfast backup</code></p><p class="muted">${t('ready.backup.hint')}</p></section>
+      : html`<${Notice} kind="warn" icon="mail" text=${html`${words('ready.mail.off')}${' '}<code class="command">holdfast serve --smtp-url smtp://user:password@host:587</code>`} />`}</section>
+    <section class="plate"><h2>${t('ready.backup')}</h2><p>${t('ready.backup.where')}${' '}<code class="command">holdfast backup</code></p><p class="muted">${t('ready.backup.hint')}</p></section>
     <div class="actions"><a class="btn primary big" href="/staff">${t('ready.desk')}</a><a class="btn big" href="/">${t('ready.open')}</a><button type="button" class="textlink" onClick=${back}>${t('ready.back')}</button></div>`
 }

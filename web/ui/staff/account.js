@@ -26,7 +26,7 @@ const Code = ({ id, label, error, value, input }) => html`<${Field} id=${id} lab
 // Plate is one form of the page, with its errors and its submit button.
 function Plate({ title, lead, sending, ids, submit, action, children, danger }) {
   const errors = listed(sending.errors, ids)
-  return html`<form class="plate setting" noValidate onSubmit=${e => { e.preventDefault(); submit() }}><h2>${title}</h2>${lead && html`<p class="muted">${lead}</p>`}
+  return html`<form class="plate setting" novalidate onSubmit=${e => { e.preventDefault(); submit() }}><h2>${title}</h2>${lead && html`<p class="muted">${lead}</p>`}
     <${ErrorSummary} errors=${errors} n=${sending.n} />${!errors.length && html`<${Trouble} problem=${sending.problem} />`}
     ${children}
     <div class="actions">${danger ? html`<button type="submit" class="btn" aria-disabled=${sending.busy ? 'true' : undefined}>${action}</button>` : html`<${Busy} busy=${sending.busy}>${action}</${Busy}>`}</div></form>`

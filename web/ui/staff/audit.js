@@ -26,7 +26,7 @@ function words(e, names) {
 function Which({ of: a, names }) {
   if (!a?.slotStartDate) return null
   const at = a.slotStartDate
-  return html` <a href=${'#day/' + dateOf(at, zone)}>${t('day.time', { day: write('shortDay', at, zone), time: write('time', at, zone) })}, <bdi>${names[a.specialistId] || a.specialistId}</bdi></a>`
+  return html`${' '}<a href=${'#day/' + dateOf(at, zone)}>${t('day.time', { day: write('shortDay', at, zone), time: write('time', at, zone) })},${' '}<bdi>${names[a.specialistId] || a.specialistId}</bdi></a>`
 }
 function whoDid(actor, names) {
   const [kind, id] = [actor.split(':')[0], actor.split(':').slice(1).join(':')]
@@ -71,9 +71,9 @@ export function Page({ desk }) {
     ${rows.length ? html`<ul class="lines log">${rows.map(e => {
       const changes = differences(e.before, e.after)
       return html`<li class="line" key=${e.id}><div class="line-main">
-        <p><span class="muted when">${write('shortDay', e.at, zone)}, ${write('time', e.at, zone)}</span> <b><bdi>${whoDid(e.actor, names)}</bdi></b> ${words(e, names)}<${Which} of=${e.after || e.before} names=${names} /></p>
+        <p><span class="muted when">${write('shortDay', e.at, zone)}, ${write('time', e.at, zone)}</span>${' '}<b><bdi>${whoDid(e.actor, names)}</bdi></b>${' '}${words(e, names)}<${Which} of=${e.after || e.before} names=${names} /></p>
         ${e.reason && html`<p class="line-why">${t('audit.reason', { reason: e.reason })}</p>`}
-        ${changes.length > 0 && html`<details><summary>${t('audit.changes', { n: changes.length })}</summary><div class="scroll" tabIndex="0" role="region" aria-label=${t('audit.changes', { n: changes.length })}><table class="grid-table"><thead><tr><th scope="col">${t('audit.field')}</th><th scope="col">${t('audit.before')}</th><th scope="col">${t('audit.after')}</th></tr></thead>
+        ${changes.length > 0 && html`<details><summary>${t('audit.changes', { n: changes.length })}</summary><div class="scroll" tabindex="0" role="region" aria-label=${t('audit.changes', { n: changes.length })}><table class="grid-table"><thead><tr><th scope="col">${t('audit.field')}</th><th scope="col">${t('audit.before')}</th><th scope="col">${t('audit.after')}</th></tr></thead>
           <tbody>${changes.map(c => html`<tr key=${c.field}><th scope="row">${c.field || '–'}</th><td><code>${c.before || '–'}</code></td><td><code>${c.after || '–'}</code></td></tr>`)}</tbody></table></div></details>`}
       </div></li>`
     })}</ul>` : page.data && html`<p class="nothing">${t('audit.none')}</p>`}

@@ -36,7 +36,7 @@ export function Block({ desk, specialistId, start, minutes, close }) {
     if (!wrong) change.go({ start: iso(range.from), end: iso(range.to), reason: reason.trim() })
   }
   return html`<${Dialog} title=${t('block.title', { who: specialistName(s, specialistId) })} close=${close}>
-    <form class="stack" onSubmit=${submit} noValidate>
+    <form class="stack" onSubmit=${submit} novalidate>
       <p class="fromto"><span>${write('longDay', draft.date)}</span></p>
       <div class="when"><${Field} id="block-from" label=${t('block.from')}><input id="block-from" type="time" step="300" value=${draft.from} onInput=${set('from')} /></${Field}>
         <${Field} id="block-to" label=${t('block.to')}><input id="block-to" type="time" step="300" value=${draft.to} onInput=${set('to')} /></${Field}></div>
@@ -64,7 +64,7 @@ export function DropBlock({ desk, block, close }) {
   })
   return html`<${Dialog} title=${t('block.drop.title', { who: name })} close=${close}>
     <div class="stack"><p class="fromto">${when.map(line => html`<span key=${line}>${line}</span>`)}</p>
-      <p>${t('block.drop.body', { who: name })}${block.reason && html` <span class="muted">${t('unblock.reason', { reason: block.reason })}</span>`}</p>
+      <p>${t('block.drop.body', { who: name })}${block.reason && html`${' '}<span class="muted">${t('unblock.reason', { reason: block.reason })}</span>`}</p>
       <${Failed} desk=${desk} problem=${change.problem} a=${null} close=${close} />
       <footer class="actions"><button type="button" class="btn primary" autofocus onClick=${() => change.go(block.id)}>${t('block.drop.do')}</button><button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button></footer></div>
   </${Dialog}>`
@@ -79,7 +79,7 @@ export function Unblock({ desk, specialistId, id, date, close }) {
     close()
   })
   return html`<${Dialog} title=${t('unblock.title', { date: write('longDay', date) })} close=${close}>
-    <div class="stack"><p>${t('unblock.body', { who: name })}${override?.reason && html` <span class="muted">${t('unblock.reason', { reason: override.reason })}</span>`}</p>
+    <div class="stack"><p>${t('unblock.body', { who: name })}${override?.reason && html`${' '}<span class="muted">${t('unblock.reason', { reason: override.reason })}</span>`}</p>
       <${Failed} desk=${desk} problem=${change.problem} a=${null} close=${close} />
       <footer class="actions"><button type="button" class="btn primary" autofocus onClick=${() => change.go(id)}>${t('unblock.do')}</button><button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button></footer></div>
   </${Dialog}>`

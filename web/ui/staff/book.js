@@ -165,7 +165,7 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
   const insist = { closed: () => insisting({ closed: true }), held: () => insisting({ held: true }), ...(desk.may('overbook') && !family && { taken: () => insisting({ taken: true }) }) }
   const unknown = failed && passing(failed)
   return html`<${Dialog} title=${t('book.title')} wide kind="book" close=${close}>
-    <form class="book" onSubmit=${submit} noValidate>
+    <form class="book" onSubmit=${submit} novalidate>
       <div class="stack"><${PatientFields} desk=${desk} draft=${draft} set=${setDraft} errors=${errors} /><${Asks} type=${type} answers=${answers} set=${setAnswers} errors=${errors} />${many ? html`<${Occurrences} desk=${desk} series=${series} />`
         : type?.capacity === 1 && html`<${VisitFields} visit=${visit} types=${list.map(x => x.type).filter(x => x.capacity === 1)} typeId=${type.id} />`}</div>
       <div class="slotside">

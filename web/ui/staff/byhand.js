@@ -92,10 +92,10 @@ export function Page({ desk }) {
         onClick=${() => { if (v.outcome !== 'taken' || r.reason.trim()) bookAll([r]) }}>${t(v.outcome === 'taken' ? 'byhand.over' : 'byhand.book')}</button>`}</div></td>`
   }
   return html`<${Office} desk=${desk} name="byhand" lead=${t('byhand.lead')} wide>
-    <form class="byhand" noValidate onSubmit=${e => { e.preventDefault(); if (!sending.busy && !busy) check() }}>
+    <form class="byhand" novalidate onSubmit=${e => { e.preventDefault(); if (!sending.busy && !busy) check() }}>
       <${Field} id="byhand-date" label=${t('byhand.date')} type="date" disabled=${busy} value=${date} input=${x => { typed.set({ date: x }); setRows(all => all.map(r => isBooked(r) ? r : { ...r, key: newKey(), verdict: null })) }} />
       <${Trouble} problem=${sending.problem} />
-      <div class="filerows" role="region" tabIndex="0" aria-label=${t('byhand.lines')}><table><caption class="sr">${t('byhand.lines')}</caption>
+      <div class="filerows" role="region" tabindex="0" aria-label=${t('byhand.lines')}><table><caption class="sr">${t('byhand.lines')}</caption>
         <thead><tr>${['time', 'who', 'type', 'name', 'phone', 'notes', 'says'].map(x => html`<th scope="col" key=${x}>${t('byhand.' + x)}</th>`)}</tr></thead>
         <tbody>${rows.map((r, i) => html`<tr key=${i}>${text(r, i + 1, 'time', 'time')}${pick(r, i + 1, 'who', 'specialistId', people)}${pick(r, i + 1, 'type', 'typeId', typesOf(whole(r).specialistId))}${text(r, i + 1, 'name')}${text(r, i + 1, 'phone', 'tel')}${text(r, i + 1, 'notes')}${does(r, i + 1)}</tr>`)}</tbody></table></div>
       <p class="sr" role="status">${told}</p>

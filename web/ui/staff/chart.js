@@ -55,7 +55,7 @@ export function Chart({ title, unit = '', whole = true, series, rows }) {
   const told = rows.filter((_, i) => (rows.length - 1 - i) % 5 === 0).slice(-30).reverse()
   return html`<section class="plate chart"><header><h2>${title}</h2>${series.length > 1 && html`<p class="legend">${series.map((s, i) => html`<span key=${s.label}><svg viewBox="0 0 24 4" aria-hidden="true"><path d="M0 2h24" style=${{ stroke: `var(${s.colour})`, strokeDasharray: i ? '6 4' : 'none' }} /></svg>${s.label}</span>`)}</p>`}</header>
     <div class="plot" ref=${box} aria-hidden="true"></div>
-    <details><summary>${t('live.table')}<span class="sr"> ${title}</span></summary><div class="scroll" tabIndex="0" role="region" aria-label=${title}><table class="grid-table"><thead><tr><th scope="col">${t('live.time')}</th>${series.map(s => html`<th scope="col" key=${s.label}>${s.label}${unit && ' (' + unit + ')'}</th>`)}</tr></thead>
+    <details><summary>${t('live.table')}<span class="sr">${' '}${title}</span></summary><div class="scroll" tabindex="0" role="region" aria-label=${title}><table class="grid-table"><thead><tr><th scope="col">${t('live.time')}</th>${series.map(s => html`<th scope="col" key=${s.label}>${s.label}${unit && ' (' + unit + ')'}</th>`)}</tr></thead>
       <tbody>${told.map(r => html`<tr key=${r[0]}><th scope="row">${clock.format(r[0] * 1000)}</th>${r.slice(1).map((v, i) => html`<td key=${i}>${shown(v)}</td>`)}</tr>`)}</tbody></table></div></details>
   </section>`
 }

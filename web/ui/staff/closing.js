@@ -50,9 +50,9 @@ export function Closing({ desk, specialistIds, from, start = '', end = '', days,
   const toggle = id => set({ people: draft.people.includes(id) ? draft.people.filter(x => x !== id) : [...draft.people, id] })
   const put = key => e => set({ [key]: e.currentTarget.value })
   return html`<${Dialog} title=${t(days ? 'closing.holidays' : 'closing.title')} wide close=${close}>
-    <form class="stack" onSubmit=${submit} noValidate>
+    <form class="stack" onSubmit=${submit} novalidate>
       ${days ? html`<ul class="occurrences" aria-label=${t('closing.holidays')}>${days.map((d, i) => html`<li key=${d.from + d.title}><label class="check"><input type="checkbox" checked=${chosen[i]} onChange=${() => setChosen(chosen.map((x, n) => n === i ? !x : x))} />
-          <span>${write('fullDay', d.from)}${d.to !== d.from && ` – ${write('fullDay', d.to)}`} <b>${d.title}</b></span></label></li>`)}</ul>`
+          <span>${write('fullDay', d.from)}${d.to !== d.from && ` – ${write('fullDay', d.to)}`}${' '}<b>${d.title}</b></span></label></li>`)}</ul>`
     : html`<${Field} id="closing-title" label=${t('block.reason')} hint=${t('block.reason.hint')} optional value=${draft.title} input=${title => set({ title })} maxlength="500" autofocus />
       <div class="two"><${Field} id="closing-from" label=${t('block.from')}><input id="closing-from" type="date" value=${draft.from} onInput=${e => set({ from: e.currentTarget.value, to: draft.to < e.currentTarget.value ? e.currentTarget.value : draft.to })} /></${Field}>
         <${Field} id="closing-to" label=${t('block.to')}><input id="closing-to" type="date" value=${draft.to} min=${draft.from} onInput=${put('to')} /></${Field}></div>
@@ -103,7 +103,7 @@ export function InTheWay({ desk, id, close }) {
       ${failed && html`<${Notice} kind="danger" role="alert" text=${failed.reason === 'no_mail' ? 'way.nomail' : failKey(failed)} />`}
       <p role="status" class="muted">${list ? list.length ? t('way.n', { n: list.length }) : t('way.none') : ''}</p>
       <ul class="way">${(list || []).map(a => html`<li key=${a.id}>
-        <span><b>${dayAndTime(a.slotStartDate)}</b> <bdi>${who(desk, a)}</bdi> <span class="muted"><bdi>${typeName(s, a.appointmentTypeId)}</bdi>, <bdi>${specialistName(s, a.specialistId)}</bdi>${a.patient.phone && desk.prefs.get().names && html`, <a href=${'tel:' + a.patient.phone.replace(/[^\d+]/g, '')}>${a.patient.phone}</a>`}</span></span>
+        <span><b>${dayAndTime(a.slotStartDate)}</b>${' '}<bdi>${who(desk, a)}</bdi>${' '}<span class="muted"><bdi>${typeName(s, a.appointmentTypeId)}</bdi>,${' '}<bdi>${specialistName(s, a.specialistId)}</bdi>${a.patient.phone && desk.prefs.get().names && html`,${' '}<a href=${'tel:' + a.patient.phone.replace(/[^\d+]/g, '')}>${a.patient.phone}</a>`}</span></span>
         <button type="button" class="btn" aria-label=${`${t('menu.move')}: ${who(desk, a)}`} onClick=${() => move(a).catch(setFailed)}>${t('menu.move')}</button>
         ${a.told ? html`<span class="told"><${Icon} name="check" />${t('way.told')}</span>`
       : html`<button type="button" class="btn" aria-label=${`${t('way.tell')}: ${who(desk, a)}`} aria-disabled=${!a.patient.email || busy ? 'true' : undefined} title=${a.patient.email ? undefined : t('way.nomail')} onClick=${() => a.patient.email && !busy && tell([a])}>${t('way.tell')}</button>`}</li>`)}</ul>

@@ -55,8 +55,8 @@ export function Correct({ desk, id, focus = 'name', close }) {
     change.go({ ...(any && { patient: edited }), ...(other && { answers: told }), ...(type && { type }) })
   }
   return html`<${Dialog} title=${t('correct.title', { name })} close=${close}>
-    <form class="stack" onSubmit=${submit} noValidate>
-      <p class="fromto"><span>${dayAndTime(a.start)}, <bdi>${specialistName(s, a.specialistId)}</bdi></span></p>
+    <form class="stack" onSubmit=${submit} novalidate>
+      <p class="fromto"><span>${dayAndTime(a.start)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi></span></p>
       <${PatientFields} desk=${desk} draft=${draft} set=${setDraft} errors=${errors} focus=${focus} />
       <${Asks} type=${asked} answers=${answers} set=${setAnswers} errors=${errors} />
       ${list.length > 1 && html`<${Field} id="correct-type" label=${t('book.type')} hint=${list.some(x => x.no) ? t('correct.type.hint') : undefined}>

@@ -40,7 +40,7 @@ function Choose({ id, label, accept, read }) {
 
 // Mistakes lists the server's errors, each with its place in the file.
 const Mistakes = ({ errors }) => Object.keys(errors).length > 0 && html`<div role="alert"><${Notice} kind="danger" text="data.mistakes" params=${{ n: Object.keys(errors).length }} />
-  <ul class="mistakes">${Object.entries(errors).slice(0, 50).map(([field, message]) => html`<li key=${field}><code dir="ltr">${field}</code> ${message}</li>`)}</ul></div>`
+  <ul class="mistakes">${Object.entries(errors).slice(0, 50).map(([field, message]) => html`<li key=${field}><code dir="ltr">${field}</code>${' '}${message}</li>`)}</ul></div>`
 
 function ClinicFile({ desk }) {
   const [file, setFile] = useState(null), [done, setDone] = useState(null), sending = useSend(desk)
@@ -60,7 +60,7 @@ function ClinicFile({ desk }) {
     desk.loadSchedule?.()
   }
   const of = change => [...file.plan.specialists, ...file.plan.appointmentTypes].filter(x => x.change === change)
-  const line = change => of(change).length > 0 && html`<li><b>${t('data.change.' + change, { n: of(change).length })}</b> <bdi>${list(of(change).slice(0, 12).map(x => x.name || x.id))}</bdi>${of(change).length > 12 && ' …'}</li>`
+  const line = change => of(change).length > 0 && html`<li><b>${t('data.change.' + change, { n: of(change).length })}</b>${' '}<bdi>${list(of(change).slice(0, 12).map(x => x.name || x.id))}</bdi>${of(change).length > 12 && ' …'}</li>`
   return html`<section class="plate setting" aria-labelledby="data-clinic"><h2 id="data-clinic">${t('data.clinic')}</h2><p class="muted">${t('data.clinic.lead')}</p>
     <div class="actions"><a class="btn" href="/v1/export" download="clinic.json"><${Icon} name="down" />${t('data.clinic.out')}</a><${Choose} id="clinic-file" label=${t('data.clinic.in')} accept=".json,application/json" read=${read} /></div>
     <${Mistakes} errors=${sending.errors} />${!Object.keys(sending.errors).length && html`<${Trouble} problem=${sending.problem} />`}
@@ -78,7 +78,7 @@ const marks = { book: ['ok', 'check'], there: ['', 'check'], skipped: ['', 'clos
 function Rows({ s, plan }) {
   const [all, setAll] = useState(plan.refused === 0)
   const rows = plan.rows.filter(r => all || r.outcome === 'refused' || r.warnings.length)
-  return html`<div class="filerows" role="region" tabIndex="0" aria-label=${t('sheet.rows')}><table><caption class="sr">${t('sheet.rows')}</caption>
+  return html`<div class="filerows" role="region" tabindex="0" aria-label=${t('sheet.rows')}><table><caption class="sr">${t('sheet.rows')}</caption>
     <thead><tr><th scope="col">${t('sheet.line')}</th><th scope="col">${t('sheet.what')}</th><th scope="col">${t('sheet.who')}</th><th scope="col">${t('sheet.why')}</th></tr></thead>
     <tbody>${rows.slice(0, most).map(r => html`<tr key=${r.line} class=${r.outcome}><th scope="row">${r.line}</th>
       <td><${State} kind=${marks[r.outcome][0]} icon=${html`<${Icon} name=${marks[r.outcome][1]} />`}>${t('sheet.is.' + r.outcome)}</${State}></td>

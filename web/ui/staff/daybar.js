@@ -23,7 +23,7 @@ export function DayBar({ desk, view, date, title, by = 1, rest = [], book, extra
       <span class="pair"><button type="button" class="btn square" aria-label=${t(by === 7 ? 'week.before' : 'day.before')} onClick=${() => to(addDays(date, -by))}><${Icon} name="back" flip /></button>
       <button type="button" class="btn square" aria-label=${t(by === 7 ? 'week.after' : 'day.after')} onClick=${() => to(addDays(date, by))}><${Icon} name="next" flip /></button></span>
       <span class="picker"><button type="button" class="btn square" aria-label=${t('day.pick')} onClick=${() => picker.current.showPicker ? picker.current.showPicker() : picker.current.focus()}><${Icon} name="calendar" /></button>
-        <input type="date" ref=${picker} value=${date} tabIndex="-1" aria-hidden="true" onChange=${e => { if (e.currentTarget.value) to(e.currentTarget.value) }} /></span>
+        <input type="date" ref=${picker} value=${date} tabindex="-1" aria-hidden="true" onChange=${e => { if (e.currentTarget.value) to(e.currentTarget.value) }} /></span>
     </div>
     ${extra}
     <div class="tools">

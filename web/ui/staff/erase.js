@@ -38,7 +38,7 @@ export function Erase({ desk, id, close }) {
     ${!plan && !failed && html`<p class="muted" role="status">${t('office.loading')}</p>`}
     ${plan && html`<p>${t('erase.what', { coming: plan.coming, past: plan.past, notes: plan.notes })}</p>
       ${plan.coming > 0 && html`<${Notice} kind="warn" icon="alert" text="erase.coming" params=${{ n: plan.coming }} />`}
-      <section><h3>${t('erase.as')}</h3><ul>${plan.people.map((p, i) => html`<li key=${i}><bdi>${named(p)}</bdi> <span class="muted">${described(p)}</span></li>`)}</ul></section>
+      <section><h3>${t('erase.as')}</h3><ul>${plan.people.map((p, i) => html`<li key=${i}><bdi>${named(p)}</bdi>${' '}<span class="muted">${described(p)}</span></li>`)}</ul></section>
       ${plan.sharing.length > 0 && html`<fieldset class="choice"><legend>${t('erase.sharing')}</legend><p class="hint">${t('erase.sharing.hint')}</p>
         ${plan.sharing.map(p => html`<label class="check" key=${p.appointmentId}><input type="checkbox" checked=${also.includes(p.appointmentId)} onChange=${() => toggle(p.appointmentId)} /><span><bdi>${named(p)}</bdi><small>${[described(p), t('person.n', { n: p.appointments }), dayAndTime(p.last)].filter(Boolean).join(' · ')}</small></span></label>`)}</fieldset>`}
       <p class="muted">${t('erase.log')}</p>`}

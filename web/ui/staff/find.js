@@ -86,8 +86,8 @@ export function Find({ desk, close }) {
         ${h.phase === 'refused' && html`<${Notice} kind="warn" icon="alert" role="status" text="find.lost" />`}
         ${found && !found.length && html`<p class="muted">${t('find.none')}</p>`}
         <ul class="foundtimes" ref=${ref} onKeyDown=${key} aria-label=${t('find.title')}>${(found || []).map((x, i) => html`<li key=${x.start}>
-          <button type="button" class="found-time" tabIndex=${i ? -1 : 0} onClick=${() => book(x)}><b>${dayAndTime(x.start)}</b> <span class="muted"><bdi>${joined(x.specialistIds.slice(0, 3).map(id => specialistName(s, id)))}</bdi>${x.specialistIds.length > 3 && ` +${x.specialistIds.length - 3}`}</span></button>
-          <button type="button" class="btn" tabIndex=${i ? -1 : 0} aria-pressed=${isHeld(x) ? 'true' : 'false'} aria-label=${`${t(isHeld(x) ? 'find.held' : 'find.hold')}: ${dayAndTime(x.start)}`} onClick=${() => keep(x)}>${isHeld(x) ? html`<${Icon} name="check" />${t('find.held')}` : t('find.hold')}</button></li>`)}</ul>
+          <button type="button" class="found-time" tabindex=${i ? -1 : 0} onClick=${() => book(x)}><b>${dayAndTime(x.start)}</b>${' '}<span class="muted"><bdi>${joined(x.specialistIds.slice(0, 3).map(id => specialistName(s, id)))}</bdi>${x.specialistIds.length > 3 && ` +${x.specialistIds.length - 3}`}</span></button>
+          <button type="button" class="btn" tabindex=${i ? -1 : 0} aria-pressed=${isHeld(x) ? 'true' : 'false'} aria-label=${`${t(isHeld(x) ? 'find.held' : 'find.hold')}: ${dayAndTime(x.start)}`} onClick=${() => keep(x)}>${isHeld(x) ? html`<${Icon} name="check" />${t('find.held')}` : t('find.hold')}</button></li>`)}</ul>
         <p class="hint">${t('find.hint')}</p>
         <p class="sr" role="status">${h.phase === 'held' ? t('book.held') : ''}</p>
       </div>

@@ -174,7 +174,7 @@ export function Grid({ grid, columns, heads, label, single, side }) {
   }), [grid])
 
   return html`<div class="calendar">
-    <div class=${'board' + (single ? ' single' : '') + (clock(720).length > 5 ? ' long' : '')} role="application" tabIndex="0" ref=${ref} aria-label=${label} aria-describedby="board-help" aria-roledescription=${t('board.role')}
+    <div class=${'board' + (single ? ' single' : '') + (clock(720).length > 5 ? ' long' : '')} role="application" tabindex="0" ref=${ref} aria-label=${label} aria-describedby="board-help" aria-roledescription=${t('board.role')}
         style=${{ '--n': columns.length, '--hour': 60 * scale + 'px', '--h': (range.to - range.from) * scale + 'px' }}
         onKeyDown=${keys} onPointerDown=${pointer.down} onPointerMove=${pointer.hover} onPointerLeave=${pointer.leave} onContextMenu=${pointer.context}
         onMouseDown=${e => { if (e.target.closest('[data-col]')) { e.preventDefault(); ref.current.focus({ preventScroll: true }) } }}

@@ -24,11 +24,11 @@ export function History({ desk, id, version, close }) {
     go('day', dateOf(Date.parse(a.slotStartDate)))
   }
   const row = a => html`<li key=${a.id}><button type="button" class="textlink" onClick=${() => show(a)}>${write('numeric', a.slotStartDate)}, ${time(a.slotStartDate)}</button>
-    <span>${typeName(s, a.appointmentTypeId)}, <bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' ? html` <em>${t('card.cancelled')}</em>` : a.attendance === 'no_show' && html` <b class="missed"><${Icon} name="close" />${t('att.no_show')}</b>`}</span></li>`
+    <span>${typeName(s, a.appointmentTypeId)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' ? html`${' '}<em>${t('card.cancelled')}</em>` : a.attendance === 'no_show' && html`${' '}<b class="missed"><${Icon} name="close" />${t('att.no_show')}</b>`}</span></li>`
   const shown = all ? past : past.slice(0, few)
   // The summary is one line from the start, so that nothing below it moves when the answer arrives.
   return html`<details class="history" open=${open} onToggle=${e => setOpen(e.currentTarget.open)}>
-    <summary><b>${t('history.title')}</b> ${h && html`<span class="muted">${any ? t('history.sum', { coming: coming.length, past: past.length }) : t('history.first')}</span>`} ${h?.noShows > 0 && html`<span class="missed"><${Icon} name="close" />${t('history.missed', { n: h.noShows })}</span>`}</summary>
+    <summary><b>${t('history.title')}</b>${' '}${h && html`<span class="muted">${any ? t('history.sum', { coming: coming.length, past: past.length }) : t('history.first')}</span>`}${' '}${h?.noShows > 0 && html`<span class="missed"><${Icon} name="close" />${t('history.missed', { n: h.noShows })}</span>`}</summary>
     ${coming.length > 0 && html`<h3>${t('search.coming')}</h3><ul>${coming.map(row)}</ul>`}
     ${past.length > 0 && html`<h3>${t('search.earlier')}</h3><ul>${shown.map(row)}</ul>`}
     <button type="button" class="textlink" onClick=${() => desk.open('person', { id })}>${t('person.open')}</button>

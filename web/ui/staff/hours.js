@@ -62,13 +62,13 @@ function Editor({ desk, person, types }) {
     desk.toast('hours.saved', { name: person.name })
     say(t('hours.saved', { name: person.name }))
   }
-  return html`<form class="beside" onSubmit=${save} noValidate>
+  return html`<form class="beside" onSubmit=${save} novalidate>
     <div class="pile">
       <section class="plate"><h2>${t('hours.week')}</h2>
         <p class="muted">${t('hours.zone', { zone: person.timezone.replace(/_/g, ' ') })}</p>
         <${WeekHours} hours=${hours} change=${setHours} /></section>
       ${out.length > 0 && html`<${Notice} kind="warn" icon="alert" text="hours.outside" params=${{ n: out.length }}>
-        <ul class="plain">${out.slice(0, 5).map(a => html`<li key=${a.id}>${write('shortDay', a.slotStartDate, person.timezone)}, ${write('time', a.slotStartDate, person.timezone)} <bdi>${a.patient?.name}</bdi></li>`)}</ul></${Notice}>`}
+        <ul class="plain">${out.slice(0, 5).map(a => html`<li key=${a.id}>${write('shortDay', a.slotStartDate, person.timezone)},${' '}${write('time', a.slotStartDate, person.timezone)}${' '}<bdi>${a.patient?.name}</bdi></li>`)}</ul></${Notice}>`}
       ${shifts.map(date => html`<${Notice} key=${date} kind="info" icon="clock" text=${changesClocks(date, person.timezone) > 0 ? 'hours.forward' : 'hours.back'} params=${{ day: write('longDay', date) }} />`)}
       <${Trouble} problem=${sending.problem} />
       <div class="actions savebar"><${Busy} busy=${sending.busy}>${t('hours.save')}</${Busy}>
@@ -77,7 +77,7 @@ function Editor({ desk, person, types }) {
     </div>
     <aside class="plate" aria-label=${t('preview.title')}><h2>${t('preview.title')}</h2>
       ${serving.length > 1 && html`<div class="field"><label for="preview-type">${t('hours.type')}</label><${Select} id="preview-type" value=${type} input=${setType} options=${serving.map(x => [x.id, x.name])} /></div>`}
-      ${!serving.length ? html`<p class="muted">${t('hours.notype', { name: person.name })} <a href="#types">${t('nav.types')}</a></p>`
+      ${!serving.length ? html`<p class="muted">${t('hours.notype', { name: person.name })}${' '}<a href="#types">${t('nav.types')}</a></p>`
         : bad ? html`<p class="muted">${t('preview.unready')}</p>`
         : html`<${Preview} ask=${ask} signature=${JSON.stringify([hours, type])} from=${today} zone=${person.timezone} />`}
     </aside>

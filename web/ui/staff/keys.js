@@ -30,7 +30,7 @@ function Add({ desk, close, done }) {
       <${Copy} id="key" label=${made.apiKey.name} value=${made.key} code />
       <div class="actions"><button type="button" class="btn primary" onClick=${() => close()}>${t('keys.kept')}</button></div></div></${Dialog}>`
   }
-  return html`<${Dialog} title=${t('keys.add')} close=${close}><form class="office-form" onSubmit=${submit} noValidate>
+  return html`<${Dialog} title=${t('keys.add')} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
     <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
     ${!Object.keys(e).length && html`<${Trouble} problem=${sending.problem} />`}
     <${Field} id="name" label=${t('keys.name')} hint=${t('keys.name.hint')} error=${e.name} value=${form.name} input=${name => setForm(f => ({ ...f, name }))} maxlength="200" autofocus autocomplete="off" />
@@ -49,9 +49,9 @@ export function Page({ desk }) {
   const day = at => write('shortDay', at, zone)
   return html`<${Office} desk=${desk} name="keys" lead=${t('keys.lead')} ask=${asked} tools=${html`<button type="button" class="btn primary" onClick=${() => setAdding(true)}><${Icon} name="plus" />${t('keys.add')}</button>`}>
     ${keys.length ? html`<ul class="lines">${keys.map(k => html`<li class="line" key=${k.id}>
-      <div class="line-main"><p class="line-title"><b>${k.name}</b> <code class="command">${k.prefix}…</code></p>
+      <div class="line-main"><p class="line-title"><b>${k.name}</b>${' '}<code class="command">${k.prefix}…</code></p>
         <p class="line-facts">${k.revokedAt ? html`<${State} icon=${html`<${Icon} name="stop" />`}>${t('keys.revoked', { when: day(k.revokedAt) })}</${State}>` : html`<${State} kind="ok" icon=${html`<${Icon} name="check" />`}>${t('keys.active')}</${State}>`}
-          <span>${t('scope.' + k.scope)}${k.specialistId && html`: <bdi>${names[k.specialistId] || k.specialistId}</bdi>`}</span><span class="muted">${t('keys.since', { when: day(k.createdAt) })}</span>
+          <span>${t('scope.' + k.scope)}${k.specialistId && html`:${' '}<bdi>${names[k.specialistId] || k.specialistId}</bdi>`}</span><span class="muted">${t('keys.since', { when: day(k.createdAt) })}</span>
           <span class="muted">${k.lastUsedAt ? t('keys.used', { when: `${day(k.lastUsedAt)}, ${write('time', k.lastUsedAt, zone)}` }) : t('keys.unused')}</span></p></div>
       <div class="line-do">${!k.revokedAt && html`<button type="button" class="btn quiet" aria-label=${t('keys.revoke') + ': ' + k.name} onClick=${() => setEnding(k)}>${t('keys.revoke')}</button>`}</div>
     </li>`)}</ul>` : html`<p class="nothing">${t('keys.none')}</p>`}

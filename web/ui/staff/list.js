@@ -19,7 +19,7 @@ import { PlacePick, hasPlaces, placeName } from './where.js'
 function Row({ desk, item, s }) {
   const a = item.of
   if (item.kind === 'group') {
-    return html`<tr class="group"><td class=${colourOf(s, a.typeId)}><b>${time(a.start)}</b><span class="until">${time(a.end)}</span></td><th scope="row" colspan="2"><button type="button" class="textlink" onClick=${() => desk.open('roster', { typeId: a.typeId, specialistId: a.specialistId, start: a.start })}><span><bdi>${typeName(s, a.typeId)}</bdi> ${a.heads.length}/${a.capacity}</span></button>${isFull(a) && html` <span class="muted">${t('group.full')}</span>`}</th>
+    return html`<tr class="group"><td class=${colourOf(s, a.typeId)}><b>${time(a.start)}</b><span class="until">${time(a.end)}</span></td><th scope="row" colspan="2"><button type="button" class="textlink" onClick=${() => desk.open('roster', { typeId: a.typeId, specialistId: a.specialistId, start: a.start })}><span><bdi>${typeName(s, a.typeId)}</bdi>${' '}${a.heads.length}/${a.capacity}</span></button>${isFull(a) && html`${' '}<span class="muted">${t('group.full')}</span>`}</th>
       <td><bdi>${specialistName(s, a.specialistId)}</bdi></td><td colspan="3"></td></tr>`
   }
   if (item.kind !== 'card') {
@@ -33,8 +33,8 @@ function Row({ desk, item, s }) {
   }
   return html`<tr class=${a.attendance}>
     <td class=${colourOf(s, a.appointmentTypeId)}><b>${time(a.start)}</b><span class="until">${time(a.end)}</span></td>
-    <th scope="row"><button type="button" class="textlink" onClick=${() => desk.open('appointment', { id: a.id })}><bdi>${name}</bdi></button>${p.birthDate && desk.prefs.get().names && html`<span class="muted"> ${t('person.born', { date: write('numeric', p.birthDate) })}</span>`}</th>
-    <td><bdi>${typeName(s, a.appointmentTypeId)}</bdi>${a.overbook && html` <span class="flag"><${Icon} name="over" />${t('card.overbook')}</span>`}${a.upstreamState === 'failed' && html` <span class="flag"><${Icon} name="alert" />${t('card.upstream')}</span>`}</td>
+    <th scope="row"><button type="button" class="textlink" onClick=${() => desk.open('appointment', { id: a.id })}><bdi>${name}</bdi></button>${p.birthDate && desk.prefs.get().names && html`<span class="muted">${' '}${t('person.born', { date: write('numeric', p.birthDate) })}</span>`}</th>
+    <td><bdi>${typeName(s, a.appointmentTypeId)}</bdi>${a.overbook && html`${' '}<span class="flag"><${Icon} name="over" />${t('card.overbook')}</span>`}${a.upstreamState === 'failed' && html`${' '}<span class="flag"><${Icon} name="alert" />${t('card.upstream')}</span>`}</td>
     <td><bdi>${specialistName(s, a.specialistId)}</bdi>${placeName(a.place) && html`<span class="until"><bdi>${placeName(a.place)}</bdi></span>`}</td>
     <td class="phone">${desk.prefs.get().names && html`<bdi>${p.phone}</bdi>`}</td>
     <td>${mine && html`<select aria-label=${t('list.attendance', { name })} value=${a.attendance} onChange=${attend}>${attendances.map(x => html`<option key=${x} value=${x}>${t('att.' + x)}</option>`)}</select>`}</td>
@@ -58,7 +58,7 @@ export function Page({ desk, rest }) {
       <select value=${only} onChange=${e => setOnly(e.currentTarget.value)}><option value="">${t('list.everybody')}</option>${all.map(c => html`<option key=${c.id} value=${c.id}>${c.name}</option>`)}</select></label>`} />
     <${Trouble} desk=${desk} />
     ${known && !items.length && html`<${Notice} icon="calendar" text="list.none" />`}
-    ${items.length > 0 && html`<div class="tablewrap" role="region" tabIndex="0" aria-label=${t('board.label', { date: write('longDay', date) })}><table class="tbl">
+    ${items.length > 0 && html`<div class="tablewrap" role="region" tabindex="0" aria-label=${t('board.label', { date: write('longDay', date) })}><table class="tbl">
       <caption class="sr">${t('board.label', { date: write('longDay', date) })}</caption>
       <thead><tr>${['time', 'patient', 'type', 'with', 'phone', 'attendance'].map(x => html`<th scope="col" key=${x}>${t('list.' + x + '.head')}</th>`)}<th scope="col"><span class="sr">${t('list.acts')}</span></th></tr></thead>
       <tbody>${items.flatMap(i => i.kind === 'group' ? [i, ...each([i])] : [i]).map(i => html`<${Row} key=${i.id} desk=${desk} item=${i} s=${s} />`)}</tbody>

@@ -87,7 +87,7 @@ export function Page({ desk }) {
       <${Chart} title=${t('live.latency')} unit="ms" whole=${false} series=${[{ label: 'p50', colour: '--t4' }, { label: 'p99', colour: '--t5' }]} rows=${column(5, 6)} />
       <${Chart} title=${t('live.queue')} series=${[{ label: t('live.queue'), colour: '--t3' }]} rows=${column(7)} />
       <section class="plate"><h2>${t('live.locks', { n: locks.length })}</h2>
-        ${locks.length ? html`<div class="scroll" tabIndex="0" role="region" aria-label=${t('live.locks', { n: locks.length })}><table class="grid-table"><thead><tr><th scope="col">${t('live.slot')}</th><th scope="col">${t('office.specialist')}</th><th scope="col">${t('live.type')}</th><th scope="col">${t('live.client')}</th><th scope="col">${t('live.left')}</th></tr></thead>
+        ${locks.length ? html`<div class="scroll" tabindex="0" role="region" aria-label=${t('live.locks', { n: locks.length })}><table class="grid-table"><thead><tr><th scope="col">${t('live.slot')}</th><th scope="col">${t('office.specialist')}</th><th scope="col">${t('live.type')}</th><th scope="col">${t('live.client')}</th><th scope="col">${t('live.left')}</th></tr></thead>
           <tbody>${[...locks].sort((a, b) => a.ttlSeconds - b.ttlSeconds).map(l => html`<tr key=${l.specialistId + l.slotStartDate + l.client}><th scope="row">${write('shortDay', l.slotStartDate, zone)}, ${write('time', l.slotStartDate, zone)}</th><td><bdi>${specialistName(s, l.specialistId)}</bdi></td><td>${typeName(s, l.appointmentTypeId)}</td><td><code>${l.client}</code></td><td>${countdown(l.ttlSeconds)}</td></tr>`)}</tbody></table></div>` : html`<p class="nothing">${t('live.nolocks')}</p>`}</section>
     </div>
   </${Office}>`

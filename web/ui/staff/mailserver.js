@@ -29,7 +29,7 @@ function Found({ result }) {
   if (!result) return null
   if (result.delivery === 'sent') return html`<${Notice} kind="ok" text="mail.sent" params=${{ to: result.to }} />`
   return html`<${Notice} kind="danger" icon="alert" text=${'mail.found.' + result.finding} params=${{ to: result.to }}>
-    ${result.said && html`<p class="said">${t(result.finding === 'certificate_name' ? 'mail.names' : 'mail.said')} <code dir="ltr"><bdi>${result.said}</bdi></code></p>`}</${Notice}>`
+    ${result.said && html`<p class="said">${t(result.finding === 'certificate_name' ? 'mail.names' : 'mail.said')}${' '}<code dir="ltr"><bdi>${result.said}</bdi></code></p>`}</${Notice}>`
 }
 
 export function MailServer({ desk, saved }) {
@@ -71,7 +71,7 @@ export function MailServer({ desk, saved }) {
   const error = id => errors.find(e => e.id === id)?.message
   const kept = chosen?.passwordSet && chosen.passwordReadable && chosen.host === draft.host.trim().toLowerCase() && String(chosen.port) === draft.port && chosen.encryption === draft.encryption && chosen.user === draft.user.trim()
   const hint = hintOf(draft), { given, sender } = asked.data
-  return html`<form class="plate setting" id="mail-server" onSubmit=${save} noValidate autocomplete="off"><h2>${t('mail.title')}</h2><p class="muted">${t('mail.lead')}</p>
+  return html`<form class="plate setting" id="mail-server" onSubmit=${save} novalidate autocomplete="off"><h2>${t('mail.title')}</h2><p class="muted">${t('mail.lead')}</p>
     ${given && html`<${Notice} kind="info" text="mail.given" params=${{ server: `${given.host}:${given.port}` }} />`}
     ${chosen?.passwordSet && !chosen.passwordReadable && html`<${Notice} kind="danger" text="mail.unreadable" />`}
     <${ErrorSummary} errors=${errors} n=${saving.n + trying.n} />

@@ -17,7 +17,7 @@ function CursorMark({ grid, id, ...scale }) {
   if (!here || here.id !== id) return null
   const { stop } = here, { item } = stop
   return html`<div class=${'cursor' + (item ? ' on' : '')} style=${place({ from: stop.at, to: c.span ? stop.at + c.span : item ? item.to : Math.max(stop.end, stop.at + 10), lane: item?.lane, lanes: item?.lanes }, scale)}>
-    ${!item && html`<span>${clock(stop.at)}${c.span > step && html` – ${clock(stop.at + c.span)}`}</span>`}
+    ${!item && html`<span>${clock(stop.at)}${c.span > step && html`${' '}– ${clock(stop.at + c.span)}`}</span>`}
   </div>`
 }
 
@@ -25,7 +25,7 @@ function DropMark({ grid, id, ...scale }) {
   const d = useStore(grid.drop, d => d?.id === id ? d : null)
   if (!d) return null
   return html`<div class=${'drop' + (d.why ? ' bad' : '')} style=${place({ from: d.at, to: d.at + d.length }, scale)}>
-    <p><${Icon} name=${d.why ? 'stop' : 'check'} /><b>${clock(d.at)}</b> ${d.why || d.who}</p></div>`
+    <p><${Icon} name=${d.why ? 'stop' : 'check'} /><b>${clock(d.at)}</b>${' '}${d.why || d.who}</p></div>`
 }
 
 // nowOn returns the current minute of a date if it is today; otherwise nothing.

@@ -34,7 +34,7 @@ export function Menu({ at, title, items, close }) {
   }
   return html`<div class="menubox" role="menu" aria-label=${title} ref=${ref} onKeyDown=${key} onContextMenu=${e => e.preventDefault()}>
     ${title && html`<p class="menu-title" aria-hidden="true">${title}</p>`}
-    ${items.map((item, i) => item ? html`<button type="button" key=${i} tabIndex="-1" role=${item.on === undefined ? 'menuitem' : 'menuitemradio'} aria-checked=${item.on === undefined ? undefined : String(item.on)}
+    ${items.map((item, i) => item ? html`<button type="button" key=${i} tabindex="-1" role=${item.on === undefined ? 'menuitem' : 'menuitemradio'} aria-checked=${item.on === undefined ? undefined : String(item.on)}
       class=${item.danger ? 'danger' : ''} onClick=${() => leave(item.run)}><${Icon} name=${item.icon || 'blank'} /><span>${item.label}</span>${item.hint && html`<kbd aria-hidden="true">${item.hint}</kbd>`}</button>` : html`<hr key=${i} role="separator" />`)}
   </div>`
 }

@@ -23,7 +23,7 @@ import { Obstacle, WhenFields, slotOf, useObstacle, way } from './when.js'
 export function Tell({ email, value, set }) {
   const no = !boot.mail ? 'tell.nomail' : !email?.trim() ? 'tell.noaddress' : ''
   return html`<label class="check"><input type="checkbox" checked=${value && !no} disabled=${Boolean(no)} onChange=${e => set(e.currentTarget.checked)} />
-    <span>${t('tell')}${no && html` <small class="muted">${t(no)}</small>`}</span></label>`
+    <span>${t('tell')}${no && html`${' '}<small class="muted">${t(no)}</small>`}</span></label>`
 }
 
 // Failed shows why the server refused. If another user has changed the appointment first, it offers to show the new
@@ -105,8 +105,8 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
   }
   const to = obstacle.start && (dateOf(obstacle.start) === dateOf(a.start) ? time(obstacle.start) : dayAndTime(obstacle.start))
   return html`<${Dialog} title=${t('move.title', { name })} close=${close}>
-    <form class="stack" onSubmit=${submit} noValidate>
-      <p class="fromto"><span>${dayAndTime(a.start)}, <bdi>${specialistName(s, a.specialistId)}</bdi></span><span class="muted">${typeName(s, a.appointmentTypeId)}${type && ', ' + t('minutes', { n: type.durationMinutes })}</span></p>
+    <form class="stack" onSubmit=${submit} novalidate>
+      <p class="fromto"><span>${dayAndTime(a.start)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi></span><span class="muted">${typeName(s, a.appointmentTypeId)}${type && ', ' + t('minutes', { n: type.durationMinutes })}</span></p>
       <${WhenFields} desk=${desk} slot=${slot} set=${set} people=${people} autofocus=${!asked} />
       <${Scope} desk=${desk} a=${a} rest=${rest} set=${(rest, later) => { setRest(rest); setLater(later) }} />
       <${Whole} all=${visit} whole=${whole} set=${setWhole} />
@@ -147,8 +147,8 @@ export function Cancel({ desk, id, close }) {
     if (visit) change.go({ notify, ...(reason.trim() && { reason: reason.trim() }) })
   }
   return html`<${Dialog} title=${t('cancel.title', { name })} close=${close}>
-    <form class="stack" onSubmit=${submit} noValidate>
-      <p class="fromto"><span>${dayAndTime(a.start)}, <bdi>${specialistName(s, a.specialistId)}</bdi></span><span class="muted">${typeName(s, a.appointmentTypeId)}</span></p>
+    <form class="stack" onSubmit=${submit} novalidate>
+      <p class="fromto"><span>${dayAndTime(a.start)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi></span><span class="muted">${typeName(s, a.appointmentTypeId)}</span></p>
       <${Scope} desk=${desk} a=${a} rest=${rest} set=${setRest} />
       <${Whole} all=${visit} whole=${whole} set=${setWhole} />
       <${Field} id="cancel-reason" label=${t('cancel.reason')} optional value=${reason} input=${setReason} maxlength="500" autofocus />

@@ -21,7 +21,7 @@ export function News({ desk, close }) {
   }
   return html`<${Dialog} title=${t('news.title')} wide close=${close}>
     ${s.news.length ? html`<ul class="newslist">${s.news.map((a, i) => html`<li key=${a.id}><button type="button" autofocus=${i === 0} class=${a.createdAt > seen ? 'unread' : ''} onClick=${() => show(a)}>
-      <span class="news-who">${a.createdAt > seen && html`<span class="dot" aria-hidden="true"></span><span class="sr">${t('news.new')} </span>`}<b><bdi>${who(desk, a)}</bdi></b> ${typeName(s, a.appointmentTypeId)}, <bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' && html`, <em>${t('card.cancelled')}</em>`}</span>
+      <span class="news-who">${a.createdAt > seen && html`<span class="dot" aria-hidden="true"></span><span class="sr">${t('news.new')}${' '}</span>`}<b><bdi>${who(desk, a)}</bdi></b>${' '}${typeName(s, a.appointmentTypeId)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' && html`,${' '}<em>${t('card.cancelled')}</em>`}</span>
       <span><b>${dayAndTime(a.slotStartDate)}</b></span><span class="muted">${t('card.booked.how', { when: dayAndTime(a.createdAt), how: t('source.' + a.source) })}</span></button></li>`)}</ul>`
     : html`<p class="muted">${t('news.none')}</p>`}
   </${Dialog}>`

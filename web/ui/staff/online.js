@@ -28,7 +28,7 @@ function Day({ day, spans, zone, today, now }) {
       <span class="hourbar" aria-hidden="true">${[6, 12, 18].map(h => html`<s key=${h} style=${{ insetInlineStart: h / 24 * 100 + '%' }}></s>`)}${parts.map((p, i) => html`<i key=${i} style=${{ insetInlineStart: p.begin / 14.4 + '%', inlineSize: Math.max(.3, (p.end - p.begin) / 14.4) + '%' }}></i>`)}</span>
       ${parts.length > 0 && html`<ul class="line-facts stretches">${parts.map((p, i) => {
         const goesOn = !p.s.ended && day.date === today && Math.abs(now - Date.parse(p.s.to)) < 120000
-        return html`<li key=${i}>${t('range', { from: clock(p.begin), to: goesOn ? t('online.now') : clock(p.end) })}${p.last && ['auto_offline', 'deactivated'].includes(p.s.ended) && html` <span class="muted">${t('online.' + p.s.ended)}</span>`}</li>`
+        return html`<li key=${i}>${t('range', { from: clock(p.begin), to: goesOn ? t('online.now') : clock(p.end) })}${p.last && ['auto_offline', 'deactivated'].includes(p.s.ended) && html`${' '}<span class="muted">${t('online.' + p.s.ended)}</span>`}</li>`
       })}</ul>`}</div>
     <b class="hours-sum">${day.seconds ? hours(day.seconds) : t('online.not')}</b></li>`
 }

@@ -40,7 +40,7 @@ export function OpenID({ desk }) {
   const found = saving.problem?.status === 422 && saving.problem.reason
   const kept = chosen?.secretSet && chosen.secretReadable && chosen.issuer === draft.issuer.trim() && chosen.clientId === draft.clientId.trim()
   const { redirect } = asked.data
-  return html`<form class="plate setting" id="openid" onSubmit=${save} noValidate autocomplete="off"><h2>${t('openid.title')}</h2><p class="muted">${t('openid.lead')}</p>
+  return html`<form class="plate setting" id="openid" onSubmit=${save} novalidate autocomplete="off"><h2>${t('openid.title')}</h2><p class="muted">${t('openid.lead')}</p>
     ${redirect ? html`<p>${t('openid.redirect')}<br /><code dir="ltr" id="openid-redirect">${redirect}</code></p>` : html`<${Notice} kind="warn" icon="info" text="openid.noaddress" />`}
     ${chosen?.secretSet && !chosen.secretReadable && html`<${Notice} kind="danger" text="openid.unreadable" />`}
     <${ErrorSummary} errors=${errors} n=${saving.n} />

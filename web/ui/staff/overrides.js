@@ -55,7 +55,7 @@ function Add({ desk, person, close, done }) {
     if (ok) close()
   }
   const here = booked.data?.appointments || []
-  return html`<${Dialog} title=${t('over.add.title', { name: person.name })} close=${close}><form class="office-form" onSubmit=${submit} noValidate>
+  return html`<${Dialog} title=${t('over.add.title', { name: person.name })} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
     <${ErrorSummary} errors=${listed(sending.errors, { date: 'from' })} n=${sending.n} />
     ${!Object.keys(sending.errors).length && html`<${Trouble} problem=${sending.problem} />`}
     <div class="duo">
@@ -68,7 +68,7 @@ function Add({ desk, person, close, done }) {
     </fieldset>
     ${!form.closed && html`<${Windows} id="over" name=${t('over.hours')} windows=${form.hours} change=${put('hours')} />`}
     <${Field} id="reason" label=${t('over.reason')} hint=${t('over.reason.hint')} optional value=${form.reason} input=${put('reason')} maxlength="200" />
-    ${here.length > 0 && html`<div class="kept"><p>${t('over.booked', { n: here.length })}</p><ul class="plain">${here.slice(0, 5).map(a => html`<li key=${a.id}>${write('shortDay', a.slotStartDate, person.timezone)}, ${write('time', a.slotStartDate, person.timezone)} <bdi>${a.patient?.name}</bdi></li>`)}</ul></div>`}
+    ${here.length > 0 && html`<div class="kept"><p>${t('over.booked', { n: here.length })}</p><ul class="plain">${here.slice(0, 5).map(a => html`<li key=${a.id}>${write('shortDay', a.slotStartDate, person.timezone)},${' '}${write('time', a.slotStartDate, person.timezone)}${' '}<bdi>${a.patient?.name}</bdi></li>`)}</ul></div>`}
     <div class="actions"><${Busy} busy=${sending.busy}>${t('over.save', { n: days || 1 })}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button></div>
   </form></${Dialog}>`
 }

@@ -117,7 +117,6 @@ export function PatientFields({ desk, draft, set, errors, focus = 'name' }) {
     <${Name} desk=${desk} value=${draft.name} input=${field('name')} error=${errors.name} focus=${focus === 'name'}
       choose=${p => set({ ...draft, ...known(p) })} />
     <div class="two">${text('phone', { type: 'tel' })}${text('birthDate', { inputmode: 'numeric', placeholder: spelled('1980-03-31'), onBlur: () => set({ ...draft, birthDate: spelled(birthFrom(draft.birthDate)) || draft.birthDate }) })}</div>
-    ${text('email', { type: 'email' })}
-    ${text('notes', { rows: 2, label: t('book.notes') })}
+    ${text('email', { type: 'email' })}${text('notes', { rows: 2, label: t('book.notes') })}
   </fieldset>`
 }

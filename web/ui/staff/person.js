@@ -29,15 +29,15 @@ export function Person({ desk, id, close }) {
     go('day', dateOf(Date.parse(a.slotStartDate)))
   }
   const row = a => html`<li key=${a.id}><button type="button" class="textlink" onClick=${() => show(a)}>${dayAndTime(a.slotStartDate)}</button>
-    <span>${typeName(s, a.appointmentTypeId)}, <bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' ? html` <em>${t('card.cancelled')}</em>` : a.attendance === 'no_show' && html` <b class="missed"><${Icon} name="close" />${t('att.no_show')}</b>`}</span></li>`
+    <span>${typeName(s, a.appointmentTypeId)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' ? html`${' '}<em>${t('card.cancelled')}</em>` : a.attendance === 'no_show' && html`${' '}<b class="missed"><${Icon} name="close" />${t('att.no_show')}</b>`}</span></li>`
   const first = h?.people[0]
   return html`<${Dialog} title=${html`<bdi>${first ? who(desk, { patient: first }) : t('person.title')}</bdi>`} wide kind="person" close=${close}>
     ${failed && html`<${Notice} kind="danger" role="alert" text=${failKey(failed)} />`}
     ${h && html`<div class="stack history">
       ${desk.prefs.get().names && html`<p class="muted">${described(first)}</p>`}
-      <p><span>${t('history.sum', { coming: h.coming.length, past: h.past.length })}</span> ${h.noShows > 0 && html`<span class="missed"><${Icon} name="close" />${t('history.missed', { n: h.noShows })}</span>`}</p>
+      <p><span>${t('history.sum', { coming: h.coming.length, past: h.past.length })}</span>${' '}${h.noShows > 0 && html`<span class="missed"><${Icon} name="close" />${t('history.missed', { n: h.noShows })}</span>`}</p>
       <section><h3>${t('person.notes')}</h3>
-        <ul>${h.notes.map(n => html`<li key=${n.id}><span class="notes">${n.text}</span> <span class="muted">${write('numeric', n.createdAt)}</span>
+        <ul>${h.notes.map(n => html`<li key=${n.id}><span class="notes">${n.text}</span>${' '}<span class="muted">${write('numeric', n.createdAt)}</span>
           ${desk.role !== 'specialist' && html`<button type="button" class="textlink" aria-label=${`${t('person.note.drop')}: ${n.text}`} onClick=${() => change.go({ drop: n.id, run: () => desk.dropNote(n.id) })}>${t('person.note.drop')}</button>`}</li>`)}</ul>
         <form class="with" onSubmit=${add}><${Field} id="person-note" label=${t('person.note')} value=${note} input=${setNote} maxlength="2000" /><button type="submit" class="btn">${t('person.note.add')}</button></form></section>
       ${h.coming.length > 0 && html`<section><h3>${t('search.coming')}</h3><ul>${h.coming.map(row)}</ul></section>`}
@@ -65,5 +65,5 @@ function Merge({ desk, except, choose }) {
   }, [q])
   const here = [...except.coming, ...except.past].map(a => a.id)
   return html`<${Field} id="person-merge" label=${t('person.merge.who')} hint=${t('person.merge.hint')} value=${q} input=${setQ} autofocus />
-    <ul class="merge">${found.filter(p => !here.includes(p.appointmentId)).map(p => html`<li key=${p.appointmentId}><button type="button" class="textlink" onClick=${() => choose(p)}><bdi>${p.name}</bdi></button> <span class="muted">${described(p)}</span></li>`)}</ul>`
+    <ul class="merge">${found.filter(p => !here.includes(p.appointmentId)).map(p => html`<li key=${p.appointmentId}><button type="button" class="textlink" onClick=${() => choose(p)}><bdi>${p.name}</bdi></button>${' '}<span class="muted">${described(p)}</span></li>`)}</ul>`
 }

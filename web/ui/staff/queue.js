@@ -46,7 +46,7 @@ function Operation({ op, offset, run, ask }) {
   const left = op.nextRetryAt ? (Date.parse(op.nextRetryAt) - offset) / 1000 : 0
   return html`<li class="line">
     <div class="line-main">
-      <p class="line-title"><b>${kindOf(op.kind)}</b>${op.childName && html` <bdi>${op.childName}</bdi>`}${op.startTime && html`<span class="muted"> ${wall(op.startTime)}</span>`}</p>
+      <p class="line-title"><b>${kindOf(op.kind)}</b>${op.childName && html`${' '}<bdi>${op.childName}</bdi>`}${op.startTime && html`<span class="muted">${' '}${wall(op.startTime)}</span>`}</p>
       <p class="line-facts"><${State} kind=${kind} icon=${html`<${Icon} name=${icon} />`}>${t('queue.state.' + state)}</${State}>
         <span>${t('queue.attempts', { done: op.attempts, most: op.maxAttempts })}</span>
         ${state === 'pending' && op.nextRetryAt && html`<span>${left > 0 ? t('queue.next', { clock: countdown(left).replace(/^0(?=\d:)/, '') }) : t('queue.due')}</span>`}

@@ -15,7 +15,7 @@ function Line({ s, r, confirm, decline }) {
   const { name, email, phone } = r.patient
   return html`<li class="line">
     <div class="line-main">
-      <p class="line-title"><b><bdi>${name}</bdi></b> ${dayAndTime(r.slotStartDate)}</p>
+      <p class="line-title"><b><bdi>${name}</bdi></b>${' '}${dayAndTime(r.slotStartDate)}</p>
       <p class="line-facts"><${State} kind="warn" icon=${html`<${Icon} name="clock" />`}>${t('req.until', { when: dayAndTime(r.expiresAt) })}</${State}>
         <span><bdi>${typeName(s, r.appointmentTypeId)}</bdi></span><span><bdi>${specialistName(s, r.specialistId)}</bdi></span>
         ${phone && html`<span><bdi>${phone}</bdi></span>`}${email && html`<span><bdi>${email}</bdi></span>`}

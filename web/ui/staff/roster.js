@@ -29,7 +29,7 @@ function Said({ desk }) {
     return () => clearTimeout(timer)
   }, [toast])
   const there = toast && now < until
-  return html`<p class="said" role="status">${there && html`<span>${t(toast.key, toast.params)}</span>${toast.act?.run && html`<button type="button" class="btn" onClick=${() => toast.act.run()}>${t(toast.act.key)}${toast.act.kind === 'undo' && html` <kbd aria-hidden="true">U</kbd>`}</button>`}`}</p>`
+  return html`<p class="said" role="status">${there && html`<span>${t(toast.key, toast.params)}</span>${toast.act?.run && html`<button type="button" class="btn" onClick=${() => toast.act.run()}>${t(toast.act.key)}${toast.act.kind === 'undo' && html`${' '}<kbd aria-hidden="true">U</kbd>`}</button>`}`}</p>`
 }
 
 function Head({ desk, a, first, mine, attend, open }) {
@@ -95,15 +95,15 @@ export function Roster({ desk, typeId, specialistId, start, id, close }) {
     run()
   }
   const chosen = heads.find(a => a.id === id) || heads[0]
-  return html`<${Dialog} title=${html`<bdi>${typeName(s, typeId)}</bdi> ${t('roster.count', { n: heads.length, of: g.capacity })}`} wide close=${close}>
+  return html`<${Dialog} title=${html`<bdi>${typeName(s, typeId)}</bdi>${' '}${t('roster.count', { n: heads.length, of: g.capacity })}`} wide close=${close}>
     <div class="stack roster">
       <p class="fromto"><span>${write('shortDay', start)}, ${range(start, end)}</span><span class="muted"><bdi>${specialistName(s, specialistId)}</bdi>${full && html`, ${t('group.full')}`}</span></p>
       ${problem && html`<${Notice} kind="danger" role="alert" text=${failKey(problem)} />`}
       ${heads.length ? html`<ul class="way" aria-label=${t('roster.list')} onKeyDown=${key}>${heads.map(a => html`<${Head} key=${a.id} desk=${desk} a=${a} first=${a === chosen} mine=${mine} attend=${attend} open=${open} />`)}</ul>`
       : html`<p class="muted">${t('roster.none')}</p>`}
       <${Said} desk=${desk} />
-      ${waiters.length > 0 && html`<section><h3>${t('roster.waiting', { n: waiters.length })}</h3><ul class="waiters">${waiters.map(x => html`<li key=${x.id}><bdi>${who(desk, x)}</bdi>${desk.prefs.get().names && x.patient.phone && html` <a href=${'tel:' + x.patient.phone.replace(/[^\d+]/g, '')}><bdi>${x.patient.phone}</bdi></a>`}
-        ${x.offers.some(o => o.status === 'open') && html` <span class="muted">${t('roster.offered')}</span>`}</li>`)}</ul></section>`}
+      ${waiters.length > 0 && html`<section><h3>${t('roster.waiting', { n: waiters.length })}</h3><ul class="waiters">${waiters.map(x => html`<li key=${x.id}><bdi>${who(desk, x)}</bdi>${desk.prefs.get().names && x.patient.phone && html`${' '}<a href=${'tel:' + x.patient.phone.replace(/[^\d+]/g, '')}><bdi>${x.patient.phone}</bdi></a>`}
+        ${x.offers.some(o => o.status === 'open') && html`${' '}<span class="muted">${t('roster.offered')}</span>`}</li>`)}</ul></section>`}
       <footer class="actions">
         ${mine && full && desk.role !== 'specialist' && start > serverNow() && html`<button type="button" class="btn primary" onClick=${() => desk.open('waitFor', { ...here, back: { kind: 'roster', ...here } })}><${Icon} name="clock" />${t('roster.wait')}</button>`}
         ${mine && html`<button type="button" class=${'btn' + (full ? '' : ' primary')} autofocus=${!heads.length} onClick=${add}><${Icon} name="plus" />${t('roster.add')}</button>`}
@@ -131,8 +131,8 @@ export function WaitFor({ desk, typeId, specialistId, start, close }) {
     e.preventDefault()
     change.go(draft)
   }
-  return html`<${Dialog} title=${t('roster.wait')} close=${close}><form class="stack" onSubmit=${submit} noValidate>
-    <p class="fromto"><span>${dayAndTime(start)}, <bdi>${specialistName(s, specialistId)}</bdi></span><span class="muted"><bdi>${typeName(s, typeId)}</bdi></span></p>
+  return html`<${Dialog} title=${t('roster.wait')} close=${close}><form class="stack" onSubmit=${submit} novalidate>
+    <p class="fromto"><span>${dayAndTime(start)},${' '}<bdi>${specialistName(s, specialistId)}</bdi></span><span class="muted"><bdi>${typeName(s, typeId)}</bdi></span></p>
     ${field('name', 'text')}${field('phone', 'tel')}${field('email', 'email')}
     <p class="hint">${t('roster.wait.hint')}</p>
     ${other && html`<${Notice} kind="danger" role="alert" text=${failKey(change.problem)} />`}

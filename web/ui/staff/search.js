@@ -42,9 +42,9 @@ export function Search({ desk, close }) {
   }
   useEffect(() => { document.getElementById('found-' + at)?.scrollIntoView({ block: 'nearest' }) }, [at])
   const row = (a, i) => html`<li key=${a.id} id=${'found-' + i} role="option" aria-selected=${i === at ? 'true' : 'false'} onClick=${() => open(a)} class=${a.status}>
-    <span class="found-when"><b>${write('shortDay', a.slotStartDate)}</b> ${time(a.slotStartDate)}</span>
-    <span class="found-who"><b><bdi>${who(desk, a)}</bdi></b>${a.patient?.birthDate && html`<span class="muted"> ${t('person.born', { date: write('numeric', a.patient.birthDate) })}</span>`}</span>
-    <span class="muted">${typeName(s, a.appointmentTypeId)}, <bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' && html`, <em>${t('card.cancelled')}</em>`}</span></li>`
+    <span class="found-when"><b>${write('shortDay', a.slotStartDate)}</b>${' '}${time(a.slotStartDate)}</span>
+    <span class="found-who"><b><bdi>${who(desk, a)}</bdi></b>${a.patient?.birthDate && html`<span class="muted">${' '}${t('person.born', { date: write('numeric', a.patient.birthDate) })}</span>`}</span>
+    <span class="muted">${typeName(s, a.appointmentTypeId)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' && html`,${' '}<em>${t('card.cancelled')}</em>`}</span></li>`
   const person = (p, i) => html`<li key=${'p' + p.appointmentId} id=${'found-' + i} role="option" aria-selected=${i === at ? 'true' : 'false'} onClick=${() => open(p)}>
     <span class="found-when">${t('person.n', { n: p.appointments })}</span><span class="found-who"><b><bdi>${who(desk, { patient: p })}</bdi></b></span>
     <span class="muted">${desk.prefs.get().names && [p.birthDate && t('person.born', { date: write('numeric', p.birthDate) }), p.phone].filter(Boolean).join(', ')}</span></li>`

@@ -58,9 +58,9 @@ function Occurrence({ desk, o, i, series }) {
   }
   if (!o.reason) {
     return html`<li><label class="check"><input type="checkbox" checked=${Boolean(time)} onChange=${e => series.choose(i, e.currentTarget.checked ? { slotStartDate: o.slotStartDate, specialistId: o.specialistIds[0] } : null)} />
-      <span>${dayAndTime(o.start)} <span class="muted"><bdi>${specialistName(s, o.specialistIds[0])}</bdi></span></span></label></li>`
+      <span>${dayAndTime(o.start)}${' '}<span class="muted"><bdi>${specialistName(s, o.specialistIds[0])}</bdi></span></span></label></li>`
   }
-  return html`<li class=${time ? '' : 'no'}><label for=${id}><${Icon} name=${time ? 'change' : 'alert'} /><span>${dayAndTime(o.start)} <b>${sayReason(o.reason)}</b></span></label>
+  return html`<li class=${time ? '' : 'no'}><label for=${id}><${Icon} name=${time ? 'change' : 'alert'} /><span>${dayAndTime(o.start)}${' '}<b>${sayReason(o.reason)}</b></span></label>
     <select id=${id} value=${time ? others.findIndex(x => x.start === time.slotStartDate) : ''} onChange=${pick}><option value="">${t('series.skip')}</option>
       ${others.map((x, n) => html`<option key=${x.start} value=${n}>${near(Date.parse(x.start), dateOf(o.start))}, ${specialistName(s, x.specialistIds[0])}</option>`)}</select></li>`
 }
@@ -103,7 +103,7 @@ export function SeriesRow({ desk, a, show }) {
   const all = useSeriesOf(desk, a)
   if (!all) return html`<span class="muted">…</span>`
   const there = all.filter(x => x.status === 'confirmed')
-  return html`${t('series.at', { at: there.findIndex(x => x.id === a.id) + 1, n: there.length })} <span class="muted">${there.filter(x => x.id !== a.id).map((x, i) => html`${i > 0 && ' · '}<button type="button" class="textlink" key=${x.id} onClick=${() => show(x)}>${dayAndTime(x.slotStartDate)}</button>`)}</span>`
+  return html`${t('series.at', { at: there.findIndex(x => x.id === a.id) + 1, n: there.length })}${' '}<span class="muted">${there.filter(x => x.id !== a.id).map((x, i) => html`${i > 0 && ' · '}<button type="button" class="textlink" key=${x.id} onClick=${() => show(x)}>${dayAndTime(x.slotStartDate)}</button>`)}</span>`
 }
 
 // Scope asks whether the change applies to this appointment only or to the later ones too. It shows nothing if there is
@@ -142,5 +142,5 @@ export function MovePlan({ desk, a, moving }) {
   if (moving.failed) return html`<${Notice} kind="danger" role="alert" text=${failKey(moving.failed)} />`
   return html`<ol class="occurrences" aria-label=${t('series.title')}>${(moving.plan || []).map(o => html`<li key=${o.appointmentId} class=${o.reason ? 'no' : ''}><label class="check">
     <input type="checkbox" checked=${!moving.keep.includes(o.appointmentId)} disabled=${o.appointmentId === a.id || Boolean(o.reason)} onChange=${() => moving.toggle(o.appointmentId)} />
-    <span>${dayAndTime(o.slotStartDate)} <span class="muted"><bdi>${joined(o.specialistIds.map(id => specialistName(desk.store.get(), id)))}</bdi></span>${o.reason && html` <b>${sayReason(o.reason)}</b>, ${t('series.stays')}`}</span></label></li>`)}</ol>`
+    <span>${dayAndTime(o.slotStartDate)}${' '}<span class="muted"><bdi>${joined(o.specialistIds.map(id => specialistName(desk.store.get(), id)))}</bdi></span>${o.reason && html`${' '}<b>${sayReason(o.reason)}</b>, ${t('series.stays')}`}</span></label></li>`)}</ol>`
 }

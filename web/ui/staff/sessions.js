@@ -93,7 +93,7 @@ export function Page({ desk }) {
         <section class="plate"><header><h2>${t('sess.running')}</h2><span class="badge">${running.length}</span></header>
           ${running.length ? html`<ul class="lines inner">${running.map(x => {
             const own = desk.reaches(x.specialistId), others = free.filter(p => p.id !== x.specialistId), pending = x.status === 'pending_payment'
-            return html`<li class="line" key=${x.id}><div class="line-main"><p class="line-title"><b><bdi>${name(x.specialistId)}</bdi></b> <span class="muted">${countdown(since(x.acceptedAt || x.requestedAt))}</span></p>
+            return html`<li class="line" key=${x.id}><div class="line-main"><p class="line-title"><b><bdi>${name(x.specialistId)}</bdi></b>${' '}<span class="muted">${countdown(since(x.acceptedAt || x.requestedAt))}</span></p>
               <p class="line-facts"><${State} kind=${pending ? 'warn' : 'info'} icon=${html`<${Icon} name=${pending ? 'clock' : 'play'} />`}>${t('sess.' + x.status)}</${State}></p></div>
               ${own && html`<div class="line-do"><button type="button" class="btn" onClick=${() => run(() => post(`/v1/sessions/${x.id}/payment`, { pending: !pending }, { key: newKey() }))}>${t(pending ? 'sess.paid' : 'sess.payment')}</button>
                 <button type="button" class="btn" onClick=${() => setEnding(x)}>${t('sess.end')}</button>

@@ -44,7 +44,7 @@ function Section({ desk, title, lead, start, save, ids = {}, check, children }) 
   const errors = listed(sending.errors, ids)
   const error = id => errors.find(e => e.id === id)?.message
   const changed = JSON.stringify(draft) !== JSON.stringify(start)
-  return html`<form class="plate setting" onSubmit=${submit} noValidate><h2>${title}</h2>${lead && html`<p class="muted">${lead}</p>`}
+  return html`<form class="plate setting" onSubmit=${submit} novalidate><h2>${title}</h2>${lead && html`<p class="muted">${lead}</p>`}
     <${ErrorSummary} errors=${errors} n=${sending.n} />
     ${!errors.length && html`<${Trouble} problem=${sending.problem} />`}
     ${children({ draft, set, error, refuse: sending.refuse })}
@@ -100,7 +100,7 @@ function Hooks({ desk, list, change, error }) {
   const [seen, setSeen] = useState('')
   return html`${list.map((w, i) => html`<fieldset class="hook" key=${w.id || i}><legend>${t('set.hook', { n: i + 1 })}</legend>
       <${Field} id=${'hook-' + i} label=${t('set.hook.url')} error=${error('hook-' + i)} type="url" value=${w.url} input=${url => edit(i, { url })} placeholder="https://" spellcheck="false" />
-      <div role="group" aria-label=${t('set.hook.events')}><p class="label">${t('set.hook.events')} <span class="optional">${t(w.events?.length ? 'set.hook.some' : 'set.hook.all')}</span></p>
+      <div role="group" aria-label=${t('set.hook.events')}><p class="label">${t('set.hook.events')}${' '}<span class="optional">${t(w.events?.length ? 'set.hook.some' : 'set.hook.all')}</span></p>
         <div class="checks">${events.map(name => html`<${Check} key=${name} checked=${!w.events?.length || w.events.includes(name)}
           input=${on => { const now = w.events?.length ? w.events : events; const next = on ? [...now, name] : now.filter(x => x !== name); edit(i, { events: next.length === events.length ? [] : next }) }}>${t('event.' + name)}</${Check}>`)}</div></div>
       ${w.secret ? seen === w.id ? html`<${Copy} id=${'secret-' + i} label=${t('set.hook.secret')} value=${w.secret} code />` : html`<p><button type="button" class="textlink" onClick=${() => setSeen(w.id)}>${t('set.hook.secret.show')}</button></p>` : html`<p class="hint">${t('set.hook.secret.later')}</p>`}
@@ -214,6 +214,6 @@ export function Page({ desk }) {
     <${MailServer} desk=${desk} />
     <${OpenID} desk=${desk} />
 
-    <section class="plate"><h2>${t('set.backup')}</h2><p>${t('set.backup.how')} <code class="command">holdfast backup</code></p><p class="muted">${t('set.backup.hint')}</p></section>
+    <section class="plate"><h2>${t('set.backup')}</h2><p>${t('set.backup.how')}${' '}<code class="command">holdfast backup</code></p><p class="muted">${t('set.backup.hint')}</p></section>
   </${Office}>`
 }

@@ -19,7 +19,7 @@ function Menu({ desk, pages, here, done }) {
   return html`<${Brand} />
     <nav aria-label=${t('nav.title')}>${groups.map(group => html`<ul key=${group} aria-label=${t('nav.' + group)}>
       ${pages.filter(p => p.group === group && p.icon).map(p => html`<li key=${p.id}>
-        <a href=${'#' + p.id} aria-current=${p.id === here || p.covers?.includes(here) ? 'page' : undefined} onClick=${done}><${Icon} name=${p.icon} />${t('nav.' + p.id)}${p.id === 'requests' && asked > 0 && html` <span class="flag">${t('req.waiting', { n: asked })}</span>`}${p.id === 'plan' && plan?.madeAt && html` <small class="since">${t('plan.since', { when: near(Date.parse(plan.madeAt), dateOf(serverNow())) })}</small>`}</a></li>`)}
+        <a href=${'#' + p.id} aria-current=${p.id === here || p.covers?.includes(here) ? 'page' : undefined} onClick=${done}><${Icon} name=${p.icon} />${t('nav.' + p.id)}${p.id === 'requests' && asked > 0 && html`${' '}<span class="flag">${t('req.waiting', { n: asked })}</span>`}${p.id === 'plan' && plan?.madeAt && html`${' '}<small class="since">${t('plan.since', { when: near(Date.parse(plan.madeAt), dateOf(serverNow())) })}</small>`}</a></li>`)}
     </ul>`)}</nav>
     <div class="me">
       <p><a href="#account" aria-current=${here === 'account' ? 'page' : undefined} onClick=${done}><b><bdi>${user.name || user.email}</bdi></b><span class="sr">, ${t('nav.account')}</span></a><span class="muted">${t('role.' + user.role)}</span></p>
@@ -51,7 +51,7 @@ export function Toolbar({ desk, title, name, kind = '', children }) {
   useEffect(() => { document.title = [title, boot.clinic.name].filter(Boolean).join(' – ') }, [title])
   return html`<header class=${'toolbar ' + kind}>
     <button type="button" class="btn quiet square menu" aria-label=${t('nav.menu')} onClick=${() => desk.patch({ menu: true })}><${Icon} name="menu" /></button>
-    <h1 tabIndex="-1" ref=${ref}>${title}</h1>
+    <h1 tabindex="-1" ref=${ref}>${title}</h1>
     ${children}
   </header>`
 }
@@ -60,7 +60,7 @@ export function Toolbar({ desk, title, name, kind = '', children }) {
 export function LinkState({ desk }) {
   const link = useStore(desk.store, s => s.link), n = useStore(desk.store, bookingNow), plan = useStore(desk.store, s => s.plan)
   const word = t('live.' + (link || 'connecting'))
-  return html`<p class="live" data-link=${link} role="status"><span class="dot" aria-hidden="true"></span>${link === 'live' && n ? t('live.booking', { n }) : word}${link !== 'live' && plan?.madeAt && html` <a href="/staff/plan">${t('plan.last')}</a>`}</p>`
+  return html`<p class="live" data-link=${link} role="status"><span class="dot" aria-hidden="true"></span>${link === 'live' && n ? t('live.booking', { n }) : word}${link !== 'live' && plan?.madeAt && html`${' '}<a href="/staff/plan">${t('plan.last')}</a>`}</p>`
 }
 const bookingNow = s => Object.values(s.holds).reduce((n, all) => n + Object.values(all).filter(h => !h.own && !h.done).length, 0)
 
@@ -77,7 +77,7 @@ export function Toast({ desk }) {
   const there = toast && toast.n !== gone
   return html`<div class="toasts" role="status">${there && html`<div class=${'toast ' + (toast.act?.kind || '')} key=${toast.n}>
     <p>${t(toast.key, toast.params)}</p>
-    ${toast.act?.run && html`<button type="button" class="btn" onClick=${() => { setGone(toast.n); toast.act.run() }}>${t(toast.act.key)}${toast.act.hint && html` <kbd aria-hidden="true">${toast.act.hint}</kbd>`}</button>`}
+    ${toast.act?.run && html`<button type="button" class="btn" onClick=${() => { setGone(toast.n); toast.act.run() }}>${t(toast.act.key)}${toast.act.hint && html`${' '}<kbd aria-hidden="true">${toast.act.hint}</kbd>`}</button>`}
     <button type="button" class="btn quiet square" aria-label=${t('close')} onClick=${() => setGone(toast.n)}><${Icon} name="close" /></button>
   </div>`}</div>`
 }

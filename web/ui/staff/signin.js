@@ -59,7 +59,7 @@ function CodeForm({ done, failed }) {
       form.current?.elements['sign-code']?.focus()
     }
   }
-  return html`<form class="sign" ref=${form} onSubmit=${submit} noValidate>
+  return html`<form class="sign" ref=${form} onSubmit=${submit} novalidate>
     <${Field} id="sign-code" label=${t('sign.code')} hint=${t('sign.code.hint')} inputmode="numeric" autocomplete="one-time-code" maxlength="7" value=${code} input=${setCode} />
     <div class="actions"><button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'sign.doing' : 'sign.do')}</button></div>
   </form>`
@@ -93,7 +93,7 @@ export function SignInForm({ email: known = '', done, children }) {
     }
   }
   const key = problem && (said[problem.reason] || (problem.status ? 'sign.failed' : 'sign.offline'))
-  return html`<form class="sign" ref=${form} onSubmit=${submit} noValidate>
+  return html`<form class="sign" ref=${form} onSubmit=${submit} novalidate>
     ${problem && html`<${Notice} kind="danger" role="alert" text=${key} params=${{ s: problem.retryAfter, name: boot.signInWith }} />`}
     <${Field} id="sign-email" label=${t('sign.email')} type="email" autocomplete="username" value=${email} input=${setEmail} readonly=${Boolean(known)} spellcheck="false" required />
     <${Field} id="sign-password" label=${t('sign.password')}>

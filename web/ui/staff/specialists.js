@@ -54,7 +54,7 @@ function Edit({ desk, person, close, done, changed }) {
     const answer = await sending.send(() => person ? patch('/v1/specialists/' + person.id, body) : post('/v1/specialists', body, { key: newKey() }))
     if (answer) { done(answer.specialist, !person); close() }
   }
-  return html`<${Dialog} title=${person ? t('people.edit', { name: person.name }) : t('people.add')} close=${close}><form class="office-form" onSubmit=${submit} noValidate>
+  return html`<${Dialog} title=${person ? t('people.edit', { name: person.name }) : t('people.add')} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
     <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
     ${!Object.keys(e).length && html`<${Trouble} problem=${sending.problem} />`}
     ${!person && html`<${Field} id="kind" label=${t('people.kind')} hint=${t('people.kind.hint')} error=${e.kind}><${Select} id="kind" value=${form.kind} input=${put('kind')} describedby="kind-hint" options=${[['', t('people.kind.person')], ['resource', t('people.kind.resource')]]} /></${Field}>`}

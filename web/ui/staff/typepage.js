@@ -53,7 +53,7 @@ export function Groups({ desk, groups, close, done }) {
     })
     if (answer) { done(); close() }
   }
-  return html`<${Dialog} wide title=${t('group.title')} close=${close}><form class="office-form" onSubmit=${submit} noValidate>
+  return html`<${Dialog} wide title=${t('group.title')} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
     <${ErrorSummary} errors=${listed(sending.errors)} n=${sending.n} />
     ${!Object.keys(sending.errors).length && html`<${Trouble} problem=${sending.problem} />`}
     <p class="muted">${t('group.lead')}</p>

@@ -69,7 +69,7 @@ function Edit({ desk, type, people: all, groups, close, done }) {
     const answer = await sending.send(() => type ? patch('/v1/appointment-types/' + type.id, body) : post('/v1/appointment-types', body, { key: newKey() }))
     if (answer) { done(answer.appointmentType); close() }
   }
-  return html`<${Dialog} wide title=${type ? t('type.edit', { name: type.name }) : t('type.add')} close=${close}><form class="office-form" onSubmit=${submit} noValidate>
+  return html`<${Dialog} wide title=${type ? t('type.edit', { name: type.name }) : t('type.add')} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
     <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
     ${!Object.keys(e).length && html`<${Trouble} problem=${sending.problem} />`}
     <${Field} id="name" label=${t('type.name')} error=${e.name} value=${form.name} input=${put('name')} maxlength="200" autofocus />
@@ -112,9 +112,9 @@ export function Page({ desk }) {
   return html`<${Office} desk=${desk} name="types" lead=${t('type.lead')} ask=${lists} tools=${html`<button type="button" class="btn" onClick=${() => setGrouping(true)}>${t('group.title')}</button><button type="button" class="btn primary" onClick=${() => setEditing({})}><${Icon} name="plus" />${t('type.add')}</button>`}>
     <${Trouble} problem=${sending.problem} />
     ${types.length ? html`<ul class="lines">${types.map((x, i) => html`<li class=${'line edged ' + colourOf({ types }, x.id)} key=${x.id}>
-      <div class="line-main"><p class="line-title"><b>${x.name}</b>${x.group && html` <span class="muted">${groups.find(g => g.id === x.group)?.name}</span>`}${x.deskOnly && html` <${State} icon=${html`<${Icon} name="person" />`}>${t('page.desk.short')}</${State}>`}${!x.active && html` <${State} icon=${html`<${Icon} name="stop" />`}>${t('people.off')}</${State}>`}</p>
+      <div class="line-main"><p class="line-title"><b>${x.name}</b>${x.group && html`${' '}<span class="muted">${groups.find(g => g.id === x.group)?.name}</span>`}${x.deskOnly && html`${' '}<${State} icon=${html`<${Icon} name="person" />`}>${t('page.desk.short')}</${State}>`}${!x.active && html`${' '}<${State} icon=${html`<${Icon} name="stop" />`}>${t('people.off')}</${State}>`}</p>
         <p class="line-why">${sentences(x).slice(0, 2).join(' ')}</p>
-        <p class="line-facts">${x.specialists.length ? x.specialists.map(s => html`<span key=${s.specialistId}><bdi>${name(s.specialistId)}</bdi> <span class="muted">${t('type.prio', { n: s.priority })}</span></span>`) : html`<${State} kind="warn" icon=${html`<${Icon} name="alert" />`}>${t('type.nobody')}</${State}>`}</p></div>
+        <p class="line-facts">${x.specialists.length ? x.specialists.map(s => html`<span key=${s.specialistId}><bdi>${name(s.specialistId)}</bdi>${' '}<span class="muted">${t('type.prio', { n: s.priority })}</span></span>`) : html`<${State} kind="warn" icon=${html`<${Icon} name="alert" />`}>${t('type.nobody')}</${State}>`}</p></div>
       <div class="line-do"><button type="button" class="btn" aria-label=${t('type.edit', { name: x.name })} onClick=${() => setEditing(x)}>${t('office.edit')}</button>
         ${x.active && html`<button type="button" class="btn quiet" aria-label=${t('type.archive.of', { name: x.name })} onClick=${() => setLeaving(x)}>${t('type.archive')}</button>`}
         <button type="button" class="btn quiet square" id=${`move-${x.id}-up`} aria-label=${t('type.up', { name: x.name })} aria-disabled=${i ? undefined : 'true'} onClick=${() => move(i, -1)}><${Icon} name="up" /></button>

@@ -29,7 +29,7 @@ function Edit({ desk, user, people, close, done }) {
     const answer = await sending.send(() => user ? patch('/v1/users/' + user.id, body) : post('/v1/users', body, { key: newKey() }))
     if (answer) { done(answer.user); close() }
   }
-  return html`<${Dialog} title=${user ? t('users.edit', { name: user.name }) : t('users.add')} close=${close}><form class="office-form" onSubmit=${submit} noValidate>
+  return html`<${Dialog} title=${user ? t('users.edit', { name: user.name }) : t('users.add')} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
     <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
     ${!Object.keys(e).length && html`<${Trouble} problem=${sending.problem} />`}
     <${Field} id="name" label=${t('users.name')} error=${e.name} value=${form.name} input=${put('name')} maxlength="200" autofocus autocomplete="off" />
@@ -51,9 +51,9 @@ export function Page({ desk }) {
   const me = desk.store.get().me.user
   return html`<${Office} desk=${desk} name="users" lead=${t('users.lead')} ask=${asked} tools=${html`<button type="button" class="btn primary" onClick=${() => setEditing({})}><${Icon} name="plus" />${t('users.add')}</button>`}>
     <ul class="lines">${users.map(u => html`<li class="line" key=${u.id}>
-      <div class="line-main"><p class="line-title"><b><bdi>${u.name}</bdi></b>${u.id === me.id && html` <span class="muted">${t('users.you')}</span>`}</p>
+      <div class="line-main"><p class="line-title"><b><bdi>${u.name}</bdi></b>${u.id === me.id && html`${' '}<span class="muted">${t('users.you')}</span>`}</p>
         <p class="line-facts"><${State} kind=${u.active ? 'ok' : ''} icon=${html`<${Icon} name=${u.active ? 'check' : 'stop'} />`}>${t(u.active ? 'users.on' : 'users.off')}</${State}>
-          <span>${t('role.' + u.role)}${u.specialistId && html`, <bdi>${people.find(p => p.id === u.specialistId)?.name}</bdi>`}</span><span class="muted">${u.email}</span>
+          <span>${t('role.' + u.role)}${u.specialistId && html`,${' '}<bdi>${people.find(p => p.id === u.specialistId)?.name}</bdi>`}</span><span class="muted">${u.email}</span>
           <span class="muted">${t(u.totp ? 'users.totp' : 'users.nototp')}</span>
           <span class="muted">${u.lastSignInAt ? t('users.last', { when: `${write('shortDay', u.lastSignInAt, zone)}, ${write('time', u.lastSignInAt, zone)}` }) : t('users.never')}</span></p></div>
       <div class="line-do"><button type="button" class="btn" aria-label=${t('users.edit', { name: u.name })} onClick=${() => setEditing(u)}>${t('office.edit')}</button></div>

@@ -71,7 +71,7 @@ export function useVisitOf(desk, a) {
 export function VisitRow({ desk, a, show }) {
   const { list: all } = useVisitOf(desk, a), s = desk.store.get() // the dialog is readable without it
   if (!all?.length) return html`<span class="muted">…</span>`
-  return html`${t('series.at', { at: all.findIndex(x => x.id === a.id) + 1, n: all.length })} <span class="muted">${all.filter(x => x.id !== a.id).map((x, i) => html`${i > 0 && ' · '}<button type="button" class="textlink" key=${x.id} onClick=${() => show(x)}>${time(Date.parse(x.slotStartDate))} <bdi>${x.patient.name}</bdi>, <bdi>${typeName(s, x.appointmentTypeId)}</bdi></button>`)}</span>`
+  return html`${t('series.at', { at: all.findIndex(x => x.id === a.id) + 1, n: all.length })}${' '}<span class="muted">${all.filter(x => x.id !== a.id).map((x, i) => html`${i > 0 && ' · '}<button type="button" class="textlink" key=${x.id} onClick=${() => show(x)}>${time(Date.parse(x.slotStartDate))}${' '}<bdi>${x.patient.name}</bdi>,${' '}<bdi>${typeName(s, x.appointmentTypeId)}</bdi></button>`)}</span>`
 }
 
 // Whole asks whether the change applies to the whole visit or to this appointment. It shows nothing if there is no one

@@ -31,6 +31,6 @@ export function Waiting({ desk, date }) {
     <ul>${list.map(a => {
       const since = Date.parse(a.arrivedAt), n = Math.max(0, Math.floor((now - since) / 6e4)), late = now - Math.max(since, a.start) > long
       return html`<li key=${a.id}><button type="button" class=${'btn' + (late ? ' late' : '')} onClick=${() => desk.open('appointment', { id: a.id })}>
-        <b><bdi>${who(desk, a)}</bdi></b><span>${t('waiting.since', { n })}${late && html`<${Icon} name="alert" /><span class="sr"> ${t('waiting.late')}</span>`}</span><span class="muted">${time(a.start)}, <bdi>${specialistName(s, a.specialistId)}</bdi></span></button></li>`
+        <b><bdi>${who(desk, a)}</bdi></b><span>${t('waiting.since', { n })}${late && html`<${Icon} name="alert" /><span class="sr">${' '}${t('waiting.late')}</span>`}</span><span class="muted">${time(a.start)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi></span></button></li>`
     })}</ul></section>`
 }

@@ -24,7 +24,7 @@ function Line({ s, x, act, offer, remove }) {
   const hours = x.earliest || x.latest ? `${x.earliest || '00:00'}–${x.latest || '24:00'}` : ''
   return html`<li class="line">
     <div class="line-main">
-      <p class="line-title"><b><bdi>${name}</bdi></b> <bdi>${typeName(s, x.appointmentTypeId)}</bdi></p>
+      <p class="line-title"><b><bdi>${name}</bdi></b>${' '}<bdi>${typeName(s, x.appointmentTypeId)}</bdi></p>
       <p class="line-facts">
         ${open ? html`<${State} kind="ok" icon=${html`<${Icon} name="clock" />`}>${t('wl.offered', { when: dayAndTime(open.slotStartDate), until: dayAndTime(open.expiresAt) })}</${State}>`
           : html`<${State} kind=${x.status === 'waiting' ? '' : 'warn'}>${t('wl.status.' + x.status)}</${State}>`}
@@ -56,7 +56,7 @@ function Add({ desk, s, close }) {
     const body = { from: draft.from, to: draft.to, weekdays: draft.days, specialistIds: draft.who ? [draft.who] : [], ...parts[draft.part], patient: { name: draft.name, email: draft.email, phone: draft.phone } }
     if (await sending.send(() => post(`/v1/appointment-types/${encodeURIComponent(draft.typeId)}/waitlist`, body, { key: newKey() }))) close(true)
   }
-  return html`<${Dialog} title=${t('wl.add')} wide close=${() => close()}><form class="office-form" onSubmit=${submit} noValidate>
+  return html`<${Dialog} title=${t('wl.add')} wide close=${() => close()}><form class="office-form" onSubmit=${submit} novalidate>
     <${ErrorSummary} errors=${errors} n=${sending.n} />${errors.length === 0 && html`<${Trouble} problem=${sending.problem} />`}
     <${Field} id="wl-name" label=${t('field.name')} value=${draft.name} input=${input('name')} error=${error('wl-name')} maxlength="80" autofocus />
     <${Field} id="wl-phone" label=${t('field.phone')} type="tel" value=${draft.phone} input=${input('phone')} error=${error('wl-phone')} maxlength="40" />
