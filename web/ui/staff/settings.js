@@ -1,23 +1,24 @@
 // The clinic and its settings. Each section saves separately. A setting that the page does not show keeps its value.
-import { html, useEffect, useState } from '../lib/html.js'
-import { get, newKey, post, put } from '../lib/api.js'
+import { html, useState } from '../lib/html.js'
+import { get, put } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
-import { ErrorSummary, Field } from '../lib/form.js'
-import { Icon } from '../lib/icons.js'
+import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
 import { languages, t } from '../lib/i18n.js'
-import { say } from '../lib/say.js'
-import { write, zone } from '../lib/time.js'
 import { Copy } from './copy.js'
-import { Busy, Check, listed, Office, Select, Trouble, useAsk, useSend } from './office.js'
-import { zonesWith } from './specialists.js'
+import { Check, Office, Select, useAsk } from './office.js'
+import { Logo } from './logo.js'
 import { MailServer } from './mailserver.js'
-import { OpenID } from './openid.js'
+import { MailTest } from './mailtest.js'
 import { MailTexts, saidOf } from './mailtexts.js'
+import { OpenID } from './openid.js'
+import { Places } from './places.js'
+import { Section } from './section.js'
 import { others } from './typepage.js'
+import { Webhooks } from './webhooks.js'
+import { zonesWith } from './specialists.js'
 
-const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive'], maxLogo = 100 * 1024
-const events = ['appointment.created', 'appointment.cancelled', 'appointment.rescheduled', 'upstream.completed', 'upstream.failed', 'upstream.needs_review']
+const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 // The limits for public bookings, each with its text key and default.
 const perHour = { perNetwork: ['network', 10], perEmail: ['email', 3], perPhone: ['phone', 3], confirmMinutes: ['minutes', 30] }
 // A list of origins as typed: one per line. A slash at the end is ignored.
@@ -25,105 +26,6 @@ const originsOf = text => text.split(/\s+/).map(x => x.replace(/\/+$/, '')).filt
 // The form shows an error in one origin at the field of the whole list.
 const originIds = (list, field) => ({ [list]: field, ...Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${list}[${i}]`, field])) })
 const https = location.protocol === 'https:'
-
-// Section is one form. save gets the draft. ids maps the server's field names to ids on the page.
-function Section({ desk, title, lead, start, save, ids = {}, check, children }) {
-  const [draft, setDraft] = useState(start)
-  const sending = useSend(desk)
-  useEffect(() => { setDraft(start) }, [JSON.stringify(start)])
-  const set = name => value => setDraft(d => ({ ...d, [name]: value }))
-  const submit = async e => {
-    e.preventDefault()
-    const wrong = check?.(draft) || {}
-    if (Object.keys(wrong).length) return sending.refuse(wrong)
-    if (await sending.send(() => save(draft))) {
-      desk.toast('office.done')
-      say(t('office.done'))
-    }
-  }
-  const errors = listed(sending.errors, ids)
-  const error = id => errors.find(e => e.id === id)?.message
-  const changed = JSON.stringify(draft) !== JSON.stringify(start)
-  return html`<form class="plate setting" onSubmit=${submit} novalidate><h2>${title}</h2>${lead && html`<p class="muted">${lead}</p>`}
-    <${ErrorSummary} errors=${errors} n=${sending.n} />
-    ${!errors.length && html`<${Trouble} problem=${sending.problem} />`}
-    ${children({ draft, set, error, refuse: sending.refuse })}
-    <div class="actions"><${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>${changed && html`<span class="muted">${t('office.unsaved')}</span>`}</div></form>`
-}
-
-function Logo({ value, set, refuse }) {
-  const read = async file => {
-    if (!file) return
-    const bytes = new Uint8Array(await file.arrayBuffer())
-    if (file.size > maxLogo || bytes[0] !== 0x89 || bytes[1] !== 0x50) return refuse({ logo: t('set.logo.err') })
-    const reader = new FileReader()
-    reader.onload = () => { refuse({}); set('data:image/png;base64,' + String(reader.result).split(',')[1]) }
-    reader.readAsDataURL(file)
-  }
-  return html`<div class="field"><label for="logo">${t('set.logo')}</label><p class="hint" id="logo-hint">${t('set.logo.hint')}</p>
-    <div class="logo">${value ? html`<img src=${value} alt=${t('set.logo.alt')} />` : html`<span class="nologo">${t('set.logo.none')}</span>`}
-      <input id="logo" type="file" accept="image/png" aria-describedby="logo-hint" onChange=${e => read(e.currentTarget.files[0])} />
-      ${value && html`<button type="button" class="btn quiet" onClick=${() => set('')}>${t('set.logo.remove')}</button>`}</div></div>`
-}
-
-// MailTest sends a test email to the signed-in user and shows the result.
-function MailTest({ desk }) {
-  const [result, setResult] = useState(null)
-  const sending = useSend(desk)
-  const run = async () => {
-    setResult(null)
-    const answer = await sending.send(() => post('/v1/settings/mail-test', {}, { tries: 1 }))
-    if (answer) setResult(answer)
-  }
-  const kind = { sent: 'ok', failed: 'danger' }[result?.delivery] || 'warn'
-  return html`<section class="plate setting"><h2>${t('set.mail')}</h2><p class="muted">${t('set.mail.lead')}</p>
-    <${Trouble} problem=${sending.problem} />
-    <div role="status">${result && html`<${Notice} kind=${kind} icon=${kind === 'ok' ? undefined : 'alert'} text=${'set.mail.' + result.delivery} params=${{ to: result.to, why: result.detail || '' }} />`}</div>
-    <div class="actions"><button type="button" class="btn" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${run}>${t(sending.busy ? 'set.mail.doing' : 'set.mail.do')}</button></div></section>`
-}
-
-// HookTest sends a test message to a saved webhook and shows the result.
-function HookTest({ desk, id }) {
-  const [result, setResult] = useState(null), sending = useSend(desk)
-  const run = async () => {
-    setResult(null)
-    const answer = await sending.send(() => post('/v1/settings/webhook-test', { id }, { tries: 1, timeout: 30000 }))
-    if (answer) setResult(answer)
-  }
-  const taken = result?.delivery === 'taken'
-  return html`<${Trouble} problem=${sending.problem} /><div role="status">${result && html`<${Notice} kind=${taken ? 'ok' : 'danger'} icon=${taken ? undefined : 'alert'} text=${taken ? 'set.hook.taken' : 'set.hook.failed'} params=${{ why: result.detail || '' }} />`}</div>
-    <p><button type="button" class="btn" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${run}>${t(sending.busy ? 'set.mail.doing' : 'set.hook.test')}</button></p>`
-}
-
-function Hooks({ desk, list, change, error }) {
-  const edit = (i, part) => change(list.map((w, j) => j === i ? { ...w, ...part } : w))
-  const [seen, setSeen] = useState('')
-  return html`${list.map((w, i) => html`<fieldset class="hook" key=${w.id || i}><legend>${t('set.hook', { n: i + 1 })}</legend>
-      <${Field} id=${'hook-' + i} label=${t('set.hook.url')} error=${error('hook-' + i)} type="url" value=${w.url} input=${url => edit(i, { url })} placeholder="https://" spellcheck="false" />
-      <div role="group" aria-label=${t('set.hook.events')}><p class="label">${t('set.hook.events')}${' '}<span class="optional">${t(w.events?.length ? 'set.hook.some' : 'set.hook.all')}</span></p>
-        <div class="checks">${events.map(name => html`<${Check} key=${name} checked=${!w.events?.length || w.events.includes(name)}
-          input=${on => { const now = w.events?.length ? w.events : events; const next = on ? [...now, name] : now.filter(x => x !== name); edit(i, { events: next.length === events.length ? [] : next }) }}>${t('event.' + name)}</${Check}>`)}</div></div>
-      ${w.secret ? seen === w.id ? html`<${Copy} id=${'secret-' + i} label=${t('set.hook.secret')} value=${w.secret} code />` : html`<p><button type="button" class="textlink" onClick=${() => setSeen(w.id)}>${t('set.hook.secret.show')}</button></p>` : html`<p class="hint">${t('set.hook.secret.later')}</p>`}
-      ${w.disabledAt && !w.active && html`<p class="hint">${t('set.hook.gone', { when: `${write('shortDay', w.disabledAt, zone)}, ${write('time', w.disabledAt, zone)}` })}</p>`}
-      ${w.previousSecretUntil && html`<p class="hint">${t('set.hook.both', { until: `${write('shortDay', w.previousSecretUntil, zone)}, ${write('time', w.previousSecretUntil, zone)}` })}</p>`}
-      ${w.secret && html`<${Check} checked=${!!w.rotateSecret} input=${rotateSecret => edit(i, { rotateSecret })} hint=${t('set.hook.rotate.hint')}>${t('set.hook.rotate')}</${Check}>`}
-      ${w.secret && html`<${HookTest} desk=${desk} id=${w.id} />`}
-      <div class="actions"><${Check} checked=${w.active} input=${active => edit(i, { active })}>${t('set.hook.active')}</${Check}>
-        <button type="button" class="btn quiet" onClick=${() => change(list.filter((_, j) => j !== i))}><${Icon} name="trash" />${t('set.hook.remove')}</button></div>
-    </fieldset>`)}
-    <p><button type="button" class="btn" onClick=${() => change([...list, { url: '', active: true, events: [] }])}><${Icon} name="plus" />${t('set.hook.add')}</button></p>`
-}
-
-// Places are the clinic's buildings. The hours define who works in which place.
-function Places({ list, change, error }) {
-  const edit = (i, part) => change(list.map((x, j) => j === i ? { ...x, ...part } : x))
-  return html`${list.map((x, i) => html`<fieldset class="hook" key=${x.id}><legend>${x.name || t('set.place.n', { n: i + 1 })}</legend>
-    <div class="duo"><${Field} id=${`places[${i}].name`} label=${t('set.place.name')} error=${error(`places[${i}].name`)} value=${x.name} input=${name => edit(i, { name })} maxlength="100" />
-      <${Field} id=${`places[${i}].address`} label=${t('set.address')} optional error=${error(`places[${i}].address`)} value=${x.address || ''} input=${address => edit(i, { address })} maxlength="500" /></div>
-    <div class="duo">${others.map(([tag, name]) => html`<${Field} key=${tag} id=${`places[${i}].names.${tag}`} lang=${tag} label=${t('page.in', { language: name })} optional value=${x.names?.[tag] || ''} input=${value => edit(i, { names: { ...x.names, [tag]: value } })} maxlength="100" />`)}</div>
-    <button type="button" class="btn quiet" aria-label=${t('set.place.remove', { name: x.name })} onClick=${() => change(list.filter((_, j) => j !== i))}><${Icon} name="trash" />${t('set.hook.remove')}</button></fieldset>`)}
-    <p><button type="button" class="btn" onClick=${() => change([...list, { id: 'p-' + newKey().replace(/[^\w-]/g, '').slice(0, 10), name: '', names: {}, address: '' }])}><${Icon} name="plus" />${t('set.place.add')}</button></p>`
-}
 
 export function Page({ desk }) {
   const asked = useAsk(desk, async () => ({ ...await get('/v1/clinic'), ...await get('/v1/settings') }))
@@ -208,7 +110,7 @@ export function Page({ desk }) {
         <${Field} id="idle" label=${t('set.idle')} hint=${t('set.idle.hint')} optional error=${error('idle')} inputmode="numeric" maxlength="5" value=${draft.idle} input=${set('idle')} /></div>`}</${Section}>
 
     <${Section} desk=${desk} title=${t('set.hooks')} lead=${t('set.hooks.lead')} start=${{ hooks: settings.webhooks || [] }} ids=${Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`webhooks[${i}].url`, 'hook-' + i]))}
-        save=${change(d => ({ webhooks: d.hooks }))}>${({ draft, set, error }) => html`<${Hooks} desk=${desk} list=${draft.hooks} change=${set('hooks')} error=${error} />`}</${Section}>
+        save=${change(d => ({ webhooks: d.hooks }))}>${({ draft, set, error }) => html`<${Webhooks} desk=${desk} list=${draft.hooks} change=${set('hooks')} error=${error} />`}</${Section}>
 
     <${MailTest} desk=${desk} />
     <${MailServer} desk=${desk} />
