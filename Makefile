@@ -2,6 +2,7 @@
 # make test          the whole suite, with the race detector, Chromium, PostgreSQL and Redis; .ci/run adds Firefox and the long tests
 # make test-hours    the tests as if they were started at other hours, on other dates and in other zones
 # make lint          what a reader would otherwise have to say; make types is the part of it about the pages' JavaScript
+# make format        formats the pages' JavaScript with Prettier, if the built pages stay the same; make lint checks it
 # make bench         the figures of bench/RESULTS.md; make bench-once runs each of them once, so that they never rot
 # make curves        how the figures grow with their quantity: holds, subscribers, appointments, specialists; an hour, and 3 GB of disk.
 #                    APPOINTMENTS=100000 for less of one
@@ -46,7 +47,7 @@ LONG   ?=
 MOST   ?=
 RECORD ?=
 
-.PHONY: quick test test-hours vet lint types bench bench-once curves simulate planted prove systemd dist cross build cluster pages clients pruned clean
+.PHONY: quick test test-hours vet lint types format bench bench-once curves simulate planted prove systemd dist cross build cluster pages clients pruned clean
 
 quick:
 	@.ci/quick
@@ -65,12 +66,16 @@ lint: vet
 	  if [ -n "$$out" ]; then echo "gofmt would change:"; echo "$$out"; exit 1; fi
 	go run $(STATICCHECK) ./...
 	@.ci/types
+	@.ci/format
 	@.ci/openapi
 	@.ci/words
 	go test -run 'TestFilesStayShort|TestPackagesAreNouns|TestImportsPointOneWay|TestThirdPartyModuleHasOneOwner' .
 
 types:
 	@.ci/types
+
+format:
+	@.ci/format --write
 
 bench:
 	@.ci/tools test

@@ -43,7 +43,7 @@ func iconPath(t testing.TB, icon string) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m := regexp.MustCompile(`(?m)^  ` + icon + `: '([^']+)'`).FindSubmatch(source); m != nil {
+		if m := regexp.MustCompile(`(?m)^  ` + icon + `:\s+'([^']+)'`).FindSubmatch(source); m != nil {
 			return string(m[1])
 		}
 	}
