@@ -6,7 +6,7 @@
 //   <script src="https://book.example.org/embed.js" data-element async></script>
 //   <holdfast-booking type="checkup" lang="de" theme="light"></holdfast-booking>
 // The element dispatches "height" (detail: pixels) and "booked" (no detail). The site learns nothing else.
-(function () {
+;(function () {
   'use strict'
   /** @type {any} */
   var script = document.currentScript
@@ -25,12 +25,14 @@
     frame.src = url.href
     frame.title = of('title') || 'Book an appointment'
     frame.referrerPolicy = 'no-referrer'
-    frame.style.cssText = 'display:block;width:100%;height:640px;border:0;background:transparent;color-scheme:' +
+    frame.style.cssText =
+      'display:block;width:100%;height:640px;border:0;background:transparent;color-scheme:' +
       ({ dark: 'dark', auto: 'light dark' }[of('theme')] || 'light')
     // The frame is as high as its content, so the page in it cannot measure which part the visitor sees. The site
     // sends it the number of pixels below the window, but only after the frame has sent its height: if the site may
     // not embed the page, the browser shows an error page of its own in the frame.
-    var waits = false, ours = false
+    var waits = false,
+      ours = false
     function seen() {
       if (waits || !ours) return
       waits = true
@@ -66,24 +68,39 @@
   }
 
   if (script.dataset.element === undefined) {
-    show(function (frame) { script.parentNode.insertBefore(frame, script.nextSibling) }, function (name) { return script.dataset[name] }, function () {})
+    show(
+      function (frame) {
+        script.parentNode.insertBefore(frame, script.nextSibling)
+      },
+      function (name) {
+        return script.dataset[name]
+      },
+      function () {},
+    )
     return
   }
   if (customElements.get('holdfast-booking')) return // a second script tag
-  customElements.define('holdfast-booking', class extends HTMLElement {
-    static get observedAttributes() { return options.concat('title') }
-    connectedCallback() {
-      this.style.display = this.style.display || 'block'
-      this.end = show(this.appendChild.bind(this), this.getAttribute.bind(this), (type, detail) => this.dispatchEvent(new CustomEvent(type, { detail: detail })))
-    }
-    disconnectedCallback() {
-      if (this.end) this.end()
-      this.end = null
-    }
-    attributeChangedCallback() {
-      if (!this.end) return
-      this.end()
-      this.connectedCallback()
-    }
-  })
+  customElements.define(
+    'holdfast-booking',
+    class extends HTMLElement {
+      static get observedAttributes() {
+        return options.concat('title')
+      }
+      connectedCallback() {
+        this.style.display = this.style.display || 'block'
+        this.end = show(this.appendChild.bind(this), this.getAttribute.bind(this), (type, detail) =>
+          this.dispatchEvent(new CustomEvent(type, { detail: detail })),
+        )
+      }
+      disconnectedCallback() {
+        if (this.end) this.end()
+        this.end = null
+      }
+      attributeChangedCallback() {
+        if (!this.end) return
+        this.end()
+        this.connectedCallback()
+      }
+    },
+  )
 })()

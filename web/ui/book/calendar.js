@@ -16,20 +16,33 @@ const span = 7
 export function createCalendar({ type, specialistId = '', place = '', hear = () => {}, reached = () => {} }) {
   const today = dateOf(serverNow())
   const store = createStore({
-    slots: empty(type), type, specialistId, place, today, from: today, day: null, chosen: null,
-    loading: true, first: undefined, link: 'connecting', asOf: null, problem: null,
+    slots: empty(type),
+    type,
+    specialistId,
+    place,
+    today,
+    from: today,
+    day: null,
+    chosen: null,
+    loading: true,
+    first: undefined,
+    link: 'connecting',
+    asOf: null,
+    problem: null,
     until: addDays(today, Math.max(1, type.horizonDays || 60) + 1),
   })
   const base = `/v1/appointment-types/${encodeURIComponent(type.id)}`
-  const slotEvents = events => store.set(s => {
-    let slots = s.slots
-    for (const e of events) slots = reduce(slots, e, serverNow())
-    return slots === s.slots ? s : { ...s, slots }
-  })
+  const slotEvents = events =>
+    store.set(s => {
+      let slots = s.slots
+      for (const e of events) slots = reduce(slots, e, serverNow())
+      return slots === s.slots ? s : { ...s, slots }
+    })
 
   // --- fetching
   async function load(from, to, options) {
-    const before = Object.values(store.get().slots.holds), sent = serverNow()
+    const before = Object.values(store.get().slots.holds),
+      sent = serverNow()
     const answer = await get(base + '/timeslots', { from, to, specialistId, place }, options)
     await fingerUp()
     slotEvents([{ type: 'loaded', answer, before, sent, open: store.get().day }])
@@ -39,17 +52,30 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   // While a finger is on the screen, the page does not move the times: an answer that could add a time waits until
   // the finger is lifted, for at most 2 s.
   let finger = false
-  const down = () => { finger = true }
-  const up = () => { finger = false }
-  const fingerUp = async () => { for (let n = 0; finger && n < 20; n++) await wait(100) }
+  const down = () => {
+    finger = true
+  }
+  const up = () => {
+    finger = false
+  }
+  const fingerUp = async () => {
+    for (let n = 0; finger && n < 20; n++) await wait(100)
+  }
 
   const guarded = async work => {
-    try { return await work() } catch (problem) {
+    try {
+      return await work()
+    } catch (problem) {
       if (!(problem instanceof Problem)) throw problem
       store.set({ problem, loading: false })
       // The error message announces a retry, so schedule one.
       if (problem.code === 'rate_limited' || problem.status === 0) {
-        setTimeout(() => { if (store.get().problem === problem) open() }, 1000 * (problem.retryAfter || 5))
+        setTimeout(
+          () => {
+            if (store.get().problem === problem) open()
+          },
+          1000 * (problem.retryAfter || 5),
+        )
       }
     }
   }
@@ -65,43 +91,60 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   }
   // open shows the first day with times. That day is usually in the first week, so open shows the week without
   // waiting for the server's search for the first time. It sends both requests together.
-  const open = wanted => guarded(async () => {
-    const s = store.get(), from = wanted ? weekOf(wanted) : s.from
-    const first = next().then(slot => { store.set({ first: slot }); return slot })
-    first.catch(() => {})
-    await load(from, addDays(from, span))
-    const { slots, day: shown } = store.get(), now = serverNow()
-    let day = wanted || shown || Object.keys(slots.days).sort().find(d => freeOn(slots, d, now).length)
-    store.set({ from })
-    if (!day) {
-      const slot = await first
-      day = slot ? dateOf(slot.start) : from
-      const start = weekOf(day)
-      if (start !== from) await load(start, addDays(start, span))
-      store.set({ from: start })
-    }
-    show(day)
-    store.set({ loading: false })
-    await first
-  })
+  const open = wanted =>
+    guarded(async () => {
+      const s = store.get(),
+        from = wanted ? weekOf(wanted) : s.from
+      const first = next().then(slot => {
+        store.set({ first: slot })
+        return slot
+      })
+      first.catch(() => {})
+      await load(from, addDays(from, span))
+      const { slots, day: shown } = store.get(),
+        now = serverNow()
+      let day =
+        wanted ||
+        shown ||
+        Object.keys(slots.days)
+          .sort()
+          .find(d => freeOn(slots, d, now).length)
+      store.set({ from })
+      if (!day) {
+        const slot = await first
+        day = slot ? dateOf(slot.start) : from
+        const start = weekOf(day)
+        if (start !== from) await load(start, addDays(start, span))
+        store.set({ from: start })
+      }
+      show(day)
+      store.set({ loading: false })
+      await first
+    })
   const weekOf = date => addDays(today, Math.floor(daysBetween(today, date) / span) * span)
 
   function show(date) {
-    store.set(s => ({ ...s, day: date, slots: s.slots.seen[date] && s.day === date ? s.slots : reduce(s.slots, { type: 'opened', date }) }))
+    store.set(s => ({
+      ...s,
+      day: date,
+      slots: s.slots.seen[date] && s.day === date ? s.slots : reduce(s.slots, { type: 'opened', date }),
+    }))
     if (store.get().chosen && dateOf(store.get().chosen) !== date) choose(null)
     const from = weekOf(date)
     if (!store.get().slots.days[date]) return week(from, date)
     store.set({ from })
   }
-  const week = (from, date) => guarded(async () => {
-    store.set({ from, loading: true })
-    if (!store.get().slots.days[from]) await load(from, addDays(from, span))
-    if (store.get().from !== from) return
-    const slots = store.get().slots, now = serverNow()
-    const days = Array.from({ length: span }, (_, i) => addDays(from, i))
-    store.set({ loading: false })
-    show(date || days.find(d => freeOn(slots, d, now).length) || from)
-  })
+  const week = (from, date) =>
+    guarded(async () => {
+      store.set({ from, loading: true })
+      if (!store.get().slots.days[from]) await load(from, addDays(from, span))
+      if (store.get().from !== from) return
+      const slots = store.get().slots,
+        now = serverNow()
+      const days = Array.from({ length: span }, (_, i) => addDays(from, i))
+      store.set({ loading: false })
+      show(date || days.find(d => freeOn(slots, d, now).length) || from)
+    })
 
   // --- refetching the days that events made stale: once per burst, after a random delay so that the readers'
   // requests spread
@@ -109,23 +152,32 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   const refetch = () => {
     const stale = store.get().slots.stale
     if (!stale.length || later) return
-    later = setTimeout(() => {
-      later = 0
-      const s = store.get(), dates = s.slots.stale.filter(d => d === '*' || s.slots.days[d]).sort()
-      slotEvents([{ type: 'fetching' }])
-      // If no time was free before, any event can mean that one is free now.
-      if (s.first === null) return open()
-      if (!dates.length) return
-      const all = dates.includes('*')
-      const from = all ? s.from : dates[0], to = all ? addDays(s.from, span) : addDays(dates[dates.length - 1], 1)
-      guarded(async () => {
-        await load(from, daysBetween(from, to) > 31 ? addDays(from, 31) : to)
-        const { first, slots } = store.get(), date = first && dateOf(first.start)
-        if (slots.days[date] && !freeOn(slots, date, serverNow()).some(x => x.start === first.start)) store.set({ first: await next() })
-      })
-    }, 400 + Math.random() * 600)
+    later = setTimeout(
+      () => {
+        later = 0
+        const s = store.get(),
+          dates = s.slots.stale.filter(d => d === '*' || s.slots.days[d]).sort()
+        slotEvents([{ type: 'fetching' }])
+        // If no time was free before, any event can mean that one is free now.
+        if (s.first === null) return open()
+        if (!dates.length) return
+        const all = dates.includes('*')
+        const from = all ? s.from : dates[0],
+          to = all ? addDays(s.from, span) : addDays(dates[dates.length - 1], 1)
+        guarded(async () => {
+          await load(from, daysBetween(from, to) > 31 ? addDays(from, 31) : to)
+          const { first, slots } = store.get(),
+            date = first && dateOf(first.start)
+          if (slots.days[date] && !freeOn(slots, date, serverNow()).some(x => x.start === first.start))
+            store.set({ first: await next() })
+        })
+      },
+      400 + Math.random() * 600,
+    )
   }
-  const stopRefetch = store.subscribe((s, was) => { if (s.slots.stale !== was.slots.stale) refetch() })
+  const stopRefetch = store.subscribe((s, was) => {
+    if (s.slots.stale !== was.slots.stale) refetch()
+  })
 
   // --- live
   let tag = ''
@@ -151,11 +203,19 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
         if (store.get().problem) throw store.get().problem
         return
       }
-      const said = await get('/v1/slots/poll', {
-        appointmentTypeId: type.id, date: day, specialistId, selected: chosen && hhmm(chosen),
-      }, { tries: 1 })
+      const said = await get(
+        '/v1/slots/poll',
+        {
+          appointmentTypeId: type.id,
+          date: day,
+          specialistId,
+          selected: chosen && hhmm(chosen),
+        },
+        { tries: 1 },
+      )
       const { cacheInfo, activeSelections = [], ...rest } = said
-      const own = [chosen, shown].filter(Boolean).map(x => hhmm(x)), looked = activeSelections.filter(x => !own.includes(x))
+      const own = [chosen, shown].filter(Boolean).map(x => hhmm(x)),
+        looked = activeSelections.filter(x => !own.includes(x))
       const starts = (store.get().slots.days[day]?.slots || []).map(x => x.start)
       slotEvents([{ type: 'polled', date: day, looking: starts.filter(x => looked.includes(hhmm(x))) }])
       const now = day + JSON.stringify(rest)
@@ -167,19 +227,29 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
 
   // --- choosing: the server receives a selection after 300 ms and for as long as it lasts, and may show it to other
   // patients
-  let dwell, renew, shown = null
+  let dwell,
+    renew,
+    shown = null
   function look(start) {
     clearTimeout(dwell)
     clearInterval(renew)
     if (!start) {
-      if (shown) post('/v1/slots/deselect', { clientId: client.id, appointmentTypeId: type.id, slotStartDate: shown, ...who }).catch(() => {})
+      if (shown)
+        post('/v1/slots/deselect', {
+          clientId: client.id,
+          appointmentTypeId: type.id,
+          slotStartDate: shown,
+          ...who,
+        }).catch(() => {})
       shown = null
       return
     }
     const tell = () => {
       if (document.hidden) return
       shown = start
-      post('/v1/slots/select', { clientId: client.id, appointmentTypeId: type.id, slotStartDate: start, ...who }).catch(() => {})
+      post('/v1/slots/select', { clientId: client.id, appointmentTypeId: type.id, slotStartDate: start, ...who }).catch(
+        () => {},
+      )
     }
     dwell = setTimeout(() => {
       tell()
@@ -194,8 +264,11 @@ export function createCalendar({ type, specialistId = '', place = '', hear = () 
   }
 
   return {
-    store, show, choose, look,
-    week: (n) => week(addDays(store.get().from, n * span)),
+    store,
+    show,
+    choose,
+    look,
+    week: n => week(addDays(store.get().from, n * span)),
     showFirst: () => show(dateOf(store.get().first.start)),
     // around gives free times near a lost one, fetching further if what is here has none.
     async around(start, n = 3) {

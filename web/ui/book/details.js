@@ -20,7 +20,9 @@ const required = new Set(boot.settings.requiredFields)
 function check(form) {
   const errors = []
   const bad = (id, key) => errors.push({ id, message: t(key) })
-  const name = (form.name || '').trim(), email = (form.email || '').trim(), phone = (form.phone || '').trim()
+  const name = (form.name || '').trim(),
+    email = (form.email || '').trim(),
+    phone = (form.phone || '').trim()
   const birthDate = dateFrom(form.birthDate)
   if (name.length < 2) bad('name', 'field.name.err')
   if (!email && !phone && !required.has('email') && !required.has('phone')) bad('email', 'field.contact.err')
@@ -29,16 +31,22 @@ function check(form) {
     if (phone ? !looksLikePhone(phone) : required.has('phone')) bad('phone', 'field.phone.err')
   }
   if (birthDate === null || (required.has('birthDate') && !birthDate)) bad('birthDate', 'field.birthDate.err')
-  return { errors, patient: { name, ...(email && { email }), ...(phone && { phone }), ...(birthDate && { birthDate }) } }
+  return {
+    errors,
+    patient: { name, ...(email && { email }), ...(phone && { phone }), ...(birthDate && { birthDate }) },
+  }
 }
 // The server's validation errors, shown at the fields that they name.
-const errorsFrom = (problem, ask) => problem.errors.map(({ field, message }) => {
-  const asked = ask?.complaint(field)
-  if (asked) return asked
-  const id = field.replace(/^.*\./, '')
-  if (id === 'contact') return { id: 'email', message: t('field.contact.err') }
-  return ['name', 'email', 'phone', 'birthDate'].includes(id) ? { id, message: t(`field.${id}.err`) } : { id: 'name', message }
-})
+const errorsFrom = (problem, ask) =>
+  problem.errors.map(({ field, message }) => {
+    const asked = ask?.complaint(field)
+    if (asked) return asked
+    const id = field.replace(/^.*\./, '')
+    if (id === 'contact') return { id: 'email', message: t('field.contact.err') }
+    return ['name', 'email', 'phone', 'birthDate'].includes(id)
+      ? { id, message: t(`field.${id}.err`) }
+      : { id: 'name', message }
+  })
 
 function Form({ ask, form, errors, tries, busy, ready, change, submit, other }) {
   const put = key => value => change({ ...form, [key]: value })
@@ -48,39 +56,100 @@ function Form({ ask, form, errors, tries, busy, ready, change, submit, other }) 
     e.preventDefault()
     if (!busy && ready) submit()
   }
-  return html`<form class="details" onSubmit=${send} novalidate>
-    <${ErrorSummary} errors=${errors} n=${tries} />
-    <${Field} id="name" label=${t('field.name')} value=${form.name} input=${put('name')} error=${err('name')} autocomplete="name" maxlength="80" required />
-    ${!contact && html`<p class="hint lone">${t('field.contact.hint')}</p>`}
-    <${Field} id="email" label=${t('field.email')} hint=${t(boot.mail ? 'field.email.hint' : 'field.email.hint.nomail')} optional=${!required.has('email')} type="email" inputmode="email"
-      value=${form.email} input=${put('email')} error=${err('email')} autocomplete="email" maxlength="254" spellcheck=${false} autocapitalize="none" />
-    <${Field} id="phone" label=${t('field.phone')} optional=${!required.has('phone')} type="tel" inputmode="tel"
-      value=${form.phone} input=${put('phone')} error=${err('phone')} autocomplete="tel" maxlength="40" />
-    ${required.has('birthDate') && html`<${DateField} id="birthDate" label=${t('field.birthDate')} hint=${t('field.birthDate.hint')}
-      value=${form.birthDate} input=${put('birthDate')} error=${err('birthDate')} />`}
-    ${ask && html`<${ask.Fields} form=${form} put=${put} err=${err} />`}
-    <div class="actions">
-      <button type="submit" class="btn primary big" aria-disabled=${busy || !ready ? 'true' : undefined}>
-        ${t(`${ask?.verb || 'confirm'}.${busy ? 'doing' : 'do'}`)}${busy && '…'}</button>
-      <button type="button" class="textlink" onClick=${other}>${t('details.other')}</button>
-    </div>
-  </form>`
+  return html`
+    <form class="details" onSubmit=${send} novalidate>
+      <${ErrorSummary} errors=${errors} n=${tries} />
+      <${Field}
+        id="name"
+        label=${t('field.name')}
+        value=${form.name}
+        input=${put('name')}
+        error=${err('name')}
+        autocomplete="name"
+        maxlength="80"
+        required
+      />
+      ${
+        !contact &&
+        html`
+          <p class="hint lone">${t('field.contact.hint')}</p>
+        `
+      }
+      <${Field}
+        id="email"
+        label=${t('field.email')}
+        hint=${t(boot.mail ? 'field.email.hint' : 'field.email.hint.nomail')}
+        optional=${!required.has('email')}
+        type="email"
+        inputmode="email"
+        value=${form.email}
+        input=${put('email')}
+        error=${err('email')}
+        autocomplete="email"
+        maxlength="254"
+        spellcheck=${false}
+        autocapitalize="none"
+      />
+      <${Field}
+        id="phone"
+        label=${t('field.phone')}
+        optional=${!required.has('phone')}
+        type="tel"
+        inputmode="tel"
+        value=${form.phone}
+        input=${put('phone')}
+        error=${err('phone')}
+        autocomplete="tel"
+        maxlength="40"
+      />
+      ${
+        required.has('birthDate') &&
+        html`
+          <${DateField}
+            id="birthDate"
+            label=${t('field.birthDate')}
+            hint=${t('field.birthDate.hint')}
+            value=${form.birthDate}
+            input=${put('birthDate')}
+            error=${err('birthDate')}
+          />
+        `
+      }
+      ${
+        ask &&
+        html`
+          <${ask.Fields} form=${form} put=${put} err=${err} />
+        `
+      }
+      <div class="actions">
+        <button type="submit" class="btn primary big" aria-disabled=${busy || !ready ? 'true' : undefined}>
+          ${t(`${ask?.verb || 'confirm'}.${busy ? 'doing' : 'do'}`)}${busy && '…'}
+        </button>
+        <button type="button" class="textlink" onClick=${other}>${t('details.other')}</button>
+      </div>
+    </form>
+  `
 }
 
 // claim, finish and Problems come from the page. other() and back() return to the times.
 export function Details({ ask, page, hold, calendar, steps, claim, finish, Problems, other, back }) {
-  const h = useStore(hold.store), s = useStore(calendar.store), form = useStore(page, p => p.form)
+  const h = useStore(hold.store),
+    s = useStore(calendar.store),
+    form = useStore(page, p => p.form)
   const [said, setSaid] = useState({ errors: [], n: 0 })
   const [checking, setChecking] = useState(false)
   const heading = useHeading('details')
-  const keep = async () => { if (!await hold.keep()) say(t('hold.keep.failed')) }
+  const keep = async () => {
+    if (!(await hold.keep())) say(t('hold.keep.failed'))
+  }
   const change = next => {
     page.set({ form: next })
     remember('form', next)
   }
   const complain = errors => setSaid(was => ({ errors, n: was.n + 1 }))
   const send = async () => {
-    const { errors, patient } = check(form), more = ask?.check(form)
+    const { errors, patient } = check(form),
+      more = ask?.check(form)
     if (more) errors.push(...more.errors)
     complain(errors)
     if (errors.length) return
@@ -92,7 +161,9 @@ export function Details({ ask, page, hold, calendar, steps, claim, finish, Probl
     await finish(await hold.check())
     setChecking(false)
   }
-  useEffect(() => { if (h.phase === 'unknown' && s.link === 'live') again() }, [s.link])
+  useEffect(() => {
+    if (h.phase === 'unknown' && s.link === 'live') again()
+  }, [s.link])
 
   // While another time is being claimed, the notice stays about the lost time.
   const lost = useRef(null)
@@ -103,14 +174,64 @@ export function Details({ ask, page, hold, calendar, steps, claim, finish, Probl
     <${Eyebrow} n=${steps} total=${steps} back=${back} />
     <h1 tabindex="-1" ref=${heading}>${t('details.title')}</h1>
     <${LinkNotice} link=${s.link} asOf=${s.asOf} hold=${isHeld(h) && h} takeOver=${calendar.takeOver} />
-    ${h.phase === 'booked' ? html`<${Notice} kind="ok" role="status" text=${html`<strong>${t('booked.title')}</strong>${' '}${dayAndTime(h.start)}`} />`
-    : h.phase === 'unknown' || (checking && h.phase === 'booking') ? html`
-      <${Notice} kind="warn" icon="alert" role="alert" text=${[words('unknown.title'), ' ', t('unknown.body')]}>
-        <button type="button" class="btn primary" aria-disabled=${checking ? 'true' : undefined} onClick=${() => checking || again()}>${t('unknown.do')}${checking && '…'}</button>
-      </${Notice}>`
-    : lost.current ? html`<${Lost} ...${lost.current} find=${() => calendar.around(lost.current.start)} pick=${claim} busy=${h.phase === 'claiming'} />`
-    : h.phase !== 'idle' && html`<${HoldCard} hold=${h} type=${s.type} keep=${keep} reclaim=${hold.reclaim} />`}
-    ${h.problem && h.phase !== 'lost' && h.problem.code !== 'validation_failed' && (h.problem.status || s.link !== 'offline') && html`<${Problems} h=${h} type=${s.type} />`}
-    <${Form} ask=${ask} form=${form} errors=${said.errors} tries=${said.n} busy=${h.phase === 'booking'} ready=${isHeld(h) || h.phase === 'lapsed'}
-      change=${change} submit=${send} other=${other} />`
+    ${
+      h.phase === 'booked'
+        ? html`
+            <${Notice}
+              kind="ok"
+              role="status"
+              text=${html`
+                <strong>${t('booked.title')}</strong>
+                ${' '}${dayAndTime(h.start)}
+              `}
+            />
+          `
+        : h.phase === 'unknown' || (checking && h.phase === 'booking')
+          ? html`
+              <${Notice} kind="warn" icon="alert" role="alert" text=${[words('unknown.title'), ' ', t('unknown.body')]}>
+                <button
+                  type="button"
+                  class="btn primary"
+                  aria-disabled=${checking ? 'true' : undefined}
+                  onClick=${() => checking || again()}
+                >
+                  ${t('unknown.do')}${checking && '…'}
+                </button>
+              </${Notice}>
+            `
+          : lost.current
+            ? html`
+                <${Lost}
+                  ...${lost.current}
+                  find=${() => calendar.around(lost.current.start)}
+                  pick=${claim}
+                  busy=${h.phase === 'claiming'}
+                />
+              `
+            : h.phase !== 'idle' &&
+              html`
+                <${HoldCard} hold=${h} type=${s.type} keep=${keep} reclaim=${hold.reclaim} />
+              `
+    }
+    ${
+      h.problem &&
+      h.phase !== 'lost' &&
+      h.problem.code !== 'validation_failed' &&
+      (h.problem.status || s.link !== 'offline') &&
+      html`
+        <${Problems} h=${h} type=${s.type} />
+      `
+    }
+    <${Form}
+      ask=${ask}
+      form=${form}
+      errors=${said.errors}
+      tries=${said.n}
+      busy=${h.phase === 'booking'}
+      ready=${isHeld(h) || h.phase === 'lapsed'}
+      change=${change}
+      submit=${send}
+      other=${other}
+    />
+  `
 }

@@ -28,23 +28,78 @@ export function HoldCard({ hold, type, keep, reclaim }) {
     if (hold.note === 'kept') say(t('hold.kept', { time: at, m: Math.round(left / 60) }))
     if (hold.note === 'again') say(t('hold.again'))
   }, [hold.note, hold.keeps])
-  const whole = (type.maxHoldSeconds || 900)
+  const whole = type.maxHoldSeconds || 900
   const lapsed = phase === 'lapsed' || phase === 'reclaiming'
   const zone = foreignZone(hold.start)
   return html`
     <section class=${'hold ' + phase} aria-label=${t('summary.title')} data-phase=${phase}>
       <div class="hold-head">
-        <p class="hold-when"><span>${write('longDay', hold.start)}</span><b>${hold.end && hold.end !== hold.start ? range(hold.start, hold.end) : at}</b></p>
-        <p class="hold-left" role="timer">${lapsed ? t(phase === 'lapsed' ? 'hold.lapsed.short' : 'hold.reclaiming')
-          : left > 0 ? t('hold.left', { clock: countdown(left) }) : ''}</p>
+        <p class="hold-when">
+          <span>${write('longDay', hold.start)}</span>
+          <b>${hold.end && hold.end !== hold.start ? range(hold.start, hold.end) : at}</b>
+        </p>
+        <p class="hold-left" role="timer">
+          ${
+            lapsed
+              ? t(phase === 'lapsed' ? 'hold.lapsed.short' : 'hold.reclaiming')
+              : left > 0
+                ? t('hold.left', { clock: countdown(left) })
+                : ''
+          }
+        </p>
       </div>
-      <p class="hold-what"><${Name} of=${type.name} />${hold.specialistId && html`<span class="sep">·</span><${Name} of=${nameOf(hold.specialistId)} />`}${zone && html`<span class="sep">·</span>${zone}`}</p>
-      <div class="tide" aria-hidden="true"><i style=${{ transform: `scaleX(${lapsed ? 0 : Math.min(1, Math.max(0, (left || 0) / whole))})` }}></i></div>
+      <p class="hold-what">
+        <${Name} of=${type.name} />
+        ${
+          hold.specialistId &&
+          html`
+            <span class="sep">·</span>
+            <${Name} of=${nameOf(hold.specialistId)} />
+          `
+        }${
+          zone &&
+          html`
+            <span class="sep">·</span>
+            ${zone}
+          `
+        }
+      </p>
+      <div class="tide" aria-hidden="true">
+        <i style=${{ transform: `scaleX(${lapsed ? 0 : Math.min(1, Math.max(0, (left || 0) / whole))})` }}></i>
+      </div>
     </section>
-    ${warning && hold.keeps < maxKeeps && html`<${Notice} kind="warn" text="hold.warn" params=${{ time: at, n: minutes }}>
-      <button type="button" class="btn" onClick=${keep}>${t('hold.keep')}</button></${Notice}>`}
-    ${!warning && !lapsed && hold.note === 'kept' && html`<${Notice} kind="ok" text="hold.kept" params=${{ time: at, m: Math.round(left / 60) }} />`}
-    ${!warning && !lapsed && hold.note === 'again' && html`<${Notice} text="hold.again" />`}
-    ${phase === 'lapsed' && html`<${Notice} kind="warn" text="hold.lapsed" params=${{ time: at }}>
-      <button type="button" class="btn" onClick=${reclaim}>${t('hold.lapsed.do')}</button></${Notice}>`}`
+    ${
+      warning &&
+      hold.keeps < maxKeeps &&
+      html`
+        <${Notice} kind="warn" text="hold.warn" params=${{ time: at, n: minutes }}>
+          <button type="button" class="btn" onClick=${keep}>${t('hold.keep')}</button>
+        </${Notice}>
+      `
+    }
+    ${
+      !warning &&
+      !lapsed &&
+      hold.note === 'kept' &&
+      html`
+        <${Notice} kind="ok" text="hold.kept" params=${{ time: at, m: Math.round(left / 60) }} />
+      `
+    }
+    ${
+      !warning &&
+      !lapsed &&
+      hold.note === 'again' &&
+      html`
+        <${Notice} text="hold.again" />
+      `
+    }
+    ${
+      phase === 'lapsed' &&
+      html`
+        <${Notice} kind="warn" text="hold.lapsed" params=${{ time: at }}>
+          <button type="button" class="btn" onClick=${reclaim}>${t('hold.lapsed.do')}</button>
+        </${Notice}>
+      `
+    }
+  `
 }

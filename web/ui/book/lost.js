@@ -13,13 +13,36 @@ export function Lost({ why, start, find, pick, busy }) {
     let here = true
     setFound(null)
     ref.current?.focus()
-    find().then(x => { if (here) setFound(x) }, () => { if (here) setFound([]) })
-    return () => { here = false }
+    find().then(
+      x => {
+        if (here) setFound(x)
+      },
+      () => {
+        if (here) setFound([])
+      },
+    )
+    return () => {
+      here = false
+    }
   }, [start, why])
   const kind = why === 'displaced' ? 'displaced' : 'lost'
   const body = !found ? t('lost.searching') : t(kind + (found.length ? '.body' : '.none'))
-  return html`<${Notice} kind="danger" role="alert" tabIndex="-1" innerRef=${ref} text=${[words(kind + '.title'), ' ', body]}>
-    ${found?.map(x => html`<button type="button" class="btn" key=${x.start} aria-disabled=${busy ? 'true' : undefined}
-      aria-label=${dayAndTime(x.start)} onClick=${() => !busy && pick(x)}>${near(x.start, dateOf(start))}</button>`)}
-  </${Notice}>`
+  return html`
+    <${Notice} kind="danger" role="alert" tabIndex="-1" innerRef=${ref} text=${[words(kind + '.title'), ' ', body]}>
+      ${found?.map(
+        x => html`
+          <button
+            type="button"
+            class="btn"
+            key=${x.start}
+            aria-disabled=${busy ? 'true' : undefined}
+            aria-label=${dayAndTime(x.start)}
+            onClick=${() => !busy && pick(x)}
+          >
+            ${near(x.start, dateOf(start))}
+          </button>
+        `,
+      )}
+    </${Notice}>
+  `
 }

@@ -27,12 +27,20 @@ const root = document.getElementById('app')
 
 const wanted = typeOf(query.get('type')) || (skipWhat ? types[0] : null)
 const saved = recall('choice')
-const start = wanted ? { typeId: wanted.id, specialistId: query.get('specialist') || (saved?.typeId === wanted.id ? saved.specialistId : ''), place: query.get('place') || '' } : saved
+const start = wanted
+  ? {
+      typeId: wanted.id,
+      specialistId: query.get('specialist') || (saved?.typeId === wanted.id ? saved.specialistId : ''),
+      place: query.get('place') || '',
+    }
+  : saved
 const known = typeOf(start?.typeId)
 const page = createStore({
-  step: 'what', typeId: known ? known.id : '',
+  step: 'what',
+  typeId: known ? known.id : '',
   specialistId: known && servingOf(known).some(s => s.id === start.specialistId) ? start.specialistId : '',
-  place: boot.places.some(x => x.id === start?.place) ? start.place : '', news: renewed,
+  place: boot.places.some(x => x.id === start?.place) ? start.place : '',
+  news: renewed,
   form: { name: '', email: '', phone: '', birthDate: {}, ...recall('form') },
 })
 const hold = createHold()
@@ -41,25 +49,35 @@ const steps = skipWhat ? 2 : 3
 // later fetches a module before the page needs it. If the network fails, get retries every 1.5 s.
 const later = load => {
   let got = null
-  const ask = () => got ||= load().catch(() => { got = null })
-  return { ask, async get() {
-    let module
-    while (!(module = await ask())) await wait(1500)
-    return module
-  } }
+  const ask = () =>
+    (got ||= load().catch(() => {
+      got = null
+    }))
+  return {
+    ask,
+    async get() {
+      let module
+      while (!(module = await ask())) await wait(1500)
+      return module
+    },
+  }
 }
 // The page fetches these modules only for a clinic that uses them, and choose.js only when the patient has a choice.
 let choosing = null
-const choice = later(async () => (await Promise.all([import('../book/choose.js'), need('choose'), sheet('some.css')]))[0])
+const choice = later(
+  async () => (await Promise.all([import('../book/choose.js'), need('choose'), sheet('some.css')]))[0],
+)
 const rest = later(async () => (await Promise.all([import('../book/later.js'), need('manage')]))[0])
 let Details = null
 const asks = later(async () => (await Promise.all([import('../book/asks.js'), need('asks'), sheet('some.css')]))[0])
 const request = later(async () => (await Promise.all([import('../book/request.js'), need('request')]))[0])
-const waiting = later(async () => (await Promise.all([import('../book/waiting.js'), need('waiting'), sheet('some.css')]))[0])
+const waiting = later(
+  async () => (await Promise.all([import('../book/waiting.js'), need('waiting'), sheet('some.css')]))[0],
+)
 let ask = null
 async function needDetails(type) {
-  const more = type.asks || type.newPatientsOnly || type.approval || type.cancelText || boot.settings.consent;
-  [{ Details }, ask] = await Promise.all([rest.get(), more ? asks.get().then(m => m.load(type)) : null])
+  const more = type.asks || type.newPatientsOnly || type.approval || type.cancelText || boot.settings.consent
+  ;[{ Details }, ask] = await Promise.all([rest.get(), more ? asks.get().then(m => m.load(type)) : null])
 }
 
 // --- the times of the chosen type, recreated when the choice changes
@@ -70,7 +88,9 @@ function openCalendar() {
   if (is && is.type.id === typeId && is.specialistId === specialistId && is.place === place) return
   calendar?.stop()
   calendar = createCalendar({ type: typeOf(typeId), specialistId, place, hear: hold.heard, reached: hold.reached })
-  calendar.store.subscribe(async ({ problem }, was) => { if (problem && problem !== was.problem) await again(problem) })
+  calendar.store.subscribe(async ({ problem }, was) => {
+    if (problem && problem !== was.problem) await again(problem)
+  })
   calendar.start()
 }
 
@@ -78,12 +98,18 @@ function openCalendar() {
 // The page releases the hold and, after the reload, claims the same time at its current length. A booking in progress
 // is left alone: its own answer decides.
 let ended = false
-const may = () => !ended && !recall('attempt') && !['booking', 'unknown', 'booked', 'asked'].includes(hold.store.get().phase)
-const again = problem => renew(async () => {
-  const slot = recall('hold')
-  await hold.release()
-  if (slot && may()) remember('hold', slot)
-}, may, problem)
+const may = () =>
+  !ended && !recall('attempt') && !['booking', 'unknown', 'booked', 'asked'].includes(hold.store.get().phase)
+const again = problem =>
+  renew(
+    async () => {
+      const slot = recall('hold')
+      await hold.release()
+      if (slot && may()) remember('hold', slot)
+    },
+    may,
+    problem,
+  )
 const told = async s => {
   if (s.problem) await again(s.problem)
   return s
@@ -121,7 +147,8 @@ async function go(step) {
   router.push(page.get().step, address())
 }
 const address = () => {
-  const url = new URL(location.href), { typeId, specialistId, place } = page.get()
+  const url = new URL(location.href),
+    { typeId, specialistId, place } = page.get()
   for (const [key, value] of Object.entries({ type: skipWhat ? '' : typeId, specialist: specialistId, place })) {
     value ? url.searchParams.set(key, value) : url.searchParams.delete(key)
   }
@@ -137,7 +164,10 @@ function choose(typeId, specialistId, place) {
 }
 async function claim(slot) {
   const { typeId, specialistId, place, step } = page.get()
-  const [s] = await Promise.all([hold.claim({ typeId, specialistId, place, start: slot.start, end: slot.end }).then(told), needDetails(typeOf(typeId))])
+  const [s] = await Promise.all([
+    hold.claim({ typeId, specialistId, place, start: slot.start, end: slot.end }).then(told),
+    needDetails(typeOf(typeId)),
+  ])
   if (isHeld(s) && step === 'when' && page.get().step === step) go('details')
 }
 // finish handles the outcome of a booking. If the form still has work to do, finish returns the outcome to it.
@@ -163,57 +193,132 @@ async function finish(s) {
 // waitFor replaces the times with the form of the waiting list. The way back reloads the page, which restores the
 // choice.
 async function waitFor(type) {
-  const [{ showWait }] = await Promise.all([waiting.get(), needDetails(type)]), { specialistId, form } = page.get()
+  const [{ showWait }] = await Promise.all([waiting.get(), needDetails(type)]),
+    { specialistId, form } = page.get()
   end()
   showWait(root, { type, specialistId, ask, form, back: () => location.reload() })
 }
 
 // --- views
-const person = id => id ? nameOf(id) : t('who.any.short')
+const person = id => (id ? nameOf(id) : t('who.any.short'))
 
 // If the quota is full, the page lists the patient's own holds. The server lists them only to the client that owns
 // them.
 function Problems({ h, type, retry }) {
   const [own, setOwn] = useState([])
   useEffect(() => {
-    if (h.problem.code === 'quota_exceeded') get('/v1/holds').then(x => setOwn(x.holds), () => {})
+    if (h.problem.code === 'quota_exceeded')
+      get('/v1/holds').then(
+        x => setOwn(x.holds),
+        () => {},
+      )
   }, [h.problem])
-  const letGo = ({ holdId }) => del('/v1/holds', { holdId, clientId: self.id }).catch(() => {}).then(() => retry())
-  return html`<${ProblemNotice} problem=${h.problem} type=${type} own=${own} letGo=${letGo} retry=${retry} holding=${isHeld(h)} />`
+  const letGo = ({ holdId }) =>
+    del('/v1/holds', { holdId, clientId: self.id })
+      .catch(() => {})
+      .then(() => retry())
+  return html`
+    <${ProblemNotice} problem=${h.problem} type=${type} own=${own} letGo=${letGo} retry=${retry} holding=${isHeld(h)} />
+  `
 }
 
 function When() {
-  const p = useStore(page), h = useStore(hold.store), s = useStore(calendar.store)
+  const p = useStore(page),
+    h = useStore(hold.store),
+    s = useStore(calendar.store)
   const heading = useHeading('when')
   const { type } = s
   const mine = isHeld(h) && h.typeId === p.typeId ? h.start : null
   const chosen = s.day && timesOf(s, mine).find(x => x.start === s.chosen)
-  const own = chosen?.status === 'mine', can = own || chosen?.status === 'free'
+  const own = chosen?.status === 'mine',
+    can = own || chosen?.status === 'free'
   const busy = h.phase === 'claiming'
   const act = e => {
     e?.preventDefault()
     if (can && !busy) own ? go('details') : claim(chosen)
   }
-  useEffect(() => { if (mine && !s.chosen) calendar.choose(mine) }, [mine, s.day])
-  useEffect(() => { if (s.chosen) rest.ask() }, [s.chosen])
-  const summary = { type: html`<${Name} of=${type.name} />`, minutes: t('minutes', { n: type.durationMinutes }), who: html`<${Name} of=${person(p.specialistId)} />` }
+  useEffect(() => {
+    if (mine && !s.chosen) calendar.choose(mine)
+  }, [mine, s.day])
+  useEffect(() => {
+    if (s.chosen) rest.ask()
+  }, [s.chosen])
+  const summary = {
+    type: html`
+      <${Name} of=${type.name} />
+    `,
+    minutes: t('minutes', { n: type.durationMinutes }),
+    who: html`
+      <${Name} of=${person(p.specialistId)} />
+    `,
+  }
   return html`
     <${Eyebrow} n=${steps - 1} total=${steps} back=${!skipWhat && (() => go('what'))} />
     <h1 tabindex="-1" ref=${heading}>${t('when.title')}</h1>
-    <p class="lead">${rich('when.summary', summary)}${(!skipWhat || servingOf(type).length > 1) && html`${' '}<button type="button" class="textlink" onClick=${() => go('what')}>${t('change')}</button>`}</p>
-    <${LinkNotice} link=${s.problem?.status === 0 ? 'offline' : s.link} asOf=${s.asOf} hold=${mine && h} takeOver=${calendar.takeOver} />
-    ${h.phase === 'lost' && html`<${Lost} why=${h.why} start=${h.start} find=${() => calendar.around(h.start)} pick=${claim} />`}
-    ${h.phase === 'idle' && h.problem && html`<${Problems} h=${h} type=${type} retry=${act} />`}
-    ${s.problem?.status > 0 && html`<${ProblemNotice} problem=${s.problem} type=${type} />`}
+    <p class="lead">
+      ${rich('when.summary', summary)}${
+        (!skipWhat || servingOf(type).length > 1) &&
+        html`
+          ${' '}
+          <button type="button" class="textlink" onClick=${() => go('what')}>${t('change')}</button>
+        `
+      }
+    </p>
+    <${LinkNotice}
+      link=${s.problem?.status === 0 ? 'offline' : s.link}
+      asOf=${s.asOf}
+      hold=${mine && h}
+      takeOver=${calendar.takeOver}
+    />
+    ${
+      h.phase === 'lost' &&
+      html`
+        <${Lost} why=${h.why} start=${h.start} find=${() => calendar.around(h.start)} pick=${claim} />
+      `
+    }
+    ${
+      h.phase === 'idle' &&
+      h.problem &&
+      html`
+        <${Problems} h=${h} type=${type} retry=${act} />
+      `
+    }
+    ${
+      s.problem?.status > 0 &&
+      html`
+        <${ProblemNotice} problem=${s.problem} type=${type} />
+      `
+    }
     <form onSubmit=${act} novalidate>
       <${Days} calendar=${calendar} />
       <${Times} calendar=${calendar} mine=${mine} wait=${boot.waitlist && !embedded && (() => waitFor(type))} />
-      ${chosen && html`<div class="bar">
-        <p>${can ? html`<span>${write('shortDay', chosen.start)},${' '}</span><b>${time(chosen.start)}</b>` : label(chosen)}</p>
-        ${can && html`<button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
-          ${t(own ? 'hold.go' : busy ? 'hold.doing' : 'hold.do', { time: time(chosen.start) })}${busy && '…'}</button>`}
-      </div>`}
-    </form>`
+      ${
+        chosen &&
+        html`
+          <div class="bar">
+            <p>
+              ${
+                can
+                  ? html`
+                      <span>${write('shortDay', chosen.start)},${' '}</span>
+                      <b>${time(chosen.start)}</b>
+                    `
+                  : label(chosen)
+              }
+            </p>
+            ${
+              can &&
+              html`
+                <button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
+                  ${t(own ? 'hold.go' : busy ? 'hold.doing' : 'hold.do', { time: time(chosen.start) })}${busy && '…'}
+                </button>
+              `
+            }
+          </div>
+        `
+      }
+    </form>
+  `
 }
 
 function App() {
@@ -222,18 +327,68 @@ function App() {
   const link = useStore(calendar?.store || page, s => s.link)
   const type = step !== 'what' && typeOf(typeId)
   const held = isHeld(h) && type
-  const aside = html`<${Aside} rows=${[
-    [t('summary.what'), type && html`<${Name} of=${type.name} /><span class="muted">${t('minutes', { n: type.durationMinutes })}</span>`],
-    [t('summary.who'), type && html`<${Name} of=${held || specialistId ? nameOf(held ? h.specialistId : specialistId) : t('who.any')} />`],
-    [t('summary.when'), held && dayAndTime(h.start)],
-    [t('summary.where'), html`<${Where} id=${held ? h.place : page.get().place} />`],
-  ]} />`
-  return html`<${Shell} link=${step === 'what' ? '' : link} aside=${aside} step=${step}>
-    ${news && html`<${Renewed} />`}
-    ${step === 'what' ? html`<${What} page=${page.get()} total=${steps} done=${choose} more=${choosing} />`
-      : step === 'when' ? html`<${When} key=${typeId + specialistId + page.get().place} />`
-      : html`<${Details} ask=${ask} page=${page} hold=${hold} calendar=${calendar} steps=${steps} claim=${claim} finish=${finish} Problems=${Problems} other=${() => go('when')} back=${() => router.back(() => go('when'))} />`}
-  </${Shell}>`
+  const aside = html`
+    <${Aside}
+      rows=${[
+        [
+          t('summary.what'),
+          type &&
+            html`
+              <${Name} of=${type.name} />
+              <span class="muted">${t('minutes', { n: type.durationMinutes })}</span>
+            `,
+        ],
+        [
+          t('summary.who'),
+          type &&
+            html`
+              <${Name} of=${held || specialistId ? nameOf(held ? h.specialistId : specialistId) : t('who.any')} />
+            `,
+        ],
+        [t('summary.when'), held && dayAndTime(h.start)],
+        [
+          t('summary.where'),
+          html`
+            <${Where} id=${held ? h.place : page.get().place} />
+          `,
+        ],
+      ]}
+    />
+  `
+  return html`
+    <${Shell} link=${step === 'what' ? '' : link} aside=${aside} step=${step}>
+      ${
+        news &&
+        html`
+          <${Renewed} />
+        `
+      }
+      ${
+        step === 'what'
+          ? html`
+              <${What} page=${page.get()} total=${steps} done=${choose} more=${choosing} />
+            `
+          : step === 'when'
+            ? html`
+                <${When} key=${typeId + specialistId + page.get().place} />
+              `
+            : html`
+                <${Details}
+                  ask=${ask}
+                  page=${page}
+                  hold=${hold}
+                  calendar=${calendar}
+                  steps=${steps}
+                  claim=${claim}
+                  finish=${finish}
+                  Problems=${Problems}
+                  other=${() => go('when')}
+                  back=${() => router.back(() => go('when'))}
+                />
+              `
+      }
+    </${Shell}>
+  `
 }
 
 // --- start: resume what a reload interrupted
@@ -250,4 +405,9 @@ if (resumed && typeOf(resumed.typeId)) {
   await enter(wanted || (known && ['when', 'details'].includes(router.step())) ? 'when' : 'what')
   router.replace(page.get().step)
 }
-render(html`<${App} />`, root)
+render(
+  html`
+    <${App} />
+  `,
+  root,
+)

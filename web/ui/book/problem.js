@@ -18,7 +18,10 @@ function useCountdown(seconds, done, key) {
     const timer = setInterval(() => {
       const s = Math.ceil((end - performance.now()) / 1000)
       setLeft(Math.max(0, s))
-      if (s <= 0) { clearInterval(timer); done?.() }
+      if (s <= 0) {
+        clearInterval(timer)
+        done?.()
+      }
     }, 250)
     return () => clearInterval(timer)
   }, [key])
@@ -31,28 +34,84 @@ export function ProblemNotice({ problem, type, text, holding, own = [], letGo, r
   const ref = useRef()
   const limited = problem.code === 'rate_limited' && problem.reason !== 'public_bookings'
   const left = useCountdown(limited ? problem.retryAfter || 8 : 0, retry, problem)
-  useEffect(() => { ref.current?.focus({ preventScroll: false }) }, [problem])
+  useEffect(() => {
+    ref.current?.focus({ preventScroll: false })
+  }, [problem])
   let key = text || wordsFor(problem)
   if (key === 'err.storage' && !holding) key = 'err.storage.nohold'
-  if (key === 'err.cooldown_active') key = !type || !problem.until ? 'err.not_bookable' : problem.start ? key + '.at' : key
+  if (key === 'err.cooldown_active')
+    key = !type || !problem.until ? 'err.not_bookable' : problem.start ? key + '.at' : key
   if (key === 'err.quota_exceeded' && !own.length) key = 'err.quota_exceeded.elsewhere'
   const booked = recall('booked')
-  const until = problem.until && (Math.abs(Date.parse(problem.until) - serverNow()) < 6 * 864e5
-    ? near(problem.until, dateOf(serverNow())) : dayAndTime(problem.until))
-  const params = { s: left, n: own.length, type: html`<${Name} of=${type?.name || ''} />`, when: until, start: problem.start && dayAndTime(problem.start), phone: html`<${PhoneLink} />` }
+  const until =
+    problem.until &&
+    (Math.abs(Date.parse(problem.until) - serverNow()) < 6 * 864e5
+      ? near(problem.until, dateOf(serverNow()))
+      : dayAndTime(problem.until))
+  const params = {
+    s: left,
+    n: own.length,
+    type: html`
+      <${Name} of=${type?.name || ''} />
+    `,
+    when: until,
+    start: problem.start && dayAndTime(problem.start),
+    phone: html`
+      <${PhoneLink} />
+    `,
+  }
   const kind = limited || key.startsWith('err.storage') ? 'warn' : 'danger'
-  return html`<${Notice} kind=${kind} role="alert" tabIndex="-1" innerRef=${ref} text=${key} params=${params}>
-    ${problem.code === 'cooldown_active' && booked && booked.id === problem.appointmentId && html`<a class="btn" href=${booked.url}>${t('err.cooldown.do')}</a>`}
-    ${problem.code === 'quota_exceeded' && own.map(h => html`<button type="button" class="btn" key=${h.holdId} onClick=${() => letGo(h)}>${dayAndTime(h.slotStartDate)}</button>`)}
-  </${Notice}>`
+  return html`
+    <${Notice} kind=${kind} role="alert" tabIndex="-1" innerRef=${ref} text=${key} params=${params}>
+      ${
+        problem.code === 'cooldown_active' &&
+        booked &&
+        booked.id === problem.appointmentId &&
+        html`
+          <a class="btn" href=${booked.url}>${t('err.cooldown.do')}</a>
+        `
+      }
+      ${
+        problem.code === 'quota_exceeded' &&
+        own.map(
+          h => html`
+            <button type="button" class="btn" key=${h.holdId} onClick=${() => letGo(h)}>
+              ${dayAndTime(h.slotStartDate)}
+            </button>
+          `,
+        )
+      }
+    </${Notice}>
+  `
 }
 
 // LinkNotice says in one line what the state of the connection means for the page. It shows nothing while all is well.
 export function LinkNotice({ link, asOf, hold, takeOver }) {
   if (link === 'replaced') {
-    return html`<${Notice} kind="warn" icon="info" text="replaced" role="status"><button type="button" class="btn" onClick=${takeOver}>${t('replaced.do')}</button></${Notice}>`
+    return html`
+      <${Notice} kind="warn" icon="info" text="replaced" role="status">
+        <button type="button" class="btn" onClick=${takeOver}>${t('replaced.do')}</button>
+      </${Notice}>
+    `
   }
   if (!['slow', 'offline'].includes(link)) return null
-  if (link === 'offline' && hold?.expiresAt > serverNow()) return html`<${Notice} kind="warn" icon="offline" role="status" text="offline.hold" params=${{ time: time(hold.start), clock: time(hold.expiresAt) }} />`
-  return html`<${Notice} kind="warn" icon="offline" role="status" text=${asOf ? link : 'offline.empty'} params=${{ clock: asOf && time(asOf) }} />`
+  if (link === 'offline' && hold?.expiresAt > serverNow())
+    return html`
+      <${Notice}
+        kind="warn"
+        icon="offline"
+        role="status"
+        text="offline.hold"
+        params=${{ time: time(hold.start), clock: time(hold.expiresAt) }}
+      />
+    `
+  return html`
+    <${Notice}
+      kind="warn"
+      icon="offline"
+      role="status"
+      text=${asOf ? link : 'offline.empty'}
+      params=${{ clock: asOf && time(asOf) }}
+    />
+  `
 }

@@ -10,26 +10,32 @@ const ms = Date.parse
 
 export const empty = type => ({
   type,
-  days: {},        // date → { slots, then }: as fetched; then is null while the holds are unknown
-  seen: {},        // date → starts in the order shown; a time keeps its place while its day is open
-  holds: {},       // holdId → others' live holds
-  known: false,    // whether holds is complete: from a snapshot until the stream breaks
-  incoming: null,  // a snapshot that is still arriving
-  gone: [],        // intervals booked since their day was fetched
-  looks: {},       // specialist + start → how many other clients look; the server sends when each begins and ends
-  polled: null,    // { date, looking }: looks by polling, while there is no stream
-  tints: {},       // start → when the time became free again
+  days: {}, // date → { slots, then }: as fetched; then is null while the holds are unknown
+  seen: {}, // date → starts in the order shown; a time keeps its place while its day is open
+  holds: {}, // holdId → others' live holds
+  known: false, // whether holds is complete: from a snapshot until the stream breaks
+  incoming: null, // a snapshot that is still arriving
+  gone: [], // intervals booked since their day was fetched
+  looks: {}, // specialist + start → how many other clients look; the server sends when each begins and ends
+  polled: null, // { date, looking }: looks by polling, while there is no stream
+  tints: {}, // start → when the time became free again
   generation: null,
-  stale: [],       // what to fetch again: dates, or '*' for all
+  stale: [], // what to fetch again: dates, or '*' for all
 })
 
 const part = e => ({
-  id: e.holdId, typeId: e.appointmentTypeId, specialistId: e.specialistId,
-  start: ms(e.slotStartDate), end: ms(e.slotEndDate),
-  busyStart: ms(e.busyStartDate || e.slotStartDate), busyEnd: ms(e.busyEndDate || e.slotEndDate),
+  id: e.holdId,
+  typeId: e.appointmentTypeId,
+  specialistId: e.specialistId,
+  start: ms(e.slotStartDate),
+  end: ms(e.slotEndDate),
+  busyStart: ms(e.busyStartDate || e.slotStartDate),
+  busyEnd: ms(e.busyEndDate || e.slotEndDate),
 })
 const interval = (slot, type) => ({
-  typeId: type.id, start: ms(slot.start), end: ms(slot.end),
+  typeId: type.id,
+  start: ms(slot.start),
+  end: ms(slot.end),
   busyStart: ms(slot.start) - (type.bufferBeforeMinutes || 0) * 6e4,
   busyEnd: ms(slot.end) + (type.bufferAfterMinutes || 0) * 6e4,
 })
@@ -66,9 +72,14 @@ export function reduce(s, e, now) {
     case 'release':
       return s.holds[e.holdId] ? released(s, e, now) : s
     case 'confirm':
-      return again({
-        ...s, holds: without(s.holds, e.holdId), gone: [...s.gone, { ...part(e), at: now }],
-      }, datesOf(e))
+      return again(
+        {
+          ...s,
+          holds: without(s.holds, e.holdId),
+          gone: [...s.gone, { ...part(e), at: now }],
+        },
+        datesOf(e),
+      )
     case 'cancel':
       return again(s, datesOf(e))
     case 'availability':
@@ -91,7 +102,8 @@ export function reduce(s, e, now) {
 }
 
 function looked(s, e, by) {
-  const at = lookOf(e), n = (s.looks[at] || 0) + by
+  const at = lookOf(e),
+    n = (s.looks[at] || 0) + by
   if (e.isOwnHold) return s
   return { ...s, looks: n > 0 ? { ...s.looks, [at]: n } : without(s.looks, at) }
 }
@@ -99,7 +111,8 @@ function looked(s, e, by) {
 function connected(s, e) {
   const holds = s.incoming || {}
   const list = Object.values(holds)
-  const days = {}, unsure = []
+  const days = {},
+    unsure = []
   for (const [date, day] of Object.entries(s.days)) {
     days[date] = day.then ? day : { ...day, then: list }
     // Fetch the day again if the list counts more holds than the snapshot has: one ended between the two, and would
@@ -113,13 +126,15 @@ function connected(s, e) {
 function released(s, e, now) {
   const freed = part(e)
   const next = { ...s, holds: without(s.holds, e.holdId), tints: { ...s.tints } }
-  const unsure = datesOf(e).filter(date => (s.days[date]?.slots || []).some(slot => {
-    const at = interval(slot, s.type)
-    if (!overlap(freed, at)) return false
-    next.tints[slot.start] = now
-    // If the list cannot tell whose time became free, fetch it again.
-    return isGroup(s) ? !sameSession(freed, at) : view(next, slot, now).status === 'held'
-  }))
+  const unsure = datesOf(e).filter(date =>
+    (s.days[date]?.slots || []).some(slot => {
+      const at = interval(slot, s.type)
+      if (!overlap(freed, at)) return false
+      next.tints[slot.start] = now
+      // If the list cannot tell whose time became free, fetch it again.
+      return isGroup(s) ? !sameSession(freed, at) : view(next, slot, now).status === 'held'
+    }),
+  )
   return again(next, unsure)
 }
 
@@ -127,14 +142,23 @@ function released(s, e, now) {
 function loaded(s, { answer, open, before, sent }) {
   const then = s.known ? [...before, ...Object.values(s.holds)] : null
   // Without the stream, only the list is true, also for the days that are already here.
-  const days = s.known ? { ...s.days } : Object.fromEntries(Object.entries(s.days).map(([d, day]) => [d, { ...day, then: null }]))
+  const days = s.known
+    ? { ...s.days }
+    : Object.fromEntries(Object.entries(s.days).map(([d, day]) => [d, { ...day, then: null }]))
   for (let d = answer.from; d < answer.to; d = addDays(d, 1)) days[d] = { slots: [], then }
   for (const slot of answer.slots) days[dateOf(slot.start)]?.slots.push(slot)
   const seen = { ...s.seen }
-  if (days[open]) seen[open] = [...new Set([...(seen[open] || []), ...days[open].slots.map(x => x.start)])].sort((a, b) => ms(a) - ms(b))
+  if (days[open])
+    seen[open] = [...new Set([...(seen[open] || []), ...days[open].slots.map(x => x.start)])].sort(
+      (a, b) => ms(a) - ms(b),
+    )
   const inside = g => dateOf(g.start) >= answer.from && dateOf(g.start) < answer.to
   return {
-    ...s, days, seen, holds: s.known ? s.holds : {}, generation: answer.generation,
+    ...s,
+    days,
+    seen,
+    holds: s.known ? s.holds : {},
+    generation: answer.generation,
     gone: s.gone.filter(g => !(inside(g) && g.at <= sent)),
   }
 }
@@ -142,12 +166,16 @@ function loaded(s, { answer, open, before, sent }) {
 // view returns how one slot looks: {start, end, status, left, looking, tint, specialistIds}.
 // status: free | held | taken | late.
 export function view(s, slot, now) {
-  const at = interval(slot, s.type), group = isGroup(s)
-  const live = Object.values(s.holds), then = s.days[dateOf(slot.start)]?.then || []
-  const ids = new Set(slot.specialistIds), back = idsOf(against(then, at, group))
+  const at = interval(slot, s.type),
+    group = isGroup(s)
+  const live = Object.values(s.holds),
+    then = s.days[dateOf(slot.start)]?.then || []
+  const ids = new Set(slot.specialistIds),
+    back = idsOf(against(then, at, group))
   // Add specialists again only if there are no more of them than the list counted as held.
   if (!group && back.size <= slot.held) back.forEach(id => ids.add(id))
-  const held = idsOf(against(live, at, group)), gone = idsOf(against(s.gone, at, group))
+  const held = idsOf(against(live, at, group)),
+    gone = idsOf(against(s.gone, at, group))
   const free = [...ids].filter(id => !held.has(id) && !gone.has(id))
 
   let left = free.length
@@ -156,9 +184,17 @@ export function view(s, slot, now) {
   if (at.start < now + (s.type.minNoticeMinutes || 0) * 6e4) status = 'late'
   else if (!left) status = [...ids].some(id => held.has(id)) || (slot.held && !gone.size) ? 'held' : 'taken'
   if (status !== 'free') left = 0
-  const looking = left > 0 && (s.polled ? s.polled.looking.has(slot.start)
-    : [...free, '*'].some(id => s.looks[id + ' ' + at.start]))
-  return { start: slot.start, end: slot.end, status, left, looking, tint: left > 0 && now - (s.tints[slot.start] || 0) < 1000, specialistIds: free }
+  const looking =
+    left > 0 && (s.polled ? s.polled.looking.has(slot.start) : [...free, '*'].some(id => s.looks[id + ' ' + at.start]))
+  return {
+    start: slot.start,
+    end: slot.end,
+    status,
+    left,
+    looking,
+    tint: left > 0 && now - (s.tints[slot.start] || 0) < 1000,
+    specialistIds: free,
+  }
 }
 
 // viewDay returns the day's times in the order on show. Times that have disappeared keep their place.
@@ -166,16 +202,29 @@ export function viewDay(s, date, now) {
   const day = s.days[date]
   if (!day) return []
   const by = new Map(day.slots.map(x => [x.start, x]))
-  return (s.seen[date] || [...by.keys()]).map(start => by.has(start) ? view(s, by.get(start), now) : {
-    start, end: start, left: 0, looking: false, tint: false, specialistIds: [],
-    status: ms(start) < now + (s.type.minNoticeMinutes || 0) * 6e4 ? 'late' : 'taken',
-  })
+  return (s.seen[date] || [...by.keys()]).map(start =>
+    by.has(start)
+      ? view(s, by.get(start), now)
+      : {
+          start,
+          end: start,
+          left: 0,
+          looking: false,
+          tint: false,
+          specialistIds: [],
+          status: ms(start) < now + (s.type.minNoticeMinutes || 0) * 6e4 ? 'late' : 'taken',
+        },
+  )
 }
 export const freeOn = (s, date, now) => (s.days[date]?.slots || []).map(x => view(s, x, now)).filter(x => x.left > 0)
 
 // nearest returns up to n free times around a start, in order of time.
 export function nearest(s, start, n, now) {
   const far = x => Math.abs(ms(x.start) - ms(start))
-  return Object.keys(s.days).flatMap(date => freeOn(s, date, now)).filter(x => x.start !== start)
-    .sort((a, b) => far(a) - far(b)).slice(0, n).sort((a, b) => ms(a.start) - ms(b.start))
+  return Object.keys(s.days)
+    .flatMap(date => freeOn(s, date, now))
+    .filter(x => x.start !== start)
+    .sort((a, b) => far(a) - far(b))
+    .slice(0, n)
+    .sort((a, b) => ms(a.start) - ms(b.start))
 }

@@ -25,23 +25,54 @@ export function label(x, group) {
 
 function Chip({ x, checked, group, calendar }) {
   const free = open(x)
-  const word = x.status === 'mine' ? t('slot.mine') : !free ? t('slot.' + x.status) : group ? t('slot.seats', { n: x.left }) : ''
-  const look = () => { if (free) calendar.look(x.start) }
+  const word =
+    x.status === 'mine' ? t('slot.mine') : !free ? t('slot.' + x.status) : group ? t('slot.seats', { n: x.left }) : ''
+  const look = () => {
+    if (free) calendar.look(x.start)
+  }
   const leave = () => {
     const { chosen } = calendar.store.get()
     if (chosen !== x.start) calendar.look(chosen)
   }
-  return html`<label class=${['chip', x.status, x.looking && 'looking', x.tint && 'tint'].filter(Boolean).join(' ')} data-start=${x.start} data-status=${x.status}
-    onMouseEnter=${look} onMouseLeave=${leave}>
-    <input type="radio" name="time" value=${x.start} checked=${checked} aria-disabled=${free ? undefined : 'true'} aria-label=${label(x, group)}
-      onClick=${e => { if (!free) e.preventDefault() }} onChange=${() => free && calendar.choose(x.start)} onFocus=${look} onBlur=${leave} />
-    <span class="face" aria-hidden="true"><b>${time(x.start)}</b>${word && html`<span>${word}</span>`}<${Icon} name="check" /></span>
-  </label>`
+  return html`
+    <label
+      class=${['chip', x.status, x.looking && 'looking', x.tint && 'tint'].filter(Boolean).join(' ')}
+      data-start=${x.start}
+      data-status=${x.status}
+      onMouseEnter=${look}
+      onMouseLeave=${leave}
+    >
+      <input
+        type="radio"
+        name="time"
+        value=${x.start}
+        checked=${checked}
+        aria-disabled=${free ? undefined : 'true'}
+        aria-label=${label(x, group)}
+        onClick=${e => {
+          if (!free) e.preventDefault()
+        }}
+        onChange=${() => free && calendar.choose(x.start)}
+        onFocus=${look}
+        onBlur=${leave}
+      />
+      <span class="face" aria-hidden="true">
+        <b>${time(x.start)}</b>
+        ${
+          word &&
+          html`
+            <span>${word}</span>
+          `
+        }
+        <${Icon} name="check" />
+      </span>
+    </label>
+  `
 }
 
 // timesOf returns the times of the day on show. mine is the start of the patient's own hold.
-export const timesOf = (s, mine) => viewDay(s.slots, s.day, serverNow())
-  .map(x => x.start === mine ? { ...x, status: 'mine' } : x)
+export const timesOf = (s, mine) =>
+  viewDay(s.slots, s.day, serverNow()).map(x => (x.start === mine ? { ...x, status: 'mine' } : x))
 
 export function Times({ calendar, mine, wait }) {
   const s = useStore(calendar.store)
@@ -59,26 +90,96 @@ export function Times({ calendar, mine, wait }) {
     was.current = chosen
   }, [chosen?.start, chosen?.status])
 
-  const ask = wait && html`<button type="button" class="btn" onClick=${wait}>${t('wait.ask')}</button>`
+  const ask =
+    wait &&
+    html`
+      <button type="button" class="btn" onClick=${wait}>${t('wait.ask')}</button>
+    `
   const none = s.first === null && !times.length
   if (none && !s.loading) {
-    return html`<div class="times"><${Notice} text="none.all" params=${{ n: s.type.horizonDays || 60 }}>
-      <p>${words('none.all.body', { phone: html`<${PhoneLink} />` })}</p>${ask}
-    </${Notice}></div>`
+    return html`
+      <div class="times">
+        <${Notice} text="none.all" params=${{ n: s.type.horizonDays || 60 }}>
+          <p>
+            ${words('none.all.body', {
+              phone: html`
+                <${PhoneLink} />
+              `,
+            })}
+          </p>
+          ${ask}
+        </${Notice}>
+      </div>
+    `
   }
   const zone = s.day && times.length ? foreignZone(times[0].start) : ''
-  const first = s.first && html`<button type="button" class="btn" onClick=${calendar.showFirst}>${t('day.first', { when: soon(s.first.start, s.day || s.today) })}</button>`
-  return html`<fieldset class=${'times' + (s.loading ? ' loading' : '')} aria-busy=${s.loading ? 'true' : undefined}>
-    <legend><h2>${s.day ? write('longDay', s.day) : t('times.loading')}</h2></legend>
-    ${zone && html`<p class="muted zone"><${Icon} name="clock" />${t('times.zone', { zone })}</p>`}
-    ${s.day && !times.length && s.slots.days[s.day] && html`<${Notice} icon="calendar" text="none.day" params=${{ date: write('shortLong', s.day) }}>${first}${ask}</${Notice}>`}
-    ${!times.length && s.loading && html`<div class="grid ghost" aria-hidden="true">${Array.from({ length: 9 }, () => html`<span></span>`)}</div>`}
-    ${parts.map(part => {
-      const inside = times.filter(x => partOfDay(x.start) === part)
-      return inside.length > 0 && html`<section key=${part}>
-        <h3>${t('part.' + part)}</h3>
-        <div class="grid">${inside.map(x => html`<${Chip} key=${x.start} x=${x} checked=${x.start === s.chosen} group=${group} calendar=${calendar} />`)}</div>
-      </section>`
-    })}
-  </fieldset>`
+  const first =
+    s.first &&
+    html`
+      <button type="button" class="btn" onClick=${calendar.showFirst}>
+        ${t('day.first', { when: soon(s.first.start, s.day || s.today) })}
+      </button>
+    `
+  return html`
+    <fieldset class=${'times' + (s.loading ? ' loading' : '')} aria-busy=${s.loading ? 'true' : undefined}>
+      <legend><h2>${s.day ? write('longDay', s.day) : t('times.loading')}</h2></legend>
+      ${
+        zone &&
+        html`
+          <p class="muted zone">
+            <${Icon} name="clock" />
+            ${t('times.zone', { zone })}
+          </p>
+        `
+      }
+      ${
+        s.day &&
+        !times.length &&
+        s.slots.days[s.day] &&
+        html`
+          <${Notice} icon="calendar" text="none.day" params=${{ date: write('shortLong', s.day) }}>
+            ${first}${ask}
+          </${Notice}>
+        `
+      }
+      ${
+        !times.length &&
+        s.loading &&
+        html`
+          <div class="grid ghost" aria-hidden="true">
+            ${Array.from(
+              { length: 9 },
+              () => html`
+                <span></span>
+              `,
+            )}
+          </div>
+        `
+      }
+      ${parts.map(part => {
+        const inside = times.filter(x => partOfDay(x.start) === part)
+        return (
+          inside.length > 0 &&
+          html`
+            <section key=${part}>
+              <h3>${t('part.' + part)}</h3>
+              <div class="grid">
+                ${inside.map(
+                  x => html`
+                    <${Chip}
+                      key=${x.start}
+                      x=${x}
+                      checked=${x.start === s.chosen}
+                      group=${group}
+                      calendar=${calendar}
+                    />
+                  `,
+                )}
+              </div>
+            </section>
+          `
+        )
+      })}
+    </fieldset>
+  `
 }

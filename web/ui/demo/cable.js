@@ -10,26 +10,39 @@ import { addDays, dateOf } from '../lib/time.js'
 // booked returns the ids of all appointments on the days that the demo fills. Cancelled appointments are included,
 // because they are not lost.
 export async function booked() {
-  const today = dateOf(Date.now()), ids = new Set()
+  const today = dateOf(Date.now()),
+    ids = new Set()
   for (let cursor = ''; ;) {
     const page = await get('/v1/appointments', { from: addDays(today, -1), to: addDays(today, 60), limit: 500, cursor })
     page.appointments.forEach(a => ids.add(a.id))
     if (!(cursor = page.nextCursor)) return ids
   }
 }
-export const compared = (before, after) => ({ before: before.size, there: [...before].filter(id => after.has(id)).length, more: [...after].filter(id => !before.has(id)).length })
+export const compared = (before, after) => ({
+  before: before.size,
+  there: [...before].filter(id => after.has(id)).length,
+  more: [...after].filter(id => !before.has(id)).length,
+})
 
 const phone = () => document.querySelector('.demo-stage iframe').contentWindow
 
 export function Cable() {
   const [state, setState] = useState({ phase: 'in' })
   const pull = async () => {
-    const before = await booked().catch(() => null), there = phone()
+    const before = await booked().catch(() => null),
+      there = phone()
     if (!before) return setState({ phase: 'failed' })
     const real = there.fetch
     there.fetch = () => Promise.reject(new there.TypeError('the cable is out'))
     there.dispatchEvent(new there.Event('offline'))
-    setState({ phase: 'out', before, plug: () => { there.fetch = real; there.dispatchEvent(new there.Event('online')) } })
+    setState({
+      phase: 'out',
+      before,
+      plug: () => {
+        there.fetch = real
+        there.dispatchEvent(new there.Event('online'))
+      },
+    })
   }
   const plug = async () => {
     state.plug()
@@ -37,10 +50,33 @@ export function Cable() {
     setState(after ? { phase: 'done', ...compared(state.before, after) } : { phase: 'failed' })
   }
   const out = state.phase === 'out'
-  return html`<section class="cable" aria-label=${t('demo.cable')}>
-    <button type="button" class="btn" onClick=${out ? plug : pull}><${Icon} name="offline" />${t(out ? 'demo.cable.in' : 'demo.cable')}</button>
-    <div role="status">${out ? html`<span class="muted">${t('demo.cable.out', { n: state.before.size })}</span>`
-      : state.phase === 'done' ? html`<span data-lost=${state.before - state.there}>${t(state.there === state.before ? 'demo.cable.kept' : 'demo.cable.lost', state)}</span>`
-      : state.phase === 'failed' ? html`<${Notice} kind="danger" text="demo.lost" />` : html`<span class="muted">${t('demo.cable.hint')}</span>`}</div>
-  </section>`
+  return html`
+    <section class="cable" aria-label=${t('demo.cable')}>
+      <button type="button" class="btn" onClick=${out ? plug : pull}>
+        <${Icon} name="offline" />
+        ${t(out ? 'demo.cable.in' : 'demo.cable')}
+      </button>
+      <div role="status">
+        ${
+          out
+            ? html`
+                <span class="muted">${t('demo.cable.out', { n: state.before.size })}</span>
+              `
+            : state.phase === 'done'
+              ? html`
+                  <span data-lost=${state.before - state.there}>
+                    ${t(state.there === state.before ? 'demo.cable.kept' : 'demo.cable.lost', state)}
+                  </span>
+                `
+              : state.phase === 'failed'
+                ? html`
+                    <${Notice} kind="danger" text="demo.lost" />
+                  `
+                : html`
+                    <span class="muted">${t('demo.cable.hint')}</span>
+                  `
+        }
+      </div>
+    </section>
+  `
 }

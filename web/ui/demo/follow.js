@@ -9,14 +9,19 @@ const frame = n => document.querySelectorAll('.demo-stage iframe')[n]
 const phones = () => [frame(0), frame(2)].map(f => f?.contentDocument).filter(Boolean)
 
 // seenDay returns the day that a phone shows.
-export const seenDay = () => phones().map(d => d.querySelector('.day input:checked')?.value).find(Boolean)
+export const seenDay = () =>
+  phones()
+    .map(d => d.querySelector('.day input:checked')?.value)
+    .find(Boolean)
 
 let turn = 0
 // follow makes the desk show a time. Without a specialist, it uses the first column in which the time is being
 // booked, or else is free.
 /** @param {{start: number, specialistId?: string}} to */
 export async function follow({ start, specialistId }) {
-  const desk = frame(1)?.contentWindow, mine = ++turn, date = dateOf(start, zone)
+  const desk = frame(1)?.contentWindow,
+    mine = ++turn,
+    date = dateOf(start, zone)
   if (!desk) return
   const there = desk.location.hash.slice(1) || 'day/' + dateOf(Date.now(), zone)
   if (decodeURIComponent(there) !== 'day/' + date) desk.location.hash = 'day/' + date
@@ -29,21 +34,43 @@ export async function follow({ start, specialistId }) {
 // mark draws a frame around the time for 8 s and scrolls to it. It finds the position from the hour lines of the
 // board.
 function mark(page, start, date, specialistId) {
-  const board = page.querySelector('.busywrap:not(.loading) .board'), minute = dayIn(date, zone).minuteOf(start)
-  const lines = [...board?.querySelectorAll('.rail span') || []], line = lines.findIndex(x => x.textContent === clock(minute - minute % 60))
-  if (line < 0 || lines.length < 2 || decodeURIComponent(page.location.hash.slice(1) || 'day/' + date) !== 'day/' + date) return false
-  const y = i => parseFloat(lines[i].style.insetBlockStart), hour = y(1) - y(0)
-  const top = y(line) + minute % 60 / 60 * hour, height = hour / 2
-  const inWay = (col, kind) => [...col.querySelectorAll(kind)].some(x => parseFloat(x.style.insetBlockStart) < top + height - 3 && parseFloat(x.style.insetBlockStart) + parseFloat(x.style.blockSize) > top + 3)
-  const columns = [...board.querySelectorAll('[data-col]')].filter(c => specialistId ? c.dataset.col === specialistId : boot.appointmentTypes.some(x => x.capacity === 1 && x.specialists.some(p => (p.specialistId || p.id || p) === c.dataset.col)))
-  const column = specialistId ? columns[0] : columns.find(c => inWay(c, '.ghosted')) || columns.find(c => !inWay(c, '.appt, .closed')) || columns[0]
+  const board = page.querySelector('.busywrap:not(.loading) .board'),
+    minute = dayIn(date, zone).minuteOf(start)
+  const lines = [...(board?.querySelectorAll('.rail span') || [])],
+    line = lines.findIndex(x => x.textContent === clock(minute - (minute % 60)))
+  if (
+    line < 0 ||
+    lines.length < 2 ||
+    decodeURIComponent(page.location.hash.slice(1) || 'day/' + date) !== 'day/' + date
+  )
+    return false
+  const y = i => parseFloat(lines[i].style.insetBlockStart),
+    hour = y(1) - y(0)
+  const top = y(line) + ((minute % 60) / 60) * hour,
+    height = hour / 2
+  const inWay = (col, kind) =>
+    [...col.querySelectorAll(kind)].some(
+      x =>
+        parseFloat(x.style.insetBlockStart) < top + height - 3 &&
+        parseFloat(x.style.insetBlockStart) + parseFloat(x.style.blockSize) > top + 3,
+    )
+  const columns = [...board.querySelectorAll('[data-col]')].filter(c =>
+    specialistId
+      ? c.dataset.col === specialistId
+      : boot.appointmentTypes.some(
+          x => x.capacity === 1 && x.specialists.some(p => (p.specialistId || p.id || p) === c.dataset.col),
+        ),
+  )
+  const column = specialistId
+    ? columns[0]
+    : columns.find(c => inWay(c, '.ghosted')) || columns.find(c => !inWay(c, '.appt, .closed')) || columns[0]
   if (!column) return false
   page.querySelectorAll('.touched').forEach(x => x.remove())
   const box = Object.assign(page.createElement('span'), { className: 'touched', ariaHidden: 'true' })
   box.style.insetBlockStart = top + 'px'
   box.style.blockSize = height + 'px'
   column.append(box)
-  board.scrollTop = Math.max(0, top - board.clientHeight * .4) // only the board: scrollIntoView would scroll this page too
+  board.scrollTop = Math.max(0, top - board.clientHeight * 0.4) // only the board: scrollIntoView would scroll this page too
   setTimeout(() => box.remove(), 8000)
   return true
 }

@@ -25,8 +25,16 @@ const plain = s => s.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
 async function racer(n, type, slot, specialistId) {
   const began = performance.now()
   const reply = await fetch(`/v1/appointment-types/${type.id}/book`, {
-    method: 'POST', credentials: 'omit', cache: 'no-store', headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify({ clientId: 'race-' + random(18), slotStartDate: slot.start, specialistId, patient: { name: plain(t('demo.racer', { n })), email: `racer${n}@holdfast.invalid` } }),
+    method: 'POST',
+    credentials: 'omit',
+    cache: 'no-store',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({
+      clientId: 'race-' + random(18),
+      slotStartDate: slot.start,
+      specialistId,
+      patient: { name: plain(t('demo.racer', { n })), email: `racer${n}@holdfast.invalid` },
+    }),
   })
   const body = await reply.json().catch(() => ({}))
   return { ms: performance.now() - began, status: reply.status, code: body.code }
@@ -35,28 +43,41 @@ async function racer(n, type, slot, specialistId) {
 // contested returns a time that all three frames show: the last free one of the day on the phones, because the
 // simulated visitors choose it rarely. If that day is full, it returns the first free time of the next days.
 async function contested() {
-  const type = raced(), date = seenDay() || dateOf(Date.now())
+  const type = raced(),
+    date = seenDay() || dateOf(Date.now())
   const { slots } = await get(`/v1/appointment-types/${type.id}/timeslots`, { from: date, to: addDays(date, 1) })
-  const slot = slots.filter(x => x.available > 0).at(-1) || (await get(`/v1/appointment-types/${type.id}/next-available`)).slot
+  const slot =
+    slots.filter(x => x.available > 0).at(-1) || (await get(`/v1/appointment-types/${type.id}/next-available`)).slot
   return { type, slot, specialistId: slot.specialistIds[0] }
 }
 
 // overlaps counts the pairs of confirmed appointments of one specialist that overlap on a day, as the desk sees them.
 async function overlaps(specialistId, start) {
   const date = dateOf(start)
-  const { appointments } = await get('/v1/appointments', { from: date, to: addDays(date, 1), specialistId, status: 'confirmed', limit: 500 })
+  const { appointments } = await get('/v1/appointments', {
+    from: date,
+    to: addDays(date, 1),
+    specialistId,
+    status: 'confirmed',
+    limit: 500,
+  })
   const all = appointments.filter(a => !a.overbook)
-  const group = (a, b) => a.appointmentTypeId === b.appointmentTypeId && a.slotStartDate === b.slotStartDate && a.seat !== b.seat
+  const group = (a, b) =>
+    a.appointmentTypeId === b.appointmentTypeId && a.slotStartDate === b.slotStartDate && a.seat !== b.seat
   let pairs = 0
-  for (const a of all) for (const b of all) if (a.id < b.id && !group(a, b) && a.slotStartDate < b.slotEndDate && b.slotStartDate < a.slotEndDate) pairs++
+  for (const a of all)
+    for (const b of all)
+      if (a.id < b.id && !group(a, b) && a.slotStartDate < b.slotEndDate && b.slotStartDate < a.slotEndDate) pairs++
   return pairs
 }
 
 // The reason that a racer got, as a key of the page's texts.
-const why = x => x.code === 'slot_taken' ? 'demo.why.taken' : x.code === 'slot_held' ? 'demo.why.held' : 'demo.why.other'
+const why = x =>
+  x.code === 'slot_taken' ? 'demo.why.taken' : x.code === 'slot_held' ? 'demo.why.held' : 'demo.why.other'
 
 function Race() {
-  const [state, setState] = useState({ phase: 'ready' }), [dots, setDots] = useState([])
+  const [state, setState] = useState({ phase: 'ready' }),
+    [dots, setDots] = useState([])
   const run = async () => {
     if (state.phase === 'running') return
     setState({ phase: 'running' })
@@ -65,27 +86,96 @@ function Race() {
       const { type, slot, specialistId } = await contested()
       follow({ start: Date.parse(slot.start), specialistId })
       const began = performance.now()
-      const all = await Promise.all(Array.from({ length: racers }, async (_, i) => {
-        const x = await racer(i + 1, type, slot, specialistId)
-        setDots(d => d.map((was, j) => j === i ? x.status === 201 ? 'won' : 'lost' : was))
-        return x
-      }))
+      const all = await Promise.all(
+        Array.from({ length: racers }, async (_, i) => {
+          const x = await racer(i + 1, type, slot, specialistId)
+          setDots(d => d.map((was, j) => (j === i ? (x.status === 201 ? 'won' : 'lost') : was)))
+          return x
+        }),
+      )
       const ms = Math.round(performance.now() - began)
-      const booked = all.filter(x => x.status === 201).length, refused = all.filter(x => x.status === 409).length
-      const lost = all.filter(x => x.status !== 201).map(why), reasons = [...new Set(lost)].map(key => t(key, { n: lost.filter(x => x === key).length }))
-      const result = { phase: 'done', booked, refused, other: racers - booked - refused, overlaps: await overlaps(specialistId, slot.start), ms, slowest: Math.round(Math.max(...all.map(x => x.ms))), when: dayAndTime(slot.start), reasons }
+      const booked = all.filter(x => x.status === 201).length,
+        refused = all.filter(x => x.status === 409).length
+      const lost = all.filter(x => x.status !== 201).map(why),
+        reasons = [...new Set(lost)].map(key => t(key, { n: lost.filter(x => x === key).length }))
+      const result = {
+        phase: 'done',
+        booked,
+        refused,
+        other: racers - booked - refused,
+        overlaps: await overlaps(specialistId, slot.start),
+        ms,
+        slowest: Math.round(Math.max(...all.map(x => x.ms))),
+        when: dayAndTime(slot.start),
+        reasons,
+      }
       setState(result)
       say(t('demo.result', result))
-    } catch (problem) { setState({ phase: 'failed', problem }) }
+    } catch (problem) {
+      setState({ phase: 'failed', problem })
+    }
   }
-  return html`<section class="race" aria-label=${t('demo.race')}>
-    <button type="button" class="btn primary big" aria-disabled=${state.phase === 'running' ? 'true' : undefined} onClick=${run}><${Icon} name="play" />${t(state.phase === 'running' ? 'demo.racing' : 'demo.race')}</button>
-    ${dots.length > 0 && state.phase !== 'failed' && html`<div class="dots" aria-hidden="true">${dots.map((d, i) => html`<i key=${i} class=${d}></i>`)}</div>`}
-    ${state.phase === 'done' ? html`<dl class="score"><div class="win"><dt>${t('demo.booked')}</dt><dd>${state.booked}</dd></div><div><dt>${t('demo.refused')}</dt><dd>${state.refused}</dd></div><div><dt>${t('demo.overlaps')}</dt><dd>${state.overlaps}</dd></div><div><dt>${t('demo.ms')}</dt><dd>${state.ms}</dd></div></dl>
-        <p class="muted">${t('demo.where', { when: state.when })} ${state.reasons.join(' ')}</p>`
-      : state.phase === 'failed' ? html`<${Notice} kind="danger" role="alert" text=${state.problem instanceof Problem && state.problem.code === 'no_slots' ? 'demo.noslots' : 'demo.failed'} />`
-      : html`<p class="muted">${t('demo.race.hint')}</p>`}
-  </section>`
+  return html`
+    <section class="race" aria-label=${t('demo.race')}>
+      <button
+        type="button"
+        class="btn primary big"
+        aria-disabled=${state.phase === 'running' ? 'true' : undefined}
+        onClick=${run}
+      >
+        <${Icon} name="play" />
+        ${t(state.phase === 'running' ? 'demo.racing' : 'demo.race')}
+      </button>
+      ${
+        dots.length > 0 &&
+        state.phase !== 'failed' &&
+        html`
+          <div class="dots" aria-hidden="true">
+            ${dots.map(
+              (d, i) => html`
+                <i key=${i} class=${d}></i>
+              `,
+            )}
+          </div>
+        `
+      }
+      ${
+        state.phase === 'done'
+          ? html`
+              <dl class="score">
+                <div class="win">
+                  <dt>${t('demo.booked')}</dt>
+                  <dd>${state.booked}</dd>
+                </div>
+                <div>
+                  <dt>${t('demo.refused')}</dt>
+                  <dd>${state.refused}</dd>
+                </div>
+                <div>
+                  <dt>${t('demo.overlaps')}</dt>
+                  <dd>${state.overlaps}</dd>
+                </div>
+                <div>
+                  <dt>${t('demo.ms')}</dt>
+                  <dd>${state.ms}</dd>
+                </div>
+              </dl>
+              <p class="muted">${t('demo.where', { when: state.when })} ${state.reasons.join(' ')}</p>
+            `
+          : state.phase === 'failed'
+            ? html`
+                <${Notice}
+                  kind="danger"
+                  role="alert"
+                  text=${state.problem instanceof Problem && state.problem.code === 'no_slots' ? 'demo.noslots' : 'demo.failed'}
+                />
+              `
+            : html`
+                <p class="muted">${t('demo.race.hint')}</p>
+              `
+      }
+    </section>
+  `
 }
 
 function Demo({ signedIn }) {
@@ -93,19 +183,85 @@ function Demo({ signedIn }) {
   useEffect(followPhones, [])
   // The phones open on the first day with times. The desk shows the same day.
   const type = raced()
-  const phone = n => html`<figure class="phone"><figcaption>${t('demo.phone', { n })}</figcaption><iframe title=${t('demo.phone', { n })} src=${withLang('/', { ...(type && { type: type.id }), frame: `demo-${n}-${key}` })}></iframe></figure>`
-  return html`<div class="demo">
-    <header class="demo-top"><div><p class="brand"><span class="mark" aria-hidden="true">H</span><bdi>${boot.clinic.name}</bdi></p><h1>${t('demo.title')}</h1><p class="muted">${t('demo.lead')}</p></div><${Race} /></header>
-    ${boot.demoCluster && html`<${Cluster} />`}
-    <${Cable} />
-    <main class="demo-stage">${phone(1)}
-      <figure class="desk-frame"><figcaption>${t('demo.desk')}${' '}<span class="muted">${t('demo.signin', { email: boot.demoSignIn.email, password: boot.demoSignIn.password })}</span></figcaption>${signedIn ? html`<iframe title=${t('demo.desk')} src=${withLang('/staff', { frame: 'demo-desk' })}></iframe>` : html`<${Notice} kind="warn" text="demo.nodesk" />`}</figure>
-      ${phone(2)}</main>
-    <footer class="demo-foot"><nav class="languages" aria-label=${t('language')}>${Object.entries(languages).map(([tag, name]) => html`<button type="button" key=${tag} class="textlink" lang=${tag} aria-current=${tag === lang ? 'true' : undefined} onClick=${() => setLanguage(tag)}>${name}</button>`)}</nav></footer>
-  </div>`
+  const phone = n => html`
+    <figure class="phone">
+      <figcaption>${t('demo.phone', { n })}</figcaption>
+      <iframe
+        title=${t('demo.phone', { n })}
+        src=${withLang('/', { ...(type && { type: type.id }), frame: `demo-${n}-${key}` })}
+      ></iframe>
+    </figure>
+  `
+  return html`
+    <div class="demo">
+      <header class="demo-top">
+        <div>
+          <p class="brand">
+            <span class="mark" aria-hidden="true">H</span>
+            <bdi>${boot.clinic.name}</bdi>
+          </p>
+          <h1>${t('demo.title')}</h1>
+          <p class="muted">${t('demo.lead')}</p>
+        </div>
+        <${Race} />
+      </header>
+      ${
+        boot.demoCluster &&
+        html`
+          <${Cluster} />
+        `
+      }
+      <${Cable} />
+      <main class="demo-stage">
+        ${phone(1)}
+        <figure class="desk-frame">
+          <figcaption>
+            ${t('demo.desk')}${' '}
+            <span class="muted">
+              ${t('demo.signin', { email: boot.demoSignIn.email, password: boot.demoSignIn.password })}
+            </span>
+          </figcaption>
+          ${
+            signedIn
+              ? html`
+                  <iframe title=${t('demo.desk')} src=${withLang('/staff', { frame: 'demo-desk' })}></iframe>
+                `
+              : html`
+                  <${Notice} kind="warn" text="demo.nodesk" />
+                `
+          }
+        </figure>
+        ${phone(2)}
+      </main>
+      <footer class="demo-foot">
+        <nav class="languages" aria-label=${t('language')}>
+          ${Object.entries(languages).map(
+            ([tag, name]) => html`
+              <button
+                type="button"
+                key=${tag}
+                class="textlink"
+                lang=${tag}
+                aria-current=${tag === lang ? 'true' : undefined}
+                onClick=${() => setLanguage(tag)}
+              >
+                ${name}
+              </button>
+            `,
+          )}
+        </nav>
+      </footer>
+    </div>
+  `
 }
 
 await words
 document.title = t('demo.title') + ' – ' + boot.clinic.name
-const me = await get('/v1/auth/me').catch(() => null) || await post('/v1/auth/sign-in', boot.demoSignIn).catch(() => null)
-render(html`<${Demo} signedIn=${Boolean(me)} />`, document.getElementById('app'))
+const me =
+  (await get('/v1/auth/me').catch(() => null)) || (await post('/v1/auth/sign-in', boot.demoSignIn).catch(() => null))
+render(
+  html`
+    <${Demo} signedIn=${Boolean(me)} />
+  `,
+  document.getElementById('app'),
+)

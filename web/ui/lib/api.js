@@ -9,8 +9,15 @@ export class Problem extends Error {
   constructor(status, body = {}) {
     super(body.title || body.code || String(status))
     Object.assign(this, {
-      status, code: body.code || (status ? 'internal' : 'offline'), detail: body.detail, errors: body.errors || [],
-      reason: body.reason, until: body.until, retryAfter: body.retryAfterSeconds, appointmentId: body.appointmentId, start: body.slotStartDate,
+      status,
+      code: body.code || (status ? 'internal' : 'offline'),
+      detail: body.detail,
+      errors: body.errors || [],
+      reason: body.reason,
+      until: body.until,
+      retryAfter: body.retryAfterSeconds,
+      appointmentId: body.appointmentId,
+      start: body.slotStartDate,
     })
   }
 }
@@ -31,13 +38,21 @@ export const newKey = () => random(18)
 async function once(method, path, { body, key, headers, timeout = 12000 }) {
   const abort = new AbortController()
   const timer = setTimeout(() => abort.abort(), timeout)
-  const sent = Date.now(), asked = known
+  const sent = Date.now(),
+    asked = known
   try {
     const reply = await fetch(path, {
-      method, signal: abort.signal, credentials: 'same-origin', cache: 'no-store',
+      method,
+      signal: abort.signal,
+      credentials: 'same-origin',
+      cache: 'no-store',
       headers: {
-        Accept: 'application/json', 'Holdfast-Client': client.id, ...(asked && { 'Holdfast-After': asked }), ...headers,
-        ...(key && { 'Idempotency-Key': key }), ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        Accept: 'application/json',
+        'Holdfast-Client': client.id,
+        ...(asked && { 'Holdfast-After': asked }),
+        ...headers,
+        ...(key && { 'Idempotency-Key': key }),
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
       },
       body: body === undefined ? undefined : JSON.stringify(body),
     })
@@ -46,7 +61,11 @@ async function once(method, path, { body, key, headers, timeout = 12000 }) {
     const text = await reply.text()
     let data
     // If the body is incomplete, the outcome is unknown, as after a lost connection.
-    try { data = text ? JSON.parse(text) : {} } catch { if (reply.ok) throw new Problem(0) }
+    try {
+      data = text ? JSON.parse(text) : {}
+    } catch {
+      if (reply.ok) throw new Problem(0)
+    }
     if (reply.ok) return data
     const problem = new Problem(reply.status, data)
     problem.retryAfter ??= +reply.headers.get('Retry-After') || undefined
@@ -59,7 +78,8 @@ async function once(method, path, { body, key, headers, timeout = 12000 }) {
 }
 
 // passing reports whether a retry can succeed: the server did not answer, or it has a temporary error.
-export const passing = problem => problem.code === 'idempotency_in_flight' || [0, 500, 502, 503, 504].includes(problem.status)
+export const passing = problem =>
+  problem.code === 'idempotency_in_flight' || [0, 500, 502, 503, 504].includes(problem.status)
 // cannotSave reports whether the server answered that it cannot write at the moment. Then a POST is not repeated
 // here, so that the page can show this at once.
 export const cannotSave = problem => ['storage_unavailable', 'storage_full', 'overloaded'].includes(problem.code)
@@ -68,7 +88,9 @@ export const cannotSave = problem => ['storage_unavailable', 'storage_full', 'ov
 export async function request(method, path, options = {}) {
   const tries = options.tries ?? (method === 'GET' || options.key ? 3 : 1)
   for (let n = 1; ; n++) {
-    try { return await once(method, path, options) } catch (problem) {
+    try {
+      return await once(method, path, options)
+    } catch (problem) {
       if (n >= tries || !passing(problem) || (method !== 'GET' && cannotSave(problem))) throw problem
       await wait(250 * 2 ** n + Math.random() * 250)
     }
@@ -85,9 +107,19 @@ export const del = (path, body, options) => request('DELETE', path, { body, ...o
 
 // keys maps a problem's code to its text. The caller gives the parameters.
 const keys = {
-  cooldown_active: 'err.cooldown_active', quota_exceeded: 'err.quota_exceeded', rate_limited: 'err.rate_limited',
-  storage_unavailable: 'err.storage', storage_full: 'err.storage', overloaded: 'err.storage',
-  offline: 'err.offline', unauthorized: 'err.unauthorized', forbidden: 'err.forbidden', not_found: 'err.not_found',
-  version_mismatch: 'err.version_mismatch', not_bookable: 'err.not_bookable', validation_failed: 'err.validation_failed',
+  cooldown_active: 'err.cooldown_active',
+  quota_exceeded: 'err.quota_exceeded',
+  rate_limited: 'err.rate_limited',
+  storage_unavailable: 'err.storage',
+  storage_full: 'err.storage',
+  overloaded: 'err.storage',
+  offline: 'err.offline',
+  unauthorized: 'err.unauthorized',
+  forbidden: 'err.forbidden',
+  not_found: 'err.not_found',
+  version_mismatch: 'err.version_mismatch',
+  not_bookable: 'err.not_bookable',
+  validation_failed: 'err.validation_failed',
 }
-export const wordsFor = problem => problem.reason === 'public_bookings' ? 'err.public_bookings' : keys[problem.code] || 'err.other'
+export const wordsFor = problem =>
+  problem.reason === 'public_bookings' ? 'err.public_bookings' : keys[problem.code] || 'err.other'

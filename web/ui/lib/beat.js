@@ -6,7 +6,8 @@ async function beat({ holdId, clientId, ttlSeconds }) {
   let message
   try {
     const reply = await fetch('/v1/holds', {
-      method: 'PATCH', headers: { 'Content-Type': 'application/json', 'Holdfast-Client': clientId },
+      method: 'PATCH',
+      headers: { 'Content-Type': 'application/json', 'Holdfast-Client': clientId },
       body: JSON.stringify({ holdId, clientId, ttlSeconds }),
     })
     message = { holdId, status: reply.status, body: await reply.json().catch(() => ({})) }

@@ -1,7 +1,11 @@
 // The data that the server puts into the page: the clinic, its types and specialists, and the settings that a patient
 // may see. Missing parts get harmless defaults, so that an incomplete boot block breaks no page.
 const read = () => {
-  try { return JSON.parse(document.getElementById('boot').textContent) } catch { return {} }
+  try {
+    return JSON.parse(document.getElementById('boot').textContent)
+  } catch {
+    return {}
+  }
 }
 export const boot = read()
 boot.clinic = { name: '', timezone: 'UTC', locale: 'en', contact: {}, ...boot.clinic }
@@ -21,10 +25,21 @@ export const embedded = document.documentElement.dataset.page === 'embed'
 export const typeOf = id => boot.appointmentTypes.find(t => t.id === id)
 export const nameOf = id => boot.specialists.find(s => s.id === id)?.name || boot.names?.[id] || ''
 // servingOf returns the specialists of a type, highest priority first, as {id, name, line, picture}.
-export const servingOf = type => (type?.specialists || []).map(id => boot.specialists.find(s => s.id === id)).filter(s => s?.name)
+export const servingOf = type =>
+  (type?.specialists || []).map(id => boot.specialists.find(s => s.id === id)).filter(s => s?.name)
 
 // sheet loads a style sheet that only some pages need.
-export const sheet = name => new Promise(done => document.head.append(Object.assign(document.createElement('link'), { rel: 'stylesheet', href: new URL('../' + name, import.meta.url), onload: done, onerror: done })))
+export const sheet = name =>
+  new Promise(done =>
+    document.head.append(
+      Object.assign(document.createElement('link'), {
+        rel: 'stylesheet',
+        href: new URL('../' + name, import.meta.url),
+        onload: done,
+        onerror: done,
+      }),
+    ),
+  )
 
 // speak replaces the clinic's texts by their translations into a language.
 export function speak(language) {

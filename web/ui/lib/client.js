@@ -9,7 +9,10 @@ import { recall, remember, forget } from './store.js'
 // plain-HTTP address in a local network.
 export const random = (bytes = 24) => {
   const data = crypto.getRandomValues(new Uint8Array(bytes))
-  return btoa(String.fromCharCode(...data)).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
+  return btoa(String.fromCharCode(...data))
+    .replace(/\+/g, '-')
+    .replace(/\//g, '_')
+    .replace(/=+$/, '')
 }
 
 const fresh = () => {
@@ -29,27 +32,29 @@ addEventListener('pageshow', () => forget('left'))
 const page = random(6)
 const channel = typeof BroadcastChannel === 'function' ? new BroadcastChannel('holdfast.client') : null
 
-export const ready = stored && !left && channel
-  ? new Promise(done => {
-    // This wait is long enough for a busy tab to answer. Only a duplicated tab, or a tab that was restored after a
-    // crash, waits.
-    const settle = setTimeout(done, 1500)
-    channel.onmessage = ({ data }) => {
-      if (data?.answer !== page) return
-      client.id = fresh()
-      forget('hold')
-      forget('attempt')
-      clearTimeout(settle)
-      done()
-    }
-    channel.postMessage({ ask: page, id: client.id })
-  })
-  : Promise.resolve()
+export const ready =
+  stored && !left && channel
+    ? new Promise(done => {
+        // This wait is long enough for a busy tab to answer. Only a duplicated tab, or a tab that was restored after a
+        // crash, waits.
+        const settle = setTimeout(done, 1500)
+        channel.onmessage = ({ data }) => {
+          if (data?.answer !== page) return
+          client.id = fresh()
+          forget('hold')
+          forget('attempt')
+          clearTimeout(settle)
+          done()
+        }
+        channel.postMessage({ ask: page, id: client.id })
+      })
+    : Promise.resolve()
 
 // From now on, this tab answers questions about its own id. It ignores questions about other ids and does not store
 // them.
 ready.then(() => {
-  if (channel) channel.onmessage = ({ data }) => {
-    if (data?.ask && data.ask !== page && data.id === client.id) channel.postMessage({ answer: data.ask })
-  }
+  if (channel)
+    channel.onmessage = ({ data }) => {
+      if (data?.ask && data.ask !== page && data.id === client.id) channel.postMessage({ answer: data.ask })
+    }
 })

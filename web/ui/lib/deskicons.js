@@ -9,7 +9,8 @@ Object.assign(paths, {
   menu: 'M4 7h16M4 12h16M4 17h16',
   leave: 'M10 4H5v16h5M14.5 8l4 4-4 4M18 12H9',
   eye: 'M2.5 12S6 5.5 12 5.5 21.5 12 21.5 12 18 18.5 12 18.5 2.5 12 2.5 12zM12 9.2a2.8 2.8 0 1 0 0 5.6 2.8 2.8 0 0 0 0-5.6z',
-  eyeoff: 'M4 4l16 16M9.5 6a9.6 9.6 0 0 1 2.5-.5c6 0 9.5 6.5 9.5 6.5a16 16 0 0 1-2.6 3.3M6 7.8A15.5 15.5 0 0 0 2.5 12S6 18.5 12 18.5a9.5 9.5 0 0 0 4.3-1',
+  eyeoff:
+    'M4 4l16 16M9.5 6a9.6 9.6 0 0 1 2.5-.5c6 0 9.5 6.5 9.5 6.5a16 16 0 0 1-2.6 3.3M6 7.8A15.5 15.5 0 0 0 2.5 12S6 18.5 12 18.5a9.5 9.5 0 0 0 4.3-1',
   sliders: 'M4 8h9m4 0h3M4 16h3m4 0h9M15 6v4M9 14v4',
   over: 'M8 8h11v11H8zM5 16V5h11',
   note: 'M6 4h12v16H6zM9 9h6M9 13h4',
@@ -24,5 +25,9 @@ Object.assign(paths, {
 
 // The icon of each attendance, the same on every page.
 export const attendanceIcon = {
-  expected: 'circle', arrived: 'clock', in_progress: 'play', completed: 'check', no_show: 'close',
+  expected: 'circle',
+  arrived: 'clock',
+  in_progress: 'play',
+  completed: 'check',
+  no_show: 'close',
 }

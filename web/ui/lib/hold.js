@@ -38,8 +38,7 @@ export function next(s, e) {
       if (s.phase === 'reclaiming') return { ...s, phase: 'lapsed', problem: e.problem }
       return s.phase === 'booking' ? { ...s, phase: 'held', problem: e.problem } : s
     case 'beat':
-      return beats(s) && s.holdId === e.holdId
-        ? { ...s, expiresAt: e.expiresAt, lapses: e.lapses, until: e.until } : s
+      return beats(s) && s.holdId === e.holdId ? { ...s, expiresAt: e.expiresAt, lapses: e.lapses, until: e.until } : s
     case 'kept':
       return isHeld(s) ? { ...s, phase: 'held', keeps: s.keeps + 1, note: 'kept' } : s
     case 'tick':
@@ -49,7 +48,7 @@ export function next(s, e) {
       return { ...s, left: e.left, phase: e.left <= warnAt ? 'warning' : 'held' }
     case 'gone':
       // While a booking request is running, its answer decides.
-      if (s.holdId !== e.holdId || !counting.has(s.phase) && s.phase !== 'lapsed') return s
+      if (s.holdId !== e.holdId || (!counting.has(s.phase) && s.phase !== 'lapsed')) return s
       if (e.reason === 'displaced') return { ...s, phase: 'lost', why: 'displaced' }
       return e.reason === 'conflict' ? { ...s, phase: 'lost', why: 'gone' } : { ...s, phase: 'lapsed', note: '' }
     case 'reclaim':
@@ -73,17 +72,27 @@ export function next(s, e) {
 // ends converts the server's instants to points on this page's monotonic clock; it never subtracts one clock from
 // another. The hold expires at `lapses` unless a heartbeat is answered before, and at `until` in any case.
 const ends = answer => {
-  const expiresAt = Date.parse(answer.holdExpiresAt), max = Date.parse(answer.maxExpiresAt), lapses = mono() + answer.ttlMs
+  const expiresAt = Date.parse(answer.holdExpiresAt),
+    max = Date.parse(answer.maxExpiresAt),
+    lapses = mono() + answer.ttlMs
   return { expiresAt, lapses, until: lapses + max - expiresAt }
 }
 const held = answer => ({
-  holdId: answer.holdId, specialistId: answer.specialistId, start: answer.slotStartDate, end: answer.slotEndDate, place: answer.place, ...ends(answer),
+  holdId: answer.holdId,
+  specialistId: answer.specialistId,
+  start: answer.slotStartDate,
+  end: answer.slotEndDate,
+  place: answer.place,
+  ...ends(answer),
 })
 
 // createHold(manage) creates holds. With the token of a manage link, the holds are for moving that appointment.
 export function createHold(manage) {
   const store = createStore({ phase: 'idle' })
-  let worker, ticking, asking = false, touched = mono()
+  let worker,
+    ticking,
+    asking = false,
+    touched = mono()
   const send = event => {
     const was = store.get()
     const now = next(was, event)
@@ -105,9 +114,13 @@ export function createHold(manage) {
       worker ||= new Worker(new URL('../lib/beat.js', import.meta.url))
       worker.onmessage = ({ data }) => beaten(data)
       // If the worker could not be fetched, the page sends the heartbeats.
-      worker.onerror = () => { worker = null }
+      worker.onerror = () => {
+        worker = null
+      }
       worker.postMessage(job)
-    } catch { worker = null }
+    } catch {
+      worker = null
+    }
     clearInterval(ticking)
     tick()
     let seconds = 0
@@ -126,25 +139,34 @@ export function createHold(manage) {
     // whether the hold still exists.
     if (counting.has(phase) && mono() > lapses && !asking) {
       asking = true
-      ask().then(() => { asking = false })
+      ask().then(() => {
+        asking = false
+      })
     }
     send({ type: 'tick', left: Math.ceil((until - mono()) / 1000) })
   }
   function beaten({ holdId, status, body }) {
     if (status === 200 && body.ok) {
       send({ type: 'beat', holdId, ...ends(body) })
-    } else if (status === 410 || status === 404 || status === 403 || mono() > store.get().lapses) send({ type: 'gone', holdId, reason: 'expired' })
+    } else if (status === 410 || status === 404 || status === 403 || mono() > store.get().lapses)
+      send({ type: 'gone', holdId, reason: 'expired' })
   }
   // beat renews the hold now, in addition to the worker: after sleep, after a return from the back/forward cache, and
   // when the server is reachable again. With restart, it also asks the server to restart the hold's maximum lifetime.
   function beat(restart) {
     const { holdId } = store.get()
     if (!beats(store.get())) return Promise.resolve()
-    return patch('/v1/holds', { holdId, clientId: client.id, ttlSeconds, ...(restart && { restart }) }, { tries: 1 })
-      .then(body => beaten({ holdId, status: 200, body }), problem => {
+    return patch(
+      '/v1/holds',
+      { holdId, clientId: client.id, ttlSeconds, ...(restart && { restart }) },
+      { tries: 1 },
+    ).then(
+      body => beaten({ holdId, status: 200, body }),
+      problem => {
         beaten({ holdId, status: problem.status, body: {} })
         throw problem
-      })
+      },
+    )
   }
   const ask = () => beat().catch(() => {})
   async function keep() {
@@ -153,13 +175,21 @@ export function createHold(manage) {
       send({ type: 'kept' })
       tick()
       return true
-    } catch { return false }
+    } catch {
+      return false
+    }
   }
 
   // --- claiming
   async function claim(slot) {
     const old = store.get()
-    const wanted = { typeId: slot.typeId, start: slot.start, end: slot.end, asked: slot.specialistId || '', place: slot.place || '' }
+    const wanted = {
+      typeId: slot.typeId,
+      start: slot.start,
+      end: slot.end,
+      asked: slot.specialistId || '',
+      place: slot.place || '',
+    }
     const own = beats(old) ? old.holdId : ''
     send({ type: 'claim', slot: wanted })
     let problem = await take()
@@ -176,10 +206,18 @@ export function createHold(manage) {
   async function take() {
     const s = store.get()
     try {
-      const answer = await post('/v1/holds', {
-        appointmentTypeId: s.typeId, slotStartDate: s.start, clientId: client.id, ttlSeconds,
-        ...(s.asked && { specialistId: s.asked }), ...(s.place && { place: s.place }),
-      }, { key: newKey(), headers: manage && { 'Holdfast-Manage': manage } })
+      const answer = await post(
+        '/v1/holds',
+        {
+          appointmentTypeId: s.typeId,
+          slotStartDate: s.start,
+          clientId: client.id,
+          ttlSeconds,
+          ...(s.asked && { specialistId: s.asked }),
+          ...(s.place && { place: s.place }),
+        },
+        { key: newKey(), headers: manage && { 'Holdfast-Manage': manage } },
+      )
       // The patient may have chosen another time or gone back while the request was running.
       const now = store.get()
       if (now.start !== s.start || now.phase !== s.phase) drop(answer.holdId)
@@ -196,19 +234,29 @@ export function createHold(manage) {
   }
   // An expired hold is claimed again only if the patient is active, not for a page that was left open.
   const present = () => !document.hidden && mono() - touched < 90000
-  function reclaimIfThere() { if (present()) reclaim() }
+  function reclaimIfThere() {
+    if (present()) reclaim()
+  }
   // The server is reachable again. It may have restarted without this hold, so renew the hold at once.
-  const reached = () => { store.get().phase === 'lapsed' ? reclaimIfThere() : ask() }
+  const reached = () => {
+    store.get().phase === 'lapsed' ? reclaimIfThere() : ask()
+  }
 
   // --- booking
   // said has the other fields of the booking: consent and answers.
   async function book(patient, said = {}) {
     const s = store.get()
     const attempt = {
-      key: newKey(), typeId: s.typeId,
+      key: newKey(),
+      typeId: s.typeId,
       slot: { typeId: s.typeId, start: s.start, end: s.end, asked: s.asked, specialistId: s.specialistId },
       body: {
-        clientId: client.id, holdId: s.holdId, slotStartDate: s.start, patient, ...said, locale: lang,
+        clientId: client.id,
+        holdId: s.holdId,
+        slotStartDate: s.start,
+        patient,
+        ...said,
+        locale: lang,
         ...((s.asked || s.specialistId) && { specialistId: s.asked || s.specialistId }),
       },
     }
@@ -219,13 +267,16 @@ export function createHold(manage) {
     send({ type: 'book', slot: attempt.slot })
     for (let tries = 0; ; tries++) {
       try {
-        const { appointment, request: asked } = await request('POST', `/v1/appointment-types/${attempt.typeId}/book`,
-          { key: attempt.key, body: attempt.body, tries: 4 })
+        const { appointment, request: asked } = await request('POST', `/v1/appointment-types/${attempt.typeId}/book`, {
+          key: attempt.key,
+          body: attempt.body,
+          tries: 4,
+        })
         forget('attempt')
         return send(asked ? { type: 'asked', asked } : { type: 'booked', appointment })
       } catch (problem) {
         const busy = cannotSave(problem)
-        if ((busy || problem.code === 'rate_limited' && problem.reason !== 'public_bookings') && tries < 12) {
+        if ((busy || (problem.code === 'rate_limited' && problem.reason !== 'public_bookings')) && tries < 12) {
           send({ type: 'saving', problem })
           await wait(1000 * (problem.retryAfter || 4))
           continue
@@ -259,24 +310,39 @@ export function createHold(manage) {
     touched = mono()
     reached()
   }
-  const resumedPage = e => { if (e.persisted) shown() }
+  const resumedPage = e => {
+    if (e.persisted) shown()
+  }
   // If the patient leaves the page, the hold is released at once. If the browser keeps the page in the back/forward
   // cache, the hold stays until it expires.
   const leave = e => {
     const s = store.get()
     if (e.persisted || !counting.has(s.phase)) return
-    navigator.sendBeacon?.('/v1/holds/release',
-      new Blob([JSON.stringify({ holdId: s.holdId, clientId: client.id })], { type: 'application/json' }))
+    navigator.sendBeacon?.(
+      '/v1/holds/release',
+      new Blob([JSON.stringify({ holdId: s.holdId, clientId: client.id })], { type: 'application/json' }),
+    )
   }
   /** @type {[EventTarget, string, (e: any) => void][]} */
   const listening = [
-    [window, 'pointerdown', touch], [window, 'keydown', touch], [window, 'online', shown],
-    [document, 'visibilitychange', shown], [window, 'pageshow', resumedPage], [window, 'pagehide', leave],
+    [window, 'pointerdown', touch],
+    [window, 'keydown', touch],
+    [window, 'online', shown],
+    [document, 'visibilitychange', shown],
+    [window, 'pageshow', resumedPage],
+    [window, 'pagehide', leave],
   ]
   for (const [where, what, run] of listening) where.addEventListener(what, run)
 
   return {
-    store, claim, keep, book, check, release, reclaim, reached,
+    store,
+    claim,
+    keep,
+    book,
+    check,
+    release,
+    reclaim,
+    reached,
     // lose is for a caller whose own booking request was refused.
     lose: problem => send({ type: 'refused', problem }),
     stop() {
@@ -296,7 +362,8 @@ export function createHold(manage) {
     },
     // heard applies a stream event about this hold.
     heard(event) {
-      if (event.isOwnHold && event.type === 'release') send({ type: 'gone', holdId: event.holdId, reason: event.reason })
+      if (event.isOwnHold && event.type === 'release')
+        send({ type: 'gone', holdId: event.holdId, reason: event.reason })
     },
   }
 }

@@ -14,10 +14,20 @@ const known = tag => {
   if (pseudo[tag]) return tag
   return Object.keys(languages).find(x => x === tag || x === tag.toLowerCase().split('-')[0])
 }
-const stored = () => { try { return localStorage.getItem('holdfast.lang') } catch { return null } }
+const stored = () => {
+  try {
+    return localStorage.getItem('holdfast.lang')
+  } catch {
+    return null
+  }
+}
 
-export const lang = known(query.get('lang')) || known(stored()) ||
-  (navigator.languages || []).map(known).find(Boolean) || known(boot.clinic.locale) || 'en'
+export const lang =
+  known(query.get('lang')) ||
+  known(stored()) ||
+  (navigator.languages || []).map(known).find(Boolean) ||
+  known(boot.clinic.locale) ||
+  'en'
 export const dir = lang === 'ar-XB' ? 'rtl' : 'ltr'
 root.lang = lang
 const spoken = pseudo[lang] || lang // the language of the texts
@@ -26,9 +36,18 @@ root.dir = dir
 
 // If the clinic's locale is in the page's language, dates and times use that locale's country. The page then shows
 // times as the clinic itself writes them. For other clinics, English uses the 24-hour clock outside America.
-export const locale = lang === 'ar-XB' ? 'ar-u-nu-latn' : lang === 'en-XA' ? 'en-GB'
-  : boot.clinic.locale?.startsWith(lang + '-') ? boot.clinic.locale
-    : lang === 'en' ? /^America\//.test(boot.clinic.timezone) ? 'en-US' : 'en-GB' : lang
+export const locale =
+  lang === 'ar-XB'
+    ? 'ar-u-nu-latn'
+    : lang === 'en-XA'
+      ? 'en-GB'
+      : boot.clinic.locale?.startsWith(lang + '-')
+        ? boot.clinic.locale
+        : lang === 'en'
+          ? /^America\//.test(boot.clinic.timezone)
+            ? 'en-US'
+            : 'en-GB'
+          : lang
 
 let words = {}
 const plural = new Intl.PluralRules(lang === 'ar-XB' ? 'en' : locale)
@@ -46,22 +65,33 @@ export const ready = Promise.all((all ? [all] : ['', ...strings.split(' ').filte
 const find = (key, params) => {
   const text = words[key]
   if (text == null) return key
-  return typeof text === 'string' ? text : text[plural.select(params?.n ?? 0)] ?? text.other
+  return typeof text === 'string' ? text : (text[plural.select(params?.n ?? 0)] ?? text.other)
 }
 // t returns plain text. It returns a missing key unchanged, so that a test can find it.
 export const t = (key, params) =>
-  find(key, params).replace(/\*\*/g, '').replace(/\{(\w+)\}/g, (all, name) => params?.[name] ?? all)
+  find(key, params)
+    .replace(/\*\*/g, '')
+    .replace(/\{(\w+)\}/g, (all, name) => params?.[name] ?? all)
 
 // rich returns the text as children of a component: with **bold**, and with parameters that may be elements.
 export function rich(key, params, wrap) {
-  const fill = text => text.split(/(\{\w+\})/).filter(Boolean)
-    .map(p => /^\{\w+\}$/.test(p) ? params?.[p.slice(1, -1)] ?? p : p)
-  return find(key, params).split('**').map((p, i) => i % 2 ? wrap(fill(p)) : fill(p))
+  const fill = text =>
+    text
+      .split(/(\{\w+\})/)
+      .filter(Boolean)
+      .map(p => (/^\{\w+\}$/.test(p) ? (params?.[p.slice(1, -1)] ?? p) : p))
+  return find(key, params)
+    .split('**')
+    .map((p, i) => (i % 2 ? wrap(fill(p)) : fill(p)))
 }
 export const list = items => new Intl.ListFormat(lang === 'ar-XB' ? 'en' : locale).format(items)
 
 export function setLanguage(tag) {
-  try { localStorage.setItem('holdfast.lang', tag) } catch { /* the address still carries it */ }
+  try {
+    localStorage.setItem('holdfast.lang', tag)
+  } catch {
+    /* the address still carries it */
+  }
   const url = new URL(location.href)
   url.searchParams.set('lang', tag)
   location.assign(url)

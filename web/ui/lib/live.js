@@ -23,12 +23,27 @@ export const ticketed = (path, params) => async () => {
 }
 
 export function createLive({ url, tell, link, poll, every = 5000 }) {
-  let source, turn = 0, failures = 0, heardAt = 0, retry, watch, polling = null, frame = 0, queue = [], stopped = true, replaced = false
+  let source,
+    turn = 0,
+    failures = 0,
+    heardAt = 0,
+    retry,
+    watch,
+    polling = null,
+    frame = 0,
+    queue = [],
+    stopped = true,
+    replaced = false
   let state = ''
-  const set = next => { if (next !== state) { state = next; link(next) } }
+  const set = next => {
+    if (next !== state) {
+      state = next
+      link(next)
+    }
+  }
 
   // A hidden page draws no frames, so its last events do not wait for one.
-  const later = run => document.hidden ? setTimeout(run, 50) : requestAnimationFrame(run)
+  const later = run => (document.hidden ? setTimeout(run, 50) : requestAnimationFrame(run))
   const flush = () => {
     frame = 0
     const events = queue
@@ -39,7 +54,10 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     turn++
     clearTimeout(retry)
     clearInterval(watch)
-    if (source) { source.onmessage = source.onerror = null; source.close() }
+    if (source) {
+      source.onmessage = source.onerror = null
+      source.close()
+    }
     source = null
   }
   const failed = () => {
@@ -48,15 +66,21 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     if (failures >= 3) startPolling()
     else set('connecting')
     const ms = failures >= 3 ? 15000 : pause[failures - 1]
-    retry = setTimeout(open, ms * (.7 + Math.random() * .6))
+    retry = setTimeout(open, ms * (0.7 + Math.random() * 0.6))
   }
-  const stopPolling = () => { clearTimeout(polling?.timer); polling = null }
+  const stopPolling = () => {
+    clearTimeout(polling?.timer)
+    polling = null
+  }
   function startPolling() {
     if (polling) return
-    const mine = polling = /** @type {{ timer?: any }} */ ({})
+    const mine = (polling = /** @type {{ timer?: any }} */ ({}))
     let refusals = 0
     const ask = async () => {
-      const problem = await poll().then(() => {}, problem => problem)
+      const problem = await poll().then(
+        () => {},
+        problem => problem,
+      )
       if (polling !== mine) return // polling was stopped since then, and perhaps started again
       const refused = [429, 503].includes(problem?.status)
       refusals = refused ? refusals + 1 : 0
@@ -74,7 +98,12 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     heardAt = performance.now()
     const mine = turn
     let address
-    try { address = typeof url === 'function' ? await url() : url } catch { if (mine === turn) failed(); return }
+    try {
+      address = typeof url === 'function' ? await url() : url
+    } catch {
+      if (mine === turn) failed()
+      return
+    }
     if (mine !== turn) return // the stream was closed or reopened since then
     source = new EventSource(address)
     source.onmessage = ({ data }) => {
@@ -91,7 +120,9 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
       frame ||= later(flush) || 1
     }
     source.onerror = failed
-    watch = setInterval(() => { if (performance.now() - heardAt > stale) failed() }, 5000)
+    watch = setInterval(() => {
+      if (performance.now() - heardAt > stale) failed()
+    }, 5000)
   }
   function ended(reason) {
     close()
@@ -105,10 +136,20 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
     }
   }
   const seen = () => {
-    if (document.hidden) { close(); stopPolling() } else if (!source) back()
+    if (document.hidden) {
+      close()
+      stopPolling()
+    } else if (!source) back()
   }
-  const back = () => { failures = 0; open() }
-  const cut = () => { close(); startPolling(); set('offline') }
+  const back = () => {
+    failures = 0
+    open()
+  }
+  const cut = () => {
+    close()
+    startPolling()
+    set('offline')
+  }
 
   return {
     start() {
@@ -127,6 +168,9 @@ export function createLive({ url, tell, link, poll, every = 5000 }) {
       stopPolling()
     },
     // The person chose this tab: reopen the stream. The server then closes the other tab's stream as replaced.
-    takeOver() { replaced = false; back() },
+    takeOver() {
+      replaced = false
+      back()
+    },
   }
 }

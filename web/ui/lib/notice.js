@@ -5,7 +5,9 @@ import { Icon } from './icons.js'
 import { rich } from './i18n.js'
 
 const icons = { info: 'info', ok: 'check', warn: 'clock', danger: 'alert', offline: 'offline' }
-const bold = text => html`<strong>${text}</strong>`
+const bold = text => html`
+  <strong>${text}</strong>
+`
 
 export const words = (key, params) => rich(key, params, bold)
 
@@ -14,6 +16,12 @@ export const Notice = ({ kind = 'info', icon, text, params, children, role, id, 
     <${Icon} name=${icon || icons[kind]} />
     <div class="notice-body">
       <p>${typeof text === 'string' ? words(text, params) : text}</p>
-      ${children && html`<div class="notice-do">${children}</div>`}
+      ${
+        children &&
+        html`
+          <div class="notice-do">${children}</div>
+        `
+      }
     </div>
-  </div>`
+  </div>
+`

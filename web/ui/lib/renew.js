@@ -11,12 +11,25 @@ let ends = false
 // Two servers with different data could make the page reload for ever. So a reloaded page reloads again only after a
 // touch, click or key press.
 let touched = !renewed
-addEventListener('pointerdown', () => { touched = true }, true)
-addEventListener('keydown', () => { touched = true }, true)
+addEventListener(
+  'pointerdown',
+  () => {
+    touched = true
+  },
+  true,
+)
+addEventListener(
+  'keydown',
+  () => {
+    touched = true
+  },
+  true,
+)
 
 // A refusal can come from such a change: an unknown type, a time that no longer exists, other questions. Without a
 // refusal, anything may have changed.
-const mayTell = problem => !problem || problem.status === 404 || ['validation_failed', 'not_bookable'].includes(problem.code)
+const mayTell = problem =>
+  !problem || problem.status === 404 || ['validation_failed', 'not_bookable'].includes(problem.code)
 const isOther = async () => {
   const reply = await fetch(location.href, { signal: AbortSignal.timeout(8000) })
   return reply.ok && !(await reply.text()).includes(made)
@@ -27,7 +40,8 @@ const isOther = async () => {
 // booking is running or finished. If the browser cannot keep anything over a reload, renew does nothing.
 export async function renew(before, may, problem) {
   if (!kept || !touched || !may()) return
-  if (!problem?.errors.some(e => e.field === 'holdId') && !(mayTell(problem) && await isOther().catch(() => false))) return
+  if (!problem?.errors.some(e => e.field === 'holdId') && !(mayTell(problem) && (await isOther().catch(() => false))))
+    return
   if (!may()) return
   if (!ends) {
     ends = true
@@ -43,5 +57,7 @@ export async function renew(before, may, problem) {
 export function Renewed() {
   const ref = useRef()
   useEffect(() => ref.current.focus(), [])
-  return html`<div class="gap"><${Notice} role="alert" tabIndex="-1" innerRef=${ref} text="renewed" /></div>`
+  return html`
+    <div class="gap"><${Notice} role="alert" tabIndex="-1" innerRef=${ref} text="renewed" /></div>
+  `
 }

@@ -12,7 +12,7 @@ export function createRouter(go) {
     // The address stays unless url is given: only the choices have addresses, not the steps.
     push: (step, url) => history.pushState({ step, n: n() + 1 }, '', url ?? location.href),
     replace: (step, url) => history.replaceState({ step, n: n() }, '', url ?? location.href),
-    back: otherwise => n() > 0 ? history.back() : otherwise(),
+    back: otherwise => (n() > 0 ? history.back() : otherwise()),
     step: () => history.state?.step || null,
     stop: () => removeEventListener('popstate', pop),
   }

@@ -9,7 +9,7 @@ const region = kind => {
   return el
 }
 const regions = {}
-const place = kind => regions[kind] ||= region(kind)
+const place = kind => (regions[kind] ||= region(kind))
 place('polite')
 place('assertive')
 
@@ -17,5 +17,7 @@ export function say(text, kind = 'polite') {
   const el = place(kind)
   el.textContent = ''
   // Screen readers do not notice a change in the same task, or the same text twice.
-  setTimeout(() => { el.textContent = text }, 60)
+  setTimeout(() => {
+    el.textContent = text
+  }, 60)
 }

@@ -29,7 +29,9 @@ export function useStore(store, pick = s => s) {
   seen.current = { pick, value: pick(store.get()) }
   // Before the first paint, so that the first picture includes updates that arrived during the first render.
   useLayoutEffect(() => {
-    const look = state => { if (!Object.is(seen.current.pick(state), seen.current.value)) again() }
+    const look = state => {
+      if (!Object.is(seen.current.pick(state), seen.current.value)) again()
+    }
     look(store.get())
     return store.subscribe(look)
   }, [store])
@@ -43,19 +45,33 @@ try {
   kept = window.sessionStorage
   kept.setItem('holdfast.try', '1')
   kept.removeItem('holdfast.try')
-} catch { kept = null }
+} catch {
+  kept = null
+}
 
 export const recall = key => {
   const name = 'holdfast.' + key + suffix
-  try { return JSON.parse(kept ? kept.getItem(name) : memory.get(name)) ?? null } catch { return null }
+  try {
+    return JSON.parse(kept ? kept.getItem(name) : memory.get(name)) ?? null
+  } catch {
+    return null
+  }
 }
 export const remember = (key, value) => {
   const name = 'holdfast.' + key + suffix
   const text = JSON.stringify(value)
-  try { kept ? kept.setItem(name, text) : memory.set(name, text) } catch { memory.set(name, text) }
+  try {
+    kept ? kept.setItem(name, text) : memory.set(name, text)
+  } catch {
+    memory.set(name, text)
+  }
 }
 export const forget = key => {
   const name = 'holdfast.' + key + suffix
   memory.delete(name)
-  try { kept?.removeItem(name) } catch { /* nothing was kept */ }
+  try {
+    kept?.removeItem(name)
+  } catch {
+    /* nothing was kept */
+  }
 }

@@ -4,7 +4,9 @@ import { boot } from './boot.js'
 import { locale, t } from './i18n.js'
 
 export let zone = boot.clinic.timezone
-export const setZone = z => { zone = z || zone }
+export const setZone = z => {
+  zone = z || zone
+}
 
 const styles = {
   time: { hour: '2-digit', minute: '2-digit' },
@@ -42,7 +44,14 @@ const fields = (instant, tz = zone) => {
   const key = tz + instant
   if (!known.has(key)) {
     if (known.size > 5000) known.clear()
-    known.set(key, Object.fromEntries(formatter('fields', tz).formatToParts(new Date(instant)).map(p => [p.type, p.value])))
+    known.set(
+      key,
+      Object.fromEntries(
+        formatter('fields', tz)
+          .formatToParts(new Date(instant))
+          .map(p => [p.type, p.value]),
+      ),
+    )
   }
   return known.get(key)
 }
@@ -72,11 +81,14 @@ export const near = (instant, date) => {
   const own = dateOf(instant)
   if (own === date) return time(instant)
   return Math.abs(daysBetween(own, date)) < 7
-    ? t('near', { day: write('weekday', instant), time: time(instant) }) : dayAndTime(instant)
+    ? t('near', { day: write('weekday', instant), time: time(instant) })
+    : dayAndTime(instant)
 }
 // "Thu 26, 09:00"; with the month if it is not the month of date.
-export const soon = (instant, date) => dateOf(instant).slice(0, 7) === date.slice(0, 7)
-  ? t('day.time', { day: write('dayNumber', instant), time: time(instant) }) : dayAndTime(instant)
+export const soon = (instant, date) =>
+  dateOf(instant).slice(0, 7) === date.slice(0, 7)
+    ? t('day.time', { day: write('dayNumber', instant), time: time(instant) })
+    : dayAndTime(instant)
 export const countdown = seconds => {
   const s = Math.max(0, Math.ceil(seconds))
   return `${String(Math.floor(s / 60)).padStart(2, '0')}:${String(s % 60).padStart(2, '0')}`
@@ -87,6 +99,7 @@ export function foreignZone(instant) {
   const own = Intl.DateTimeFormat().resolvedOptions().timeZone
   if (!own || own === zone || hhmm(instant, own) + dateOf(instant, own) === hhmm(instant) + dateOf(instant)) return ''
   const name = new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName: 'long' })
-    .formatToParts(new Date(instant)).find(p => p.type === 'timeZoneName')?.value
+    .formatToParts(new Date(instant))
+    .find(p => p.type === 'timeZoneName')?.value
   return name || zone
 }

@@ -4,12 +4,14 @@
 // password. The private key decrypts, and is itself encrypted with a key derived from the sign-in password. An attacker
 // with this machine must guess the password, with 600,000 rounds for each guess. Neither the password nor a plan is
 // ever stored in clear.
-const rounds = 600000, curve = { name: 'ECDH', namedCurve: 'P-256' }
+const rounds = 600000,
+  curve = { name: 'ECDH', namedCurve: 'P-256' }
 const bytes = text => new TextEncoder().encode(text)
 const random = n => crypto.getRandomValues(new Uint8Array(n))
 
 // A browser offers this storage only on https and on localhost.
-export const canKeep = () => isSecureContext && 'indexedDB' in globalThis && Boolean(crypto.subtle) && 'serviceWorker' in navigator
+export const canKeep = () =>
+  isSecureContext && 'indexedDB' in globalThis && Boolean(crypto.subtle) && 'serviceWorker' in navigator
 
 function within(mode, act) {
   return new Promise((done, fail) => {
@@ -17,9 +19,17 @@ function within(mode, act) {
     opening.onupgradeneeded = () => opening.result.createObjectStore('people', { keyPath: 'id' })
     opening.onerror = () => fail(opening.error)
     opening.onsuccess = () => {
-      const db = opening.result, change = db.transaction('people', mode), asked = act(change.objectStore('people'))
-      change.oncomplete = () => { db.close(); done(asked?.result) }
-      change.onabort = change.onerror = () => { db.close(); fail(change.error) }
+      const db = opening.result,
+        change = db.transaction('people', mode),
+        asked = act(change.objectStore('people'))
+      change.oncomplete = () => {
+        db.close()
+        done(asked?.result)
+      }
+      change.onabort = change.onerror = () => {
+        db.close()
+        fail(change.error)
+      }
     }
   })
 }
@@ -31,18 +41,31 @@ export const forget = id => within('readwrite', people => people.delete(id))
 const put = record => within('readwrite', people => people.put(record))
 // note changes the unencrypted fields of a record, such as whether its person is signed in here. It reads and writes in
 // one transaction: of two concurrent notes, one would be lost, and a plan with it.
-export const note = (id, change) => within('readwrite', people => {
-  const was = people.get(id)
-  was.onsuccess = () => { if (was.result) people.put({ ...was.result, ...change }) }
-})
+export const note = (id, change) =>
+  within('readwrite', people => {
+    const was = people.get(id)
+    was.onsuccess = () => {
+      if (was.result) people.put({ ...was.result, ...change })
+    }
+  })
 
 async function lockOf(password, salt, n) {
   const given = await crypto.subtle.importKey('raw', bytes(password), 'PBKDF2', false, ['deriveKey'])
-  return crypto.subtle.deriveKey({ name: 'PBKDF2', hash: 'SHA-256', salt, iterations: n }, given, { name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt'])
+  return crypto.subtle.deriveKey(
+    { name: 'PBKDF2', hash: 'SHA-256', salt, iterations: n },
+    given,
+    { name: 'AES-GCM', length: 256 },
+    false,
+    ['encrypt', 'decrypt'],
+  )
 }
 async function unlocked(record, password) {
   const lock = await lockOf(password, record.salt, record.rounds)
-  const key = await crypto.subtle.decrypt({ name: 'AES-GCM', iv: record.iv, additionalData: bytes(record.id) }, lock, record.locked)
+  const key = await crypto.subtle.decrypt(
+    { name: 'AES-GCM', iv: record.iv, additionalData: bytes(record.id) },
+    lock,
+    record.locked,
+  )
   return crypto.subtle.importKey('pkcs8', key, curve, false, ['deriveBits'])
 }
 
@@ -50,11 +73,25 @@ async function unlocked(record, password) {
 // changed, the old plan is lost.
 export async function remember(user, password) {
   const old = await recordOf(user.id)
-  if (old && await unlocked(old, password).catch(() => null)) return note(user.id, { name: user.name || user.email })
+  if (old && (await unlocked(old, password).catch(() => null))) return note(user.id, { name: user.name || user.email })
   const pair = await crypto.subtle.generateKey(curve, true, ['deriveBits'])
-  const salt = random(16), iv = random(12), lock = await lockOf(password, salt, rounds)
-  const locked = await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData: bytes(user.id) }, lock, await crypto.subtle.exportKey('pkcs8', pair.privateKey))
-  await put({ id: user.id, name: user.name || user.email, salt, rounds, iv, locked, open: await crypto.subtle.exportKey('raw', pair.publicKey) })
+  const salt = random(16),
+    iv = random(12),
+    lock = await lockOf(password, salt, rounds)
+  const locked = await crypto.subtle.encrypt(
+    { name: 'AES-GCM', iv, additionalData: bytes(user.id) },
+    lock,
+    await crypto.subtle.exportKey('pkcs8', pair.privateKey),
+  )
+  await put({
+    id: user.id,
+    name: user.name || user.email,
+    salt,
+    rounds,
+    iv,
+    locked,
+    open: await crypto.subtle.exportKey('raw', pair.publicKey),
+  })
 }
 
 // The readable fields of a plan (id, madeAt, to) are authenticated with the ciphertext. So decryption fails if anyone
@@ -63,7 +100,13 @@ const said = (id, plan) => bytes([id, plan.madeAt, plan.to].join('|'))
 async function keyOf(secret, publicKey, salt, use) {
   const bits = await crypto.subtle.deriveBits({ name: 'ECDH', public: publicKey }, secret, 256)
   const shared = await crypto.subtle.importKey('raw', bits, 'HKDF', false, ['deriveKey'])
-  return crypto.subtle.deriveKey({ name: 'HKDF', hash: 'SHA-256', salt, info: bytes('holdfast plan') }, shared, { name: 'AES-GCM', length: 256 }, false, [use])
+  return crypto.subtle.deriveKey(
+    { name: 'HKDF', hash: 'SHA-256', salt, info: bytes('holdfast plan') },
+    shared,
+    { name: 'AES-GCM', length: 256 },
+    false,
+    [use],
+  )
 }
 const imported = raw => crypto.subtle.importKey('raw', raw, curve, true, [])
 
@@ -71,27 +114,44 @@ const imported = raw => crypto.subtle.importKey('raw', raw, curve, true, [])
 export async function seal(id, kit) {
   const record = await recordOf(id)
   if (!record) return false
-  const once = await crypto.subtle.generateKey(curve, true, ['deriveBits']), iv = random(12)
+  const once = await crypto.subtle.generateKey(curve, true, ['deriveBits']),
+    iv = random(12)
   const with_ = await crypto.subtle.exportKey('raw', once.publicKey)
   const key = await keyOf(once.privateKey, await imported(record.open), with_, 'encrypt')
   const plan = { madeAt: kit.madeAt, to: kit.to }
-  const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv, additionalData: said(id, plan) }, key, bytes(JSON.stringify(kit)))
+  const sealed = await crypto.subtle.encrypt(
+    { name: 'AES-GCM', iv, additionalData: said(id, plan) },
+    key,
+    bytes(JSON.stringify(kit)),
+  )
   await note(id, { plan: { ...plan, iv, with: with_, sealed } })
   return true
 }
 
 // The two errors of open.
-export const wrongPassword = 'wrong', damaged = 'damaged'
+export const wrongPassword = 'wrong',
+  damaged = 'damaged'
 
 // open returns the decrypted kit. It throws an Error with the message wrongPassword or damaged.
 export async function open(record, password) {
   let secret
-  try { secret = await unlocked(record, password) } catch { throw new Error(wrongPassword) }
   try {
-    const { plan } = record, key = await keyOf(secret, await imported(plan.with), plan.with, 'decrypt')
-    const text = await crypto.subtle.decrypt({ name: 'AES-GCM', iv: plan.iv, additionalData: said(record.id, plan) }, key, plan.sealed)
+    secret = await unlocked(record, password)
+  } catch {
+    throw new Error(wrongPassword)
+  }
+  try {
+    const { plan } = record,
+      key = await keyOf(secret, await imported(plan.with), plan.with, 'decrypt')
+    const text = await crypto.subtle.decrypt(
+      { name: 'AES-GCM', iv: plan.iv, additionalData: said(record.id, plan) },
+      key,
+      plan.sealed,
+    )
     return JSON.parse(new TextDecoder().decode(text))
-  } catch { throw new Error(damaged) }
+  } catch {
+    throw new Error(damaged)
+  }
 }
 
 // tidy deletes the plans whose days are over.

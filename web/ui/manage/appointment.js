@@ -25,7 +25,8 @@ const waitlist = async () => (await Promise.all([import('../book/waiting.js'), n
 // "managed" is the server's name for the appointment that a token opens. The fragment may have an id before the
 // token, as <id>~<token>.
 export const linkOf = hash => {
-  const text = decodeURIComponent(hash.replace(/^#/, '')), at = text.indexOf('~')
+  const text = decodeURIComponent(hash.replace(/^#/, '')),
+    at = text.indexOf('~')
   return text ? { id: at > 0 ? text.slice(0, at) : 'managed', token: text.slice(at + 1) } : null
 }
 const auth = link => ({ headers: { 'Holdfast-Manage': link.token } })
@@ -35,7 +36,11 @@ const path = (link, rest = '') => `/v1/appointments/${encodeURIComponent(link.id
 const tooLate = problem => /^(cut|part)_/.test(problem.reason)
 const dead = boot.mail ? 'manage.dead' : 'manage.dead.nomail'
 const isDead = problem => [400, 401, 403, 404, 410].includes(problem.status) && !tooLate(problem)
-const about = a => ({ date: write('longDay', a.slotStartDate), range: range(a.slotStartDate, a.slotEndDate), who: nameOf(a.specialistId) })
+const about = a => ({
+  date: write('longDay', a.slotStartDate),
+  range: range(a.slotStartDate, a.slotEndDate),
+  who: nameOf(a.specialistId),
+})
 
 function CopyLink({ url }) {
   const [done, setDone] = useState(false)
@@ -47,14 +52,32 @@ function CopyLink({ url }) {
       await navigator.clipboard.writeText(full)
       setDone(true)
       say(t('manage.copied'))
-    } catch { box.current?.focus(); box.current?.select() }
+    } catch {
+      box.current?.focus()
+      box.current?.select()
+    }
   }
-  return html`<div class="copy field">
-    <label for="link">${t('manage.link')}</label>
-    <p class="hint" id="link-hint">${t('manage.link.hint')}</p>
-    <div class="copy-row"><input id="link" ref=${box} readonly dir="ltr" value=${full} aria-describedby="link-hint" onFocus=${e => e.currentTarget.select()} />
-    <button type="button" class="btn" onClick=${copy}><${Icon} name=${done ? 'check' : 'link'} />${t(done ? 'manage.copied' : 'manage.copy')}</button></div>
-  </div>`
+  return html`
+    <div class="copy field">
+      <label for="link">${t('manage.link')}</label>
+      <p class="hint" id="link-hint">${t('manage.link.hint')}</p>
+      <div class="copy-row">
+        <input
+          id="link"
+          ref=${box}
+          readonly
+          dir="ltr"
+          value=${full}
+          aria-describedby="link-hint"
+          onFocus=${e => e.currentTarget.select()}
+        />
+        <button type="button" class="btn" onClick=${copy}>
+          <${Icon} name=${done ? 'check' : 'link'} />
+          ${t(done ? 'manage.copied' : 'manage.copy')}
+        </button>
+      </div>
+    </div>
+  `
 }
 
 // The mail server accepts an email some seconds after a booking or a change, so ask for its state again then.
@@ -62,13 +85,19 @@ function useSent(a, link, fresh, known) {
   const [sent, setSent] = useState(known)
   useEffect(() => {
     if (known || !fresh) return setSent(known)
-    let timer, waits = [2, 5, 20]
+    let timer,
+      waits = [2, 5, 20]
     const ask = async () => {
-      const { emailSent: done, appointment: { patient } } = await get(path(link), null, auth(link))
+      const {
+        emailSent: done,
+        appointment: { patient },
+      } = await get(path(link), null, auth(link))
       if (done) setSent(patient.email)
       else if (patient.email) later()
     }
-    const later = () => { if (waits.length) timer = setTimeout(() => ask().catch(() => {}), waits.shift() * 1000) }
+    const later = () => {
+      if (waits.length) timer = setTimeout(() => ask().catch(() => {}), waits.shift() * 1000)
+    }
     later()
     return () => clearTimeout(timer)
   }, [a.slotStartDate, link.token, fresh])
@@ -78,31 +107,158 @@ function useSent(a, link, fresh, known) {
 function Overview({ list, a, link, url, booked, moved, late, over, go, mailed }) {
   const heading = useHeading('overview')
   const sent = useSent(a, link, (booked || moved) && a.status !== 'cancelled', mailed)
-  const cancelled = a.status === 'cancelled', type = typeOf(a.appointmentTypeId)
+  const cancelled = a.status === 'cancelled',
+    type = typeOf(a.appointmentTypeId)
   const address = boot.places.find(x => x.id === a.place)?.address || boot.clinic.contact.address
   const fresh = booked && !cancelled
   const title = fresh ? 'booked.title' : cancelled ? 'manage.status.cancelled' : 'manage.title'
   const ics = path(link, '/ics?token=' + encodeURIComponent(link.token))
   return html`
-    ${!fresh && html`<h1 tabindex="-1" ref=${heading}>${t(title)}</h1>`}
-    ${moved && !cancelled && html`<${Notice} kind="ok" role="status" text="manage.changed" />`}
-    ${cancelled && html`<${Notice} kind="ok" role="status" text="manage.cancelled"><a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a></${Notice}>`}
-    <${Ticket} a=${a}>${fresh && html`
-      <div class="ticket-title"><span class="stamp" aria-hidden="true"><${Icon} name="check" /></span><h1 tabindex="-1" ref=${heading}>${t(title)}</h1></div>
-      <p class="ticket-said">${rich('booked.when', { ...about(a), range: html`<span class="nowrap">${about(a).range}</span>`, who: html`<${Name} of=${about(a).who} />` })}<${Zone} a=${a} /></p>`}</${Ticket}>
-    ${!cancelled && html`
-      <div class="row">
-        <a class="btn" href=${ics} download="appointment.ics"><${Icon} name="calendar" />${t('manage.ics')}</a>
-        ${address && !type?.remote && !a.videoLink && html`<a class="btn" href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)} target="_blank" rel="noopener noreferrer"><${Icon} name="pin" />${t('manage.directions')}</a>`}
-      </div>
-      ${embedded ? html`<p><a class="btn" href=${url} target="_blank" rel="noopener"><${Icon} name="change" />${t('booked.open')}</a></p>`
-        : over ? html`<${Notice} text="manage.past"><a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a></${Notice}>`
-        : html`${(late || type?.approval) && html`<${Notice} text="manage.late" params=${{ phone: html`<${PhoneLink} />` }} />`}
-          ${!late && html`<div class="row">${type && !type.approval && html`<button type="button" class="btn" onClick=${() => go('change')}><${Icon} name="change" />${t('manage.change')}</button>`}
-          <button type="button" class="btn danger" onClick=${() => go('cancel')}><${Icon} name="close" />${t('manage.cancel')}</button></div>
-          ${list && type && html`<${list.Sooner} a=${a} path=${path(link, '/waitlist')} options=${auth(link)} />`}`}`}
-      ${sent && html`<p class="muted sent" role="status">${t('booked.sent', { to: sent })}</p>`}
-      ${!over && html`<p class="muted">${t('booked.keep')}</p><${CopyLink} url=${url} />`}`}`
+    ${
+      !fresh &&
+      html`
+        <h1 tabindex="-1" ref=${heading}>${t(title)}</h1>
+      `
+    }
+    ${
+      moved &&
+      !cancelled &&
+      html`
+        <${Notice} kind="ok" role="status" text="manage.changed" />
+      `
+    }
+    ${
+      cancelled &&
+      html`
+        <${Notice} kind="ok" role="status" text="manage.cancelled">
+          <a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a>
+        </${Notice}>
+      `
+    }
+    <${Ticket} a=${a}>
+      ${
+        fresh &&
+        html`
+          <div class="ticket-title">
+            <span class="stamp" aria-hidden="true"><${Icon} name="check" /></span>
+            <h1 tabindex="-1" ref=${heading}>${t(title)}</h1>
+          </div>
+          <p class="ticket-said">
+            ${rich('booked.when', {
+              ...about(a),
+              range: html`
+                <span class="nowrap">${about(a).range}</span>
+              `,
+              who: html`
+                <${Name} of=${about(a).who} />
+              `,
+            })}
+            <${Zone} a=${a} />
+          </p>
+        `
+      }
+    </${Ticket}>
+    ${
+      !cancelled &&
+      html`
+        <div class="row">
+          <a class="btn" href=${ics} download="appointment.ics">
+            <${Icon} name="calendar" />
+            ${t('manage.ics')}
+          </a>
+          ${
+            address &&
+            !type?.remote &&
+            !a.videoLink &&
+            html`
+              <a
+                class="btn"
+                href=${'https://www.openstreetmap.org/search?query=' + encodeURIComponent(address)}
+                target="_blank"
+                rel="noopener noreferrer"
+              >
+                <${Icon} name="pin" />
+                ${t('manage.directions')}
+              </a>
+            `
+          }
+        </div>
+        ${
+          embedded
+            ? html`
+                <p>
+                  <a class="btn" href=${url} target="_blank" rel="noopener">
+                    <${Icon} name="change" />
+                    ${t('booked.open')}
+                  </a>
+                </p>
+              `
+            : over
+              ? html`
+                  <${Notice} text="manage.past">
+                    <a class="btn" href=${withLang('/', { type: a.appointmentTypeId })}>${t('manage.again')}</a>
+                  </${Notice}>
+                `
+              : html`
+                  ${
+                    (late || type?.approval) &&
+                    html`
+                      <${Notice}
+                        text="manage.late"
+                        params=${{
+                          phone: html`
+                            <${PhoneLink} />
+                          `,
+                        }}
+                      />
+                    `
+                  }
+                  ${
+                    !late &&
+                    html`
+                      <div class="row">
+                        ${
+                          type &&
+                          !type.approval &&
+                          html`
+                            <button type="button" class="btn" onClick=${() => go('change')}>
+                              <${Icon} name="change" />
+                              ${t('manage.change')}
+                            </button>
+                          `
+                        }
+                        <button type="button" class="btn danger" onClick=${() => go('cancel')}>
+                          <${Icon} name="close" />
+                          ${t('manage.cancel')}
+                        </button>
+                      </div>
+                      ${
+                        list &&
+                        type &&
+                        html`
+                          <${list.Sooner} a=${a} path=${path(link, '/waitlist')} options=${auth(link)} />
+                        `
+                      }
+                    `
+                  }
+                `
+        }
+        ${
+          sent &&
+          html`
+            <p class="muted sent" role="status">${t('booked.sent', { to: sent })}</p>
+          `
+        }
+        ${
+          !over &&
+          html`
+            <p class="muted">${t('booked.keep')}</p>
+            <${CopyLink} url=${url} />
+          `
+        }
+      `
+    }
+  `
 }
 
 function Cancel({ a, link, done, back, fail }) {
@@ -115,7 +271,10 @@ function Cancel({ a, link, done, back, fail }) {
     if (busy) return
     setBusy(true)
     try {
-      const { appointment } = await post(path(link, '/cancel'), reason.trim() ? { reason: reason.trim() } : {}, { ...auth(link), key: key.current })
+      const { appointment } = await post(path(link, '/cancel'), reason.trim() ? { reason: reason.trim() } : {}, {
+        ...auth(link),
+        key: key.current,
+      })
       done(appointment || { ...a, status: 'cancelled' })
     } catch (problem) {
       setBusy(false)
@@ -126,10 +285,23 @@ function Cancel({ a, link, done, back, fail }) {
     <h1 tabindex="-1" ref=${heading}>${t('manage.cancel.title')}</h1>
     <${Ticket} a=${a} />
     <form onSubmit=${cancel} novalidate>
-      <${Field} id="reason" label=${t('manage.cancel.reason')} optional rows="2" value=${reason} input=${setReason} maxlength="500" />
-      <div class="actions"><button type="submit" class="btn danger solid big" aria-disabled=${busy ? 'true' : undefined}>${t('manage.cancel')}${busy && '…'}</button>
-      <button type="button" class="textlink" onClick=${back}>${t('manage.cancel.keep')}</button></div>
-    </form>`
+      <${Field}
+        id="reason"
+        label=${t('manage.cancel.reason')}
+        optional
+        rows="2"
+        value=${reason}
+        input=${setReason}
+        maxlength="500"
+      />
+      <div class="actions">
+        <button type="submit" class="btn danger solid big" aria-disabled=${busy ? 'true' : undefined}>
+          ${t('manage.cancel')}${busy && '…'}
+        </button>
+        <button type="button" class="textlink" onClick=${back}>${t('manage.cancel.keep')}</button>
+      </div>
+    </form>
+  `
 }
 
 export function Manage({ link: first, appointment, url: given }) {
@@ -140,8 +312,11 @@ export function Manage({ link: first, appointment, url: given }) {
   const [moved, setMoved] = useState(false)
   const [mailed, setMailed] = useState('')
   const [problem, setProblem] = useState(null)
-  const [asked, setAsked] = useState(null), [waiting, setWaiting] = useState(null), [list, setList] = useState(null)
-  const [sign, setSign] = useState(''), [news, setNews] = useState(!appointment && renewed)
+  const [asked, setAsked] = useState(null),
+    [waiting, setWaiting] = useState(null),
+    [list, setList] = useState(null)
+  const [sign, setSign] = useState(''),
+    [news, setNews] = useState(!appointment && renewed)
   const booked = a && !moved && (waiting || recall('booked')?.id === a.id)
 
   const load = async () => {
@@ -155,7 +330,7 @@ export function Manage({ link: first, appointment, url: given }) {
       // Before the clinic confirms a request, the link opens the request.
       if (p.status === 401) {
         const { request } = await get('/v1/requests/managed', null, auth(link)).catch(() => ({}))
-        if (request) return setAsked({ ...await requests(), r: request })
+        if (request) return setAsked({ ...(await requests()), r: request })
         const entry = await get('/v1/waitlist/managed', null, auth(link)).catch(() => null)
         if (entry) {
           setList(await waitlist())
@@ -165,15 +340,26 @@ export function Manage({ link: first, appointment, url: given }) {
       setProblem(p)
     }
   }
-  useEffect(() => { if (link && !a) load() }, [link])
-  useEffect(() => { if (boot.waitlist) waitlist().then(setList, () => {}) }, [])
+  useEffect(() => {
+    if (link && !a) load()
+  }, [link])
+  useEffect(() => {
+    if (boot.waitlist) waitlist().then(setList, () => {})
+  }, [])
   useEffect(() => {
     // If the patient goes back to a history entry of the booking page, reload the page to show it.
-    const back = e => ['what', 'when', 'details'].includes(e.state?.step) ? location.reload() : setView(e.state?.view || 'overview')
-    const hash = () => { const now = linkOf(location.hash); if (now?.token !== link?.token) location.reload() }
+    const back = e =>
+      ['what', 'when', 'details'].includes(e.state?.step) ? location.reload() : setView(e.state?.view || 'overview')
+    const hash = () => {
+      const now = linkOf(location.hash)
+      if (now?.token !== link?.token) location.reload()
+    }
     addEventListener('popstate', back)
     addEventListener('hashchange', hash)
-    return () => { removeEventListener('popstate', back); removeEventListener('hashchange', hash) }
+    return () => {
+      removeEventListener('popstate', back)
+      removeEventListener('hashchange', hash)
+    }
   }, [link])
 
   const go = to => {
@@ -188,7 +374,11 @@ export function Manage({ link: first, appointment, url: given }) {
   }
   const fail = p => {
     setProblem(p)
-    if (p.code === 'version_mismatch' || p.reason === 'cancelled') get(path(link), null, auth(link)).then(x => setA(x.appointment), () => {})
+    if (p.code === 'version_mismatch' || p.reason === 'cancelled')
+      get(path(link), null, auth(link)).then(
+        x => setA(x.appointment),
+        () => {},
+      )
   }
   const change = next => {
     setA(next)
@@ -206,33 +396,126 @@ export function Manage({ link: first, appointment, url: given }) {
     setView('overview')
   }
 
-  if (asked && !a) return html`<${Shell} step="link"><${asked.Request} r=${asked.r} options=${auth(link)} done=${setA} change=${r => setAsked({ ...asked, r })} /></${Shell}>`
-  if (waiting && !a) return html`<${Shell} step="link"><${list.Waiting} first=${waiting} options=${auth(link)} done=${change} /></${Shell}>`
+  if (asked && !a)
+    return html`
+      <${Shell} step="link">
+        <${asked.Request} r=${asked.r} options=${auth(link)} done=${setA} change=${r => setAsked({ ...asked, r })} />
+      </${Shell}>
+    `
+  if (waiting && !a)
+    return html`
+      <${Shell} step="link"><${list.Waiting} first=${waiting} options=${auth(link)} done=${change} /></${Shell}>
+    `
   const lost = !link || (problem && isDead(problem) && !a)
   if (lost || !a) {
-    return html`<${Shell} step="link"><h1 tabindex="-1">${t('manage.title')}</h1>
-      ${lost ? html`<${Notice} kind="danger" role="alert" text=${dead} params=${{ phone: html`<${PhoneLink} />` }} />`
-        : problem ? html`<${ProblemNotice} problem=${problem} /><p><button type="button" class="btn" onClick=${load}>${t('manage.retry')}</button></p>`
-        : html`<p class="lead" role="status">${t('manage.loading')}…</p>`}
-    </${Shell}>`
+    return html`
+      <${Shell} step="link">
+        <h1 tabindex="-1">${t('manage.title')}</h1>
+        ${
+          lost
+            ? html`
+                <${Notice}
+                  kind="danger"
+                  role="alert"
+                  text=${dead}
+                  params=${{
+                    phone: html`
+                      <${PhoneLink} />
+                    `,
+                  }}
+                />
+              `
+            : problem
+              ? html`
+                  <${ProblemNotice} problem=${problem} />
+                  <p><button type="button" class="btn" onClick=${load}>${t('manage.retry')}</button></p>
+                `
+              : html`
+                  <p class="lead" role="status">${t('manage.loading')}…</p>
+                `
+        }
+      </${Shell}>
+    `
   }
   const startsIn = Date.parse(a.slotStartDate) - serverNow()
   const over = startsIn < 0
   const late = startsIn < (boot.settings.changeCutoffHours || 0) * 36e5
-  const open = a.status === 'confirmed' && !late && !over, known = typeOf(a.appointmentTypeId)
-  return html`<${Shell} step=${view} link=${view === 'change' ? sign : ''}>
-    ${news && html`<${Renewed} />`}
-    ${problem && html`<div class="gap"><${ProblemNotice} problem=${problem} type=${known} text=${tooLate(problem) ? 'manage.late' : isDead(problem) && dead} /></div>`}
-    ${view === 'cancel' && open ? html`<${Cancel} a=${a} link=${link} back=${() => history.back()} fail=${fail} done=${next => { setA(next); setProblem(null); home() }} />`
-      : view === 'change' && open && known ? html`<${Change} a=${a} token=${link.token} back=${() => history.back()} fail=${fail} done=${change} sign=${setSign}
-          send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })} />`
-      : html`<${Overview} list=${list} a=${a} link=${link} url=${url} booked=${booked} moved=${moved} late=${late} over=${over} go=${go} mailed=${mailed} />`}
-  </${Shell}>`
+  const open = a.status === 'confirmed' && !late && !over,
+    known = typeOf(a.appointmentTypeId)
+  return html`
+    <${Shell} step=${view} link=${view === 'change' ? sign : ''}>
+      ${
+        news &&
+        html`
+          <${Renewed} />
+        `
+      }
+      ${
+        problem &&
+        html`
+          <div class="gap">
+            <${ProblemNotice}
+              problem=${problem}
+              type=${known}
+              text=${tooLate(problem) ? 'manage.late' : isDead(problem) && dead}
+            />
+          </div>
+        `
+      }
+      ${
+        view === 'cancel' && open
+          ? html`
+              <${Cancel}
+                a=${a}
+                link=${link}
+                back=${() => history.back()}
+                fail=${fail}
+                done=${next => {
+                  setA(next)
+                  setProblem(null)
+                  home()
+                }}
+              />
+            `
+          : view === 'change' && open && known
+            ? html`
+                <${Change}
+                  a=${a}
+                  token=${link.token}
+                  back=${() => history.back()}
+                  fail=${fail}
+                  done=${change}
+                  sign=${setSign}
+                  send=${(body, key) => post(path(link, '/reschedule'), body, { ...auth(link), key })}
+                />
+              `
+            : html`
+                <${Overview}
+                  list=${list}
+                  a=${a}
+                  link=${link}
+                  url=${url}
+                  booked=${booked}
+                  moved=${moved}
+                  late=${late}
+                  over=${over}
+                  go=${go}
+                  mailed=${mailed}
+                />
+              `
+      }
+    </${Shell}>
+  `
 }
 
 // The booking page shows this view in place, so that a confirmed booking does not wait for a page load.
 export function showBooked(root, { appointment, url }) {
   const hash = url && new URL(url, location.href).hash
-  render(html`<${Manage} key="booked" link=${linkOf(hash || '')} appointment=${appointment} url=${url} />`, root)
+  render(
+    html`
+      <${Manage} key="booked" link=${linkOf(hash || '')} appointment=${appointment} url=${url} />
+    `,
+    root,
+  )
   say(t('booked.title'))
 }

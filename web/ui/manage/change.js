@@ -24,10 +24,14 @@ export function Change({ a, token, back, done, fail, send, sign }) {
   const kept = useRef()
   if (!kept.current) {
     const hold = createHold(token)
-    kept.current = { hold, calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard, reached: hold.reached }) }
+    kept.current = {
+      hold,
+      calendar: createCalendar({ type: typeOf(a.appointmentTypeId), hear: hold.heard, reached: hold.reached }),
+    }
   }
   const { hold, calendar } = kept.current
-  const h = useStore(hold.store), s = useStore(calendar.store)
+  const h = useStore(hold.store),
+    s = useStore(calendar.store)
   const [moving, setMoving] = useState(false)
   const away = useRef(false) // a move is being sent, or the view was closed
   const again = problem => renew(hold.release, () => !away.current, problem)
@@ -36,7 +40,9 @@ export function Change({ a, token, back, done, fail, send, sign }) {
     fail(problem)
   }
   useEffect(() => {
-    calendar.store.subscribe(({ problem }, was) => { if (problem && problem !== was.problem) again(problem) })
+    calendar.store.subscribe(({ problem }, was) => {
+      if (problem && problem !== was.problem) again(problem)
+    })
     calendar.start(dateOf(a.slotStartDate))
     return () => {
       away.current = true
@@ -63,7 +69,10 @@ export function Change({ a, token, back, done, fail, send, sign }) {
     setMoving(true)
     away.current = true
     try {
-      const { appointment } = await send({ slotStartDate: h.start, specialistId: h.specialistId, holdId: h.holdId }, newKey())
+      const { appointment } = await send(
+        { slotStartDate: h.start, specialistId: h.specialistId, holdId: h.holdId },
+        newKey(),
+      )
       done(appointment)
     } catch (problem) {
       away.current = false
@@ -72,31 +81,84 @@ export function Change({ a, token, back, done, fail, send, sign }) {
       setMoving(false)
     }
   }
-  const keep = async () => { if (!await hold.keep()) say(t('hold.keep.failed')) }
+  const keep = async () => {
+    if (!(await hold.keep())) say(t('hold.keep.failed'))
+  }
 
   if (held) {
     return html`
       <${Eyebrow} back=${() => hold.release()} />
       <h1 tabindex="-1" ref=${heading}>${t('manage.change.confirm')}</h1>
-      <dl class="move"><dt>${t('manage.change.from')}</dt><dd><s>${dayAndTime(a.slotStartDate)}</s>${nameOf(a.specialistId) && html`,${' '}<${Name} of=${nameOf(a.specialistId)} />`}</dd></dl>
+      <dl class="move">
+        <dt>${t('manage.change.from')}</dt>
+        <dd>
+          <s>${dayAndTime(a.slotStartDate)}</s>
+          ${
+            nameOf(a.specialistId) &&
+            html`
+              ,${' '}
+              <${Name} of=${nameOf(a.specialistId)} />
+            `
+          }
+        </dd>
+      </dl>
       <h2>${t('manage.change.to')}</h2>
       <${HoldCard} hold=${h} type=${type} keep=${keep} reclaim=${hold.reclaim} />
-      <form onSubmit=${move}><div class="actions">
-        <button type="submit" class="btn primary big" aria-disabled=${moving ? 'true' : undefined}>${t(moving ? 'manage.change.doing' : 'manage.change.do', { time: dayAndTime(h.start) })}${moving && '…'}</button>
-        <button type="button" class="textlink" onClick=${() => hold.release()}>${t('details.other')}</button></div></form>`
+      <form onSubmit=${move}>
+        <div class="actions">
+          <button type="submit" class="btn primary big" aria-disabled=${moving ? 'true' : undefined}>
+            ${t(moving ? 'manage.change.doing' : 'manage.change.do', { time: dayAndTime(h.start) })}${moving && '…'}
+          </button>
+          <button type="button" class="textlink" onClick=${() => hold.release()}>${t('details.other')}</button>
+        </div>
+      </form>
+    `
   }
   return html`
     <${Eyebrow} back=${back} />
     <h1 tabindex="-1" ref=${heading}>${t('manage.change.title')}</h1>
     <p class="lead">${rich('manage.change.note', { when: dayAndTime(a.slotStartDate) })}</p>
     <${LinkNotice} link=${s.link} asOf=${s.asOf} takeOver=${calendar.takeOver} />
-    ${h.phase === 'lost' && html`<${Lost} why=${h.why} start=${h.start} find=${() => calendar.around(h.start)} pick=${claim} busy=${busy} />`}
-    <form onSubmit=${e => { e.preventDefault(); if (can && !busy) claim(chosen) }} novalidate>
+    ${
+      h.phase === 'lost' &&
+      html`
+        <${Lost} why=${h.why} start=${h.start} find=${() => calendar.around(h.start)} pick=${claim} busy=${busy} />
+      `
+    }
+    <form
+      onSubmit=${e => {
+        e.preventDefault()
+        if (can && !busy) claim(chosen)
+      }}
+      novalidate
+    >
       <${Days} calendar=${calendar} />
       <${Times} calendar=${calendar} />
-      ${chosen && html`<div class="bar">
-        <p>${can ? html`<span>${write('shortDay', chosen.start)},${' '}</span><b>${time(chosen.start)}</b>` : t(`slot.${chosen.status}.sr`, { time: time(chosen.start) })}</p>
-        ${can && html`<button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'hold.doing' : 'hold.do', { time: time(chosen.start) })}${busy && '…'}</button>`}
-      </div>`}
-    </form>`
+      ${
+        chosen &&
+        html`
+          <div class="bar">
+            <p>
+              ${
+                can
+                  ? html`
+                      <span>${write('shortDay', chosen.start)},${' '}</span>
+                      <b>${time(chosen.start)}</b>
+                    `
+                  : t(`slot.${chosen.status}.sr`, { time: time(chosen.start) })
+              }
+            </p>
+            ${
+              can &&
+              html`
+                <button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
+                  ${t(busy ? 'hold.doing' : 'hold.do', { time: time(chosen.start) })}${busy && '…'}
+                </button>
+              `
+            }
+          </div>
+        `
+      }
+    </form>
+  `
 }

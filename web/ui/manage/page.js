@@ -5,4 +5,9 @@ import { ready as words } from '../lib/i18n.js'
 import { Manage, linkOf } from './appointment.js'
 
 await Promise.all([words, client])
-render(html`<${Manage} link=${linkOf(location.hash)} />`, document.getElementById('app'))
+render(
+  html`
+    <${Manage} link=${linkOf(location.hash)} />
+  `,
+  document.getElementById('app'),
+)

@@ -13,12 +13,16 @@ import { ProblemNotice } from '../book/problem.js'
 import { PhoneLink, Shell } from '../book/shell.js'
 import { Ticket } from './ticket.js'
 
-const Again = ({ r }) => html`<a class="btn" href=${withLang('/', { type: r.appointmentTypeId })}>${t('manage.again')}</a>`
+const Again = ({ r }) => html`
+  <a class="btn" href=${withLang('/', { type: r.appointmentTypeId })}>${t('manage.again')}</a>
+`
 
 // Request is the page of the link. options go with each of its requests. done(appointment) leaves the page.
 export function Request({ r, options, done, change }) {
-  const [busy, setBusy] = useState(''), [problem, setProblem] = useState(null)
-  const heading = useHeading('request'), keys = useRef({ confirm: newKey(), decline: newKey() })
+  const [busy, setBusy] = useState(''),
+    [problem, setProblem] = useState(null)
+  const heading = useHeading('request'),
+    keys = useRef({ confirm: newKey(), decline: newKey() })
   const lapsed = r.status === 'open' && Date.parse(r.expiresAt) <= serverNow()
   const act = async what => {
     if (busy) return
@@ -38,26 +42,80 @@ export function Request({ r, options, done, change }) {
     setBusy('')
   }
   if (r.status === 'declined' || lapsed) {
-    return html`<h1 tabindex="-1" ref=${heading}>${t('request.title')}</h1>
-      <${Notice} kind="warn" role="alert" text=${lapsed ? 'request.lapsed' : 'request.declined'} params=${{ phone: html`<${PhoneLink} />` }}><${Again} r=${r} /></${Notice}>`
+    return html`
+      <h1 tabindex="-1" ref=${heading}>${t('request.title')}</h1>
+      <${Notice}
+        kind="warn"
+        role="alert"
+        text=${lapsed ? 'request.lapsed' : 'request.declined'}
+        params=${{
+          phone: html`
+            <${PhoneLink} />
+          `,
+        }}
+      >
+        <${Again} r=${r} />
+      </${Notice}>
+    `
   }
-  return html`<h1 tabindex="-1" ref=${heading}>${t(r.approval ? 'asked.title.desk' : 'request.title')}</h1>
-    ${problem && html`<${ProblemNotice} problem=${problem} type=${typeOf(r.appointmentTypeId)} />`}
+  return html`
+    <h1 tabindex="-1" ref=${heading}>${t(r.approval ? 'asked.title.desk' : 'request.title')}</h1>
+    ${
+      problem &&
+      html`
+        <${ProblemNotice} problem=${problem} type=${typeOf(r.appointmentTypeId)} />
+      `
+    }
     <p class="lead">${rich(r.approval ? 'request.waits' : 'request.lead', { until: dayAndTime(r.expiresAt) })}</p>
     <${Ticket} a=${r} />
-    <div class="actions">${!r.approval && html`<button type="button" class="btn primary big" aria-disabled=${busy ? 'true' : undefined} onClick=${() => act('confirm')}>${t('request.do')}${busy === 'confirm' && '…'}</button>`}
-      <button type="button" class="textlink" onClick=${() => act('decline')}>${t('request.decline')}</button></div>`
+    <div class="actions">
+      ${
+        !r.approval &&
+        html`
+          <button
+            type="button"
+            class="btn primary big"
+            aria-disabled=${busy ? 'true' : undefined}
+            onClick=${() => act('confirm')}
+          >
+            ${t('request.do')}${busy === 'confirm' && '…'}
+          </button>
+        `
+      }
+      <button type="button" class="textlink" onClick=${() => act('decline')}>${t('request.decline')}</button>
+    </div>
+  `
 }
 
 function Asked({ asked, to }) {
   const heading = useHeading('asked')
-  return html`<${Shell} step="booked"><h1 tabindex="-1" ref=${heading}>${t(asked.byMail ? 'asked.title' : 'asked.title.desk')}</h1>
-    <${Notice} kind="info" role="status" text=${asked.byMail ? 'asked.mail' : 'asked.desk'} params=${{ to, until: dayAndTime(asked.expiresAt), phone: html`<${PhoneLink} />` }} />
-    <${Ticket} a=${asked} /></${Shell}>`
+  return html`
+    <${Shell} step="booked">
+      <h1 tabindex="-1" ref=${heading}>${t(asked.byMail ? 'asked.title' : 'asked.title.desk')}</h1>
+      <${Notice}
+        kind="info"
+        role="status"
+        text=${asked.byMail ? 'asked.mail' : 'asked.desk'}
+        params=${{
+          to,
+          until: dayAndTime(asked.expiresAt),
+          phone: html`
+            <${PhoneLink} />
+          `,
+        }}
+      />
+      <${Ticket} a=${asked} />
+    </${Shell}>
+  `
 }
 
 // showAsked ends the booking page if the booking must be confirmed first.
 export function showAsked(root, { asked, to }) {
-  render(html`<${Asked} key="asked" asked=${asked} to=${to} />`, root)
+  render(
+    html`
+      <${Asked} key="asked" asked=${asked} to=${to} />
+    `,
+    root,
+  )
   say(t(asked.byMail ? 'asked.title' : 'asked.title.desk'))
 }

@@ -8,19 +8,77 @@ import { Name, Where } from '../book/shell.js'
 // Zone shows the time zone of the appointment, if the reader's own clock shows another time.
 export function Zone({ a }) {
   const zone = foreignZone(a.slotStartDate)
-  return zone && html`<span class="muted zone">${zone}</span>`
+  return (
+    zone &&
+    html`
+      <span class="muted zone">${zone}</span>
+    `
+  )
 }
 
 // Ticket shows the facts of the appointment, large enough to read across a room.
 export function Ticket({ a, children }) {
-  const type = typeOf(a.appointmentTypeId), what = type?.name || nameOf(a.appointmentTypeId), who = nameOf(a.specialistId)
-  return html`<section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>
-    ${children || html`<p class="ticket-when"><span>${write('fullDay', a.slotStartDate)}</span><b>${range(a.slotStartDate, a.slotEndDate)}</b><${Zone} a=${a} /></p>`}
-    <dl>
-      ${what && html`<div><dt>${t('summary.what')}</dt><dd><${Name} of=${what} /></dd></div>`}
-      ${who && html`<div><dt>${t('summary.who')}</dt><dd><${Name} of=${who} /></dd></div>`}
-      <div><dt>${t('summary.where')}</dt><dd>${type?.remote || a.videoLink ? html`${t('type.remote')}${' '}${a.videoLink && html`<a href=${a.videoLink} target="_blank" rel="noopener noreferrer"><bdi>${a.videoLink}</bdi></a>`}` : html`<${Where} id=${a.place} />`}</dd></div>
-    </dl>
-    ${type?.cancelText && a.status !== 'cancelled' && html`<p class="muted lines"><bdi>${type.cancelText}</bdi></p>`}
-  </section>`
+  const type = typeOf(a.appointmentTypeId),
+    what = type?.name || nameOf(a.appointmentTypeId),
+    who = nameOf(a.specialistId)
+  return html`
+    <section class=${'ticket ' + a.status} aria-label=${t('summary.title')}>
+      ${
+        children ||
+        html`
+          <p class="ticket-when">
+            <span>${write('fullDay', a.slotStartDate)}</span>
+            <b>${range(a.slotStartDate, a.slotEndDate)}</b>
+            <${Zone} a=${a} />
+          </p>
+        `
+      }
+      <dl>
+        ${
+          what &&
+          html`
+            <div>
+              <dt>${t('summary.what')}</dt>
+              <dd><${Name} of=${what} /></dd>
+            </div>
+          `
+        }
+        ${
+          who &&
+          html`
+            <div>
+              <dt>${t('summary.who')}</dt>
+              <dd><${Name} of=${who} /></dd>
+            </div>
+          `
+        }
+        <div>
+          <dt>${t('summary.where')}</dt>
+          <dd>
+            ${
+              type?.remote || a.videoLink
+                ? html`
+                    ${t('type.remote')}${' '}${
+                      a.videoLink &&
+                      html`
+                        <a href=${a.videoLink} target="_blank" rel="noopener noreferrer"><bdi>${a.videoLink}</bdi></a>
+                      `
+                    }
+                  `
+                : html`
+                    <${Where} id=${a.place} />
+                  `
+            }
+          </dd>
+        </div>
+      </dl>
+      ${
+        type?.cancelText &&
+        a.status !== 'cancelled' &&
+        html`
+          <p class="muted lines"><bdi>${type.cancelText}</bdi></p>
+        `
+      }
+    </section>
+  `
 }

@@ -2,26 +2,49 @@
 // The desk's service worker. It answers only for the desk's own address, and only if the server does not answer. Then
 // it sends the page that opens the last downtime plan, from its cache. A new release has another {{base}}, so it is
 // another worker with its own cache.
-const cached = 'holdfast-plan {{base}}', page = '/staff/plan'
-const files = ['plan/page.js', 'holdfast.css', 'desk.css', 'plan.css', 'favicon.svg',
-  ...'{{languages}}'.split(' ').flatMap(x => ['i18n/' + x + '.js', 'i18n/plan.' + x + '.js'])].map(x => '{{base}}/' + x)
+const cached = 'holdfast-plan {{base}}',
+  page = '/staff/plan'
+const files = [
+  'plan/page.js',
+  'holdfast.css',
+  'desk.css',
+  'plan.css',
+  'favicon.svg',
+  ...'{{languages}}'.split(' ').flatMap(x => ['i18n/' + x + '.js', 'i18n/plan.' + x + '.js']),
+].map(x => '{{base}}/' + x)
 const gone = [502, 503, 504] // the answers of a reverse proxy whose server is unreachable
 
 self.addEventListener('install', e => {
-  e.waitUntil(caches.open(cached).then(c => c.addAll([page, ...files])).then(() => self.skipWaiting()))
+  e.waitUntil(
+    caches
+      .open(cached)
+      .then(c => c.addAll([page, ...files]))
+      .then(() => self.skipWaiting()),
+  )
 })
 self.addEventListener('activate', e => {
-  e.waitUntil(caches.keys().then(all => Promise.all(all.filter(x => x.startsWith('holdfast-plan ') && x !== cached).map(x => caches.delete(x))))
-    .then(() => self.clients.claim()))
+  e.waitUntil(
+    caches
+      .keys()
+      .then(all =>
+        Promise.all(all.filter(x => x.startsWith('holdfast-plan ') && x !== cached).map(x => caches.delete(x))),
+      )
+      .then(() => self.clients.claim()),
+  )
 })
 
 async function reach(request) {
-  const abort = new AbortController(), timer = setTimeout(() => abort.abort(), 8000)
+  const abort = new AbortController(),
+    timer = setTimeout(() => abort.abort(), 8000)
   try {
     const answer = await fetch(request, { signal: abort.signal })
     if (!gone.includes(answer.status)) return answer
-  } catch { /* the server is unreachable */ } finally { clearTimeout(timer) }
-  return await caches.match(page, { cacheName: cached, ignoreVary: true }) || Response.error()
+  } catch {
+    /* the server is unreachable */
+  } finally {
+    clearTimeout(timer)
+  }
+  return (await caches.match(page, { cacheName: cached, ignoreVary: true })) || Response.error()
 }
 self.addEventListener('fetch', e => {
   const { origin, pathname } = new URL(e.request.url)

@@ -14,9 +14,18 @@ import { Preview } from '../staff/preview.js'
 import { Heading } from './page.js'
 
 export function First({ clinic, done }) {
-  const [form, setForm] = useState({ name: '', type: t('setup.type.usual'), minutes: '30', hours: usualHours, ...recall('setup.first') })
-  const [loaded, setLoaded] = useState(false), [busy, setBusy] = useState(false)
-  const [errors, setErrors] = useState([]), [tries, setTries] = useState(0), [problem, setProblem] = useState(null)
+  const [form, setForm] = useState({
+    name: '',
+    type: t('setup.type.usual'),
+    minutes: '30',
+    hours: usualHours,
+    ...recall('setup.first'),
+  })
+  const [loaded, setLoaded] = useState(false),
+    [busy, setBusy] = useState(false)
+  const [errors, setErrors] = useState([]),
+    [tries, setTries] = useState(0),
+    [problem, setProblem] = useState(null)
   const made = useRef({ specialist: null, type: null, minutes: 0 })
   const change = part => {
     const next = { ...form, ...part }
@@ -26,39 +35,70 @@ export function First({ clinic, done }) {
   // Continue with the specialist and the type that an earlier visit created.
   useEffect(() => {
     const look = async () => {
-      const [{ specialists }, { appointmentTypes }] = await Promise.all([get('/v1/specialists'), get('/v1/appointment-types')])
-      const specialist = specialists[0], type = appointmentTypes[0]
+      const [{ specialists }, { appointmentTypes }] = await Promise.all([
+        get('/v1/specialists'),
+        get('/v1/appointment-types'),
+      ])
+      const specialist = specialists[0],
+        type = appointmentTypes[0]
       made.current = { specialist: specialist?.id, type: type?.id, minutes: type?.durationMinutes }
       if (specialist && !recall('setup.first')) {
         const { weeklyHours } = await get(`/v1/specialists/${specialist.id}/weekly-hours`)
-        setForm(f => ({ ...f, name: specialist.name, hours: weeklyHours.length ? weeklyHours : f.hours, ...(type && { type: type.name, minutes: String(type.durationMinutes) }) }))
+        setForm(f => ({
+          ...f,
+          name: specialist.name,
+          hours: weeklyHours.length ? weeklyHours : f.hours,
+          ...(type && { type: type.name, minutes: String(type.durationMinutes) }),
+        }))
       }
       setLoaded(true)
     }
     look().catch(setProblem)
   }, [])
 
-  const minutes = Math.round(+form.minutes), minutesFine = minutes >= 5 && minutes <= 480
+  const minutes = Math.round(+form.minutes),
+    minutesFine = minutes >= 5 && minutes <= 480
   // Run one request at a time: two previews must not create two specialists.
   const queue = useRef(Promise.resolve())
   const ensure = active => {
     const run = async () => {
       const m = made.current
       const name = form.name.trim() || t('setup.specialist.usual')
-      if (!m.specialist) m.specialist = (await post('/v1/specialists', { name, timezone: clinic.timezone, active: false }, { key: newKey() })).specialist.id
+      if (!m.specialist)
+        m.specialist = (
+          await post('/v1/specialists', { name, timezone: clinic.timezone, active: false }, { key: newKey() })
+        ).specialist.id
       if (!m.type) {
-        m.type = (await post('/v1/appointment-types', {
-          name: form.type.trim() || t('setup.type.usual'), durationMinutes: minutes, slotStepMinutes: minutes, active: false, specialists: [{ specialistId: m.specialist, priority: 10 }],
-        }, { key: newKey() })).appointmentType.id
+        m.type = (
+          await post(
+            '/v1/appointment-types',
+            {
+              name: form.type.trim() || t('setup.type.usual'),
+              durationMinutes: minutes,
+              slotStepMinutes: minutes,
+              active: false,
+              specialists: [{ specialistId: m.specialist, priority: 10 }],
+            },
+            { key: newKey() },
+          )
+        ).appointmentType.id
         m.minutes = minutes
       }
       if (m.minutes !== minutes || active) {
-        await patch('/v1/appointment-types/' + m.type, { durationMinutes: minutes, slotStepMinutes: minutes, ...(active && { name: form.type.trim(), active: true, specialists: [{ specialistId: m.specialist, priority: 10 }] }) })
+        await patch('/v1/appointment-types/' + m.type, {
+          durationMinutes: minutes,
+          slotStepMinutes: minutes,
+          ...(active && {
+            name: form.type.trim(),
+            active: true,
+            specialists: [{ specialistId: m.specialist, priority: 10 }],
+          }),
+        })
         m.minutes = minutes
       }
       if (active) await patch('/v1/specialists/' + m.specialist, { name, timezone: clinic.timezone, active: true })
     }
-    return queue.current = queue.current.catch(() => {}).then(run)
+    return (queue.current = queue.current.catch(() => {}).then(run))
   }
   const ask = async ({ from, to }) => {
     await ensure(false)
@@ -72,7 +112,10 @@ export function First({ clinic, done }) {
       !form.name.trim() && { id: 'specialist', message: t('setup.specialist.err') },
       !form.type.trim() && { id: 'type', message: t('setup.type.err') },
       !minutesFine && { id: 'minutes', message: t('setup.minutes.err') },
-      (faulty(form.hours) || !form.hours.length) && { id: 'hours-monday-0-start', message: t(form.hours.length ? 'setup.hours.err' : 'setup.hours.none') },
+      (faulty(form.hours) || !form.hours.length) && {
+        id: 'hours-monday-0-start',
+        message: t(form.hours.length ? 'setup.hours.err' : 'setup.hours.none'),
+      },
     ].filter(Boolean)
     setErrors(wrong)
     setTries(tries + 1)
@@ -95,12 +138,18 @@ export function First({ clinic, done }) {
     const m = made.current
     try {
       await queue.current.catch(() => {})
-      const [{ specialists }, { appointmentTypes }] = await Promise.all([get('/v1/specialists'), get('/v1/appointment-types')])
+      const [{ specialists }, { appointmentTypes }] = await Promise.all([
+        get('/v1/specialists'),
+        get('/v1/appointment-types'),
+      ])
       if (appointmentTypes.some(x => x.id === m.type && !x.active)) await del('/v1/appointment-types/' + m.type)
       if (specialists.some(x => x.id === m.specialist && !x.active)) await del('/v1/specialists/' + m.specialist)
       done()
       location.assign('/staff#data')
-    } catch (failed) { setBusy(false); setProblem(failed) }
+    } catch (failed) {
+      setBusy(false)
+      setProblem(failed)
+    }
   }
   const error = id => errors.find(e => e.id === id)?.message
   const ready = loaded && minutesFine && !faulty(form.hours) && form.hours.length > 0
@@ -111,19 +160,62 @@ export function First({ clinic, done }) {
       <div class="pile">
         <${ErrorSummary} errors=${errors} n=${tries} />
         <${Trouble} problem=${problem} />
-        <${Field} id="specialist" label=${t('setup.specialist')} hint=${t('setup.specialist.hint')} error=${error('specialist')} value=${form.name} input=${name => change({ name })} maxlength="200" />
+        <${Field}
+          id="specialist"
+          label=${t('setup.specialist')}
+          hint=${t('setup.specialist.hint')}
+          error=${error('specialist')}
+          value=${form.name}
+          input=${name => change({ name })}
+          maxlength="200"
+        />
         <div class="duo uneven">
-          <${Field} id="type" label=${t('setup.type')} error=${error('type')} value=${form.type} input=${type => change({ type })} maxlength="200" />
-          <${Field} id="minutes" label=${t('setup.minutes')} error=${error('minutes')} value=${form.minutes} input=${m => change({ minutes: m })} inputmode="numeric" maxlength="3" />
+          <${Field}
+            id="type"
+            label=${t('setup.type')}
+            error=${error('type')}
+            value=${form.type}
+            input=${type => change({ type })}
+            maxlength="200"
+          />
+          <${Field}
+            id="minutes"
+            label=${t('setup.minutes')}
+            error=${error('minutes')}
+            value=${form.minutes}
+            input=${m => change({ minutes: m })}
+            inputmode="numeric"
+            maxlength="3"
+          />
         </div>
-        <section class="plate"><h2>${t('setup.hours')}</h2><${WeekHours} hours=${form.hours} change=${hours => change({ hours })} /></section>
+        <section class="plate">
+          <h2>${t('setup.hours')}</h2>
+          <${WeekHours} hours=${form.hours} change=${hours => change({ hours })} />
+        </section>
         <div class="actions">
-          <button type="submit" class="btn primary big" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'setup.saving' : 'continue')}</button>
+          <button type="submit" class="btn primary big" aria-disabled=${busy ? 'true' : undefined}>
+            ${t(busy ? 'setup.saving' : 'continue')}
+          </button>
           <button type="button" class="textlink" onClick=${skip}>${t('setup.skip')}</button>
         </div>
       </div>
-      <aside class="plate" aria-label=${t('preview.title')}><h2>${t('preview.title')}</h2>
-        ${ready ? html`<${Preview} ask=${ask} signature=${JSON.stringify([form.hours, minutes])} from=${dateOf(serverNow(), clinic.timezone)} zone=${clinic.timezone} />` : html`<p class="muted">${t(loaded ? 'preview.unready' : 'preview.loading')}</p>`}
+      <aside class="plate" aria-label=${t('preview.title')}>
+        <h2>${t('preview.title')}</h2>
+        ${
+          ready
+            ? html`
+                <${Preview}
+                  ask=${ask}
+                  signature=${JSON.stringify([form.hours, minutes])}
+                  from=${dateOf(serverNow(), clinic.timezone)}
+                  zone=${clinic.timezone}
+                />
+              `
+            : html`
+                <p class="muted">${t(loaded ? 'preview.unready' : 'preview.loading')}</p>
+              `
+        }
       </aside>
-    </form>`
+    </form>
+  `
 }

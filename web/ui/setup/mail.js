@@ -9,10 +9,16 @@ import { Heading } from './page.js'
 const alone = { call: ask => ask(), toast: () => {} }
 
 export function Mail({ done }) {
-  const saved = () => { boot.mail = true; done() }
+  const saved = () => {
+    boot.mail = true
+    done()
+  }
   return html`
     <${Heading}>${t('setup.mail.title')}</${Heading}>
     <p class="lead">${t('setup.mail.lead')}</p>
     <${MailServer} desk=${alone} saved=${saved} />
-    <div class="actions"><button type="button" class="btn" id="skip" onClick=${done}>${t('setup.mail.skip')}</button></div>`
+    <div class="actions">
+      <button type="button" class="btn" id="skip" onClick=${done}>${t('setup.mail.skip')}</button>
+    </div>
+  `
 }

@@ -19,15 +19,50 @@ const screens = ['clinic', 'first', 'mail', 'ready']
 
 function Frame({ step, children, wide }) {
   const n = screens.indexOf(step)
-  return html`<div class=${'setup' + (wide ? ' wide' : '')}>
-    <header class="setup-top">
-      <p class="brand"><span class="mark" aria-hidden="true">H</span>Holdfast</p>
-      ${n >= 0 && html`<ol class="setup-steps">${screens.map((s, i) => html`<li key=${s} class=${i < n ? 'done' : ''} aria-current=${i === n ? 'step' : undefined}><b aria-hidden="true">${i + 1}</b><span>${t('setup.' + s)}</span></li>`)}</ol>`}
-    </header>
-    <main id="main">${children}</main>
-    <footer class="setup-foot"><nav class="languages" aria-label=${t('language')}>${Object.entries(languages).map(([tag, name]) => html`<button type="button" key=${tag} class="textlink" lang=${tag}
-      aria-current=${tag === lang ? 'true' : undefined} onClick=${() => setLanguage(tag)}>${name}</button>`)}</nav></footer>
-  </div>`
+  return html`
+    <div class=${'setup' + (wide ? ' wide' : '')}>
+      <header class="setup-top">
+        <p class="brand">
+          <span class="mark" aria-hidden="true">H</span>
+          Holdfast
+        </p>
+        ${
+          n >= 0 &&
+          html`
+            <ol class="setup-steps">
+              ${screens.map(
+                (s, i) => html`
+                  <li key=${s} class=${i < n ? 'done' : ''} aria-current=${i === n ? 'step' : undefined}>
+                    <b aria-hidden="true">${i + 1}</b>
+                    <span>${t('setup.' + s)}</span>
+                  </li>
+                `,
+              )}
+            </ol>
+          `
+        }
+      </header>
+      <main id="main">${children}</main>
+      <footer class="setup-foot">
+        <nav class="languages" aria-label=${t('language')}>
+          ${Object.entries(languages).map(
+            ([tag, name]) => html`
+              <button
+                type="button"
+                key=${tag}
+                class="textlink"
+                lang=${tag}
+                aria-current=${tag === lang ? 'true' : undefined}
+                onClick=${() => setLanguage(tag)}
+              >
+                ${name}
+              </button>
+            `,
+          )}
+        </nav>
+      </footer>
+    </div>
+  `
 }
 
 // Heading takes the focus when one screen follows another.
@@ -35,20 +70,42 @@ let first = true
 export function Heading({ children }) {
   const ref = useRef()
   useEffect(() => {
-    if (!first) { scrollTo(0, 0); ref.current.focus({ preventScroll: true }) }
+    if (!first) {
+      scrollTo(0, 0)
+      ref.current.focus({ preventScroll: true })
+    }
     first = false
     document.title = ref.current.textContent + ' – Holdfast'
   }, [])
-  return html`<h1 tabindex="-1" ref=${ref}>${children}</h1>`
+  return html`
+    <h1 tabindex="-1" ref=${ref}>${children}</h1>
+  `
 }
 
 function End({ why, problem }) {
-  return html`<${Frame}>
-    <${Heading}>${t('setup.' + why)}</${Heading}>
-    ${why === 'done' ? html`<p class="lead">${t('setup.done.lead')}</p><div class="actions"><a class="btn primary big" href="/staff">${t('setup.signin')}</a></div>`
-      : why === 'dead' ? html`<p class="lead">${t('setup.dead.lead')}</p><p><code class="command">holdfast setup-url</code></p>`
-      : html`<${Trouble} problem=${problem} /><div class="actions"><button type="button" class="btn" onClick=${() => location.reload()}>${t('setup.again')}</button></div>`}
-  </${Frame}>`
+  return html`
+    <${Frame}>
+      <${Heading}>${t('setup.' + why)}</${Heading}>
+      ${
+        why === 'done'
+          ? html`
+              <p class="lead">${t('setup.done.lead')}</p>
+              <div class="actions"><a class="btn primary big" href="/staff">${t('setup.signin')}</a></div>
+            `
+          : why === 'dead'
+            ? html`
+                <p class="lead">${t('setup.dead.lead')}</p>
+                <p><code class="command">holdfast setup-url</code></p>
+              `
+            : html`
+                <${Trouble} problem=${problem} />
+                <div class="actions">
+                  <button type="button" class="btn" onClick=${() => location.reload()}>${t('setup.again')}</button>
+                </div>
+              `
+      }
+    </${Frame}>
+  `
 }
 
 const zoneHere = Intl.DateTimeFormat().resolvedOptions().timeZone
@@ -56,7 +113,10 @@ const zoneHere = Intl.DateTimeFormat().resolvedOptions().timeZone
 function Setup({ token, start }) {
   const [step, setStep] = useState(start)
   const [clinic, setClinic] = useState(boot.clinic)
-  const go = next => { remember('setup', next); setStep(next) }
+  const go = next => {
+    remember('setup', next)
+    setStep(next)
+  }
   const made = next => {
     setClinic(next)
     setZone(next.timezone)
@@ -64,28 +124,64 @@ function Setup({ token, start }) {
     history.replaceState(null, '', location.pathname + location.search)
     go('first')
   }
-  return html`<${Frame} step=${step} wide=${step !== 'clinic'}>
-    ${step === 'clinic' ? html`<${Clinic} token=${token} zone=${zoneHere} done=${made} />`
-      : step === 'first' ? html`<${First} clinic=${clinic} done=${() => go('mail')} />`
-      : step === 'mail' ? html`<${Mail} done=${() => go('ready')} />`
-      : html`<${Ready} clinic=${clinic} back=${() => go('first')} />`}
-  </${Frame}>`
+  return html`
+    <${Frame} step=${step} wide=${step !== 'clinic'}>
+      ${
+        step === 'clinic'
+          ? html`
+              <${Clinic} token=${token} zone=${zoneHere} done=${made} />
+            `
+          : step === 'first'
+            ? html`
+                <${First} clinic=${clinic} done=${() => go('mail')} />
+              `
+            : step === 'mail'
+              ? html`
+                  <${Mail} done=${() => go('ready')} />
+                `
+              : html`
+                  <${Ready} clinic=${clinic} back=${() => go('first')} />
+                `
+      }
+    </${Frame}>
+  `
 }
 
 const root = document.getElementById('app')
-const show = (why, problem) => render(html`<${End} why=${why} problem=${problem} />`, root)
+const show = (why, problem) =>
+  render(
+    html`
+      <${End} why=${why} problem=${problem} />
+    `,
+    root,
+  )
 
 async function open() {
-  const token = location.hash.slice(1), kept = recall('setup')
+  const token = location.hash.slice(1),
+    kept = recall('setup')
   let me = null
-  try { me = await get('/v1/auth/me') } catch (problem) { if (problem.code !== 'unauthorized') return show('trouble', problem) }
+  try {
+    me = await get('/v1/auth/me')
+  } catch (problem) {
+    if (problem.code !== 'unauthorized') return show('trouble', problem)
+  }
   // A new owner continues at the screen that was open. Any other visitor needs the link.
   if (me?.user.role === 'owner' && (kept || !boot.appointmentTypes.length)) {
-    return render(html`<${Setup} start=${screens.includes(kept) && kept !== 'clinic' ? kept : 'first'} />`, root)
+    return render(
+      html`
+        <${Setup} start=${screens.includes(kept) && kept !== 'clinic' ? kept : 'first'} />
+      `,
+      root,
+    )
   }
   try {
     await post('/v1/setup/check', { token }, { tries: 3 })
-    render(html`<${Setup} token=${token} start="clinic" />`, root)
+    render(
+      html`
+        <${Setup} token=${token} start="clinic" />
+      `,
+      root,
+    )
   } catch (problem) {
     show(problem.status === 410 ? 'done' : problem.status === 401 ? 'dead' : 'trouble', problem)
   }

@@ -17,8 +17,12 @@ export function createActs(desk, grid) {
     const before = a.attendance
     try {
       await desk.attend(a, attendance)
-      offer(desk, 'att.said', { name: who(desk, a), state: t('att.' + attendance) }, () => desk.attend(find(desk.store.get(), a.id) || a, before))
-    } catch (problem) { refused(desk, a, problem) }
+      offer(desk, 'att.said', { name: who(desk, a), state: t('att.' + attendance) }, () =>
+        desk.attend(find(desk.store.get(), a.id) || a, before),
+      )
+    } catch (problem) {
+      refused(desk, a, problem)
+    }
   }
   const act = {
     attend,
@@ -34,11 +38,17 @@ export function createActs(desk, grid) {
     // Each person in a group agreed to its time, so one key must not change all of them.
     whole: () => desk.toast('group.whole'),
     book(name) {
-      const h = grid.cursor.here(), at = h && startOf(h)
+      const h = grid.cursor.here(),
+        at = h && startOf(h)
       if (!at) return desk.open('book', { name })
       if (!desk.reaches(at.specialistId)) return desk.toast('own.only')
       const there = h.stop.item?.of // a group session, or the ghost of a time being booked
-      desk.open('book', { name, start: there ? there.start : at.start, specialistId: at.specialistId, typeId: there?.typeId })
+      desk.open('book', {
+        name,
+        start: there ? there.start : at.start,
+        specialistId: at.specialistId,
+        typeId: there?.typeId,
+      })
     },
     menu: () => grid.menu(),
     move: a => own(a) && desk.open('move', { id: a.id }),
@@ -46,7 +56,8 @@ export function createActs(desk, grid) {
     correct: a => own(a) && desk.open('correct', { id: a.id }),
     undo: () => undoLast(),
     block() {
-      const h = grid.cursor.here(), { specialistId, start } = startOf(h)
+      const h = grid.cursor.here(),
+        { specialistId, start } = startOf(h)
       if (!desk.reaches(specialistId)) return desk.toast('own.only')
       desk.open('block', { specialistId, start, minutes: span() || 60 })
     },
@@ -54,7 +65,12 @@ export function createActs(desk, grid) {
       const { specialistId, start } = startOf(grid.cursor.here())
       desk.open('why', { specialistId, start })
     },
-    day: by => grid.go(by), today: () => grid.go(0), search: () => desk.open('search'), keys: () => desk.open('keys'), news: () => desk.open('news'), find: () => desk.open('find'),
+    day: by => grid.go(by),
+    today: () => grid.go(0),
+    search: () => desk.open('search'),
+    keys: () => desk.open('keys'),
+    news: () => desk.open('news'),
+    find: () => desk.open('find'),
   }
   const own = a => {
     if (desk.reaches(a.specialistId)) return true
@@ -62,19 +78,35 @@ export function createActs(desk, grid) {
   }
 
   // blocksAt returns the blocks at the cursor. There can be several; each is deleted separately.
-  const blocksAt = h => desk.reaches(h.specialistId)
-    ? desk.store.get().hours[h.specialistId].blocks.filter(b => !b.source && h.column.closed.some(c => c.block === b.id && c.from <= h.stop.at && h.stop.at < c.to)) : []
+  const blocksAt = h =>
+    desk.reaches(h.specialistId)
+      ? desk.store
+          .get()
+          .hours[h.specialistId].blocks.filter(
+            b => !b.source && h.column.closed.some(c => c.block === b.id && c.from <= h.stop.at && h.stop.at < c.to),
+          )
+      : []
 
   // items returns the menu's title and entries for the stop of the cursor.
   function items(h) {
-    const { item, closed } = h.stop, from = clock(h.stop.at), to = clock(h.stop.at + span())
+    const { item, closed } = h.stop,
+      from = clock(h.stop.at),
+      to = clock(h.stop.at + span())
     if (item?.kind === 'card') {
       const a = item.of
       return {
         title: `${time(a.start)} ${who(desk, a)}`,
         items: [
-          { label: t('menu.open'), icon: 'info', run: act.open, hint: '↵' }, null,
-          ...attendances.map((x, i) => ({ label: t('att.' + x), icon: attendanceIcon[x], on: a.attendance === x, hint: String(i + 1), run: () => attend(a, x) })), null,
+          { label: t('menu.open'), icon: 'info', run: act.open, hint: '↵' },
+          null,
+          ...attendances.map((x, i) => ({
+            label: t('att.' + x),
+            icon: attendanceIcon[x],
+            on: a.attendance === x,
+            hint: String(i + 1),
+            run: () => attend(a, x),
+          })),
+          null,
           { label: t('menu.move'), icon: 'change', hint: 'M', run: () => act.move(a) },
           { label: t('menu.correct'), icon: 'note', hint: 'E', run: () => act.correct(a) },
           { label: t('menu.cancel'), icon: 'close', danger: true, hint: 'Del', run: () => act.cancel(a) },
@@ -84,27 +116,45 @@ export function createActs(desk, grid) {
     if (item?.kind === 'group') {
       return {
         title: `${time(item.of.start)} ${typeName(desk.store.get(), item.of.typeId)}`,
-        items: [{ label: t('menu.open'), icon: 'people', run: act.open, hint: '↵' }, { label: t('roster.add'), icon: 'plus', run: () => act.book('') }, { label: t('menu.why'), icon: 'help', run: act.why }],
+        items: [
+          { label: t('menu.open'), icon: 'people', run: act.open, hint: '↵' },
+          { label: t('roster.add'), icon: 'plus', run: () => act.book('') },
+          { label: t('menu.why'), icon: 'help', run: act.why },
+        ],
       }
     }
     const title = item?.kind === 'ghost' ? sayGhost(item.of) : span() ? t('range', { from, to }) : from
     return {
       title,
       items: [
-        item?.kind !== 'busy' && { label: t(item ? 'menu.take' : closed ? 'menu.book.closed' : 'menu.book'), icon: 'plus', run: () => act.book(''), hint: span() ? '' : '↵' },
+        item?.kind !== 'busy' && {
+          label: t(item ? 'menu.take' : closed ? 'menu.book.closed' : 'menu.book'),
+          icon: 'plus',
+          run: () => act.book(''),
+          hint: span() ? '' : '↵',
+        },
         !item && !closed && { label: t('menu.block'), icon: 'stop', run: act.block },
         ...(item ? [] : blocksAt(h)).map(b => ({
-          label: t('menu.block.drop', { from: time(b.start), to: time(b.end) }), icon: 'change', run: () => desk.open('dropBlock', { block: b }),
+          label: t('menu.block.drop', { from: time(b.start), to: time(b.end) }),
+          icon: 'change',
+          run: () => desk.open('dropBlock', { block: b }),
         })),
-        ...(item ? [] : blocksAt(h)).slice(0, 1).map(b => ({ label: t('way.title'), icon: 'people', run: () => desk.open('inTheWay', { id: b.id }) })),
-        closed?.override && { label: t('menu.unblock'), icon: 'change', run: () => desk.open('unblock', { specialistId: h.specialistId, id: closed.override, date: h.date }) },
+        ...(item ? [] : blocksAt(h))
+          .slice(0, 1)
+          .map(b => ({ label: t('way.title'), icon: 'people', run: () => desk.open('inTheWay', { id: b.id }) })),
+        closed?.override && {
+          label: t('menu.unblock'),
+          icon: 'change',
+          run: () => desk.open('unblock', { specialistId: h.specialistId, id: closed.override, date: h.date }),
+        },
         { label: t('menu.why'), icon: 'help', run: act.why },
       ].filter(Boolean),
     }
   }
 
   return {
-    act, items,
+    act,
+    items,
     // tapped handles a press at a minute of a column. id is the pressed card, if any. sign is the attendance that its
     // icon sets, if the icon was pressed.
     tapped(col, minute, id, sign) {
@@ -122,6 +172,14 @@ export function createActs(desk, grid) {
 // refused shows why a change of an appointment failed. For an outdated version, the message offers to show the
 // appointment.
 export function refused(desk, a, problem) {
-  const show = { key: 'toast.show', kind: 'bad', run: () => desk.fetch(a.id).then(x => desk.open('appointment', { id: x.id }), () => {}) }
+  const show = {
+    key: 'toast.show',
+    kind: 'bad',
+    run: () =>
+      desk.fetch(a.id).then(
+        x => desk.open('appointment', { id: x.id }),
+        () => {},
+      ),
+  }
   desk.toast(failKey(problem), {}, problem.code === 'version_mismatch' ? show : { kind: 'bad' })
 }

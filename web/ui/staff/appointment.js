@@ -20,33 +20,68 @@ import { attendances, colourOf, failKey, specialistName, typeName, who } from '.
 // Attendance is one group of radios, so that both arrow keys and a single press change it.
 export function Attendance({ desk, a, name }) {
   const set = async value => {
-    try { await desk.attend(find(desk.store.get(), a.id) || a, value) } catch (problem) { refused(desk, a, problem) }
+    try {
+      await desk.attend(find(desk.store.get(), a.id) || a, value)
+    } catch (problem) {
+      refused(desk, a, problem)
+    }
   }
-  return html`<fieldset class="attendance"><legend class="sr">${t('att.title')}</legend>
-    ${attendances.map((x, i) => html`<label key=${x}><input type="radio" name=${name} value=${x} checked=${a.attendance === x} autofocus=${a.attendance === x} onChange=${() => set(x)} />
-      <span class="face"><${Icon} name=${attendanceIcon[x]} />${t('att.' + x)}<kbd aria-hidden="true">${i + 1}</kbd></span></label>`)}
-  </fieldset>`
+  return html`
+    <fieldset class="attendance">
+      <legend class="sr">${t('att.title')}</legend>
+      ${attendances.map(
+        (x, i) => html`
+          <label key=${x}>
+            <input
+              type="radio"
+              name=${name}
+              value=${x}
+              checked=${a.attendance === x}
+              autofocus=${a.attendance === x}
+              onChange=${() => set(x)}
+            />
+            <span class="face">
+              <${Icon} name=${attendanceIcon[x]} />
+              ${t('att.' + x)}
+              <kbd aria-hidden="true">${i + 1}</kbd>
+            </span>
+          </label>
+        `,
+      )}
+    </fieldset>
+  `
 }
 
 function CopyLink({ url }) {
-  const [said, setSaid] = useState(false), ref = useRef()
+  const [said, setSaid] = useState(false),
+    ref = useRef()
   if (!url) return null
   const copy = async () => {
     // A plain-HTTP address has no clipboard API. Then select the text, so that the person can copy it.
-    try { await navigator.clipboard.writeText(url); setSaid(true) } catch { ref.current.hidden = false; ref.current.select() }
+    try {
+      await navigator.clipboard.writeText(url)
+      setSaid(true)
+    } catch {
+      ref.current.hidden = false
+      ref.current.select()
+    }
   }
-  return html`<button type="button" class="textlink" onClick=${copy}>${t(said ? 'manage.copied' : 'card.copy')}</button>
-    <input class="copied" ref=${ref} hidden readonly value=${url} aria-label=${t('card.copy')} />`
+  return html`
+    <button type="button" class="textlink" onClick=${copy}>${t(said ? 'manage.copied' : 'card.copy')}</button>
+    <input class="copied" ref=${ref} hidden readonly value=${url} aria-label=${t('card.copy')} />
+  `
 }
 
 // isFiled reports whether an email was only written to a file, and so not sent.
 const isFiled = d => d.channel === 'email' && d.state === 'delivered' && d.detail
 
 export function Appointment({ desk, id, close }) {
-  const kept = useStore(desk.store, s => find(s, id)), was = useRef(kept)
+  const kept = useStore(desk.store, s => find(s, id)),
+    was = useRef(kept)
   if (kept) was.current = kept
   const a = was.current
-  const [deliveries, setDeliveries] = useState([]), [problem, setProblem] = useState(null)
+  const [deliveries, setDeliveries] = useState([]),
+    [problem, setProblem] = useState(null)
   useEffect(() => {
     desk.fetch(id).catch(p => setProblem(p))
     desk.deliveries(id).then(setDeliveries, () => {})
@@ -55,50 +90,190 @@ export function Appointment({ desk, id, close }) {
     // The digit keys set the attendance, as on the board.
     const key = e => {
       const value = attendances[+e.key - 1]
-      if (value && desk.prefs.get().keys && !e.ctrlKey && !e.metaKey && !e.altKey) desk.attend(find(desk.store.get(), id), value).catch(p => refused(desk, a, p))
+      if (value && desk.prefs.get().keys && !e.ctrlKey && !e.metaKey && !e.altKey)
+        desk.attend(find(desk.store.get(), id), value).catch(p => refused(desk, a, p))
     }
     addEventListener('keydown', key)
     return () => removeEventListener('keydown', key)
   }, [id])
-  if (!a) return html`<${Dialog} title=${t('card.gone')} close=${close}><p>${t('card.gone.body')}</p></${Dialog}>`
-  const s = desk.store.get(), p = a.patient || {}, mine = desk.reaches(a.specialistId) && kept
+  if (!a)
+    return html`
+      <${Dialog} title=${t('card.gone')} close=${close}><p>${t('card.gone.body')}</p></${Dialog}>
+    `
+  const s = desk.store.get(),
+    p = a.patient || {},
+    mine = desk.reaches(a.specialistId) && kept
   const show = x => {
     close('leave')
     desk.patch({ reveal: x.id })
     go('day', dateOf(Date.parse(x.slotStartDate)))
   }
   const rows = [
-    ['card.when', html`${write('shortDay', a.start)}, ${range(a.start, a.end)}`],
-    ['card.with', html`<bdi>${specialistName(s, a.specialistId)}</bdi>`],
-    placeName(a.place) && ['place.title', html`<bdi>${placeName(a.place)}</bdi>`],
-    ['card.type', html`<span class=${'swatch ' + colourOf(s, a.appointmentTypeId)}></span><bdi>${typeName(s, a.appointmentTypeId)}</bdi>`],
-    mine && a.seriesId && ['series.title', html`<${SeriesRow} desk=${desk} a=${a} show=${show} />`],
-    mine && a.visitId && ['visit.title', html`<${VisitRow} desk=${desk} a=${a} show=${show} />`],
+    [
+      'card.when',
+      html`
+        ${write('shortDay', a.start)}, ${range(a.start, a.end)}
+      `,
+    ],
+    [
+      'card.with',
+      html`
+        <bdi>${specialistName(s, a.specialistId)}</bdi>
+      `,
+    ],
+    placeName(a.place) && [
+      'place.title',
+      html`
+        <bdi>${placeName(a.place)}</bdi>
+      `,
+    ],
+    [
+      'card.type',
+      html`
+        <span class=${'swatch ' + colourOf(s, a.appointmentTypeId)}></span>
+        <bdi>${typeName(s, a.appointmentTypeId)}</bdi>
+      `,
+    ],
+    mine &&
+      a.seriesId && [
+        'series.title',
+        html`
+          <${SeriesRow} desk=${desk} a=${a} show=${show} />
+        `,
+      ],
+    mine &&
+      a.visitId && [
+        'visit.title',
+        html`
+          <${VisitRow} desk=${desk} a=${a} show=${show} />
+        `,
+      ],
     p.birthDate && ['card.born', write('numeric', p.birthDate)],
-    p.phone && ['card.phone', html`<a href=${'tel:' + p.phone.replace(/[^\d+]/g, '')}><bdi>${p.phone}</bdi></a>`],
-    p.email && ['card.email', html`<a href=${'mailto:' + p.email}><bdi>${p.email}</bdi></a>`],
-    p.notes && ['card.notes', html`<span class="notes"><bdi>${p.notes}</bdi></span>`],
-    a.intake && ['card.said', html`<${Intake} of=${a.intake} />`],
+    p.phone && [
+      'card.phone',
+      html`
+        <a href=${'tel:' + p.phone.replace(/[^\d+]/g, '')}><bdi>${p.phone}</bdi></a>
+      `,
+    ],
+    p.email && [
+      'card.email',
+      html`
+        <a href=${'mailto:' + p.email}><bdi>${p.email}</bdi></a>
+      `,
+    ],
+    p.notes && [
+      'card.notes',
+      html`
+        <span class="notes"><bdi>${p.notes}</bdi></span>
+      `,
+    ],
+    a.intake && [
+      'card.said',
+      html`
+        <${Intake} of=${a.intake} />
+      `,
+    ],
     a.overbook && ['card.overbook', a.overbookReason || t('card.overbook.why')],
     ['card.booked', t('card.booked.how', { when: dayAndTime(a.createdAt), how: word('source.', a.source) })],
-    mine && a.manageUrl && ['card.link', html`<${CopyLink} url=${a.manageUrl} />`],
-    deliveries.length > 0 && ['card.told', html`<ul class="told">${deliveries.map(d => html`<li key=${d.operationId}>${t('told.line', { what: word('notice.', d.notice), by: word('channel.', d.channel), state: word('delivery.', isFiled(d) ? 'filed' : d.state) })}</li>`)}</ul>`],
+    mine &&
+      a.manageUrl && [
+        'card.link',
+        html`
+          <${CopyLink} url=${a.manageUrl} />
+        `,
+      ],
+    deliveries.length > 0 && [
+      'card.told',
+      html`
+        <ul class="told">
+          ${deliveries.map(
+            d => html`
+              <li key=${d.operationId}>
+                ${t('told.line', { what: word('notice.', d.notice), by: word('channel.', d.channel), state: word('delivery.', isFiled(d) ? 'filed' : d.state) })}
+              </li>
+            `,
+          )}
+        </ul>
+      `,
+    ],
   ].filter(Boolean)
-  return html`<${Dialog} title=${html`<bdi>${p.name || who(desk, a)}</bdi>`} kind="detail" close=${close}>
-    ${!kept && html`<${Notice} kind="warn" icon="info" role="status" text="card.gone.body" />`}
-    ${problem && html`<${Notice} kind="danger" role="alert" text=${failKey(problem)} />`}
-    ${a.upstreamState === 'failed' && html`<${Notice} kind="danger" text="card.upstream.why" />`}
-    ${mine && html`<${Attendance} desk=${desk} a=${a} name="attendance" />`}
-    <dl class="facts">${rows.map(([key, value]) => html`<div key=${key}><dt>${t(key)}</dt><dd>${value}</dd></div>`)}</dl>
-    ${mine && html`<${History} desk=${desk} id=${id} version=${a.version} close=${() => close('leave')} />`}
-    ${mine && html`<footer class="actions">
-      <button type="button" class="btn" onClick=${() => desk.open('move', { id })}><${Icon} name="change" />${t('menu.move')}</button>
-      <button type="button" class="btn" onClick=${() => desk.open('correct', { id })}><${Icon} name="note" />${t('menu.correct')}</button>
-      <button type="button" class="btn" onClick=${() => desk.open('book', { name: p.name, copy: p, specialistId: a.specialistId, typeId: a.appointmentTypeId })}><${Icon} name="plus" />${t('card.again')}</button>
-      <button type="button" class="btn danger end" onClick=${() => desk.open('cancel', { id })}>${t('menu.cancel')}</button>
-    </footer>`}
-  </${Dialog}>`
+  return html`
+    <${Dialog}
+      title=${html`
+        <bdi>${p.name || who(desk, a)}</bdi>
+      `}
+      kind="detail"
+      close=${close}
+    >
+      ${
+        !kept &&
+        html`
+          <${Notice} kind="warn" icon="info" role="status" text="card.gone.body" />
+        `
+      }
+      ${
+        problem &&
+        html`
+          <${Notice} kind="danger" role="alert" text=${failKey(problem)} />
+        `
+      }
+      ${
+        a.upstreamState === 'failed' &&
+        html`
+          <${Notice} kind="danger" text="card.upstream.why" />
+        `
+      }
+      ${
+        mine &&
+        html`
+          <${Attendance} desk=${desk} a=${a} name="attendance" />
+        `
+      }
+      <dl class="facts">
+        ${rows.map(
+          ([key, value]) => html`
+            <div key=${key}>
+              <dt>${t(key)}</dt>
+              <dd>${value}</dd>
+            </div>
+          `,
+        )}
+      </dl>
+      ${
+        mine &&
+        html`
+          <${History} desk=${desk} id=${id} version=${a.version} close=${() => close('leave')} />
+        `
+      }
+      ${
+        mine &&
+        html`
+          <footer class="actions">
+            <button type="button" class="btn" onClick=${() => desk.open('move', { id })}>
+              <${Icon} name="change" />
+              ${t('menu.move')}
+            </button>
+            <button type="button" class="btn" onClick=${() => desk.open('correct', { id })}>
+              <${Icon} name="note" />
+              ${t('menu.correct')}
+            </button>
+            <button
+              type="button"
+              class="btn"
+              onClick=${() => desk.open('book', { name: p.name, copy: p, specialistId: a.specialistId, typeId: a.appointmentTypeId })}
+            >
+              <${Icon} name="plus" />
+              ${t('card.again')}
+            </button>
+            <button type="button" class="btn danger end" onClick=${() => desk.open('cancel', { id })}>
+              ${t('menu.cancel')}
+            </button>
+          </footer>
+        `
+      }
+    </${Dialog}>
+  `
 }
 // word returns the text for a key of the server. A key without a text is shown unchanged: the server can be newer
 // than this page.
-const word = (prefix, key) => t(prefix + key) === prefix + key ? key : t(prefix + key)
+const word = (prefix, key) => (t(prefix + key) === prefix + key ? key : t(prefix + key))

@@ -6,19 +6,49 @@ import { t } from '../lib/i18n.js'
 import { dateOf, write, zone } from '../lib/time.js'
 import { Office, Select, Trouble, useAsk } from './office.js'
 
-const kinds = ['', 'appointment.created', 'appointment.rescheduled', 'appointment.cancelled', 'override.put', 'block.created', 'blocks.created', 'weeklyhours.replaced', 'specialist.changed', 'appointmenttype.changed', 'clinic.changed', 'settings.changed', 'user.signed_in', 'user.sign_in_failed', 'user.changed', 'apikey.created', 'person.noted', 'person.erased', 'appointments.imported', 'appointments.exported']
-const plain = value => value == null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value)
+const kinds = [
+  '',
+  'appointment.created',
+  'appointment.rescheduled',
+  'appointment.cancelled',
+  'override.put',
+  'block.created',
+  'blocks.created',
+  'weeklyhours.replaced',
+  'specialist.changed',
+  'appointmenttype.changed',
+  'clinic.changed',
+  'settings.changed',
+  'user.signed_in',
+  'user.sign_in_failed',
+  'user.changed',
+  'apikey.created',
+  'person.noted',
+  'person.erased',
+  'appointments.imported',
+  'appointments.exported',
+]
+const plain = value => (value == null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value))
 
 // differences returns the fields that differ between two states of an object.
 export function differences(before, after) {
-  const one = before && typeof before === 'object' && !Array.isArray(before) ? before : before == null ? {} : { '': before }
+  const one =
+    before && typeof before === 'object' && !Array.isArray(before) ? before : before == null ? {} : { '': before }
   const two = after && typeof after === 'object' && !Array.isArray(after) ? after : after == null ? {} : { '': after }
-  return [...new Set([...Object.keys(one), ...Object.keys(two)])].filter(k => plain(one[k]) !== plain(two[k])).map(k => ({ field: k, before: plain(one[k]), after: plain(two[k]) }))
+  return [...new Set([...Object.keys(one), ...Object.keys(two)])]
+    .filter(k => plain(one[k]) !== plain(two[k]))
+    .map(k => ({ field: k, before: plain(one[k]), after: plain(two[k]) }))
 }
 
 function words(e, names) {
   const [kind, id] = [e.subject.split(':')[0], e.subject.split(':').slice(1).join(':')]
-  const what = names[id] || (kind === 'clinic' || kind === 'settings' ? '' : t('audit.the.' + kind) === 'audit.the.' + kind ? e.subject : t('audit.the.' + kind))
+  const what =
+    names[id] ||
+    (kind === 'clinic' || kind === 'settings'
+      ? ''
+      : t('audit.the.' + kind) === 'audit.the.' + kind
+        ? e.subject
+        : t('audit.the.' + kind))
   const text = t('audit.do.' + e.action, { what })
   return text.startsWith('audit.do.') ? t('audit.other', { action: e.action, what: e.subject }) : text
 }
@@ -26,19 +56,33 @@ function words(e, names) {
 function Which({ of: a, names }) {
   if (!a?.slotStartDate) return null
   const at = a.slotStartDate
-  return html`${' '}<a href=${'#day/' + dateOf(at, zone)}>${t('day.time', { day: write('shortDay', at, zone), time: write('time', at, zone) })},${' '}<bdi>${names[a.specialistId] || a.specialistId}</bdi></a>`
+  return html`
+    ${' '}
+    <a href=${'#day/' + dateOf(at, zone)}>
+      ${t('day.time', { day: write('shortDay', at, zone), time: write('time', at, zone) })},${' '}
+      <bdi>${names[a.specialistId] || a.specialistId}</bdi>
+    </a>
+  `
 }
 function whoDid(actor, names) {
   const [kind, id] = [actor.split(':')[0], actor.split(':').slice(1).join(':')]
   return names[id] || (t('audit.by.' + kind) === 'audit.by.' + kind ? actor : t('audit.by.' + kind))
 }
 
-const cell = text => /^[=+\-@\t\r]/.test(text) ? "'" + text : text
+const cell = text => (/^[=+\-@\t\r]/.test(text) ? "'" + text : text)
 const quoted = text => '"' + cell(plain(text)).replace(/"/g, '""') + '"'
 function download(rows, names) {
-  const lines = [['at', 'actor', 'action', 'subject', 'reason', 'before', 'after'], ...rows.map(e => [e.at, whoDid(e.actor, names), e.action, e.subject, e.reason, e.before, e.after])]
-  const url = URL.createObjectURL(new Blob(['\ufeff' + lines.map(row => row.map(quoted).join(',')).join('\r\n')], { type: 'text/csv' }))
-  const a = Object.assign(document.createElement('a'), { href: url, download: `holdfast-audit-${new Date().toISOString().slice(0, 10)}.csv` })
+  const lines = [
+    ['at', 'actor', 'action', 'subject', 'reason', 'before', 'after'],
+    ...rows.map(e => [e.at, whoDid(e.actor, names), e.action, e.subject, e.reason, e.before, e.after]),
+  ]
+  const url = URL.createObjectURL(
+    new Blob(['\ufeff' + lines.map(row => row.map(quoted).join(',')).join('\r\n')], { type: 'text/csv' }),
+  )
+  const a = Object.assign(document.createElement('a'), {
+    href: url,
+    download: `holdfast-audit-${new Date().toISOString().slice(0, 10)}.csv`,
+  })
   a.click()
   setTimeout(() => URL.revokeObjectURL(url), 1000)
 }
@@ -46,37 +90,152 @@ function download(rows, names) {
 export function Page({ desk }) {
   const [filter, setFilter] = useState({ from: '', to: '', action: '', actor: '' })
   const [more, setMore] = useState({ rows: [], cursor: null, problem: null, busy: false })
-  const lists = useAsk(desk, async () => ({ ...await get('/v1/users'), ...await get('/v1/specialists'), ...await get('/v1/appointment-types'), ...await get('/v1/api-keys') }))
+  const lists = useAsk(desk, async () => ({
+    ...(await get('/v1/users')),
+    ...(await get('/v1/specialists')),
+    ...(await get('/v1/appointment-types')),
+    ...(await get('/v1/api-keys')),
+  }))
   const page = useAsk(desk, () => get('/v1/audit', { ...filter, limit: 100 }), JSON.stringify(filter))
-  useEffect(() => { setMore({ rows: [], cursor: page.data?.nextCursor, problem: null, busy: false }) }, [page.data])
+  useEffect(() => {
+    setMore({ rows: [], cursor: page.data?.nextCursor, problem: null, busy: false })
+  }, [page.data])
   const d = lists.data
-  const names = d ? Object.fromEntries([...d.users.map(u => [u.id, u.name]), ...d.specialists.map(s => [s.id, s.name]), ...d.appointmentTypes.map(x => [x.id, x.name]), ...d.apiKeys.map(k => [k.id, k.name])]) : {}
-  const rows = [...page.data?.audit || [], ...more.rows]
+  const names = d
+    ? Object.fromEntries([
+        ...d.users.map(u => [u.id, u.name]),
+        ...d.specialists.map(s => [s.id, s.name]),
+        ...d.appointmentTypes.map(x => [x.id, x.name]),
+        ...d.apiKeys.map(k => [k.id, k.name]),
+      ])
+    : {}
+  const rows = [...(page.data?.audit || []), ...more.rows]
   const next = async () => {
     setMore(m => ({ ...m, busy: true }))
     try {
       const answer = await desk.call(() => get('/v1/audit', { ...filter, limit: 100, cursor: more.cursor }))
       setMore(m => ({ rows: [...m.rows, ...answer.audit], cursor: answer.nextCursor, problem: null, busy: false }))
-    } catch (problem) { setMore(m => ({ ...m, problem, busy: false })) }
+    } catch (problem) {
+      setMore(m => ({ ...m, problem, busy: false }))
+    }
   }
   const put = name => value => setFilter(f => ({ ...f, [name]: value }))
-  return html`<${Office} desk=${desk} name="audit" lead=${t('audit.lead')} ask=${lists} tools=${html`<button type="button" class="btn" aria-disabled=${rows.length ? undefined : 'true'} onClick=${() => rows.length && download(rows, names)}>${t('audit.csv')}</button>`}>
-    <form class="filters" role="search" onSubmit=${e => e.preventDefault()}>
-      <${Field} id="from" label=${t('over.from')} type="date" value=${filter.from} input=${put('from')} />
-      <${Field} id="to" label=${t('over.to')} type="date" value=${filter.to} input=${put('to')} />
-      <${Field} id="action" label=${t('audit.action')}><${Select} id="action" value=${filter.action} input=${put('action')} options=${kinds.map(k => [k, k ? t('audit.kind.' + k) : t('audit.all')])} /></${Field}>
-      <${Field} id="actor" label=${t('audit.who')}><${Select} id="actor" value=${filter.actor} input=${put('actor')} options=${[['', t('audit.anyone')], ...(d?.users || []).map(u => ['user:' + u.id, u.name])]} /></${Field}>
-    </form>
-    <${Trouble} problem=${page.problem || more.problem} />
-    ${rows.length ? html`<ul class="lines log">${rows.map(e => {
-      const changes = differences(e.before, e.after)
-      return html`<li class="line" key=${e.id}><div class="line-main">
-        <p><span class="muted when">${write('shortDay', e.at, zone)}, ${write('time', e.at, zone)}</span>${' '}<b><bdi>${whoDid(e.actor, names)}</bdi></b>${' '}${words(e, names)}<${Which} of=${e.after || e.before} names=${names} /></p>
-        ${e.reason && html`<p class="line-why">${t('audit.reason', { reason: e.reason })}</p>`}
-        ${changes.length > 0 && html`<details><summary>${t('audit.changes', { n: changes.length })}</summary><div class="scroll" tabindex="0" role="region" aria-label=${t('audit.changes', { n: changes.length })}><table class="grid-table"><thead><tr><th scope="col">${t('audit.field')}</th><th scope="col">${t('audit.before')}</th><th scope="col">${t('audit.after')}</th></tr></thead>
-          <tbody>${changes.map(c => html`<tr key=${c.field}><th scope="row">${c.field || '–'}</th><td><code>${c.before || '–'}</code></td><td><code>${c.after || '–'}</code></td></tr>`)}</tbody></table></div></details>`}
-      </div></li>`
-    })}</ul>` : page.data && html`<p class="nothing">${t('audit.none')}</p>`}
-    ${more.cursor && html`<p><button type="button" class="btn" aria-disabled=${more.busy ? 'true' : undefined} onClick=${next}>${t('audit.more')}</button></p>`}
-  </${Office}>`
+  return html`
+    <${Office}
+      desk=${desk}
+      name="audit"
+      lead=${t('audit.lead')}
+      ask=${lists}
+      tools=${html`
+        <button
+          type="button"
+          class="btn"
+          aria-disabled=${rows.length ? undefined : 'true'}
+          onClick=${() => rows.length && download(rows, names)}
+        >
+          ${t('audit.csv')}
+        </button>
+      `}
+    >
+      <form class="filters" role="search" onSubmit=${e => e.preventDefault()}>
+        <${Field} id="from" label=${t('over.from')} type="date" value=${filter.from} input=${put('from')} />
+        <${Field} id="to" label=${t('over.to')} type="date" value=${filter.to} input=${put('to')} />
+        <${Field} id="action" label=${t('audit.action')}>
+          <${Select}
+            id="action"
+            value=${filter.action}
+            input=${put('action')}
+            options=${kinds.map(k => [k, k ? t('audit.kind.' + k) : t('audit.all')])}
+          />
+        </${Field}>
+        <${Field} id="actor" label=${t('audit.who')}>
+          <${Select}
+            id="actor"
+            value=${filter.actor}
+            input=${put('actor')}
+            options=${[['', t('audit.anyone')], ...(d?.users || []).map(u => ['user:' + u.id, u.name])]}
+          />
+        </${Field}>
+      </form>
+      <${Trouble} problem=${page.problem || more.problem} />
+      ${
+        rows.length
+          ? html`
+              <ul class="lines log">
+                ${rows.map(e => {
+                  const changes = differences(e.before, e.after)
+                  return html`
+                    <li class="line" key=${e.id}>
+                      <div class="line-main">
+                        <p>
+                          <span class="muted when">${write('shortDay', e.at, zone)}, ${write('time', e.at, zone)}</span>
+                          ${' '}
+                          <b><bdi>${whoDid(e.actor, names)}</bdi></b>
+                          ${' '}${words(e, names)}
+                          <${Which} of=${e.after || e.before} names=${names} />
+                        </p>
+                        ${
+                          e.reason &&
+                          html`
+                            <p class="line-why">${t('audit.reason', { reason: e.reason })}</p>
+                          `
+                        }
+                        ${
+                          changes.length > 0 &&
+                          html`
+                            <details>
+                              <summary>${t('audit.changes', { n: changes.length })}</summary>
+                              <div
+                                class="scroll"
+                                tabindex="0"
+                                role="region"
+                                aria-label=${t('audit.changes', { n: changes.length })}
+                              >
+                                <table class="grid-table">
+                                  <thead>
+                                    <tr>
+                                      <th scope="col">${t('audit.field')}</th>
+                                      <th scope="col">${t('audit.before')}</th>
+                                      <th scope="col">${t('audit.after')}</th>
+                                    </tr>
+                                  </thead>
+                                  <tbody>
+                                    ${changes.map(
+                                      c => html`
+                                        <tr key=${c.field}>
+                                          <th scope="row">${c.field || '–'}</th>
+                                          <td><code>${c.before || '–'}</code></td>
+                                          <td><code>${c.after || '–'}</code></td>
+                                        </tr>
+                                      `,
+                                    )}
+                                  </tbody>
+                                </table>
+                              </div>
+                            </details>
+                          `
+                        }
+                      </div>
+                    </li>
+                  `
+                })}
+              </ul>
+            `
+          : page.data &&
+            html`
+              <p class="nothing">${t('audit.none')}</p>
+            `
+      }
+      ${
+        more.cursor &&
+        html`
+          <p>
+            <button type="button" class="btn" aria-disabled=${more.busy ? 'true' : undefined} onClick=${next}>
+              ${t('audit.more')}
+            </button>
+          </p>
+        `
+      }
+    </${Office}>
+  `
 }

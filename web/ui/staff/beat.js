@@ -8,11 +8,16 @@ const every = 20000
 // missing (a hidden tab, a laptop that slept), it sets them online again and then calls back().
 export function createBeat(id, back) {
   let timer = 0
-  const stop = () => { clearInterval(timer); timer = 0; document.removeEventListener('visibilitychange', seen) }
-  const beat = () => post(`/v1/specialists/${id}/heartbeat`, {}, { tries: 1 }).catch(problem => {
-    if (problem.status === 401 || problem.status === 403) stop()
-    if (problem.reason === 'not_online') return check()
-  })
+  const stop = () => {
+    clearInterval(timer)
+    timer = 0
+    document.removeEventListener('visibilitychange', seen)
+  }
+  const beat = () =>
+    post(`/v1/specialists/${id}/heartbeat`, {}, { tries: 1 }).catch(problem => {
+      if (problem.status === 401 || problem.status === 403) stop()
+      if (problem.reason === 'not_online') return check()
+    })
   // If a person set the specialist offline, stop. If a request fails here, the next heartbeat repeats the check.
   async function check() {
     try {
@@ -23,7 +28,9 @@ export function createBeat(id, back) {
       back()
     } catch {}
   }
-  const seen = () => { if (!document.hidden) beat() }
+  const seen = () => {
+    if (!document.hidden) beat()
+  }
   return {
     start() {
       if (timer) return
@@ -31,7 +38,9 @@ export function createBeat(id, back) {
       document.addEventListener('visibilitychange', seen)
       beat()
     },
-    check() { if (timer) check() },
+    check() {
+      if (timer) check()
+    },
     stop,
   }
 }

@@ -27,11 +27,12 @@ import { PlacePick, hasPlaces, isAt, placeName } from './where.js'
 
 // columnsOn returns the columns of a date, in the specialists' order: active specialists, and inactive ones who have
 // appointments on the date. The signed-in specialist's own column comes first and cannot be hidden.
-export const columnsOn = (s, date, desk, hidden, place = '') => s.specialists
-  .filter(x => x.active || s.cells[cell(date, x.id)]?.length)
-  .filter(x => x.id === desk.own || (!hidden.includes(x.id) && isAt(s, x, date, place)))
-  .sort((a, b) => Number(b.id === desk.own) - Number(a.id === desk.own))
-  .map(x => ({ id: x.id, specialistId: x.id, date, name: x.name }))
+export const columnsOn = (s, date, desk, hidden, place = '') =>
+  s.specialists
+    .filter(x => x.active || s.cells[cell(date, x.id)]?.length)
+    .filter(x => x.id === desk.own || (!hidden.includes(x.id) && isAt(s, x, date, place)))
+    .sort((a, b) => Number(b.id === desk.own) - Number(a.id === desk.own))
+    .map(x => ({ id: x.id, specialistId: x.id, date, name: x.name }))
 
 const narrow = matchMedia('(max-width: 40rem)')
 export function useNarrow() {
@@ -47,43 +48,137 @@ export function useNarrow() {
 export function Head({ desk, column, children }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
   const n = s.booked
-  return html`<div class="head"><b><bdi>${children || column.name}</bdi></b><span>${column.specialistId === desk.own ? t('board.you') + ', ' : ''}${n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : t('board.off')}</span></div>`
+  return html`
+    <div class="head">
+      <b><bdi>${children || column.name}</bdi></b>
+      <span>
+        ${column.specialistId === desk.own ? t('board.you') + ', ' : ''}${n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : t('board.off')}
+      </span>
+    </div>
+  `
 }
 
 // One shows which specialist's column is visible on a narrow screen, and changes it. A swipe does the same.
 function One({ desk, all, column, set, side }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
-  return html`<div class="one"><button type="button" class="btn quiet square" aria-label=${t('board.before')} onClick=${() => side(-1)}><${Icon} name="back" flip /></button>
-    <label class="pick"><span class="sr">${t('board.who')}</span><select value=${column.id} onChange=${e => set(e.currentTarget.value)}>${all.map(c => html`<option key=${c.id} value=${c.id}>${c.name}</option>`)}</select></label>
-    <p>${s.booked ? t('board.booked', { n: s.booked }) : t(s.open.length || s.always ? 'board.none' : 'board.off')}</p>
-    <button type="button" class="btn quiet square" aria-label=${t('board.after')} onClick=${() => side(1)}><${Icon} name="next" flip /></button></div>`
+  return html`
+    <div class="one">
+      <button type="button" class="btn quiet square" aria-label=${t('board.before')} onClick=${() => side(-1)}>
+        <${Icon} name="back" flip />
+      </button>
+      <label class="pick">
+        <span class="sr">${t('board.who')}</span>
+        <select value=${column.id} onChange=${e => set(e.currentTarget.value)}>
+          ${all.map(
+            c => html`
+              <option key=${c.id} value=${c.id}>${c.name}</option>
+            `,
+          )}
+        </select>
+      </label>
+      <p>
+        ${s.booked ? t('board.booked', { n: s.booked }) : t(s.open.length || s.always ? 'board.none' : 'board.off')}
+      </p>
+      <button type="button" class="btn quiet square" aria-label=${t('board.after')} onClick=${() => side(1)}>
+        <${Icon} name="next" flip />
+      </button>
+    </div>
+  `
 }
 
 export function Page({ desk, rest }) {
   const date = /^\d{4}-\d\d-\d\d$/.test(rest[0]) ? rest[0] : today()
   const grid = useGrid(desk)
-  useEffect(() => { desk.show({ from: date, to: addDays(date, 1), specialistId: '' }) }, [date])
-  const hidden = useStore(desk.prefs, p => p.hidden), place = useStore(desk.prefs, p => p.place), hours = useStore(desk.store, s => s.hours)
+  useEffect(() => {
+    desk.show({ from: date, to: addDays(date, 1), specialistId: '' })
+  }, [date])
+  const hidden = useStore(desk.prefs, p => p.hidden),
+    place = useStore(desk.prefs, p => p.place),
+    hours = useStore(desk.store, s => s.hours)
   const ready = useStore(desk.store, s => s.ready && isLoaded(s, date))
   const known = useStore(desk.store, s => s.ready && (isLoaded(s, date) || s.scope))
-  const list = useStore(desk.store, s => s.specialists), cells = useStore(desk.store, s => s.cells)
-  const all = useMemo(() => columnsOn(desk.store.get(), date, desk, hidden, place), [date, hidden, place, list, hours, cells])
-  const one = useNarrow(), [only, setOnly] = useState('')
-  const at = Math.max(0, all.findIndex(c => c.id === only))
-  const columns = useMemo(() => one ? all.slice(at, at + 1) : all, [one, all.map(c => c.id).join(), at, date])
+  const list = useStore(desk.store, s => s.specialists),
+    cells = useStore(desk.store, s => s.cells)
+  const all = useMemo(
+    () => columnsOn(desk.store.get(), date, desk, hidden, place),
+    [date, hidden, place, list, hours, cells],
+  )
+  const one = useNarrow(),
+    [only, setOnly] = useState('')
+  const at = Math.max(
+    0,
+    all.findIndex(c => c.id === only),
+  )
+  const columns = useMemo(() => (one ? all.slice(at, at + 1) : all), [one, all.map(c => c.id).join(), at, date])
   const side = by => setOnly(all[(at + by + all.length) % all.length].id)
   grid.go = by => go('day', by ? addDays(date, by) : today())
 
-  return html`<div class="page-day">
-    <${DayBar} desk=${desk} view="day" date=${date} title=${write('longDay', date)} book=${() => grid.act.book('')} extra=${hasPlaces && html`<${PlacePick} desk=${desk} />`} />
-    <${Trouble} desk=${desk} />
-    ${date === today() && html`<${Waiting} desk=${desk} date=${date} />`}
-    ${one && columns[0] && html`<${One} desk=${desk} all=${all} column=${columns[0]} set=${setOnly} side=${side} />`}
-    ${known && !all.length && html`<${Notice} icon="person" text=${(hidden.length || placeName(place)) && list.length ? placeName(place) ? 'place.nobody' : 'board.hidden' : 'board.nobody'} />`}
-    ${known && columns.length > 0 && html`<div class=${'busywrap' + (ready ? '' : ' loading')} aria-busy=${ready ? undefined : 'true'}>
-      <${Grid} grid=${grid} columns=${columns} label=${t('board.label', { date: write('longDay', date) })} single=${one}
-        side=${side} heads=${columns.map(c => html`<${Head} key=${'h' + c.id} desk=${desk} column=${c} />`)} /></div>`}
-    ${!known && html`<div class="board-wait" aria-hidden="true"></div>`}
-    <${PrintSheet} desk=${desk} date=${date} columns=${all} />
-  </div>`
+  return html`
+    <div class="page-day">
+      <${DayBar}
+        desk=${desk}
+        view="day"
+        date=${date}
+        title=${write('longDay', date)}
+        book=${() => grid.act.book('')}
+        extra=${
+          hasPlaces &&
+          html`
+            <${PlacePick} desk=${desk} />
+          `
+        }
+      />
+      <${Trouble} desk=${desk} />
+      ${
+        date === today() &&
+        html`
+          <${Waiting} desk=${desk} date=${date} />
+        `
+      }
+      ${
+        one &&
+        columns[0] &&
+        html`
+          <${One} desk=${desk} all=${all} column=${columns[0]} set=${setOnly} side=${side} />
+        `
+      }
+      ${
+        known &&
+        !all.length &&
+        html`
+          <${Notice}
+            icon="person"
+            text=${(hidden.length || placeName(place)) && list.length ? (placeName(place) ? 'place.nobody' : 'board.hidden') : 'board.nobody'}
+          />
+        `
+      }
+      ${
+        known &&
+        columns.length > 0 &&
+        html`
+          <div class=${'busywrap' + (ready ? '' : ' loading')} aria-busy=${ready ? undefined : 'true'}>
+            <${Grid}
+              grid=${grid}
+              columns=${columns}
+              label=${t('board.label', { date: write('longDay', date) })}
+              single=${one}
+              side=${side}
+              heads=${columns.map(
+                c => html`
+                  <${Head} key=${'h' + c.id} desk=${desk} column=${c} />
+                `,
+              )}
+            />
+          </div>
+        `
+      }
+      ${
+        !known &&
+        html`
+          <div class="board-wait" aria-hidden="true"></div>
+        `
+      }
+      <${PrintSheet} desk=${desk} date=${date} columns=${all} />
+    </div>
+  `
 }

@@ -22,9 +22,14 @@ import { Obstacle, WhenFields, slotOf, startOf, useObstacle, way } from './when.
 
 // The specialist's active types; those that fit at the time come first.
 function choices(desk, slot, mine) {
-  const s = desk.store.get(), start = startOf(slot)
-  return s.types.filter(x => x.active && x.specialists.some(p => p.specialistId === slot.specialistId))
-    .map(type => ({ type, block: start ? fit(s, { typeId: type.id, specialistId: slot.specialistId, start, mine }) : {} }))
+  const s = desk.store.get(),
+    start = startOf(slot)
+  return s.types
+    .filter(x => x.active && x.specialists.some(p => p.specialistId === slot.specialistId))
+    .map(type => ({
+      type,
+      block: start ? fit(s, { typeId: type.id, specialistId: slot.specialistId, start, mine }) : {},
+    }))
     .sort((a, b) => Number(Boolean(a.block.why)) - Number(Boolean(b.block.why)))
 }
 
@@ -37,12 +42,36 @@ function specialistFor(s, people, id) {
 
 function Types({ desk, list, typeId, set }) {
   // A type shows its obstacle only if it differs from the chosen type's, which the dialog shows below.
-  const says = block => block.why ? sayObstacle(desk, block) : '', chosen = says(list.find(x => x.type.id === typeId)?.block || {})
-  return html`<fieldset class="types"><legend>${t('book.type')}</legend>
-    ${list.map(({ type, block }) => html`<label key=${type.id} class=${'typed ' + colourOf(desk.store.get(), type.id)}>
-      <input type="radio" name="type" value=${type.id} checked=${type.id === typeId} onChange=${() => set(type.id)} />
-      <span class="face"><b><bdi>${type.name}</bdi></b><span>${t('minutes.short', { n: type.durationMinutes })}</span>${says(block) !== chosen && html`<small>${says(block)}</small>`}</span>
-    </label>`)}</fieldset>`
+  const says = block => (block.why ? sayObstacle(desk, block) : ''),
+    chosen = says(list.find(x => x.type.id === typeId)?.block || {})
+  return html`
+    <fieldset class="types">
+      <legend>${t('book.type')}</legend>
+      ${list.map(
+        ({ type, block }) => html`
+          <label key=${type.id} class=${'typed ' + colourOf(desk.store.get(), type.id)}>
+            <input
+              type="radio"
+              name="type"
+              value=${type.id}
+              checked=${type.id === typeId}
+              onChange=${() => set(type.id)}
+            />
+            <span class="face">
+              <b><bdi>${type.name}</bdi></b>
+              <span>${t('minutes.short', { n: type.durationMinutes })}</span>
+              ${
+                says(block) !== chosen &&
+                html`
+                  <small>${says(block)}</small>
+                `
+              }
+            </span>
+          </label>
+        `,
+      )}
+    </fieldset>
+  `
 }
 
 export function Book({ desk, name = '', copy, start, specialistId, typeId: wanted, close }) {
@@ -50,38 +79,82 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
   const people = s.specialists.filter(x => x.active && x.kind !== 'resource' && desk.reaches(x.id))
   const hold = useMemo(() => createDeskHold(desk), [])
   const h = useStore(hold.store)
-  const [draft, setDraft] = useState(() => copy ? { ...blank, ...known(copy) } : { ...blank, name }), [errors, setErrors] = useState({})
-  const [slot, setSlot] = useState(() => ({ ...(start ? slotOf(start) : slotOf(Math.ceil(serverNow() / 9e5) * 9e5)), specialistId: specialistFor(s, people, specialistId) }))
+  const [draft, setDraft] = useState(() => (copy ? { ...blank, ...known(copy) } : { ...blank, name })),
+    [errors, setErrors] = useState({})
+  const [slot, setSlot] = useState(() => ({
+    ...(start ? slotOf(start) : slotOf(Math.ceil(serverNow() / 9e5) * 9e5)),
+    specialistId: specialistFor(s, people, specialistId),
+  }))
   const list = choices(desk, slot, h.holdId)
-  const [typeId, setType] = useState(() => wanted || list.find(x => x.type.needs?.some(group => group.includes(specialistId)))?.type.id || list[0]?.type.id || '')
-  const [notify, setNotify] = useState(true), [busy, setBusy] = useState(false), [failed, setFailed] = useState(null)
-  const [insists, setInsists] = useState({}), [reason, setReason] = useState(''), [answers, setAnswers] = useState({}), reminded = useRef('')
+  const [typeId, setType] = useState(
+    () =>
+      wanted ||
+      list.find(x => x.type.needs?.some(group => group.includes(specialistId)))?.type.id ||
+      list[0]?.type.id ||
+      '',
+  )
+  const [notify, setNotify] = useState(true),
+    [busy, setBusy] = useState(false),
+    [failed, setFailed] = useState(null)
+  const [insists, setInsists] = useState({}),
+    [reason, setReason] = useState(''),
+    [answers, setAnswers] = useState({}),
+    reminded = useRef('')
   const attempt = useRef(null)
   const type = list.find(x => x.type.id === typeId)?.type || list[0]?.type
-  const visit = useVisit(), others = visit.others.map(x => x.typeId).join(), family = Boolean(others)
-  const whole = family && type ? several([type, ...visit.others.map(x => s.types.find(y => y.id === x.typeId)).filter(Boolean)]) : null
-  const obstacle = useObstacle(desk, { typeId: type?.id, slot, mine: h.holdId, problem: h.phase === 'refused' ? h.problem : null, whole })
+  const visit = useVisit(),
+    others = visit.others.map(x => x.typeId).join(),
+    family = Boolean(others)
+  const whole =
+    family && type
+      ? several([type, ...visit.others.map(x => s.types.find(y => y.id === x.typeId)).filter(Boolean)])
+      : null
+  const obstacle = useObstacle(desk, {
+    typeId: type?.id,
+    slot,
+    mine: h.holdId,
+    problem: h.phase === 'refused' ? h.problem : null,
+    whole,
+  })
   const { why } = obstacle
   const insisted = why && insists[why]
-  const [many, setMany] = useState(false), series = useSeries(desk, { on: many, typeId: type?.id, slot })
+  const [many, setMany] = useState(false),
+    series = useSeries(desk, { on: many, typeId: type?.id, slot })
   const past = !family || Boolean(insists.closed) || obstacle.start < serverNow() // closed hours do not count
   const can = type && !many && obstacle.start && !obstacle.asking && (!why || (insisted && why !== 'taken'))
 
   useEffect(() => hold.stop, [])
   // The hold follows the dialog's type, specialist and time. A time with an obstacle is not held, unless the desk
   // insists.
-  const wish = can || h.phase === 'held' || h.phase === 'claiming' ? [type?.id, slot.specialistId, obstacle.start, insists.held, others].join('|') : ''
+  const wish =
+    can || h.phase === 'held' || h.phase === 'claiming'
+      ? [type?.id, slot.specialistId, obstacle.start, insists.held, others].join('|')
+      : ''
   useEffect(() => {
     // A hold whose claim is still running is released, too.
-    if (!can) { if (h.holdId || h.phase === 'claiming') hold.release(); return }
-    hold.claim({ typeId: type.id, specialistId: slot.specialistId, start: obstacle.start, displace: Boolean(insists.held), others: visit.others.map(x => x.typeId), ignoreHours: past })
+    if (!can) {
+      if (h.holdId || h.phase === 'claiming') hold.release()
+      return
+    }
+    hold.claim({
+      typeId: type.id,
+      specialistId: slot.specialistId,
+      start: obstacle.start,
+      displace: Boolean(insists.held),
+      others: visit.others.map(x => x.typeId),
+      ignoreHours: past,
+    })
   }, [wish, Boolean(can)])
   // After the desk insists, focus the next field to fill in, or the submit button.
   const insisting = next => {
     setInsists(next)
     setTimeout(() => {
       const name = document.getElementById('patient-name')
-      const to = next.taken ? document.getElementById('overbook-reason') : name.value.trim() ? name.form.querySelector('[type=submit]') : name
+      const to = next.taken
+        ? document.getElementById('overbook-reason')
+        : name.value.trim()
+          ? name.form.querySelector('[type=submit]')
+          : name
       to?.focus()
     })
   }
@@ -95,7 +168,9 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
     try {
       const free = await desk.nextFree(type.id, slot.specialistId, Math.max(serverNow(), obstacle.start || 0))
       change({ ...slot, ...slotOf(Date.parse(free.start)), specialistId: free.specialistIds[0] || slot.specialistId })
-    } catch (problem) { setFailed(problem) }
+    } catch (problem) {
+      setFailed(problem)
+    }
   }
 
   async function submit(e) {
@@ -109,19 +184,46 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
     const first = Object.keys(wrong)[0]
     // The desk is reminded of an unanswered question only once.
     if (first && first.startsWith('answers.')) reminded.current = type.id
-    if (first) return document.getElementById(first === 'reason' ? 'overbook-reason' : first.startsWith('answers.') ? first : 'patient-' + first)?.focus()
+    if (first)
+      return document
+        .getElementById(
+          first === 'reason' ? 'overbook-reason' : first.startsWith('answers.') ? first : 'patient-' + first,
+        )
+        ?.focus()
     const more = visit.check()
     if (!more) return
     if (many ? !type || series.times.length < 2 : !obstacle.start || !type || (why && !insisted)) return way()?.focus()
-    const told = said(type, answers), asked = Object.keys(told).length > 0 && { answers: told }
+    const told = said(type, answers),
+      asked = Object.keys(told).length > 0 && { answers: told }
     const { name, email, phone, ...own } = patient
-    const body = family ? {
-      slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, people: [{ appointmentTypeId: type.id, name, ...own, ...asked }, ...more], contact: { ...(email && { email }), ...(phone && { phone }) }, notify,
-      ignoreHours: past, ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }), displace: Boolean(insists.held),
-    } : many ? { appointmentTypeId: type.id, times: series.times, patient, notify, ...asked } : {
-      appointmentTypeId: type.id, slotStartDate: new Date(obstacle.start).toISOString(), specialistId: slot.specialistId, patient, notify, ...asked,
-      ...(over ? { overbook: { reason: reason.trim() } } : { ignoreHours: true, ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }), displace: Boolean(insists.held) }),
-    }
+    const body = family
+      ? {
+          slotStartDate: new Date(obstacle.start).toISOString(),
+          specialistId: slot.specialistId,
+          people: [{ appointmentTypeId: type.id, name, ...own, ...asked }, ...more],
+          contact: { ...(email && { email }), ...(phone && { phone }) },
+          notify,
+          ignoreHours: past,
+          ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }),
+          displace: Boolean(insists.held),
+        }
+      : many
+        ? { appointmentTypeId: type.id, times: series.times, patient, notify, ...asked }
+        : {
+            appointmentTypeId: type.id,
+            slotStartDate: new Date(obstacle.start).toISOString(),
+            specialistId: slot.specialistId,
+            patient,
+            notify,
+            ...asked,
+            ...(over
+              ? { overbook: { reason: reason.trim() } }
+              : {
+                  ignoreHours: true,
+                  ...(hold.store.get().holdId && { holdId: hold.store.get().holdId }),
+                  displace: Boolean(insists.held),
+                }),
+          }
     // The same request keeps its idempotency key, so that a second press after a lost answer does not book twice.
     const text = JSON.stringify({ ...body, holdId: '' })
     if (attempt.current?.text !== text) attempt.current = { text, key: newKey(), body }
@@ -143,9 +245,14 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
         return close()
       }
       const a = await desk.book(attempt.current.body, attempt.current.key)
-      if (over) hold.release(); else hold.used()
+      if (over) hold.release()
+      else hold.used()
       desk.patch({ reveal: a.id })
-      desk.toast('book.done', { name: patient.name, when: dayAndTime(a.slotStartDate), who: specialistName(s, a.specialistId) })
+      desk.toast('book.done', {
+        name: patient.name,
+        when: dayAndTime(a.slotStartDate),
+        who: specialistName(s, a.specialistId),
+      })
       close()
     } catch (problem) {
       setBusy(false)
@@ -158,31 +265,139 @@ export function Book({ desk, name = '', copy, start, specialistId, typeId: wante
         setInsists({})
       } else setFailed(problem)
       if (!passing(problem)) attempt.current = null
-      const fields = Object.fromEntries(problem.errors.filter(x => /^(patient|answers)\./.test(x.field)).map(x => [x.field.replace('patient.', ''), x.message]))
+      const fields = Object.fromEntries(
+        problem.errors
+          .filter(x => /^(patient|answers)\./.test(x.field))
+          .map(x => [x.field.replace('patient.', ''), x.message]),
+      )
       setErrors(fields)
     }
   }
-  const insist = { closed: () => insisting({ closed: true }), held: () => insisting({ held: true }), ...(desk.may('overbook') && !family && { taken: () => insisting({ taken: true }) }) }
+  const insist = {
+    closed: () => insisting({ closed: true }),
+    held: () => insisting({ held: true }),
+    ...(desk.may('overbook') && !family && { taken: () => insisting({ taken: true }) }),
+  }
   const unknown = failed && passing(failed)
-  return html`<${Dialog} title=${t('book.title')} wide kind="book" close=${close}>
-    <form class="book" onSubmit=${submit} novalidate>
-      <div class="stack"><${PatientFields} desk=${desk} draft=${draft} set=${setDraft} errors=${errors} /><${Asks} type=${type} answers=${answers} set=${setAnswers} errors=${errors} />${many ? html`<${Occurrences} desk=${desk} series=${series} />`
-        : type?.capacity === 1 && html`<${VisitFields} visit=${visit} types=${list.map(x => x.type).filter(x => x.capacity === 1)} typeId=${type.id} />`}</div>
-      <div class="slotside">
-        <${WhenFields} desk=${desk} slot=${slot} set=${change} people=${people} />
-        ${type ? html`<${Types} desk=${desk} list=${list} typeId=${type.id} set=${id => { setType(id); setInsists({}); hold.forget() }} />` : html`<p class="muted">${t('book.notypes')}</p>`}
-        ${!family && html`<label class="check"><input type="checkbox" id="series" checked=${many} onChange=${e => { setMany(e.currentTarget.checked); setInsists({}); setFailed(null) }} /><span>${t('series.many')}</span></label>`}
-        ${many ? html`<${SeriesFields} desk=${desk} series=${series} type=${type} people=${people} />` : html`<${Obstacle} desk=${desk} obstacle=${obstacle} insist=${insist} done=${insisted} />
-        ${why === 'taken' && insists.taken && !family && html`<${Field} id="overbook-reason" label=${t('overbook.reason')} hint=${sayObstacle(desk, obstacle)} value=${reason} input=${setReason} error=${errors.reason} maxlength="500" />`}
-        ${why && !insists.taken && html`<button type="button" class="textlink" onClick=${next}>${t('book.next')}</button>`}`}
-        <p class=${'holding ' + h.phase} role="status">${h.phase === 'held' && html`<${Icon} name="check" />${t('book.held')}`}</p>
-      </div>
-      ${failed && html`<p class="error whole" role="alert">${unknown ? t('book.unknown') : t(failKey(failed))}</p>`}
-      <footer class="actions">
-        <button type="submit" class="btn primary" aria-disabled=${busy || (many ? series.times.length < 2 : why && !insisted) ? 'true' : undefined}>${t(busy ? 'book.doing' : unknown ? 'unknown.do' : many ? 'series.do' : family ? 'visit.do' : why === 'taken' && insists.taken ? 'overbook.do' : 'book.do', { n: family ? visit.others.length + 1 : series.times.length })}</button>
-        <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
-        <${Tell} email=${draft.email} value=${notify} set=${setNotify} />
-      </footer>
-    </form>
-  </${Dialog}>`
+  return html`
+    <${Dialog} title=${t('book.title')} wide kind="book" close=${close}>
+      <form class="book" onSubmit=${submit} novalidate>
+        <div class="stack">
+          <${PatientFields} desk=${desk} draft=${draft} set=${setDraft} errors=${errors} />
+          <${Asks} type=${type} answers=${answers} set=${setAnswers} errors=${errors} />
+          ${
+            many
+              ? html`
+                  <${Occurrences} desk=${desk} series=${series} />
+                `
+              : type?.capacity === 1 &&
+                html`
+                  <${VisitFields}
+                    visit=${visit}
+                    types=${list.map(x => x.type).filter(x => x.capacity === 1)}
+                    typeId=${type.id}
+                  />
+                `
+          }
+        </div>
+        <div class="slotside">
+          <${WhenFields} desk=${desk} slot=${slot} set=${change} people=${people} />
+          ${
+            type
+              ? html`
+                  <${Types}
+                    desk=${desk}
+                    list=${list}
+                    typeId=${type.id}
+                    set=${id => {
+                      setType(id)
+                      setInsists({})
+                      hold.forget()
+                    }}
+                  />
+                `
+              : html`
+                  <p class="muted">${t('book.notypes')}</p>
+                `
+          }
+          ${
+            !family &&
+            html`
+              <label class="check">
+                <input
+                  type="checkbox"
+                  id="series"
+                  checked=${many}
+                  onChange=${e => {
+                    setMany(e.currentTarget.checked)
+                    setInsists({})
+                    setFailed(null)
+                  }}
+                />
+                <span>${t('series.many')}</span>
+              </label>
+            `
+          }
+          ${
+            many
+              ? html`
+                  <${SeriesFields} desk=${desk} series=${series} type=${type} people=${people} />
+                `
+              : html`
+                  <${Obstacle} desk=${desk} obstacle=${obstacle} insist=${insist} done=${insisted} />
+                  ${
+                    why === 'taken' &&
+                    insists.taken &&
+                    !family &&
+                    html`
+                      <${Field}
+                        id="overbook-reason"
+                        label=${t('overbook.reason')}
+                        hint=${sayObstacle(desk, obstacle)}
+                        value=${reason}
+                        input=${setReason}
+                        error=${errors.reason}
+                        maxlength="500"
+                      />
+                    `
+                  }
+                  ${
+                    why &&
+                    !insists.taken &&
+                    html`
+                      <button type="button" class="textlink" onClick=${next}>${t('book.next')}</button>
+                    `
+                  }
+                `
+          }
+          <p class=${'holding ' + h.phase} role="status">
+            ${
+              h.phase === 'held' &&
+              html`
+                <${Icon} name="check" />
+                ${t('book.held')}
+              `
+            }
+          </p>
+        </div>
+        ${
+          failed &&
+          html`
+            <p class="error whole" role="alert">${unknown ? t('book.unknown') : t(failKey(failed))}</p>
+          `
+        }
+        <footer class="actions">
+          <button
+            type="submit"
+            class="btn primary"
+            aria-disabled=${busy || (many ? series.times.length < 2 : why && !insisted) ? 'true' : undefined}
+          >
+            ${t(busy ? 'book.doing' : unknown ? 'unknown.do' : many ? 'series.do' : family ? 'visit.do' : why === 'taken' && insists.taken ? 'overbook.do' : 'book.do', { n: family ? visit.others.length + 1 : series.times.length })}
+          </button>
+          <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
+          <${Tell} email=${draft.email} value=${notify} set=${setNotify} />
+        </footer>
+      </form>
+    </${Dialog}>
+  `
 }

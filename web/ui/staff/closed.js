@@ -16,7 +16,8 @@ export function setsIn(s, reaches, now) {
   for (const [id, hours] of Object.entries(s.hours)) {
     if (!reaches(id)) continue
     for (const b of hours.blocks) {
-      const key = b.setId || b.id, set = sets.get(key) || { key, id: b.id, setId: b.setId, titles: [], people: [], spans: [], end: 0 }
+      const key = b.setId || b.id,
+        set = sets.get(key) || { key, id: b.id, setId: b.setId, titles: [], people: [], spans: [], end: 0 }
       if (b.reason && !set.titles.includes(b.reason)) set.titles.push(b.reason)
       if (!set.people.includes(id)) set.people.push(id)
       if (!set.spans.some(x => x.start === b.start && x.end === b.end)) set.spans.push(b)
@@ -29,14 +30,25 @@ export function setsIn(s, reaches, now) {
 }
 // said returns the text for a span. A span from midnight to midnight is written as days.
 const said = b => {
-  const first = dateOf(b.start), last = dateOf(b.end - 1), whole = dateOf(b.start - 1) !== first && dateOf(b.end) !== last
-  if (!whole) return first === last ? t('range', { from: dayAndTime(b.start), to: write('time', b.end) }) : t('range', { from: dayAndTime(b.start), to: dayAndTime(b.end) })
-  return first === last ? write('shortLong', first) : t('over.span', { from: write('shortLong', first), to: write('shortLong', last) })
+  const first = dateOf(b.start),
+    last = dateOf(b.end - 1),
+    whole = dateOf(b.start - 1) !== first && dateOf(b.end) !== last
+  if (!whole)
+    return first === last
+      ? t('range', { from: dayAndTime(b.start), to: write('time', b.end) })
+      : t('range', { from: dayAndTime(b.start), to: dayAndTime(b.end) })
+  return first === last
+    ? write('shortLong', first)
+    : t('over.span', { from: write('shortLong', first), to: write('shortLong', last) })
 }
 
 export function Page({ desk }) {
-  const s = useStore(desk.store), [dropping, setDropping] = useState(null), [wrong, setWrong] = useState(''), file = useRef()
-  const sets = setsIn(s, desk.reaches, serverNow()), everybody = s.specialists.filter(x => x.active).length
+  const s = useStore(desk.store),
+    [dropping, setDropping] = useState(null),
+    [wrong, setWrong] = useState(''),
+    file = useRef()
+  const sets = setsIn(s, desk.reaches, serverNow()),
+    everybody = s.specialists.filter(x => x.active).length
   const read = async e => {
     const [chosen] = e.currentTarget.files
     e.currentTarget.value = ''
@@ -44,21 +56,118 @@ export function Page({ desk }) {
     setWrong('')
     try {
       const days = await desk.holidays(await chosen.text())
-      if (days.length) desk.open('closing', { days }); else setWrong(t('closed.empty'))
-    } catch (problem) { setWrong(problem.errors?.[0]?.message || t('fail.other')) }
+      if (days.length) desk.open('closing', { days })
+      else setWrong(t('closed.empty'))
+    } catch (problem) {
+      setWrong(problem.errors?.[0]?.message || t('fail.other'))
+    }
   }
-  return html`<${Office} desk=${desk} name="closed" lead=${t('closed.lead')} tools=${html`
-      <button type="button" class="btn" onClick=${() => file.current.click()}><${Icon} name="calendar" />${t('closed.import')}</button><input type="file" ref=${file} hidden accept=".ics,text/calendar" aria-label=${t('closed.import')} onChange=${read} />
-      <button type="button" class="btn primary" onClick=${() => desk.open('closing', {})}><${Icon} name="plus" />${t('closed.add')}</button>`}>
-    ${wrong && html`<${Notice} kind="danger" role="alert" text=${[t('closed.wrong'), ' ', wrong]} />`}
-    ${sets.length ? html`<ul class="lines">${sets.map(x => html`<li class="line" key=${x.key}>
-      <div class="line-main"><p class="line-title"><b>${x.titles.length ? list(x.titles.slice(0, 3)) : t('closed.blocked')}${x.titles.length > 3 && ' …'}</b></p>
-        <p class="line-facts"><span>${said(x.spans[0])}</span>${x.spans.length > 1 && html`<span class="muted">${t('closed.more', { n: x.spans.length - 1, last: write('shortLong', x.spans.at(-1).start) })}</span>`}
-          <span><bdi>${x.people.length >= everybody && everybody > 1 ? t('list.everybody') : list(x.people.slice(0, 3).map(id => specialistName(s, id)))}</bdi>${x.people.length < everybody && x.people.length > 3 && ` +${x.people.length - 3}`}</span></p></div>
-      <div class="line-do"><button type="button" class="btn" aria-label=${`${t('way.title')}: ${x.titles[0] || said(x.spans[0])}`} onClick=${() => desk.open('inTheWay', { id: x.id })}>${t('way.title')}</button>
-        <button type="button" class="btn quiet" aria-label=${`${t('over.remove')}: ${x.titles[0] || said(x.spans[0])}`} onClick=${() => setDropping(x)}><${Icon} name="trash" />${t('over.remove')}</button></div>
-    </li>`)}</ul>` : s.ready && html`<p class="nothing">${t('closed.none')}</p>`}
-    ${dropping && html`<${Confirm} desk=${desk} title=${t('over.remove')} text=${t('closed.remove', { title: dropping.titles[0] || said(dropping.spans[0]), n: dropping.spans.length })} action=${t('over.remove')} close=${() => setDropping(null)}
-      run=${async () => { await (dropping.setId ? desk.dropBlocks(dropping.setId) : desk.dropBlock(dropping.spans[0])); desk.toast('over.removed') }} />`}
-  </${Office}>`
+  return html`
+    <${Office}
+      desk=${desk}
+      name="closed"
+      lead=${t('closed.lead')}
+      tools=${html`
+        <button type="button" class="btn" onClick=${() => file.current.click()}>
+          <${Icon} name="calendar" />
+          ${t('closed.import')}
+        </button>
+        <input
+          type="file"
+          ref=${file}
+          hidden
+          accept=".ics,text/calendar"
+          aria-label=${t('closed.import')}
+          onChange=${read}
+        />
+        <button type="button" class="btn primary" onClick=${() => desk.open('closing', {})}>
+          <${Icon} name="plus" />
+          ${t('closed.add')}
+        </button>
+      `}
+    >
+      ${
+        wrong &&
+        html`
+          <${Notice} kind="danger" role="alert" text=${[t('closed.wrong'), ' ', wrong]} />
+        `
+      }
+      ${
+        sets.length
+          ? html`
+              <ul class="lines">
+                ${sets.map(
+                  x => html`
+                    <li class="line" key=${x.key}>
+                      <div class="line-main">
+                        <p class="line-title">
+                          <b>
+                            ${x.titles.length ? list(x.titles.slice(0, 3)) : t('closed.blocked')}${x.titles.length > 3 && ' …'}
+                          </b>
+                        </p>
+                        <p class="line-facts">
+                          <span>${said(x.spans[0])}</span>
+                          ${
+                            x.spans.length > 1 &&
+                            html`
+                              <span class="muted">
+                                ${t('closed.more', { n: x.spans.length - 1, last: write('shortLong', x.spans.at(-1).start) })}
+                              </span>
+                            `
+                          }
+                          <span>
+                            <bdi>
+                              ${x.people.length >= everybody && everybody > 1 ? t('list.everybody') : list(x.people.slice(0, 3).map(id => specialistName(s, id)))}
+                            </bdi>
+                            ${x.people.length < everybody && x.people.length > 3 && ` +${x.people.length - 3}`}
+                          </span>
+                        </p>
+                      </div>
+                      <div class="line-do">
+                        <button
+                          type="button"
+                          class="btn"
+                          aria-label=${`${t('way.title')}: ${x.titles[0] || said(x.spans[0])}`}
+                          onClick=${() => desk.open('inTheWay', { id: x.id })}
+                        >
+                          ${t('way.title')}
+                        </button>
+                        <button
+                          type="button"
+                          class="btn quiet"
+                          aria-label=${`${t('over.remove')}: ${x.titles[0] || said(x.spans[0])}`}
+                          onClick=${() => setDropping(x)}
+                        >
+                          <${Icon} name="trash" />
+                          ${t('over.remove')}
+                        </button>
+                      </div>
+                    </li>
+                  `,
+                )}
+              </ul>
+            `
+          : s.ready &&
+            html`
+              <p class="nothing">${t('closed.none')}</p>
+            `
+      }
+      ${
+        dropping &&
+        html`
+          <${Confirm}
+            desk=${desk}
+            title=${t('over.remove')}
+            text=${t('closed.remove', { title: dropping.titles[0] || said(dropping.spans[0]), n: dropping.spans.length })}
+            action=${t('over.remove')}
+            close=${() => setDropping(null)}
+            run=${async () => {
+              await (dropping.setId ? desk.dropBlocks(dropping.setId) : desk.dropBlock(dropping.spans[0]))
+              desk.toast('over.removed')
+            }}
+          />
+        `
+      }
+    </${Office}>
+  `
 }

@@ -22,20 +22,40 @@ const kept = new Map()
 // columnIn returns the column for a state. It returns the same object until something in the column changes, so that
 // components can compare by identity.
 export function columnIn(s, date, specialistId) {
-  const key = cell(date, specialistId), day = dayIn(date, zone), old = kept.get(key)
-  const appointments = s.cells[key] || none, hours = s.hours[specialistId], { types } = s
+  const key = cell(date, specialistId),
+    day = dayIn(date, zone),
+    old = kept.get(key)
+  const appointments = s.cells[key] || none,
+    hours = s.hours[specialistId],
+    { types } = s
   const holds = holdsOn(s.holds[specialistId], day)
-  if (old && old.appointments === appointments && old.hours === hours && old.types === types && sameList(old.holds, holds)) return old.column
-  const who = s.specialists.find(x => x.id === specialistId), own = who?.timezone || zone
+  if (
+    old &&
+    old.appointments === appointments &&
+    old.hours === hours &&
+    old.types === types &&
+    sameList(old.holds, holds)
+  )
+    return old.column
+  const who = s.specialists.find(x => x.id === specialistId),
+    own = who?.timezone || zone
   const column = columnOf({ day, zone: own, appointments, holds, hours, types })
   // A room without hours of its own is open all day: only its blocks and days off are closed.
-  if (who?.kind === 'resource' && hours && !hours.weekly.length) Object.assign(column, { always: true, closed: column.closed.filter(c => c.word !== 'closed' && c.word !== 'break') })
+  if (who?.kind === 'resource' && hours && !hours.weekly.length)
+    Object.assign(column, {
+      always: true,
+      closed: column.closed.filter(c => c.word !== 'closed' && c.word !== 'break'),
+    })
   if (kept.size > 200) kept.clear()
   kept.set(key, { appointments, hours, types, holds, column })
   return column
 }
 
-export const Column = memo(props => html`<${Inside} ...${props} />`)
+export const Column = memo(
+  props => html`
+    <${Inside} ...${props} />
+  `,
+)
 
 function Inside({ desk, grid, date, specialistId, id, range, scale, names }) {
   const column = useStore(desk.store, s => columnIn(s, date, specialistId))
@@ -45,14 +65,30 @@ function Inside({ desk, grid, date, specialistId, id, range, scale, names }) {
   const seen = x => x.to > range.from && x.from < range.to
   const draw = i => {
     const old = view.drawn.get(i.id)
-    if (old && old.of === i.of && old.from === i.from && old.to === i.to && old.lane === i.lane && old.lanes === i.lanes) return old.node
+    if (
+      old &&
+      old.of === i.of &&
+      old.from === i.from &&
+      old.to === i.to &&
+      old.lane === i.lane &&
+      old.lanes === i.lanes
+    )
+      return old.node
     const node = i.kind === 'ghost' ? ghost(i, view) : i.kind === 'group' ? group(desk, i, view) : card(desk, i, view)
     view.drawn.set(i.id, { of: i.of, from: i.from, to: i.to, lane: i.lane, lanes: i.lanes, node })
     return node
   }
-  return html`<div class="col" data-col=${id}>
-    ${column.closed.filter(seen).map(c => html`<div class="closed" key=${'c' + (c.block || c.from)} style=${place(c, view)}><span>${closedWord(c.word)}</span></div>`)}
-    ${column.items.filter(seen).map(draw)}
-    <${Marks} grid=${grid} id=${id} date=${date} range=${range} scale=${scale} />
-  </div>`
+  return html`
+    <div class="col" data-col=${id}>
+      ${column.closed.filter(seen).map(
+        c => html`
+          <div class="closed" key=${'c' + (c.block || c.from)} style=${place(c, view)}>
+            <span>${closedWord(c.word)}</span>
+          </div>
+        `,
+      )}
+      ${column.items.filter(seen).map(draw)}
+      <${Marks} grid=${grid} id=${id} date=${date} range=${range} scale=${scale} />
+    </div>
+  `
 }

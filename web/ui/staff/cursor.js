@@ -20,12 +20,15 @@ export function createCursor(grid) {
   const store = createStore({ id: '', at: 0, item: '', span: 0 })
   const stopsAt = id => stopsIn(grid.look(id), grid.range())
   const here = () => {
-    const c = store.get(), columns = grid.columns()
+    const c = store.get(),
+      columns = grid.columns()
     if (!columns.length) return null
     const id = columns.some(x => x.id === c.id) ? c.id : columns[0].id
     const stops = stopsAt(id)
     const stop = (c.item && stops.find(s => s.item?.id === c.item)) || nearest(stops, c.at)
-    return stop && { id, stops, stop, index: stops.indexOf(stop), column: grid.look(id), ...columns.find(x => x.id === id) }
+    return (
+      stop && { id, stops, stop, index: stops.indexOf(stop), column: grid.look(id), ...columns.find(x => x.id === id) }
+    )
   }
   const stand = (id, stop, span = 0) => stop && store.set({ id, at: stop.at, item: stop.item?.id || '', span })
   const move = {
@@ -36,10 +39,15 @@ export function createCursor(grid) {
     },
     page(minutes) {
       const h = here()
-      if (h) stand(h.id, nearest(h.stops, Math.max(grid.range().from, Math.min(grid.range().to - step, h.stop.at + minutes))))
+      if (h)
+        stand(
+          h.id,
+          nearest(h.stops, Math.max(grid.range().from, Math.min(grid.range().to - step, h.stop.at + minutes))),
+        )
     },
     side(by) {
-      const h = here(), columns = grid.columns()
+      const h = here(),
+        columns = grid.columns()
       const next = h && columns[columns.findIndex(x => x.id === h.id) + by]
       if (next) stand(next.id, nearest(stopsAt(next.id), Math.max(h.stop.at, store.get().at)))
     },
@@ -54,10 +62,15 @@ export function createCursor(grid) {
       const span = Math.max(step, (store.get().span || step) + by * step)
       stand(h.id, h.stop, Math.min(span, grid.range().to - h.stop.at))
     },
-    shrink() { store.set(c => c.span ? { ...c, span: 0 } : c) },
+    shrink() {
+      store.set(c => (c.span ? { ...c, span: 0 } : c))
+    },
   }
   return {
-    store, here, move, stand,
+    store,
+    here,
+    move,
+    stand,
     put: (id, at, item = '', span = 0) => store.set({ id, at, item, span }),
   }
 }
@@ -69,17 +82,36 @@ const letter = /^[\p{L}\p{M}'’-]$/u
 export function keysFor({ cursor, prefs, act }) {
   const { move } = cursor
   const plain = {
-    ArrowDown: e => e.shiftKey ? move.extend(1) : move.step(1), ArrowUp: e => e.shiftKey ? move.extend(-1) : move.step(-1),
-    ArrowRight: () => move.side(dir === 'rtl' ? -1 : 1), ArrowLeft: () => move.side(dir === 'rtl' ? 1 : -1),
-    PageDown: () => move.page(60), PageUp: () => move.page(-60), Home: () => move.end(false), End: () => move.end(true),
-    Escape: () => move.shrink(), Enter: e => e.shiftKey ? act.menu() : act.open(), ContextMenu: () => act.menu(), F10: e => e.shiftKey && act.menu(),
+    ArrowDown: e => (e.shiftKey ? move.extend(1) : move.step(1)),
+    ArrowUp: e => (e.shiftKey ? move.extend(-1) : move.step(-1)),
+    ArrowRight: () => move.side(dir === 'rtl' ? -1 : 1),
+    ArrowLeft: () => move.side(dir === 'rtl' ? 1 : -1),
+    PageDown: () => move.page(60),
+    PageUp: () => move.page(-60),
+    Home: () => move.end(false),
+    End: () => move.end(true),
+    Escape: () => move.shrink(),
+    Enter: e => (e.shiftKey ? act.menu() : act.open()),
+    ContextMenu: () => act.menu(),
+    F10: e => e.shiftKey && act.menu(),
   }
-  const quick = { ',': () => act.day(-1), '.': () => act.day(1), 0: () => act.today(), '/': () => act.search(), '?': () => act.keys(), '!': () => act.news(), '+': () => act.find() }
+  const quick = {
+    ',': () => act.day(-1),
+    '.': () => act.day(1),
+    0: () => act.today(),
+    '/': () => act.search(),
+    '?': () => act.keys(),
+    '!': () => act.news(),
+    '+': () => act.find(),
+  }
   return e => {
     if (e.ctrlKey || e.metaKey || e.altKey || e.isComposing || e.target !== e.currentTarget) return
-    const h = cursor.here(), item = h?.stop.item, card = item?.kind === 'card' && item.of, group = item?.kind === 'group'
+    const h = cursor.here(),
+      item = h?.stop.item,
+      card = item?.kind === 'card' && item.of,
+      group = item?.kind === 'group'
     // The desk's own hold counts as free time: its release is running.
-    const free = h && (!item || item.kind === 'ghost' && item.of.own)
+    const free = h && (!item || (item.kind === 'ghost' && item.of.own))
     let run = plain[e.key]
     if (e.key === 'F10' && !e.shiftKey) return
     if (!run && card && e.key === 'Delete') run = () => act.cancel(card)

@@ -21,8 +21,10 @@ const made = new Map()
 export function dayIn(date, zone) {
   const key = date + zone
   if (made.has(key)) return made.get(key)
-  const start = startOf(date, zone), end = startOf(addDays(date, 1), zone)
-  const first = offset(start, zone), shift = (offset(end - minute, zone) - first) / minute
+  const start = startOf(date, zone),
+    end = startOf(addDays(date, 1), zone)
+  const first = offset(start, zone),
+    shift = (offset(end - minute, zone) - first) / minute
   const base = Math.round((wall(start, zone) - Date.parse(date)) / minute)
   let change = Infinity
   if (shift) {
@@ -30,16 +32,21 @@ export function dayIn(date, zone) {
     change = end - minute
     while (change - before > minute) {
       const middle = Math.floor((before + change) / 2 / minute) * minute
-      if (offset(middle, zone) === first) before = middle; else change = middle
+      if (offset(middle, zone) === first) before = middle
+      else change = middle
     }
   }
   const day = {
-    date, zone, start, end,
+    date,
+    zone,
+    start,
+    end,
     minuteOf: ms => base + (ms - start) / minute + (ms >= change ? shift : 0),
     // A skipped local time moves forward; of a repeated local time, the first counts. The server applies the same
     // rule.
     at(m) {
-      const plain = start + (m - base) * minute, shifted = plain - shift * minute
+      const plain = start + (m - base) * minute,
+        shifted = plain - shift * minute
       return plain >= change && shifted >= change ? shifted : plain
     },
     has: ms => ms >= start && ms < end,
@@ -50,7 +57,7 @@ export function dayIn(date, zone) {
 
 // clock returns the text for a minute of the day, such as 09:00. 24:00 has the same text as midnight.
 const clocks = []
-export const clock = m => clocks[m] ??= write('time', Date.UTC(2000, 0, 1) + m * minute, 'UTC')
+export const clock = m => (clocks[m] ??= write('time', Date.UTC(2000, 0, 1) + m * minute, 'UTC'))
 
 // "09:30" ⇄ 570, the form of <input type="time"> and of hours on the wire.
 export const minutesOf = text => +text.slice(0, 2) * 60 + +text.slice(3, 5)

@@ -27,13 +27,16 @@ export function createDesk(me) {
   const prefs = createPrefs()
   const send = event => store.set(s => reduce(s, event))
   const patch = change => send({ type: 'set', patch: change })
-  const role = me.user.role, own = role === 'specialist' ? me.user.specialistId : ''
+  const role = me.user.role,
+    own = role === 'specialist' ? me.user.specialistId : ''
 
   // --- locking: the sign-in ended while the console was open
   let unlock, locked
   const lock = why => {
     if (!locked) {
-      locked = new Promise(done => { unlock = done })
+      locked = new Promise(done => {
+        unlock = done
+      })
       live.stop()
       patch({ locked: why })
     }
@@ -41,7 +44,9 @@ export function createDesk(me) {
   }
   async function call(ask) {
     for (;;) {
-      try { return await ask() } catch (problem) {
+      try {
+        return await ask()
+      } catch (problem) {
         if (problem.code !== 'unauthorized') throw problem
         kept(x => x.ended())
         await lock('expired')
@@ -60,14 +65,23 @@ export function createDesk(me) {
   // --- loading
   async function load({ from, to, specialistId = '' }) {
     const at = performance.now()
-    const appointments = [], busy = []
+    const appointments = [],
+      busy = []
     let cursor
     do {
-      const page = await call(() => get('/v1/appointments', {
-        from, to, specialistId, status: 'confirmed', limit: 500, cursor, colleagues: own && 'busy',
-      }))
+      const page = await call(() =>
+        get('/v1/appointments', {
+          from,
+          to,
+          specialistId,
+          status: 'confirmed',
+          limit: 500,
+          cursor,
+          colleagues: own && 'busy',
+        }),
+      )
       appointments.push(...page.appointments)
-      busy.push(...page.busy || [])
+      busy.push(...(page.busy || []))
       cursor = page.nextCursor
     } while (cursor)
     send({ type: 'loaded', from, to, specialistId, appointments, busy, at, asOf: serverNow() })
@@ -83,30 +97,39 @@ export function createDesk(me) {
     const { appointments } = await call(() => get('/v1/booked-online', { limit: 50 }))
     patch({ news: appointments })
   }
-  const trouble = problem => { patch({ problem }) }
+  const trouble = problem => {
+    patch({ problem })
+  }
 
   // --- the stream: what changed is fetched once for many events, after a random delay so that the desks' requests
   // spread
   let settling, settled
   function settle() {
     const s = store.get()
-    if (settling || !(s.scope && s.stale.length) && !s.staleHours.length && !s.staleNews) return
-    settling = setTimeout(() => {
-      settling = 0
-      settled = refresh().catch(trouble)
-    }, s.stale.includes('*') ? 0 : 80 + Math.random() * 240)
+    if (settling || (!(s.scope && s.stale.length) && !s.staleHours.length && !s.staleNews)) return
+    settling = setTimeout(
+      () => {
+        settling = 0
+        settled = refresh().catch(trouble)
+      },
+      s.stale.includes('*') ? 0 : 80 + Math.random() * 240,
+    )
   }
   async function refresh() {
     const { scope, stale, staleHours, staleNews } = store.get()
     if (scope && stale.length) {
       send({ type: 'asking' })
-      const all = stale.includes('*'), inside = stale.filter(d => d >= scope.from && d < scope.to).sort()
+      const all = stale.includes('*'),
+        inside = stale.filter(d => d >= scope.from && d < scope.to).sort()
       if (all) await load(scope)
       else if (inside.length) await load({ ...scope, from: inside[0], to: addDays(inside.at(-1), 1) })
       // Changed days outside the scope are marked as not loaded. They are fetched when a page shows them.
       const gone = all ? Object.keys(store.get().loaded).map(k => k.slice(0, 10)) : stale
       const outside = new Set(gone.filter(d => d < scope.from || d >= scope.to))
-      if (outside.size) patch({ loaded: Object.fromEntries(Object.entries(store.get().loaded).filter(([k]) => !outside.has(k.slice(0, 10)))) })
+      if (outside.size)
+        patch({
+          loaded: Object.fromEntries(Object.entries(store.get().loaded).filter(([k]) => !outside.has(k.slice(0, 10)))),
+        })
     }
     if (staleHours.length) {
       send({ type: 'asking hours' })
@@ -123,7 +146,9 @@ export function createDesk(me) {
     link: link => patch({ link }),
     poll: async () => {
       const { scope } = store.get()
-      const { holds } = await call(() => get('/v1/holds', { clientId: '' }, { tries: 1, headers: { 'Holdfast-Client': '' } }))
+      const { holds } = await call(() =>
+        get('/v1/holds', { clientId: '' }, { tries: 1, headers: { 'Holdfast-Client': '' } }),
+      )
       send({ type: 'live holds', holds })
       if (scope) await load(scope)
       await loadNews()
@@ -135,17 +160,27 @@ export function createDesk(me) {
     const was = store.get().scope
     if (was && was.from === scope.from && was.to === scope.to && was.specialistId === scope.specialistId) return settled
     send({ type: 'scope', scope })
-    settled = store.get().connections || store.get().link === 'polling' ? load(scope).catch(trouble) : begun.then(() => load(scope)).catch(trouble)
+    settled =
+      store.get().connections || store.get().link === 'polling'
+        ? load(scope).catch(trouble)
+        : begun.then(() => load(scope)).catch(trouble)
     return settled
   }
   let begin
-  const begun = new Promise(done => { begin = done })
+  const begun = new Promise(done => {
+    begin = done
+  })
   async function start() {
     live.start()
     // The stream is opened before the appointments are loaded, so that no change between the answer and the first
     // event is lost. After 1.5 s without a stream, load anyway.
     const connected = new Promise(done => {
-      const stop = store.subscribe(s => { if (s.connections) { stop(); done() } })
+      const stop = store.subscribe(s => {
+        if (s.connections) {
+          stop()
+          done()
+        }
+      })
       setTimeout(done, 1500)
     })
     await Promise.all([loadSchedule(), connected])
@@ -166,7 +201,8 @@ export function createDesk(me) {
   const path = a => '/v1/appointments/' + a.id
   // A change that follows this desk's own attendance change waits for it and uses the version that it created, not an
   // outdated one. mine maps each version to the version that this desk made from it.
-  const attending = new Map(), mine = new Map()
+  const attending = new Map(),
+    mine = new Map()
   const upToDate = async a => {
     await attending.get(a.id)?.catch(() => {})
     let { version } = a
@@ -187,35 +223,60 @@ export function createDesk(me) {
     }
   }
   return {
-    store, prefs, patch, call, lock, signedIn, show, start, load, loadSchedule, stop: live.stop, takeOver: live.takeOver,
-    role, own,
-    may: what => what === 'overbook' ? role !== 'specialist' : what === 'set up' ? role === 'owner' : true,
+    store,
+    prefs,
+    patch,
+    call,
+    lock,
+    signedIn,
+    show,
+    start,
+    load,
+    loadSchedule,
+    stop: live.stop,
+    takeOver: live.takeOver,
+    role,
+    own,
+    may: what => (what === 'overbook' ? role !== 'specialist' : what === 'set up' ? role === 'owner' : true),
     reaches: specialistId => !own || own === specialistId,
     reload: () => load(store.get().scope),
 
     book: (body, key) => call(() => post('/v1/appointments', { ...body, clientId: client.id }, { key })).then(changed),
     // A series is booked without the desk's own hold; release that hold first.
-    planSeries: (typeId, rule) => call(() => post(`/v1/appointment-types/${typeId}/series-plan`, { ...rule, clientId: client.id }, { tries: 3 })).then(x => x.occurrences),
-    bookSeries: (body, key) => call(() => post('/v1/series', { ...body, clientId: client.id }, { key })).then(changedAll),
+    planSeries: (typeId, rule) =>
+      call(() =>
+        post(`/v1/appointment-types/${typeId}/series-plan`, { ...rule, clientId: client.id }, { tries: 3 }),
+      ).then(x => x.occurrences),
+    bookSeries: (body, key) =>
+      call(() => post('/v1/series', { ...body, clientId: client.id }, { key })).then(changedAll),
     series: id => call(() => get(`/v1/appointments/${id}/series`)).then(x => x.appointments),
     planMove: (a, body) => call(() => post(path(a) + '/series/plan', body, { tries: 3 })).then(x => x.occurrences),
     moveRest: async (was, body, key) => {
       const a = await upToDate(was)
-      return changedAll(await call(() => post(path(a) + '/series/reschedule', { ...body, undoable: true }, { key, ...match(a) })))
+      return changedAll(
+        await call(() => post(path(a) + '/series/reschedule', { ...body, undoable: true }, { key, ...match(a) })),
+      )
     },
     cancelRest: async (was, body, key) => {
       const a = await upToDate(was)
-      return changedAll(await call(() => post(path(a) + '/series/cancel', { ...body, undoable: true }, { key, ...match(a) })))
+      return changedAll(
+        await call(() => post(path(a) + '/series/cancel', { ...body, undoable: true }, { key, ...match(a) })),
+      )
     },
-    bookVisit: (body, key) => call(() => post('/v1/visits', { ...body, clientId: client.id }, { key })).then(changedAll),
+    bookVisit: (body, key) =>
+      call(() => post('/v1/visits', { ...body, clientId: client.id }, { key })).then(changedAll),
     visit: id => call(() => get(`/v1/appointments/${id}/visit`)).then(x => x.appointments),
     moveVisit: async (was, body, key) => {
       const a = await upToDate(was)
-      return changedAll(await call(() => post(path(a) + '/visit/reschedule', { ...body, undoable: true }, { key, ...match(a) })))
+      return changedAll(
+        await call(() => post(path(a) + '/visit/reschedule', { ...body, undoable: true }, { key, ...match(a) })),
+      )
     },
     cancelVisit: async (was, body, key) => {
       const a = await upToDate(was)
-      return changedAll(await call(() => post(path(a) + '/visit/cancel', { ...body, undoable: true }, { key, ...match(a) })))
+      return changedAll(
+        await call(() => post(path(a) + '/visit/cancel', { ...body, undoable: true }, { key, ...match(a) })),
+      )
     },
     // Two quick key presses on one card run one after the other. Otherwise the server would refuse the second one as
     // outdated.
@@ -223,7 +284,9 @@ export function createDesk(me) {
       const before = attending.get(a.id) || Promise.resolve()
       const now = before.catch(() => {}).then(() => attend(find(store.get(), a.id) || a, attendance))
       attending.set(a.id, now)
-      return now.finally(() => { if (attending.get(a.id) === now) attending.delete(a.id) })
+      return now.finally(() => {
+        if (attending.get(a.id) === now) attending.delete(a.id)
+      })
     },
     cancel: async (was, body, key) => {
       const a = await upToDate(was)
@@ -231,7 +294,11 @@ export function createDesk(me) {
     },
     move: async (was, body, key) => {
       const a = await upToDate(was)
-      return changed(await call(() => post(path(a) + '/reschedule', { ...body, undoable: true, clientId: client.id }, { key, ...match(a) })))
+      return changed(
+        await call(() =>
+          post(path(a) + '/reschedule', { ...body, undoable: true, clientId: client.id }, { key, ...match(a) }),
+        ),
+      )
     },
     // correct changes the person's data; fields that are left out stay unchanged.
     correct: async (was, body) => {
@@ -246,7 +313,8 @@ export function createDesk(me) {
     findPeople: q => call(() => post('/v1/people/search', { q }, { tries: 3 })).then(x => x.people),
     note: (id, text, key) => call(() => post(`/v1/appointments/${id}/person-notes`, { text }, { key })),
     dropNote: id => call(() => del('/v1/person-notes/' + id)),
-    link: (id, appointmentId, key) => call(() => post(`/v1/appointments/${id}/person-links`, { appointmentId }, { key })),
+    link: (id, appointmentId, key) =>
+      call(() => post(`/v1/appointments/${id}/person-links`, { appointmentId }, { key })),
     unlink: id => call(() => del('/v1/person-links/' + id)),
     deliveries: id => call(() => get(`/v1/appointments/${id}/deliveries`)).then(x => x.deliveries),
     async block(specialistId, body, key) {
@@ -276,14 +344,27 @@ export function createDesk(me) {
       await loadSchedule()
     },
     waiting: () => call(() => get('/v1/waitlist')).then(x => x.waiting),
-    wait: (typeId, body, key) => call(() => post(`/v1/appointment-types/${typeId}/waitlist`, body, { key })).then(x => x.waiting),
-    search: params => call(() => post('/v1/appointments/search', { limit: 50, ...params }, { tries: 3 })).then(x => x.appointments),
-    explain: (typeId, start, specialistId) => call(() => get(`/v1/appointment-types/${typeId}/explain`,
-      { slotStartDate: new Date(start).toISOString(), specialistId })).then(x => x.specialists),
-    find: (typeId, wish) => call(() => post(`/v1/appointment-types/${typeId}/find`, { ...wish, clientId: client.id }, { tries: 3 })).then(x => x.times),
-    nextFree: (typeId, specialistId, after) => call(() => get(`/v1/appointment-types/${typeId}/next-available`,
-      { specialistId, after: new Date(after).toISOString() })).then(x => x.slot),
-    signOut: () => kept(x => x.signedOut(me)).then(() => post('/v1/auth/sign-out')).catch(() => {}).then(() => location.reload()),
+    wait: (typeId, body, key) =>
+      call(() => post(`/v1/appointment-types/${typeId}/waitlist`, body, { key })).then(x => x.waiting),
+    search: params =>
+      call(() => post('/v1/appointments/search', { limit: 50, ...params }, { tries: 3 })).then(x => x.appointments),
+    explain: (typeId, start, specialistId) =>
+      call(() =>
+        get(`/v1/appointment-types/${typeId}/explain`, { slotStartDate: new Date(start).toISOString(), specialistId }),
+      ).then(x => x.specialists),
+    find: (typeId, wish) =>
+      call(() => post(`/v1/appointment-types/${typeId}/find`, { ...wish, clientId: client.id }, { tries: 3 })).then(
+        x => x.times,
+      ),
+    nextFree: (typeId, specialistId, after) =>
+      call(() =>
+        get(`/v1/appointment-types/${typeId}/next-available`, { specialistId, after: new Date(after).toISOString() }),
+      ).then(x => x.slot),
+    signOut: () =>
+      kept(x => x.signedOut(me))
+        .then(() => post('/v1/auth/sign-out'))
+        .catch(() => {})
+        .then(() => location.reload()),
     signedOut: () => kept(x => x.signedOut(me)),
 
     // --- dialogs and toasts

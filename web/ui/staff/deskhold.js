@@ -5,11 +5,13 @@ import { serverNow } from '../lib/clock.js'
 import { createStore } from '../lib/store.js'
 import { del, patch, post } from '../lib/api.js'
 
-const ttlSeconds = 120, every = 40000
+const ttlSeconds = 120,
+  every = 40000
 
 export function createDeskHold(desk) {
   const store = createStore({ phase: 'idle', holdId: '' })
-  let turn = 0, timer
+  let turn = 0,
+    timer
   // This desk's claims and releases run one after the other, including those of the previous dialog. If the desk
   // claims the same time again, the server returns the same hold, so a late release would delete it.
   const inTurn = run => {
@@ -26,7 +28,11 @@ export function createDeskHold(desk) {
     const { holdId, max } = store.get()
     if (!holdId) return
     try {
-      const answer = await patch('/v1/holds', { holdId, clientId: client.id, ttlSeconds, ...(max - serverNow() < 180e3 && { restart: true }) }, { tries: 1 })
+      const answer = await patch(
+        '/v1/holds',
+        { holdId, clientId: client.id, ttlSeconds, ...(max - serverNow() < 180e3 && { restart: true }) },
+        { tries: 1 },
+      )
       if (store.get().holdId === holdId) store.set({ max: Date.parse(answer.maxExpiresAt) })
     } catch (problem) {
       if (problem.status && store.get().holdId === holdId) store.set({ phase: 'refused', holdId: '', problem })
@@ -35,16 +41,26 @@ export function createDeskHold(desk) {
   // Only the latest claim counts. If an older claim succeeds late, its hold is released.
   /** @param {{typeId: string, specialistId: string, start: number, displace?: boolean | string, others?: any[], ignoreHours?: boolean}} wish */
   async function claim({ typeId, specialistId, start, displace, others = [], ignoreHours = true }) {
-    const mine = ++turn, old = store.get().holdId
+    const mine = ++turn,
+      old = store.get().holdId
     rest()
     store.set({ phase: 'claiming', holdId: '', problem: null })
     if (old) drop(old)
     try {
       const hold = await inTurn(async () => {
-        const taken = mine === turn && await desk.call(() => post(others.length ? '/v1/visits/hold' : '/v1/holds', {
-          ...(others.length ? { appointmentTypeIds: [typeId, ...others] } : { appointmentTypeId: typeId }), specialistId, slotStartDate: new Date(start).toISOString(), clientId: client.id, ttlSeconds,
-          ignoreHours, ...(displace && { displace }),
-        }))
+        const taken =
+          mine === turn &&
+          (await desk.call(() =>
+            post(others.length ? '/v1/visits/hold' : '/v1/holds', {
+              ...(others.length ? { appointmentTypeIds: [typeId, ...others] } : { appointmentTypeId: typeId }),
+              specialistId,
+              slotStartDate: new Date(start).toISOString(),
+              clientId: client.id,
+              ttlSeconds,
+              ignoreHours,
+              ...(displace && { displace }),
+            }),
+          ))
         if (taken && mine !== turn) await giveBack(taken.holdId)
         return taken
       })
@@ -64,13 +80,21 @@ export function createDeskHold(desk) {
   }
   const leave = e => {
     const { holdId } = store.get()
-    if (holdId && !e.persisted) navigator.sendBeacon?.('/v1/holds/release', new Blob([JSON.stringify({ holdId, clientId: client.id })], { type: 'application/json' }))
+    if (holdId && !e.persisted)
+      navigator.sendBeacon?.(
+        '/v1/holds/release',
+        new Blob([JSON.stringify({ holdId, clientId: client.id })], { type: 'application/json' }),
+      )
   }
   addEventListener('pagehide', leave)
   return {
-    store, claim, release,
+    store,
+    claim,
+    release,
     // forget drops a refusal, because it was about another time.
-    forget() { if (store.get().phase === 'refused') store.set({ phase: 'idle', problem: null }) },
+    forget() {
+      if (store.get().phase === 'refused') store.set({ phase: 'idle', problem: null })
+    },
     // used: the booking has consumed the hold.
     used() {
       turn++

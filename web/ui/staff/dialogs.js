@@ -16,7 +16,28 @@ import { Search } from './search.js'
 import { Keys, View } from './view.js'
 import { Why } from './why.js'
 
-const kinds = { appointment: Appointment, block: Block, dropBlock: DropBlock, unblock: Unblock, book: Book, cancel: Cancel, closing: Closing, inTheWay: InTheWay, correct: Correct, erase: Erase, move: Move, find: Find, news: News, person: Person, roster: Roster, waitFor: WaitFor, search: Search, keys: Keys, view: View, why: Why }
+const kinds = {
+  appointment: Appointment,
+  block: Block,
+  dropBlock: DropBlock,
+  unblock: Unblock,
+  book: Book,
+  cancel: Cancel,
+  closing: Closing,
+  inTheWay: InTheWay,
+  correct: Correct,
+  erase: Erase,
+  move: Move,
+  find: Find,
+  news: News,
+  person: Person,
+  roster: Roster,
+  waitFor: WaitFor,
+  search: Search,
+  keys: Keys,
+  view: View,
+  why: Why,
+}
 let n = 0
 const seen = new WeakMap()
 
@@ -26,6 +47,17 @@ export function Dialogs({ desk }) {
   // Each opening creates a new dialog, even if the previous one was of the same kind. If a dialog was opened from
   // another one, closing it returns there, unless it closes because the page changes.
   if (!seen.has(dialog)) seen.set(dialog, ++n)
-  const { kind, ...props } = dialog, View = kinds[kind]
-  return html`<${View} key=${seen.get(dialog)} desk=${desk} ...${props} close=${why => { if (desk.store.get().dialog === dialog) props.back && why !== 'leave' ? desk.open(props.back.kind, props.back) : desk.close() }} />`
+  const { kind, ...props } = dialog,
+    View = kinds[kind]
+  return html`
+    <${View}
+      key=${seen.get(dialog)}
+      desk=${desk}
+      ...${props}
+      close=${why => {
+        if (desk.store.get().dialog === dialog)
+          props.back && why !== 'leave' ? desk.open(props.back.kind, props.back) : desk.close()
+      }}
+    />
+  `
 }

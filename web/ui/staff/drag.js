@@ -5,7 +5,9 @@ import { dir } from '../lib/i18n.js'
 import { createStore } from '../lib/store.js'
 import { step } from './layout.js'
 
-const slop = 5, press = 300, swipe = 60
+const slop = 5,
+  press = 300,
+  swipe = 60
 
 // grid: {element(), scale(), range(), cursor, drop, look(id), lift(card) → bool, target(card, id, at) → {why}|{},
 //        dropped(card, id, at), tapped(id, at, item, sign), chosen(point), menu(point), side(by), single()}
@@ -26,7 +28,10 @@ export function createPointer(grid) {
     const card = g.card
     // The card cannot be dragged; grid.lift has shown the reason if there is one to show. Do not try again during
     // this press.
-    if (!grid.lift(card.dataset.id)) { g.mode = 'stays'; return }
+    if (!grid.lift(card.dataset.id)) {
+      g.mode = 'stays'
+      return
+    }
     const box = card.getBoundingClientRect()
     g.mode = 'drag'
     g.grip = g.y - box.top
@@ -48,14 +53,21 @@ export function createPointer(grid) {
     if (!under) return grid.drop.set(() => null)
     const at = snap(minuteAt(g.ny - g.grip, under.box))
     const was = grid.drop.get()
-    if (was?.id !== under.id || was.at !== at) grid.drop.set(() => ({ id: under.id, at, ...grid.target(g.card.dataset.id, under.id, at) }))
+    if (was?.id !== under.id || was.at !== at)
+      grid.drop.set(() => ({ id: under.id, at, ...grid.target(g.card.dataset.id, under.id, at) }))
   }
   // Near an edge, the board scrolls while the card is dragged.
   function roll() {
-    const el = grid.element(), box = el.getBoundingClientRect(), edge = 48
-    const by = (p, from, to) => p < from + edge ? -8 : p > to - edge ? 8 : 0
-    const dx = by(g.nx, box.left, box.right), dy = by(g.ny, box.top + 48, box.bottom)
-    if (dx || dy) { el.scrollBy(dx, dy); carry() }
+    const el = grid.element(),
+      box = el.getBoundingClientRect(),
+      edge = 48
+    const by = (p, from, to) => (p < from + edge ? -8 : p > to - edge ? 8 : 0)
+    const dx = by(g.nx, box.left, box.right),
+      dy = by(g.ny, box.top + 48, box.bottom)
+    if (dx || dy) {
+      el.scrollBy(dx, dy)
+      carry()
+    }
   }
   function land() {
     clearInterval(g.scroll)
@@ -85,7 +97,8 @@ export function createPointer(grid) {
     if (e.pointerId !== g.id) return
     g.nx = e.clientX
     g.ny = e.clientY
-    const dx = g.nx - g.x, dy = g.ny - g.y
+    const dx = g.nx - g.x,
+      dy = g.ny - g.y
     if (g.mode === 'drag') return carry()
     if (g.mode === 'stays') return
     if (g.type === 'touch') {
@@ -96,19 +109,25 @@ export function createPointer(grid) {
     if (g.card) return lift()
     if (g.mode === 'range' || Math.abs(dy) > slop) {
       g.mode = 'range'
-      const from = cellAt(minuteAt(Math.min(g.y, g.ny), g.box)), to = cellAt(minuteAt(Math.max(g.y, g.ny), g.box)) + step
+      const from = cellAt(minuteAt(Math.min(g.y, g.ny), g.box)),
+        to = cellAt(minuteAt(Math.max(g.y, g.ny), g.box)) + step
       grid.cursor.put(g.col, from, '', Math.max(step, to - from))
     }
   }
   function up(e) {
     if (e.pointerId !== g.id) return
-    const { mode, card, col, box, type, sign } = g, drop = grid.drop.get()
-    const dx = e.clientX - g.x, dy = e.clientY - g.y, point = { x: e.clientX, y: e.clientY }
-    const id = card?.dataset.id, at = minuteAt(g.y, box)
+    const { mode, card, col, box, type, sign } = g,
+      drop = grid.drop.get()
+    const dx = e.clientX - g.x,
+      dy = e.clientY - g.y,
+      point = { x: e.clientX, y: e.clientY }
+    const id = card?.dataset.id,
+      at = minuteAt(g.y, box)
     end()
     if (mode === 'drag') return drop && grid.dropped(id, drop.id, drop.at)
     if (mode === 'range') return grid.chosen(point)
-    if (type === 'touch' && Math.abs(dx) > swipe && Math.abs(dx) > 2 * Math.abs(dy)) return grid.single() && grid.side((dx < 0) === (dir === 'ltr') ? 1 : -1)
+    if (type === 'touch' && Math.abs(dx) > swipe && Math.abs(dx) > 2 * Math.abs(dy))
+      return grid.single() && grid.side(dx < 0 === (dir === 'ltr') ? 1 : -1)
     if (Math.hypot(dx, dy) <= 10) grid.tapped(col, at, id, sign)
   }
 
@@ -118,8 +137,18 @@ export function createPointer(grid) {
       if (!col || !e.isPrimary || e.button || g) return
       const card = e.target.closest('[data-id]')
       g = {
-        timer: 0, id: e.pointerId, type: e.pointerType, sign: e.target.closest('[data-attend]')?.dataset.attend, x: e.clientX, y: e.clientY, nx: e.clientX, ny: e.clientY,
-        card, col: col.dataset.col, box: col.getBoundingClientRect(), mode: '',
+        timer: 0,
+        id: e.pointerId,
+        type: e.pointerType,
+        sign: e.target.closest('[data-attend]')?.dataset.attend,
+        x: e.clientX,
+        y: e.clientY,
+        nx: e.clientX,
+        ny: e.clientY,
+        card,
+        col: col.dataset.col,
+        box: col.getBoundingClientRect(),
+        mode: '',
       }
       if (g.type !== 'mouse') e.preventDefault()
       if (g.type === 'touch' && card) g.timer = setTimeout(lift, press)
@@ -129,9 +158,13 @@ export function createPointer(grid) {
       addEventListener('keydown', key, true)
     },
     // While a finger drags a card, it must not scroll the page.
-    touchmove(e) { if (g?.mode === 'drag') e.preventDefault() },
+    touchmove(e) {
+      if (g?.mode === 'drag') e.preventDefault()
+    },
     // A tap must not also cause a click, which would hit the dialog that the tap has opened.
-    touchend(e) { if (e.cancelable && e.target.closest('[data-col]')) e.preventDefault() },
+    touchend(e) {
+      if (e.cancelable && e.target.closest('[data-col]')) e.preventDefault()
+    },
     context(e) {
       const col = e.target.closest('[data-col]')
       if (!col) return
@@ -139,7 +172,8 @@ export function createPointer(grid) {
       if (g?.mode === 'drag') return
       const item = e.target.closest('[data-id]')?.dataset.id
       end()
-      if (e.clientY || e.clientX) grid.cursor.put(col.dataset.col, minuteAt(e.clientY, col.getBoundingClientRect()), item || '')
+      if (e.clientY || e.clientX)
+        grid.cursor.put(col.dataset.col, minuteAt(e.clientY, col.getBoundingClientRect()), item || '')
       grid.menu({ x: e.clientX, y: e.clientY })
     },
     // The free 15-minute step under the mouse is highlighted, to show that it can be booked.
@@ -147,7 +181,8 @@ export function createPointer(grid) {
       const col = e.pointerType === 'mouse' && !g && !e.target.closest('[data-id]') && e.target.closest('[data-col]')
       const at = col && cellAt(minuteAt(e.clientY, col.getBoundingClientRect()))
       const was = grid.hover.get()
-      if (was?.id !== col?.dataset?.col || was?.at !== at) grid.hover.set(() => col ? { id: col.dataset.col, at } : null)
+      if (was?.id !== col?.dataset?.col || was?.at !== at)
+        grid.hover.set(() => (col ? { id: col.dataset.col, at } : null))
     },
     leave: () => grid.hover.set(() => null),
   }

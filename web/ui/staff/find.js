@@ -13,42 +13,75 @@ import { mondayOf, weekdayOf } from './day.js'
 import { today } from './daybar.js'
 import { failKey, specialistName, typeIn } from './words.js'
 
-const parts = { any: {}, morning: { latest: '12:00' }, afternoon: { earliest: '12:00', latest: '17:00' }, evening: { earliest: '17:00' } }
+const parts = {
+  any: {},
+  morning: { latest: '12:00' },
+  afternoon: { earliest: '12:00', latest: '17:00' },
+  evening: { earliest: '17:00' },
+}
 // Seven dates from a Monday on, for the names of the weekdays.
-const monday = mondayOf('2026-11-23'), week = Array.from({ length: 7 }, (_, i) => addDays(monday, i))
+const monday = mondayOf('2026-11-23'),
+  week = Array.from({ length: 7 }, (_, i) => addDays(monday, i))
 // The last search is the default for the next one, except for its date.
 let before = {}
 
 export function Find({ desk, close }) {
-  const s = useStore(desk.store), types = s.types.filter(x => x.active && x.specialists.some(p => desk.reaches(p.specialistId)))
-  const hold = useMemo(() => createDeskHold(desk), []), h = useStore(hold.store)
-  const [draft, setDraft] = useState(() => ({ typeId: types[0]?.id || '', people: [], days: [], part: 'any', ...before, from: today() }))
-  const [found, setFound] = useState(null), [failed, setFailed] = useState(null), [held, setHeld] = useState(null), [tries, setTries] = useState(0)
-  const asked = useRef(0), ref = useRef()
+  const s = useStore(desk.store),
+    types = s.types.filter(x => x.active && x.specialists.some(p => desk.reaches(p.specialistId)))
+  const hold = useMemo(() => createDeskHold(desk), []),
+    h = useStore(hold.store)
+  const [draft, setDraft] = useState(() => ({
+    typeId: types[0]?.id || '',
+    people: [],
+    days: [],
+    part: 'any',
+    ...before,
+    from: today(),
+  }))
+  const [found, setFound] = useState(null),
+    [failed, setFailed] = useState(null),
+    [held, setHeld] = useState(null),
+    [tries, setTries] = useState(0)
+  const asked = useRef(0),
+    ref = useRef()
   const type = typeIn(s, draft.typeId)
-  const people = (type?.specialists || []).map(p => s.specialists.find(x => x.id === p.specialistId)).filter(x => x?.active && desk.reaches(x.id))
+  const people = (type?.specialists || [])
+    .map(p => s.specialists.find(x => x.id === p.specialistId))
+    .filter(x => x?.active && desk.reaches(x.id))
   const chosen = draft.people.filter(id => people.some(p => p.id === id))
   const wish = JSON.stringify([draft, tries])
   useEffect(() => hold.stop, [])
   useEffect(() => {
-    const mine = ++asked.current, { people: _, from, ...kept } = draft
+    const mine = ++asked.current,
+      { people: _, from, ...kept } = draft
     before = { ...kept, people: draft.people }
     if (!type || !/^\d{4}-\d\d-\d\d$/.test(from)) return
-    const timer = setTimeout(() => {
-      desk.find(type.id, { from, specialistIds: chosen, weekdays: draft.days, ...parts[draft.part] }).then(times => {
-        if (mine !== asked.current) return
-        setFound(times.map(x => ({ ...x, start: Date.parse(x.start) })))
-        setFailed(null)
-      }, problem => { if (mine === asked.current) setFailed(problem) })
-    }, found ? 150 : 0)
+    const timer = setTimeout(
+      () => {
+        desk.find(type.id, { from, specialistIds: chosen, weekdays: draft.days, ...parts[draft.part] }).then(
+          times => {
+            if (mine !== asked.current) return
+            setFound(times.map(x => ({ ...x, start: Date.parse(x.start) })))
+            setFailed(null)
+          },
+          problem => {
+            if (mine === asked.current) setFailed(problem)
+          },
+        )
+      },
+      found ? 150 : 0,
+    )
     return () => clearTimeout(timer)
   }, [wish])
   // When the list appears for the first time, its first time gets the focus.
   const first = Boolean(found?.length)
-  useEffect(() => { if (first && !ref.current?.contains(document.activeElement)) ref.current?.querySelector('button')?.focus() }, [first])
+  useEffect(() => {
+    if (first && !ref.current?.contains(document.activeElement)) ref.current?.querySelector('button')?.focus()
+  }, [first])
 
   const set = change => setDraft(d => ({ ...d, ...change }))
-  const toggle = (key, value) => set({ [key]: draft[key].includes(value) ? draft[key].filter(x => x !== value) : [...draft[key], value] })
+  const toggle = (key, value) =>
+    set({ [key]: draft[key].includes(value) ? draft[key].filter(x => x !== value) : [...draft[key], value] })
   const book = x => {
     // If the desk claims the same time again, the server returns the same hold. So do not release it before the
     // booking dialog opens.
@@ -61,9 +94,12 @@ export function Find({ desk, close }) {
     hold.claim({ typeId: draft.typeId, specialistId: x.specialistIds[0], start: x.start })
   }
   // Another client took the time first: fetch the list again.
-  useEffect(() => { if (h.phase === 'refused') setTries(n => n + 1) }, [h.phase])
+  useEffect(() => {
+    if (h.phase === 'refused') setTries(n => n + 1)
+  }, [h.phase])
   const key = e => {
-    const all = [...ref.current.querySelectorAll('.found-time')], at = all.indexOf(e.target)
+    const all = [...ref.current.querySelectorAll('.found-time')],
+      at = all.indexOf(e.target)
     if (at < 0 || e.ctrlKey || e.metaKey || e.altKey) return
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[e.key]
     if (to !== undefined) all[Math.max(0, Math.min(all.length - 1, to))].focus()
@@ -71,26 +107,133 @@ export function Find({ desk, close }) {
     else return
     e.preventDefault()
   }
-  return html`<${Dialog} title=${t('find.title')} wide kind="finding" close=${close}>
-    <div class="finder">
-      <div class="wishes">
-        <${Field} id="find-type" label=${t('book.type')}><select id="find-type" value=${draft.typeId} onChange=${e => set({ typeId: e.currentTarget.value })}>${types.map(x => html`<option key=${x.id} value=${x.id}>${x.name}, ${t('minutes.short', { n: x.durationMinutes })}</option>`)}</select></${Field}>
-        <${Field} id="find-from" label=${t('find.from')}><input id="find-from" type="date" min=${today()} value=${draft.from} onInput=${e => set({ from: e.currentTarget.value })} /></${Field}>
-        <fieldset class="chips"><legend>${t('find.part')}</legend>${Object.keys(parts).map(x => html`<label key=${x}><input type="radio" name="find-part" checked=${draft.part === x} onChange=${() => set({ part: x })} /><span class="face">${t('find.part.' + x)}</span></label>`)}</fieldset>
-        <fieldset class="chips"><legend>${t('find.days')}</legend>${week.map(date => html`<label key=${date}><input type="checkbox" checked=${draft.days.includes(weekdayOf(date))} onChange=${() => toggle('days', weekdayOf(date))} /><span class="face">${write('weekday', date)}</span></label>`)}</fieldset>
-        ${people.length > 1 && html`<fieldset class="chips"><legend>${t('find.who')}</legend>${people.map(p => html`<label key=${p.id}><input type="checkbox" checked=${chosen.includes(p.id)} onChange=${() => toggle('people', p.id)} /><span class="face"><bdi>${p.name}</bdi></span></label>`)}</fieldset>`}
+  return html`
+    <${Dialog} title=${t('find.title')} wide kind="finding" close=${close}>
+      <div class="finder">
+        <div class="wishes">
+          <${Field} id="find-type" label=${t('book.type')}>
+            <select id="find-type" value=${draft.typeId} onChange=${e => set({ typeId: e.currentTarget.value })}>
+              ${types.map(
+                x => html`
+                  <option key=${x.id} value=${x.id}>${x.name}, ${t('minutes.short', { n: x.durationMinutes })}</option>
+                `,
+              )}
+            </select>
+          </${Field}>
+          <${Field} id="find-from" label=${t('find.from')}>
+            <input
+              id="find-from"
+              type="date"
+              min=${today()}
+              value=${draft.from}
+              onInput=${e => set({ from: e.currentTarget.value })}
+            />
+          </${Field}>
+          <fieldset class="chips">
+            <legend>${t('find.part')}</legend>
+            ${Object.keys(parts).map(
+              x => html`
+                <label key=${x}>
+                  <input type="radio" name="find-part" checked=${draft.part === x} onChange=${() => set({ part: x })} />
+                  <span class="face">${t('find.part.' + x)}</span>
+                </label>
+              `,
+            )}
+          </fieldset>
+          <fieldset class="chips">
+            <legend>${t('find.days')}</legend>
+            ${week.map(
+              date => html`
+                <label key=${date}>
+                  <input
+                    type="checkbox"
+                    checked=${draft.days.includes(weekdayOf(date))}
+                    onChange=${() => toggle('days', weekdayOf(date))}
+                  />
+                  <span class="face">${write('weekday', date)}</span>
+                </label>
+              `,
+            )}
+          </fieldset>
+          ${
+            people.length > 1 &&
+            html`
+              <fieldset class="chips">
+                <legend>${t('find.who')}</legend>
+                ${people.map(
+                  p => html`
+                    <label key=${p.id}>
+                      <input
+                        type="checkbox"
+                        checked=${chosen.includes(p.id)}
+                        onChange=${() => toggle('people', p.id)}
+                      />
+                      <span class="face"><bdi>${p.name}</bdi></span>
+                    </label>
+                  `,
+                )}
+              </fieldset>
+            `
+          }
+        </div>
+        <div class="findings">
+          <p class="sr" role="status">${found ? t('find.found', { n: found.length }) : ''}</p>
+          ${
+            failed &&
+            html`
+              <${Notice} kind="danger" role="alert" text=${failKey(failed)} />
+            `
+          }
+          ${
+            h.phase === 'refused' &&
+            html`
+              <${Notice} kind="warn" icon="alert" role="status" text="find.lost" />
+            `
+          }
+          ${
+            found &&
+            !found.length &&
+            html`
+              <p class="muted">${t('find.none')}</p>
+            `
+          }
+          <ul class="foundtimes" ref=${ref} onKeyDown=${key} aria-label=${t('find.title')}>
+            ${(found || []).map(
+              (x, i) => html`
+                <li key=${x.start}>
+                  <button type="button" class="found-time" tabindex=${i ? -1 : 0} onClick=${() => book(x)}>
+                    <b>${dayAndTime(x.start)}</b>
+                    ${' '}
+                    <span class="muted">
+                      <bdi>${joined(x.specialistIds.slice(0, 3).map(id => specialistName(s, id)))}</bdi>
+                      ${x.specialistIds.length > 3 && ` +${x.specialistIds.length - 3}`}
+                    </span>
+                  </button>
+                  <button
+                    type="button"
+                    class="btn"
+                    tabindex=${i ? -1 : 0}
+                    aria-pressed=${isHeld(x) ? 'true' : 'false'}
+                    aria-label=${`${t(isHeld(x) ? 'find.held' : 'find.hold')}: ${dayAndTime(x.start)}`}
+                    onClick=${() => keep(x)}
+                  >
+                    ${
+                      isHeld(x)
+                        ? html`
+                            <${Icon} name="check" />
+                            ${t('find.held')}
+                          `
+                        : t('find.hold')
+                    }
+                  </button>
+                </li>
+              `,
+            )}
+          </ul>
+          <p class="hint">${t('find.hint')}</p>
+          <p class="sr" role="status">${h.phase === 'held' ? t('book.held') : ''}</p>
+        </div>
       </div>
-      <div class="findings">
-        <p class="sr" role="status">${found ? t('find.found', { n: found.length }) : ''}</p>
-        ${failed && html`<${Notice} kind="danger" role="alert" text=${failKey(failed)} />`}
-        ${h.phase === 'refused' && html`<${Notice} kind="warn" icon="alert" role="status" text="find.lost" />`}
-        ${found && !found.length && html`<p class="muted">${t('find.none')}</p>`}
-        <ul class="foundtimes" ref=${ref} onKeyDown=${key} aria-label=${t('find.title')}>${(found || []).map((x, i) => html`<li key=${x.start}>
-          <button type="button" class="found-time" tabindex=${i ? -1 : 0} onClick=${() => book(x)}><b>${dayAndTime(x.start)}</b>${' '}<span class="muted"><bdi>${joined(x.specialistIds.slice(0, 3).map(id => specialistName(s, id)))}</bdi>${x.specialistIds.length > 3 && ` +${x.specialistIds.length - 3}`}</span></button>
-          <button type="button" class="btn" tabindex=${i ? -1 : 0} aria-pressed=${isHeld(x) ? 'true' : 'false'} aria-label=${`${t(isHeld(x) ? 'find.held' : 'find.hold')}: ${dayAndTime(x.start)}`} onClick=${() => keep(x)}>${isHeld(x) ? html`<${Icon} name="check" />${t('find.held')}` : t('find.hold')}</button></li>`)}</ul>
-        <p class="hint">${t('find.hint')}</p>
-        <p class="sr" role="status">${h.phase === 'held' ? t('book.held') : ''}</p>
-      </div>
-    </div>
-  </${Dialog}>`
+    </${Dialog}>
+  `
 }

@@ -11,7 +11,12 @@ import { isLoaded } from './store.js'
 const minute = 6e4
 export const spanOf = (type, start) => {
   const end = start + type.durationMinutes * minute
-  return { start, end, busyStart: start - (type.bufferBeforeMinutes || 0) * minute, busyEnd: end + (type.bufferAfterMinutes || 0) * minute }
+  return {
+    start,
+    end,
+    busyStart: start - (type.bufferBeforeMinutes || 0) * minute,
+    busyEnd: end + (type.bufferAfterMinutes || 0) * minute,
+  }
 }
 const conflict = (a, b) => (a.busyStart < b.end && b.start < a.busyEnd) || (a.start < b.busyEnd && b.busyStart < a.end)
 
@@ -27,8 +32,14 @@ export function several(types) {
   })
   const last = types[types.length - 1]
   return {
-    ...types[0], at, durationMinutes: minutes + last.durationMinutes, bufferAfterMinutes: last.bufferAfterMinutes, active: types.every(x => x.active),
-    specialists: types[0].specialists.filter(x => types.every(y => y.specialists.some(p => p.specialistId === x.specialistId))),
+    ...types[0],
+    at,
+    durationMinutes: minutes + last.durationMinutes,
+    bufferAfterMinutes: last.bufferAfterMinutes,
+    active: types.every(x => x.active),
+    specialists: types[0].specialists.filter(x =>
+      types.every(y => y.specialists.some(p => p.specialistId === x.specialistId)),
+    ),
   }
 }
 
@@ -37,14 +48,18 @@ export function several(types) {
 // hold. `whole` is a visit (see several).
 /** @param {any} s @param {{typeId: string, specialistId: string, start: number, moving?: string | string[], mine?: string, whole?: any}} wish @returns {any} */
 export function fit(s, { typeId, specialistId, start, moving, mine, whole }) {
-  const type = whole || typeIn(s, typeId), at = { specialistId, typeId, at: start }
+  const type = whole || typeIn(s, typeId),
+    at = { specialistId, typeId, at: start }
   if (!type?.specialists.some(x => x.specialistId === specialistId)) return { ...at, why: 'serves' }
   const person = s.specialists.find(x => x.id === specialistId)
   if (!type.active || !person?.active) return { ...at, why: 'inactive' }
-  const date = dateOf(start), span = spanOf(type, start)
+  const date = dateOf(start),
+    span = spanOf(type, start)
   if (!isLoaded(s, date, specialistId)) return {}
-  const column = columnIn(s, date, specialistId), day = dayIn(date, zone)
-  const from = day.minuteOf(start), to = from + type.durationMinutes
+  const column = columnIn(s, date, specialistId),
+    day = dayIn(date, zone)
+  const from = day.minuteOf(start),
+    to = from + type.durationMinutes
   let seats = 0
   for (const { of: x, kind } of each(column.items)) {
     if (moving?.includes(x.id) || x.id === mine || (kind === 'ghost' && x.own)) continue
@@ -52,7 +67,15 @@ export function fit(s, { typeId, specialistId, start, moving, mine, whole }) {
     const group = other && other.id === typeId && x.start === start && type.capacity > 1
     if (group && !x.overbook) {
       if (++seats < type.capacity) continue
-    } else if (!conflict(other ? { ...spanOf(other, x.start), end: x.end } : { start: x.start, end: x.end, busyStart: x.start, busyEnd: x.end }, span)) continue
+    } else if (
+      !conflict(
+        other
+          ? { ...spanOf(other, x.start), end: x.end }
+          : { start: x.start, end: x.end, busyStart: x.start, busyEnd: x.end },
+        span,
+      )
+    )
+      continue
     return { ...at, why: kind === 'ghost' ? 'held' : 'taken', by: x }
   }
   const busy = { from: day.minuteOf(span.busyStart), to: day.minuteOf(span.busyEnd) }

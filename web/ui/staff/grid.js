@@ -32,21 +32,35 @@ import { fit } from './fit.js'
 import { find } from './store.js'
 import { sayObstacle, sayStop, who } from './words.js'
 
-const roomy = 1.6, dense = 1.2
+const roomy = 1.6,
+  dense = 1.2
 
 // createGrid creates what the parts of one calendar share. `columns` are {id, date, specialistId, name}.
 function createGrid(desk) {
-  let columns = [], range = { from: 480, to: 1080 }, element
+  let columns = [],
+    range = { from: 480, to: 1080 },
+    element
   /** @type {any} */
   const grid = {
-    desk, ...createMarks(), single: () => false, side: () => {}, go: () => {},
-    columns: () => columns, range: () => range, element: () => element, scale: () => desk.prefs.get().compact ? dense : roomy,
+    desk,
+    ...createMarks(),
+    single: () => false,
+    side: () => {},
+    go: () => {},
+    columns: () => columns,
+    range: () => range,
+    element: () => element,
+    scale: () => (desk.prefs.get().compact ? dense : roomy),
     look: id => {
       const c = columns.find(x => x.id === id)
       return c && columnIn(desk.store.get(), c.date, c.specialistId)
     },
-    set(next) { ({ columns, range } = { columns, range, ...next }) },
-    place: el => { element = el },
+    set(next) {
+      ;({ columns, range } = { columns, range, ...next })
+    },
+    place: el => {
+      element = el
+    },
     instant: (id, at) => {
       const c = columns.find(x => x.id === id)
       return { ...c, start: dayIn(c.date, zone).at(at) }
@@ -58,12 +72,16 @@ function createGrid(desk) {
     // or shows why the drop is impossible.
     lift: id => {
       const a = find(desk.store.get(), id)
-      if (grid.columns().some(c => grid.look(c.id).items.some(i => i.kind === 'group' && i.id === id))) desk.toast('group.whole')
+      if (grid.columns().some(c => grid.look(c.id).items.some(i => i.kind === 'group' && i.id === id)))
+        desk.toast('group.whole')
       return Boolean(a && !a.busy && desk.reaches(a.specialistId))
     },
     target(id, col, at) {
-      const s = desk.store.get(), a = find(s, id), { specialistId, start } = grid.instant(col, at)
-      const length = (a.end - a.start) / 6e4, same = start === a.start && specialistId === a.specialistId
+      const s = desk.store.get(),
+        a = find(s, id),
+        { specialistId, start } = grid.instant(col, at)
+      const length = (a.end - a.start) / 6e4,
+        same = start === a.start && specialistId === a.specialistId
       const no = !desk.reaches(specialistId) ? t('drag.own') : same ? '' : null
       const block = no === null ? fit(s, { typeId: a.appointmentTypeId, specialistId, start, moving: id }) : {}
       // Closed hours and other clients' holds do not prevent a drop: the move dialog asks about them.
@@ -71,7 +89,9 @@ function createGrid(desk) {
       return { length, why, who: same ? t('drag.same') : who(desk, a), same }
     },
     dropped(id, col, at) {
-      const a = find(desk.store.get(), id), { specialistId, start } = grid.instant(col, at), { why, same } = grid.target(id, col, at)
+      const a = find(desk.store.get(), id),
+        { specialistId, start } = grid.instant(col, at),
+        { why, same } = grid.target(id, col, at)
       if (why) return desk.toast('drag.no', { why })
       if (!same) desk.open('move', { id: a.id, specialistId, start, asked: true })
     },
@@ -84,13 +104,31 @@ export function useGrid(desk) {
 }
 
 function Rail({ range, scale, today }) {
-  const at = useNow(today), now = at > range.from && at < range.to ? at : null
+  const at = useNow(today),
+    now = at > range.from && at < range.to ? at : null
   const hours = []
   for (let m = range.from; m <= range.to; m += 60) hours.push(m)
-  return html`<div class="rail" aria-hidden="true">
-    ${hours.map(m => html`<span key=${m} class=${now !== null && Math.abs(now - m) < 16 ? 'near' : ''} style=${{ insetBlockStart: (m - range.from) * scale + 'px' }}>${clock(m)}</span>`)}
-    ${now !== null && html`<b style=${{ insetBlockStart: (now - range.from) * scale + 'px' }}>${clock(Math.floor(now))}</b>`}
-  </div>`
+  return html`
+    <div class="rail" aria-hidden="true">
+      ${hours.map(
+        m => html`
+          <span
+            key=${m}
+            class=${now !== null && Math.abs(now - m) < 16 ? 'near' : ''}
+            style=${{ insetBlockStart: (m - range.from) * scale + 'px' }}
+          >
+            ${clock(m)}
+          </span>
+        `,
+      )}
+      ${
+        now !== null &&
+        html`
+          <b style=${{ insetBlockStart: (now - range.from) * scale + 'px' }}>${clock(Math.floor(now))}</b>
+        `
+      }
+    </div>
+  `
 }
 
 // CursorLine describes the cursor's stop: as text below the board, and for screen readers.
@@ -100,7 +138,9 @@ function CursorLine({ grid }) {
   useStore(desk.store, () => grid.cursor.here()?.column)
   const h = grid.cursor.here()
   const text = h ? sayStop(desk, h.column, h.stop, h.name, grid.cursor.store.get().span) : ''
-  return html`<p class="cursorline" role="status">${text}</p>`
+  return html`
+    <p class="cursorline" role="status">${text}</p>
+  `
 }
 function Hover({ grid, range, scale }) {
   const h = useStore(grid.hover)
@@ -108,9 +148,19 @@ function Hover({ grid, range, scale }) {
   useLayoutEffect(() => {
     const col = h && grid.element()?.querySelector(`[data-col="${CSS.escape(h.id)}"]`)
     if (!col || !el.current) return
-    Object.assign(el.current.style, { left: col.offsetLeft + 'px', width: col.offsetWidth + 'px', top: col.offsetTop + (h.at - range.from) * scale + 'px', height: 15 * scale + 'px' })
+    Object.assign(el.current.style, {
+      left: col.offsetLeft + 'px',
+      width: col.offsetWidth + 'px',
+      top: col.offsetTop + (h.at - range.from) * scale + 'px',
+      height: 15 * scale + 'px',
+    })
   })
-  return h && html`<div class="hover" ref=${el} aria-hidden="true"><span>+ ${clock(h.at)}</span></div>`
+  return (
+    h &&
+    html`
+      <div class="hover" ref=${el} aria-hidden="true"><span>+ ${clock(h.at)}</span></div>
+    `
+  )
 }
 
 export function Grid({ grid, columns, heads, label, single, side }) {
@@ -132,7 +182,10 @@ export function Grid({ grid, columns, heads, label, single, side }) {
     const here = grid.cursor.here()
     if (!here) return
     const box = ref.current.querySelector('.cursor')?.getBoundingClientRect()
-    setMenu({ at: at || (box ? { x: box.left + 12, y: box.top + Math.min(box.height, 40) } : { x: 100, y: 100 }), ...grid.items(here) })
+    setMenu({
+      at: at || (box ? { x: box.left + 12, y: box.top + Math.min(box.height, 40) } : { x: 100, y: 100 }),
+      ...grid.items(here),
+    })
   }
   grid.chosen = grid.menu
   const keys = useMemo(() => keysFor({ cursor: grid.cursor, prefs: desk.prefs, act: grid.act }), [grid])
@@ -142,62 +195,128 @@ export function Grid({ grid, columns, heads, label, single, side }) {
     grid.place(el)
     const touches = ['touchmove', 'touchend']
     for (const name of touches) el.addEventListener(name, pointer[name], { passive: false })
-    return () => { for (const name of touches) el.removeEventListener(name, pointer[name]) }
+    return () => {
+      for (const name of touches) el.removeEventListener(name, pointer[name])
+    }
   }, [pointer])
   // The board opens at the working hours. For another date it does so again, unless the cursor is at an hour that the
   // user chose and that is open on that date, too: then that hour stays visible.
-  const first = columns[0]?.date, opened = useRef({})
+  const first = columns[0]?.date,
+    opened = useRef({})
   const bare = useStore(desk.store, s => columns.every(x => isBare(columnIn(s, x.date, x.specialistId))))
   useLayoutEffect(() => {
-    const el = ref.current, day = dayIn(first, zone), now = serverNow(), today = day.has(now)
-    const c = grid.cursor.store.get(), seen = columns.map(x => grid.look(x.id)), before = opened.current
+    const el = ref.current,
+      day = dayIn(first, zone),
+      now = serverNow(),
+      today = day.has(now)
+    const c = grid.cursor.store.get(),
+      seen = columns.map(x => grid.look(x.id)),
+      before = opened.current
     const chosen = c.id && (c.item || c.at !== before.at)
     if (before.date === first && chosen) return
     const at = chosen && !today && isOpen(seen, c.at) ? c.at : opensAt(seen, today ? day.minuteOf(now) : null)
     opened.current = { date: first, at: Math.floor(at / step) * step }
     grid.cursor.put(columns.some(x => x.id === c.id) ? c.id : columns[0].id, opened.current.at)
-    el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * .35)
+    el.scrollTop = Math.max(0, (at - range.from) * scale - el.clientHeight * 0.35)
     if (document.activeElement === document.body) el.focus({ preventScroll: true })
   }, [first, bare])
   // When the appointment in `reveal` (just booked, moved or found) is loaded, move the cursor to it.
-  const wanted = useStore(desk.store, s => s.reveal && columns.some(c => columnIn(s, c.date, c.specialistId).items.some(i => isOf(i, s.reveal))) ? s.reveal : '')
-  useLayoutEffect(() => { // in a layout effect, so that it runs before the next key event
+  const wanted = useStore(desk.store, s =>
+    s.reveal && columns.some(c => columnIn(s, c.date, c.specialistId).items.some(i => isOf(i, s.reveal)))
+      ? s.reveal
+      : '',
+  )
+  useLayoutEffect(() => {
+    // in a layout effect, so that it runs before the next key event
     for (const c of wanted ? columns : []) {
       const item = grid.look(c.id).items.find(i => isOf(i, wanted))
       if (item) grid.cursor.put(c.id, item.from, item.id)
     }
     if (wanted) desk.patch({ reveal: '' })
   }, [wanted])
-  useEffect(() => grid.cursor.store.subscribe(() => {
-    // The cursor's mark is rendered in the next microtask; then scroll to it.
-    Promise.resolve().then(() => ref.current && reveal(ref.current, ref.current.querySelector('.cursor')))
-  }), [grid])
+  useEffect(
+    () =>
+      grid.cursor.store.subscribe(() => {
+        // The cursor's mark is rendered in the next microtask; then scroll to it.
+        Promise.resolve().then(() => ref.current && reveal(ref.current, ref.current.querySelector('.cursor')))
+      }),
+    [grid],
+  )
 
-  return html`<div class="calendar">
-    <div class=${'board' + (single ? ' single' : '') + (clock(720).length > 5 ? ' long' : '')} role="application" tabindex="0" ref=${ref} aria-label=${label} aria-describedby="board-help" aria-roledescription=${t('board.role')}
+  return html`
+    <div class="calendar">
+      <div
+        class=${'board' + (single ? ' single' : '') + (clock(720).length > 5 ? ' long' : '')}
+        role="application"
+        tabindex="0"
+        ref=${ref}
+        aria-label=${label}
+        aria-describedby="board-help"
+        aria-roledescription=${t('board.role')}
         style=${{ '--n': columns.length, '--hour': 60 * scale + 'px', '--h': (range.to - range.from) * scale + 'px' }}
-        onKeyDown=${keys} onPointerDown=${pointer.down} onPointerMove=${pointer.hover} onPointerLeave=${pointer.leave} onContextMenu=${pointer.context}
-        onMouseDown=${e => { if (e.target.closest('[data-col]')) { e.preventDefault(); ref.current.focus({ preventScroll: true }) } }}
-        onClick=${e => { const card = !e.detail && e.target.closest('[data-id]'); if (card) grid.tapped(card.closest('[data-col]').dataset.col, null, card.dataset.id) }}>
-      <div class="corner"></div>
-      ${heads}
-      <${Rail} range=${range} scale=${scale} today=${columns.find(c => dayIn(c.date, zone).has(serverNow()))?.date || ''} />
-      ${columns.map(c => html`<${Column} key=${c.id} id=${c.id} desk=${desk} grid=${grid} date=${c.date} specialistId=${c.specialistId} range=${range} scale=${scale} names=${prefs.names} />`)}
-      <${Hover} grid=${grid} range=${range} scale=${scale} />
+        onKeyDown=${keys}
+        onPointerDown=${pointer.down}
+        onPointerMove=${pointer.hover}
+        onPointerLeave=${pointer.leave}
+        onContextMenu=${pointer.context}
+        onMouseDown=${e => {
+          if (e.target.closest('[data-col]')) {
+            e.preventDefault()
+            ref.current.focus({ preventScroll: true })
+          }
+        }}
+        onClick=${e => {
+          const card = !e.detail && e.target.closest('[data-id]')
+          if (card) grid.tapped(card.closest('[data-col]').dataset.col, null, card.dataset.id)
+        }}
+      >
+        <div class="corner"></div>
+        ${heads}
+        <${Rail}
+          range=${range}
+          scale=${scale}
+          today=${columns.find(c => dayIn(c.date, zone).has(serverNow()))?.date || ''}
+        />
+        ${columns.map(
+          c => html`
+            <${Column}
+              key=${c.id}
+              id=${c.id}
+              desk=${desk}
+              grid=${grid}
+              date=${c.date}
+              specialistId=${c.specialistId}
+              range=${range}
+              scale=${scale}
+              names=${prefs.names}
+            />
+          `,
+        )}
+        <${Hover} grid=${grid} range=${range} scale=${scale} />
+      </div>
+      <p class="sr" id="board-help">${t('board.help')}</p>
+      <${CursorLine} grid=${grid} />
+      ${
+        menu &&
+        html`
+          <${Menu} ...${menu} close=${() => setMenu(null)} />
+        `
+      }
     </div>
-    <p class="sr" id="board-help">${t('board.help')}</p>
-    <${CursorLine} grid=${grid} />
-    ${menu && html`<${Menu} ...${menu} close=${() => setMenu(null)} />`}
-  </div>`
+  `
 }
 
 // reveal scrolls only the board, until the mark is not covered by the heads or the rail.
 function reveal(board, mark) {
   if (!mark) return
-  const b = board.getBoundingClientRect(), m = mark.getBoundingClientRect()
+  const b = board.getBoundingClientRect(),
+    m = mark.getBoundingClientRect()
   const rail = board.querySelector('.rail').getBoundingClientRect()
-  const top = Math.max(b.top, board.querySelector('.corner').getBoundingClientRect().bottom) + 12, bottom = b.bottom - 24, rtl = getComputedStyle(board).direction === 'rtl'
-  const left = rtl ? b.left + 4 : rail.right + 4, right = rtl ? rail.left - 4 : b.right - 4
+  const top = Math.max(b.top, board.querySelector('.corner').getBoundingClientRect().bottom) + 12,
+    bottom = b.bottom - 24,
+    rtl = getComputedStyle(board).direction === 'rtl'
+  const left = rtl ? b.left + 4 : rail.right + 4,
+    right = rtl ? rail.left - 4 : b.right - 4
   const dy = m.top < top ? m.top - top : m.bottom > bottom ? Math.min(m.bottom - bottom, m.top - top) : 0
   const dx = m.left < left ? m.left - left : m.right > right ? m.right - right : 0
   if (dx || dy) board.scrollBy(dx, dy)

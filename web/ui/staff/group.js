@@ -5,11 +5,20 @@ import { dateOf } from '../lib/time.js'
 import { cell } from './store.js'
 
 const idOf = a => [a.appointmentTypeId, a.specialistId, a.start].join('@')
-const made = (a, capacity) => ({ id: idOf(a), typeId: a.appointmentTypeId, specialistId: a.specialistId, start: a.start, end: a.end, capacity, heads: [a] })
+const made = (a, capacity) => ({
+  id: idOf(a),
+  typeId: a.appointmentTypeId,
+  specialistId: a.specialistId,
+  start: a.start,
+  end: a.end,
+  capacity,
+  heads: [a],
+})
 
 // gathered returns the items of a column, with one item per group session instead of its appointments.
 export function gathered(items, types) {
-  const seats = new Map(types.filter(x => x.capacity > 1).map(x => [x.id, x.capacity])), groups = new Map()
+  const seats = new Map(types.filter(x => x.capacity > 1).map(x => [x.id, x.capacity])),
+    groups = new Map()
   return items.flatMap(i => {
     const capacity = i.kind === 'card' && seats.get(i.of.appointmentTypeId)
     if (!capacity) return [i]
@@ -19,13 +28,15 @@ export function gathered(items, types) {
       there.to = Math.max(there.to, i.to)
       return []
     }
-    const of = made(i.of, capacity), item = { ...i, id: of.id, kind: 'group', of }
+    const of = made(i.of, capacity),
+      item = { ...i, id: of.id, kind: 'group', of }
     groups.set(of.id, item)
     return [item]
   })
 }
 // each reverses gathered: it returns the appointments of a column one by one.
-export const each = items => items.flatMap(i => i.kind === 'group' ? i.of.heads.map(a => ({ ...i, id: a.id, kind: 'card', of: a })) : [i])
+export const each = items =>
+  items.flatMap(i => (i.kind === 'group' ? i.of.heads.map(a => ({ ...i, id: a.id, kind: 'card', of: a })) : [i]))
 export const isOf = (item, id) => item.id === id || (item.kind === 'group' && item.of.heads.some(a => a.id === id))
 
 // An overbooked person does not use a seat.
@@ -34,5 +45,7 @@ export const isFull = g => g.heads.filter(a => !a.overbook).length >= g.capacity
 export const came = g => g.heads.filter(a => !['expected', 'no_show'].includes(a.attendance)).length
 
 // headsIn returns the appointments of one session. The result is empty if none is left.
-export const headsIn = (s, { typeId, specialistId, start }) => (s.cells[cell(dateOf(start), specialistId)] || [])
-  .filter(a => !a.busy && a.appointmentTypeId === typeId && a.start === start)
+export const headsIn = (s, { typeId, specialistId, start }) =>
+  (s.cells[cell(dateOf(start), specialistId)] || []).filter(
+    a => !a.busy && a.appointmentTypeId === typeId && a.start === start,
+  )

@@ -10,28 +10,107 @@ import { specialistName, typeName } from './words.js'
 const few = 4
 
 export function History({ desk, id, version, close }) {
-  const [h, setHistory] = useState(null), [all, setAll] = useState(false), [open, setOpen] = useState(false)
+  const [h, setHistory] = useState(null),
+    [all, setAll] = useState(false),
+    [open, setOpen] = useState(false)
   useEffect(() => {
     let here = true
-    desk.history(id).then(x => { if (here) setHistory(x) }, () => {}) // if this fails, the appointment is still shown
-    return () => { here = false }
+    desk.history(id).then(
+      x => {
+        if (here) setHistory(x)
+      },
+      () => {},
+    ) // if this fails, the appointment is still shown
+    return () => {
+      here = false
+    }
   }, [id, version])
-  const s = desk.store.get(), others = x => x.id !== id
-  const coming = h?.coming.filter(others) || [], past = h?.past.filter(others) || [], any = coming.length + past.length > 0
+  const s = desk.store.get(),
+    others = x => x.id !== id
+  const coming = h?.coming.filter(others) || [],
+    past = h?.past.filter(others) || [],
+    any = coming.length + past.length > 0
   const show = a => {
     close()
     if (a.status === 'confirmed') desk.patch({ reveal: a.id })
     go('day', dateOf(Date.parse(a.slotStartDate)))
   }
-  const row = a => html`<li key=${a.id}><button type="button" class="textlink" onClick=${() => show(a)}>${write('numeric', a.slotStartDate)}, ${time(a.slotStartDate)}</button>
-    <span>${typeName(s, a.appointmentTypeId)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi>${a.status === 'cancelled' ? html`${' '}<em>${t('card.cancelled')}</em>` : a.attendance === 'no_show' && html`${' '}<b class="missed"><${Icon} name="close" />${t('att.no_show')}</b>`}</span></li>`
+  const row = a => html`
+    <li key=${a.id}>
+      <button type="button" class="textlink" onClick=${() => show(a)}>
+        ${write('numeric', a.slotStartDate)}, ${time(a.slotStartDate)}
+      </button>
+      <span>
+        ${typeName(s, a.appointmentTypeId)},${' '}
+        <bdi>${specialistName(s, a.specialistId)}</bdi>
+        ${
+          a.status === 'cancelled'
+            ? html`
+                ${' '}
+                <em>${t('card.cancelled')}</em>
+              `
+            : a.attendance === 'no_show' &&
+              html`
+                ${' '}
+                <b class="missed">
+                  <${Icon} name="close" />
+                  ${t('att.no_show')}
+                </b>
+              `
+        }
+      </span>
+    </li>
+  `
   const shown = all ? past : past.slice(0, few)
   // The summary is one line from the start, so that nothing below it moves when the answer arrives.
-  return html`<details class="history" open=${open} onToggle=${e => setOpen(e.currentTarget.open)}>
-    <summary><b>${t('history.title')}</b>${' '}${h && html`<span class="muted">${any ? t('history.sum', { coming: coming.length, past: past.length }) : t('history.first')}</span>`}${' '}${h?.noShows > 0 && html`<span class="missed"><${Icon} name="close" />${t('history.missed', { n: h.noShows })}</span>`}</summary>
-    ${coming.length > 0 && html`<h3>${t('search.coming')}</h3><ul>${coming.map(row)}</ul>`}
-    ${past.length > 0 && html`<h3>${t('search.earlier')}</h3><ul>${shown.map(row)}</ul>`}
-    <button type="button" class="textlink" onClick=${() => desk.open('person', { id })}>${t('person.open')}</button>
-    ${past.length > shown.length && html`<button type="button" class="textlink" onClick=${() => setAll(true)}>${t('history.all', { n: past.length })}</button>`}
-  </details>`
+  return html`
+    <details class="history" open=${open} onToggle=${e => setOpen(e.currentTarget.open)}>
+      <summary>
+        <b>${t('history.title')}</b>
+        ${' '}${
+          h &&
+          html`
+            <span class="muted">
+              ${any ? t('history.sum', { coming: coming.length, past: past.length }) : t('history.first')}
+            </span>
+          `
+        }${' '}${
+          h?.noShows > 0 &&
+          html`
+            <span class="missed">
+              <${Icon} name="close" />
+              ${t('history.missed', { n: h.noShows })}
+            </span>
+          `
+        }
+      </summary>
+      ${
+        coming.length > 0 &&
+        html`
+          <h3>${t('search.coming')}</h3>
+          <ul>
+            ${coming.map(row)}
+          </ul>
+        `
+      }
+      ${
+        past.length > 0 &&
+        html`
+          <h3>${t('search.earlier')}</h3>
+          <ul>
+            ${shown.map(row)}
+          </ul>
+        `
+      }
+      <button type="button" class="textlink" onClick=${() => desk.open('person', { id })}>${t('person.open')}</button>
+      ${
+        past.length > shown.length &&
+        html`
+          <button type="button" class="textlink" onClick=${() => setAll(true)}>
+            ${t('history.all', { n: past.length })}
+          </button>
+        `
+      }
+    </details>
+  `
 }

@@ -11,7 +11,10 @@ import { say } from '../lib/say.js'
 const ahead = 120
 
 export function createIdle(desk) {
-  let touched = mono(), told = mono(), last = 0, ticking
+  let touched = mono(),
+    told = mono(),
+    last = 0,
+    ticking
   const idle = () => desk.store.get().me.idleSeconds
   // Every request extends the sign-in, up to its maximum lifetime. If the server returns an earlier expiry than the
   // idle time allows, the lifetime is the limit.
@@ -22,7 +25,8 @@ export function createIdle(desk) {
   }
   learn(desk.store.get().me)
 
-  const left = () => Math.ceil(Math.min(idle() - (mono() - touched) / 1000, last ? (last - serverNow()) / 1000 : Infinity))
+  const left = () =>
+    Math.ceil(Math.min(idle() - (mono() - touched) / 1000, last ? (last - serverNow()) / 1000 : Infinity))
   const ask = () => {
     told = mono()
     return desk.call(() => get('/v1/auth/me')).then(learn, () => {})
@@ -78,12 +82,14 @@ export function IdleWarning({ desk, idle, seconds }) {
     setSpoken(true)
     say(t('idle.left', { clock: countdown(seconds) }))
   }, [seconds])
-  return html`<${Dialog} title=${t('idle.title')} close=${idle.stay}>
-    <p role="timer">${t('idle.left', { clock: countdown(seconds) })}</p>
-    <p class="muted">${t('idle.kept')}</p>
-    <div class="actions">
-      <button type="button" class="btn primary" autofocus onClick=${idle.stay}>${t('idle.stay')}</button>
-      <button type="button" class="btn" onClick=${desk.signOut}>${t('sign.out')}</button>
-    </div>
-  </${Dialog}>`
+  return html`
+    <${Dialog} title=${t('idle.title')} close=${idle.stay}>
+      <p role="timer">${t('idle.left', { clock: countdown(seconds) })}</p>
+      <p class="muted">${t('idle.kept')}</p>
+      <div class="actions">
+        <button type="button" class="btn primary" autofocus onClick=${idle.stay}>${t('idle.stay')}</button>
+        <button type="button" class="btn" onClick=${desk.signOut}>${t('sign.out')}</button>
+      </div>
+    </${Dialog}>
+  `
 }

@@ -18,7 +18,7 @@ const lasts = me => out || note(me.user.id, { until: Date.parse(me.expiresAt) })
 let remembering
 export const signedIn = (me, password) => {
   out = false
-  if (canKeep()) return remembering = remember(me.user, password).then(() => lasts(me))
+  if (canKeep()) return (remembering = remember(me.user, password).then(() => lasts(me)))
 }
 
 // signedOut runs when a user signs out here. The plan stays, and a missing sign-in later is expected.
@@ -39,7 +39,7 @@ export async function ended() {
 export async function take(desk) {
   const { user } = desk.store.get().me
   await remembering
-  if (!canKeep() || !await recordOf(user.id)) return desk.patch({ plan: { kept: false } })
+  if (!canKeep() || !(await recordOf(user.id))) return desk.patch({ plan: { kept: false } })
   const { kit } = await get('/v1/downtime-kit')
   await seal(user.id, kit)
   await lasts(await get('/v1/auth/me'))

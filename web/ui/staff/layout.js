@@ -15,26 +15,43 @@ const least = 12
 const windowsOn = (hours, date) => {
   const weekly = hours.weekly.filter(w => w.weekday === weekdayOf(date))
   const override = hours.overrides.find(o => o.date === date)
-  const minutes = list => list.map(w => ({ from: minutesOf(w.start), to: minutesOf(w.end) })).sort((a, b) => a.from - b.from)
-  return { open: minutes(override ? override.closed ? [] : override.hours || [] : weekly), usual: minutes(weekly), override }
+  const minutes = list =>
+    list.map(w => ({ from: minutesOf(w.start), to: minutesOf(w.end) })).sort((a, b) => a.from - b.from)
+  return {
+    open: minutes(override ? (override.closed ? [] : override.hours || []) : weekly),
+    usual: minutes(weekly),
+    override,
+  }
 }
 
 // subtract removes one span from a list of spans.
-const subtract = (list, cut) => list.flatMap(w => [
-  { ...w, to: Math.min(w.to, cut.from) }, { ...w, from: Math.max(w.from, cut.to) },
-].filter(x => x.to > x.from))
+const subtract = (list, cut) =>
+  list.flatMap(w =>
+    [
+      { ...w, to: Math.min(w.to, cut.from) },
+      { ...w, from: Math.max(w.from, cut.to) },
+    ].filter(x => x.to > x.from),
+  )
 
 // blocksOn returns the blocks of a specialist on a day of the clinic, each as a separate span.
-const blocksOn = (hours, day) => hours.blocks.filter(b => b.start < day.end && b.end > day.start).map(b => ({
-  from: b.start <= day.start ? 0 : day.minuteOf(b.start), to: b.end >= day.end ? 1440 : day.minuteOf(b.end), word: b.reason || (b.source ? 'elsewhere' : 'blocked'), block: b.id,
-}))
+const blocksOn = (hours, day) =>
+  hours.blocks
+    .filter(b => b.start < day.end && b.end > day.start)
+    .map(b => ({
+      from: b.start <= day.start ? 0 : day.minuteOf(b.start),
+      to: b.end >= day.end ? 1440 : day.minuteOf(b.end),
+      word: b.reason || (b.source ? 'elsewhere' : 'blocked'),
+      block: b.id,
+    }))
 
 // openingOf returns a specialist's opening time on a day of the clinic, {worked, open, closed}: the working hours,
 // the working hours without blocks, and the rest of the day. If the specialist is in another time zone, parts of two
 // local dates are in the day.
 export function openingOf(hours, zone, day) {
   if (!hours) return { worked: [], open: [], closed: [] }
-  const worked = [], lost = [], blocks = blocksOn(hours, day)
+  const worked = [],
+    lost = [],
+    blocks = blocksOn(hours, day)
   const into = (own, w, to) => {
     const from = Math.max(0, own === day ? w.from : day.minuteOf(own.at(w.from)))
     const end = Math.min(1440, own === day ? w.to : day.minuteOf(own.at(w.to)))
@@ -57,14 +74,22 @@ export function openingOf(hours, zone, day) {
   const between = g => worked.some(w => w.to <= g.from) && worked.some(w => w.from >= g.to) && g.to - g.from <= 180
   const plain = lost.reduce(subtract, gaps).map(g => ({ ...g, word: between(g) ? 'break' : 'closed' }))
   const free = list => blocks.reduce(subtract, list)
-  return { worked, open: free(worked), closed: [...free([...plain, ...lost]), ...blocks].sort((a, b) => a.from - b.from) }
+  return {
+    worked,
+    open: free(worked),
+    closed: [...free([...plain, ...lost]), ...blocks].sort((a, b) => a.from - b.from),
+  }
 }
 
 // --- lanes: items at the same time share the width of their column
 export function intoLanes(items) {
   const sorted = [...items].sort((a, b) => a.from - b.from || b.to - a.to || (a.id < b.id ? -1 : 1))
-  let group = [], ends = [], until = -1
-  const close = () => { for (const item of group) item.lanes = ends.length }
+  let group = [],
+    ends = [],
+    until = -1
+  const close = () => {
+    for (const item of group) item.lanes = ends.length
+  }
   for (const item of sorted) {
     const bottom = Math.max(item.to, item.from + least)
     if (item.from >= until) {
@@ -87,15 +112,23 @@ export function intoLanes(items) {
 // columnOf returns everything in one column. The caller must not change the result.
 export function columnOf({ day, zone, appointments = [], holds = {}, hours, types = [] }) {
   const opening = openingOf(hours, zone, day)
-  const span = x => ({ from: day.minuteOf(Math.max(x.start, day.start)), to: x.end >= day.end ? 1440 : day.minuteOf(x.end) })
-  const items = gathered(appointments.map(a => ({ id: a.id, kind: a.busy ? 'busy' : 'card', of: a, ...span(a) })), types)
-  for (const h of Object.values(holds)) if (h.start < day.end && h.end > day.start) items.push({ id: h.id, kind: 'ghost', of: h, ...span(h) })
+  const span = x => ({
+    from: day.minuteOf(Math.max(x.start, day.start)),
+    to: x.end >= day.end ? 1440 : day.minuteOf(x.end),
+  })
+  const items = gathered(
+    appointments.map(a => ({ id: a.id, kind: a.busy ? 'busy' : 'card', of: a, ...span(a) })),
+    types,
+  )
+  for (const h of Object.values(holds))
+    if (h.start < day.end && h.end > day.start) items.push({ id: h.id, kind: 'ghost', of: h, ...span(h) })
   return { items: intoLanes(items), ...opening, booked: appointments.length }
 }
 
 // rangeOf returns the range of minutes to show: the hours and all items, plus one hour before and after.
 export function rangeOf(columns) {
-  let from = 1440, to = 0
+  let from = 1440,
+    to = 0
   for (const c of columns) {
     for (const x of [...c.worked, ...c.items]) {
       from = Math.min(from, x.from)
@@ -115,23 +148,27 @@ export const isOpen = (columns, at) => columns.some(c => c.open.some(w => w.from
 // another date (now is null) it is the start of the open hours. Without open hours it is the earliest hour or item,
 // or 9:00.
 export function opensAt(columns, now) {
-  const all = columns.flatMap(c => c.open), hours = columns[0].open.length ? columns[0].open : all
+  const all = columns.flatMap(c => c.open),
+    hours = columns[0].open.length ? columns[0].open : all
   const first = list => Math.min(...list.map(x => x.from))
   if (!hours.length) return columns.every(isBare) ? 9 * 60 : first(columns.flatMap(c => [...c.worked, ...c.items]))
   if (now === null) return first(hours)
   if (isOpen(columns, now)) return now
-  const nearest = hours.map(w => now < w.from ? w.from : w.to - step)
+  const nearest = hours.map(w => (now < w.from ? w.from : w.to - step))
   return nearest.sort((a, b) => Math.abs(a - now) - Math.abs(b - now))[0]
 }
 
 // --- stops: the positions of the cursor, from the top of the column to its end
 // A stop is an item, or the free rest of a 15-minute step.
 export function stopsOf(column, { from, to }) {
-  const stops = column.items.filter(i => i.to > from && i.from < to).map(item => ({ at: item.from, end: item.to, item }))
+  const stops = column.items
+    .filter(i => i.to > from && i.from < to)
+    .map(item => ({ at: item.from, end: item.to, item }))
   const covered = []
   for (const { at, end } of stops) {
     const before = covered.at(-1)
-    if (before && at <= before.end) before.end = Math.max(before.end, end); else covered.push({ at, end })
+    if (before && at <= before.end) before.end = Math.max(before.end, end)
+    else covered.push({ at, end })
   }
   let i = 0
   for (let cell = from; cell < to; cell += step) {

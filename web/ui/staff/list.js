@@ -19,51 +19,251 @@ import { PlacePick, hasPlaces, placeName } from './where.js'
 function Row({ desk, item, s }) {
   const a = item.of
   if (item.kind === 'group') {
-    return html`<tr class="group"><td class=${colourOf(s, a.typeId)}><b>${time(a.start)}</b><span class="until">${time(a.end)}</span></td><th scope="row" colspan="2"><button type="button" class="textlink" onClick=${() => desk.open('roster', { typeId: a.typeId, specialistId: a.specialistId, start: a.start })}><span><bdi>${typeName(s, a.typeId)}</bdi>${' '}${a.heads.length}/${a.capacity}</span></button>${isFull(a) && html`${' '}<span class="muted">${t('group.full')}</span>`}</th>
-      <td><bdi>${specialistName(s, a.specialistId)}</bdi></td><td colspan="3"></td></tr>`
+    return html`
+      <tr class="group">
+        <td class=${colourOf(s, a.typeId)}>
+          <b>${time(a.start)}</b>
+          <span class="until">${time(a.end)}</span>
+        </td>
+        <th scope="row" colspan="2">
+          <button
+            type="button"
+            class="textlink"
+            onClick=${() => desk.open('roster', { typeId: a.typeId, specialistId: a.specialistId, start: a.start })}
+          >
+            <span>
+              <bdi>${typeName(s, a.typeId)}</bdi>
+              ${' '}${a.heads.length}/${a.capacity}
+            </span>
+          </button>
+          ${
+            isFull(a) &&
+            html`
+              ${' '}
+              <span class="muted">${t('group.full')}</span>
+            `
+          }
+        </th>
+        <td><bdi>${specialistName(s, a.specialistId)}</bdi></td>
+        <td colspan="3"></td>
+      </tr>
+    `
   }
   if (item.kind !== 'card') {
-    return html`<tr class=${item.kind}><td><b>${time(a.start)}</b><span class="until">${time(a.end)}</span></td><td colspan="2"><em>${item.kind === 'ghost' ? sayGhost(a) : t('card.busy')}</em></td>
-      <td><bdi>${specialistName(s, a.specialistId)}</bdi></td><td colspan="3"></td></tr>`
+    return html`
+      <tr class=${item.kind}>
+        <td>
+          <b>${time(a.start)}</b>
+          <span class="until">${time(a.end)}</span>
+        </td>
+        <td colspan="2"><em>${item.kind === 'ghost' ? sayGhost(a) : t('card.busy')}</em></td>
+        <td><bdi>${specialistName(s, a.specialistId)}</bdi></td>
+        <td colspan="3"></td>
+      </tr>
+    `
   }
-  const p = a.patient || {}, mine = desk.reaches(a.specialistId), name = who(desk, a)
+  const p = a.patient || {},
+    mine = desk.reaches(a.specialistId),
+    name = who(desk, a)
   const attend = e => {
     const to = e.currentTarget.value
-    return desk.attend(a, to).then(() => offer(desk, 'att.said', { name, state: t('att.' + to) }, () => desk.attend(find(desk.store.get(), a.id) || a, a.attendance)), problem => refused(desk, a, problem))
+    return desk.attend(a, to).then(
+      () =>
+        offer(desk, 'att.said', { name, state: t('att.' + to) }, () =>
+          desk.attend(find(desk.store.get(), a.id) || a, a.attendance),
+        ),
+      problem => refused(desk, a, problem),
+    )
   }
-  return html`<tr class=${a.attendance}>
-    <td class=${colourOf(s, a.appointmentTypeId)}><b>${time(a.start)}</b><span class="until">${time(a.end)}</span></td>
-    <th scope="row"><button type="button" class="textlink" onClick=${() => desk.open('appointment', { id: a.id })}><bdi>${name}</bdi></button>${p.birthDate && desk.prefs.get().names && html`<span class="muted">${' '}${t('person.born', { date: write('numeric', p.birthDate) })}</span>`}</th>
-    <td><bdi>${typeName(s, a.appointmentTypeId)}</bdi>${a.overbook && html`${' '}<span class="flag"><${Icon} name="over" />${t('card.overbook')}</span>`}${a.upstreamState === 'failed' && html`${' '}<span class="flag"><${Icon} name="alert" />${t('card.upstream')}</span>`}</td>
-    <td><bdi>${specialistName(s, a.specialistId)}</bdi>${placeName(a.place) && html`<span class="until"><bdi>${placeName(a.place)}</bdi></span>`}</td>
-    <td class="phone">${desk.prefs.get().names && html`<bdi>${p.phone}</bdi>`}</td>
-    <td>${mine && html`<select aria-label=${t('list.attendance', { name })} value=${a.attendance} onChange=${attend}>${attendances.map(x => html`<option key=${x} value=${x}>${t('att.' + x)}</option>`)}</select>`}</td>
-    <td class="rowacts">${mine && html`<button type="button" class="btn" onClick=${() => desk.open('move', { id: a.id })} aria-label=${`${t('menu.move')}: ${name}`}>${t('menu.move')}</button>
-      <button type="button" class="btn quiet" onClick=${() => desk.open('cancel', { id: a.id })} aria-label=${`${t('list.cancel')}: ${name}`}>${t('list.cancel')}</button>`}</td>
-  </tr>`
+  return html`
+    <tr class=${a.attendance}>
+      <td class=${colourOf(s, a.appointmentTypeId)}>
+        <b>${time(a.start)}</b>
+        <span class="until">${time(a.end)}</span>
+      </td>
+      <th scope="row">
+        <button type="button" class="textlink" onClick=${() => desk.open('appointment', { id: a.id })}>
+          <bdi>${name}</bdi>
+        </button>
+        ${
+          p.birthDate &&
+          desk.prefs.get().names &&
+          html`
+            <span class="muted">${' '}${t('person.born', { date: write('numeric', p.birthDate) })}</span>
+          `
+        }
+      </th>
+      <td>
+        <bdi>${typeName(s, a.appointmentTypeId)}</bdi>
+        ${
+          a.overbook &&
+          html`
+            ${' '}
+            <span class="flag">
+              <${Icon} name="over" />
+              ${t('card.overbook')}
+            </span>
+          `
+        }${
+          a.upstreamState === 'failed' &&
+          html`
+            ${' '}
+            <span class="flag">
+              <${Icon} name="alert" />
+              ${t('card.upstream')}
+            </span>
+          `
+        }
+      </td>
+      <td>
+        <bdi>${specialistName(s, a.specialistId)}</bdi>
+        ${
+          placeName(a.place) &&
+          html`
+            <span class="until"><bdi>${placeName(a.place)}</bdi></span>
+          `
+        }
+      </td>
+      <td class="phone">
+        ${
+          desk.prefs.get().names &&
+          html`
+            <bdi>${p.phone}</bdi>
+          `
+        }
+      </td>
+      <td>
+        ${
+          mine &&
+          html`
+            <select aria-label=${t('list.attendance', { name })} value=${a.attendance} onChange=${attend}>
+              ${attendances.map(
+                x => html`
+                  <option key=${x} value=${x}>${t('att.' + x)}</option>
+                `,
+              )}
+            </select>
+          `
+        }
+      </td>
+      <td class="rowacts">
+        ${
+          mine &&
+          html`
+            <button
+              type="button"
+              class="btn"
+              onClick=${() => desk.open('move', { id: a.id })}
+              aria-label=${`${t('menu.move')}: ${name}`}
+            >
+              ${t('menu.move')}
+            </button>
+            <button
+              type="button"
+              class="btn quiet"
+              onClick=${() => desk.open('cancel', { id: a.id })}
+              aria-label=${`${t('list.cancel')}: ${name}`}
+            >
+              ${t('list.cancel')}
+            </button>
+          `
+        }
+      </td>
+    </tr>
+  `
 }
 
 export function Page({ desk, rest }) {
   const date = /^\d{4}-\d\d-\d\d$/.test(rest[0]) ? rest[0] : today()
-  useEffect(() => { desk.show({ from: date, to: addDays(date, 1), specialistId: '' }) }, [date])
+  useEffect(() => {
+    desk.show({ from: date, to: addDays(date, 1), specialistId: '' })
+  }, [date])
   const { place } = useStore(desk.prefs)
-  const s = useStore(desk.store), [only, setOnly] = useState('')
+  const s = useStore(desk.store),
+    [only, setOnly] = useState('')
   const known = s.ready && isLoaded(s, date)
   const all = useMemo(() => columnsOn(s, date, desk, [], place), [s.specialists, s.hours, s.cells, date, place])
   const columns = only ? all.filter(c => c.id === only) : all
-  const items = columns.flatMap(c => columnIn(s, date, c.specialistId).items).filter(i => !placeName(place) || !i.of.place || i.of.place === place).sort((a, b) => a.from - b.from || (a.id < b.id ? -1 : 1))
+  const items = columns
+    .flatMap(c => columnIn(s, date, c.specialistId).items)
+    .filter(i => !placeName(place) || !i.of.place || i.of.place === place)
+    .sort((a, b) => a.from - b.from || (a.id < b.id ? -1 : 1))
   const book = () => desk.open('book', {})
-  return html`<div class="page-list">
-    <${DayBar} desk=${desk} view="list" date=${date} title=${write('longDay', date)} book=${book} extra=${(all.length > 1 || hasPlaces) && html`<${PlacePick} desk=${desk} /><label class="pick"><span class="sr">${t('board.who')}</span>
-      <select value=${only} onChange=${e => setOnly(e.currentTarget.value)}><option value="">${t('list.everybody')}</option>${all.map(c => html`<option key=${c.id} value=${c.id}>${c.name}</option>`)}</select></label>`} />
-    <${Trouble} desk=${desk} />
-    ${known && !items.length && html`<${Notice} icon="calendar" text="list.none" />`}
-    ${items.length > 0 && html`<div class="tablewrap" role="region" tabindex="0" aria-label=${t('board.label', { date: write('longDay', date) })}><table class="tbl">
-      <caption class="sr">${t('board.label', { date: write('longDay', date) })}</caption>
-      <thead><tr>${['time', 'patient', 'type', 'with', 'phone', 'attendance'].map(x => html`<th scope="col" key=${x}>${t('list.' + x + '.head')}</th>`)}<th scope="col"><span class="sr">${t('list.acts')}</span></th></tr></thead>
-      <tbody>${items.flatMap(i => i.kind === 'group' ? [i, ...each([i])] : [i]).map(i => html`<${Row} key=${i.id} desk=${desk} item=${i} s=${s} />`)}</tbody>
-    </table></div>`}
-    <p class="actions end"><button type="button" class="btn" onClick=${() => print()}><${Icon} name="print" />${t('set.print')}</button></p>
-    <${PrintSheet} desk=${desk} date=${date} columns=${columns} />
-  </div>`
+  return html`
+    <div class="page-list">
+      <${DayBar}
+        desk=${desk}
+        view="list"
+        date=${date}
+        title=${write('longDay', date)}
+        book=${book}
+        extra=${
+          (all.length > 1 || hasPlaces) &&
+          html`
+            <${PlacePick} desk=${desk} />
+            <label class="pick">
+              <span class="sr">${t('board.who')}</span>
+              <select value=${only} onChange=${e => setOnly(e.currentTarget.value)}>
+                <option value="">${t('list.everybody')}</option>
+                ${all.map(
+                  c => html`
+                    <option key=${c.id} value=${c.id}>${c.name}</option>
+                  `,
+                )}
+              </select>
+            </label>
+          `
+        }
+      />
+      <${Trouble} desk=${desk} />
+      ${
+        known &&
+        !items.length &&
+        html`
+          <${Notice} icon="calendar" text="list.none" />
+        `
+      }
+      ${
+        items.length > 0 &&
+        html`
+          <div
+            class="tablewrap"
+            role="region"
+            tabindex="0"
+            aria-label=${t('board.label', { date: write('longDay', date) })}
+          >
+            <table class="tbl">
+              <caption class="sr">${t('board.label', { date: write('longDay', date) })}</caption>
+              <thead>
+                <tr>
+                  ${['time', 'patient', 'type', 'with', 'phone', 'attendance'].map(
+                    x => html`
+                      <th scope="col" key=${x}>${t('list.' + x + '.head')}</th>
+                    `,
+                  )}
+                  <th scope="col"><span class="sr">${t('list.acts')}</span></th>
+                </tr>
+              </thead>
+              <tbody>
+                ${items
+                  .flatMap(i => (i.kind === 'group' ? [i, ...each([i])] : [i]))
+                  .map(
+                    i => html`
+                      <${Row} key=${i.id} desk=${desk} item=${i} s=${s} />
+                    `,
+                  )}
+              </tbody>
+            </table>
+          </div>
+        `
+      }
+      <p class="actions end">
+        <button type="button" class="btn" onClick=${() => print()}>
+          <${Icon} name="print" />
+          ${t('set.print')}
+        </button>
+      </p>
+      <${PrintSheet} desk=${desk} date=${date} columns=${columns} />
+    </div>
+  `
 }

@@ -9,7 +9,9 @@ import { Chart, shown } from './chart.js'
 import { Office, Trouble } from './office.js'
 import { specialistName, typeName } from './words.js'
 
-const every = 2000, kept = 150, slow = 5
+const every = 2000,
+  kept = 150,
+  slow = 5
 const bookings = /^holdfast_bookings_total\{source="\w+"\} (\S+)/
 const bucket = /^holdfast_http_request_seconds_bucket\{kind="(?:page|read|write)",le="([^"]*)"\} (\S+)/
 
@@ -27,12 +29,16 @@ export function readMetrics(text) {
 }
 // quantile returns the latency in ms that the given share of the requests between two readings did not exceed.
 export function quantile(before, after, share) {
-  const edges = Object.keys(after).map(le => [le === '+Inf' ? Infinity : +le, after[le] - (before[le] || 0)]).sort((a, b) => a[0] - b[0])
+  const edges = Object.keys(after)
+    .map(le => [le === '+Inf' ? Infinity : +le, after[le] - (before[le] || 0)])
+    .sort((a, b) => a[0] - b[0])
   const all = edges.at(-1)?.[1] || 0
   if (!all) return null
-  let low = 0, below = 0
+  let low = 0,
+    below = 0
   for (const [edge, n] of edges) {
-    if (n >= all * share) return (edge === Infinity ? low : low + (edge - low) * (all * share - below) / Math.max(1, n - below)) * 1000
+    if (n >= all * share)
+      return (edge === Infinity ? low : low + ((edge - low) * (all * share - below)) / Math.max(1, n - below)) * 1000
     low = edge
     below = n
   }
@@ -49,23 +55,49 @@ function useFigures(desk, paused) {
       if (document.hidden) return
       const s = seen.current
       try {
-        const [storage, locks] = await desk.call(() => Promise.all([get('/v1/debug/storage', {}, { tries: 1 }), get('/v1/debug/locks', {}, { tries: 1 })]))
+        const [storage, locks] = await desk.call(() =>
+          Promise.all([get('/v1/debug/storage', {}, { tries: 1 }), get('/v1/debug/locks', {}, { tries: 1 })]),
+        )
         if (s.n++ % slow === 0) {
-          const [text, queue] = await Promise.all([fetch('/metrics', { credentials: 'same-origin' }).then(r => { if (!r.ok) throw new Problem(r.status); return r.text() }), get('/v1/queue-status', { kind: 'all', limit: 1 }, { tries: 1 }).catch(() => null)])
-          const now = readMetrics(text), at = Date.now()
-          if (s.metrics) s.values = [(now.booked - s.metrics.booked) / (at - s.at) * 60000, quantile(s.metrics.buckets, now.buckets, .5), quantile(s.metrics.buckets, now.buckets, .99), queue ? queue.pending + queue.processing : null]
+          const [text, queue] = await Promise.all([
+            fetch('/metrics', { credentials: 'same-origin' }).then(r => {
+              if (!r.ok) throw new Problem(r.status)
+              return r.text()
+            }),
+            get('/v1/queue-status', { kind: 'all', limit: 1 }, { tries: 1 }).catch(() => null),
+          ])
+          const now = readMetrics(text),
+            at = Date.now()
+          if (s.metrics)
+            s.values = [
+              ((now.booked - s.metrics.booked) / (at - s.at)) * 60000,
+              quantile(s.metrics.buckets, now.buckets, 0.5),
+              quantile(s.metrics.buckets, now.buckets, 0.99),
+              queue ? queue.pending + queue.processing : null,
+            ]
           else s.values = [null, null, null, queue ? queue.pending + queue.processing : null]
           s.metrics = now
           s.at = at
         }
         if (gone) return
-        const row = [Math.round(Date.now() / 1000), storage.stats.holds, storage.stats.streams, storage.stats.online, ...s.values]
+        const row = [
+          Math.round(Date.now() / 1000),
+          storage.stats.holds,
+          storage.stats.streams,
+          storage.stats.online,
+          ...s.values,
+        ]
         setState(was => ({ rows: [...was.rows, row].slice(-kept), storage, locks: locks.lockedSlots, problem: null }))
-      } catch (problem) { if (!gone) setState(was => ({ ...was, problem })) }
+      } catch (problem) {
+        if (!gone) setState(was => ({ ...was, problem }))
+      }
     }
     measure()
     const timer = setInterval(measure, every)
-    return () => { gone = true; clearInterval(timer) }
+    return () => {
+      gone = true
+      clearInterval(timer)
+    }
   }, [paused])
   return state
 }
@@ -73,22 +105,119 @@ function useFigures(desk, paused) {
 export function Page({ desk }) {
   const [paused, setPaused] = useState(false)
   const { rows, storage, locks, problem } = useFigures(desk, paused)
-  const last = rows.at(-1) || [], s = desk.store.get()
+  const last = rows.at(-1) || [],
+    s = desk.store.get()
   const column = (...is) => rows.map(r => [r[0], ...is.map(i => r[i])])
-  const tiles = [['holds', last[1]], ['streams', last[2]], ['bookings', last[4]], ['latency', last[5] == null ? null : `${shown(last[5])} / ${shown(last[6])}`], ['queue', last[7]], ['online', last[3]]]
-  return html`<${Office} desk=${desk} name="live" wide tools=${html`<button type="button" class="btn" aria-pressed=${paused ? 'true' : 'false'} onClick=${() => setPaused(!paused)}><${Icon} name=${paused ? 'play' : 'pause'} />${t(paused ? 'live.go' : 'live.pause')}</button>`}>
-    <${Trouble} problem=${problem} />
-    ${storage && html`<${Notice} kind=${storage.storageMode === 'fallback' || !storage.healthCheck ? 'warn' : 'ok'} icon=${storage.storageMode === 'fallback' ? 'alert' : undefined} text=${!storage.healthCheck ? 'live.storage.failing' : 'live.storage.' + storage.storageMode} />`}
-    <dl class="tiles">${tiles.map(([key, value]) => html`<div key=${key}><dt>${t('live.' + key)}</dt><dd>${typeof value === 'string' ? value : shown(value)}</dd></div>`)}</dl>
-    <div class="charts">
-      <${Chart} title=${t('live.holds')} series=${[{ label: t('live.holds'), colour: '--accent' }]} rows=${column(1)} />
-      <${Chart} title=${t('live.streams')} series=${[{ label: t('live.streams'), colour: '--t2' }]} rows=${column(2)} />
-      <${Chart} title=${t('live.bookings')} series=${[{ label: t('live.bookings'), colour: '--ok' }]} rows=${column(4)} />
-      <${Chart} title=${t('live.latency')} unit="ms" whole=${false} series=${[{ label: 'p50', colour: '--t4' }, { label: 'p99', colour: '--t5' }]} rows=${column(5, 6)} />
-      <${Chart} title=${t('live.queue')} series=${[{ label: t('live.queue'), colour: '--t3' }]} rows=${column(7)} />
-      <section class="plate"><h2>${t('live.locks', { n: locks.length })}</h2>
-        ${locks.length ? html`<div class="scroll" tabindex="0" role="region" aria-label=${t('live.locks', { n: locks.length })}><table class="grid-table"><thead><tr><th scope="col">${t('live.slot')}</th><th scope="col">${t('office.specialist')}</th><th scope="col">${t('live.type')}</th><th scope="col">${t('live.client')}</th><th scope="col">${t('live.left')}</th></tr></thead>
-          <tbody>${[...locks].sort((a, b) => a.ttlSeconds - b.ttlSeconds).map(l => html`<tr key=${l.specialistId + l.slotStartDate + l.client}><th scope="row">${write('shortDay', l.slotStartDate, zone)}, ${write('time', l.slotStartDate, zone)}</th><td><bdi>${specialistName(s, l.specialistId)}</bdi></td><td>${typeName(s, l.appointmentTypeId)}</td><td><code>${l.client}</code></td><td>${countdown(l.ttlSeconds)}</td></tr>`)}</tbody></table></div>` : html`<p class="nothing">${t('live.nolocks')}</p>`}</section>
-    </div>
-  </${Office}>`
+  const tiles = [
+    ['holds', last[1]],
+    ['streams', last[2]],
+    ['bookings', last[4]],
+    ['latency', last[5] == null ? null : `${shown(last[5])} / ${shown(last[6])}`],
+    ['queue', last[7]],
+    ['online', last[3]],
+  ]
+  return html`
+    <${Office}
+      desk=${desk}
+      name="live"
+      wide
+      tools=${html`
+        <button type="button" class="btn" aria-pressed=${paused ? 'true' : 'false'} onClick=${() => setPaused(!paused)}>
+          <${Icon} name=${paused ? 'play' : 'pause'} />
+          ${t(paused ? 'live.go' : 'live.pause')}
+        </button>
+      `}
+    >
+      <${Trouble} problem=${problem} />
+      ${
+        storage &&
+        html`
+          <${Notice}
+            kind=${storage.storageMode === 'fallback' || !storage.healthCheck ? 'warn' : 'ok'}
+            icon=${storage.storageMode === 'fallback' ? 'alert' : undefined}
+            text=${!storage.healthCheck ? 'live.storage.failing' : 'live.storage.' + storage.storageMode}
+          />
+        `
+      }
+      <dl class="tiles">
+        ${tiles.map(
+          ([key, value]) => html`
+            <div key=${key}>
+              <dt>${t('live.' + key)}</dt>
+              <dd>${typeof value === 'string' ? value : shown(value)}</dd>
+            </div>
+          `,
+        )}
+      </dl>
+      <div class="charts">
+        <${Chart}
+          title=${t('live.holds')}
+          series=${[{ label: t('live.holds'), colour: '--accent' }]}
+          rows=${column(1)}
+        />
+        <${Chart}
+          title=${t('live.streams')}
+          series=${[{ label: t('live.streams'), colour: '--t2' }]}
+          rows=${column(2)}
+        />
+        <${Chart}
+          title=${t('live.bookings')}
+          series=${[{ label: t('live.bookings'), colour: '--ok' }]}
+          rows=${column(4)}
+        />
+        <${Chart}
+          title=${t('live.latency')}
+          unit="ms"
+          whole=${false}
+          series=${[
+            { label: 'p50', colour: '--t4' },
+            { label: 'p99', colour: '--t5' },
+          ]}
+          rows=${column(5, 6)}
+        />
+        <${Chart} title=${t('live.queue')} series=${[{ label: t('live.queue'), colour: '--t3' }]} rows=${column(7)} />
+        <section class="plate">
+          <h2>${t('live.locks', { n: locks.length })}</h2>
+          ${
+            locks.length
+              ? html`
+                  <div class="scroll" tabindex="0" role="region" aria-label=${t('live.locks', { n: locks.length })}>
+                    <table class="grid-table">
+                      <thead>
+                        <tr>
+                          <th scope="col">${t('live.slot')}</th>
+                          <th scope="col">${t('office.specialist')}</th>
+                          <th scope="col">${t('live.type')}</th>
+                          <th scope="col">${t('live.client')}</th>
+                          <th scope="col">${t('live.left')}</th>
+                        </tr>
+                      </thead>
+                      <tbody>
+                        ${[...locks]
+                          .sort((a, b) => a.ttlSeconds - b.ttlSeconds)
+                          .map(
+                            l => html`
+                              <tr key=${l.specialistId + l.slotStartDate + l.client}>
+                                <th scope="row">
+                                  ${write('shortDay', l.slotStartDate, zone)}, ${write('time', l.slotStartDate, zone)}
+                                </th>
+                                <td><bdi>${specialistName(s, l.specialistId)}</bdi></td>
+                                <td>${typeName(s, l.appointmentTypeId)}</td>
+                                <td><code>${l.client}</code></td>
+                                <td>${countdown(l.ttlSeconds)}</td>
+                              </tr>
+                            `,
+                          )}
+                      </tbody>
+                    </table>
+                  </div>
+                `
+              : html`
+                  <p class="nothing">${t('live.nolocks')}</p>
+                `
+          }
+        </section>
+      </div>
+    </${Office}>
+  `
 }

@@ -9,7 +9,8 @@ import { say } from '../lib/say.js'
 import { listed, Select, Trouble, useAsk, useSend } from './office.js'
 
 const address = '/v1/settings/mail-server'
-const usual = { starttls: '587', tls: '465', none: '25' }, ports = ['587', '465', '25', '2525']
+const usual = { starttls: '587', tls: '465', none: '25' },
+  ports = ['587', '465', '25', '2525']
 // hintOf returns the text key of a common mistake in these values, or an empty string.
 export function hintOf({ host, port, encryption, user }) {
   const name = host.trim().toLowerCase()
@@ -22,28 +23,72 @@ export function hintOf({ host, port, encryption, user }) {
   if (/(^|\.)(gmail|googlemail|google)\.com$/.test(name)) return 'mail.hint.google'
   return /(^|\.)(office365|outlook|hotmail)\.com$/.test(name) ? 'mail.hint.microsoft' : ''
 }
-const draftOf = c => ({ host: c?.host || '', port: String(c?.port || 587), encryption: c?.encryption || 'starttls', user: c?.user || '', password: '', from: c?.from || '' })
-const bodyOf = d => ({ host: d.host.trim(), port: +d.port, encryption: d.encryption, user: d.user.trim(), password: d.password, from: d.from.trim() })
+const draftOf = c => ({
+  host: c?.host || '',
+  port: String(c?.port || 587),
+  encryption: c?.encryption || 'starttls',
+  user: c?.user || '',
+  password: '',
+  from: c?.from || '',
+})
+const bodyOf = d => ({
+  host: d.host.trim(),
+  port: +d.port,
+  encryption: d.encryption,
+  user: d.user.trim(),
+  password: d.password,
+  from: d.from.trim(),
+})
 
 function Found({ result }) {
   if (!result) return null
-  if (result.delivery === 'sent') return html`<${Notice} kind="ok" text="mail.sent" params=${{ to: result.to }} />`
-  return html`<${Notice} kind="danger" icon="alert" text=${'mail.found.' + result.finding} params=${{ to: result.to }}>
-    ${result.said && html`<p class="said">${t(result.finding === 'certificate_name' ? 'mail.names' : 'mail.said')}${' '}<code dir="ltr"><bdi>${result.said}</bdi></code></p>`}</${Notice}>`
+  if (result.delivery === 'sent')
+    return html`
+      <${Notice} kind="ok" text="mail.sent" params=${{ to: result.to }} />
+    `
+  return html`
+    <${Notice} kind="danger" icon="alert" text=${'mail.found.' + result.finding} params=${{ to: result.to }}>
+      ${
+        result.said &&
+        html`
+          <p class="said">
+            ${t(result.finding === 'certificate_name' ? 'mail.names' : 'mail.said')}${' '}
+            <code dir="ltr"><bdi>${result.said}</bdi></code>
+          </p>
+        `
+      }
+    </${Notice}>
+  `
 }
 
 export function MailServer({ desk, saved }) {
-  const asked = useAsk(desk, async () => { await need('mail'); return (await get(address)).mailServer })
-  const [draft, setDraft] = useState(draftOf()), [result, setResult] = useState(null)
-  const saving = useSend(desk), trying = useSend(desk)
+  const asked = useAsk(desk, async () => {
+    await need('mail')
+    return (await get(address)).mailServer
+  })
+  const [draft, setDraft] = useState(draftOf()),
+    [result, setResult] = useState(null)
+  const saving = useSend(desk),
+    trying = useSend(desk)
   const chosen = asked.data?.chosen
-  useEffect(() => { setDraft(draftOf(chosen)) }, [JSON.stringify(chosen)])
-  if (!asked.data) return html`<${Trouble} problem=${asked.problem} />`
-  const set = name => value => { setResult(null); setDraft(d => ({ ...d, [name]: value, ...(name === 'encryption' && { port: usual[value] }) })) }
+  useEffect(() => {
+    setDraft(draftOf(chosen))
+  }, [JSON.stringify(chosen)])
+  if (!asked.data)
+    return html`
+      <${Trouble} problem=${asked.problem} />
+    `
+  const set = name => value => {
+    setResult(null)
+    setDraft(d => ({ ...d, [name]: value, ...(name === 'encryption' && { port: usual[value] }) }))
+  }
   const wrong = () => ({ ...(!draft.host.trim() && { host: t('mail.host.err') }) })
   const run = async (sending, change) => {
     const mistakes = wrong()
-    if (Object.keys(mistakes).length) { saving.refuse(mistakes); return }
+    if (Object.keys(mistakes).length) {
+      saving.refuse(mistakes)
+      return
+    }
     saving.clear()
     trying.clear()
     return sending.send(change)
@@ -65,25 +110,155 @@ export function MailServer({ desk, saved }) {
   }
   const remove = async () => {
     const answer = await saving.send(() => del(address))
-    if (answer) { asked.set(answer.mailServer); setResult(null); desk.toast('office.done'); say(t('mail.removed')) }
+    if (answer) {
+      asked.set(answer.mailServer)
+      setResult(null)
+      desk.toast('office.done')
+      say(t('mail.removed'))
+    }
   }
-  const errors = listed({ ...saving.errors, ...trying.errors }, { host: 'mail-host', port: 'mail-port', encryption: 'mail-encryption', user: 'mail-user', password: 'mail-password', from: 'mail-from' })
+  const errors = listed(
+    { ...saving.errors, ...trying.errors },
+    {
+      host: 'mail-host',
+      port: 'mail-port',
+      encryption: 'mail-encryption',
+      user: 'mail-user',
+      password: 'mail-password',
+      from: 'mail-from',
+    },
+  )
   const error = id => errors.find(e => e.id === id)?.message
-  const kept = chosen?.passwordSet && chosen.passwordReadable && chosen.host === draft.host.trim().toLowerCase() && String(chosen.port) === draft.port && chosen.encryption === draft.encryption && chosen.user === draft.user.trim()
-  const hint = hintOf(draft), { given, sender } = asked.data
-  return html`<form class="plate setting" id="mail-server" onSubmit=${save} novalidate autocomplete="off"><h2>${t('mail.title')}</h2><p class="muted">${t('mail.lead')}</p>
-    ${given && html`<${Notice} kind="info" text="mail.given" params=${{ server: `${given.host}:${given.port}` }} />`}
-    ${chosen?.passwordSet && !chosen.passwordReadable && html`<${Notice} kind="danger" text="mail.unreadable" />`}
-    <${ErrorSummary} errors=${errors} n=${saving.n + trying.n} />
-    ${!errors.length && html`<${Trouble} problem=${saving.problem || trying.problem} />`}
-    <${Field} id="mail-host" label=${t('mail.host')} hint=${t('mail.host.hint')} error=${error('mail-host')} value=${draft.host} input=${set('host')} maxlength="253" spellcheck="false" autocapitalize="none" dir="ltr" placeholder="smtp.example.org" />
-    <div class="duo"><${Field} id="mail-encryption" label=${t('mail.encryption')} error=${error('mail-encryption')}><${Select} id="mail-encryption" value=${draft.encryption} input=${set('encryption')} options=${Object.keys(usual).map(k => [k, t('mail.encryption.' + k)])} /></${Field}>
-      <${Field} id="mail-port" label=${t('mail.port')} error=${error('mail-port')}><${Select} id="mail-port" value=${draft.port} input=${set('port')} options=${ports.map(p => [p, p])} /></${Field}></div>
-    <div class="duo"><${Field} id="mail-user" label=${t('mail.user')} hint=${t('mail.user.hint')} optional error=${error('mail-user')} value=${draft.user} input=${set('user')} maxlength="200" spellcheck="false" autocapitalize="none" autocomplete="off" dir="ltr" />
-      <${Field} id="mail-password" label=${t('mail.password')} hint=${t(kept ? 'mail.password.kept' : 'mail.password.hint')} optional error=${error('mail-password')} type="password" value=${draft.password} input=${set('password')} maxlength="500" autocomplete="new-password" dir="ltr" /></div>
-    <${Field} id="mail-from" label=${t('mail.from')} hint=${t('mail.from.hint')} optional error=${error('mail-from')} value=${draft.from} input=${set('from')} maxlength="300" spellcheck="false" dir="ltr" placeholder=${sender} />
-    <div role="status">${hint && html`<${Notice} kind="warn" icon="info" text=${hint} />`}<${Found} result=${result} /></div>
-    <div class="actions"><button type="submit" class="btn primary" aria-disabled=${saving.busy ? 'true' : undefined}>${t(saving.busy ? 'mail.saving' : 'mail.save')}</button>
-      <button type="button" class="btn" id="mail-try" aria-disabled=${trying.busy ? 'true' : undefined} onClick=${test}>${t(trying.busy ? 'mail.trying' : 'mail.try')}</button>
-      ${chosen && html`<button type="button" class="btn quiet" onClick=${remove}>${t('mail.remove')}</button>`}</div></form>`
+  const kept =
+    chosen?.passwordSet &&
+    chosen.passwordReadable &&
+    chosen.host === draft.host.trim().toLowerCase() &&
+    String(chosen.port) === draft.port &&
+    chosen.encryption === draft.encryption &&
+    chosen.user === draft.user.trim()
+  const hint = hintOf(draft),
+    { given, sender } = asked.data
+  return html`
+    <form class="plate setting" id="mail-server" onSubmit=${save} novalidate autocomplete="off">
+      <h2>${t('mail.title')}</h2>
+      <p class="muted">${t('mail.lead')}</p>
+      ${
+        given &&
+        html`
+          <${Notice} kind="info" text="mail.given" params=${{ server: `${given.host}:${given.port}` }} />
+        `
+      }
+      ${
+        chosen?.passwordSet &&
+        !chosen.passwordReadable &&
+        html`
+          <${Notice} kind="danger" text="mail.unreadable" />
+        `
+      }
+      <${ErrorSummary} errors=${errors} n=${saving.n + trying.n} />
+      ${
+        !errors.length &&
+        html`
+          <${Trouble} problem=${saving.problem || trying.problem} />
+        `
+      }
+      <${Field}
+        id="mail-host"
+        label=${t('mail.host')}
+        hint=${t('mail.host.hint')}
+        error=${error('mail-host')}
+        value=${draft.host}
+        input=${set('host')}
+        maxlength="253"
+        spellcheck="false"
+        autocapitalize="none"
+        dir="ltr"
+        placeholder="smtp.example.org"
+      />
+      <div class="duo">
+        <${Field} id="mail-encryption" label=${t('mail.encryption')} error=${error('mail-encryption')}>
+          <${Select}
+            id="mail-encryption"
+            value=${draft.encryption}
+            input=${set('encryption')}
+            options=${Object.keys(usual).map(k => [k, t('mail.encryption.' + k)])}
+          />
+        </${Field}>
+        <${Field} id="mail-port" label=${t('mail.port')} error=${error('mail-port')}>
+          <${Select} id="mail-port" value=${draft.port} input=${set('port')} options=${ports.map(p => [p, p])} />
+        </${Field}>
+      </div>
+      <div class="duo">
+        <${Field}
+          id="mail-user"
+          label=${t('mail.user')}
+          hint=${t('mail.user.hint')}
+          optional
+          error=${error('mail-user')}
+          value=${draft.user}
+          input=${set('user')}
+          maxlength="200"
+          spellcheck="false"
+          autocapitalize="none"
+          autocomplete="off"
+          dir="ltr"
+        />
+        <${Field}
+          id="mail-password"
+          label=${t('mail.password')}
+          hint=${t(kept ? 'mail.password.kept' : 'mail.password.hint')}
+          optional
+          error=${error('mail-password')}
+          type="password"
+          value=${draft.password}
+          input=${set('password')}
+          maxlength="500"
+          autocomplete="new-password"
+          dir="ltr"
+        />
+      </div>
+      <${Field}
+        id="mail-from"
+        label=${t('mail.from')}
+        hint=${t('mail.from.hint')}
+        optional
+        error=${error('mail-from')}
+        value=${draft.from}
+        input=${set('from')}
+        maxlength="300"
+        spellcheck="false"
+        dir="ltr"
+        placeholder=${sender}
+      />
+      <div role="status">
+        ${
+          hint &&
+          html`
+            <${Notice} kind="warn" icon="info" text=${hint} />
+          `
+        }
+        <${Found} result=${result} />
+      </div>
+      <div class="actions">
+        <button type="submit" class="btn primary" aria-disabled=${saving.busy ? 'true' : undefined}>
+          ${t(saving.busy ? 'mail.saving' : 'mail.save')}
+        </button>
+        <button
+          type="button"
+          class="btn"
+          id="mail-try"
+          aria-disabled=${trying.busy ? 'true' : undefined}
+          onClick=${test}
+        >
+          ${t(trying.busy ? 'mail.trying' : 'mail.try')}
+        </button>
+        ${
+          chosen &&
+          html`
+            <button type="button" class="btn quiet" onClick=${remove}>${t('mail.remove')}</button>
+          `
+        }
+      </div>
+    </form>
+  `
 }

@@ -15,8 +15,29 @@ export function MailTest({ desk }) {
     if (answer) setResult(answer)
   }
   const kind = { sent: 'ok', failed: 'danger' }[result?.delivery] || 'warn'
-  return html`<section class="plate setting"><h2>${t('set.mail')}</h2><p class="muted">${t('set.mail.lead')}</p>
-    <${Trouble} problem=${sending.problem} />
-    <div role="status">${result && html`<${Notice} kind=${kind} icon=${kind === 'ok' ? undefined : 'alert'} text=${'set.mail.' + result.delivery} params=${{ to: result.to, why: result.detail || '' }} />`}</div>
-    <div class="actions"><button type="button" class="btn" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${run}>${t(sending.busy ? 'set.mail.doing' : 'set.mail.do')}</button></div></section>`
+  return html`
+    <section class="plate setting">
+      <h2>${t('set.mail')}</h2>
+      <p class="muted">${t('set.mail.lead')}</p>
+      <${Trouble} problem=${sending.problem} />
+      <div role="status">
+        ${
+          result &&
+          html`
+            <${Notice}
+              kind=${kind}
+              icon=${kind === 'ok' ? undefined : 'alert'}
+              text=${'set.mail.' + result.delivery}
+              params=${{ to: result.to, why: result.detail || '' }}
+            />
+          `
+        }
+      </div>
+      <div class="actions">
+        <button type="button" class="btn" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${run}>
+          ${t(sending.busy ? 'set.mail.doing' : 'set.mail.do')}
+        </button>
+      </div>
+    </section>
+  `
 }

@@ -22,23 +22,56 @@ import { Obstacle, WhenFields, slotOf, useObstacle, way } from './when.js'
 // it can't.
 export function Tell({ email, value, set }) {
   const no = !boot.mail ? 'tell.nomail' : !email?.trim() ? 'tell.noaddress' : ''
-  return html`<label class="check"><input type="checkbox" checked=${value && !no} disabled=${Boolean(no)} onChange=${e => set(e.currentTarget.checked)} />
-    <span>${t('tell')}${no && html`${' '}<small class="muted">${t(no)}</small>`}</span></label>`
+  return html`
+    <label class="check">
+      <input
+        type="checkbox"
+        checked=${value && !no}
+        disabled=${Boolean(no)}
+        onChange=${e => set(e.currentTarget.checked)}
+      />
+      <span>
+        ${t('tell')}${
+          no &&
+          html`
+            ${' '}
+            <small class="muted">${t(no)}</small>
+          `
+        }
+      </span>
+    </label>
+  `
 }
 
 // Failed shows why the server refused. If another user has changed the appointment first, it offers to show the new
 // state.
 export function Failed({ desk, problem, a, close }) {
   if (!problem) return null
-  const show = () => desk.fetch(a.id).then(x => { close(); desk.open('appointment', { id: x.id }) }, () => {})
+  const show = () =>
+    desk.fetch(a.id).then(
+      x => {
+        close()
+        desk.open('appointment', { id: x.id })
+      },
+      () => {},
+    )
   const stale = problem.code === 'version_mismatch'
-  return html`<${Notice} kind=${stale ? 'warn' : 'danger'} icon="alert" role="alert" text=${failKey(problem)}>
-    ${stale && html`<button type="button" class="btn" onClick=${show}>${t('toast.show')}</button>`}</${Notice}>`
+  return html`
+    <${Notice} kind=${stale ? 'warn' : 'danger'} icon="alert" role="alert" text=${failKey(problem)}>
+      ${
+        stale &&
+        html`
+          <button type="button" class="btn" onClick=${show}>${t('toast.show')}</button>
+        `
+      }
+    </${Notice}>
+  `
 }
 
 // useChange runs one change with one idempotency key, so it is safe to press again after a lost answer.
 export function useChange(run) {
-  const [busy, setBusy] = useState(false), [problem, setProblem] = useState(null)
+  const [busy, setBusy] = useState(false),
+    [problem, setProblem] = useState(null)
   const keys = useMemo(() => new Map(), [])
   const go = async body => {
     const text = JSON.stringify(body)
@@ -62,16 +95,29 @@ const startsOf = (all, before) => all.map(x => before.find(y => y.id === x.id)?.
 
 export function Move({ desk, id, specialistId, start, asked, back, close }) {
   const s = desk.store.get()
-  const [a] = useState(() => find(s, id)), name = who(desk, a)
-  const [slot, setSlot] = useState(() => ({ ...slotOf(start || a.start), specialistId: specialistId || a.specialistId }))
-  const [notify, setNotify] = useState(true), [insists, setInsists] = useState({})
+  const [a] = useState(() => find(s, id)),
+    name = who(desk, a)
+  const [slot, setSlot] = useState(() => ({
+    ...slotOf(start || a.start),
+    specialistId: specialistId || a.specialistId,
+  }))
+  const [notify, setNotify] = useState(true),
+    [insists, setInsists] = useState({})
   const type = typeIn(s, a.appointmentTypeId)
-  const people = s.specialists.filter(x => desk.reaches(x.id) && (x.id === a.specialistId || (x.active && type?.specialists.some(p => p.specialistId === x.id))))
-  const [rest, setRest] = useState(false), [later, setLater] = useState([])
-  const [whole, setWhole] = useState(true), { list: visit, problem: unread } = useVisitOf(desk, a), together = whole && visit?.length > 1
+  const people = s.specialists.filter(
+    x =>
+      desk.reaches(x.id) &&
+      (x.id === a.specialistId || (x.active && type?.specialists.some(p => p.specialistId === x.id))),
+  )
+  const [rest, setRest] = useState(false),
+    [later, setLater] = useState([])
+  const [whole, setWhole] = useState(true),
+    { list: visit, problem: unread } = useVisitOf(desk, a),
+    together = whole && visit?.length > 1
   const change = useChange(async (body, key) => {
     if (together) {
-      const all = await desk.moveVisit(a, body, key), moved = all.find(x => x.id === a.id)
+      const all = await desk.moveVisit(a, body, key),
+        moved = all.find(x => x.id === a.id)
       desk.patch({ reveal: a.id })
       offer(desk, 'series.moved', { name, n: all.length }, () => desk.undo(moved))
       return close()
@@ -84,52 +130,145 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
     }
     const moved = await desk.move(a, body, key)
     if (!back) desk.patch({ reveal: moved.id })
-    offer(desk, 'move.done', { name, when: dayAndTime(moved.slotStartDate), who: specialistName(s, moved.specialistId) }, () => desk.undo(moved))
-    if (back) desk.open(back.kind, back); else close()
+    offer(
+      desk,
+      'move.done',
+      { name, when: dayAndTime(moved.slotStartDate), who: specialistName(s, moved.specialistId) },
+      () => desk.undo(moved),
+    )
+    if (back) desk.open(back.kind, back)
+    else close()
   })
   const lost = change.problem && ['slot_taken', 'slot_held'].includes(change.problem.code) ? change.problem : null
   // The page sends the server the start of the first one, and the server lays the others out from there. It closes the
   // gap of an appointment that has left the visit.
-  const types = together ? visit.map(x => typeIn(s, x.appointmentTypeId)) : [], all = types.length && types.every(Boolean) ? several(types) : null
+  const types = together ? visit.map(x => typeIn(s, x.appointmentTypeId)) : [],
+    all = types.length && types.every(Boolean) ? several(types) : null
   const before = all?.at[visit.findIndex(x => x.id === a.id)] || 0
-  const obstacle = useObstacle(desk, { typeId: a.appointmentTypeId, slot, moving: together ? visit.map(x => x.id) : [a.id], problem: lost, whole: all, before })
+  const obstacle = useObstacle(desk, {
+    typeId: a.appointmentTypeId,
+    slot,
+    moving: together ? visit.map(x => x.id) : [a.id],
+    problem: lost,
+    whole: all,
+    before,
+  })
   const same = obstacle.start === a.start && slot.specialistId === a.specialistId
   const moving = useMovePlan(desk, a, { rest: rest && !same, start: obstacle.start, specialistId: slot.specialistId })
-  const can = visit && obstacle.start && !same && !obstacle.asking && (rest ? moving.plan && !moving.no : !obstacle.why || insists[obstacle.why])
-  const set = next => { setSlot(next); setInsists({}); change.forget() }
+  const can =
+    visit &&
+    obstacle.start &&
+    !same &&
+    !obstacle.asking &&
+    (rest ? moving.plan && !moving.no : !obstacle.why || insists[obstacle.why])
+  const set = next => {
+    setSlot(next)
+    setInsists({})
+    change.forget()
+  }
   const submit = e => {
     e.preventDefault()
     if (!can) return visit && way()?.focus()
-    if (rest) return change.go({ slotStartDate: new Date(obstacle.start).toISOString(), ...(slot.specialistId !== a.specialistId && { specialistId: slot.specialistId }), keep: moving.keep, notify })
-    change.go({ slotStartDate: new Date(obstacle.start - before).toISOString(), specialistId: slot.specialistId, notify, ignoreHours: !together || Boolean(insists.closed) || obstacle.start - before < serverNow(), ...(insists.held && { displace: true }) })
+    if (rest)
+      return change.go({
+        slotStartDate: new Date(obstacle.start).toISOString(),
+        ...(slot.specialistId !== a.specialistId && { specialistId: slot.specialistId }),
+        keep: moving.keep,
+        notify,
+      })
+    change.go({
+      slotStartDate: new Date(obstacle.start - before).toISOString(),
+      specialistId: slot.specialistId,
+      notify,
+      ignoreHours: !together || Boolean(insists.closed) || obstacle.start - before < serverNow(),
+      ...(insists.held && { displace: true }),
+    })
   }
-  const to = obstacle.start && (dateOf(obstacle.start) === dateOf(a.start) ? time(obstacle.start) : dayAndTime(obstacle.start))
-  return html`<${Dialog} title=${t('move.title', { name })} close=${close}>
-    <form class="stack" onSubmit=${submit} novalidate>
-      <p class="fromto"><span>${dayAndTime(a.start)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi></span><span class="muted">${typeName(s, a.appointmentTypeId)}${type && ', ' + t('minutes', { n: type.durationMinutes })}</span></p>
-      <${WhenFields} desk=${desk} slot=${slot} set=${set} people=${people} autofocus=${!asked} />
-      <${Scope} desk=${desk} a=${a} rest=${rest} set=${(rest, later) => { setRest(rest); setLater(later) }} />
-      <${Whole} all=${visit} whole=${whole} set=${setWhole} />
-      ${rest && !same && html`<${MovePlan} desk=${desk} a=${a} moving=${moving} />`}
-      <${Obstacle} desk=${desk} obstacle=${obstacle} done=${rest || insists[obstacle.why]} insist=${{ closed: () => setInsists({ closed: true }), held: () => setInsists({ held: true }) }} />
-      ${!lost && html`<${Failed} desk=${desk} problem=${change.problem || unread} a=${a} close=${close} />`}
-      <p class="ask" role="status">${to && !same && html`<${Icon} name="change" />${t('move.ask', { name, time: to, who: specialistName(s, slot.specialistId) })}`}</p>
-      <footer class="actions">
-        <button type="submit" class="btn primary" autofocus=${Boolean(asked)} aria-disabled=${!can || change.busy ? 'true' : undefined}>${t(change.busy ? 'move.doing' : together || (rest && moving.plan) ? 'series.move' : 'move.do', { n: together ? visit.length : (moving.plan?.length || 0) - moving.keep.length })}</button>
-        <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
-        <${Tell} email=${a.patient?.email} value=${notify} set=${setNotify} />
-      </footer>
-    </form>
-  </${Dialog}>`
+  const to =
+    obstacle.start && (dateOf(obstacle.start) === dateOf(a.start) ? time(obstacle.start) : dayAndTime(obstacle.start))
+  return html`
+    <${Dialog} title=${t('move.title', { name })} close=${close}>
+      <form class="stack" onSubmit=${submit} novalidate>
+        <p class="fromto">
+          <span>
+            ${dayAndTime(a.start)},${' '}
+            <bdi>${specialistName(s, a.specialistId)}</bdi>
+          </span>
+          <span class="muted">
+            ${typeName(s, a.appointmentTypeId)}${type && ', ' + t('minutes', { n: type.durationMinutes })}
+          </span>
+        </p>
+        <${WhenFields} desk=${desk} slot=${slot} set=${set} people=${people} autofocus=${!asked} />
+        <${Scope}
+          desk=${desk}
+          a=${a}
+          rest=${rest}
+          set=${(rest, later) => {
+            setRest(rest)
+            setLater(later)
+          }}
+        />
+        <${Whole} all=${visit} whole=${whole} set=${setWhole} />
+        ${
+          rest &&
+          !same &&
+          html`
+            <${MovePlan} desk=${desk} a=${a} moving=${moving} />
+          `
+        }
+        <${Obstacle}
+          desk=${desk}
+          obstacle=${obstacle}
+          done=${rest || insists[obstacle.why]}
+          insist=${{ closed: () => setInsists({ closed: true }), held: () => setInsists({ held: true }) }}
+        />
+        ${
+          !lost &&
+          html`
+            <${Failed} desk=${desk} problem=${change.problem || unread} a=${a} close=${close} />
+          `
+        }
+        <p class="ask" role="status">
+          ${
+            to &&
+            !same &&
+            html`
+              <${Icon} name="change" />
+              ${t('move.ask', { name, time: to, who: specialistName(s, slot.specialistId) })}
+            `
+          }
+        </p>
+        <footer class="actions">
+          <button
+            type="submit"
+            class="btn primary"
+            autofocus=${Boolean(asked)}
+            aria-disabled=${!can || change.busy ? 'true' : undefined}
+          >
+            ${t(change.busy ? 'move.doing' : together || (rest && moving.plan) ? 'series.move' : 'move.do', { n: together ? visit.length : (moving.plan?.length || 0) - moving.keep.length })}
+          </button>
+          <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
+          <${Tell} email=${a.patient?.email} value=${notify} set=${setNotify} />
+        </footer>
+      </form>
+    </${Dialog}>
+  `
 }
 
 export function Cancel({ desk, id, close }) {
   const s = desk.store.get()
-  const [a] = useState(() => find(s, id)), name = who(desk, a)
-  const [reason, setReason] = useState(''), [notify, setNotify] = useState(true), [rest, setRest] = useState(false), [whole, setWhole] = useState(true), { list: visit, problem: unread } = useVisitOf(desk, a), together = whole && visit?.length > 1
+  const [a] = useState(() => find(s, id)),
+    name = who(desk, a)
+  const [reason, setReason] = useState(''),
+    [notify, setNotify] = useState(true),
+    [rest, setRest] = useState(false),
+    [whole, setWhole] = useState(true),
+    { list: visit, problem: unread } = useVisitOf(desk, a),
+    together = whole && visit?.length > 1
   const change = useChange(async (body, key) => {
     if (together) {
-      const all = await desk.cancelVisit(a, body, key), gone = all.find(x => x.id === a.id)
+      const all = await desk.cancelVisit(a, body, key),
+        gone = all.find(x => x.id === a.id)
       offer(desk, 'series.cancelled', { name, n: all.length }, () => desk.undo(gone))
       return close()
     }
@@ -146,18 +285,36 @@ export function Cancel({ desk, id, close }) {
     e.preventDefault()
     if (visit) change.go({ notify, ...(reason.trim() && { reason: reason.trim() }) })
   }
-  return html`<${Dialog} title=${t('cancel.title', { name })} close=${close}>
-    <form class="stack" onSubmit=${submit} novalidate>
-      <p class="fromto"><span>${dayAndTime(a.start)},${' '}<bdi>${specialistName(s, a.specialistId)}</bdi></span><span class="muted">${typeName(s, a.appointmentTypeId)}</span></p>
-      <${Scope} desk=${desk} a=${a} rest=${rest} set=${setRest} />
-      <${Whole} all=${visit} whole=${whole} set=${setWhole} />
-      <${Field} id="cancel-reason" label=${t('cancel.reason')} optional value=${reason} input=${setReason} maxlength="500" autofocus />
-      <${Failed} desk=${desk} problem=${change.problem || unread} a=${a} close=${close} />
-      <footer class="actions">
-        <button type="submit" class="btn danger solid" aria-disabled=${!visit || change.busy ? 'true' : undefined}>${t(change.busy ? 'cancel.doing' : rest || together ? 'series.cancel' : 'cancel.do')}</button>
-        <button type="button" class="btn" onClick=${() => close()}>${t('cancel.keep')}</button>
-        <${Tell} email=${a.patient?.email} value=${notify} set=${setNotify} />
-      </footer>
-    </form>
-  </${Dialog}>`
+  return html`
+    <${Dialog} title=${t('cancel.title', { name })} close=${close}>
+      <form class="stack" onSubmit=${submit} novalidate>
+        <p class="fromto">
+          <span>
+            ${dayAndTime(a.start)},${' '}
+            <bdi>${specialistName(s, a.specialistId)}</bdi>
+          </span>
+          <span class="muted">${typeName(s, a.appointmentTypeId)}</span>
+        </p>
+        <${Scope} desk=${desk} a=${a} rest=${rest} set=${setRest} />
+        <${Whole} all=${visit} whole=${whole} set=${setWhole} />
+        <${Field}
+          id="cancel-reason"
+          label=${t('cancel.reason')}
+          optional
+          value=${reason}
+          input=${setReason}
+          maxlength="500"
+          autofocus
+        />
+        <${Failed} desk=${desk} problem=${change.problem || unread} a=${a} close=${close} />
+        <footer class="actions">
+          <button type="submit" class="btn danger solid" aria-disabled=${!visit || change.busy ? 'true' : undefined}>
+            ${t(change.busy ? 'cancel.doing' : rest || together ? 'series.cancel' : 'cancel.do')}
+          </button>
+          <button type="button" class="btn" onClick=${() => close()}>${t('cancel.keep')}</button>
+          <${Tell} email=${a.patient?.email} value=${notify} set=${setNotify} />
+        </footer>
+      </form>
+    </${Dialog}>
+  `
 }

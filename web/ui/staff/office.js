@@ -9,28 +9,67 @@ import { Toolbar } from './shell.js'
 export { Trouble }
 
 export function Office({ desk, name, lead, tools, wide, ask, children }) {
-  return html`<${Toolbar} desk=${desk} name=${name} title=${t('nav.' + name)}>${tools && html`<div class="office-tools">${tools}</div>`}</${Toolbar}>
-    <div class="office"><div class=${'office-in' + (wide ? ' wide' : '')}>
-      ${lead && html`<p class="lead">${lead}</p>`}
-      ${ask?.problem && html`<${Trouble} problem=${ask.problem}><button type="button" class="btn" onClick=${ask.again}>${t('office.again')}</button></${Trouble}>`}
-      ${ask && !ask.data ? !ask.problem && html`<p class="muted" role="status">${t('office.loading')}</p>` : children}
-    </div></div>`
+  return html`
+    <${Toolbar} desk=${desk} name=${name} title=${t('nav.' + name)}>
+      ${
+        tools &&
+        html`
+          <div class="office-tools">${tools}</div>
+        `
+      }
+    </${Toolbar}>
+    <div class="office">
+      <div class=${'office-in' + (wide ? ' wide' : '')}>
+        ${
+          lead &&
+          html`
+            <p class="lead">${lead}</p>
+          `
+        }
+        ${
+          ask?.problem &&
+          html`
+            <${Trouble} problem=${ask.problem}>
+              <button type="button" class="btn" onClick=${ask.again}>${t('office.again')}</button>
+            </${Trouble}>
+          `
+        }
+        ${
+          ask && !ask.data
+            ? !ask.problem &&
+              html`
+                <p class="muted" role="status">${t('office.loading')}</p>
+              `
+            : children
+        }
+      </div>
+    </div>
+  `
 }
 
 // useAsk loads when the page opens and whenever key changes. An older answer never replaces a newer one.
 export function useAsk(desk, question, key = '') {
   const [state, setState] = useState({ data: null, problem: null })
-  const n = useRef(0), asked = useRef(question)
+  const n = useRef(0),
+    asked = useRef(question)
   asked.current = question
   const again = () => {
     const mine = ++n.current
     return desk.call(asked.current).then(
-      data => { if (mine === n.current) setState({ data, problem: null }); return data },
-      problem => { if (mine === n.current) setState(s => ({ ...s, problem })) })
+      data => {
+        if (mine === n.current) setState({ data, problem: null })
+        return data
+      },
+      problem => {
+        if (mine === n.current) setState(s => ({ ...s, problem }))
+      },
+    )
   }
   useEffect(() => {
     again()
-    return () => { n.current++ }
+    return () => {
+      n.current++
+    }
   }, [key])
   return { ...state, again, set: data => setState({ data, problem: null }) }
 }
@@ -57,17 +96,40 @@ export function useSend(desk) {
 }
 // listed returns the errors for ErrorSummary, with the ids of the fields on this page. An error without a field here is
 // listed too.
-export const listed = (errors, ids = {}) => Object.entries(errors).map(([field, message]) => ({ id: ids[field] || field, message }))
+export const listed = (errors, ids = {}) =>
+  Object.entries(errors).map(([field, message]) => ({ id: ids[field] || field, message }))
 
-export const Busy = ({ busy, children }) => html`<button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${busy ? t('office.saving') : children}</button>`
+export const Busy = ({ busy, children }) => html`
+  <button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
+    ${busy ? t('office.saving') : children}
+  </button>
+`
 
 // Select is the control of a Field.
 export function Select({ id, value, input, options, describedby }) {
-  return html`<select id=${id} value=${value} aria-describedby=${describedby} onChange=${e => input(e.currentTarget.value)}>
-    ${options.map(([key, label]) => html`<option key=${key} value=${key} selected=${key === value}>${label}</option>`)}</select>`
+  return html`
+    <select id=${id} value=${value} aria-describedby=${describedby} onChange=${e => input(e.currentTarget.value)}>
+      ${options.map(
+        ([key, label]) => html`
+          <option key=${key} value=${key} selected=${key === value}>${label}</option>
+        `,
+      )}
+    </select>
+  `
 }
-export const Check = ({ checked, input, children, id, hint }) => html`<label class="check"><input type="checkbox" id=${id} checked=${checked} onChange=${e => input(e.currentTarget.checked)} />
-  <span>${children}${hint && html`<small>${hint}</small>`}</span></label>`
+export const Check = ({ checked, input, children, id, hint }) => html`
+  <label class="check">
+    <input type="checkbox" id=${id} checked=${checked} onChange=${e => input(e.currentTarget.checked)} />
+    <span>
+      ${children}${
+        hint &&
+        html`
+          <small>${hint}</small>
+        `
+      }
+    </span>
+  </label>
+`
 
 // Confirm asks before an action that cannot be undone.
 export function Confirm({ title, text, action, danger = true, close, run, desk, children }) {
@@ -76,21 +138,38 @@ export function Confirm({ title, text, action, danger = true, close, run, desk, 
     e.preventDefault()
     if (await sending.send(run)) close()
   }
-  return html`<${Dialog} title=${title} close=${close}><form class="office-form" onSubmit=${submit}>
-    <p>${text}</p>${children}
-    <${Trouble} problem=${sending.problem} />
-    <div class="actions"><button type="submit" class=${'btn ' + (danger ? 'solid' : 'primary')} aria-disabled=${sending.busy ? 'true' : undefined}>${action}</button>
-      <button type="button" class="btn" autofocus onClick=${() => close()}>${t('office.keep')}</button></div>
-  </form></${Dialog}>`
+  return html`
+    <${Dialog} title=${title} close=${close}>
+      <form class="office-form" onSubmit=${submit}>
+        <p>${text}</p>
+        ${children}
+        <${Trouble} problem=${sending.problem} />
+        <div class="actions">
+          <button
+            type="submit"
+            class=${'btn ' + (danger ? 'solid' : 'primary')}
+            aria-disabled=${sending.busy ? 'true' : undefined}
+          >
+            ${action}
+          </button>
+          <button type="button" class="btn" autofocus onClick=${() => close()}>${t('office.keep')}</button>
+        </div>
+      </form>
+    </${Dialog}>
+  `
 }
 
 // State is a word with its icon. The colour only repeats the word.
-export const State = ({ kind = '', icon, children }) => html`<span class=${'state ' + kind}>${icon}${children}</span>`
+export const State = ({ kind = '', icon, children }) => html`
+  <span class=${'state ' + kind}>${icon}${children}</span>
+`
 // useNow returns the page's clock. It ticks while the page is visible.
 export function useNow(ms = 1000) {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {
-    const timer = setInterval(() => { if (!document.hidden) setNow(Date.now()) }, ms)
+    const timer = setInterval(() => {
+      if (!document.hidden) setNow(Date.now())
+    }, ms)
     return () => clearInterval(timer)
   }, [ms])
   return now

@@ -9,22 +9,60 @@ import { say } from '../lib/say.js'
 import { Check, listed, Trouble, useAsk, useSend } from './office.js'
 
 const address = '/v1/settings/openid'
-const draftOf = c => ({ name: c?.name || '', issuer: c?.issuer || '', clientId: c?.clientId || '', secret: '', public: Boolean(c && !c.secretSet), domains: (c?.domains || []).join(', '), newRole: c?.newRole || '', ownersOnly: Boolean(c?.ownersOnly) })
-const bodyOf = d => ({ name: d.name.trim(), issuer: d.issuer.trim(), clientId: d.clientId.trim(), secret: d.public ? '' : d.secret, public: d.public, domains: d.domains.split(/[\s,;]+/).filter(Boolean), newRole: d.newRole, ownersOnly: d.ownersOnly })
-const ids = { name: 'openid-name', issuer: 'openid-issuer', clientId: 'openid-client', secret: 'openid-secret', domains: 'openid-domains', newRole: 'openid-new' }
+const draftOf = c => ({
+  name: c?.name || '',
+  issuer: c?.issuer || '',
+  clientId: c?.clientId || '',
+  secret: '',
+  public: Boolean(c && !c.secretSet),
+  domains: (c?.domains || []).join(', '),
+  newRole: c?.newRole || '',
+  ownersOnly: Boolean(c?.ownersOnly),
+})
+const bodyOf = d => ({
+  name: d.name.trim(),
+  issuer: d.issuer.trim(),
+  clientId: d.clientId.trim(),
+  secret: d.public ? '' : d.secret,
+  public: d.public,
+  domains: d.domains.split(/[\s,;]+/).filter(Boolean),
+  newRole: d.newRole,
+  ownersOnly: d.ownersOnly,
+})
+const ids = {
+  name: 'openid-name',
+  issuer: 'openid-issuer',
+  clientId: 'openid-client',
+  secret: 'openid-secret',
+  domains: 'openid-domains',
+  newRole: 'openid-new',
+}
 
 export function OpenID({ desk }) {
-  const asked = useAsk(desk, async () => { await need('openid'); return (await get(address)).openId })
+  const asked = useAsk(desk, async () => {
+    await need('openid')
+    return (await get(address)).openId
+  })
   const [draft, setDraft] = useState(draftOf())
   const saving = useSend(desk)
   const chosen = asked.data?.chosen
-  useEffect(() => { setDraft(draftOf(chosen)) }, [JSON.stringify(chosen)])
-  if (!asked.data) return html`<${Trouble} problem=${asked.problem} />`
+  useEffect(() => {
+    setDraft(draftOf(chosen))
+  }, [JSON.stringify(chosen)])
+  if (!asked.data)
+    return html`
+      <${Trouble} problem=${asked.problem} />
+    `
   const set = name => value => setDraft(d => ({ ...d, [name]: value }))
   const save = async e => {
     e.preventDefault()
-    const missing = Object.fromEntries(['name', 'issuer', 'clientId', 'domains'].filter(k => !draft[k].trim()).map(k => [k, t('openid.' + k + '.err')]))
-    if (Object.keys(missing).length) { saving.refuse(missing); return }
+    const missing = Object.fromEntries(
+      ['name', 'issuer', 'clientId', 'domains'].filter(k => !draft[k].trim()).map(k => [k, t('openid.' + k + '.err')]),
+    )
+    if (Object.keys(missing).length) {
+      saving.refuse(missing)
+      return
+    }
     const answer = await saving.send(() => put(address, bodyOf(draft), { timeout: 60000 }))
     if (!answer) return
     asked.set(answer.openId)
@@ -33,27 +71,154 @@ export function OpenID({ desk }) {
   }
   const remove = async () => {
     const answer = await saving.send(() => del(address))
-    if (answer) { asked.set(answer.openId); desk.toast('office.done'); say(t('openid.removed')) }
+    if (answer) {
+      asked.set(answer.openId)
+      desk.toast('office.done')
+      say(t('openid.removed'))
+    }
   }
   const errors = listed(saving.errors, ids)
   const error = id => errors.find(e => e.id === id)?.message
   const found = saving.problem?.status === 422 && saving.problem.reason
-  const kept = chosen?.secretSet && chosen.secretReadable && chosen.issuer === draft.issuer.trim() && chosen.clientId === draft.clientId.trim()
+  const kept =
+    chosen?.secretSet &&
+    chosen.secretReadable &&
+    chosen.issuer === draft.issuer.trim() &&
+    chosen.clientId === draft.clientId.trim()
   const { redirect } = asked.data
-  return html`<form class="plate setting" id="openid" onSubmit=${save} novalidate autocomplete="off"><h2>${t('openid.title')}</h2><p class="muted">${t('openid.lead')}</p>
-    ${redirect ? html`<p>${t('openid.redirect')}<br /><code dir="ltr" id="openid-redirect">${redirect}</code></p>` : html`<${Notice} kind="warn" icon="info" text="openid.noaddress" />`}
-    ${chosen?.secretSet && !chosen.secretReadable && html`<${Notice} kind="danger" text="openid.unreadable" />`}
-    <${ErrorSummary} errors=${errors} n=${saving.n} />
-    ${!errors.length && !found && html`<${Trouble} problem=${saving.problem} />`}
-    <${Field} id="openid-name" label=${t('openid.name')} hint=${t('openid.name.hint')} error=${error('openid-name')} value=${draft.name} input=${set('name')} maxlength="40" />
-    <${Field} id="openid-issuer" label=${t('openid.issuer')} hint=${t('openid.issuer.hint')} error=${error('openid-issuer')} value=${draft.issuer} input=${set('issuer')} maxlength="300" spellcheck="false" autocapitalize="none" dir="ltr" placeholder="https://accounts.google.com" />
-    <div class="duo"><${Field} id="openid-client" label=${t('openid.clientId')} error=${error('openid-client')} value=${draft.clientId} input=${set('clientId')} maxlength="300" spellcheck="false" autocapitalize="none" dir="ltr" />
-      ${!draft.public && html`<${Field} id="openid-secret" label=${t('openid.secret')} hint=${t(kept ? 'openid.secret.kept' : 'openid.secret.hint')} error=${error('openid-secret')} type="password" value=${draft.secret} input=${set('secret')} maxlength="500" autocomplete="new-password" dir="ltr" />`}</div>
-    <${Check} id="openid-public" checked=${draft.public} input=${set('public')}>${t('openid.public')}</${Check}>
-    <${Field} id="openid-domains" label=${t('openid.domains')} hint=${t('openid.domains.hint')} error=${error('openid-domains')} value=${draft.domains} input=${set('domains')} maxlength="2000" spellcheck="false" autocapitalize="none" dir="ltr" placeholder="clinic.example.org" />
-    <${Check} id="openid-new" checked=${draft.newRole === 'reception'} input=${on => set('newRole')(on ? 'reception' : '')} hint=${t('openid.new.hint')}>${t('openid.new')}</${Check}>
-    <${Check} id="openid-owners" checked=${draft.ownersOnly} input=${set('ownersOnly')} hint=${t('openid.owners.hint')}>${t('openid.owners')}</${Check}>
-    <div role="status">${found && html`<${Notice} kind="danger" icon="alert" text=${'openid.found.' + found} />`}</div>
-    <div class="actions"><button type="submit" class="btn primary" aria-disabled=${saving.busy ? 'true' : undefined}>${t(saving.busy ? 'openid.looking' : 'openid.save')}</button>
-      ${chosen && html`<button type="button" class="btn quiet" onClick=${remove}>${t('openid.remove')}</button>`}</div></form>`
+  return html`
+    <form class="plate setting" id="openid" onSubmit=${save} novalidate autocomplete="off">
+      <h2>${t('openid.title')}</h2>
+      <p class="muted">${t('openid.lead')}</p>
+      ${
+        redirect
+          ? html`
+              <p>
+                ${t('openid.redirect')}
+                <br />
+                <code dir="ltr" id="openid-redirect">${redirect}</code>
+              </p>
+            `
+          : html`
+              <${Notice} kind="warn" icon="info" text="openid.noaddress" />
+            `
+      }
+      ${
+        chosen?.secretSet &&
+        !chosen.secretReadable &&
+        html`
+          <${Notice} kind="danger" text="openid.unreadable" />
+        `
+      }
+      <${ErrorSummary} errors=${errors} n=${saving.n} />
+      ${
+        !errors.length &&
+        !found &&
+        html`
+          <${Trouble} problem=${saving.problem} />
+        `
+      }
+      <${Field}
+        id="openid-name"
+        label=${t('openid.name')}
+        hint=${t('openid.name.hint')}
+        error=${error('openid-name')}
+        value=${draft.name}
+        input=${set('name')}
+        maxlength="40"
+      />
+      <${Field}
+        id="openid-issuer"
+        label=${t('openid.issuer')}
+        hint=${t('openid.issuer.hint')}
+        error=${error('openid-issuer')}
+        value=${draft.issuer}
+        input=${set('issuer')}
+        maxlength="300"
+        spellcheck="false"
+        autocapitalize="none"
+        dir="ltr"
+        placeholder="https://accounts.google.com"
+      />
+      <div class="duo">
+        <${Field}
+          id="openid-client"
+          label=${t('openid.clientId')}
+          error=${error('openid-client')}
+          value=${draft.clientId}
+          input=${set('clientId')}
+          maxlength="300"
+          spellcheck="false"
+          autocapitalize="none"
+          dir="ltr"
+        />
+        ${
+          !draft.public &&
+          html`
+            <${Field}
+              id="openid-secret"
+              label=${t('openid.secret')}
+              hint=${t(kept ? 'openid.secret.kept' : 'openid.secret.hint')}
+              error=${error('openid-secret')}
+              type="password"
+              value=${draft.secret}
+              input=${set('secret')}
+              maxlength="500"
+              autocomplete="new-password"
+              dir="ltr"
+            />
+          `
+        }
+      </div>
+      <${Check} id="openid-public" checked=${draft.public} input=${set('public')}>${t('openid.public')}</${Check}>
+      <${Field}
+        id="openid-domains"
+        label=${t('openid.domains')}
+        hint=${t('openid.domains.hint')}
+        error=${error('openid-domains')}
+        value=${draft.domains}
+        input=${set('domains')}
+        maxlength="2000"
+        spellcheck="false"
+        autocapitalize="none"
+        dir="ltr"
+        placeholder="clinic.example.org"
+      />
+      <${Check}
+        id="openid-new"
+        checked=${draft.newRole === 'reception'}
+        input=${on => set('newRole')(on ? 'reception' : '')}
+        hint=${t('openid.new.hint')}
+      >
+        ${t('openid.new')}
+      </${Check}>
+      <${Check}
+        id="openid-owners"
+        checked=${draft.ownersOnly}
+        input=${set('ownersOnly')}
+        hint=${t('openid.owners.hint')}
+      >
+        ${t('openid.owners')}
+      </${Check}>
+      <div role="status">
+        ${
+          found &&
+          html`
+            <${Notice} kind="danger" icon="alert" text=${'openid.found.' + found} />
+          `
+        }
+      </div>
+      <div class="actions">
+        <button type="submit" class="btn primary" aria-disabled=${saving.busy ? 'true' : undefined}>
+          ${t(saving.busy ? 'openid.looking' : 'openid.save')}
+        </button>
+        ${
+          chosen &&
+          html`
+            <button type="button" class="btn quiet" onClick=${remove}>${t('openid.remove')}</button>
+          `
+        }
+      </div>
+    </form>
+  `
 }

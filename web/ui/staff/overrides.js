@@ -16,23 +16,49 @@ const most = 120
 // grouped joins neighbouring days that are closed for the same reason into one line: "24 to 31 December".
 export function grouped(overrides) {
   const runs = []
-  for (const o of [...overrides].sort((a, b) => a.date < b.date ? -1 : 1)) {
+  for (const o of [...overrides].sort((a, b) => (a.date < b.date ? -1 : 1))) {
     const last = runs.at(-1)
     if (last && last.closed && o.closed && last.reason === o.reason && addDays(last.to, 1) === o.date) {
       last.to = o.date
       last.ids.push(o.id)
-    } else runs.push({ from: o.date, to: o.date, ids: [o.id], closed: o.closed, hours: o.hours || [], reason: o.reason || '' })
+    } else
+      runs.push({
+        from: o.date,
+        to: o.date,
+        ids: [o.id],
+        closed: o.closed,
+        hours: o.hours || [],
+        reason: o.reason || '',
+      })
   }
   return runs
 }
 
 function Add({ desk, person, close, done }) {
   const today = dateOf(serverNow(), person.timezone)
-  const [form, setForm] = useState({ from: today, to: today, closed: true, hours: [{ start: '09:00', end: '12:00' }], reason: '' })
+  const [form, setForm] = useState({
+    from: today,
+    to: today,
+    closed: true,
+    hours: [{ start: '09:00', end: '12:00' }],
+    reason: '',
+  })
   const put = name => value => setForm(f => ({ ...f, [name]: value }))
   const sending = useSend(desk)
-  const booked = useAsk(desk, () => form.from && form.to >= form.from && daysBetween(form.from, form.to) < most
-    ? get('/v1/appointments', { from: form.from, to: addDays(form.to, 1), specialistId: person.id, status: 'confirmed', limit: 100 }) : Promise.resolve({ appointments: [] }), form.from + form.to)
+  const booked = useAsk(
+    desk,
+    () =>
+      form.from && form.to >= form.from && daysBetween(form.from, form.to) < most
+        ? get('/v1/appointments', {
+            from: form.from,
+            to: addDays(form.to, 1),
+            specialistId: person.id,
+            status: 'confirmed',
+            limit: 100,
+          })
+        : Promise.resolve({ appointments: [] }),
+    form.from + form.to,
+  )
   const days = form.from && form.to >= form.from ? daysBetween(form.from, form.to) + 1 : 0
   const submit = async e => {
     e.preventDefault()
@@ -40,14 +66,22 @@ function Add({ desk, person, close, done }) {
     if (!form.from) wrong.from = t('over.err.from')
     if (!form.to || form.to < form.from) wrong.to = t('over.err.to')
     else if (days > most) wrong.to = t('over.err.long', { n: most })
-    if (!form.closed && (Object.keys(faults(form.hours)).length || !form.hours.length)) wrong['over-0-start'] = t('hours.err.order')
+    if (!form.closed && (Object.keys(faults(form.hours)).length || !form.hours.length))
+      wrong['over-0-start'] = t('hours.err.order')
     if (Object.keys(wrong).length) return sending.refuse(wrong)
     // Save one day after the other. If the server refuses one, the days before it are kept and shown.
     const all = async () => {
       for (let i = 0; i < days; i++) {
-        await post(`/v1/specialists/${person.id}/overrides`, {
-          date: addDays(form.from, i), closed: form.closed, ...(!form.closed && { hours: form.hours }), ...(form.reason.trim() && { reason: form.reason.trim() }),
-        }, { key: newKey() })
+        await post(
+          `/v1/specialists/${person.id}/overrides`,
+          {
+            date: addDays(form.from, i),
+            closed: form.closed,
+            ...(!form.closed && { hours: form.hours }),
+            ...(form.reason.trim() && { reason: form.reason.trim() }),
+          },
+          { key: newKey() },
+        )
       }
     }
     const ok = await sending.send(all)
@@ -55,47 +89,251 @@ function Add({ desk, person, close, done }) {
     if (ok) close()
   }
   const here = booked.data?.appointments || []
-  return html`<${Dialog} title=${t('over.add.title', { name: person.name })} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
-    <${ErrorSummary} errors=${listed(sending.errors, { date: 'from' })} n=${sending.n} />
-    ${!Object.keys(sending.errors).length && html`<${Trouble} problem=${sending.problem} />`}
-    <div class="duo">
-      <${Field} id="from" label=${t('over.from')} type="date" value=${form.from} error=${sending.errors.from} input=${from => setForm(f => ({ ...f, from, to: f.to < from ? from : f.to }))} min=${today} />
-      <${Field} id="to" label=${t('over.to')} type="date" value=${form.to} error=${sending.errors.to} input=${put('to')} min=${form.from} />
-    </div>
-    <fieldset class="choice"><legend>${t('over.what')}</legend>
-      <label class="check"><input type="radio" name="closed" checked=${form.closed} onChange=${() => put('closed')(true)} /><span>${t('over.closed')}</span></label>
-      <label class="check"><input type="radio" name="closed" checked=${!form.closed} onChange=${() => put('closed')(false)} /><span>${t('over.hours')}</span></label>
-    </fieldset>
-    ${!form.closed && html`<${Windows} id="over" name=${t('over.hours')} windows=${form.hours} change=${put('hours')} />`}
-    <${Field} id="reason" label=${t('over.reason')} hint=${t('over.reason.hint')} optional value=${form.reason} input=${put('reason')} maxlength="200" />
-    ${here.length > 0 && html`<div class="kept"><p>${t('over.booked', { n: here.length })}</p><ul class="plain">${here.slice(0, 5).map(a => html`<li key=${a.id}>${write('shortDay', a.slotStartDate, person.timezone)},${' '}${write('time', a.slotStartDate, person.timezone)}${' '}<bdi>${a.patient?.name}</bdi></li>`)}</ul></div>`}
-    <div class="actions"><${Busy} busy=${sending.busy}>${t('over.save', { n: days || 1 })}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button></div>
-  </form></${Dialog}>`
+  return html`
+    <${Dialog} title=${t('over.add.title', { name: person.name })} close=${close}>
+      <form class="office-form" onSubmit=${submit} novalidate>
+        <${ErrorSummary} errors=${listed(sending.errors, { date: 'from' })} n=${sending.n} />
+        ${
+          !Object.keys(sending.errors).length &&
+          html`
+            <${Trouble} problem=${sending.problem} />
+          `
+        }
+        <div class="duo">
+          <${Field}
+            id="from"
+            label=${t('over.from')}
+            type="date"
+            value=${form.from}
+            error=${sending.errors.from}
+            input=${from => setForm(f => ({ ...f, from, to: f.to < from ? from : f.to }))}
+            min=${today}
+          />
+          <${Field}
+            id="to"
+            label=${t('over.to')}
+            type="date"
+            value=${form.to}
+            error=${sending.errors.to}
+            input=${put('to')}
+            min=${form.from}
+          />
+        </div>
+        <fieldset class="choice">
+          <legend>${t('over.what')}</legend>
+          <label class="check">
+            <input type="radio" name="closed" checked=${form.closed} onChange=${() => put('closed')(true)} />
+            <span>${t('over.closed')}</span>
+          </label>
+          <label class="check">
+            <input type="radio" name="closed" checked=${!form.closed} onChange=${() => put('closed')(false)} />
+            <span>${t('over.hours')}</span>
+          </label>
+        </fieldset>
+        ${
+          !form.closed &&
+          html`
+            <${Windows} id="over" name=${t('over.hours')} windows=${form.hours} change=${put('hours')} />
+          `
+        }
+        <${Field}
+          id="reason"
+          label=${t('over.reason')}
+          hint=${t('over.reason.hint')}
+          optional
+          value=${form.reason}
+          input=${put('reason')}
+          maxlength="200"
+        />
+        ${
+          here.length > 0 &&
+          html`
+            <div class="kept">
+              <p>${t('over.booked', { n: here.length })}</p>
+              <ul class="plain">
+                ${here.slice(0, 5).map(
+                  a => html`
+                    <li key=${a.id}>
+                      ${write('shortDay', a.slotStartDate, person.timezone)},${' '}${write('time', a.slotStartDate, person.timezone)}${' '}
+                      <bdi>${a.patient?.name}</bdi>
+                    </li>
+                  `,
+                )}
+              </ul>
+            </div>
+          `
+        }
+        <div class="actions">
+          <${Busy} busy=${sending.busy}>${t('over.save', { n: days || 1 })}</${Busy}>
+          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
+        </div>
+      </form>
+    </${Dialog}>
+  `
 }
 
 export function Page({ desk, rest }) {
-  const [adding, setAdding] = useState(false), [dropping, setDropping] = useState(null), [past, setPast] = useState(false)
+  const [adding, setAdding] = useState(false),
+    [dropping, setDropping] = useState(null),
+    [past, setPast] = useState(false)
   const people = useAsk(desk, () => get('/v1/specialists'))
   const mine = (people.data?.specialists || []).filter(x => desk.reaches(x.id))
   const person = mine.find(x => x.id === rest[0]) || mine[0]
-  const days = useAsk(desk, () => person ? get(`/v1/specialists/${person.id}/overrides`) : Promise.resolve({ overrides: [] }), person?.id)
+  const days = useAsk(
+    desk,
+    () => (person ? get(`/v1/specialists/${person.id}/overrides`) : Promise.resolve({ overrides: [] })),
+    person?.id,
+  )
   const today = person && dateOf(serverNow(), person.timezone)
-  const runs = grouped(days.data?.overrides || []), shown = runs.filter(r => past || r.to >= today)
-  const refresh = () => { days.again(); desk.loadSchedule().catch(() => {}) }
-  const span = r => r.from === r.to ? write('fullDay', r.from) : t('over.span', { from: write('shortLong', r.from), to: write('fullDay', r.to) })
-  return html`<${Office} desk=${desk} name="overrides" lead=${t('over.lead')} ask=${people} tools=${person && html`
-      ${mine.length > 1 && html`<label class="pick"><span class="sr">${t('office.specialist')}</span><${Select} value=${person.id} input=${id => { location.hash = 'overrides/' + encodeURIComponent(id) }} options=${mine.map(x => [x.id, x.name])} /></label>`}
-      <button type="button" class="btn primary" onClick=${() => setAdding(true)}><${Icon} name="plus" />${t('over.add')}</button>`}>
-    <${Trouble} problem=${days.problem} />
-    ${shown.length ? html`<ul class="lines">${shown.map(r => html`<li class="line" key=${r.ids[0]}>
-        <div class="line-main"><p class="line-title dated"><b>${span(r)}</b></p>
-          <p class="line-facts">${r.closed ? html`<${State} icon=${html`<${Icon} name="close" />`}>${t('over.off')}</${State}>` : html`<${State} kind="info" icon=${html`<${Icon} name="clock" />`}>${list(r.hours.map(h => t('range', { from: clock(minutesOf(h.start)), to: clock(minutesOf(h.end)) })))}</${State}>`}
-            ${r.ids.length > 1 && html`<span class="muted">${t('over.days', { n: r.ids.length })}</span>`}${r.reason && html`<span>${r.reason}</span>`}</p></div>
-        <div class="line-do"><button type="button" class="btn quiet" aria-label=${t('over.remove.of', { day: span(r) })} onClick=${() => setDropping(r)}><${Icon} name="trash" />${t('over.remove')}</button></div>
-      </li>`)}</ul>` : days.data && html`<p class="nothing">${t('over.none')}</p>`}
-    ${runs.some(r => r.to < today) && html`<p><button type="button" class="textlink" onClick=${() => setPast(!past)}>${t(past ? 'over.past.hide' : 'over.past')}</button></p>`}
-    ${adding && html`<${Add} desk=${desk} person=${person} close=${() => setAdding(false)} done=${ok => { refresh(); if (ok) desk.toast('over.added') }} />`}
-    ${dropping && html`<${Confirm} desk=${desk} title=${t('over.remove')} text=${t('over.remove.text', { day: span(dropping) })} action=${t('over.remove')} close=${() => setDropping(null)}
-      run=${async () => { for (const id of dropping.ids) await del('/v1/overrides/' + id); refresh(); desk.toast('over.removed') }} />`}
-  </${Office}>`
+  const runs = grouped(days.data?.overrides || []),
+    shown = runs.filter(r => past || r.to >= today)
+  const refresh = () => {
+    days.again()
+    desk.loadSchedule().catch(() => {})
+  }
+  const span = r =>
+    r.from === r.to
+      ? write('fullDay', r.from)
+      : t('over.span', { from: write('shortLong', r.from), to: write('fullDay', r.to) })
+  return html`
+    <${Office}
+      desk=${desk}
+      name="overrides"
+      lead=${t('over.lead')}
+      ask=${people}
+      tools=${
+        person &&
+        html`
+          ${
+            mine.length > 1 &&
+            html`
+              <label class="pick">
+                <span class="sr">${t('office.specialist')}</span>
+                <${Select}
+                  value=${person.id}
+                  input=${id => {
+                    location.hash = 'overrides/' + encodeURIComponent(id)
+                  }}
+                  options=${mine.map(x => [x.id, x.name])}
+                />
+              </label>
+            `
+          }
+          <button type="button" class="btn primary" onClick=${() => setAdding(true)}>
+            <${Icon} name="plus" />
+            ${t('over.add')}
+          </button>
+        `
+      }
+    >
+      <${Trouble} problem=${days.problem} />
+      ${
+        shown.length
+          ? html`
+              <ul class="lines">
+                ${shown.map(
+                  r => html`
+                    <li class="line" key=${r.ids[0]}>
+                      <div class="line-main">
+                        <p class="line-title dated"><b>${span(r)}</b></p>
+                        <p class="line-facts">
+                          ${
+                            r.closed
+                              ? html`
+                                  <${State}
+                                    icon=${html`
+                                      <${Icon} name="close" />
+                                    `}
+                                  >
+                                    ${t('over.off')}
+                                  </${State}>
+                                `
+                              : html`
+                                  <${State}
+                                    kind="info"
+                                    icon=${html`
+                                      <${Icon} name="clock" />
+                                    `}
+                                  >
+                                    ${list(r.hours.map(h => t('range', { from: clock(minutesOf(h.start)), to: clock(minutesOf(h.end)) })))}
+                                  </${State}>
+                                `
+                          }
+                          ${
+                            r.ids.length > 1 &&
+                            html`
+                              <span class="muted">${t('over.days', { n: r.ids.length })}</span>
+                            `
+                          }${
+                            r.reason &&
+                            html`
+                              <span>${r.reason}</span>
+                            `
+                          }
+                        </p>
+                      </div>
+                      <div class="line-do">
+                        <button
+                          type="button"
+                          class="btn quiet"
+                          aria-label=${t('over.remove.of', { day: span(r) })}
+                          onClick=${() => setDropping(r)}
+                        >
+                          <${Icon} name="trash" />
+                          ${t('over.remove')}
+                        </button>
+                      </div>
+                    </li>
+                  `,
+                )}
+              </ul>
+            `
+          : days.data &&
+            html`
+              <p class="nothing">${t('over.none')}</p>
+            `
+      }
+      ${
+        runs.some(r => r.to < today) &&
+        html`
+          <p>
+            <button type="button" class="textlink" onClick=${() => setPast(!past)}>
+              ${t(past ? 'over.past.hide' : 'over.past')}
+            </button>
+          </p>
+        `
+      }
+      ${
+        adding &&
+        html`
+          <${Add}
+            desk=${desk}
+            person=${person}
+            close=${() => setAdding(false)}
+            done=${ok => {
+              refresh()
+              if (ok) desk.toast('over.added')
+            }}
+          />
+        `
+      }
+      ${
+        dropping &&
+        html`
+          <${Confirm}
+            desk=${desk}
+            title=${t('over.remove')}
+            text=${t('over.remove.text', { day: span(dropping) })}
+            action=${t('over.remove')}
+            close=${() => setDropping(null)}
+            run=${async () => {
+              for (const id of dropping.ids) await del('/v1/overrides/' + id)
+              refresh()
+              desk.toast('over.removed')
+            }}
+          />
+        `
+      }
+    </${Office}>
+  `
 }

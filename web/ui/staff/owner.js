@@ -7,7 +7,8 @@ Object.assign(paths, {
   call: 'M4 5h16v11H9l-5 4z',
   pause: 'M9 5v14M15 5v14',
   pulse: 'M3 12h4l3-7 4 14 3-7h4',
-  people: 'M9 5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM2.5 19.5c.6-3 3-4.7 6.5-4.7s5.9 1.7 6.5 4.7M16 5.5a3 3 0 0 1 0 6M18.5 15c1.7.7 2.7 2.2 3 4.5',
+  people:
+    'M9 5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM2.5 19.5c.6-3 3-4.7 6.5-4.7s5.9 1.7 6.5 4.7M16 5.5a3 3 0 0 1 0 6M18.5 15c1.7.7 2.7 2.2 3 4.5',
   away: 'M5 7h14v13H5zM9 7V4h6v3M9.5 11.5l5 5m0-5l-5 5',
   list: 'M9 6h11M9 12h11M9 18h11M4.5 6v.1m0 5.9v.1m0 5.9v.1',
   key: 'M14.5 4.5a5 5 0 1 0 0 10 5 5 0 0 0 0-10zM11 13l-7.5 7.5M6 18l2.5 2.5',
@@ -19,7 +20,9 @@ Object.assign(paths, {
   trash: 'M4 7h16M9 7V4h6v3M6.5 7l1 13h9l1-13',
 })
 
-const owner = ['owner'], front = ['owner', 'reception'], everybody = ['owner', 'reception', 'specialist']
+const owner = ['owner'],
+  front = ['owner', 'reception'],
+  everybody = ['owner', 'reception', 'specialist']
 
 export const ownerPages = [
   { id: 'requests', group: 'desk', icon: 'check', roles: everybody },

@@ -32,11 +32,15 @@ const route = () => {
   const [page, ...rest] = location.hash.slice(1).split('/').map(decodeURIComponent)
   return { page, rest }
 }
-export const go = (...parts) => { location.hash = parts.map(encodeURIComponent).join('/') }
+export const go = (...parts) => {
+  location.hash = parts.map(encodeURIComponent).join('/')
+}
 
 function Console({ desk, idle }) {
-  const [at, setAt] = useState(route), [loaded, setLoaded] = useState(null)
-  const locked = useStore(desk.store, s => s.locked), seconds = useStore(desk.store, s => s.idle)
+  const [at, setAt] = useState(route),
+    [loaded, setLoaded] = useState(null)
+  const locked = useStore(desk.store, s => s.locked),
+    seconds = useStore(desk.store, s => s.idle)
   const mine = pages.filter(p => p.roles.includes(desk.role))
   const page = mine.find(p => p.id === at.page) || mine[0]
   useEffect(() => {
@@ -46,7 +50,13 @@ function Console({ desk, idle }) {
   }, [])
   // The navigation shows the number of bookings to confirm on every page.
   useEffect(() => {
-    const ask = () => { if (!document.hidden) get('/v1/requests').then(x => desk.patch({ asked: x.requests.length }), () => {}) }
+    const ask = () => {
+      if (!document.hidden)
+        get('/v1/requests').then(
+          x => desk.patch({ asked: x.requests.length }),
+          () => {},
+        )
+    }
     const timer = setInterval(ask, 20000)
     ask()
     return () => clearInterval(timer)
@@ -63,28 +73,56 @@ function Console({ desk, idle }) {
       }
     }
     load()
-    return () => { here = false }
+    return () => {
+      here = false
+    }
   }, [page.id])
   const again = me => {
     idle.again(me)
     desk.signedIn(me)
   }
-  const Page = page.Page || loaded?.id === page.id && loaded.Page
-  return html`<${Shell} desk=${desk} pages=${mine} here=${page.id}>${Page && html`<${Page} key=${page.id} desk=${desk} rest=${at.page === page.id ? at.rest : []} />`}</${Shell}>
+  const Page = page.Page || (loaded?.id === page.id && loaded.Page)
+  return html`
+    <${Shell} desk=${desk} pages=${mine} here=${page.id}>
+      ${
+        Page &&
+        html`
+          <${Page} key=${page.id} desk=${desk} rest=${at.page === page.id ? at.rest : []} />
+        `
+      }
+    </${Shell}>
     <${Dialogs} desk=${desk} />
     <${Toast} desk=${desk} />
-    ${seconds > 0 && !locked && html`<${IdleWarning} desk=${desk} idle=${idle} seconds=${seconds} />`}
-    ${locked && html`<${SignInAgain} desk=${desk} why=${locked} done=${again} />`}`
+    ${
+      seconds > 0 &&
+      !locked &&
+      html`
+        <${IdleWarning} desk=${desk} idle=${idle} seconds=${seconds} />
+      `
+    }
+    ${
+      locked &&
+      html`
+        <${SignInAgain} desk=${desk} why=${locked} done=${again} />
+      `
+    }
+  `
 }
 
 const root = document.getElementById('app')
 function open(me) {
-  const desk = createDesk(me), idle = createIdle(desk)
+  const desk = createDesk(me),
+    idle = createIdle(desk)
   desk.start().catch(problem => desk.patch({ problem }))
   idle.start()
   // Load the downtime plan later than what the first picture needs.
   setTimeout(() => import('../staff/keep.js').then(x => x.keep(desk)).catch(() => {}), 3000)
-  render(html`<${Console} desk=${desk} idle=${idle} />`, root)
+  render(
+    html`
+      <${Console} desk=${desk} idle=${idle} />
+    `,
+    root,
+  )
 }
 
 await Promise.all([words, client])
@@ -92,8 +130,23 @@ const me = await get('/v1/auth/me').catch(problem => problem)
 if (me.user) open(me)
 else if (me.code === 'unauthorized') {
   import('../staff/keep.js').then(x => x.ended()).catch(() => {})
-  render(html`<${SignInPage} done=${open} />`, root)
+  render(
+    html`
+      <${SignInPage} done=${open} />
+    `,
+    root,
+  )
 } else {
-  render(html`<div class="signin"><main><${Notice} kind="danger" role="alert" text="start.failed">
-    <button type="button" class="btn" onClick=${() => location.reload()}>${t('start.again')}</button></${Notice}></main></div>`, root)
+  render(
+    html`
+      <div class="signin">
+        <main>
+          <${Notice} kind="danger" role="alert" text="start.failed">
+            <button type="button" class="btn" onClick=${() => location.reload()}>${t('start.again')}</button>
+          </${Notice}>
+        </main>
+      </div>
+    `,
+    root,
+  )
 }

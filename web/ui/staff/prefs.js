@@ -4,11 +4,21 @@ import { createStore } from '../lib/store.js'
 const key = 'holdfast.desk'
 const usual = { names: true, keys: true, compact: false, hidden: [], place: '', seen: '' }
 
-const save = state => { try { localStorage.setItem(key, JSON.stringify(state)) } catch { /* blocked: the preferences last until the page closes */ } }
+const save = state => {
+  try {
+    localStorage.setItem(key, JSON.stringify(state))
+  } catch {
+    /* blocked: the preferences last until the page closes */
+  }
+}
 
 export function createPrefs() {
   let kept = {}
-  try { kept = JSON.parse(localStorage.getItem(key)) || {} } catch { /* blocked: use the defaults */ }
+  try {
+    kept = JSON.parse(localStorage.getItem(key)) || {}
+  } catch {
+    /* blocked: use the defaults */
+  }
   // For a first visit, no earlier booking counts as unread.
   const prefs = createStore({ ...usual, seen: new Date().toISOString().slice(0, 19) + 'Z', ...kept })
   save(prefs.get())
@@ -17,5 +27,10 @@ export function createPrefs() {
 }
 
 // A screen that patients can see shows initials: "Lena Vogt" becomes "L. V.".
-export const initials = name => name.trim().split(/\s+/).map(w => [...w][0].toUpperCase() + '.').join(' ')
-export const shown = (prefs, name) => prefs.names ? name : initials(name)
+export const initials = name =>
+  name
+    .trim()
+    .split(/\s+/)
+    .map(w => [...w][0].toUpperCase() + '.')
+    .join(' ')
+export const shown = (prefs, name) => (prefs.names ? name : initials(name))

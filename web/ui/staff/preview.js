@@ -22,8 +22,13 @@ export function Preview({ ask, signature, from, zone, days = 7, hold }) {
     const timer = setTimeout(() => {
       setState(s => ({ ...s, busy: true }))
       ask({ from, to: addDays(from, days) }).then(
-        answer => { if (mine === n.current) setState({ slots: answer.slots, problem: null }) },
-        problem => { if (mine === n.current) setState(s => ({ slots: s.slots, problem })) })
+        answer => {
+          if (mine === n.current) setState({ slots: answer.slots, problem: null })
+        },
+        problem => {
+          if (mine === n.current) setState(s => ({ slots: s.slots, problem }))
+        },
+      )
     }, 350)
     return () => clearTimeout(timer)
   }, [signature, from, hold])
@@ -31,16 +36,42 @@ export function Preview({ ask, signature, from, zone, days = 7, hold }) {
   for (const s of state.slots || []) (byDate[dateOf(s.start, zone)] ||= new Set()).add(hhmm(s.start, zone))
   const dates = Array.from({ length: days }, (_, i) => addDays(from, i))
   const total = Object.values(byDate).reduce((sum, set) => sum + set.size, 0)
-  return html`<div class=${'preview' + (state.busy ? ' busy' : '')} aria-busy=${state.busy ? 'true' : undefined}>
-    <${Trouble} problem=${state.problem} />
-    <p class="muted" role="status">${state.slots ? t('preview.total', { n: total }) : t('preview.loading')}</p>
-    <ol>${dates.map(date => {
-      const times = [...byDate[date] || []].sort(), shift = changesClocks(date, zone)
-      return html`<li key=${date}>
-        <h3><span>${write('shortDay', date)}</span><span class="muted">${state.slots && t('preview.count', { n: times.length })}</span></h3>
-        ${shift !== 0 && html`<p class="dst">${t(shift > 0 ? 'preview.forward' : 'preview.back')}</p>`}
-        ${times.length > 0 && html`<p class="slots">${times.map(x => html`<span key=${x}>${write('time', '2000-01-01T' + x + ':00Z', 'UTC')}</span>`)}</p>`}
-      </li>`
-    })}</ol>
-  </div>`
+  return html`
+    <div class=${'preview' + (state.busy ? ' busy' : '')} aria-busy=${state.busy ? 'true' : undefined}>
+      <${Trouble} problem=${state.problem} />
+      <p class="muted" role="status">${state.slots ? t('preview.total', { n: total }) : t('preview.loading')}</p>
+      <ol>
+        ${dates.map(date => {
+          const times = [...(byDate[date] || [])].sort(),
+            shift = changesClocks(date, zone)
+          return html`
+            <li key=${date}>
+              <h3>
+                <span>${write('shortDay', date)}</span>
+                <span class="muted">${state.slots && t('preview.count', { n: times.length })}</span>
+              </h3>
+              ${
+                shift !== 0 &&
+                html`
+                  <p class="dst">${t(shift > 0 ? 'preview.forward' : 'preview.back')}</p>
+                `
+              }
+              ${
+                times.length > 0 &&
+                html`
+                  <p class="slots">
+                    ${times.map(
+                      x => html`
+                        <span key=${x}>${write('time', '2000-01-01T' + x + ':00Z', 'UTC')}</span>
+                      `,
+                    )}
+                  </p>
+                `
+              }
+            </li>
+          `
+        })}
+      </ol>
+    </div>
+  `
 }

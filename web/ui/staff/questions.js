@@ -6,36 +6,164 @@ import { t } from '../lib/i18n.js'
 import { Check, Select } from './office.js'
 import { others } from './typepage.js'
 
-const lines = text => text.split('\n').map(x => x.trim()).filter(Boolean)
+const lines = text =>
+  text
+    .split('\n')
+    .map(x => x.trim())
+    .filter(Boolean)
 // The user types one option per line. While the user edits them, the text stays as typed.
-export const draftOf = (list = []) => list.map(q => ({
-  ...q, lines: (q.options || []).join('\n'), texts: q.texts || {}, said: Object.fromEntries(Object.entries(q.texts || {}).map(([tag, x]) => [tag, (x.options || []).join('\n')])),
-}))
+export const draftOf = (list = []) =>
+  list.map(q => ({
+    ...q,
+    lines: (q.options || []).join('\n'),
+    texts: q.texts || {},
+    said: Object.fromEntries(Object.entries(q.texts || {}).map(([tag, x]) => [tag, (x.options || []).join('\n')])),
+  }))
 /** @param {any[]} list */
-export const questionsOf = list => list.map(({ id, kind, label, lines: typed, required, texts, said }) => ({
-  ...(id && { id }), kind, label, required: Boolean(required), ...(kind === 'choice' && { options: lines(typed || '') }),
-  texts: Object.fromEntries(Object.entries(texts || {}).map(([tag, x]) => [tag, { label: x.label || '', ...(kind === 'choice' && lines(said?.[tag] || '').length && { options: lines(said[tag]) }) }]).filter(([, x]) => typeof x === 'object' && (x.label || x.options))),
-}))
+export const questionsOf = list =>
+  list.map(({ id, kind, label, lines: typed, required, texts, said }) => ({
+    ...(id && { id }),
+    kind,
+    label,
+    required: Boolean(required),
+    ...(kind === 'choice' && { options: lines(typed || '') }),
+    texts: Object.fromEntries(
+      Object.entries(texts || {})
+        .map(([tag, x]) => [
+          tag,
+          {
+            label: x.label || '',
+            ...(kind === 'choice' && lines(said?.[tag] || '').length && { options: lines(said[tag]) }),
+          },
+        ])
+        .filter(([, x]) => typeof x === 'object' && (x.label || x.options)),
+    ),
+  }))
 
 export function Questions({ list, change, errors }) {
-  const edit = (i, part) => change(list.map((q, j) => j === i ? { ...q, ...part } : q))
-  const swap = (i, by) => list[i + by] && change(list.map((q, j) => j === i ? list[i + by] : j === i + by ? list[i] : q))
-  const error = (i, name) => Object.entries(errors).find(([field]) => field === `questions[${i}].${name}` || field.startsWith(`questions[${i}].${name}[`))?.[1]
-  return html`<details open=${Object.keys(errors).some(x => x.startsWith('questions')) || undefined}><summary>${t('question.title')}</summary><div class="pile">
-    <p class="hint">${t('question.lead')}</p>
-    ${list.map((q, i) => {
-      const id = name => `questions[${i}].${name}`
-      return html`<fieldset class="hook" key=${i}><legend>${t('question.n', { n: i + 1 })}</legend>
-        <div class="duo"><${Field} id=${id('label')} label=${t('question.label')} error=${error(i, 'label')} value=${q.label} input=${label => edit(i, { label })} maxlength="300" />
-          <${Field} id=${id('kind')} label=${t('question.kind')} error=${error(i, 'kind')}><${Select} id=${id('kind')} value=${q.kind} input=${kind => edit(i, { kind })} options=${['text', 'choice', 'yesno'].map(k => [k, t('question.kind.' + k)])} /></${Field}></div>
-        ${q.kind === 'choice' && html`<${Field} id=${id('options')} label=${t('question.options')} rows="3" error=${error(i, 'options')} value=${q.lines || ''} input=${typed => edit(i, { lines: typed })} />`}
-        <${Check} checked=${Boolean(q.required)} input=${required => edit(i, { required })}>${t('question.required')}</${Check}>
-        <div class="duo">${others.map(([tag, name]) => html`<div key=${tag} lang=${tag}><${Field} id=${id('texts.' + tag + '.label')} label=${t('page.in', { language: name })} optional value=${q.texts?.[tag]?.label || ''} input=${label => edit(i, { texts: { ...q.texts, [tag]: { ...q.texts?.[tag], label } } })} maxlength="300" />
-          ${q.kind === 'choice' && html`<${Field} id=${id('texts.' + tag + '.options')} label=${t('question.options')} optional rows="3" error=${error(i, 'texts.' + tag + '.options')} value=${q.said?.[tag] || ''} input=${typed => edit(i, { said: { ...q.said, [tag]: typed }, texts: { ...q.texts, [tag]: q.texts?.[tag] || {} } })} />`}</div>`)}</div>
-        <div class="prio-do"><button type="button" class="btn quiet square" aria-label=${t('type.up', { name: t('question.n', { n: i + 1 }) })} aria-disabled=${i ? undefined : 'true'} onClick=${() => swap(i, -1)}><${Icon} name="up" /></button>
-          <button type="button" class="btn quiet square" aria-label=${t('type.down', { name: t('question.n', { n: i + 1 }) })} aria-disabled=${i < list.length - 1 ? undefined : 'true'} onClick=${() => swap(i, 1)}><${Icon} name="down" /></button>
-          <button type="button" class="btn quiet" aria-label=${t('question.remove', { n: i + 1 })} onClick=${() => change(list.filter((_, j) => j !== i))}>${t('set.hook.remove')}</button></div></fieldset>`
-    })}
-    <p><button type="button" class="btn" onClick=${() => change([...list, { kind: 'text', label: '', texts: {}, said: {} }])}><${Icon} name="plus" />${t('question.add')}</button></p>
-  </div></details>`
+  const edit = (i, part) => change(list.map((q, j) => (j === i ? { ...q, ...part } : q)))
+  const swap = (i, by) =>
+    list[i + by] && change(list.map((q, j) => (j === i ? list[i + by] : j === i + by ? list[i] : q)))
+  const error = (i, name) =>
+    Object.entries(errors).find(
+      ([field]) => field === `questions[${i}].${name}` || field.startsWith(`questions[${i}].${name}[`),
+    )?.[1]
+  return html`
+    <details open=${Object.keys(errors).some(x => x.startsWith('questions')) || undefined}>
+      <summary>${t('question.title')}</summary>
+      <div class="pile">
+        <p class="hint">${t('question.lead')}</p>
+        ${list.map((q, i) => {
+          const id = name => `questions[${i}].${name}`
+          return html`
+            <fieldset class="hook" key=${i}>
+              <legend>${t('question.n', { n: i + 1 })}</legend>
+              <div class="duo">
+                <${Field}
+                  id=${id('label')}
+                  label=${t('question.label')}
+                  error=${error(i, 'label')}
+                  value=${q.label}
+                  input=${label => edit(i, { label })}
+                  maxlength="300"
+                />
+                <${Field} id=${id('kind')} label=${t('question.kind')} error=${error(i, 'kind')}>
+                  <${Select}
+                    id=${id('kind')}
+                    value=${q.kind}
+                    input=${kind => edit(i, { kind })}
+                    options=${['text', 'choice', 'yesno'].map(k => [k, t('question.kind.' + k)])}
+                  />
+                </${Field}>
+              </div>
+              ${
+                q.kind === 'choice' &&
+                html`
+                  <${Field}
+                    id=${id('options')}
+                    label=${t('question.options')}
+                    rows="3"
+                    error=${error(i, 'options')}
+                    value=${q.lines || ''}
+                    input=${typed => edit(i, { lines: typed })}
+                  />
+                `
+              }
+              <${Check} checked=${Boolean(q.required)} input=${required => edit(i, { required })}>
+                ${t('question.required')}
+              </${Check}>
+              <div class="duo">
+                ${others.map(
+                  ([tag, name]) => html`
+                    <div key=${tag} lang=${tag}>
+                      <${Field}
+                        id=${id('texts.' + tag + '.label')}
+                        label=${t('page.in', { language: name })}
+                        optional
+                        value=${q.texts?.[tag]?.label || ''}
+                        input=${label => edit(i, { texts: { ...q.texts, [tag]: { ...q.texts?.[tag], label } } })}
+                        maxlength="300"
+                      />
+                      ${
+                        q.kind === 'choice' &&
+                        html`
+                          <${Field}
+                            id=${id('texts.' + tag + '.options')}
+                            label=${t('question.options')}
+                            optional
+                            rows="3"
+                            error=${error(i, 'texts.' + tag + '.options')}
+                            value=${q.said?.[tag] || ''}
+                            input=${typed => edit(i, { said: { ...q.said, [tag]: typed }, texts: { ...q.texts, [tag]: q.texts?.[tag] || {} } })}
+                          />
+                        `
+                      }
+                    </div>
+                  `,
+                )}
+              </div>
+              <div class="prio-do">
+                <button
+                  type="button"
+                  class="btn quiet square"
+                  aria-label=${t('type.up', { name: t('question.n', { n: i + 1 }) })}
+                  aria-disabled=${i ? undefined : 'true'}
+                  onClick=${() => swap(i, -1)}
+                >
+                  <${Icon} name="up" />
+                </button>
+                <button
+                  type="button"
+                  class="btn quiet square"
+                  aria-label=${t('type.down', { name: t('question.n', { n: i + 1 }) })}
+                  aria-disabled=${i < list.length - 1 ? undefined : 'true'}
+                  onClick=${() => swap(i, 1)}
+                >
+                  <${Icon} name="down" />
+                </button>
+                <button
+                  type="button"
+                  class="btn quiet"
+                  aria-label=${t('question.remove', { n: i + 1 })}
+                  onClick=${() => change(list.filter((_, j) => j !== i))}
+                >
+                  ${t('set.hook.remove')}
+                </button>
+              </div>
+            </fieldset>
+          `
+        })}
+        <p>
+          <button
+            type="button"
+            class="btn"
+            onClick=${() => change([...list, { kind: 'text', label: '', texts: {}, said: {} }])}
+          >
+            <${Icon} name="plus" />
+            ${t('question.add')}
+          </button>
+        </p>
+      </div>
+    </details>
+  `
 }

@@ -10,8 +10,14 @@ import { lang, t } from '../lib/i18n.js'
 import { countdown, write, zone } from '../lib/time.js'
 import { Confirm, Office, State, Trouble, useAsk, useNow, useSend } from './office.js'
 
-const signs = { pending: ['clock', ''], processing: ['play', 'info'], completed: ['check', 'ok'], failed: ['alert', 'danger'], review: ['help', 'warn'] }
-const stateOf = op => op.status === 'failed' && op.needsReview ? 'review' : op.status
+const signs = {
+  pending: ['clock', ''],
+  processing: ['play', 'info'],
+  completed: ['check', 'ok'],
+  failed: ['alert', 'danger'],
+  review: ['help', 'warn'],
+}
+const stateOf = op => (op.status === 'failed' && op.needsReview ? 'review' : op.status)
 // The start is in the practice system's local time, "11/23/2026 10:00 AM".
 const wall = text => {
   const m = /^(\d+)\/(\d+)\/(\d+) (\d+):(\d+) (AM|PM)$/.exec(text || '')
@@ -24,17 +30,33 @@ const wall = text => {
 const classes = { 'rate limited': 'slow', 'not sent': 'away', misconfigured: 'setup', 'unknown outcome': 'unknown' }
 /** @type {[RegExp, string][]} */
 const reasons = [
-  [/given up by hand/i, 'given_up'], [/more than once/i, 'twice'], [/patient was added|rollback/i, 'unseen'], [/about to start|too late|lead/i, 'late'],
-  [/too many|rate.?limit/i, 'slow'], [/not available|taken|already booked/i, 'taken'], [/patient.*not exist|unknown patient/i, 'patient'],
-  [/could not be (read|written|recorded)|cannot be read/i, 'own'], [/erased|is gone|was deleted|removed or (switched off|disabled)/i, 'gone'],
+  [/given up by hand/i, 'given_up'],
+  [/more than once/i, 'twice'],
+  [/patient was added|rollback/i, 'unseen'],
+  [/about to start|too late|lead/i, 'late'],
+  [/too many|rate.?limit/i, 'slow'],
+  [/not available|taken|already booked/i, 'taken'],
+  [/patient.*not exist|unknown patient/i, 'patient'],
+  [/could not be (read|written|recorded)|cannot be read/i, 'own'],
+  [/erased|is gone|was deleted|removed or (switched off|disabled)/i, 'gone'],
   [/moment ago/i, 'away'],
-  [/still waiting|waiting to be written|turn came|server was stopped|server stopped|still to be found|not known yet/i, 'wait'],
-  [/timeout|deadline|in time|no answer|reset|EOF/i, 'unknown'], [/unreachable|no such host|connect|could not be reached/i, 'away'],
+  [
+    /still waiting|waiting to be written|turn came|server was stopped|server stopped|still to be found|not known yet/i,
+    'wait',
+  ],
+  [/timeout|deadline|in time|no answer|reset|EOF/i, 'unknown'],
+  [/unreachable|no such host|connect|could not be reached/i, 'away'],
 ]
 function why(text, review) {
-  const known = classes[/^upstream \w+: ([a-z ]+):/.exec(text)?.[1]] || reasons.find(([pattern]) => pattern.test(text))?.[1]
+  const known =
+    classes[/^upstream \w+: ([a-z ]+):/.exec(text)?.[1]] || reasons.find(([pattern]) => pattern.test(text))?.[1]
   if (known) return t('queue.why.' + (known === 'unknown' && review ? 'unseen' : known))
-  return lang === 'en' ? text : html`${t('queue.why.other', { text: '' })}<bdi lang="en">${text}</bdi>`
+  return lang === 'en'
+    ? text
+    : html`
+        ${t('queue.why.other', { text: '' })}
+        <bdi lang="en">${text}</bdi>
+      `
 }
 const kindOf = kind => {
   const word = t('queue.kind.' + kind)
@@ -42,56 +64,176 @@ const kindOf = kind => {
 }
 
 function Operation({ op, offset, run, ask }) {
-  const state = stateOf(op), [icon, kind] = signs[state] || signs.pending
+  const state = stateOf(op),
+    [icon, kind] = signs[state] || signs.pending
   const left = op.nextRetryAt ? (Date.parse(op.nextRetryAt) - offset) / 1000 : 0
-  return html`<li class="line">
-    <div class="line-main">
-      <p class="line-title"><b>${kindOf(op.kind)}</b>${op.childName && html`${' '}<bdi>${op.childName}</bdi>`}${op.startTime && html`<span class="muted">${' '}${wall(op.startTime)}</span>`}</p>
-      <p class="line-facts"><${State} kind=${kind} icon=${html`<${Icon} name=${icon} />`}>${t('queue.state.' + state)}</${State}>
-        <span>${t('queue.attempts', { done: op.attempts, most: op.maxAttempts })}</span>
-        ${state === 'pending' && op.nextRetryAt && html`<span>${left > 0 ? t('queue.next', { clock: countdown(left).replace(/^0(?=\d:)/, '') }) : t('queue.due')}</span>`}
-        <span class="muted">${t('queue.since', { when: `${write('shortDay', op.createdAt, zone)}, ${write('time', op.createdAt, zone)}` })}</span></p>
-      ${op.lastError && state !== 'completed' && html`<p class="line-why">${why(op.lastError, state === 'review')}</p>`}
-      ${state === 'review' && html`<p class="line-why">${t('queue.review.ask')}</p>`}
-    </div>
-    <div class="line-do">
-      ${state === 'review' ? html`
-        <button type="button" class="btn" onClick=${() => run(() => post(`/v1/queue/${op.id}/review`, { decision: 'exists' }, { key: newKey() }), 'queue.done.exists')}>${t('queue.exists')}</button>
-        <button type="button" class="btn" onClick=${() => run(() => post(`/v1/queue/${op.id}/review`, { decision: 'resend' }, { key: newKey() }), 'queue.done.resend')}>${t('queue.resend')}</button>
-        <button type="button" class="btn quiet" onClick=${() => ask(op)}>${t('queue.giveup')}</button>`
-      : state === 'completed' || state === 'processing' ? null : html`
-        <button type="button" class="btn" onClick=${() => run(() => post(`/v1/queue/${op.id}/retry`, {}, { key: newKey() }), 'queue.done.retry')}>${t('queue.retry')}</button>
-        ${op.lastError !== 'given up by hand' && html`<button type="button" class="btn quiet" onClick=${() => ask(op)}>${t('queue.giveup')}</button>`}`}
-    </div>
-  </li>`
+  return html`
+    <li class="line">
+      <div class="line-main">
+        <p class="line-title">
+          <b>${kindOf(op.kind)}</b>
+          ${
+            op.childName &&
+            html`
+              ${' '}
+              <bdi>${op.childName}</bdi>
+            `
+          }${
+            op.startTime &&
+            html`
+              <span class="muted">${' '}${wall(op.startTime)}</span>
+            `
+          }
+        </p>
+        <p class="line-facts">
+          <${State}
+            kind=${kind}
+            icon=${html`
+              <${Icon} name=${icon} />
+            `}
+          >
+            ${t('queue.state.' + state)}
+          </${State}>
+          <span>${t('queue.attempts', { done: op.attempts, most: op.maxAttempts })}</span>
+          ${
+            state === 'pending' &&
+            op.nextRetryAt &&
+            html`
+              <span>
+                ${left > 0 ? t('queue.next', { clock: countdown(left).replace(/^0(?=\d:)/, '') }) : t('queue.due')}
+              </span>
+            `
+          }
+          <span class="muted">
+            ${t('queue.since', { when: `${write('shortDay', op.createdAt, zone)}, ${write('time', op.createdAt, zone)}` })}
+          </span>
+        </p>
+        ${
+          op.lastError &&
+          state !== 'completed' &&
+          html`
+            <p class="line-why">${why(op.lastError, state === 'review')}</p>
+          `
+        }
+        ${
+          state === 'review' &&
+          html`
+            <p class="line-why">${t('queue.review.ask')}</p>
+          `
+        }
+      </div>
+      <div class="line-do">
+        ${
+          state === 'review'
+            ? html`
+                <button
+                  type="button"
+                  class="btn"
+                  onClick=${() => run(() => post(`/v1/queue/${op.id}/review`, { decision: 'exists' }, { key: newKey() }), 'queue.done.exists')}
+                >
+                  ${t('queue.exists')}
+                </button>
+                <button
+                  type="button"
+                  class="btn"
+                  onClick=${() => run(() => post(`/v1/queue/${op.id}/review`, { decision: 'resend' }, { key: newKey() }), 'queue.done.resend')}
+                >
+                  ${t('queue.resend')}
+                </button>
+                <button type="button" class="btn quiet" onClick=${() => ask(op)}>${t('queue.giveup')}</button>
+              `
+            : state === 'completed' || state === 'processing'
+              ? null
+              : html`
+                  <button
+                    type="button"
+                    class="btn"
+                    onClick=${() => run(() => post(`/v1/queue/${op.id}/retry`, {}, { key: newKey() }), 'queue.done.retry')}
+                  >
+                    ${t('queue.retry')}
+                  </button>
+                  ${
+                    op.lastError !== 'given up by hand' &&
+                    html`
+                      <button type="button" class="btn quiet" onClick=${() => ask(op)}>${t('queue.giveup')}</button>
+                    `
+                  }
+                `
+        }
+      </div>
+    </li>
+  `
 }
 
 // Practice shows the open operations of the practice system, their age, and its recent refusals.
 function Practice({ desk }) {
   const asked = useAsk(desk, () => get('/v1/upstream-status'))
   useEffect(() => {
-    const timer = setInterval(() => { if (!document.hidden) asked.again() }, 15000)
+    const timer = setInterval(() => {
+      if (!document.hidden) asked.again()
+    }, 15000)
     return () => clearInterval(timer)
   }, [])
   const x = asked.data
-  if (!x?.configured || !x.openings.fetched && !x.closures.length) return null
-  const { openings } = x, used = openings.types.filter(k => k.used).map(k => k.oldest).sort()
+  if (!x?.configured || (!x.openings.fetched && !x.closures.length)) return null
+  const { openings } = x,
+    used = openings.types
+      .filter(k => k.used)
+      .map(k => k.oldest)
+      .sort()
   const clock = at => write('time', at, zone)
-  return html`<section class="plate" id="practice" aria-label=${t('practice.title')}><h2>${t('practice.title')}</h2>
-    ${openings.failedSince && html`<${Notice} kind="warn" icon="alert" text="practice.failed" params=${{ time: clock(openings.failedSince) }} />`}
-    ${openings.fetched && (used.length ? html`<p>${t('practice.age', { time: clock(used[0]) })}</p>` : openings.types.length > 0 && html`<p class="muted">${t('practice.none')}</p>`)}
-    ${x.closures.length > 0 && html`<ul>${x.closures.map(k => html`<li key=${k.specialistId + k.slotStartDate}>${t('practice.closed', {
-      until: clock(k.until), who: nameOf(k.specialistId), when: `${write('shortDay', k.slotStartDate, zone)}, ${clock(k.slotStartDate)}` })}</li>`)}</ul>`}
-  </section>`
+  return html`
+    <section class="plate" id="practice" aria-label=${t('practice.title')}>
+      <h2>${t('practice.title')}</h2>
+      ${
+        openings.failedSince &&
+        html`
+          <${Notice} kind="warn" icon="alert" text="practice.failed" params=${{ time: clock(openings.failedSince) }} />
+        `
+      }
+      ${
+        openings.fetched &&
+        (used.length
+          ? html`
+              <p>${t('practice.age', { time: clock(used[0]) })}</p>
+            `
+          : openings.types.length > 0 &&
+            html`
+              <p class="muted">${t('practice.none')}</p>
+            `)
+      }
+      ${
+        x.closures.length > 0 &&
+        html`
+          <ul>
+            ${x.closures.map(
+              k => html`
+                <li key=${k.specialistId + k.slotStartDate}>
+                  ${t('practice.closed', {
+                    until: clock(k.until),
+                    who: nameOf(k.specialistId),
+                    when: `${write('shortDay', k.slotStartDate, zone)}, ${clock(k.slotStartDate)}`,
+                  })}
+                </li>
+              `,
+            )}
+          </ul>
+        `
+      }
+    </section>
+  `
 }
 
 export function Page({ desk }) {
-  const [filter, setFilter] = useState(''), [asking, setAsking] = useState(null)
+  const [filter, setFilter] = useState(''),
+    [asking, setAsking] = useState(null)
   const queue = useAsk(desk, () => get('/v1/queue-status', { status: filter, kind: 'all' }), filter)
   const sending = useSend(desk)
   useNow(1000)
   useEffect(() => {
-    const timer = setInterval(() => { if (!document.hidden) queue.again() }, 5000)
+    const timer = setInterval(() => {
+      if (!document.hidden) queue.again()
+    }, 5000)
     return () => clearInterval(timer)
   }, [filter])
   const run = async (change, word) => {
@@ -106,23 +248,109 @@ export function Page({ desk }) {
   const q = queue.data
   // While the pointer or the focus is in the list, no line changes its place, so that a click reaches the line that the
   // user aims at.
-  const still = useRef(null), ids = useRef([])
-  const place = op => { const at = still.current ? still.current.indexOf(op.id) : 0; return at < 0 ? Infinity : at }
-  const list = [...q?.operations || []].sort((a, b) => place(a) === place(b) ? 0 : place(a) - place(b))
+  const still = useRef(null),
+    ids = useRef([])
+  const place = op => {
+    const at = still.current ? still.current.indexOf(op.id) : 0
+    return at < 0 ? Infinity : at
+  }
+  const list = [...(q?.operations || [])].sort((a, b) => (place(a) === place(b) ? 0 : place(a) - place(b)))
   ids.current = list.map(op => op.id)
-  const hold = () => { still.current ||= ids.current }
-  const release = e => { if (!e.currentTarget.matches(':hover, :focus-within')) still.current = null }
+  const hold = () => {
+    still.current ||= ids.current
+  }
+  const release = e => {
+    if (!e.currentTarget.matches(':hover, :focus-within')) still.current = null
+  }
   const totals = ['', 'pending', 'processing', 'completed', 'failed']
-  return html`<${Office} desk=${desk} name="queue" lead=${t('queue.lead')} ask=${queue}>
-    ${q && html`<div class="totals" role="group" aria-label=${t('queue.filter')}>${totals.map(s => html`<button type="button" key=${s} class="total" aria-pressed=${s === filter ? 'true' : 'false'} onClick=${() => setFilter(s)}>
-        <b>${q[s || 'total'] ?? 0}</b><span>${t(s ? 'queue.state.' + s : 'queue.all')}</span></button>`)}</div>
-      <${Practice} desk=${desk} />
-      <${Trouble} problem=${sending.problem} />
-      ${q.failed > 0 && !filter && html`<${Notice} kind="warn" icon="alert" text="queue.attention" params=${{ n: q.failed }} />
-        ${list.some(op => stateOf(op) === 'failed') && html`<div class="actions"><button type="button" class="btn" id="retry-all" aria-disabled=${sending.busy ? 'true' : undefined} onClick=${retryAll}>${t('queue.retry.all')}</button></div>`}`}
-      ${list.length ? html`<ul class="lines" onPointerEnter=${hold} onFocusIn=${hold} onPointerLeave=${release} onFocusOut=${release}>${list.map(op => html`<${Operation} key=${op.id} op=${op} offset=${serverNow()} run=${run} ask=${setAsking} />`)}</ul>`
-        : html`<p class="nothing">${t(filter ? 'queue.none.filter' : 'queue.none')}</p>`}`}
-    ${asking && html`<${Confirm} desk=${desk} title=${t('queue.giveup')} text=${t(asking.kind.startsWith('upstream') ? 'queue.giveup.text' : 'queue.giveup.notice')} action=${t('queue.giveup')} close=${() => setAsking(null)}
-      run=${async () => { await (stateOf(asking) === 'review' ? post(`/v1/queue/${asking.id}/review`, { decision: 'give_up' }, { key: newKey() }) : del('/v1/queue/' + asking.id)); desk.toast('queue.done.giveup'); queue.again() }} />`}
-  </${Office}>`
+  return html`
+    <${Office} desk=${desk} name="queue" lead=${t('queue.lead')} ask=${queue}>
+      ${
+        q &&
+        html`
+          <div class="totals" role="group" aria-label=${t('queue.filter')}>
+            ${totals.map(
+              s => html`
+                <button
+                  type="button"
+                  key=${s}
+                  class="total"
+                  aria-pressed=${s === filter ? 'true' : 'false'}
+                  onClick=${() => setFilter(s)}
+                >
+                  <b>${q[s || 'total'] ?? 0}</b>
+                  <span>${t(s ? 'queue.state.' + s : 'queue.all')}</span>
+                </button>
+              `,
+            )}
+          </div>
+          <${Practice} desk=${desk} />
+          <${Trouble} problem=${sending.problem} />
+          ${
+            q.failed > 0 &&
+            !filter &&
+            html`
+              <${Notice} kind="warn" icon="alert" text="queue.attention" params=${{ n: q.failed }} />
+              ${
+                list.some(op => stateOf(op) === 'failed') &&
+                html`
+                  <div class="actions">
+                    <button
+                      type="button"
+                      class="btn"
+                      id="retry-all"
+                      aria-disabled=${sending.busy ? 'true' : undefined}
+                      onClick=${retryAll}
+                    >
+                      ${t('queue.retry.all')}
+                    </button>
+                  </div>
+                `
+              }
+            `
+          }
+          ${
+            list.length
+              ? html`
+                  <ul
+                    class="lines"
+                    onPointerEnter=${hold}
+                    onFocusIn=${hold}
+                    onPointerLeave=${release}
+                    onFocusOut=${release}
+                  >
+                    ${list.map(
+                      op => html`
+                        <${Operation} key=${op.id} op=${op} offset=${serverNow()} run=${run} ask=${setAsking} />
+                      `,
+                    )}
+                  </ul>
+                `
+              : html`
+                  <p class="nothing">${t(filter ? 'queue.none.filter' : 'queue.none')}</p>
+                `
+          }
+        `
+      }
+      ${
+        asking &&
+        html`
+          <${Confirm}
+            desk=${desk}
+            title=${t('queue.giveup')}
+            text=${t(asking.kind.startsWith('upstream') ? 'queue.giveup.text' : 'queue.giveup.notice')}
+            action=${t('queue.giveup')}
+            close=${() => setAsking(null)}
+            run=${async () => {
+              await (stateOf(asking) === 'review'
+                ? post(`/v1/queue/${asking.id}/review`, { decision: 'give_up' }, { key: newKey() })
+                : del('/v1/queue/' + asking.id))
+              desk.toast('queue.done.giveup')
+              queue.again()
+            }}
+          />
+        `
+      }
+    </${Office}>
+  `
 }

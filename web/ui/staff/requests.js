@@ -13,30 +13,65 @@ const load = () => get('/v1/requests')
 
 function Line({ s, r, confirm, decline }) {
   const { name, email, phone } = r.patient
-  return html`<li class="line">
-    <div class="line-main">
-      <p class="line-title"><b><bdi>${name}</bdi></b>${' '}${dayAndTime(r.slotStartDate)}</p>
-      <p class="line-facts"><${State} kind="warn" icon=${html`<${Icon} name="clock" />`}>${t('req.until', { when: dayAndTime(r.expiresAt) })}</${State}>
-        <span><bdi>${typeName(s, r.appointmentTypeId)}</bdi></span><span><bdi>${specialistName(s, r.specialistId)}</bdi></span>
-        ${phone && html`<span><bdi>${phone}</bdi></span>`}${email && html`<span><bdi>${email}</bdi></span>`}
-        <span class="muted">${t(r.approval ? 'req.approval' : r.byMail ? 'req.mail' : 'req.nomail')}</span></p>
-      <${Intake} of=${r.intake} />
-    </div>
-    <div class="line-do">
-      <button type="button" class="btn" aria-label=${`${t('req.confirm')}: ${name}`} onClick=${confirm}>${t('req.confirm')}</button>
-      <button type="button" class="btn quiet" aria-label=${`${t('req.decline')}: ${name}`} onClick=${decline}>${t('req.decline')}</button>
-    </div>
-  </li>`
+  return html`
+    <li class="line">
+      <div class="line-main">
+        <p class="line-title">
+          <b><bdi>${name}</bdi></b>
+          ${' '}${dayAndTime(r.slotStartDate)}
+        </p>
+        <p class="line-facts">
+          <${State}
+            kind="warn"
+            icon=${html`
+              <${Icon} name="clock" />
+            `}
+          >
+            ${t('req.until', { when: dayAndTime(r.expiresAt) })}
+          </${State}>
+          <span><bdi>${typeName(s, r.appointmentTypeId)}</bdi></span>
+          <span><bdi>${specialistName(s, r.specialistId)}</bdi></span>
+          ${
+            phone &&
+            html`
+              <span><bdi>${phone}</bdi></span>
+            `
+          }${
+            email &&
+            html`
+              <span><bdi>${email}</bdi></span>
+            `
+          }
+          <span class="muted">${t(r.approval ? 'req.approval' : r.byMail ? 'req.mail' : 'req.nomail')}</span>
+        </p>
+        <${Intake} of=${r.intake} />
+      </div>
+      <div class="line-do">
+        <button type="button" class="btn" aria-label=${`${t('req.confirm')}: ${name}`} onClick=${confirm}>
+          ${t('req.confirm')}
+        </button>
+        <button type="button" class="btn quiet" aria-label=${`${t('req.decline')}: ${name}`} onClick=${decline}>
+          ${t('req.decline')}
+        </button>
+      </div>
+    </li>
+  `
 }
 
 export function Page({ desk }) {
-  const s = useStore(desk.store), [asking, setAsking] = useState(null)
-  const open = useAsk(desk, load), sending = useSend(desk)
+  const s = useStore(desk.store),
+    [asking, setAsking] = useState(null)
+  const open = useAsk(desk, load),
+    sending = useSend(desk)
   useEffect(() => {
-    const timer = setInterval(() => { if (!document.hidden) open.again() }, 5000)
+    const timer = setInterval(() => {
+      if (!document.hidden) open.again()
+    }, 5000)
     return () => clearInterval(timer)
   }, [])
-  useEffect(() => { if (open.data) desk.patch({ asked: open.data.requests.length }) }, [open.data])
+  useEffect(() => {
+    if (open.data) desk.patch({ asked: open.data.requests.length })
+  }, [open.data])
   const act = (r, what) => async () => {
     try {
       await post(`/v1/requests/${r.id}/${what}`, {}, { key: newKey() })
@@ -48,10 +83,43 @@ export function Page({ desk }) {
     open.again()
   }
   const list = open.data?.requests || []
-  return html`<${Office} desk=${desk} name="requests" lead=${t('req.lead')} ask=${open}>
-    <${Trouble} problem=${sending.problem} />
-    ${list.length ? html`<ul class="lines">${list.map(r => html`<${Line} key=${r.id} s=${s} r=${r} confirm=${() => sending.send(act(r, 'confirm'))} decline=${() => setAsking(r)} />`)}</ul>`
-      : html`<p class="nothing">${t('req.none')}</p>`}
-    ${asking && html`<${Confirm} desk=${desk} title=${t('req.decline')} text=${t('req.decline.text')} action=${t('req.decline')} close=${() => setAsking(null)} run=${act(asking, 'decline')} />`}
-  </${Office}>`
+  return html`
+    <${Office} desk=${desk} name="requests" lead=${t('req.lead')} ask=${open}>
+      <${Trouble} problem=${sending.problem} />
+      ${
+        list.length
+          ? html`
+              <ul class="lines">
+                ${list.map(
+                  r => html`
+                    <${Line}
+                      key=${r.id}
+                      s=${s}
+                      r=${r}
+                      confirm=${() => sending.send(act(r, 'confirm'))}
+                      decline=${() => setAsking(r)}
+                    />
+                  `,
+                )}
+              </ul>
+            `
+          : html`
+              <p class="nothing">${t('req.none')}</p>
+            `
+      }
+      ${
+        asking &&
+        html`
+          <${Confirm}
+            desk=${desk}
+            title=${t('req.decline')}
+            text=${t('req.decline.text')}
+            action=${t('req.decline')}
+            close=${() => setAsking(null)}
+            run=${act(asking, 'decline')}
+          />
+        `
+      }
+    </${Office}>
+  `
 }

@@ -9,7 +9,9 @@ import { Busy, listed, Trouble, useSend } from './office.js'
 export function Section({ desk, title, lead, start, save, ids = {}, check, children }) {
   const [draft, setDraft] = useState(start)
   const sending = useSend(desk)
-  useEffect(() => { setDraft(start) }, [JSON.stringify(start)])
+  useEffect(() => {
+    setDraft(start)
+  }, [JSON.stringify(start)])
   const set = name => value => setDraft(d => ({ ...d, [name]: value }))
   const submit = async e => {
     e.preventDefault()
@@ -23,9 +25,32 @@ export function Section({ desk, title, lead, start, save, ids = {}, check, child
   const errors = listed(sending.errors, ids)
   const error = id => errors.find(e => e.id === id)?.message
   const changed = JSON.stringify(draft) !== JSON.stringify(start)
-  return html`<form class="plate setting" onSubmit=${submit} novalidate><h2>${title}</h2>${lead && html`<p class="muted">${lead}</p>`}
-    <${ErrorSummary} errors=${errors} n=${sending.n} />
-    ${!errors.length && html`<${Trouble} problem=${sending.problem} />`}
-    ${children({ draft, set, error, refuse: sending.refuse })}
-    <div class="actions"><${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>${changed && html`<span class="muted">${t('office.unsaved')}</span>`}</div></form>`
+  return html`
+    <form class="plate setting" onSubmit=${submit} novalidate>
+      <h2>${title}</h2>
+      ${
+        lead &&
+        html`
+          <p class="muted">${lead}</p>
+        `
+      }
+      <${ErrorSummary} errors=${errors} n=${sending.n} />
+      ${
+        !errors.length &&
+        html`
+          <${Trouble} problem=${sending.problem} />
+        `
+      }
+      ${children({ draft, set, error, refuse: sending.refuse })}
+      <div class="actions">
+        <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
+        ${
+          changed &&
+          html`
+            <span class="muted">${t('office.unsaved')}</span>
+          `
+        }
+      </div>
+    </form>
+  `
 }

@@ -14,8 +14,16 @@ import { createBeat } from './beat.js'
 import { Busy, Office, Select, State, Trouble, useAsk, useNow, useSend } from './office.js'
 
 const load = async () => {
-  const [s, o, x] = await Promise.all([get('/v1/specialists'), get('/v1/presence/online'), get('/v1/sessions?status=requested&status=active&status=pending_payment&limit=200')])
-  return { specialists: s.specialists.filter(p => p.active), online: Object.fromEntries(o.specialists.map(p => [p.specialistId, p])), sessions: x.sessions }
+  const [s, o, x] = await Promise.all([
+    get('/v1/specialists'),
+    get('/v1/presence/online'),
+    get('/v1/sessions?status=requested&status=active&status=pending_payment&limit=200'),
+  ])
+  return {
+    specialists: s.specialists.filter(p => p.active),
+    online: Object.fromEntries(o.specialists.map(p => [p.specialistId, p])),
+    sessions: x.sessions,
+  }
 }
 const since = at => Math.max(0, (serverNow() - Date.parse(at)) / 1000)
 
@@ -24,33 +32,76 @@ function End({ desk, session, close, done }) {
   const sending = useSend(desk)
   const submit = async e => {
     e.preventDefault()
-    if (await sending.send(() => post(`/v1/sessions/${session.id}/end`, { outcome: outcome.trim() }, { key: newKey() }))) { done(); close() }
+    if (
+      await sending.send(() => post(`/v1/sessions/${session.id}/end`, { outcome: outcome.trim() }, { key: newKey() }))
+    ) {
+      done()
+      close()
+    }
   }
-  return html`<${Dialog} title=${t('sess.end')} close=${close}><form class="office-form" onSubmit=${submit}>
-    <${Field} id="outcome" label=${t('sess.outcome')} hint=${t('sess.outcome.hint')} optional value=${outcome} input=${setOutcome} maxlength="200" autofocus />
-    <${Trouble} problem=${sending.problem} />
-    <div class="actions"><${Busy} busy=${sending.busy}>${t('sess.end')}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button></div>
-  </form></${Dialog}>`
+  return html`
+    <${Dialog} title=${t('sess.end')} close=${close}>
+      <form class="office-form" onSubmit=${submit}>
+        <${Field}
+          id="outcome"
+          label=${t('sess.outcome')}
+          hint=${t('sess.outcome.hint')}
+          optional
+          value=${outcome}
+          input=${setOutcome}
+          maxlength="200"
+          autofocus
+        />
+        <${Trouble} problem=${sending.problem} />
+        <div class="actions">
+          <${Busy} busy=${sending.busy}>${t('sess.end')}</${Busy}>
+          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
+        </div>
+      </form>
+    </${Dialog}>
+  `
 }
 
 export function Page({ desk }) {
-  const asked = useAsk(desk, load), sending = useSend(desk)
-  const [link, setLink] = useState(''), [ending, setEnding] = useState(null), [choice, setChoice] = useState({})
+  const asked = useAsk(desk, load),
+    sending = useSend(desk)
+  const [link, setLink] = useState(''),
+    [ending, setEnding] = useState(null),
+    [choice, setChoice] = useState({})
   const waiting = useRef(0)
   const again = useRef()
   again.current = asked.again
   useNow(1000)
   useEffect(() => {
     let timer = 0
-    const soon = () => { timer ||= setTimeout(() => { timer = 0; again.current() }, 120) }
-    const live = createLive({ url: '/v1/presence/stream', tell: events => { if (events.some(e => e.type === 'presence' || e.type === 'session')) soon() }, link: setLink, poll: () => again.current() })
+    const soon = () => {
+      timer ||= setTimeout(() => {
+        timer = 0
+        again.current()
+      }, 120)
+    }
+    const live = createLive({
+      url: '/v1/presence/stream',
+      tell: events => {
+        if (events.some(e => e.type === 'presence' || e.type === 'session')) soon()
+      },
+      link: setLink,
+      poll: () => again.current(),
+    })
     live.start()
     // The stream does not send single heartbeats, so load their age every 15 s.
-    const ages = setInterval(() => { if (!document.hidden) again.current() }, 15000)
-    return () => { live.stop(); clearInterval(ages); clearTimeout(timer) }
+    const ages = setInterval(() => {
+      if (!document.hidden) again.current()
+    }, 15000)
+    return () => {
+      live.stop()
+      clearInterval(ages)
+      clearTimeout(timer)
+    }
   }, [])
   const d = asked.data
-  const requests = d?.sessions.filter(x => x.status === 'requested') || [], running = d?.sessions.filter(x => x.status !== 'requested') || []
+  const requests = d?.sessions.filter(x => x.status === 'requested') || [],
+    running = d?.sessions.filter(x => x.status !== 'requested') || []
   useEffect(() => {
     if (requests.length > waiting.current) say(t('sess.new', { n: requests.length }), 'assertive')
     waiting.current = requests.length
@@ -58,58 +109,335 @@ export function Page({ desk }) {
   const mine = desk.own && d?.online[desk.own]
   useEffect(() => {
     if (!desk.own || !d) return
-    desk.beat ||= createBeat(desk.own, () => { desk.toast('sess.back'); again.current() })
-    if (mine?.online) desk.beat.start(); else desk.beat.check()
+    desk.beat ||= createBeat(desk.own, () => {
+      desk.toast('sess.back')
+      again.current()
+    })
+    if (mine?.online) desk.beat.start()
+    else desk.beat.check()
   }, [Boolean(mine?.online), Boolean(d)])
   const name = id => d?.specialists.find(p => p.id === id)?.name || id
   const run = async (change, word, params) => {
-    if (await sending.send(change) && word) desk.toast(word, params)
+    if ((await sending.send(change)) && word) desk.toast(word, params)
     asked.again()
   }
-  const accept = (x, specialistId) => run(async () => {
-    try { return await post(`/v1/sessions/${x.id}/accept`, { specialistId }, { key: newKey() }) } catch (problem) {
-      if (problem.status !== 409) throw problem
-      const { session } = await get('/v1/sessions/' + x.id)
-      desk.toast(session.specialistId ? 'sess.first' : 'sess.gone', { name: name(session.specialistId) })
-    }
-  })
-  const free = d?.specialists.filter(p => d.online[p.id]?.online && !d.online[p.id].deactivated && d.online[p.id].load < d.online[p.id].maxSessions) || []
-  const pick = (x, list) => choice[x.id] && list.some(p => p.id === choice[x.id]) ? choice[x.id] : list[0]?.id
-  const turn = (id, on) => run(async () => {
-    await post(`/v1/specialists/${id}/${on ? 'online' : 'offline'}`, {}, { tries: 1 })
-    if (id === desk.own && !on) desk.beat?.stop()
-  })
-  return html`<${Office} desk=${desk} name="sessions" lead=${t('sess.lead')} ask=${asked} tools=${html`<p class="live" data-link=${link}><span class="dot" aria-hidden="true"></span>${t('live.' + (link || 'connecting'))}</p>`}>
-    ${d && html`<${Trouble} problem=${sending.problem} />
-    ${desk.own && html`<section class="plate own"><header><div><h2>${t(mine?.online ? 'sess.you.on' : 'sess.you.off')}</h2><p class="muted">${t(mine?.online ? 'sess.you.on.hint' : 'sess.you.off.hint')}</p></div>
-      <button type="button" role="switch" class="switch" aria-checked=${mine?.online ? 'true' : 'false'} aria-label=${t('sess.switch')} onClick=${() => turn(desk.own, !mine?.online)}><i aria-hidden="true"></i></button></header></section>`}
-    <div class="beside even">
-      <div class="pile">
-        <section class="plate"><header><h2>${t('sess.waiting')}</h2><span class="badge">${requests.length}</span></header>
-          ${requests.length ? html`<ul class="lines inner">${requests.map(x => html`<li class="line" key=${x.id}><div class="line-main"><p class="line-title"><b>${t('sess.wait', { clock: countdown(since(x.requestedAt)) })}</b></p><p class="muted">${t('sess.lapses', { clock: countdown((Date.parse(x.expiresAt) - serverNow()) / 1000) })}</p></div>
-            <div class="line-do">${desk.own ? html`<button type="button" class="btn primary" onClick=${() => accept(x, desk.own)}>${t('sess.accept')}</button>`
-              : free.length ? html`<label class="sr" for=${'to-' + x.id}>${t('sess.to')}</label><${Select} id=${'to-' + x.id} value=${pick(x, free)} input=${id => setChoice({ ...choice, [x.id]: id })} options=${free.map(p => [p.id, p.name])} /><button type="button" class="btn primary" onClick=${() => accept(x, pick(x, free))}>${t('sess.give')}</button>`
-              : html`<span class="muted">${t('sess.nobody')}</span>`}</div></li>`)}</ul>` : html`<p class="nothing">${t('sess.none')}</p>`}</section>
-        <section class="plate"><header><h2>${t('sess.running')}</h2><span class="badge">${running.length}</span></header>
-          ${running.length ? html`<ul class="lines inner">${running.map(x => {
-            const own = desk.reaches(x.specialistId), others = free.filter(p => p.id !== x.specialistId), pending = x.status === 'pending_payment'
-            return html`<li class="line" key=${x.id}><div class="line-main"><p class="line-title"><b><bdi>${name(x.specialistId)}</bdi></b>${' '}<span class="muted">${countdown(since(x.acceptedAt || x.requestedAt))}</span></p>
-              <p class="line-facts"><${State} kind=${pending ? 'warn' : 'info'} icon=${html`<${Icon} name=${pending ? 'clock' : 'play'} />`}>${t('sess.' + x.status)}</${State}></p></div>
-              ${own && html`<div class="line-do"><button type="button" class="btn" onClick=${() => run(() => post(`/v1/sessions/${x.id}/payment`, { pending: !pending }, { key: newKey() }))}>${t(pending ? 'sess.paid' : 'sess.payment')}</button>
-                <button type="button" class="btn" onClick=${() => setEnding(x)}>${t('sess.end')}</button>
-                ${others.length > 0 && html`<span class="pairing"><label class="sr" for=${'re-' + x.id}>${t('sess.reroute.to')}</label><${Select} id=${'re-' + x.id} value=${pick(x, others)} input=${id => setChoice({ ...choice, [x.id]: id })} options=${others.map(p => [p.id, p.name])} />
-                  <button type="button" class="btn" onClick=${() => { const to = pick(x, others); run(() => post(`/v1/sessions/${x.id}/reroute`, { specialistId: to }, { key: newKey() }), 'sess.rerouted', { name: name(to) }) }}>${t('sess.reroute')}</button></span>`}</div>`}</li>`
-          })}</ul>` : html`<p class="nothing">${t('sess.none.running')}</p>`}</section>
-      </div>
-      <section class="plate"><h2>${t('sess.people')}</h2><ul class="lines inner">${d.specialists.map(p => {
-        const here = d.online[p.id]
-        return html`<li class="line" key=${p.id}><div class="line-main"><p class="line-title"><b><bdi>${p.name}</bdi></b></p>
-          <p class="line-facts"><${State} kind=${here?.online ? 'ok' : ''} icon=${html`<${Icon} name=${here?.online ? 'check' : 'stop'} />`}>${t(here?.deactivated ? 'sess.locked' : here?.online ? 'sess.on' : 'sess.off')}</${State}>
-            ${here?.online && html`<span>${t('sess.load', { n: here.load, most: here.maxSessions })}</span>${here.lastHeartbeatAt && html`<span class="muted">${t('sess.beat', { n: Math.round(since(here.lastHeartbeatAt)) })}</span>`}`}</p>
-          ${here?.online && html`<span class="loadbar" aria-hidden="true">${Array.from({ length: Math.min(10, here.maxSessions) }, (_, i) => html`<i key=${i} class=${i < here.load ? 'on' : ''}></i>`)}</span>`}</div>
-          <div class="line-do">${desk.reaches(p.id) && html`<a class="btn quiet" href=${'#online/' + encodeURIComponent(p.id)} aria-label=${t('sess.when.of', { name: p.name })}><${Icon} name="clock" />${t('sess.when')}</a>`}${!desk.own && html`<button type="button" class="btn" aria-label=${t(here?.online ? 'sess.turn.off' : 'sess.turn.on') + ': ' + p.name} onClick=${() => turn(p.id, !here?.online)}>${t(here?.online ? 'sess.turn.off' : 'sess.turn.on')}</button>`}</div></li>`
-      })}</ul></section>
-    </div>`}
-    ${ending && html`<${End} desk=${desk} session=${ending} close=${() => setEnding(null)} done=${() => { asked.again(); desk.toast('sess.ended') }} />`}
-  </${Office}>`
+  const accept = (x, specialistId) =>
+    run(async () => {
+      try {
+        return await post(`/v1/sessions/${x.id}/accept`, { specialistId }, { key: newKey() })
+      } catch (problem) {
+        if (problem.status !== 409) throw problem
+        const { session } = await get('/v1/sessions/' + x.id)
+        desk.toast(session.specialistId ? 'sess.first' : 'sess.gone', { name: name(session.specialistId) })
+      }
+    })
+  const free =
+    d?.specialists.filter(
+      p => d.online[p.id]?.online && !d.online[p.id].deactivated && d.online[p.id].load < d.online[p.id].maxSessions,
+    ) || []
+  const pick = (x, list) => (choice[x.id] && list.some(p => p.id === choice[x.id]) ? choice[x.id] : list[0]?.id)
+  const turn = (id, on) =>
+    run(async () => {
+      await post(`/v1/specialists/${id}/${on ? 'online' : 'offline'}`, {}, { tries: 1 })
+      if (id === desk.own && !on) desk.beat?.stop()
+    })
+  return html`
+    <${Office}
+      desk=${desk}
+      name="sessions"
+      lead=${t('sess.lead')}
+      ask=${asked}
+      tools=${html`
+        <p class="live" data-link=${link}>
+          <span class="dot" aria-hidden="true"></span>
+          ${t('live.' + (link || 'connecting'))}
+        </p>
+      `}
+    >
+      ${
+        d &&
+        html`
+          <${Trouble} problem=${sending.problem} />
+          ${
+            desk.own &&
+            html`
+              <section class="plate own">
+                <header>
+                  <div>
+                    <h2>${t(mine?.online ? 'sess.you.on' : 'sess.you.off')}</h2>
+                    <p class="muted">${t(mine?.online ? 'sess.you.on.hint' : 'sess.you.off.hint')}</p>
+                  </div>
+                  <button
+                    type="button"
+                    role="switch"
+                    class="switch"
+                    aria-checked=${mine?.online ? 'true' : 'false'}
+                    aria-label=${t('sess.switch')}
+                    onClick=${() => turn(desk.own, !mine?.online)}
+                  >
+                    <i aria-hidden="true"></i>
+                  </button>
+                </header>
+              </section>
+            `
+          }
+          <div class="beside even">
+            <div class="pile">
+              <section class="plate">
+                <header>
+                  <h2>${t('sess.waiting')}</h2>
+                  <span class="badge">${requests.length}</span>
+                </header>
+                ${
+                  requests.length
+                    ? html`
+                        <ul class="lines inner">
+                          ${requests.map(
+                            x => html`
+                              <li class="line" key=${x.id}>
+                                <div class="line-main">
+                                  <p class="line-title">
+                                    <b>${t('sess.wait', { clock: countdown(since(x.requestedAt)) })}</b>
+                                  </p>
+                                  <p class="muted">
+                                    ${t('sess.lapses', { clock: countdown((Date.parse(x.expiresAt) - serverNow()) / 1000) })}
+                                  </p>
+                                </div>
+                                <div class="line-do">
+                                  ${
+                                    desk.own
+                                      ? html`
+                                          <button
+                                            type="button"
+                                            class="btn primary"
+                                            onClick=${() => accept(x, desk.own)}
+                                          >
+                                            ${t('sess.accept')}
+                                          </button>
+                                        `
+                                      : free.length
+                                        ? html`
+                                            <label class="sr" for=${'to-' + x.id}>${t('sess.to')}</label>
+                                            <${Select}
+                                              id=${'to-' + x.id}
+                                              value=${pick(x, free)}
+                                              input=${id => setChoice({ ...choice, [x.id]: id })}
+                                              options=${free.map(p => [p.id, p.name])}
+                                            />
+                                            <button
+                                              type="button"
+                                              class="btn primary"
+                                              onClick=${() => accept(x, pick(x, free))}
+                                            >
+                                              ${t('sess.give')}
+                                            </button>
+                                          `
+                                        : html`
+                                            <span class="muted">${t('sess.nobody')}</span>
+                                          `
+                                  }
+                                </div>
+                              </li>
+                            `,
+                          )}
+                        </ul>
+                      `
+                    : html`
+                        <p class="nothing">${t('sess.none')}</p>
+                      `
+                }
+              </section>
+              <section class="plate">
+                <header>
+                  <h2>${t('sess.running')}</h2>
+                  <span class="badge">${running.length}</span>
+                </header>
+                ${
+                  running.length
+                    ? html`
+                        <ul class="lines inner">
+                          ${running.map(x => {
+                            const own = desk.reaches(x.specialistId),
+                              others = free.filter(p => p.id !== x.specialistId),
+                              pending = x.status === 'pending_payment'
+                            return html`
+                              <li class="line" key=${x.id}>
+                                <div class="line-main">
+                                  <p class="line-title">
+                                    <b><bdi>${name(x.specialistId)}</bdi></b>
+                                    ${' '}
+                                    <span class="muted">${countdown(since(x.acceptedAt || x.requestedAt))}</span>
+                                  </p>
+                                  <p class="line-facts">
+                                    <${State}
+                                      kind=${pending ? 'warn' : 'info'}
+                                      icon=${html`
+                                        <${Icon} name=${pending ? 'clock' : 'play'} />
+                                      `}
+                                    >
+                                      ${t('sess.' + x.status)}
+                                    </${State}>
+                                  </p>
+                                </div>
+                                ${
+                                  own &&
+                                  html`
+                                    <div class="line-do">
+                                      <button
+                                        type="button"
+                                        class="btn"
+                                        onClick=${() => run(() => post(`/v1/sessions/${x.id}/payment`, { pending: !pending }, { key: newKey() }))}
+                                      >
+                                        ${t(pending ? 'sess.paid' : 'sess.payment')}
+                                      </button>
+                                      <button type="button" class="btn" onClick=${() => setEnding(x)}>
+                                        ${t('sess.end')}
+                                      </button>
+                                      ${
+                                        others.length > 0 &&
+                                        html`
+                                          <span class="pairing">
+                                            <label class="sr" for=${'re-' + x.id}>${t('sess.reroute.to')}</label>
+                                            <${Select}
+                                              id=${'re-' + x.id}
+                                              value=${pick(x, others)}
+                                              input=${id => setChoice({ ...choice, [x.id]: id })}
+                                              options=${others.map(p => [p.id, p.name])}
+                                            />
+                                            <button
+                                              type="button"
+                                              class="btn"
+                                              onClick=${() => {
+                                                const to = pick(x, others)
+                                                run(
+                                                  () =>
+                                                    post(
+                                                      `/v1/sessions/${x.id}/reroute`,
+                                                      { specialistId: to },
+                                                      { key: newKey() },
+                                                    ),
+                                                  'sess.rerouted',
+                                                  { name: name(to) },
+                                                )
+                                              }}
+                                            >
+                                              ${t('sess.reroute')}
+                                            </button>
+                                          </span>
+                                        `
+                                      }
+                                    </div>
+                                  `
+                                }
+                              </li>
+                            `
+                          })}
+                        </ul>
+                      `
+                    : html`
+                        <p class="nothing">${t('sess.none.running')}</p>
+                      `
+                }
+              </section>
+            </div>
+            <section class="plate">
+              <h2>${t('sess.people')}</h2>
+              <ul class="lines inner">
+                ${d.specialists.map(p => {
+                  const here = d.online[p.id]
+                  return html`
+                    <li class="line" key=${p.id}>
+                      <div class="line-main">
+                        <p class="line-title">
+                          <b><bdi>${p.name}</bdi></b>
+                        </p>
+                        <p class="line-facts">
+                          <${State}
+                            kind=${here?.online ? 'ok' : ''}
+                            icon=${html`
+                              <${Icon} name=${here?.online ? 'check' : 'stop'} />
+                            `}
+                          >
+                            ${t(here?.deactivated ? 'sess.locked' : here?.online ? 'sess.on' : 'sess.off')}
+                          </${State}>
+                          ${
+                            here?.online &&
+                            html`
+                              <span>${t('sess.load', { n: here.load, most: here.maxSessions })}</span>
+                              ${
+                                here.lastHeartbeatAt &&
+                                html`
+                                  <span class="muted">
+                                    ${t('sess.beat', { n: Math.round(since(here.lastHeartbeatAt)) })}
+                                  </span>
+                                `
+                              }
+                            `
+                          }
+                        </p>
+                        ${
+                          here?.online &&
+                          html`
+                            <span class="loadbar" aria-hidden="true">
+                              ${Array.from(
+                                { length: Math.min(10, here.maxSessions) },
+                                (_, i) => html`
+                                  <i key=${i} class=${i < here.load ? 'on' : ''}></i>
+                                `,
+                              )}
+                            </span>
+                          `
+                        }
+                      </div>
+                      <div class="line-do">
+                        ${
+                          desk.reaches(p.id) &&
+                          html`
+                            <a
+                              class="btn quiet"
+                              href=${'#online/' + encodeURIComponent(p.id)}
+                              aria-label=${t('sess.when.of', { name: p.name })}
+                            >
+                              <${Icon} name="clock" />
+                              ${t('sess.when')}
+                            </a>
+                          `
+                        }${
+                          !desk.own &&
+                          html`
+                            <button
+                              type="button"
+                              class="btn"
+                              aria-label=${t(here?.online ? 'sess.turn.off' : 'sess.turn.on') + ': ' + p.name}
+                              onClick=${() => turn(p.id, !here?.online)}
+                            >
+                              ${t(here?.online ? 'sess.turn.off' : 'sess.turn.on')}
+                            </button>
+                          `
+                        }
+                      </div>
+                    </li>
+                  `
+                })}
+              </ul>
+            </section>
+          </div>
+        `
+      }
+      ${
+        ending &&
+        html`
+          <${End}
+            desk=${desk}
+            session=${ending}
+            close=${() => setEnding(null)}
+            done=${() => {
+              asked.again()
+              desk.toast('sess.ended')
+            }}
+          />
+        `
+      }
+    </${Office}>
+  `
 }

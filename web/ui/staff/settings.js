@@ -20,17 +20,32 @@ import { zonesWith } from './specialists.js'
 
 const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 // The limits for public bookings, each with its text key and default.
-const perHour = { perNetwork: ['network', 10], perEmail: ['email', 3], perPhone: ['phone', 3], confirmMinutes: ['minutes', 30] }
+const perHour = {
+  perNetwork: ['network', 10],
+  perEmail: ['email', 3],
+  perPhone: ['phone', 3],
+  confirmMinutes: ['minutes', 30],
+}
 // A list of origins as typed: one per line. A slash at the end is ignored.
-const originsOf = text => text.split(/\s+/).map(x => x.replace(/\/+$/, '')).filter(Boolean)
+const originsOf = text =>
+  text
+    .split(/\s+/)
+    .map(x => x.replace(/\/+$/, ''))
+    .filter(Boolean)
 // The form shows an error in one origin at the field of the whole list.
-const originIds = (list, field) => ({ [list]: field, ...Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${list}[${i}]`, field])) })
+const originIds = (list, field) => ({
+  [list]: field,
+  ...Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`${list}[${i}]`, field])),
+})
 const https = location.protocol === 'https:'
 
 export function Page({ desk }) {
-  const asked = useAsk(desk, async () => ({ ...await get('/v1/clinic'), ...await get('/v1/settings') }))
+  const asked = useAsk(desk, async () => ({ ...(await get('/v1/clinic')), ...(await get('/v1/settings')) }))
   const [zones] = useState(() => zonesWith('UTC'))
-  if (!asked.data) return html`<${Office} desk=${desk} name="settings" ask=${asked} />`
+  if (!asked.data)
+    return html`
+      <${Office} desk=${desk} name="settings" ask=${asked} />
+    `
   const { clinic, settings, address } = asked.data
   // The server replaces the settings as a whole. So load them before saving, to keep the changes of other users.
   const change = part => async draft => {
@@ -41,81 +56,468 @@ export function Page({ desk }) {
     return answer
   }
   const saveClinic = async d => {
-    const answer = await put('/v1/clinic', { name: d.name.trim(), timezone: d.timezone, locale: d.locale, contact: { phone: d.phone.trim(), email: d.email.trim(), address: d.address.trim(), website: d.website.trim() } })
+    const answer = await put('/v1/clinic', {
+      name: d.name.trim(),
+      timezone: d.timezone,
+      locale: d.locale,
+      contact: { phone: d.phone.trim(), email: d.email.trim(), address: d.address.trim(), website: d.website.trim() },
+    })
     asked.set({ clinic: answer.clinic, settings, address })
     return answer
   }
   const limits = settings.publicBookings || {}
   const whole = text => Math.max(0, Math.round(+text) || 0)
   const required = settings.requiredFields || []
-  return html`<${Office} desk=${desk} name="settings" ask=${asked}>
-    <${Section} desk=${desk} title=${t('set.clinic')} start=${{ name: clinic.name, timezone: clinic.timezone, locale: clinic.locale, ...clinic.contact }} save=${saveClinic}
-        check=${d => d.name.trim() ? {} : { name: t('set.name.err') }} ids=${{ 'contact.phone': 'phone', 'contact.email': 'email', 'contact.website': 'website' }}>${({ draft, set, error }) => html`
-      <${Field} id="name" label=${t('set.name')} error=${error('name')} value=${draft.name} input=${set('name')} maxlength="200" />
-      <div class="duo"><${Field} id="timezone" label=${t('people.zone')} error=${error('timezone')}><${Select} id="timezone" value=${draft.timezone} input=${set('timezone')} options=${zones.some(z => z[0] === draft.timezone) ? zones : [[draft.timezone, draft.timezone], ...zones]} /></${Field}>
-        <${Field} id="locale" label=${t('set.locale')} error=${error('locale')}><${Select} id="locale" value=${draft.locale} input=${set('locale')} options=${[...new Map([...Object.entries(languages), [draft.locale, languages[draft.locale] || draft.locale]])]} /></${Field}></div>
-      <div class="duo"><${Field} id="phone" label=${t('field.phone')} optional error=${error('phone')} type="tel" value=${draft.phone} input=${set('phone')} /><${Field} id="email" label=${t('field.email')} optional error=${error('email')} type="email" value=${draft.email} input=${set('email')} /></div>
-      <${Field} id="address" label=${t('set.address')} optional error=${error('address')} value=${draft.address} input=${set('address')} />
-      <${Field} id="website" label=${t('set.website')} optional error=${error('website')} type="url" value=${draft.website} input=${set('website')} />`}</${Section}>
+  return html`
+    <${Office} desk=${desk} name="settings" ask=${asked}>
+      <${Section}
+        desk=${desk}
+        title=${t('set.clinic')}
+        start=${{ name: clinic.name, timezone: clinic.timezone, locale: clinic.locale, ...clinic.contact }}
+        save=${saveClinic}
+        check=${d => (d.name.trim() ? {} : { name: t('set.name.err') })}
+        ids=${{ 'contact.phone': 'phone', 'contact.email': 'email', 'contact.website': 'website' }}
+      >
+        ${({ draft, set, error }) => html`
+          <${Field}
+            id="name"
+            label=${t('set.name')}
+            error=${error('name')}
+            value=${draft.name}
+            input=${set('name')}
+            maxlength="200"
+          />
+          <div class="duo">
+            <${Field} id="timezone" label=${t('people.zone')} error=${error('timezone')}>
+              <${Select}
+                id="timezone"
+                value=${draft.timezone}
+                input=${set('timezone')}
+                options=${zones.some(z => z[0] === draft.timezone) ? zones : [[draft.timezone, draft.timezone], ...zones]}
+              />
+            </${Field}>
+            <${Field} id="locale" label=${t('set.locale')} error=${error('locale')}>
+              <${Select}
+                id="locale"
+                value=${draft.locale}
+                input=${set('locale')}
+                options=${[...new Map([...Object.entries(languages), [draft.locale, languages[draft.locale] || draft.locale]])]}
+              />
+            </${Field}>
+          </div>
+          <div class="duo">
+            <${Field}
+              id="phone"
+              label=${t('field.phone')}
+              optional
+              error=${error('phone')}
+              type="tel"
+              value=${draft.phone}
+              input=${set('phone')}
+            />
+            <${Field}
+              id="email"
+              label=${t('field.email')}
+              optional
+              error=${error('email')}
+              type="email"
+              value=${draft.email}
+              input=${set('email')}
+            />
+          </div>
+          <${Field}
+            id="address"
+            label=${t('set.address')}
+            optional
+            error=${error('address')}
+            value=${draft.address}
+            input=${set('address')}
+          />
+          <${Field}
+            id="website"
+            label=${t('set.website')}
+            optional
+            error=${error('website')}
+            type="url"
+            value=${draft.website}
+            input=${set('website')}
+          />
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.links')} lead=${t('set.links.lead')} start=${{ baseUrl: settings.baseUrl || '' }} ids=${{ baseUrl: 'baseurl' }} save=${change(d => ({ baseUrl: d.baseUrl.trim() }))}>${({ draft, set, error }) => html`
-      ${address.from !== 'settings' && html`<${Notice} kind=${address.from === 'start' ? 'info' : 'warn'} icon=${address.from === 'start' ? undefined : 'alert'} text=${'set.links.' + address.from} params=${{ url: address.url }} />`}
-      <${Field} id="baseurl" label=${t('set.links.url')} hint=${t('set.links.hint')} optional error=${error('baseUrl') || error('baseurl')} type="url" value=${draft.baseUrl} input=${set('baseUrl')} placeholder=${address.url} maxlength="300" spellcheck="false" />`}</${Section}>
+      <${Section}
+        desk=${desk}
+        title=${t('set.links')}
+        lead=${t('set.links.lead')}
+        start=${{ baseUrl: settings.baseUrl || '' }}
+        ids=${{ baseUrl: 'baseurl' }}
+        save=${change(d => ({ baseUrl: d.baseUrl.trim() }))}
+      >
+        ${({ draft, set, error }) => html`
+          ${
+            address.from !== 'settings' &&
+            html`
+              <${Notice}
+                kind=${address.from === 'start' ? 'info' : 'warn'}
+                icon=${address.from === 'start' ? undefined : 'alert'}
+                text=${'set.links.' + address.from}
+                params=${{ url: address.url }}
+              />
+            `
+          }
+          <${Field}
+            id="baseurl"
+            label=${t('set.links.url')}
+            hint=${t('set.links.hint')}
+            optional
+            error=${error('baseUrl') || error('baseurl')}
+            type="url"
+            value=${draft.baseUrl}
+            input=${set('baseUrl')}
+            placeholder=${address.url}
+            maxlength="300"
+            spellcheck="false"
+          />
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.look')} lead=${t('set.look.lead')} start=${{ accent: settings.accent || 'kelp', logo: settings.logo || '' }} save=${change(d => d)}>${({ draft, set, refuse }) => html`
-      <fieldset class="choice"><legend>${t('set.accent')}</legend><div class="hues">${hues.map(hue => html`<label class="hue" key=${hue} data-hue=${hue}><input type="radio" name="accent" checked=${draft.accent === hue} onChange=${() => set('accent')(hue)} /><span class="face"><i aria-hidden="true"></i>${t('hue.' + hue)}</span></label>`)}</div></fieldset>
-      <${Logo} value=${draft.logo} set=${set('logo')} refuse=${refuse} />`}</${Section}>
+      <${Section}
+        desk=${desk}
+        title=${t('set.look')}
+        lead=${t('set.look.lead')}
+        start=${{ accent: settings.accent || 'kelp', logo: settings.logo || '' }}
+        save=${change(d => d)}
+      >
+        ${({ draft, set, refuse }) => html`
+          <fieldset class="choice">
+            <legend>${t('set.accent')}</legend>
+            <div class="hues">
+              ${hues.map(
+                hue => html`
+                  <label class="hue" key=${hue} data-hue=${hue}>
+                    <input
+                      type="radio"
+                      name="accent"
+                      checked=${draft.accent === hue}
+                      onChange=${() => set('accent')(hue)}
+                    />
+                    <span class="face">
+                      <i aria-hidden="true"></i>
+                      ${t('hue.' + hue)}
+                    </span>
+                  </label>
+                `,
+              )}
+            </div>
+          </fieldset>
+          <${Logo} value=${draft.logo} set=${set('logo')} refuse=${refuse} />
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.booking')} start=${{ required, cutoff: String(settings.changeCutoffHours || 0), reminder: String(settings.reminderHours || 0) }} ids=${{ changeCutoffHours: 'cutoff', reminderHours: 'reminder' }}
-        save=${change(d => ({ requiredFields: d.required, changeCutoffHours: whole(d.cutoff), reminderHours: whole(d.reminder) }))}>${({ draft, set, error }) => html`
-      <fieldset class="choice"><legend>${t('set.required')}</legend><p class="hint">${t('set.required.hint')}</p><div class="checks">${['contact', 'email', 'phone', 'birthDate'].map(f => html`<${Check} key=${f} checked=${draft.required.includes(f)} input=${on => set('required')(on ? [...draft.required, f] : draft.required.filter(x => x !== f))}>${t('set.required.' + f)}</${Check}>`)}</div></fieldset>
-      <div class="duo"><${Field} id="cutoff" label=${t('set.cutoff')} hint=${t('set.cutoff.hint')} error=${error('cutoff')} inputmode="numeric" maxlength="4" value=${draft.cutoff} input=${set('cutoff')} />
-        <${Field} id="reminder" label=${t('set.reminder')} hint=${t('set.reminder.hint')} error=${error('reminder')} inputmode="numeric" maxlength="3" value=${draft.reminder} input=${set('reminder')} /></div>`}</${Section}>
+      <${Section}
+        desk=${desk}
+        title=${t('set.booking')}
+        start=${{ required, cutoff: String(settings.changeCutoffHours || 0), reminder: String(settings.reminderHours || 0) }}
+        ids=${{ changeCutoffHours: 'cutoff', reminderHours: 'reminder' }}
+        save=${change(d => ({ requiredFields: d.required, changeCutoffHours: whole(d.cutoff), reminderHours: whole(d.reminder) }))}
+      >
+        ${({ draft, set, error }) => html`
+          <fieldset class="choice">
+            <legend>${t('set.required')}</legend>
+            <p class="hint">${t('set.required.hint')}</p>
+            <div class="checks">
+              ${['contact', 'email', 'phone', 'birthDate'].map(
+                f => html`
+                  <${Check}
+                    key=${f}
+                    checked=${draft.required.includes(f)}
+                    input=${on => set('required')(on ? [...draft.required, f] : draft.required.filter(x => x !== f))}
+                  >
+                    ${t('set.required.' + f)}
+                  </${Check}>
+                `,
+              )}
+            </div>
+          </fieldset>
+          <div class="duo">
+            <${Field}
+              id="cutoff"
+              label=${t('set.cutoff')}
+              hint=${t('set.cutoff.hint')}
+              error=${error('cutoff')}
+              inputmode="numeric"
+              maxlength="4"
+              value=${draft.cutoff}
+              input=${set('cutoff')}
+            />
+            <${Field}
+              id="reminder"
+              label=${t('set.reminder')}
+              hint=${t('set.reminder.hint')}
+              error=${error('reminder')}
+              inputmode="numeric"
+              maxlength="3"
+              value=${draft.reminder}
+              input=${set('reminder')}
+            />
+          </div>
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.places')} lead=${t('set.places.lead')} start=${{ places: settings.places || [] }} save=${change(d => ({ places: d.places.map(x => ({ ...x, names: Object.fromEntries(Object.entries(x.names || {}).filter(([, v]) => v.trim())) })) }))}>${({ draft, set, error }) => html`<${Places} list=${draft.places} change=${set('places')} error=${error} />`}</${Section}>
+      <${Section}
+        desk=${desk}
+        title=${t('set.places')}
+        lead=${t('set.places.lead')}
+        start=${{ places: settings.places || [] }}
+        save=${change(d => ({ places: d.places.map(x => ({ ...x, names: Object.fromEntries(Object.entries(x.names || {}).filter(([, v]) => v.trim())) })) }))}
+      >
+        ${({ draft, set, error }) => html`
+          <${Places} list=${draft.places} change=${set('places')} error=${error} />
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.legal')} lead=${t('set.legal.lead')} start=${{ privacyUrl: settings.privacyUrl || '', imprintUrl: settings.imprintUrl || '', text: settings.consent?.text || '', texts: settings.consent?.texts || {} }}
-        ids=${{ 'consent.text': 'consent', ...Object.fromEntries(others.map(([tag]) => ['consent.texts.' + tag, 'consent-' + tag])) }} save=${change(d => ({ privacyUrl: d.privacyUrl.trim(), imprintUrl: d.imprintUrl.trim(), consent: { text: d.text.trim(), texts: Object.fromEntries(Object.entries(d.texts).filter(([, x]) => x.trim())) } }))}>${({ draft, set, error }) => html`
-      <div class="duo"><${Field} id="privacyUrl" label=${t('set.privacy')} optional error=${error('privacyUrl')} type="url" value=${draft.privacyUrl} input=${set('privacyUrl')} maxlength="500" placeholder="https://www.example.org/privacy" />
-        <${Field} id="imprintUrl" label=${t('set.imprint')} optional error=${error('imprintUrl')} type="url" value=${draft.imprintUrl} input=${set('imprintUrl')} maxlength="500" /></div>
-      <${Field} id="consent" label=${t('set.consent')} hint=${t('set.consent.hint')} optional rows="3" error=${error('consent')} value=${draft.text} input=${set('text')} maxlength="2000" />
-      ${draft.text.trim() && others.map(([tag, name]) => html`<${Field} key=${tag} id=${'consent-' + tag} lang=${tag} label=${t('page.in', { language: name })} optional rows="3" error=${error('consent-' + tag)} value=${draft.texts[tag] || ''} input=${x => set('texts')({ ...draft.texts, [tag]: x })} maxlength="2000" />`)}`}</${Section}>
+      <${Section}
+        desk=${desk}
+        title=${t('set.legal')}
+        lead=${t('set.legal.lead')}
+        start=${{ privacyUrl: settings.privacyUrl || '', imprintUrl: settings.imprintUrl || '', text: settings.consent?.text || '', texts: settings.consent?.texts || {} }}
+        ids=${{ 'consent.text': 'consent', ...Object.fromEntries(others.map(([tag]) => ['consent.texts.' + tag, 'consent-' + tag])) }}
+        save=${change(d => ({ privacyUrl: d.privacyUrl.trim(), imprintUrl: d.imprintUrl.trim(), consent: { text: d.text.trim(), texts: Object.fromEntries(Object.entries(d.texts).filter(([, x]) => x.trim())) } }))}
+      >
+        ${({ draft, set, error }) => html`
+          <div class="duo">
+            <${Field}
+              id="privacyUrl"
+              label=${t('set.privacy')}
+              optional
+              error=${error('privacyUrl')}
+              type="url"
+              value=${draft.privacyUrl}
+              input=${set('privacyUrl')}
+              maxlength="500"
+              placeholder="https://www.example.org/privacy"
+            />
+            <${Field}
+              id="imprintUrl"
+              label=${t('set.imprint')}
+              optional
+              error=${error('imprintUrl')}
+              type="url"
+              value=${draft.imprintUrl}
+              input=${set('imprintUrl')}
+              maxlength="500"
+            />
+          </div>
+          <${Field}
+            id="consent"
+            label=${t('set.consent')}
+            hint=${t('set.consent.hint')}
+            optional
+            rows="3"
+            error=${error('consent')}
+            value=${draft.text}
+            input=${set('text')}
+            maxlength="2000"
+          />
+          ${
+            draft.text.trim() &&
+            others.map(
+              ([tag, name]) => html`
+                <${Field}
+                  key=${tag}
+                  id=${'consent-' + tag}
+                  lang=${tag}
+                  label=${t('page.in', { language: name })}
+                  optional
+                  rows="3"
+                  error=${error('consent-' + tag)}
+                  value=${draft.texts[tag] || ''}
+                  input=${x => set('texts')({ ...draft.texts, [tag]: x })}
+                  maxlength="2000"
+                />
+              `,
+            )
+          }
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('mails.title')} lead=${t('mails.lead')} start=${{ texts: settings.mailTexts || {} }} save=${change(d => ({ mailTexts: saidOf(d.texts) }))}>${({ draft, set, error }) => html`<${MailTexts} desk=${desk} texts=${draft.texts} change=${set('texts')} error=${error} />`}</${Section}>
+      <${Section}
+        desk=${desk}
+        title=${t('mails.title')}
+        lead=${t('mails.lead')}
+        start=${{ texts: settings.mailTexts || {} }}
+        save=${change(d => ({ mailTexts: saidOf(d.texts) }))}
+      >
+        ${({ draft, set, error }) => html`
+          <${MailTexts} desk=${desk} texts=${draft.texts} change=${set('texts')} error=${error} />
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.embed')} lead=${t('set.embed.lead')} start=${{ origins: (settings.embedOrigins || []).join('\n'), cors: (settings.corsOrigins || []).join('\n') }}
+      <${Section}
+        desk=${desk}
+        title=${t('set.embed')}
+        lead=${t('set.embed.lead')}
+        start=${{ origins: (settings.embedOrigins || []).join('\n'), cors: (settings.corsOrigins || []).join('\n') }}
         ids=${{ ...originIds('embedOrigins', 'origins'), ...originIds('corsOrigins', 'cors') }}
-        save=${change(d => ({ embedOrigins: originsOf(d.origins), corsOrigins: originsOf(d.cors) }))}>${({ draft, set, error }) => html`
-      <${Field} id="origins" label=${t('set.origins')} hint=${t('set.origins.hint')} error=${error('origins')} rows="3" value=${draft.origins} input=${set('origins')} spellcheck="false" placeholder="https://www.example.org" />
-      <${Field} id="cors" label=${t('set.cors')} hint=${t('set.cors.hint')} optional error=${error('cors')} rows="2" value=${draft.cors}
-        input=${set('cors')} spellcheck="false" placeholder="https://www.example.org" />
-      ${!https && html`<${Notice} kind="info" text="set.embed.http" />`}
-      <${Copy} id="snippet" label=${t('set.snippet')} value=${`<script src="${address.url}/embed.js" async></script>`} code />`}</${Section}>
+        save=${change(d => ({ embedOrigins: originsOf(d.origins), corsOrigins: originsOf(d.cors) }))}
+      >
+        ${({ draft, set, error }) => html`
+          <${Field}
+            id="origins"
+            label=${t('set.origins')}
+            hint=${t('set.origins.hint')}
+            error=${error('origins')}
+            rows="3"
+            value=${draft.origins}
+            input=${set('origins')}
+            spellcheck="false"
+            placeholder="https://www.example.org"
+          />
+          <${Field}
+            id="cors"
+            label=${t('set.cors')}
+            hint=${t('set.cors.hint')}
+            optional
+            error=${error('cors')}
+            rows="2"
+            value=${draft.cors}
+            input=${set('cors')}
+            spellcheck="false"
+            placeholder="https://www.example.org"
+          />
+          ${
+            !https &&
+            html`
+              <${Notice} kind="info" text="set.embed.http" />
+            `
+          }
+          <${Copy}
+            id="snippet"
+            label=${t('set.snippet')}
+            value=${`<script src="${address.url}/embed.js" async></script>`}
+            code
+          />
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.public')} lead=${t('set.public.lead')} start=${{ confirm: Boolean(limits.confirm), ...Object.fromEntries(Object.keys(perHour).map(k => [k, String(limits[k] || '')])) }}
+      <${Section}
+        desk=${desk}
+        title=${t('set.public')}
+        lead=${t('set.public.lead')}
+        start=${{ confirm: Boolean(limits.confirm), ...Object.fromEntries(Object.keys(perHour).map(k => [k, String(limits[k] || '')])) }}
         ids=${Object.fromEntries(Object.keys(perHour).map(k => ['publicBookings.' + k, k]))}
-        save=${change(d => ({ publicBookings: { confirm: d.confirm, ...Object.fromEntries(Object.keys(perHour).map(k => [k, whole(d[k])])) } }))}>${({ draft, set, error }) => html`
-      <${Check} checked=${draft.confirm} input=${set('confirm')} hint=${t('set.public.confirm.hint')}>${t('set.public.confirm')}</${Check}>
-      ${Object.entries(perHour).map(([k, [word, n]]) => html`<${Field} key=${k} id=${k} label=${t('set.public.' + word)} hint=${t('set.public.default', { n })} optional error=${error(k)} inputmode="numeric" maxlength="5" value=${draft[k]} input=${set(k)} />`)}`}</${Section}>
+        save=${change(d => ({ publicBookings: { confirm: d.confirm, ...Object.fromEntries(Object.keys(perHour).map(k => [k, whole(d[k])])) } }))}
+      >
+        ${({ draft, set, error }) => html`
+          <${Check} checked=${draft.confirm} input=${set('confirm')} hint=${t('set.public.confirm.hint')}>
+            ${t('set.public.confirm')}
+          </${Check}>
+          ${Object.entries(perHour).map(
+            ([k, [word, n]]) => html`
+              <${Field}
+                key=${k}
+                id=${k}
+                label=${t('set.public.' + word)}
+                hint=${t('set.public.default', { n })}
+                optional
+                error=${error(k)}
+                inputmode="numeric"
+                maxlength="5"
+                value=${draft[k]}
+                input=${set(k)}
+              />
+            `,
+          )}
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.waitlist')} lead=${t('set.waitlist.lead')} start=${{ deskOnly: Boolean(settings.waitlist?.deskOnly), minutes: String(settings.waitlist?.offerMinutes || '') }} ids=${{ 'waitlist.offerMinutes': 'offerMinutes' }}
-        save=${change(d => ({ waitlist: { deskOnly: d.deskOnly, offerMinutes: whole(d.minutes) } }))}>${({ draft, set, error }) => html`
-      <${Check} checked=${draft.deskOnly} input=${set('deskOnly')} hint=${t('set.waitlist.desk.hint')}>${t('set.waitlist.desk')}</${Check}>
-      <${Field} id="offerMinutes" label=${t('set.waitlist.minutes')} hint=${t('set.waitlist.minutes.hint')} optional error=${error('offerMinutes')} inputmode="numeric" maxlength="4" value=${draft.minutes} input=${set('minutes')} />`}</${Section}>
+      <${Section}
+        desk=${desk}
+        title=${t('set.waitlist')}
+        lead=${t('set.waitlist.lead')}
+        start=${{ deskOnly: Boolean(settings.waitlist?.deskOnly), minutes: String(settings.waitlist?.offerMinutes || '') }}
+        ids=${{ 'waitlist.offerMinutes': 'offerMinutes' }}
+        save=${change(d => ({ waitlist: { deskOnly: d.deskOnly, offerMinutes: whole(d.minutes) } }))}
+      >
+        ${({ draft, set, error }) => html`
+          <${Check} checked=${draft.deskOnly} input=${set('deskOnly')} hint=${t('set.waitlist.desk.hint')}>
+            ${t('set.waitlist.desk')}
+          </${Check}>
+          <${Field}
+            id="offerMinutes"
+            label=${t('set.waitlist.minutes')}
+            hint=${t('set.waitlist.minutes.hint')}
+            optional
+            error=${error('offerMinutes')}
+            inputmode="numeric"
+            maxlength="4"
+            value=${draft.minutes}
+            input=${set('minutes')}
+          />
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.sessions')} start=${{ ping: settings.requirePing !== false, stale: String(settings.staleAfterSeconds || ''), idle: String(settings.sessionIdleMinutes || '') }} ids=${{ staleAfterSeconds: 'stale', sessionIdleMinutes: 'idle' }}
-        save=${change(d => ({ requirePing: d.ping, staleAfterSeconds: whole(d.stale), sessionIdleMinutes: whole(d.idle) }))}>${({ draft, set, error }) => html`
-      <${Check} checked=${draft.ping} input=${set('ping')} hint=${t('set.ping.hint')}>${t('set.ping')}</${Check}>
-      <div class="duo"><${Field} id="stale" label=${t('set.stale')} hint=${t('set.stale.hint')} optional error=${error('stale')} inputmode="numeric" maxlength="4" value=${draft.stale} input=${set('stale')} />
-        <${Field} id="idle" label=${t('set.idle')} hint=${t('set.idle.hint')} optional error=${error('idle')} inputmode="numeric" maxlength="5" value=${draft.idle} input=${set('idle')} /></div>`}</${Section}>
+      <${Section}
+        desk=${desk}
+        title=${t('set.sessions')}
+        start=${{ ping: settings.requirePing !== false, stale: String(settings.staleAfterSeconds || ''), idle: String(settings.sessionIdleMinutes || '') }}
+        ids=${{ staleAfterSeconds: 'stale', sessionIdleMinutes: 'idle' }}
+        save=${change(d => ({ requirePing: d.ping, staleAfterSeconds: whole(d.stale), sessionIdleMinutes: whole(d.idle) }))}
+      >
+        ${({ draft, set, error }) => html`
+          <${Check} checked=${draft.ping} input=${set('ping')} hint=${t('set.ping.hint')}>${t('set.ping')}</${Check}>
+          <div class="duo">
+            <${Field}
+              id="stale"
+              label=${t('set.stale')}
+              hint=${t('set.stale.hint')}
+              optional
+              error=${error('stale')}
+              inputmode="numeric"
+              maxlength="4"
+              value=${draft.stale}
+              input=${set('stale')}
+            />
+            <${Field}
+              id="idle"
+              label=${t('set.idle')}
+              hint=${t('set.idle.hint')}
+              optional
+              error=${error('idle')}
+              inputmode="numeric"
+              maxlength="5"
+              value=${draft.idle}
+              input=${set('idle')}
+            />
+          </div>
+        `}
+      </${Section}>
 
-    <${Section} desk=${desk} title=${t('set.hooks')} lead=${t('set.hooks.lead')} start=${{ hooks: settings.webhooks || [] }} ids=${Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`webhooks[${i}].url`, 'hook-' + i]))}
-        save=${change(d => ({ webhooks: d.hooks }))}>${({ draft, set, error }) => html`<${Webhooks} desk=${desk} list=${draft.hooks} change=${set('hooks')} error=${error} />`}</${Section}>
+      <${Section}
+        desk=${desk}
+        title=${t('set.hooks')}
+        lead=${t('set.hooks.lead')}
+        start=${{ hooks: settings.webhooks || [] }}
+        ids=${Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`webhooks[${i}].url`, 'hook-' + i]))}
+        save=${change(d => ({ webhooks: d.hooks }))}
+      >
+        ${({ draft, set, error }) => html`
+          <${Webhooks} desk=${desk} list=${draft.hooks} change=${set('hooks')} error=${error} />
+        `}
+      </${Section}>
 
-    <${MailTest} desk=${desk} />
-    <${MailServer} desk=${desk} />
-    <${OpenID} desk=${desk} />
+      <${MailTest} desk=${desk} />
+      <${MailServer} desk=${desk} />
+      <${OpenID} desk=${desk} />
 
-    <section class="plate"><h2>${t('set.backup')}</h2><p>${t('set.backup.how')}${' '}<code class="command">holdfast backup</code></p><p class="muted">${t('set.backup.hint')}</p></section>
-  </${Office}>`
+      <section class="plate">
+        <h2>${t('set.backup')}</h2>
+        <p>
+          ${t('set.backup.how')}${' '}
+          <code class="command">holdfast backup</code>
+        </p>
+        <p class="muted">${t('set.backup.hint')}</p>
+      </section>
+    </${Office}>
+  `
 }

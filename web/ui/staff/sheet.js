@@ -12,21 +12,70 @@ import { typeName, who } from './words.js'
 export function PrintSheet({ desk, date, columns }) {
   const [printing, set] = useState(false)
   useEffect(() => {
-    const before = () => set(true), after = () => set(false)
+    const before = () => set(true),
+      after = () => set(false)
     addEventListener('beforeprint', before)
     addEventListener('afterprint', after)
-    return () => { removeEventListener('beforeprint', before); removeEventListener('afterprint', after) }
+    return () => {
+      removeEventListener('beforeprint', before)
+      removeEventListener('afterprint', after)
+    }
   }, [])
   if (!printing) return null
-  const s = desk.store.get(), { names } = desk.prefs.get()
-  return html`<div class="sheet">${columns.map(c => {
-    const day = c.date || date, list = each(columnIn(s, day, c.specialistId).items).filter(i => i.kind === 'card').map(i => i.of)
-    return list.length > 0 && html`<section key=${c.id}>
-      <header><h2><bdi>${c.name}</bdi></h2><p>${write('fullDay', day)}</p></header>
-      <table><thead><tr><th></th>${['time', 'patient', 'born', 'type', 'phone', 'notes'].map(x => html`<th key=${x}>${t('list.' + x + '.head')}</th>`)}</tr></thead>
-        <tbody>${list.map(a => html`<tr key=${a.id}><td><i class="tick"></i></td><td>${time(a.start)}</td><td><b><bdi>${who(desk, a)}</bdi></b></td><td>${names && a.patient?.birthDate ? write('numeric', a.patient.birthDate) : ''}</td>
-          <td>${typeName(s, a.appointmentTypeId)}${a.overbook ? ' (' + t('card.overbook') + ')' : ''}</td><td>${names && a.patient?.phone}</td><td>${names && a.patient?.notes}</td></tr>`)}</tbody></table>
-      <footer><span><bdi>${boot.clinic.name}</bdi></span><span>${t('sheet.printed', { time: time(serverNow()) })}</span></footer>
-    </section>`
-  })}</div>`
+  const s = desk.store.get(),
+    { names } = desk.prefs.get()
+  return html`
+    <div class="sheet">
+      ${columns.map(c => {
+        const day = c.date || date,
+          list = each(columnIn(s, day, c.specialistId).items)
+            .filter(i => i.kind === 'card')
+            .map(i => i.of)
+        return (
+          list.length > 0 &&
+          html`
+            <section key=${c.id}>
+              <header>
+                <h2><bdi>${c.name}</bdi></h2>
+                <p>${write('fullDay', day)}</p>
+              </header>
+              <table>
+                <thead>
+                  <tr>
+                    <th></th>
+                    ${['time', 'patient', 'born', 'type', 'phone', 'notes'].map(
+                      x => html`
+                        <th key=${x}>${t('list.' + x + '.head')}</th>
+                      `,
+                    )}
+                  </tr>
+                </thead>
+                <tbody>
+                  ${list.map(
+                    a => html`
+                      <tr key=${a.id}>
+                        <td><i class="tick"></i></td>
+                        <td>${time(a.start)}</td>
+                        <td>
+                          <b><bdi>${who(desk, a)}</bdi></b>
+                        </td>
+                        <td>${names && a.patient?.birthDate ? write('numeric', a.patient.birthDate) : ''}</td>
+                        <td>${typeName(s, a.appointmentTypeId)}${a.overbook ? ' (' + t('card.overbook') + ')' : ''}</td>
+                        <td>${names && a.patient?.phone}</td>
+                        <td>${names && a.patient?.notes}</td>
+                      </tr>
+                    `,
+                  )}
+                </tbody>
+              </table>
+              <footer>
+                <span><bdi>${boot.clinic.name}</bdi></span>
+                <span>${t('sheet.printed', { time: time(serverNow()) })}</span>
+              </footer>
+            </section>
+          `
+        )
+      })}
+    </div>
+  `
 }

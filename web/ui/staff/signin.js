@@ -11,8 +11,15 @@ import { Language } from './language.js'
 
 // The server's reasons and their text keys.
 const said = {
-  wrong_password: 'sign.wrong', wrong_code: 'sign.code.wrong', sign_in_backoff: 'sign.wait', password_off: 'sign.password.off',
-  openid_away: 'sign.with.away', openid_off: 'sign.with.off', openid_elsewhere: 'sign.with.elsewhere', openid_begin: 'sign.with.begin', openid_stranger: 'sign.with.stranger',
+  wrong_password: 'sign.wrong',
+  wrong_code: 'sign.code.wrong',
+  sign_in_backoff: 'sign.wait',
+  password_off: 'sign.password.off',
+  openid_away: 'sign.with.away',
+  openid_off: 'sign.with.off',
+  openid_elsewhere: 'sign.with.elsewhere',
+  openid_begin: 'sign.with.begin',
+  openid_stranger: 'sign.with.stranger',
 }
 // The server redirects from the identity provider with the result in the query. Read it once and remove it.
 const returned = new URLSearchParams(location.search).get('openid')
@@ -38,14 +45,23 @@ export function SignInWith({ apart, failed }) {
       failed(problem)
     }
   }
-  return html`<div class="actions"><button type="button" class="btn" id="sign-with" aria-disabled=${busy ? 'true' : undefined} onClick=${go}>${t(busy ? 'sign.with.going' : 'sign.with', { name: boot.signInWith })}</button></div>`
+  return html`
+    <div class="actions">
+      <button type="button" class="btn" id="sign-with" aria-disabled=${busy ? 'true' : undefined} onClick=${go}>
+        ${t(busy ? 'sign.with.going' : 'sign.with', { name: boot.signInWith })}
+      </button>
+    </div>
+  `
 }
 
 // CodeForm asks for a one-time code after the identity provider has confirmed a user who has one-time codes here.
 function CodeForm({ done, failed }) {
-  const [code, setCode] = useState(''), [busy, setBusy] = useState(false)
+  const [code, setCode] = useState(''),
+    [busy, setBusy] = useState(false)
   const form = useRef()
-  useEffect(() => { form.current?.elements['sign-code']?.focus() }, [])
+  useEffect(() => {
+    form.current?.elements['sign-code']?.focus()
+  }, [])
   const submit = async e => {
     e.preventDefault()
     if (busy) return
@@ -59,20 +75,43 @@ function CodeForm({ done, failed }) {
       form.current?.elements['sign-code']?.focus()
     }
   }
-  return html`<form class="sign" ref=${form} onSubmit=${submit} novalidate>
-    <${Field} id="sign-code" label=${t('sign.code')} hint=${t('sign.code.hint')} inputmode="numeric" autocomplete="one-time-code" maxlength="7" value=${code} input=${setCode} />
-    <div class="actions"><button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'sign.doing' : 'sign.do')}</button></div>
-  </form>`
+  return html`
+    <form class="sign" ref=${form} onSubmit=${submit} novalidate>
+      <${Field}
+        id="sign-code"
+        label=${t('sign.code')}
+        hint=${t('sign.code.hint')}
+        inputmode="numeric"
+        autocomplete="one-time-code"
+        maxlength="7"
+        value=${code}
+        input=${setCode}
+      />
+      <div class="actions">
+        <button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
+          ${t(busy ? 'sign.doing' : 'sign.do')}
+        </button>
+      </div>
+    </form>
+  `
 }
 
 export function SignInForm({ email: known = '', done, children }) {
-  const [email, setEmail] = useState(known), [password, setPassword] = useState(''), [code, setCode] = useState('')
-  const [asks, setAsks] = useState(false), [seen, setSeen] = useState(false), [busy, setBusy] = useState(false)
+  const [email, setEmail] = useState(known),
+    [password, setPassword] = useState(''),
+    [code, setCode] = useState('')
+  const [asks, setAsks] = useState(false),
+    [seen, setSeen] = useState(false),
+    [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState(null)
   const form = useRef()
   const focus = name => form.current?.elements['sign-' + name]?.focus()
-  useEffect(() => { focus(known ? 'password' : 'email') }, [])
-  useEffect(() => { if (asks) focus('code') }, [asks])
+  useEffect(() => {
+    focus(known ? 'password' : 'email')
+  }, [])
+  useEffect(() => {
+    if (asks) focus('code')
+  }, [asks])
 
   async function submit(e) {
     e.preventDefault()
@@ -89,38 +128,131 @@ export function SignInForm({ email: known = '', done, children }) {
       setBusy(false)
       if (failed.reason === 'code_needed') return setAsks(true)
       setProblem(failed)
-      if (failed.reason === 'wrong_code') { setCode(''); focus('code') } else focus('password')
+      if (failed.reason === 'wrong_code') {
+        setCode('')
+        focus('code')
+      } else focus('password')
     }
   }
   const key = problem && (said[problem.reason] || (problem.status ? 'sign.failed' : 'sign.offline'))
-  return html`<form class="sign" ref=${form} onSubmit=${submit} novalidate>
-    ${problem && html`<${Notice} kind="danger" role="alert" text=${key} params=${{ s: problem.retryAfter, name: boot.signInWith }} />`}
-    <${Field} id="sign-email" label=${t('sign.email')} type="email" autocomplete="username" value=${email} input=${setEmail} readonly=${Boolean(known)} spellcheck="false" required />
-    <${Field} id="sign-password" label=${t('sign.password')}>
-      <span class="with"><input id="sign-password" name="sign-password" type=${seen ? 'text' : 'password'} autocomplete="current-password" value=${password} onInput=${e => setPassword(e.currentTarget.value)} required />
-        <button type="button" class="btn" aria-pressed=${seen ? 'true' : 'false'} onClick=${() => setSeen(!seen)}>${t(seen ? 'sign.hide' : 'sign.show')}</button></span>
-    </${Field}>
-    ${asks && html`<${Field} id="sign-code" label=${t('sign.code')} hint=${t('sign.code.hint')} inputmode="numeric" autocomplete="one-time-code" maxlength="7" value=${code} input=${setCode} />`}
-    <div class="actions"><button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>${t(busy ? 'sign.doing' : 'sign.do')}</button>${children}</div>
-  </form>`
+  return html`
+    <form class="sign" ref=${form} onSubmit=${submit} novalidate>
+      ${
+        problem &&
+        html`
+          <${Notice}
+            kind="danger"
+            role="alert"
+            text=${key}
+            params=${{ s: problem.retryAfter, name: boot.signInWith }}
+          />
+        `
+      }
+      <${Field}
+        id="sign-email"
+        label=${t('sign.email')}
+        type="email"
+        autocomplete="username"
+        value=${email}
+        input=${setEmail}
+        readonly=${Boolean(known)}
+        spellcheck="false"
+        required
+      />
+      <${Field} id="sign-password" label=${t('sign.password')}>
+        <span class="with">
+          <input
+            id="sign-password"
+            name="sign-password"
+            type=${seen ? 'text' : 'password'}
+            autocomplete="current-password"
+            value=${password}
+            onInput=${e => setPassword(e.currentTarget.value)}
+            required
+          />
+          <button type="button" class="btn" aria-pressed=${seen ? 'true' : 'false'} onClick=${() => setSeen(!seen)}>
+            ${t(seen ? 'sign.hide' : 'sign.show')}
+          </button>
+        </span>
+      </${Field}>
+      ${
+        asks &&
+        html`
+          <${Field}
+            id="sign-code"
+            label=${t('sign.code')}
+            hint=${t('sign.code.hint')}
+            inputmode="numeric"
+            autocomplete="one-time-code"
+            maxlength="7"
+            value=${code}
+            input=${setCode}
+          />
+        `
+      }
+      <div class="actions">
+        <button type="submit" class="btn primary" aria-disabled=${busy ? 'true' : undefined}>
+          ${t(busy ? 'sign.doing' : 'sign.do')}
+        </button>
+        ${children}
+      </div>
+    </form>
+  `
 }
 
 export function SignInPage({ done }) {
-  useEffect(() => { document.title = [t('sign.title'), boot.clinic.name].filter(Boolean).join(' – ') }, [])
+  useEffect(() => {
+    document.title = [t('sign.title'), boot.clinic.name].filter(Boolean).join(' – ')
+  }, [])
   const { logo } = boot.settings
   const [problem, setProblem] = useState(returned && returned !== 'code' && { word: 'sign.with.' + returned })
   const [asks, setAsks] = useState(returned === 'code')
-  const failed = problem => { if (problem.reason === 'openid_begin') setAsks(false); setProblem(problem) }
-  return html`<div class="signin">
-    <main>
-      <p class="brand">${logo ? html`<img src=${logo} alt="" />` : html`<span class="mark" aria-hidden="true">${[...boot.clinic.name][0] || 'H'}</span>`}<bdi>${boot.clinic.name}</bdi></p>
-      <h1>${t('sign.title')}</h1>
-      ${problem && html`<${Notice} kind="danger" role="alert" text=${problem.word || said[problem.reason] || (problem.status ? 'sign.failed' : 'sign.offline')} params=${{ s: problem.retryAfter, name: boot.signInWith || '' }} />`}
-      ${asks ? html`<${CodeForm} done=${done} failed=${failed} />` : html`<${SignInForm} done=${done} /><${SignInWith} failed=${failed} />`}
-      <p class="muted">${t('sign.forgot')}</p>
-    </main>
-    <${Language} />
-  </div>`
+  const failed = problem => {
+    if (problem.reason === 'openid_begin') setAsks(false)
+    setProblem(problem)
+  }
+  return html`
+    <div class="signin">
+      <main>
+        <p class="brand">
+          ${
+            logo
+              ? html`
+                  <img src=${logo} alt="" />
+                `
+              : html`
+                  <span class="mark" aria-hidden="true">${[...boot.clinic.name][0] || 'H'}</span>
+                `
+          }
+          <bdi>${boot.clinic.name}</bdi>
+        </p>
+        <h1>${t('sign.title')}</h1>
+        ${
+          problem &&
+          html`
+            <${Notice}
+              kind="danger"
+              role="alert"
+              text=${problem.word || said[problem.reason] || (problem.status ? 'sign.failed' : 'sign.offline')}
+              params=${{ s: problem.retryAfter, name: boot.signInWith || '' }}
+            />
+          `
+        }
+        ${
+          asks
+            ? html`
+                <${CodeForm} done=${done} failed=${failed} />
+              `
+            : html`
+                <${SignInForm} done=${done} />
+                <${SignInWith} failed=${failed} />
+              `
+        }
+        <p class="muted">${t('sign.forgot')}</p>
+      </main>
+      <${Language} />
+    </div>
+  `
 }
 
 // SignInAgain covers the console when the session has expired. All input stays as it is, but the veil hides it from
@@ -130,16 +262,36 @@ export function SignInAgain({ desk, why, done }) {
   const [problem, setProblem] = useState(null)
   // If the user has signed in again in another window, the console continues here.
   useEffect(() => {
-    const look = () => { if (boot.signInWith && !document.hidden) get('/v1/auth/me').then(me => { if (me.user.id === user.id) done(me) }, () => {}) }
+    const look = () => {
+      if (boot.signInWith && !document.hidden)
+        get('/v1/auth/me').then(
+          me => {
+            if (me.user.id === user.id) done(me)
+          },
+          () => {},
+        )
+    }
     addEventListener('focus', look)
     return () => removeEventListener('focus', look)
   }, [])
-  return html`<${Dialog} title=${t('sign.again')} veil close=${() => {}}>
-    <p>${t(why === 'idle' ? 'sign.again.idle' : 'sign.again.why')}</p>
-    <${SignInForm} email=${user.email} done=${done}>
-      <button type="button" class="textlink" onClick=${desk.signOut}>${t('sign.other')}</button>
-    </${SignInForm}>
-    ${problem && html`<${Notice} kind="danger" role="alert" text=${said[problem.reason] || 'sign.failed'} params=${{ name: boot.signInWith }} />`}
-    <${SignInWith} apart failed=${setProblem} />
-  </${Dialog}>`
+  return html`
+    <${Dialog} title=${t('sign.again')} veil close=${() => {}}>
+      <p>${t(why === 'idle' ? 'sign.again.idle' : 'sign.again.why')}</p>
+      <${SignInForm} email=${user.email} done=${done}>
+        <button type="button" class="textlink" onClick=${desk.signOut}>${t('sign.other')}</button>
+      </${SignInForm}>
+      ${
+        problem &&
+        html`
+          <${Notice}
+            kind="danger"
+            role="alert"
+            text=${said[problem.reason] || 'sign.failed'}
+            params=${{ name: boot.signInWith }}
+          />
+        `
+      }
+      <${SignInWith} apart failed=${setProblem} />
+    </${Dialog}>
+  `
 }

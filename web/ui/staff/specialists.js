@@ -11,17 +11,21 @@ import { Feed } from './feed.js'
 import { others } from './typepage.js'
 import { Busy, Check, Confirm, listed, Office, Select, State, Trouble, useAsk, useSend } from './office.js'
 
-export const zonesWith = zone => [...new Set([zone, 'UTC', ...(Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : [])])].sort().map(z => [z, z.replace(/_/g, ' ')])
+export const zonesWith = zone =>
+  [...new Set([zone, 'UTC', ...(Intl.supportedValuesOf ? Intl.supportedValuesOf('timeZone') : [])])]
+    .sort()
+    .map(z => [z, z.replace(/_/g, ' ')])
 
 const maxPicture = 150 * 1024
 // read returns the content of a chosen file in base64, or null if it can't be a picture.
-const read = file => new Promise(done => {
-  if (!file || file.size > maxPicture || !/^image\/(png|jpeg|webp)$/.test(file.type)) return done(null)
-  const reader = new FileReader()
-  reader.onload = () => done(String(reader.result).split(',')[1])
-  reader.onerror = () => done(null)
-  reader.readAsDataURL(file)
-})
+const read = file =>
+  new Promise(done => {
+    if (!file || file.size > maxPicture || !/^image\/(png|jpeg|webp)$/.test(file.type)) return done(null)
+    const reader = new FileReader()
+    reader.onload = () => done(String(reader.result).split(',')[1])
+    reader.onerror = () => done(null)
+    reader.readAsDataURL(file)
+  })
 
 // Picture saves at once: it is not part of the form.
 function Picture({ desk, person, changed }) {
@@ -31,64 +35,344 @@ function Picture({ desk, person, changed }) {
     const content = await read(file)
     if (!content) return file && sending.refuse({ content: t('people.picture.err') })
     const answer = await sending.send(() => replace(`/v1/specialists/${person.id}/picture`, { content }))
-    if (answer) { setShown(answer.specialist.picture); changed() }
+    if (answer) {
+      setShown(answer.specialist.picture)
+      changed()
+    }
   }
-  const remove = async () => { if (await sending.send(() => del(`/v1/specialists/${person.id}/picture`))) { setShown(''); changed() } }
-  return html`<div class="field"><label for="picture">${t('people.picture')}</label><p class="hint" id="picture-hint">${t('people.picture.hint')}</p>
-    ${sending.errors.content && html`<p class="error" role="alert">${sending.errors.content}</p>`}
-    <div class="logo">${shown ? html`<img src=${shown} alt=${t('people.picture.of', { name: person.name })} />` : html`<span class="nologo">${t('set.logo.none')}</span>`}
-      <input id="picture" type="file" accept="image/png,image/jpeg,image/webp" aria-describedby="picture-hint" onChange=${e => choose(e.currentTarget.files[0])} />
-      ${shown && html`<button type="button" class="btn quiet" onClick=${remove}>${t('set.logo.remove')}</button>`}</div></div>`
+  const remove = async () => {
+    if (await sending.send(() => del(`/v1/specialists/${person.id}/picture`))) {
+      setShown('')
+      changed()
+    }
+  }
+  return html`
+    <div class="field">
+      <label for="picture">${t('people.picture')}</label>
+      <p class="hint" id="picture-hint">${t('people.picture.hint')}</p>
+      ${
+        sending.errors.content &&
+        html`
+          <p class="error" role="alert">${sending.errors.content}</p>
+        `
+      }
+      <div class="logo">
+        ${
+          shown
+            ? html`
+                <img src=${shown} alt=${t('people.picture.of', { name: person.name })} />
+              `
+            : html`
+                <span class="nologo">${t('set.logo.none')}</span>
+              `
+        }
+        <input
+          id="picture"
+          type="file"
+          accept="image/png,image/jpeg,image/webp"
+          aria-describedby="picture-hint"
+          onChange=${e => choose(e.currentTarget.files[0])}
+        />
+        ${
+          shown &&
+          html`
+            <button type="button" class="btn quiet" onClick=${remove}>${t('set.logo.remove')}</button>
+          `
+        }
+      </div>
+    </div>
+  `
 }
 
 function Edit({ desk, person, close, done, changed }) {
-  const [form, setForm] = useState({ kind: '', name: '', line: '', lines: {}, timezone: boot.clinic.timezone, email: '', maxSessions: '1', active: true, ...person, ...(person && { maxSessions: String(person.maxSessions) }) })
+  const [form, setForm] = useState({
+    kind: '',
+    name: '',
+    line: '',
+    lines: {},
+    timezone: boot.clinic.timezone,
+    email: '',
+    maxSessions: '1',
+    active: true,
+    ...person,
+    ...(person && { maxSessions: String(person.maxSessions) }),
+  })
   const [zones] = useState(() => zonesWith(form.timezone))
   const put = name => value => setForm(f => ({ ...f, [name]: value }))
-  const sending = useSend(desk), e = sending.errors
+  const sending = useSend(desk),
+    e = sending.errors
   const submit = async event => {
     event.preventDefault()
     if (!form.name.trim()) return sending.refuse({ name: t('people.name.err') })
-    const body = { name: form.name.trim(), timezone: form.timezone, email: form.email.trim(), maxSessions: Math.max(0, Math.round(+form.maxSessions) || 0), active: form.active, line: form.line.trim(), lines: form.lines }
+    const body = {
+      name: form.name.trim(),
+      timezone: form.timezone,
+      email: form.email.trim(),
+      maxSessions: Math.max(0, Math.round(+form.maxSessions) || 0),
+      active: form.active,
+      line: form.line.trim(),
+      lines: form.lines,
+    }
     if (!person) body.kind = form.kind
-    const answer = await sending.send(() => person ? patch('/v1/specialists/' + person.id, body) : post('/v1/specialists', body, { key: newKey() }))
-    if (answer) { done(answer.specialist, !person); close() }
+    const answer = await sending.send(() =>
+      person ? patch('/v1/specialists/' + person.id, body) : post('/v1/specialists', body, { key: newKey() }),
+    )
+    if (answer) {
+      done(answer.specialist, !person)
+      close()
+    }
   }
-  return html`<${Dialog} title=${person ? t('people.edit', { name: person.name }) : t('people.add')} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
-    <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
-    ${!Object.keys(e).length && html`<${Trouble} problem=${sending.problem} />`}
-    ${!person && html`<${Field} id="kind" label=${t('people.kind')} hint=${t('people.kind.hint')} error=${e.kind}><${Select} id="kind" value=${form.kind} input=${put('kind')} describedby="kind-hint" options=${[['', t('people.kind.person')], ['resource', t('people.kind.resource')]]} /></${Field}>`}
-    <${Field} id="name" label=${t('people.name')} hint=${t('people.name.hint')} error=${e.name} value=${form.name} input=${put('name')} maxlength="200" autofocus />
-    <${Field} id="email" label=${t('field.email')} hint=${t('people.email.hint')} optional error=${e.email} type="email" value=${form.email} input=${put('email')} />
-    <div class="duo">
-      <${Field} id="timezone" label=${t('people.zone')} error=${e.timezone}><${Select} id="timezone" value=${form.timezone} input=${put('timezone')} options=${zones} /></${Field}>
-      ${form.kind !== 'resource' && html`<${Field} id="maxSessions" label=${t('people.sessions')} hint=${t('people.sessions.hint')} error=${e.maxSessions} inputmode="numeric" value=${form.maxSessions} input=${put('maxSessions')} maxlength="3" />`}
-    </div>
-    <${Field} id="line" label=${t('people.line')} hint=${t('people.line.hint')} optional error=${e.line} value=${form.line} input=${put('line')} maxlength="120" />
-    <div class="duo">${others.map(([tag, name]) => html`<${Field} key=${tag} id=${'lines.' + tag} label=${t('people.line.in', { language: name })} optional lang=${tag} error=${e['lines.' + tag]} value=${form.lines[tag] || ''} input=${value => put('lines')({ ...form.lines, [tag]: value })} maxlength="120" />`)}</div>
-    ${person && html`<${Picture} desk=${desk} person=${person} changed=${changed} /><${Feed} desk=${desk} specialistId=${person.id} level="h3" /><${Elsewhere} desk=${desk} specialistId=${person.id} level="h3" />`}
-    <${Check} checked=${form.active} input=${put('active')} hint=${t('people.active.hint')}>${t('people.active')}</${Check}>
-    <div class="actions"><${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button></div>
-  </form></${Dialog}>`
+  return html`
+    <${Dialog} title=${person ? t('people.edit', { name: person.name }) : t('people.add')} close=${close}>
+      <form class="office-form" onSubmit=${submit} novalidate>
+        <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
+        ${
+          !Object.keys(e).length &&
+          html`
+            <${Trouble} problem=${sending.problem} />
+          `
+        }
+        ${
+          !person &&
+          html`
+            <${Field} id="kind" label=${t('people.kind')} hint=${t('people.kind.hint')} error=${e.kind}>
+              <${Select}
+                id="kind"
+                value=${form.kind}
+                input=${put('kind')}
+                describedby="kind-hint"
+                options=${[
+                  ['', t('people.kind.person')],
+                  ['resource', t('people.kind.resource')],
+                ]}
+              />
+            </${Field}>
+          `
+        }
+        <${Field}
+          id="name"
+          label=${t('people.name')}
+          hint=${t('people.name.hint')}
+          error=${e.name}
+          value=${form.name}
+          input=${put('name')}
+          maxlength="200"
+          autofocus
+        />
+        <${Field}
+          id="email"
+          label=${t('field.email')}
+          hint=${t('people.email.hint')}
+          optional
+          error=${e.email}
+          type="email"
+          value=${form.email}
+          input=${put('email')}
+        />
+        <div class="duo">
+          <${Field} id="timezone" label=${t('people.zone')} error=${e.timezone}>
+            <${Select} id="timezone" value=${form.timezone} input=${put('timezone')} options=${zones} />
+          </${Field}>
+          ${
+            form.kind !== 'resource' &&
+            html`
+              <${Field}
+                id="maxSessions"
+                label=${t('people.sessions')}
+                hint=${t('people.sessions.hint')}
+                error=${e.maxSessions}
+                inputmode="numeric"
+                value=${form.maxSessions}
+                input=${put('maxSessions')}
+                maxlength="3"
+              />
+            `
+          }
+        </div>
+        <${Field}
+          id="line"
+          label=${t('people.line')}
+          hint=${t('people.line.hint')}
+          optional
+          error=${e.line}
+          value=${form.line}
+          input=${put('line')}
+          maxlength="120"
+        />
+        <div class="duo">
+          ${others.map(
+            ([tag, name]) => html`
+              <${Field}
+                key=${tag}
+                id=${'lines.' + tag}
+                label=${t('people.line.in', { language: name })}
+                optional
+                lang=${tag}
+                error=${e['lines.' + tag]}
+                value=${form.lines[tag] || ''}
+                input=${value => put('lines')({ ...form.lines, [tag]: value })}
+                maxlength="120"
+              />
+            `,
+          )}
+        </div>
+        ${
+          person &&
+          html`
+            <${Picture} desk=${desk} person=${person} changed=${changed} />
+            <${Feed} desk=${desk} specialistId=${person.id} level="h3" />
+            <${Elsewhere} desk=${desk} specialistId=${person.id} level="h3" />
+          `
+        }
+        <${Check} checked=${form.active} input=${put('active')} hint=${t('people.active.hint')}>
+          ${t('people.active')}
+        </${Check}>
+        <div class="actions">
+          <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
+          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
+        </div>
+      </form>
+    </${Dialog}>
+  `
 }
 
 export function Page({ desk }) {
-  const [editing, setEditing] = useState(null), [leaving, setLeaving] = useState(null)
-  const lists = useAsk(desk, async () => ({ ...await get('/v1/specialists'), ...await get('/v1/appointment-types') }))
-  const refresh = () => { lists.again(); desk.loadSchedule().catch(() => {}) }
-  const serves = id => (lists.data?.appointmentTypes || []).filter(x => x.specialists.some(s => s.specialistId === id) || x.needs?.some(group => group.includes(id))).map(x => x.name)
+  const [editing, setEditing] = useState(null),
+    [leaving, setLeaving] = useState(null)
+  const lists = useAsk(desk, async () => ({
+    ...(await get('/v1/specialists')),
+    ...(await get('/v1/appointment-types')),
+  }))
+  const refresh = () => {
+    lists.again()
+    desk.loadSchedule().catch(() => {})
+  }
+  const serves = id =>
+    (lists.data?.appointmentTypes || [])
+      .filter(x => x.specialists.some(s => s.specialistId === id) || x.needs?.some(group => group.includes(id)))
+      .map(x => x.name)
   const people = lists.data?.specialists || []
-  return html`<${Office} desk=${desk} name="specialists" lead=${t('people.lead')} ask=${lists} tools=${html`<button type="button" class="btn primary" onClick=${() => setEditing({})}><${Icon} name="plus" />${t('people.add')}</button>`}>
-    ${people.length ? html`<ul class="lines">${people.map(p => html`<li class="line" key=${p.id}>
-      <div class="line-main"><p class="line-title"><b><bdi>${p.name}</bdi></b></p>
-        <p class="line-facts"><${State} kind=${p.active ? 'ok' : ''} icon=${html`<${Icon} name=${p.active ? 'check' : 'stop'} />`}>${t(p.active ? 'people.on' : 'people.off')}</${State}>
-          ${p.kind === 'resource' && html`<span>${t('people.kind.resource')}</span>`}<span>${serves(p.id).length ? list(serves(p.id)) : t('people.notypes')}</span>${p.timezone !== boot.clinic.timezone && html`<span class="muted">${p.timezone.replace(/_/g, ' ')}</span>`}</p></div>
-      <div class="line-do"><a class="btn" href=${'#hours/' + encodeURIComponent(p.id)} aria-label=${t('people.hours.of', { name: p.name })}><${Icon} name="clock" />${t('nav.hours')}</a>
-        <button type="button" class="btn" aria-label=${t('people.edit', { name: p.name })} onClick=${() => setEditing(p)}>${t('office.edit')}</button>
-        ${p.active && html`<button type="button" class="btn quiet" aria-label=${t('people.archive.of', { name: p.name })} onClick=${() => setLeaving(p)}>${t('people.archive')}</button>`}</div>
-    </li>`)}</ul>` : html`<p class="nothing">${t('people.none')}</p>`}
-    ${editing && html`<${Edit} desk=${desk} person=${editing.id ? editing : null} changed=${refresh} close=${() => setEditing(null)} done=${(p, fresh) => { refresh(); desk.toast(fresh ? 'people.added' : 'office.done', { name: p.name }); if (fresh) location.hash = 'hours/' + encodeURIComponent(p.id) }} />`}
-    ${leaving && html`<${Confirm} desk=${desk} title=${t('people.archive.of', { name: leaving.name })} text=${t('people.archive.text')} action=${t('people.archive')} close=${() => setLeaving(null)}
-      run=${async () => { await del('/v1/specialists/' + leaving.id); refresh(); desk.toast('office.done') }} />`}
-  </${Office}>`
+  return html`
+    <${Office}
+      desk=${desk}
+      name="specialists"
+      lead=${t('people.lead')}
+      ask=${lists}
+      tools=${html`
+        <button type="button" class="btn primary" onClick=${() => setEditing({})}>
+          <${Icon} name="plus" />
+          ${t('people.add')}
+        </button>
+      `}
+    >
+      ${
+        people.length
+          ? html`
+              <ul class="lines">
+                ${people.map(
+                  p => html`
+                    <li class="line" key=${p.id}>
+                      <div class="line-main">
+                        <p class="line-title">
+                          <b><bdi>${p.name}</bdi></b>
+                        </p>
+                        <p class="line-facts">
+                          <${State}
+                            kind=${p.active ? 'ok' : ''}
+                            icon=${html`
+                              <${Icon} name=${p.active ? 'check' : 'stop'} />
+                            `}
+                          >
+                            ${t(p.active ? 'people.on' : 'people.off')}
+                          </${State}>
+                          ${
+                            p.kind === 'resource' &&
+                            html`
+                              <span>${t('people.kind.resource')}</span>
+                            `
+                          }
+                          <span>${serves(p.id).length ? list(serves(p.id)) : t('people.notypes')}</span>
+                          ${
+                            p.timezone !== boot.clinic.timezone &&
+                            html`
+                              <span class="muted">${p.timezone.replace(/_/g, ' ')}</span>
+                            `
+                          }
+                        </p>
+                      </div>
+                      <div class="line-do">
+                        <a
+                          class="btn"
+                          href=${'#hours/' + encodeURIComponent(p.id)}
+                          aria-label=${t('people.hours.of', { name: p.name })}
+                        >
+                          <${Icon} name="clock" />
+                          ${t('nav.hours')}
+                        </a>
+                        <button
+                          type="button"
+                          class="btn"
+                          aria-label=${t('people.edit', { name: p.name })}
+                          onClick=${() => setEditing(p)}
+                        >
+                          ${t('office.edit')}
+                        </button>
+                        ${
+                          p.active &&
+                          html`
+                            <button
+                              type="button"
+                              class="btn quiet"
+                              aria-label=${t('people.archive.of', { name: p.name })}
+                              onClick=${() => setLeaving(p)}
+                            >
+                              ${t('people.archive')}
+                            </button>
+                          `
+                        }
+                      </div>
+                    </li>
+                  `,
+                )}
+              </ul>
+            `
+          : html`
+              <p class="nothing">${t('people.none')}</p>
+            `
+      }
+      ${
+        editing &&
+        html`
+          <${Edit}
+            desk=${desk}
+            person=${editing.id ? editing : null}
+            changed=${refresh}
+            close=${() => setEditing(null)}
+            done=${(p, fresh) => {
+              refresh()
+              desk.toast(fresh ? 'people.added' : 'office.done', { name: p.name })
+              if (fresh) location.hash = 'hours/' + encodeURIComponent(p.id)
+            }}
+          />
+        `
+      }
+      ${
+        leaving &&
+        html`
+          <${Confirm}
+            desk=${desk}
+            title=${t('people.archive.of', { name: leaving.name })}
+            text=${t('people.archive.text')}
+            action=${t('people.archive')}
+            close=${() => setLeaving(null)}
+            run=${async () => {
+              await del('/v1/specialists/' + leaving.id)
+              refresh()
+              desk.toast('office.done')
+            }}
+          />
+        `
+      }
+    </${Office}>
+  `
 }

@@ -13,8 +13,27 @@ import { addDays, dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 
 export const empty = {
-  me: null, specialists: [], types: [], hours: {}, cells: {}, loaded: {}, holds: {}, snapshot: null,
-  changed: {}, stale: [], staleHours: [], news: [], staleNews: false, link: '', connections: 0, scope: null, asOf: 0, problem: null, locked: '', dialog: null, toast: null,
+  me: null,
+  specialists: [],
+  types: [],
+  hours: {},
+  cells: {},
+  loaded: {},
+  holds: {},
+  snapshot: null,
+  changed: {},
+  stale: [],
+  staleHours: [],
+  news: [],
+  staleNews: false,
+  link: '',
+  connections: 0,
+  scope: null,
+  asOf: 0,
+  problem: null,
+  locked: '',
+  dialog: null,
+  toast: null,
 }
 export const cell = (date, specialistId) => date + ' ' + specialistId
 const scopeKey = (date, specialistId) => date + (specialistId ? ' ' + specialistId : '')
@@ -24,8 +43,14 @@ export const appointmentOf = raw => ({ ...raw, start: ms(raw.slotStartDate), end
 export const blockOf = raw => ({ ...raw, start: ms(raw.start), end: ms(raw.end) })
 const calendarOf = c => ({ weekly: c.weeklyHours, overrides: c.overrides, blocks: c.blocks.map(blockOf) })
 const holdOf = (e, now) => ({
-  id: e.holdId, specialistId: e.specialistId, typeId: e.appointmentTypeId, start: ms(e.slotStartDate), end: ms(e.slotEndDate),
-  expires: ms(e.holdExpiresAt), seen: now, own: Boolean(e.isOwnHold),
+  id: e.holdId,
+  specialistId: e.specialistId,
+  typeId: e.appointmentTypeId,
+  start: ms(e.slotStartDate),
+  end: ms(e.slotEndDate),
+  expires: ms(e.holdExpiresAt),
+  seen: now,
+  own: Boolean(e.isOwnHold),
 })
 // taking returns the time that an appointment takes of a room or a device, for the column of that resource.
 const taking = (a, id) => ({ ...a, id: a.id + '@' + id, of: a.id, specialistId: id, busy: true })
@@ -45,8 +70,12 @@ export const isLoaded = (s, date, specialistId) => Boolean(s.loaded[date] || s.l
 function withList(s, e) {
   const known = new Map()
   for (const list of Object.values(s.cells)) for (const a of list) known.set(a.id, a)
-  const cells = { ...s.cells }, fresh = {}, loaded = { ...s.loaded }
-  const ids = e.specialistId ? [e.specialistId] : [...new Set([...s.specialists.map(x => x.id), ...e.appointments.map(a => a.specialistId)])]
+  const cells = { ...s.cells },
+    fresh = {},
+    loaded = { ...s.loaded }
+  const ids = e.specialistId
+    ? [e.specialistId]
+    : [...new Set([...s.specialists.map(x => x.id), ...e.appointments.map(a => a.specialistId)])]
   const dates = []
   for (let date = e.from; date < e.to; date = addDays(date, 1)) {
     // Of two answers for one date, the later request wins.
@@ -57,34 +86,64 @@ function withList(s, e) {
   }
   // If this page changed an appointment after the request, the answer may be from before the change. So keep this
   // page's state, unless the answer has a newer version, and load the date once more.
-  const later = id => s.changed[id]?.at > e.at, unsure = new Set()
-  const passed = a => { unsure.add(dateOf(a.start)) }
+  const later = id => s.changed[id]?.at > e.at,
+    unsure = new Set()
+  const passed = a => {
+    unsure.add(dateOf(a.start))
+  }
   const put = a => {
     const day = dates.find(d => d.has(a.start))
     for (const x of placed(a)) fresh[day && cell(day.date, x.specialistId)]?.push(x)
   }
   const newer = new Set(e.appointments.filter(raw => raw.version > s.changed[raw.id]?.version).map(raw => raw.id))
-  for (const a of known.values()) if (later(a.id) && !newer.has(a.id)) { put(a); passed(a) }
+  for (const a of known.values())
+    if (later(a.id) && !newer.has(a.id)) {
+      put(a)
+      passed(a)
+    }
   for (const raw of e.appointments) {
-    if (later(raw.id) && !newer.has(raw.id)) { passed(appointmentOf(raw)); continue }
+    if (later(raw.id) && !newer.has(raw.id)) {
+      passed(appointmentOf(raw))
+      continue
+    }
     const old = known.get(raw.id)
     // An answer that was on its way during a change here is older than the change.
-    if (old && old.version > raw.version) { if (old.status === 'confirmed') put(old) } else put(old?.version === raw.version ? old : appointmentOf(raw))
+    if (old && old.version > raw.version) {
+      if (old.status === 'confirmed') put(old)
+    } else put(old?.version === raw.version ? old : appointmentOf(raw))
   }
-  for (const [i, b] of (e.busy || []).entries()) put({ ...b, ...appointmentOf(b), id: `busy-${b.specialistId}-${b.slotStartDate}-${i}`, busy: true })
+  for (const [i, b] of (e.busy || []).entries())
+    put({ ...b, ...appointmentOf(b), id: `busy-${b.specialistId}-${b.slotStartDate}-${i}`, busy: true })
   for (const [key, list] of Object.entries(fresh)) {
     const old = cells[key]
-    const same = old && old.length === list.length && list.every((a, i) => a === old[i] || (a.busy && a.start === old[i].start && a.end === old[i].end && a.version === old[i].version))
+    const same =
+      old &&
+      old.length === list.length &&
+      list.every(
+        (a, i) =>
+          a === old[i] || (a.busy && a.start === old[i].start && a.end === old[i].end && a.version === old[i].version),
+      )
     if (!same) cells[key] = list.sort(byStart)
   }
-  return { ...s, cells, loaded, stale: [...unsure].reduce(add, s.stale), holds: withoutDone(s.holds), asOf: e.asOf, problem: null }
+  return {
+    ...s,
+    cells,
+    loaded,
+    stale: [...unsure].reduce(add, s.stale),
+    holds: withoutDone(s.holds),
+    asOf: e.asOf,
+    problem: null,
+  }
 }
 const remembered = 2 * 60e3 // longer than any request takes
 // Ignore an answer that is older than the known state.
 function withAppointment(s, { appointment, at }) {
-  if (Math.max(find(s, appointment.id)?.version || 0, s.changed[appointment.id]?.version || 0) > appointment.version) return s
-  const a = appointmentOf(appointment), cells = { ...s.cells }
-  for (const [key, list] of Object.entries(cells)) if (list.some(x => x.id === a.id || x.of === a.id)) cells[key] = list.filter(x => x.id !== a.id && x.of !== a.id)
+  if (Math.max(find(s, appointment.id)?.version || 0, s.changed[appointment.id]?.version || 0) > appointment.version)
+    return s
+  const a = appointmentOf(appointment),
+    cells = { ...s.cells }
+  for (const [key, list] of Object.entries(cells))
+    if (list.some(x => x.id === a.id || x.of === a.id)) cells[key] = list.filter(x => x.id !== a.id && x.of !== a.id)
   for (const x of a.status === 'confirmed' ? placed(a) : []) {
     const key = cell(dateOf(a.start), x.specialistId)
     if (cells[key]) cells[key] = [...cells[key], x].sort(byStart)
@@ -106,9 +165,16 @@ function bookedHold(s, e) {
   const there = s.cells[cell(dateOf(e.slotStartDate), e.specialistId)]?.some(a => a.start === ms(e.slotStartDate))
   return !h || h.own || there ? withoutHold(s.holds, e) : withHold(s.holds, { ...h, done: true })
 }
-const withoutDone = holds => Object.values(holds).some(all => Object.values(all).some(h => h.done))
-  ? Object.fromEntries(Object.entries(holds).map(([id, all]) => [id, Object.fromEntries(Object.entries(all).filter(([, h]) => !h.done))])) : holds
-const add = (list, x) => list.includes(x) ? list : [...list, x]
+const withoutDone = holds =>
+  Object.values(holds).some(all => Object.values(all).some(h => h.done))
+    ? Object.fromEntries(
+        Object.entries(holds).map(([id, all]) => [
+          id,
+          Object.fromEntries(Object.entries(all).filter(([, h]) => !h.done)),
+        ]),
+      )
+    : holds
+const add = (list, x) => (list.includes(x) ? list : [...list, x])
 
 function heard(s, e) {
   switch (e.type) {
@@ -116,7 +182,14 @@ function heard(s, e) {
       return { ...s, snapshot: {} }
     case 'connected':
       // Load again what the page missed while there was no stream.
-      return { ...s, holds: s.snapshot || s.holds, snapshot: null, connections: s.connections + 1, stale: add(s.stale, '*'), staleNews: true }
+      return {
+        ...s,
+        holds: s.snapshot || s.holds,
+        snapshot: null,
+        connections: s.connections + 1,
+        stale: add(s.stale, '*'),
+        staleNews: true,
+      }
     case 'hold':
     case 'heartbeat': {
       const h = holdOf(e, Date.now())
@@ -124,7 +197,11 @@ function heard(s, e) {
     }
     case 'release':
     case 'confirm':
-      return { ...s, holds: e.type === 'confirm' ? bookedHold(s, e) : withoutHold(s.holds, e), ...(s.snapshot && { snapshot: withoutHold(s.snapshot, e) }) }
+      return {
+        ...s,
+        holds: e.type === 'confirm' ? bookedHold(s, e) : withoutHold(s.holds, e),
+        ...(s.snapshot && { snapshot: withoutHold(s.snapshot, e) }),
+      }
     case 'cancel': {
       // The old place of a cancelled or moved appointment. The appointment event names only the new one.
       const date = dateOf(e.slotStartDate)
@@ -133,7 +210,13 @@ function heard(s, e) {
     }
     case 'appointment': {
       const known = find(s, e.id)
-      return known?.version >= e.version ? s : { ...s, stale: add(s.stale, dateOf(e.slotStartDate)), staleNews: s.staleNews || e.change === 'created' || s.news.some(a => a.id === e.id) }
+      return known?.version >= e.version
+        ? s
+        : {
+            ...s,
+            stale: add(s.stale, dateOf(e.slotStartDate)),
+            staleNews: s.staleNews || e.change === 'created' || s.news.some(a => a.id === e.id),
+          }
     }
     case 'availability':
       return { ...s, staleHours: add(s.staleHours, e.specialistId) }
@@ -144,17 +227,29 @@ function heard(s, e) {
 // reduce returns the state after an event, from the stream or from this page.
 export function reduce(s, e) {
   switch (e.type) {
-    case 'loaded': return withList(s, e)
-    case 'changed': return withAppointment(s, e)
-    case 'schedule': return { ...s, specialists: e.specialists, types: e.types, hours: Object.fromEntries(e.calendars.map(c => [c.specialistId, calendarOf(c)])) }
-    case 'asking': return { ...s, stale: [] }
-    case 'asking news': return { ...s, staleNews: false }
-    case 'asking hours': return { ...s, staleHours: [] }
+    case 'loaded':
+      return withList(s, e)
+    case 'changed':
+      return withAppointment(s, e)
+    case 'schedule':
+      return {
+        ...s,
+        specialists: e.specialists,
+        types: e.types,
+        hours: Object.fromEntries(e.calendars.map(c => [c.specialistId, calendarOf(c)])),
+      }
+    case 'asking':
+      return { ...s, stale: [] }
+    case 'asking news':
+      return { ...s, staleNews: false }
+    case 'asking hours':
+      return { ...s, staleHours: [] }
     case 'live holds': {
       const holds = e.holds.reduce((all, h) => withHold(all, holdOf({ ...h, isOwnHold: false }, Date.now())), {})
       return { ...s, holds }
     }
-    case 'set': return { ...s, ...e.patch }
+    case 'set':
+      return { ...s, ...e.patch }
     // A page that stays open for weeks keeps only the days near the one on show.
     case 'scope': {
       const near = key => Math.abs(ms(key.slice(0, 10)) - ms(e.scope.from)) < 15 * 864e5

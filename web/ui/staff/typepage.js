@@ -12,58 +12,301 @@ export const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 // The languages other than the clinic's own.
 export const others = Object.entries(languages).filter(([tag]) => tag !== (boot.clinic.locale || 'en').split('-')[0])
 
-export const pageFields = ['group', 'color', 'price', 'deskOnly', 'newPatientsOnly', 'texts', 'approval', 'approvalHours', 'cancelText', 'remote', 'videoLink']
-export const freshPage = { group: '', color: '', price: '', deskOnly: false, newPatientsOnly: false, texts: {}, approval: false, approvalHours: 0, cancelText: '', remote: false, videoLink: '' }
-export const pageOf = form => Object.fromEntries(pageFields.map(name => [name, name === 'approvalHours' ? Math.max(0, Math.round(+form[name]) || 0) : name === 'videoLink' && !form.remote ? '' : form[name]]))
+export const pageFields = [
+  'group',
+  'color',
+  'price',
+  'deskOnly',
+  'newPatientsOnly',
+  'texts',
+  'approval',
+  'approvalHours',
+  'cancelText',
+  'remote',
+  'videoLink',
+]
+export const freshPage = {
+  group: '',
+  color: '',
+  price: '',
+  deskOnly: false,
+  newPatientsOnly: false,
+  texts: {},
+  approval: false,
+  approvalHours: 0,
+  cancelText: '',
+  remote: false,
+  videoLink: '',
+}
+export const pageOf = form =>
+  Object.fromEntries(
+    pageFields.map(name => [
+      name,
+      name === 'approvalHours'
+        ? Math.max(0, Math.round(+form[name]) || 0)
+        : name === 'videoLink' && !form.remote
+          ? ''
+          : form[name],
+    ]),
+  )
 
 export function PageFields({ form, set, errors, groups }) {
   const word = (tag, name) => value => set('texts')({ ...form.texts, [tag]: { ...form.texts?.[tag], [name]: value } })
-  return html`<details open=${pageFields.some(name => errors[name]) || undefined}><summary>${t('page.title')}</summary><div class="pile">
-    <div class="trio">
-      <${Field} id="group" label=${t('page.group')} error=${errors.group}><${Select} id="group" value=${form.group} input=${set('group')} options=${[['', t('page.group.none')], ...groups.map(g => [g.id, g.name])]} /></${Field}>
-      <${Field} id="color" label=${t('page.color')} error=${errors.color}><${Select} id="color" value=${form.color} input=${set('color')} options=${[['', t('page.color.none')], ...hues.map(h => [h, t('hue.' + h)])]} /></${Field}>
-      <${Field} id="price" label=${t('page.price')} optional error=${errors.price} value=${form.price} input=${set('price')} maxlength="100" />
-    </div>
-    <${Check} checked=${form.deskOnly} input=${set('deskOnly')} hint=${t('page.desk.hint')}>${t('page.desk')}</${Check}>
-    <${Check} checked=${form.newPatientsOnly} input=${set('newPatientsOnly')} hint=${t('page.new.hint')}>${t('page.new')}</${Check}>
-    <${Check} checked=${form.approval} input=${set('approval')} hint=${t('page.approval.hint')}>${t('page.approval')}</${Check}>
-    ${form.approval && html`<${Field} id="approvalHours" label=${t('page.hours')} hint=${t('page.hours.hint')} error=${errors.approvalHours}><span class="unit"><input id="approvalHours" inputmode="numeric" maxlength="3" value=${form.approvalHours || ''} aria-describedby="approvalHours-hint" onInput=${e => set('approvalHours')(e.currentTarget.value)} /><span aria-hidden="true">${t('unit.hours')}</span></span></${Field}>`}
-    <${Check} checked=${form.remote} input=${set('remote')} hint=${t('page.remote.hint')}>${t('page.remote')}</${Check}>
-    ${form.remote && html`<${Field} id="videoLink" label=${t('page.video')} hint=${t('page.video.hint')} optional error=${errors.videoLink} type="url" value=${form.videoLink} input=${set('videoLink')} maxlength="500" />`}
-    <${Field} id="cancelText" label=${t('page.cancel')} hint=${t('page.cancel.hint')} optional rows="2" error=${errors.cancelText} value=${form.cancelText} input=${set('cancelText')} maxlength="1000" />
-    ${others.map(([tag, name]) => html`<fieldset class="hook" key=${tag} lang=${tag}><legend>${t('page.in', { language: name })}</legend>
-      <${Field} id=${'texts.' + tag + '.name'} label=${t('type.name')} optional error=${errors['texts.' + tag + '.name']} value=${form.texts?.[tag]?.name || ''} input=${word(tag, 'name')} maxlength="200" />
-      <${Field} id=${'texts.' + tag + '.description'} label=${t('type.description')} optional rows="2" error=${errors['texts.' + tag + '.description']} value=${form.texts?.[tag]?.description || ''} input=${word(tag, 'description')} maxlength="1000" />
-      <${Field} id=${'texts.' + tag + '.price'} label=${t('page.price')} optional error=${errors['texts.' + tag + '.price']} value=${form.texts?.[tag]?.price || ''} input=${word(tag, 'price')} maxlength="100" />
-      <${Field} id=${'texts.' + tag + '.cancelText'} label=${t('page.cancel')} optional rows="2" error=${errors['texts.' + tag + '.cancelText']} value=${form.texts?.[tag]?.cancelText || ''} input=${word(tag, 'cancelText')} maxlength="1000" /></fieldset>`)}
-  </div></details>`
+  return html`
+    <details open=${pageFields.some(name => errors[name]) || undefined}>
+      <summary>${t('page.title')}</summary>
+      <div class="pile">
+        <div class="trio">
+          <${Field} id="group" label=${t('page.group')} error=${errors.group}>
+            <${Select}
+              id="group"
+              value=${form.group}
+              input=${set('group')}
+              options=${[['', t('page.group.none')], ...groups.map(g => [g.id, g.name])]}
+            />
+          </${Field}>
+          <${Field} id="color" label=${t('page.color')} error=${errors.color}>
+            <${Select}
+              id="color"
+              value=${form.color}
+              input=${set('color')}
+              options=${[['', t('page.color.none')], ...hues.map(h => [h, t('hue.' + h)])]}
+            />
+          </${Field}>
+          <${Field}
+            id="price"
+            label=${t('page.price')}
+            optional
+            error=${errors.price}
+            value=${form.price}
+            input=${set('price')}
+            maxlength="100"
+          />
+        </div>
+        <${Check} checked=${form.deskOnly} input=${set('deskOnly')} hint=${t('page.desk.hint')}>
+          ${t('page.desk')}
+        </${Check}>
+        <${Check} checked=${form.newPatientsOnly} input=${set('newPatientsOnly')} hint=${t('page.new.hint')}>
+          ${t('page.new')}
+        </${Check}>
+        <${Check} checked=${form.approval} input=${set('approval')} hint=${t('page.approval.hint')}>
+          ${t('page.approval')}
+        </${Check}>
+        ${
+          form.approval &&
+          html`
+            <${Field}
+              id="approvalHours"
+              label=${t('page.hours')}
+              hint=${t('page.hours.hint')}
+              error=${errors.approvalHours}
+            >
+              <span class="unit">
+                <input
+                  id="approvalHours"
+                  inputmode="numeric"
+                  maxlength="3"
+                  value=${form.approvalHours || ''}
+                  aria-describedby="approvalHours-hint"
+                  onInput=${e => set('approvalHours')(e.currentTarget.value)}
+                />
+                <span aria-hidden="true">${t('unit.hours')}</span>
+              </span>
+            </${Field}>
+          `
+        }
+        <${Check} checked=${form.remote} input=${set('remote')} hint=${t('page.remote.hint')}>
+          ${t('page.remote')}
+        </${Check}>
+        ${
+          form.remote &&
+          html`
+            <${Field}
+              id="videoLink"
+              label=${t('page.video')}
+              hint=${t('page.video.hint')}
+              optional
+              error=${errors.videoLink}
+              type="url"
+              value=${form.videoLink}
+              input=${set('videoLink')}
+              maxlength="500"
+            />
+          `
+        }
+        <${Field}
+          id="cancelText"
+          label=${t('page.cancel')}
+          hint=${t('page.cancel.hint')}
+          optional
+          rows="2"
+          error=${errors.cancelText}
+          value=${form.cancelText}
+          input=${set('cancelText')}
+          maxlength="1000"
+        />
+        ${others.map(
+          ([tag, name]) => html`
+            <fieldset class="hook" key=${tag} lang=${tag}>
+              <legend>${t('page.in', { language: name })}</legend>
+              <${Field}
+                id=${'texts.' + tag + '.name'}
+                label=${t('type.name')}
+                optional
+                error=${errors['texts.' + tag + '.name']}
+                value=${form.texts?.[tag]?.name || ''}
+                input=${word(tag, 'name')}
+                maxlength="200"
+              />
+              <${Field}
+                id=${'texts.' + tag + '.description'}
+                label=${t('type.description')}
+                optional
+                rows="2"
+                error=${errors['texts.' + tag + '.description']}
+                value=${form.texts?.[tag]?.description || ''}
+                input=${word(tag, 'description')}
+                maxlength="1000"
+              />
+              <${Field}
+                id=${'texts.' + tag + '.price'}
+                label=${t('page.price')}
+                optional
+                error=${errors['texts.' + tag + '.price']}
+                value=${form.texts?.[tag]?.price || ''}
+                input=${word(tag, 'price')}
+                maxlength="100"
+              />
+              <${Field}
+                id=${'texts.' + tag + '.cancelText'}
+                label=${t('page.cancel')}
+                optional
+                rows="2"
+                error=${errors['texts.' + tag + '.cancelText']}
+                value=${form.texts?.[tag]?.cancelText || ''}
+                input=${word(tag, 'cancelText')}
+                maxlength="1000"
+              />
+            </fieldset>
+          `,
+        )}
+      </div>
+    </details>
+  `
 }
 
 // The groups are part of the settings. Saving them keeps the other settings.
 export function Groups({ desk, groups, close, done }) {
   const [list, setList] = useState(groups)
   const sending = useSend(desk)
-  const edit = (i, part) => setList(list.map((g, j) => j === i ? { ...g, ...part } : g))
-  const swap = (i, by) => setList(list.map((g, j) => j === i ? list[i + by] : j === i + by ? list[i] : g))
+  const edit = (i, part) => setList(list.map((g, j) => (j === i ? { ...g, ...part } : g)))
+  const swap = (i, by) => setList(list.map((g, j) => (j === i ? list[i + by] : j === i + by ? list[i] : g)))
   const submit = async e => {
     e.preventDefault()
     const answer = await sending.send(async () => {
       const { settings } = await get('/v1/settings')
       return put('/v1/settings', { ...settings, typeGroups: list })
     })
-    if (answer) { done(); close() }
+    if (answer) {
+      done()
+      close()
+    }
   }
-  return html`<${Dialog} wide title=${t('group.title')} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
-    <${ErrorSummary} errors=${listed(sending.errors)} n=${sending.n} />
-    ${!Object.keys(sending.errors).length && html`<${Trouble} problem=${sending.problem} />`}
-    <p class="muted">${t('group.lead')}</p>
-    ${list.map((g, i) => html`<fieldset class="hook" key=${g.id}><legend>${g.name || t('group.n', { n: i + 1 })}</legend>
-      <div class="trio"><${Field} id=${`typeGroups[${i}].name`} label=${t('group.name')} value=${g.name} input=${name => edit(i, { name })} error=${sending.errors[`typeGroups[${i}].name`]} maxlength="100" />
-        ${others.map(([tag, name]) => html`<${Field} key=${tag} id=${`typeGroups[${i}].names.${tag}`} label=${t('page.in', { language: name })} optional lang=${tag} value=${g.names?.[tag] || ''} input=${value => edit(i, { names: { ...g.names, [tag]: value } })} maxlength="100" />`)}</div>
-      <div class="prio-do"><button type="button" class="btn quiet square" aria-label=${t('type.up', { name: g.name })} aria-disabled=${i ? undefined : 'true'} onClick=${() => i && swap(i, -1)}><${Icon} name="up" /></button>
-        <button type="button" class="btn quiet square" aria-label=${t('type.down', { name: g.name })} aria-disabled=${i < list.length - 1 ? undefined : 'true'} onClick=${() => i < list.length - 1 && swap(i, 1)}><${Icon} name="down" /></button>
-        <button type="button" class="btn quiet" aria-label=${t('group.remove.of', { name: g.name })} onClick=${() => setList(list.filter((_, j) => j !== i))}>${t('set.hook.remove')}</button></div></fieldset>`)}
-    <button type="button" class="btn" onClick=${() => setList([...list, { id: 'g-' + newKey().replace(/[^\w-]/g, '').slice(0, 10), name: '', names: {} }])}><${Icon} name="plus" />${t('group.add')}</button>
-    <div class="actions"><${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button></div>
-  </form></${Dialog}>`
+  return html`
+    <${Dialog} wide title=${t('group.title')} close=${close}>
+      <form class="office-form" onSubmit=${submit} novalidate>
+        <${ErrorSummary} errors=${listed(sending.errors)} n=${sending.n} />
+        ${
+          !Object.keys(sending.errors).length &&
+          html`
+            <${Trouble} problem=${sending.problem} />
+          `
+        }
+        <p class="muted">${t('group.lead')}</p>
+        ${list.map(
+          (g, i) => html`
+            <fieldset class="hook" key=${g.id}>
+              <legend>${g.name || t('group.n', { n: i + 1 })}</legend>
+              <div class="trio">
+                <${Field}
+                  id=${`typeGroups[${i}].name`}
+                  label=${t('group.name')}
+                  value=${g.name}
+                  input=${name => edit(i, { name })}
+                  error=${sending.errors[`typeGroups[${i}].name`]}
+                  maxlength="100"
+                />
+                ${others.map(
+                  ([tag, name]) => html`
+                    <${Field}
+                      key=${tag}
+                      id=${`typeGroups[${i}].names.${tag}`}
+                      label=${t('page.in', { language: name })}
+                      optional
+                      lang=${tag}
+                      value=${g.names?.[tag] || ''}
+                      input=${value => edit(i, { names: { ...g.names, [tag]: value } })}
+                      maxlength="100"
+                    />
+                  `,
+                )}
+              </div>
+              <div class="prio-do">
+                <button
+                  type="button"
+                  class="btn quiet square"
+                  aria-label=${t('type.up', { name: g.name })}
+                  aria-disabled=${i ? undefined : 'true'}
+                  onClick=${() => i && swap(i, -1)}
+                >
+                  <${Icon} name="up" />
+                </button>
+                <button
+                  type="button"
+                  class="btn quiet square"
+                  aria-label=${t('type.down', { name: g.name })}
+                  aria-disabled=${i < list.length - 1 ? undefined : 'true'}
+                  onClick=${() => i < list.length - 1 && swap(i, 1)}
+                >
+                  <${Icon} name="down" />
+                </button>
+                <button
+                  type="button"
+                  class="btn quiet"
+                  aria-label=${t('group.remove.of', { name: g.name })}
+                  onClick=${() => setList(list.filter((_, j) => j !== i))}
+                >
+                  ${t('set.hook.remove')}
+                </button>
+              </div>
+            </fieldset>
+          `,
+        )}
+        <button
+          type="button"
+          class="btn"
+          onClick=${() =>
+            setList([
+              ...list,
+              {
+                id:
+                  'g-' +
+                  newKey()
+                    .replace(/[^\w-]/g, '')
+                    .slice(0, 10),
+                name: '',
+                names: {},
+              },
+            ])}
+        >
+          <${Icon} name="plus" />
+          ${t('group.add')}
+        </button>
+        <div class="actions">
+          <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
+          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
+        </div>
+      </form>
+    </${Dialog}>
+  `
 }

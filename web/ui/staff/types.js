@@ -13,93 +13,295 @@ import { Busy, Check, Confirm, listed, Office, State, Trouble, useAsk, useSend }
 
 // A length in the largest unit that gives a whole number.
 export const lasting = minutes => {
-  const [unit, n] = minutes % 1440 === 0 && minutes ? ['days', minutes / 1440] : minutes % 60 === 0 && minutes ? ['hours', minutes / 60] : ['minutes', minutes]
+  const [unit, n] =
+    minutes % 1440 === 0 && minutes
+      ? ['days', minutes / 1440]
+      : minutes % 60 === 0 && minutes
+        ? ['hours', minutes / 60]
+        : ['minutes', minutes]
   return t('length.' + unit, { n })
 }
-export const sentences = x => [
-  t('type.says.length', { length: lasting(x.durationMinutes), step: lasting(x.slotStepMinutes) }),
-  x.minNoticeMinutes > 0 ? t('type.says.window', { from: lasting(x.minNoticeMinutes), days: t('length.days', { n: x.horizonDays }) }) : t('type.says.horizon', { days: t('length.days', { n: x.horizonDays }) }),
-  (x.bufferBeforeMinutes > 0 || x.bufferAfterMinutes > 0) && t('type.says.buffers', { before: lasting(x.bufferBeforeMinutes), after: lasting(x.bufferAfterMinutes) }),
-  x.capacity > 1 && t('type.says.group', { n: x.capacity }),
-  x.cooldownMinutes > 0 ? t('type.says.cooldown', { length: lasting(x.cooldownMinutes) }) : t('type.says.nocooldown'),
-].filter(Boolean)
+export const sentences = x =>
+  [
+    t('type.says.length', { length: lasting(x.durationMinutes), step: lasting(x.slotStepMinutes) }),
+    x.minNoticeMinutes > 0
+      ? t('type.says.window', { from: lasting(x.minNoticeMinutes), days: t('length.days', { n: x.horizonDays }) })
+      : t('type.says.horizon', { days: t('length.days', { n: x.horizonDays }) }),
+    (x.bufferBeforeMinutes > 0 || x.bufferAfterMinutes > 0) &&
+      t('type.says.buffers', { before: lasting(x.bufferBeforeMinutes), after: lasting(x.bufferAfterMinutes) }),
+    x.capacity > 1 && t('type.says.group', { n: x.capacity }),
+    x.cooldownMinutes > 0 ? t('type.says.cooldown', { length: lasting(x.cooldownMinutes) }) : t('type.says.nocooldown'),
+  ].filter(Boolean)
 
-const numbers = ['durationMinutes', 'slotStepMinutes', 'bufferBeforeMinutes', 'bufferAfterMinutes', 'minNoticeMinutes', 'horizonDays', 'cooldownMinutes', 'capacity', 'holdTtlSeconds', 'maxHoldSeconds', 'holdQuota']
-const fresh = { name: '', description: '', durationMinutes: 30, slotStepMinutes: 30, bufferBeforeMinutes: 0, bufferAfterMinutes: 0, minNoticeMinutes: 120, horizonDays: 60, cooldownMinutes: 1440, capacity: 1, holdTtlSeconds: 30, maxHoldSeconds: 900, holdQuota: 3, active: true, specialists: [], needs: [], ...freshPage }
+const numbers = [
+  'durationMinutes',
+  'slotStepMinutes',
+  'bufferBeforeMinutes',
+  'bufferAfterMinutes',
+  'minNoticeMinutes',
+  'horizonDays',
+  'cooldownMinutes',
+  'capacity',
+  'holdTtlSeconds',
+  'maxHoldSeconds',
+  'holdQuota',
+]
+const fresh = {
+  name: '',
+  description: '',
+  durationMinutes: 30,
+  slotStepMinutes: 30,
+  bufferBeforeMinutes: 0,
+  bufferAfterMinutes: 0,
+  minNoticeMinutes: 120,
+  horizonDays: 60,
+  cooldownMinutes: 1440,
+  capacity: 1,
+  holdTtlSeconds: 30,
+  maxHoldSeconds: 900,
+  holdQuota: 3,
+  active: true,
+  specialists: [],
+  needs: [],
+  ...freshPage,
+}
 
 // Which specialist is assigned first. The user sets the order; the server stores numbers.
 function Priorities({ people, value, change }) {
   const rows = [...value].sort((a, b) => b.priority - a.priority || (a.specialistId < b.specialistId ? -1 : 1))
-  const put = (id, priority) => change(value.map(x => x.specialistId === id ? { ...x, priority } : x))
+  const put = (id, priority) => change(value.map(x => (x.specialistId === id ? { ...x, priority } : x)))
   const swap = (i, by) => {
-    const other = rows[i + by], row = rows[i]
+    const other = rows[i + by],
+      row = rows[i]
     if (!other) return
     const next = other.priority === row.priority ? row.priority - by : other.priority
-    change(value.map(x => x === row ? { ...x, priority: next } : x === other ? { ...x, priority: other.priority === row.priority ? other.priority : row.priority } : x))
+    change(
+      value.map(x =>
+        x === row
+          ? { ...x, priority: next }
+          : x === other
+            ? { ...x, priority: other.priority === row.priority ? other.priority : row.priority }
+            : x,
+      ),
+    )
     setTimeout(() => document.getElementById(`prio-${row.specialistId}-${by < 0 ? 'up' : 'down'}`)?.focus())
   }
   const name = id => people.find(p => p.id === id)?.name || id
-  return html`<fieldset class="choice"><legend>${t('type.who')}</legend><p class="hint">${t('type.who.hint')}</p>
-    <ul class="prio">${rows.map((row, i) => html`<li key=${row.specialistId}>
-      <${Check} checked input=${() => change(value.filter(x => x !== row))}><bdi>${name(row.specialistId)}</bdi></${Check}>
-      <span class="prio-do"><input type="number" class="number" aria-label=${t('type.priority', { name: name(row.specialistId) })} value=${row.priority} min="-1000" max="1000" onInput=${e => put(row.specialistId, Math.round(+e.currentTarget.value) || 0)} />
-        <button type="button" class="btn quiet square" id=${`prio-${row.specialistId}-up`} aria-label=${t('type.up', { name: name(row.specialistId) })} aria-disabled=${i ? undefined : 'true'} onClick=${() => swap(i, -1)}><${Icon} name="up" /></button>
-        <button type="button" class="btn quiet square" id=${`prio-${row.specialistId}-down`} aria-label=${t('type.down', { name: name(row.specialistId) })} aria-disabled=${i < rows.length - 1 ? undefined : 'true'} onClick=${() => swap(i, 1)}><${Icon} name="down" /></button></span></li>`)}
-      ${people.filter(p => p.active && !value.some(x => x.specialistId === p.id)).map(p => html`<li key=${p.id}><${Check} checked=${false} input=${() => change([...value, { specialistId: p.id, priority: rows.length ? rows.at(-1).priority : 10 }])}><bdi>${p.name}</bdi></${Check}></li>`)}
-    </ul></fieldset>`
+  return html`
+    <fieldset class="choice">
+      <legend>${t('type.who')}</legend>
+      <p class="hint">${t('type.who.hint')}</p>
+      <ul class="prio">
+        ${rows.map(
+          (row, i) => html`
+            <li key=${row.specialistId}>
+              <${Check} checked input=${() => change(value.filter(x => x !== row))}>
+                <bdi>${name(row.specialistId)}</bdi>
+              </${Check}>
+              <span class="prio-do">
+                <input
+                  type="number"
+                  class="number"
+                  aria-label=${t('type.priority', { name: name(row.specialistId) })}
+                  value=${row.priority}
+                  min="-1000"
+                  max="1000"
+                  onInput=${e => put(row.specialistId, Math.round(+e.currentTarget.value) || 0)}
+                />
+                <button
+                  type="button"
+                  class="btn quiet square"
+                  id=${`prio-${row.specialistId}-up`}
+                  aria-label=${t('type.up', { name: name(row.specialistId) })}
+                  aria-disabled=${i ? undefined : 'true'}
+                  onClick=${() => swap(i, -1)}
+                >
+                  <${Icon} name="up" />
+                </button>
+                <button
+                  type="button"
+                  class="btn quiet square"
+                  id=${`prio-${row.specialistId}-down`}
+                  aria-label=${t('type.down', { name: name(row.specialistId) })}
+                  aria-disabled=${i < rows.length - 1 ? undefined : 'true'}
+                  onClick=${() => swap(i, 1)}
+                >
+                  <${Icon} name="down" />
+                </button>
+              </span>
+            </li>
+          `,
+        )}
+        ${people
+          .filter(p => p.active && !value.some(x => x.specialistId === p.id))
+          .map(
+            p => html`
+              <li key=${p.id}>
+                <${Check}
+                  checked=${false}
+                  input=${() => change([...value, { specialistId: p.id, priority: rows.length ? rows.at(-1).priority : 10 }])}
+                >
+                  <bdi>${p.name}</bdi>
+                </${Check}>
+              </li>
+            `,
+          )}
+      </ul>
+    </fieldset>
+  `
 }
 
 function Edit({ desk, type, people: all, groups, close, done }) {
-  const people = all.filter(p => p.kind !== 'resource'), rooms = all.filter(p => p.kind === 'resource')
-  const start = { ...fresh, ...(type || { specialists: people.filter(p => p.active).map(p => ({ specialistId: p.id, priority: 10 })) }) }
-  const [form, setForm] = useState({ ...start, questions: draftOf(start.questions), ...Object.fromEntries(numbers.map(n => [n, String(start[n])])) })
+  const people = all.filter(p => p.kind !== 'resource'),
+    rooms = all.filter(p => p.kind === 'resource')
+  const start = {
+    ...fresh,
+    ...(type || { specialists: people.filter(p => p.active).map(p => ({ specialistId: p.id, priority: 10 })) }),
+  }
+  const [form, setForm] = useState({
+    ...start,
+    questions: draftOf(start.questions),
+    ...Object.fromEntries(numbers.map(n => [n, String(start[n])])),
+  })
   const put = name => value => setForm(f => ({ ...f, [name]: value }))
-  const sending = useSend(desk), e = sending.errors
+  const sending = useSend(desk),
+    e = sending.errors
   const whole = Object.fromEntries(numbers.map(n => [n, Math.round(+form[n])]))
   const fine = numbers.every(n => form[n].trim() !== '' && Number.isFinite(whole[n]))
-  const number = (name, unit, rest) => html`<${Field} id=${name} label=${t('type.' + name)} hint=${t('type.' + name + '.hint')} error=${e[name]} ...${rest}>
-    <span class="unit"><input id=${name} inputmode="numeric" maxlength="6" value=${form[name]} aria-describedby=${name + '-hint' + (e[name] ? ' ' + name + '-error' : '')} aria-invalid=${e[name] ? 'true' : undefined} onInput=${x => put(name)(x.currentTarget.value)} /><span aria-hidden="true">${t('unit.' + unit)}</span></span></${Field}>`
+  const number = (name, unit, rest) => html`
+    <${Field} id=${name} label=${t('type.' + name)} hint=${t('type.' + name + '.hint')} error=${e[name]} ...${rest}>
+      <span class="unit">
+        <input
+          id=${name}
+          inputmode="numeric"
+          maxlength="6"
+          value=${form[name]}
+          aria-describedby=${name + '-hint' + (e[name] ? ' ' + name + '-error' : '')}
+          aria-invalid=${e[name] ? 'true' : undefined}
+          onInput=${x => put(name)(x.currentTarget.value)}
+        />
+        <span aria-hidden="true">${t('unit.' + unit)}</span>
+      </span>
+    </${Field}>
+  `
   const submit = async event => {
     event.preventDefault()
     const wrong = {}
     if (!form.name.trim()) wrong.name = t('type.name.err')
-    for (const n of numbers) if (form[n].trim() === '' || !Number.isFinite(whole[n]) || whole[n] < 0) wrong[n] = t('type.number.err')
+    for (const n of numbers)
+      if (form[n].trim() === '' || !Number.isFinite(whole[n]) || whole[n] < 0) wrong[n] = t('type.number.err')
     if (Object.keys(wrong).length) return sending.refuse(wrong)
-    const body = { name: form.name.trim(), description: form.description.trim(), ...whole, active: form.active, specialists: form.specialists, needs: form.needs.filter(group => group.length), ...pageOf(form), questions: questionsOf(form.questions) }
-    const answer = await sending.send(() => type ? patch('/v1/appointment-types/' + type.id, body) : post('/v1/appointment-types', body, { key: newKey() }))
-    if (answer) { done(answer.appointmentType); close() }
+    const body = {
+      name: form.name.trim(),
+      description: form.description.trim(),
+      ...whole,
+      active: form.active,
+      specialists: form.specialists,
+      needs: form.needs.filter(group => group.length),
+      ...pageOf(form),
+      questions: questionsOf(form.questions),
+    }
+    const answer = await sending.send(() =>
+      type ? patch('/v1/appointment-types/' + type.id, body) : post('/v1/appointment-types', body, { key: newKey() }),
+    )
+    if (answer) {
+      done(answer.appointmentType)
+      close()
+    }
   }
-  return html`<${Dialog} wide title=${type ? t('type.edit', { name: type.name }) : t('type.add')} close=${close}><form class="office-form" onSubmit=${submit} novalidate>
-    <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
-    ${!Object.keys(e).length && html`<${Trouble} problem=${sending.problem} />`}
-    <${Field} id="name" label=${t('type.name')} error=${e.name} value=${form.name} input=${put('name')} maxlength="200" autofocus />
-    <${Field} id="description" label=${t('type.description')} optional error=${e.description} value=${form.description} input=${put('description')} rows="2" maxlength="1000" />
-    <div class="trio">${number('durationMinutes', 'min')}${number('slotStepMinutes', 'min')}${number('capacity', 'seats')}</div>
-    <div class="trio">${number('minNoticeMinutes', 'min')}${number('horizonDays', 'days')}${number('cooldownMinutes', 'min')}</div>
-    <div class="trio">${number('bufferBeforeMinutes', 'min')}${number('bufferAfterMinutes', 'min')}</div>
-    ${fine && html`<div class="says" role="status"><p class="sr">${t('type.means')}</p><ul class="plain">${sentences({ ...form, ...whole }).map((s, i) => html`<li key=${i}>${s}</li>`)}</ul></div>`}
-    <${Priorities} people=${people} value=${form.specialists} change=${put('specialists')} />
-    <${Needs} rooms=${rooms} value=${form.needs} change=${put('needs')} errors=${e} />
-    <${PageFields} form=${form} set=${put} errors=${e} groups=${groups} />
-    <${Questions} list=${form.questions} change=${put('questions')} errors=${e} />
-    <details><summary>${t('type.holds')}</summary><div class="trio">${number('holdTtlSeconds', 'sec')}${number('maxHoldSeconds', 'sec')}${number('holdQuota', 'holds')}</div></details>
-    <${Check} checked=${form.active} input=${put('active')} hint=${t('type.active.hint')}>${t('type.active')}</${Check}>
-    <div class="actions"><${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button></div>
-  </form></${Dialog}>`
+  return html`
+    <${Dialog} wide title=${type ? t('type.edit', { name: type.name }) : t('type.add')} close=${close}>
+      <form class="office-form" onSubmit=${submit} novalidate>
+        <${ErrorSummary} errors=${listed(e)} n=${sending.n} />
+        ${
+          !Object.keys(e).length &&
+          html`
+            <${Trouble} problem=${sending.problem} />
+          `
+        }
+        <${Field}
+          id="name"
+          label=${t('type.name')}
+          error=${e.name}
+          value=${form.name}
+          input=${put('name')}
+          maxlength="200"
+          autofocus
+        />
+        <${Field}
+          id="description"
+          label=${t('type.description')}
+          optional
+          error=${e.description}
+          value=${form.description}
+          input=${put('description')}
+          rows="2"
+          maxlength="1000"
+        />
+        <div class="trio">
+          ${number('durationMinutes', 'min')}${number('slotStepMinutes', 'min')}${number('capacity', 'seats')}
+        </div>
+        <div class="trio">
+          ${number('minNoticeMinutes', 'min')}${number('horizonDays', 'days')}${number('cooldownMinutes', 'min')}
+        </div>
+        <div class="trio">${number('bufferBeforeMinutes', 'min')}${number('bufferAfterMinutes', 'min')}</div>
+        ${
+          fine &&
+          html`
+            <div class="says" role="status">
+              <p class="sr">${t('type.means')}</p>
+              <ul class="plain">
+                ${sentences({ ...form, ...whole }).map(
+                  (s, i) => html`
+                    <li key=${i}>${s}</li>
+                  `,
+                )}
+              </ul>
+            </div>
+          `
+        }
+        <${Priorities} people=${people} value=${form.specialists} change=${put('specialists')} />
+        <${Needs} rooms=${rooms} value=${form.needs} change=${put('needs')} errors=${e} />
+        <${PageFields} form=${form} set=${put} errors=${e} groups=${groups} />
+        <${Questions} list=${form.questions} change=${put('questions')} errors=${e} />
+        <details>
+          <summary>${t('type.holds')}</summary>
+          <div class="trio">
+            ${number('holdTtlSeconds', 'sec')}${number('maxHoldSeconds', 'sec')}${number('holdQuota', 'holds')}
+          </div>
+        </details>
+        <${Check} checked=${form.active} input=${put('active')} hint=${t('type.active.hint')}>
+          ${t('type.active')}
+        </${Check}>
+        <div class="actions">
+          <${Busy} busy=${sending.busy}>${t('office.save')}</${Busy}>
+          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
+        </div>
+      </form>
+    </${Dialog}>
+  `
 }
 
 export function Page({ desk }) {
-  const [editing, setEditing] = useState(null), [leaving, setLeaving] = useState(null), [grouping, setGrouping] = useState(false)
+  const [editing, setEditing] = useState(null),
+    [leaving, setLeaving] = useState(null),
+    [grouping, setGrouping] = useState(false)
   const lists = useAsk(desk, async () => {
     const [a, b, c] = await Promise.all([get('/v1/specialists'), get('/v1/appointment-types'), get('/v1/settings')])
     return { ...a, ...b, groups: c.settings.typeGroups || [] }
   })
-  const groups = lists.data?.groups || [], types = lists.data?.appointmentTypes || [], people = lists.data?.specialists || []
-  const refresh = () => { lists.again(); desk.loadSchedule().catch(() => {}) }
+  const groups = lists.data?.groups || [],
+    types = lists.data?.appointmentTypes || [],
+    people = lists.data?.specialists || []
+  const refresh = () => {
+    lists.again()
+    desk.loadSchedule().catch(() => {})
+  }
   const name = id => people.find(p => p.id === id)?.name || id
   const sending = useSend(desk)
   const move = async (i, by) => {
-    const ids = types.map(x => x.id), other = ids[i + by]
+    const ids = types.map(x => x.id),
+      other = ids[i + by]
     if (!other) return
     ids.splice(i + by, 1, ids[i])
     ids.splice(i, 1, other)
@@ -109,20 +311,188 @@ export function Page({ desk }) {
       document.getElementById(`move-${types[i].id}-${by < 0 ? 'up' : 'down'}`)?.focus()
     }
   }
-  return html`<${Office} desk=${desk} name="types" lead=${t('type.lead')} ask=${lists} tools=${html`<button type="button" class="btn" onClick=${() => setGrouping(true)}>${t('group.title')}</button><button type="button" class="btn primary" onClick=${() => setEditing({})}><${Icon} name="plus" />${t('type.add')}</button>`}>
-    <${Trouble} problem=${sending.problem} />
-    ${types.length ? html`<ul class="lines">${types.map((x, i) => html`<li class=${'line edged ' + colourOf({ types }, x.id)} key=${x.id}>
-      <div class="line-main"><p class="line-title"><b>${x.name}</b>${x.group && html`${' '}<span class="muted">${groups.find(g => g.id === x.group)?.name}</span>`}${x.deskOnly && html`${' '}<${State} icon=${html`<${Icon} name="person" />`}>${t('page.desk.short')}</${State}>`}${!x.active && html`${' '}<${State} icon=${html`<${Icon} name="stop" />`}>${t('people.off')}</${State}>`}</p>
-        <p class="line-why">${sentences(x).slice(0, 2).join(' ')}</p>
-        <p class="line-facts">${x.specialists.length ? x.specialists.map(s => html`<span key=${s.specialistId}><bdi>${name(s.specialistId)}</bdi>${' '}<span class="muted">${t('type.prio', { n: s.priority })}</span></span>`) : html`<${State} kind="warn" icon=${html`<${Icon} name="alert" />`}>${t('type.nobody')}</${State}>`}</p></div>
-      <div class="line-do"><button type="button" class="btn" aria-label=${t('type.edit', { name: x.name })} onClick=${() => setEditing(x)}>${t('office.edit')}</button>
-        ${x.active && html`<button type="button" class="btn quiet" aria-label=${t('type.archive.of', { name: x.name })} onClick=${() => setLeaving(x)}>${t('type.archive')}</button>`}
-        <button type="button" class="btn quiet square" id=${`move-${x.id}-up`} aria-label=${t('type.up', { name: x.name })} aria-disabled=${i ? undefined : 'true'} onClick=${() => move(i, -1)}><${Icon} name="up" /></button>
-        <button type="button" class="btn quiet square" id=${`move-${x.id}-down`} aria-label=${t('type.down', { name: x.name })} aria-disabled=${i < types.length - 1 ? undefined : 'true'} onClick=${() => move(i, 1)}><${Icon} name="down" /></button></div>
-    </li>`)}</ul>` : html`<p class="nothing">${t('type.none')}</p>`}
-    ${editing && html`<${Edit} desk=${desk} people=${people} groups=${groups} type=${editing.id ? editing : null} close=${() => setEditing(null)} done=${x => { refresh(); desk.toast('office.saved.named', { name: x.name }) }} />`}
-    ${grouping && html`<${Groups} desk=${desk} groups=${groups} close=${() => setGrouping(false)} done=${() => { refresh(); desk.toast('office.done') }} />`}
-    ${leaving && html`<${Confirm} desk=${desk} title=${t('type.archive.of', { name: leaving.name })} text=${t('type.archive.text')} action=${t('type.archive')} close=${() => setLeaving(null)}
-      run=${async () => { await del('/v1/appointment-types/' + leaving.id); refresh(); desk.toast('office.done') }} />`}
-  </${Office}>`
+  return html`
+    <${Office}
+      desk=${desk}
+      name="types"
+      lead=${t('type.lead')}
+      ask=${lists}
+      tools=${html`
+        <button type="button" class="btn" onClick=${() => setGrouping(true)}>${t('group.title')}</button>
+        <button type="button" class="btn primary" onClick=${() => setEditing({})}>
+          <${Icon} name="plus" />
+          ${t('type.add')}
+        </button>
+      `}
+    >
+      <${Trouble} problem=${sending.problem} />
+      ${
+        types.length
+          ? html`
+              <ul class="lines">
+                ${types.map(
+                  (x, i) => html`
+                    <li class=${'line edged ' + colourOf({ types }, x.id)} key=${x.id}>
+                      <div class="line-main">
+                        <p class="line-title">
+                          <b>${x.name}</b>
+                          ${
+                            x.group &&
+                            html`
+                              ${' '}
+                              <span class="muted">${groups.find(g => g.id === x.group)?.name}</span>
+                            `
+                          }${
+                            x.deskOnly &&
+                            html`
+                              ${' '}
+                              <${State}
+                                icon=${html`
+                                  <${Icon} name="person" />
+                                `}
+                              >
+                                ${t('page.desk.short')}
+                              </${State}>
+                            `
+                          }${
+                            !x.active &&
+                            html`
+                              ${' '}
+                              <${State}
+                                icon=${html`
+                                  <${Icon} name="stop" />
+                                `}
+                              >
+                                ${t('people.off')}
+                              </${State}>
+                            `
+                          }
+                        </p>
+                        <p class="line-why">${sentences(x).slice(0, 2).join(' ')}</p>
+                        <p class="line-facts">
+                          ${
+                            x.specialists.length
+                              ? x.specialists.map(
+                                  s => html`
+                                    <span key=${s.specialistId}>
+                                      <bdi>${name(s.specialistId)}</bdi>
+                                      ${' '}
+                                      <span class="muted">${t('type.prio', { n: s.priority })}</span>
+                                    </span>
+                                  `,
+                                )
+                              : html`
+                                  <${State}
+                                    kind="warn"
+                                    icon=${html`
+                                      <${Icon} name="alert" />
+                                    `}
+                                  >
+                                    ${t('type.nobody')}
+                                  </${State}>
+                                `
+                          }
+                        </p>
+                      </div>
+                      <div class="line-do">
+                        <button
+                          type="button"
+                          class="btn"
+                          aria-label=${t('type.edit', { name: x.name })}
+                          onClick=${() => setEditing(x)}
+                        >
+                          ${t('office.edit')}
+                        </button>
+                        ${
+                          x.active &&
+                          html`
+                            <button
+                              type="button"
+                              class="btn quiet"
+                              aria-label=${t('type.archive.of', { name: x.name })}
+                              onClick=${() => setLeaving(x)}
+                            >
+                              ${t('type.archive')}
+                            </button>
+                          `
+                        }
+                        <button
+                          type="button"
+                          class="btn quiet square"
+                          id=${`move-${x.id}-up`}
+                          aria-label=${t('type.up', { name: x.name })}
+                          aria-disabled=${i ? undefined : 'true'}
+                          onClick=${() => move(i, -1)}
+                        >
+                          <${Icon} name="up" />
+                        </button>
+                        <button
+                          type="button"
+                          class="btn quiet square"
+                          id=${`move-${x.id}-down`}
+                          aria-label=${t('type.down', { name: x.name })}
+                          aria-disabled=${i < types.length - 1 ? undefined : 'true'}
+                          onClick=${() => move(i, 1)}
+                        >
+                          <${Icon} name="down" />
+                        </button>
+                      </div>
+                    </li>
+                  `,
+                )}
+              </ul>
+            `
+          : html`
+              <p class="nothing">${t('type.none')}</p>
+            `
+      }
+      ${
+        editing &&
+        html`
+          <${Edit}
+            desk=${desk}
+            people=${people}
+            groups=${groups}
+            type=${editing.id ? editing : null}
+            close=${() => setEditing(null)}
+            done=${x => {
+              refresh()
+              desk.toast('office.saved.named', { name: x.name })
+            }}
+          />
+        `
+      }
+      ${
+        grouping &&
+        html`
+          <${Groups}
+            desk=${desk}
+            groups=${groups}
+            close=${() => setGrouping(false)}
+            done=${() => {
+              refresh()
+              desk.toast('office.done')
+            }}
+          />
+        `
+      }
+      ${
+        leaving &&
+        html`
+          <${Confirm}
+            desk=${desk}
+            title=${t('type.archive.of', { name: leaving.name })}
+            text=${t('type.archive.text')}
+            action=${t('type.archive')}
+            close=${() => setLeaving(null)}
+            run=${async () => {
+              await del('/v1/appointment-types/' + leaving.id)
+              refresh()
+              desk.toast('office.done')
+            }}
+          />
+        `
+      }
+    </${Office}>
+  `
 }

@@ -14,11 +14,12 @@ let last = null
 // several. For several, starts has their old times, and a refusal names the times that are no longer free.
 export function offer(desk, key, params, run, starts) {
   /** @type {any} */
-  const mine = last = { until: Date.now() + undoFor }
+  const mine = (last = { until: Date.now() + undoFor })
   mine.run = async () => {
     if (last === mine) last = null
     try {
-      const done = await run(), a = done?.[0] || done
+      const done = await run(),
+        a = done?.[0] || done
       if (a?.id) desk.patch({ reveal: a.id })
       desk.toast('undo.done')
     } catch (problem) {
@@ -29,8 +30,11 @@ export function offer(desk, key, params, run, starts) {
   }
   desk.toast(key, params, { key: 'undo.do', kind: 'undo', hint: 'Ctrl Z', ms: undoFor, run: mine.run })
 }
-const refusal = problem => problem.reason === 'undo_late' || problem.code === 'version_mismatch' ? 'undo.late'
-  : { slot_taken: 'undo.taken', slot_held: 'undo.held' }[problem.code] || (passing(problem) ? 'undo.unknown' : failKey(problem))
+const refusal = problem =>
+  problem.reason === 'undo_late' || problem.code === 'version_mismatch'
+    ? 'undo.late'
+    : { slot_taken: 'undo.taken', slot_held: 'undo.held' }[problem.code] ||
+      (passing(problem) ? 'undo.unknown' : failKey(problem))
 
 // undoLast is the action of Ctrl+Z, and of U on a card.
 export function undoLast() {
@@ -41,5 +45,14 @@ export function undoLast() {
 // Text fields have their own undo. In a dialog, an undo would interrupt another task.
 const typing = el => el.closest?.('input, textarea, select, dialog') != null
 addEventListener('keydown', e => {
-  if ((e.ctrlKey || e.metaKey) && !e.shiftKey && !e.altKey && e.key.toLowerCase() === 'z' && !typing(e.target) && !document.querySelector('dialog[open]') && undoLast()) e.preventDefault()
+  if (
+    (e.ctrlKey || e.metaKey) &&
+    !e.shiftKey &&
+    !e.altKey &&
+    e.key.toLowerCase() === 'z' &&
+    !typing(e.target) &&
+    !document.querySelector('dialog[open]') &&
+    undoLast()
+  )
+    e.preventDefault()
 })

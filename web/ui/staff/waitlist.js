@@ -14,62 +14,301 @@ import { Busy, Confirm, Office, State, Trouble, listed, useAsk, useSend } from '
 import { specialistName, typeName } from './words.js'
 
 const load = () => get('/v1/waitlist')
-const parts = { any: {}, morning: { latest: '12:00' }, afternoon: { earliest: '12:00', latest: '17:00' }, evening: { earliest: '17:00' } }
+const parts = {
+  any: {},
+  morning: { latest: '12:00' },
+  afternoon: { earliest: '12:00', latest: '17:00' },
+  evening: { earliest: '17:00' },
+}
 const names = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday']
 const day = name => write('weekday', addDays('2026-11-23', names.indexOf(name)))
-const ids = { 'patient.name': 'wl-name', 'patient.email': 'wl-email', 'patient.phone': 'wl-phone', from: 'wl-from', to: 'wl-to' }
+const ids = {
+  'patient.name': 'wl-name',
+  'patient.email': 'wl-email',
+  'patient.phone': 'wl-phone',
+  from: 'wl-from',
+  to: 'wl-to',
+}
 
 function Line({ s, x, act, offer, remove }) {
-  const { name, email, phone } = x.patient, open = x.offers.find(o => o.status === 'open'), past = x.offers.filter(o => o.status !== 'open')
+  const { name, email, phone } = x.patient,
+    open = x.offers.find(o => o.status === 'open'),
+    past = x.offers.filter(o => o.status !== 'open')
   const hours = x.earliest || x.latest ? `${x.earliest || '00:00'}–${x.latest || '24:00'}` : ''
-  return html`<li class="line">
-    <div class="line-main">
-      <p class="line-title"><b><bdi>${name}</bdi></b>${' '}<bdi>${typeName(s, x.appointmentTypeId)}</bdi></p>
-      <p class="line-facts">
-        ${open ? html`<${State} kind="ok" icon=${html`<${Icon} name="clock" />`}>${t('wl.offered', { when: dayAndTime(open.slotStartDate), until: dayAndTime(open.expiresAt) })}</${State}>`
-          : html`<${State} kind=${x.status === 'waiting' ? '' : 'warn'}>${t('wl.status.' + x.status)}</${State}>`}
-        ${x.appointmentId && html`<span>${t('wl.sooner')}</span>`}
-        <span>${x.slotStartDate ? dayAndTime(x.slotStartDate) : t('wait.span', { from: write('shortLong', x.from), to: write('shortLong', x.to) })}</span>
-        ${x.weekdays.length > 0 && html`<span>${joined(x.weekdays.map(day))}</span>`}${hours && html`<span>${hours}</span>`}
-        ${x.specialistIds.length > 0 && html`<span><bdi>${joined(x.specialistIds.map(id => specialistName(s, id)))}</bdi></span>`}
-        ${phone && html`<span><bdi>${phone}</bdi></span>`}${email ? html`<span><bdi>${email}</bdi></span>` : html`<span class="muted">${t('wl.nomail')}</span>`}
-      </p>
-      ${past.length > 0 && html`<p class="line-facts muted">${past.map(o => html`<span key=${o.id}>${dayAndTime(o.slotStartDate)}: ${t('wl.offer.' + o.status)}</span>`)}</p>`}
-    </div>
-    ${!x.endedAt && html`<div class="line-do">
-      ${open ? html`<button type="button" class="btn" aria-label=${`${t('wl.accept')}: ${name}`} onClick=${() => act('accept')}>${t('wl.accept')}</button>
-          <button type="button" class="btn quiet" aria-label=${`${t('wl.decline')}: ${name}`} onClick=${() => act('decline')}>${t('wl.decline')}</button>`
-        : x.status === 'waiting' ? html`<button type="button" class="btn" aria-label=${`${t('wl.offer')}: ${name}`} onClick=${offer}>${t('wl.offer')}</button>`
-        : html`<button type="button" class="btn" aria-label=${`${t('wl.confirm')}: ${name}`} onClick=${() => act('confirm')}>${t('wl.confirm')}</button>`}
-      <button type="button" class="btn quiet" aria-label=${`${t('wl.remove')}: ${name}`} onClick=${remove}>${t('wl.remove')}</button>
-    </div>`}
-  </li>`
+  return html`
+    <li class="line">
+      <div class="line-main">
+        <p class="line-title">
+          <b><bdi>${name}</bdi></b>
+          ${' '}
+          <bdi>${typeName(s, x.appointmentTypeId)}</bdi>
+        </p>
+        <p class="line-facts">
+          ${
+            open
+              ? html`
+                  <${State}
+                    kind="ok"
+                    icon=${html`
+                      <${Icon} name="clock" />
+                    `}
+                  >
+                    ${t('wl.offered', { when: dayAndTime(open.slotStartDate), until: dayAndTime(open.expiresAt) })}
+                  </${State}>
+                `
+              : html`
+                  <${State} kind=${x.status === 'waiting' ? '' : 'warn'}>${t('wl.status.' + x.status)}</${State}>
+                `
+          }
+          ${
+            x.appointmentId &&
+            html`
+              <span>${t('wl.sooner')}</span>
+            `
+          }
+          <span>
+            ${x.slotStartDate ? dayAndTime(x.slotStartDate) : t('wait.span', { from: write('shortLong', x.from), to: write('shortLong', x.to) })}
+          </span>
+          ${
+            x.weekdays.length > 0 &&
+            html`
+              <span>${joined(x.weekdays.map(day))}</span>
+            `
+          }${
+            hours &&
+            html`
+              <span>${hours}</span>
+            `
+          }
+          ${
+            x.specialistIds.length > 0 &&
+            html`
+              <span><bdi>${joined(x.specialistIds.map(id => specialistName(s, id)))}</bdi></span>
+            `
+          }
+          ${
+            phone &&
+            html`
+              <span><bdi>${phone}</bdi></span>
+            `
+          }${
+            email
+              ? html`
+                  <span><bdi>${email}</bdi></span>
+                `
+              : html`
+                  <span class="muted">${t('wl.nomail')}</span>
+                `
+          }
+        </p>
+        ${
+          past.length > 0 &&
+          html`
+            <p class="line-facts muted">
+              ${past.map(
+                o => html`
+                  <span key=${o.id}>${dayAndTime(o.slotStartDate)}: ${t('wl.offer.' + o.status)}</span>
+                `,
+              )}
+            </p>
+          `
+        }
+      </div>
+      ${
+        !x.endedAt &&
+        html`
+          <div class="line-do">
+            ${
+              open
+                ? html`
+                    <button
+                      type="button"
+                      class="btn"
+                      aria-label=${`${t('wl.accept')}: ${name}`}
+                      onClick=${() => act('accept')}
+                    >
+                      ${t('wl.accept')}
+                    </button>
+                    <button
+                      type="button"
+                      class="btn quiet"
+                      aria-label=${`${t('wl.decline')}: ${name}`}
+                      onClick=${() => act('decline')}
+                    >
+                      ${t('wl.decline')}
+                    </button>
+                  `
+                : x.status === 'waiting'
+                  ? html`
+                      <button type="button" class="btn" aria-label=${`${t('wl.offer')}: ${name}`} onClick=${offer}>
+                        ${t('wl.offer')}
+                      </button>
+                    `
+                  : html`
+                      <button
+                        type="button"
+                        class="btn"
+                        aria-label=${`${t('wl.confirm')}: ${name}`}
+                        onClick=${() => act('confirm')}
+                      >
+                        ${t('wl.confirm')}
+                      </button>
+                    `
+            }
+            <button type="button" class="btn quiet" aria-label=${`${t('wl.remove')}: ${name}`} onClick=${remove}>
+              ${t('wl.remove')}
+            </button>
+          </div>
+        `
+      }
+    </li>
+  `
 }
 
 function Add({ desk, s, close }) {
-  const types = s.types.filter(x => x.active), sending = useSend(desk)
-  const [draft, setDraft] = useState({ typeId: types[0]?.id || '', who: '', part: 'any', days: [], from: today(), to: addDays(today(), 28), name: '', email: '', phone: '' })
-  const set = change => setDraft(d => ({ ...d, ...change })), input = key => value => set({ [key]: value })
-  const type = types.find(x => x.id === draft.typeId), errors = listed(sending.errors, ids), error = id => errors.find(e => e.id === id)?.message
+  const types = s.types.filter(x => x.active),
+    sending = useSend(desk)
+  const [draft, setDraft] = useState({
+    typeId: types[0]?.id || '',
+    who: '',
+    part: 'any',
+    days: [],
+    from: today(),
+    to: addDays(today(), 28),
+    name: '',
+    email: '',
+    phone: '',
+  })
+  const set = change => setDraft(d => ({ ...d, ...change })),
+    input = key => value => set({ [key]: value })
+  const type = types.find(x => x.id === draft.typeId),
+    errors = listed(sending.errors, ids),
+    error = id => errors.find(e => e.id === id)?.message
   const submit = async e => {
     e.preventDefault()
-    const body = { from: draft.from, to: draft.to, weekdays: draft.days, specialistIds: draft.who ? [draft.who] : [], ...parts[draft.part], patient: { name: draft.name, email: draft.email, phone: draft.phone } }
-    if (await sending.send(() => post(`/v1/appointment-types/${encodeURIComponent(draft.typeId)}/waitlist`, body, { key: newKey() }))) close(true)
+    const body = {
+      from: draft.from,
+      to: draft.to,
+      weekdays: draft.days,
+      specialistIds: draft.who ? [draft.who] : [],
+      ...parts[draft.part],
+      patient: { name: draft.name, email: draft.email, phone: draft.phone },
+    }
+    if (
+      await sending.send(() =>
+        post(`/v1/appointment-types/${encodeURIComponent(draft.typeId)}/waitlist`, body, { key: newKey() }),
+      )
+    )
+      close(true)
   }
-  return html`<${Dialog} title=${t('wl.add')} wide close=${() => close()}><form class="office-form" onSubmit=${submit} novalidate>
-    <${ErrorSummary} errors=${errors} n=${sending.n} />${errors.length === 0 && html`<${Trouble} problem=${sending.problem} />`}
-    <${Field} id="wl-name" label=${t('field.name')} value=${draft.name} input=${input('name')} error=${error('wl-name')} maxlength="80" autofocus />
-    <${Field} id="wl-phone" label=${t('field.phone')} type="tel" value=${draft.phone} input=${input('phone')} error=${error('wl-phone')} maxlength="40" />
-    <${Field} id="wl-email" label=${t('field.email')} hint=${t('wl.email.hint')} type="email" value=${draft.email} input=${input('email')} error=${error('wl-email')} maxlength="254" />
-    <${Field} id="wl-type" label=${t('book.type')}><select id="wl-type" value=${draft.typeId} onChange=${e => set({ typeId: e.currentTarget.value, who: '' })}>${types.map(x => html`<option key=${x.id} value=${x.id}>${x.name}</option>`)}</select></${Field}>
-    <${Field} id="wl-who" label=${t('find.who')}><select id="wl-who" value=${draft.who} onChange=${e => set({ who: e.currentTarget.value })}><option value="">${t('find.part.any')}</option>
-      ${(type?.specialists || []).map(p => html`<option key=${p.specialistId} value=${p.specialistId}>${specialistName(s, p.specialistId)}</option>`)}</select></${Field}>
-    <${Field} id="wl-from" label=${t('wait.from')} type="date" min=${today()} value=${draft.from} input=${input('from')} error=${error('wl-from')} />
-    <${Field} id="wl-to" label=${t('wait.to')} type="date" min=${draft.from} value=${draft.to} input=${input('to')} error=${error('wl-to')} />
-    <fieldset class="chips"><legend>${t('find.part')}</legend>${Object.keys(parts).map(x => html`<label key=${x}><input type="radio" name="wl-part" checked=${draft.part === x} onChange=${() => set({ part: x })} /><span class="face">${t('find.part.' + x)}</span></label>`)}</fieldset>
-    <fieldset class="chips"><legend>${t('find.days')}</legend>${names.map(x => html`<label key=${x}><input type="checkbox" checked=${draft.days.includes(x)} onChange=${() => set({ days: draft.days.includes(x) ? draft.days.filter(d => d !== x) : [...draft.days, x] })} /><span class="face">${day(x)}</span></label>`)}</fieldset>
-    <div class="actions"><${Busy} busy=${sending.busy}>${t('wl.add')}</${Busy}><button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button></div>
-  </form></${Dialog}>`
+  return html`
+    <${Dialog} title=${t('wl.add')} wide close=${() => close()}>
+      <form class="office-form" onSubmit=${submit} novalidate>
+        <${ErrorSummary} errors=${errors} n=${sending.n} />
+        ${
+          errors.length === 0 &&
+          html`
+            <${Trouble} problem=${sending.problem} />
+          `
+        }
+        <${Field}
+          id="wl-name"
+          label=${t('field.name')}
+          value=${draft.name}
+          input=${input('name')}
+          error=${error('wl-name')}
+          maxlength="80"
+          autofocus
+        />
+        <${Field}
+          id="wl-phone"
+          label=${t('field.phone')}
+          type="tel"
+          value=${draft.phone}
+          input=${input('phone')}
+          error=${error('wl-phone')}
+          maxlength="40"
+        />
+        <${Field}
+          id="wl-email"
+          label=${t('field.email')}
+          hint=${t('wl.email.hint')}
+          type="email"
+          value=${draft.email}
+          input=${input('email')}
+          error=${error('wl-email')}
+          maxlength="254"
+        />
+        <${Field} id="wl-type" label=${t('book.type')}>
+          <select id="wl-type" value=${draft.typeId} onChange=${e => set({ typeId: e.currentTarget.value, who: '' })}>
+            ${types.map(
+              x => html`
+                <option key=${x.id} value=${x.id}>${x.name}</option>
+              `,
+            )}
+          </select>
+        </${Field}>
+        <${Field} id="wl-who" label=${t('find.who')}>
+          <select id="wl-who" value=${draft.who} onChange=${e => set({ who: e.currentTarget.value })}>
+            <option value="">${t('find.part.any')}</option>
+            ${(type?.specialists || []).map(
+              p => html`
+                <option key=${p.specialistId} value=${p.specialistId}>${specialistName(s, p.specialistId)}</option>
+              `,
+            )}
+          </select>
+        </${Field}>
+        <${Field}
+          id="wl-from"
+          label=${t('wait.from')}
+          type="date"
+          min=${today()}
+          value=${draft.from}
+          input=${input('from')}
+          error=${error('wl-from')}
+        />
+        <${Field}
+          id="wl-to"
+          label=${t('wait.to')}
+          type="date"
+          min=${draft.from}
+          value=${draft.to}
+          input=${input('to')}
+          error=${error('wl-to')}
+        />
+        <fieldset class="chips">
+          <legend>${t('find.part')}</legend>
+          ${Object.keys(parts).map(
+            x => html`
+              <label key=${x}>
+                <input type="radio" name="wl-part" checked=${draft.part === x} onChange=${() => set({ part: x })} />
+                <span class="face">${t('find.part.' + x)}</span>
+              </label>
+            `,
+          )}
+        </fieldset>
+        <fieldset class="chips">
+          <legend>${t('find.days')}</legend>
+          ${names.map(
+            x => html`
+              <label key=${x}>
+                <input
+                  type="checkbox"
+                  checked=${draft.days.includes(x)}
+                  onChange=${() => set({ days: draft.days.includes(x) ? draft.days.filter(d => d !== x) : [...draft.days, x] })}
+                />
+                <span class="face">${day(x)}</span>
+              </label>
+            `,
+          )}
+        </fieldset>
+        <div class="actions">
+          <${Busy} busy=${sending.busy}>${t('wl.add')}</${Busy}>
+          <button type="button" class="btn" onClick=${() => close()}>${t('office.cancel')}</button>
+        </div>
+      </form>
+    </${Dialog}>
+  `
 }
 
 // An offer ends 10 minutes before its start and is open for at least 5 minutes.
@@ -78,24 +317,75 @@ const least = 16 * 6e4
 // Offer lists the suitable free times. A press holds one and offers it.
 function Offer({ desk, s, x, close }) {
   const sending = useSend(desk)
-  const found = useAsk(desk, () => x.slotStartDate ? Promise.resolve([{ start: x.slotStartDate, specialistIds: x.specialistIds }])
-    : desk.find(x.appointmentTypeId, { from: x.from, specialistIds: x.specialistIds, weekdays: x.weekdays, ...x.earliest && { earliest: x.earliest }, ...x.latest && { latest: x.latest } }))
-  const times = (found.data || []).filter(y => x.slotStartDate || y.start.slice(0, 10) <= x.to && Date.parse(y.start) > serverNow() + least)
-  const offer = y => async () => { if (await sending.send(() => post(`/v1/waitlist/${x.id}/offer`, { slotStartDate: y.start, specialistId: y.specialistIds[0] || '' }, { key: newKey() }))) close(true) }
-  return html`<${Dialog} title=${t('wl.offer.title', { name: x.patient.name })} close=${() => close()}>
-    <${Trouble} problem=${sending.problem || found.problem} />
-    ${!found.data ? html`<p class="muted" role="status">${t('office.loading')}</p>` : times.length === 0 ? html`<p class="nothing">${t('wl.offer.none')}</p>`
-      : html`<ul class="foundtimes" aria-label=${t('find.title')}>${times.map((y, i) => html`<li key=${y.start}><button type="button" class="found-time" autofocus=${i === 0} onClick=${offer(y)}><b>${dayAndTime(y.start)}</b>
-          <span class="muted"><bdi>${joined(y.specialistIds.slice(0, 3).map(id => specialistName(s, id)))}</bdi></span></button></li>`)}</ul>`}
-    <p class="hint">${t('wl.offer.hint')}</p>
-  </${Dialog}>`
+  const found = useAsk(desk, () =>
+    x.slotStartDate
+      ? Promise.resolve([{ start: x.slotStartDate, specialistIds: x.specialistIds }])
+      : desk.find(x.appointmentTypeId, {
+          from: x.from,
+          specialistIds: x.specialistIds,
+          weekdays: x.weekdays,
+          ...(x.earliest && { earliest: x.earliest }),
+          ...(x.latest && { latest: x.latest }),
+        }),
+  )
+  const times = (found.data || []).filter(
+    y => x.slotStartDate || (y.start.slice(0, 10) <= x.to && Date.parse(y.start) > serverNow() + least),
+  )
+  const offer = y => async () => {
+    if (
+      await sending.send(() =>
+        post(
+          `/v1/waitlist/${x.id}/offer`,
+          { slotStartDate: y.start, specialistId: y.specialistIds[0] || '' },
+          { key: newKey() },
+        ),
+      )
+    )
+      close(true)
+  }
+  return html`
+    <${Dialog} title=${t('wl.offer.title', { name: x.patient.name })} close=${() => close()}>
+      <${Trouble} problem=${sending.problem || found.problem} />
+      ${
+        !found.data
+          ? html`
+              <p class="muted" role="status">${t('office.loading')}</p>
+            `
+          : times.length === 0
+            ? html`
+                <p class="nothing">${t('wl.offer.none')}</p>
+              `
+            : html`
+                <ul class="foundtimes" aria-label=${t('find.title')}>
+                  ${times.map(
+                    (y, i) => html`
+                      <li key=${y.start}>
+                        <button type="button" class="found-time" autofocus=${i === 0} onClick=${offer(y)}>
+                          <b>${dayAndTime(y.start)}</b>
+                          <span class="muted">
+                            <bdi>${joined(y.specialistIds.slice(0, 3).map(id => specialistName(s, id)))}</bdi>
+                          </span>
+                        </button>
+                      </li>
+                    `,
+                  )}
+                </ul>
+              `
+      }
+      <p class="hint">${t('wl.offer.hint')}</p>
+    </${Dialog}>
+  `
 }
 
 export function Page({ desk }) {
-  const s = useStore(desk.store), [open, setOpen] = useState(null)
-  const ask = useAsk(desk, load), sending = useSend(desk)
+  const s = useStore(desk.store),
+    [open, setOpen] = useState(null)
+  const ask = useAsk(desk, load),
+    sending = useSend(desk)
   useEffect(() => {
-    const timer = setInterval(() => { if (!document.hidden) ask.again() }, 5000)
+    const timer = setInterval(() => {
+      if (!document.hidden) ask.again()
+    }, 5000)
     return () => clearInterval(timer)
   }, [])
   const act = (x, what) => async () => {
@@ -112,14 +402,74 @@ export function Page({ desk }) {
     setOpen(null)
     if (done) ask.again()
   }
-  const line = x => html`<${Line} key=${x.id} s=${s} x=${x} act=${what => sending.send(act(x, what))} offer=${() => setOpen({ offer: x })} remove=${() => setOpen({ remove: x })} />`
-  const waiting = ask.data?.waiting || [], ended = ask.data?.ended || []
-  return html`<${Office} desk=${desk} name="waitlist" lead=${t('wl.lead')} ask=${ask} tools=${html`<button type="button" class="btn primary" onClick=${() => setOpen({ add: true })}>${t('wl.add')}</button>`}>
-    <${Trouble} problem=${sending.problem} />
-    ${waiting.length ? html`<ol class="lines">${waiting.map(line)}</ol>` : html`<p class="nothing">${t('wl.none')}</p>`}
-    ${ended.length > 0 && html`<h2>${t('wl.ended')}</h2><ul class="lines">${ended.map(line)}</ul>`}
-    ${open?.add && html`<${Add} desk=${desk} s=${s} close=${close} />`}
-    ${open?.offer && html`<${Offer} desk=${desk} s=${s} x=${open.offer} close=${close} />`}
-    ${open?.remove && html`<${Confirm} desk=${desk} title=${t('wl.remove')} text=${t('wl.remove.text', { name: open.remove.patient.name })} action=${t('wl.remove')} close=${() => setOpen(null)} run=${act(open.remove, 'leave')} />`}
-  </${Office}>`
+  const line = x => html`
+    <${Line}
+      key=${x.id}
+      s=${s}
+      x=${x}
+      act=${what => sending.send(act(x, what))}
+      offer=${() => setOpen({ offer: x })}
+      remove=${() => setOpen({ remove: x })}
+    />
+  `
+  const waiting = ask.data?.waiting || [],
+    ended = ask.data?.ended || []
+  return html`
+    <${Office}
+      desk=${desk}
+      name="waitlist"
+      lead=${t('wl.lead')}
+      ask=${ask}
+      tools=${html`
+        <button type="button" class="btn primary" onClick=${() => setOpen({ add: true })}>${t('wl.add')}</button>
+      `}
+    >
+      <${Trouble} problem=${sending.problem} />
+      ${
+        waiting.length
+          ? html`
+              <ol class="lines">
+                ${waiting.map(line)}
+              </ol>
+            `
+          : html`
+              <p class="nothing">${t('wl.none')}</p>
+            `
+      }
+      ${
+        ended.length > 0 &&
+        html`
+          <h2>${t('wl.ended')}</h2>
+          <ul class="lines">
+            ${ended.map(line)}
+          </ul>
+        `
+      }
+      ${
+        open?.add &&
+        html`
+          <${Add} desk=${desk} s=${s} close=${close} />
+        `
+      }
+      ${
+        open?.offer &&
+        html`
+          <${Offer} desk=${desk} s=${s} x=${open.offer} close=${close} />
+        `
+      }
+      ${
+        open?.remove &&
+        html`
+          <${Confirm}
+            desk=${desk}
+            title=${t('wl.remove')}
+            text=${t('wl.remove.text', { name: open.remove.patient.name })}
+            action=${t('wl.remove')}
+            close=${() => setOpen(null)}
+            run=${act(open.remove, 'leave')}
+          />
+        `
+      }
+    </${Office}>
+  `
 }

@@ -17,36 +17,83 @@ export const slotOf = start => {
   return { date, time: textOf(dayIn(date, zone).minuteOf(start)) }
 }
 // startOf returns the instant of the fields, or null if they are incomplete.
-export const startOf = ({ date, time }) => /^\d{4}-\d\d-\d\d$/.test(date) && /^\d\d:\d\d/.test(time) ? dayIn(date, zone).at(minutesOf(time)) : null
+export const startOf = ({ date, time }) =>
+  /^\d{4}-\d\d-\d\d$/.test(date) && /^\d\d:\d\d/.test(time) ? dayIn(date, zone).at(minutesOf(time)) : null
 
 export function WhenFields({ desk, slot, set, people, autofocus }) {
   const start = startOf(slot)
   const own = useStore(desk.store, s => s.specialists.find(x => x.id === slot.specialistId)?.timezone) || zone
   const change = key => e => set({ ...slot, [key]: e.currentTarget.value })
-  return html`<div class="when">
-    <${Field} id="when-date" label=${t('when.date')}><input id="when-date" type="date" value=${slot.date} onInput=${change('date')} required /></${Field}>
-    <${Field} id="when-time" label=${t('when.time')}><input id="when-time" type="time" step="300" value=${slot.time} autofocus=${autofocus} onInput=${change('time')} required /></${Field}>
-    <${Field} id="when-who" label=${t('when.who')}><select id="when-who" value=${slot.specialistId} onChange=${change('specialistId')}>${people.map(p => html`<option key=${p.id} value=${p.id}>${p.name}</option>`)}</select></${Field}>
-    ${start && own !== zone && html`<p class="hint">${t('when.zone', { time: time12(start, own), zone: own.split('/').pop().replace(/_/g, ' ') })}</p>`}
-    ${start && start < serverNow() - 6e4 && html`<p class="hint">${t('when.past')}</p>`}
-  </div>`
+  return html`
+    <div class="when">
+      <${Field} id="when-date" label=${t('when.date')}>
+        <input id="when-date" type="date" value=${slot.date} onInput=${change('date')} required />
+      </${Field}>
+      <${Field} id="when-time" label=${t('when.time')}>
+        <input
+          id="when-time"
+          type="time"
+          step="300"
+          value=${slot.time}
+          autofocus=${autofocus}
+          onInput=${change('time')}
+          required
+        />
+      </${Field}>
+      <${Field} id="when-who" label=${t('when.who')}>
+        <select id="when-who" value=${slot.specialistId} onChange=${change('specialistId')}>
+          ${people.map(
+            p => html`
+              <option key=${p.id} value=${p.id}>${p.name}</option>
+            `,
+          )}
+        </select>
+      </${Field}>
+      ${
+        start &&
+        own !== zone &&
+        html`
+          <p class="hint">
+            ${t('when.zone', { time: time12(start, own), zone: own.split('/').pop().replace(/_/g, ' ') })}
+          </p>
+        `
+      }
+      ${
+        start &&
+        start < serverNow() - 6e4 &&
+        html`
+          <p class="hint">${t('when.past')}</p>
+        `
+      }
+    </div>
+  `
 }
-const time12 = (start, tz) => new Intl.DateTimeFormat(document.documentElement.lang, { hour: '2-digit', minute: '2-digit', timeZone: tz }).format(start)
+const time12 = (start, tz) =>
+  new Intl.DateTimeFormat(document.documentElement.lang, { hour: '2-digit', minute: '2-digit', timeZone: tz }).format(
+    start,
+  )
 
 // useObstacle returns what prevents the chosen time. It loads the day if it is not loaded yet. `whole` is a visit that
 // begins `before` (in ms) the chosen time.
 /** @param {any} desk @param {{typeId: string, slot: any, moving?: string | string[], mine?: string, problem: any, whole?: any, before?: number}} wish @returns {any} */
 export function useObstacle(desk, { typeId, slot, moving, mine, problem, whole, before = 0 }) {
-  const start = startOf(slot), { specialistId } = slot
+  const start = startOf(slot),
+    { specialistId } = slot
   const [asking, setAsking] = useState(false)
   useEffect(() => {
     if (!start || isLoaded(desk.store.get(), slot.date, specialistId)) return
     let here = true
     setAsking(true)
-    desk.load({ from: slot.date, to: addDays(slot.date, 1), specialistId }).catch(() => {}).then(() => here && setAsking(false))
-    return () => { here = false }
+    desk
+      .load({ from: slot.date, to: addDays(slot.date, 1), specialistId })
+      .catch(() => {})
+      .then(() => here && setAsking(false))
+    return () => {
+      here = false
+    }
   }, [slot.date, specialistId])
-  const cells = useStore(desk.store, s => s.cells), holds = useStore(desk.store, s => s.holds)
+  const cells = useStore(desk.store, s => s.cells),
+    holds = useStore(desk.store, s => s.holds)
   if (!start) return { start: null, asking }
   const block = fit(desk.store.get(), { typeId, specialistId, start: start - before, moving, mine, whole })
   // The server refused for a reason that this page can't see.
@@ -62,13 +109,37 @@ export function useObstacle(desk, { typeId, slot, moving, mine, problem, whole, 
 // of that button.
 export function Obstacle({ desk, obstacle, insist, done }) {
   const { why, problem } = obstacle
-  if (problem) return html`<${Notice} kind="danger" role="alert" text=${failKey(problem)} />`
+  if (problem)
+    return html`
+      <${Notice} kind="danger" role="alert" text=${failKey(problem)} />
+    `
   if (!why || done) return null
-  const text = obstacle.blind && why === 'taken' ? t('why.taken.blind', { time: time(obstacle.start) }) : sayObstacle(desk, obstacle)
+  const text =
+    obstacle.blind && why === 'taken'
+      ? t('why.taken.blind', { time: time(obstacle.start) })
+      : sayObstacle(desk, obstacle)
   const can = insist[why]
-  return html`<${Notice} kind=${why === 'closed' || why === 'held' ? 'warn' : 'danger'} icon="alert" role="status" text=${[html`<strong>${text}</strong>`, ' ', why === 'held' ? t('why.held.ask') : '']}>
-    ${can && html`<button type="button" class="btn" onClick=${can}>${t('insist.' + why)}</button>`}
-  </${Notice}>`
+  return html`
+    <${Notice}
+      kind=${why === 'closed' || why === 'held' ? 'warn' : 'danger'}
+      icon="alert"
+      role="status"
+      text=${[
+        html`
+          <strong>${text}</strong>
+        `,
+        ' ',
+        why === 'held' ? t('why.held.ask') : '',
+      ]}
+    >
+      ${
+        can &&
+        html`
+          <button type="button" class="btn" onClick=${can}>${t('insist.' + why)}</button>
+        `
+      }
+    </${Notice}>
+  `
 }
 
 // way returns the element to focus while something prevents the time.

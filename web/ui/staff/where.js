@@ -18,13 +18,31 @@ export const placeName = id => {
 // Hours without a place count for every place, and so do appointments without a place (outside of all hours).
 export function isAt(s, x, date, place) {
   if (!placeName(place) || !x.places?.length) return true
-  const hours = s.hours[x.id], other = hours?.overrides.find(o => o.date === date)
+  const hours = s.hours[x.id],
+    other = hours?.overrides.find(o => o.date === date)
   const windows = other ? other.hours || [] : hours?.weekly.filter(w => w.weekday === weekdayOf(date)) || []
-  return windows.some(w => !w.place || w.place === place) || Boolean(s.cells[cell(date, x.id)]?.some(a => !a.place || a.place === place))
+  return (
+    windows.some(w => !w.place || w.place === place) ||
+    Boolean(s.cells[cell(date, x.id)]?.some(a => !a.place || a.place === place))
+  )
 }
 
 export function PlacePick({ desk }) {
-  const place = useStore(desk.prefs, p => placeName(p.place) ? p.place : '')
-  return hasPlaces && html`<label class="pick"><span class="sr">${t('place.pick')}</span><select name="place" value=${place} onChange=${e => desk.prefs.set({ place: e.currentTarget.value })}>
-    <option value="">${t('place.all')}</option>${boot.places.map(p => html`<option key=${p.id} value=${p.id}>${nameOf(p)}</option>`)}</select></label>`
+  const place = useStore(desk.prefs, p => (placeName(p.place) ? p.place : ''))
+  return (
+    hasPlaces &&
+    html`
+      <label class="pick">
+        <span class="sr">${t('place.pick')}</span>
+        <select name="place" value=${place} onChange=${e => desk.prefs.set({ place: e.currentTarget.value })}>
+          <option value="">${t('place.all')}</option>
+          ${boot.places.map(
+            p => html`
+              <option key=${p.id} value=${p.id}>${nameOf(p)}</option>
+            `,
+          )}
+        </select>
+      </label>
+    `
+  )
 }

@@ -22,21 +22,74 @@ function sentence(desk, x, typeId, start) {
 
 export function Why({ desk, specialistId, start, close }) {
   const s = useStore(desk.store)
-  const types = s.types.filter(x => x.active).sort((a, b) => Number(serves(b, specialistId)) - Number(serves(a, specialistId)))
-  const [typeId, setType] = useState(types[0]?.id || ''), [answer, setAnswer] = useState(null), [failed, setFailed] = useState(false)
+  const types = s.types
+    .filter(x => x.active)
+    .sort((a, b) => Number(serves(b, specialistId)) - Number(serves(a, specialistId)))
+  const [typeId, setType] = useState(types[0]?.id || ''),
+    [answer, setAnswer] = useState(null),
+    [failed, setFailed] = useState(false)
   useEffect(() => {
     let here = true
     setAnswer(null)
-    if (typeId) desk.explain(typeId, start).then(x => { if (here) { setAnswer(x); setFailed(false) } }, () => here && setFailed(true))
-    return () => { here = false }
+    if (typeId)
+      desk.explain(typeId, start).then(
+        x => {
+          if (here) {
+            setAnswer(x)
+            setFailed(false)
+          }
+        },
+        () => here && setFailed(true),
+      )
+    return () => {
+      here = false
+    }
   }, [typeId, start, s.cells, s.holds, s.hours])
-  const list = answer && [...answer].sort((a, b) => Number(b.specialistId === specialistId) - Number(a.specialistId === specialistId))
-  return html`<${Dialog} title=${t('explain.title', { when: dayAndTime(start) })} close=${close}>
-    <div class="field"><label for="why-type">${t('book.type')}</label>
-      <select id="why-type" autofocus value=${typeId} onChange=${e => setType(e.currentTarget.value)}>${types.map(x => html`<option key=${x.id} value=${x.id}>${x.name}</option>`)}</select></div>
-    ${failed && html`<p class="error" role="alert">${t('fail.offline')}</p>`}
-    <ul class="answers" aria-busy=${list ? undefined : 'true'} aria-live="polite">${(list || []).map(x => html`<li key=${x.specialistId} class=${x.bookable ? 'yes' : ''}><${Icon} name=${x.bookable ? 'check' : 'stop'} /><span>${sentence(desk, x, typeId, start)}</span>
-      ${x.bookable && desk.reaches(x.specialistId) && html`<button type="button" class="btn" onClick=${() => desk.open('book', { start, specialistId: x.specialistId, typeId })}>${t('menu.book')}</button>`}</li>`)}</ul>
-  </${Dialog}>`
+  const list =
+    answer &&
+    [...answer].sort((a, b) => Number(b.specialistId === specialistId) - Number(a.specialistId === specialistId))
+  return html`
+    <${Dialog} title=${t('explain.title', { when: dayAndTime(start) })} close=${close}>
+      <div class="field">
+        <label for="why-type">${t('book.type')}</label>
+        <select id="why-type" autofocus value=${typeId} onChange=${e => setType(e.currentTarget.value)}>
+          ${types.map(
+            x => html`
+              <option key=${x.id} value=${x.id}>${x.name}</option>
+            `,
+          )}
+        </select>
+      </div>
+      ${
+        failed &&
+        html`
+          <p class="error" role="alert">${t('fail.offline')}</p>
+        `
+      }
+      <ul class="answers" aria-busy=${list ? undefined : 'true'} aria-live="polite">
+        ${(list || []).map(
+          x => html`
+            <li key=${x.specialistId} class=${x.bookable ? 'yes' : ''}>
+              <${Icon} name=${x.bookable ? 'check' : 'stop'} />
+              <span>${sentence(desk, x, typeId, start)}</span>
+              ${
+                x.bookable &&
+                desk.reaches(x.specialistId) &&
+                html`
+                  <button
+                    type="button"
+                    class="btn"
+                    onClick=${() => desk.open('book', { start, specialistId: x.specialistId, typeId })}
+                  >
+                    ${t('menu.book')}
+                  </button>
+                `
+              }
+            </li>
+          `,
+        )}
+      </ul>
+    </${Dialog}>
+  `
 }
 const serves = (type, id) => type.specialists.some(x => x.specialistId === id)

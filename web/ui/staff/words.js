@@ -10,36 +10,55 @@ import { shown } from './prefs.js'
 import { placeName } from './where.js'
 
 export const attendances = ['expected', 'arrived', 'in_progress', 'completed', 'no_show']
-export const specialistName = (s, id) => s.specialists.find(x => x.id === id)?.name || boot.specialists.find(x => x.id === id)?.name || id
+export const specialistName = (s, id) =>
+  s.specialists.find(x => x.id === id)?.name || boot.specialists.find(x => x.id === id)?.name || id
 export const typeIn = (s, id) => s.types.find(x => x.id === id) || boot.appointmentTypes.find(x => x.id === id)
 export const typeName = (s, id) => typeIn(s, id)?.name || id
 // Each type has one of six colours: the clinic's choice, or the one of its place in the list.
 const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 export function colourOf(s, id) {
-  const at = s.types.findIndex(x => x.id === id), chosen = hues.indexOf(s.types[at]?.color)
+  const at = s.types.findIndex(x => x.id === id),
+    chosen = hues.indexOf(s.types[at]?.color)
   return 't' + ((chosen >= 0 ? chosen : Math.max(0, at) % 6) + 1)
 }
 
-export const who = (desk, a) => a.busy && !a.of ? t('card.busy') : shown(desk.prefs.get(), a.patient?.name || '') || t('card.nobody')
-export const closedWord = word => ['closed', 'break', 'blocked', 'elsewhere'].includes(word) ? t('closed.' + word) : word
+export const who = (desk, a) =>
+  a.busy && !a.of ? t('card.busy') : shown(desk.prefs.get(), a.patient?.name || '') || t('card.nobody')
+export const closedWord = word =>
+  ['closed', 'break', 'blocked', 'elsewhere'].includes(word) ? t('closed.' + word) : word
 
 // "09:00 Lena Vogt, Check-up, 30 minutes, arrived". The visible text of the card comes first, in its order, so that
 // users of voice control can name the card by what they see.
-const attended = {}, lasts = new Map()
+const attended = {},
+  lasts = new Map()
 export function sayAppointment(desk, a, at = time(a.start)) {
   if (a.busy) return [range(a.start, a.end), who(desk, a)].join(', ')
   return [
-    `${at} ${who(desk, a)}`, a.overbook && t('card.overbook'), a.upstreamState === 'failed' && t('card.upstream'),
-    typeName(desk.store.get(), a.appointmentTypeId), placeName(a.place), minutesOf(Math.round((a.end - a.start) / 6e4)), attended[a.attendance] ??= t('att.' + a.attendance),
-  ].filter(Boolean).join(', ')
+    `${at} ${who(desk, a)}`,
+    a.overbook && t('card.overbook'),
+    a.upstreamState === 'failed' && t('card.upstream'),
+    typeName(desk.store.get(), a.appointmentTypeId),
+    placeName(a.place),
+    minutesOf(Math.round((a.end - a.start) / 6e4)),
+    (attended[a.attendance] ??= t('att.' + a.attendance)),
+  ]
+    .filter(Boolean)
+    .join(', ')
 }
 // "09:00 Back school 6/8, full, 4 here, Lena Vogt, …, 60 minutes"
 export function sayGroup(desk, g, at = time(g.start)) {
-  const n = came(g), failed = g.heads.some(a => a.upstreamState === 'failed')
+  const n = came(g),
+    failed = g.heads.some(a => a.upstreamState === 'failed')
   return [
-    `${at} ${typeName(desk.store.get(), g.typeId)} ${g.heads.length}/${g.capacity}`, isFull(g) && t('group.full'), failed && t('card.upstream'), n > 0 && t('group.came', { n }),
-    ...g.heads.map(a => who(desk, a)), minutesOf(Math.round((g.end - g.start) / 6e4)),
-  ].filter(Boolean).join(', ')
+    `${at} ${typeName(desk.store.get(), g.typeId)} ${g.heads.length}/${g.capacity}`,
+    isFull(g) && t('group.full'),
+    failed && t('card.upstream'),
+    n > 0 && t('group.came', { n }),
+    ...g.heads.map(a => who(desk, a)),
+    minutesOf(Math.round((g.end - g.start) / 6e4)),
+  ]
+    .filter(Boolean)
+    .join(', ')
 }
 const minutesOf = n => lasts.get(n) || lasts.set(n, t('minutes', { n })).get(n)
 export const sayGhost = h => t(h.own ? 'ghost.own' : h.done ? 'ghost.done' : 'ghost')
@@ -50,18 +69,31 @@ export function sayStop(desk, column, stop, name, span) {
   if (item?.kind === 'ghost') return [range(item.of.start, item.of.end), name, sayGhost(item.of)].join(', ')
   if (item?.kind === 'group') return [sayGroup(desk, item.of), name].join(', ')
   if (item) return [sayAppointment(desk, item.of), name].join(', ')
-  if (span) return [t('range', { from: clock(stop.at), to: clock(stop.at + span) }), name, t('cursor.chosen')].join(', ')
-  const state = closed ? t('cursor.closed', { word: closedWord(closed.word), time: clock(Math.min(closed.to, stop.next)) }) : t('cursor.free', { time: clock(freeUntil(column, stop)) })
+  if (span)
+    return [t('range', { from: clock(stop.at), to: clock(stop.at + span) }), name, t('cursor.chosen')].join(', ')
+  const state = closed
+    ? t('cursor.closed', { word: closedWord(closed.word), time: clock(Math.min(closed.to, stop.next)) })
+    : t('cursor.free', { time: clock(freeUntil(column, stop)) })
   return [clock(stop.at), name, state].join(', ')
 }
 
 // What prevents a booking, in a sentence. fit.js finds it.
 export function sayObstacle(desk, { why, by, word, specialistId, typeId, at }) {
   const s = desk.store.get()
-  const key = why === 'closed' && word !== 'closed' ? word === 'break' ? 'break' : 'blocked' : why === 'serves' && !typeId ? 'none' : why
+  const key =
+    why === 'closed' && word !== 'closed'
+      ? word === 'break'
+        ? 'break'
+        : 'blocked'
+      : why === 'serves' && !typeId
+        ? 'none'
+        : why
   return t('why.' + key, {
-    who: specialistName(s, specialistId), type: typeName(s, typeId), word: word && closedWord(word),
-    name: by && who(desk, by), time: by ? time(by.start) : at ? time(at) : '',
+    who: specialistName(s, specialistId),
+    type: typeName(s, typeId),
+    word: word && closedWord(word),
+    name: by && who(desk, by),
+    time: by ? time(by.start) : at ? time(at) : '',
   })
 }
 export const sayList = list
