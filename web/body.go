@@ -15,7 +15,6 @@ import (
 
 	"holdfast/engine/record"
 	"holdfast/engine/sheet"
-	"holdfast/store"
 )
 
 // Limits of a body. A slow one is given up after bodyTime.
@@ -289,8 +288,5 @@ func kindOf(t reflect.Type) string {
 
 // quoted returns a text from the request in quotes, shortened to 64 bytes.
 func quoted(s string) string {
-	if cut := store.CutText(s, 64); cut != s {
-		s = cut + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(record.Clip(s))
 }

@@ -131,13 +131,11 @@ func (bk *Booking) check(r *Request) (*store.AppointmentType, error) {
 	if isPublic {
 		required = s.Settings.RequiredFields
 	}
-	record.NormalizePatient(&m, &r.Patient, required, store.DateOf(time.Now().In(s.Zone)))
+	record.NormalizePatient(&m, &r.Patient, required, time.Now().In(s.Zone))
 	if isPublic {
 		record.CheckPublicName(&m, "patient.name", r.Patient.Name)
 	}
-	if r.Locale != "" && !clinic.ValidLocale(r.Locale) {
-		m.Add("locale", "must be a language tag like en, de or pt-BR")
-	}
+	record.CheckLocale(&m, r.Locale)
 	if isKnown && !isConfirmed {
 		r.Intake = clinic.CheckIntake(&m, &s.Settings, t, &r.Said, r.Source == store.SourceWeb, time.Now())
 	}

@@ -30,7 +30,7 @@ type PatientRequest struct {
 //
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, *ValidationError.
 func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.Appointment, error) {
-	today := store.DateOf(time.Now().In(bk.clinic.Zone()))
+	now := time.Now().In(bk.clinic.Zone())
 	return bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangePatientData, Actor: r.Actor, Silent: r.Silent, once: r.Once},
 		func(tx store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
 			if a.Status != store.Confirmed {
@@ -42,7 +42,7 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 			if t := bk.clinic.Current().Types[a.AppointmentTypeID]; t != nil && len(r.Answers) > 0 {
 				a.Intake.Answers = clinic.ChangeAnswers(&m, t, said, r.Answers)
 			}
-			record.NormalizePatient(&m, &a.Patient, nil, today)
+			record.NormalizePatient(&m, &a.Patient, nil, now)
 			if err := m.Err(); err != nil {
 				return false, err
 			}

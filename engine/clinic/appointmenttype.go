@@ -195,7 +195,7 @@ func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentTyp
 		field := at + indexed("specialists", i) + "."
 		switch {
 		case !known(a.SpecialistID):
-			m.Add(field+"specialistId", "no specialist has the id %q", clip(a.SpecialistID))
+			m.Add(field+"specialistId", "no specialist has the id %q", record.Clip(a.SpecialistID))
 		case seen[a.SpecialistID]:
 			m.Add(field+"specialistId", "%q is named twice", a.SpecialistID)
 		}

@@ -103,7 +103,7 @@ func checkBlock(m *record.Mistakes, at string, b *store.Block) {
 func (r *importRows) addBlock(m *record.Mistakes, at string, b store.Block) {
 	checkBlock(m, at, &b)
 	if r.blockIDs[b.ID] {
-		m.Add(at+"id", "%q is in the file twice", clip(b.ID))
+		m.Add(at+"id", "%q is in the file twice", record.Clip(b.ID))
 	}
 	r.blockIDs[b.ID] = true
 	r.blocks = append(r.blocks, b)

@@ -170,7 +170,7 @@ func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 	if c.Locale == "" {
 		c.Locale = "en"
 	}
-	if !ValidLocale(c.Locale) {
+	if !record.ValidLocale(c.Locale) {
 		m.Add(at+"locale", "must be a language tag like en, de or pt-BR")
 	}
 	if c.Phone != "" {
@@ -183,25 +183,4 @@ func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 		m.Add(contact+"website", "must be an address like https://example.org")
 	}
 	record.CheckText(m, contact+"website", c.Website, 500, false)
-}
-
-// ValidLocale reports whether s has the form of a BCP 47 tag: groups of 1 to 8 letters or digits, joined by hyphens.
-// The first group has only letters, and at least two.
-func ValidLocale(s string) bool {
-	groups := strings.Split(s, "-")
-	if len(s) > 35 || len(groups[0]) < 2 {
-		return false
-	}
-	for i, g := range groups {
-		if len(g) < 1 || len(g) > 8 {
-			return false
-		}
-		for _, r := range g {
-			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-			if !letter && !(i > 0 && r >= '0' && r <= '9') {
-				return false
-			}
-		}
-	}
-	return true
 }

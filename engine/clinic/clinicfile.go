@@ -104,7 +104,7 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 	for i := range f.Specialists {
 		p, at := &f.Specialists[i], indexed("specialists", i)+"."
 		if inFile[p.ID] {
-			m.Add(at+"id", "%q is in the file twice", clip(p.ID))
+			m.Add(at+"id", "%q is in the file twice", record.Clip(p.ID))
 		}
 		known[p.ID], inFile[p.ID] = store.SpecialistKind(p.Kind), true
 		p.rows(&m, at, order.ofSpecialist(p.ID), zone, specialistIn(s, p.ID), r)
@@ -114,7 +114,7 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 		at := indexed("appointmentTypes", i) + "."
 		t := f.AppointmentTypes[i].row(order.ofType(f.AppointmentTypes[i].ID))
 		if inFile[t.ID] {
-			m.Add(at+"id", "%q is in the file twice", clip(t.ID))
+			m.Add(at+"id", "%q is in the file twice", record.Clip(t.ID))
 		}
 		inFile[t.ID] = true
 		checkAppointmentType(&m, at, &t, func(id string) bool { _, ok := known[id]; return ok }, groups)

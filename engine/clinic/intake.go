@@ -59,7 +59,7 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 	}
 	for _, id := range slices.Sorted(maps.Keys(said.Answers)) {
 		if !slices.ContainsFunc(t.Page.Questions, func(q store.Question) bool { return q.ID == id }) {
-			m.Add("answers."+clip(id), "this appointment type has no such question")
+			m.Add("answers."+record.Clip(id), "this appointment type has no such question")
 		}
 	}
 	return kept
@@ -102,7 +102,7 @@ func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.An
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(left)) {
-		m.Add("answers."+clip(id), "this appointment type has no such question")
+		m.Add("answers."+record.Clip(id), "this appointment type has no such question")
 	}
 	return now
 }
@@ -145,7 +145,7 @@ func checkConsent(m *record.Mistakes, s *Settings) {
 	record.CheckText(m, "consent.text", s.Consent.Text, maxConsent, true)
 	checkLanguages(m, "consent.texts", slices.Collect(maps.Keys(s.Consent.Texts)))
 	for language, text := range s.Consent.Texts {
-		record.CheckText(m, "consent.texts."+clip(language), text, maxConsent, true)
+		record.CheckText(m, "consent.texts."+record.Clip(language), text, maxConsent, true)
 	}
 	if s.Consent.Text == "" { // no consent is required
 		s.Consent = Consent{}

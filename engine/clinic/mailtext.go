@@ -48,7 +48,7 @@ func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailTe
 	for field, s := range map[string]string{"subject": text.Subject, "text": text.Text} {
 		for _, found := range placeholder.FindAllStringSubmatch(s, -1) {
 			if !slices.Contains(mailPlaceholders, found[1]) {
-				m.Add(at+field, "has no placeholder {%s}; the placeholders are {%s}", clip(found[1]), strings.Join(mailPlaceholders, "}, {"))
+				m.Add(at+field, "has no placeholder {%s}; the placeholders are {%s}", record.Clip(found[1]), strings.Join(mailPlaceholders, "}, {"))
 				break
 			}
 		}
@@ -60,7 +60,7 @@ func checkMailTexts(m *record.Mistakes, texts MailTexts) MailTexts {
 	for _, notice := range slices.Sorted(maps.Keys(texts)) {
 		for _, language := range slices.Sorted(maps.Keys(texts[notice])) {
 			text := texts[notice][language]
-			CheckMailText(m, "mailTexts."+clip(notice)+"."+clip(language)+".", notice, language, &text)
+			CheckMailText(m, "mailTexts."+record.Clip(notice)+"."+record.Clip(language)+".", notice, language, &text)
 			if text == (MailText{}) {
 				continue
 			}

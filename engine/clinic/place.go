@@ -133,7 +133,7 @@ func placesOf(s *store.Schedule) []Place {
 // checkPlace refuses a window at an unknown place.
 func checkPlace(m *record.Mistakes, field, id string, places []Place) {
 	if id != "" && !slices.ContainsFunc(places, func(p Place) bool { return p.ID == id }) {
-		m.Add(field+".place", "no place has the id %q; the settings list them as places", clip(id))
+		m.Add(field+".place", "no place has the id %q; the settings list them as places", record.Clip(id))
 	}
 }
 

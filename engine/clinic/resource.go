@@ -58,7 +58,7 @@ func kinds(s *store.Schedule) map[string]store.SpecialistKind {
 func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds map[string]store.SpecialistKind) {
 	for i, a := range t.Specialists {
 		if kinds[a.SpecialistID] == store.ResourceKind {
-			m.Add(at+indexed("specialists", i)+".specialistId", "%q is a room or a device: name it in needs", clip(a.SpecialistID))
+			m.Add(at+indexed("specialists", i)+".specialistId", "%q is a room or a device: name it in needs", record.Clip(a.SpecialistID))
 		}
 	}
 	if len(t.Needs) > maxNeeds {
@@ -76,9 +76,9 @@ func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds m
 		}
 		for _, id := range group {
 			if kinds[id] != store.ResourceKind {
-				m.Add(at+indexed("needs", i), "no room or device has the id %q", clip(id))
+				m.Add(at+indexed("needs", i), "no room or device has the id %q", record.Clip(id))
 			} else if slices.Contains(named, id) {
-				m.Add(at+indexed("needs", i), "%q is named twice: one appointment cannot use it twice", clip(id))
+				m.Add(at+indexed("needs", i), "%q is named twice: one appointment cannot use it twice", record.Clip(id))
 			}
 			named = append(named, id)
 		}
@@ -90,7 +90,7 @@ func refuseNeeded(s *store.Schedule, id string) error {
 	for i := range s.AppointmentTypes {
 		t := &s.AppointmentTypes[i]
 		if slices.ContainsFunc(t.Needs, func(group store.Need) bool { return slices.Contains(group, id) }) {
-			return record.Invalid("id", "the appointment type %q needs it: change that first", clip(t.Name))
+			return record.Invalid("id", "the appointment type %q needs it: change that first", record.Clip(t.Name))
 		}
 	}
 	return nil

@@ -157,7 +157,7 @@ func checkSpecialist(m *record.Mistakes, at string, p *store.Specialist) {
 
 func checkZone(m *record.Mistakes, field, name string) {
 	if _, err := availability.LoadZone(name); err != nil {
-		m.Add(field, "must be an IANA time zone like Europe/Berlin, not %q", clip(name))
+		m.Add(field, "must be an IANA time zone like Europe/Berlin, not %q", record.Clip(name))
 	}
 }
 
@@ -269,14 +269,6 @@ func checkWindow(m *record.Mistakes, field string, w store.Window) {
 }
 
 func indexed(list string, i int) string { return fmt.Sprintf("%s[%d]", list, i) }
-
-// clip shortens a value of the request before an error message repeats it.
-func clip(s string) string {
-	if cut := store.CutText(s, 64); cut != s {
-		return cut + "…"
-	}
-	return s
-}
 
 // SpecialistEntry is one specialist in a File, with hours, overrides and blocks. If weeklyHours is absent, the stored
 // hours stay; an empty list clears them. Overrides and blocks that the file does not name stay.

@@ -55,7 +55,7 @@ func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor,
 		for i, id := range ids {
 			switch {
 			case !slices.Contains(before, id):
-				m.Add(indexed("ids", i), "no appointment type has the id %q", clip(id))
+				m.Add(indexed("ids", i), "no appointment type has the id %q", record.Clip(id))
 			case slices.Contains(ids[:i], id):
 				m.Add(indexed("ids", i), "%q is named twice", id)
 			}
@@ -88,7 +88,7 @@ func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor,
 func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []TypeGroup) {
 	p.Price, p.CancelText, p.VideoLink = strings.TrimSpace(p.Price), strings.TrimSpace(p.CancelText), strings.TrimSpace(p.VideoLink)
 	if p.Group != "" && !slices.ContainsFunc(groups, func(g TypeGroup) bool { return g.ID == p.Group }) {
-		m.Add(at+"group", "no group has the id %q; the settings list them as typeGroups", clip(p.Group))
+		m.Add(at+"group", "no group has the id %q; the settings list them as typeGroups", record.Clip(p.Group))
 	}
 	if p.Color != "" && !slices.Contains(accents, p.Color) {
 		m.Add(at+"color", "must be one of %s", strings.Join(accents, ", "))
@@ -98,7 +98,7 @@ func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []Ty
 	checkLanguages(m, at+"texts", slices.Collect(maps.Keys(p.Texts)))
 	texts := make(map[string]store.TypeText, len(p.Texts))
 	for language, text := range p.Texts {
-		field := at + "texts." + clip(language) + "."
+		field := at + "texts." + record.Clip(language) + "."
 		text = store.TypeText{Name: strings.TrimSpace(text.Name), Description: strings.TrimSpace(text.Description), Price: strings.TrimSpace(text.Price), CancelText: strings.TrimSpace(text.CancelText)}
 		record.CheckText(m, field+"name", text.Name, 200, false)
 		record.CheckText(m, field+"description", text.Description, 2000, true)
@@ -146,7 +146,7 @@ func checkQuestions(m *record.Mistakes, at string, list []store.Question) []stor
 			}
 		}
 		if named[q.ID] {
-			m.Add(field+"id", "%q is the id of another question", clip(q.ID))
+			m.Add(field+"id", "%q is the id of another question", record.Clip(q.ID))
 		}
 		named[q.ID] = true
 		record.CheckID(m, field+"id", q.ID)
@@ -174,7 +174,7 @@ func checkQuestions(m *record.Mistakes, at string, list []store.Question) []stor
 			q.Texts = nil
 		}
 		for language, text := range q.Texts {
-			in := field + "texts." + clip(language) + "."
+			in := field + "texts." + record.Clip(language) + "."
 			record.CheckText(m, in+"label", text.Label, 300, false)
 			if len(text.Options) > len(q.Options) {
 				m.Add(in+"options", "has more options than the question")
@@ -193,8 +193,8 @@ func checkLanguages(m *record.Mistakes, field string, tags []string) {
 		m.Add(field, "at most %d languages", maxLanguages)
 	}
 	for _, tag := range slices.Sorted(slices.Values(tags)) {
-		if !ValidLocale(tag) || strings.ToLower(tag) != tag {
-			m.Add(field+"."+clip(tag), "must be a lower-case language tag, like en or de")
+		if !record.ValidLocale(tag) || strings.ToLower(tag) != tag {
+			m.Add(field+"."+record.Clip(tag), "must be a lower-case language tag, like en or de")
 		}
 	}
 }
@@ -215,7 +215,7 @@ func checkNamed(m *record.Mistakes, field, what, id string, name *string, names 
 	*name = strings.TrimSpace(*name)
 	record.CheckID(m, field+"id", id)
 	if seen[id] {
-		m.Add(field+"id", "%q is there twice", clip(id))
+		m.Add(field+"id", "%q is there twice", record.Clip(id))
 	}
 	seen[id] = true
 	if *name == "" {
@@ -242,7 +242,7 @@ func checkTypeGroups(m *record.Mistakes, groups []TypeGroup) {
 func checkNames(m *record.Mistakes, field string, names map[string]string, most int) {
 	checkLanguages(m, field, slices.Collect(maps.Keys(names)))
 	for language, name := range names {
-		record.CheckText(m, field+"."+clip(language), name, most, false)
+		record.CheckText(m, field+"."+record.Clip(language), name, most, false)
 	}
 }
 

@@ -253,10 +253,8 @@ func (r *SeriesRequest) check(s *clinic.Schedule) (*store.AppointmentType, store
 	var intake store.Intake
 	now := time.Now()
 	record.CheckID(&m, "appointmentTypeId", r.AppointmentTypeID)
-	if r.Locale != "" && !clinic.ValidLocale(r.Locale) {
-		m.Add("locale", "must be a language tag like en, de or pt-BR")
-	}
-	record.NormalizePatient(&m, &r.Patient, nil, store.DateOf(now.In(s.Zone)))
+	record.CheckLocale(&m, r.Locale)
+	record.NormalizePatient(&m, &r.Patient, nil, now.In(s.Zone))
 	if len(r.Times) < 2 || len(r.Times) > MaxTimes {
 		m.Add("times", "must be 2 to %d times", MaxTimes)
 	}

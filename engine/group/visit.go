@@ -198,9 +198,7 @@ func (r *VisitRequest) check(s *clinic.Schedule) ([]store.Intake, error) {
 	if r.SpecialistID != "" {
 		record.CheckID(&m, "specialistId", r.SpecialistID)
 	}
-	if r.Locale != "" && !clinic.ValidLocale(r.Locale) {
-		m.Add("locale", "must be a language tag like en, de or pt-BR")
-	}
+	record.CheckLocale(&m, r.Locale)
 	if len(r.People) < 2 || len(r.People) > MaxPeople {
 		m.Add("people", "a visit has 2 to %d people", MaxPeople)
 		return nil, m.Err()
@@ -212,7 +210,7 @@ func (r *VisitRequest) check(s *clinic.Schedule) ([]store.Intake, error) {
 		p.Patient.Email, p.Patient.Phone = r.Email, r.Phone
 		var own record.Mistakes
 		record.CheckID(&own, "appointmentTypeId", p.AppointmentTypeID)
-		record.NormalizePatient(&own, &p.Patient, nil, store.DateOf(now.In(s.Zone)))
+		record.NormalizePatient(&own, &p.Patient, nil, now.In(s.Zone))
 		if t, ok := s.Types[p.AppointmentTypeID]; ok {
 			intakes[i] = clinic.CheckIntake(&own, &s.Settings, t, &p.Said, false, now)
 		}

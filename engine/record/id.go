@@ -54,17 +54,3 @@ func SpelledOwner(s string) holds.Owner {
 	}
 	return owner
 }
-
-// ValidID reports whether s is 1 to 64 characters of [A-Za-z0-9_-].
-func ValidID(s string) bool {
-	if len(s) < 1 || len(s) > 64 {
-		return false
-	}
-	for i := range len(s) {
-		c := s[i]
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
-			return false
-		}
-	}
-	return true
-}

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"regexp"
 	"strings"
 	"time"
 	"unicode"
@@ -13,6 +14,7 @@ import (
 // The checks of single values that several packages share. Each adds at most one mistake, whose message says how to
 // fix it.
 
+// CheckID refuses an id that is missing or that ValidID refuses.
 func CheckID(m *Mistakes, field, id string) {
 	switch {
 	case id == "":
@@ -22,6 +24,21 @@ func CheckID(m *Mistakes, field, id string) {
 	}
 }
 
+// ValidID reports whether s is 1 to 64 characters of [A-Za-z0-9_-].
+func ValidID(s string) bool {
+	if len(s) < 1 || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
+			return false
+		}
+	}
+	return true
+}
+
+// CheckClient refuses a client id that is too short to be secret, too long, or not printable ASCII.
 func CheckClient(m *Mistakes, c holds.ClientID) {
 	if len(c) < 16 || len(c) > 128 {
 		m.Add("clientId", "must be a random string of 16 to 128 characters that the client generates and keeps secret")
@@ -35,6 +52,7 @@ func CheckClient(m *Mistakes, c holds.ClientID) {
 	}
 }
 
+// CheckStart refuses a start that is missing or outside the years 2000 to 2200.
 func CheckStart(m *Mistakes, start time.Time) {
 	switch {
 	case start.IsZero():
@@ -63,9 +81,45 @@ func CheckText(m *Mistakes, field, s string, max int, multiline bool) {
 	}
 }
 
+// Clip shortens a value of the request to 64 bytes before an error message repeats it.
+func Clip(s string) string {
+	if len(s) <= 64 {
+		return s
+	}
+	return strings.ToValidUTF8(s[:64], "") + "…"
+}
+
+// CheckLocale refuses text that is not a language tag. Empty text is correct: the clinic's language.
+func CheckLocale(m *Mistakes, s string) {
+	if s != "" && !ValidLocale(s) {
+		m.Add("locale", "must be a language tag like en, de or pt-BR")
+	}
+}
+
+// ValidLocale reports whether s has the form of a BCP 47 tag: groups of 1 to 8 letters or digits, joined by hyphens.
+// The first group has only letters, and at least two.
+func ValidLocale(s string) bool {
+	groups := strings.Split(s, "-")
+	if len(s) > 35 || len(groups[0]) < 2 {
+		return false
+	}
+	for i, g := range groups {
+		if len(g) < 1 || len(g) > 8 {
+			return false
+		}
+		for _, r := range g {
+			letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+			if !letter && !(i > 0 && r >= '0' && r <= '9') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // NormalizePatient trims the patient's fields and checks them. required are the fields that the clinic asks for; a
-// name is always required.
-func NormalizePatient(m *Mistakes, p *store.Patient, required []string, today store.Date) {
+// name is always required. now is in the clinic's zone, for the date of birth.
+func NormalizePatient(m *Mistakes, p *store.Patient, required []string, now time.Time) {
 	p.Name = strings.Join(strings.Fields(p.Name), " ")
 	p.Email, p.Phone, p.Notes = strings.TrimSpace(p.Email), strings.TrimSpace(p.Phone), strings.TrimSpace(p.Notes)
 	p.BirthDate = strings.TrimSpace(p.BirthDate)
@@ -81,9 +135,7 @@ func NormalizePatient(m *Mistakes, p *store.Patient, required []string, today st
 		CheckPhone(m, "patient.phone", p.Phone)
 	}
 	if p.BirthDate != "" {
-		if d, err := store.ParseDate(p.BirthDate); err != nil || d.Year < 1880 || today.Before(d) {
-			m.Add("patient.birthDate", "must be a date of birth like 1980-03-31")
-		}
+		CheckBirthDate(m, "patient.birthDate", p.BirthDate, now)
 	}
 	for _, field := range required {
 		missing := false
@@ -131,6 +183,15 @@ func dotted(s, signs string) bool {
 	return true
 }
 
+// CheckBirthDate accepts dates from the year 1880 to today, as the calendar shows it in the zone of now.
+func CheckBirthDate(m *Mistakes, field, s string, now time.Time) {
+	born, err := time.Parse(time.DateOnly, s)
+	if err != nil || born.Year() < 1880 || s > now.Format(time.DateOnly) {
+		m.Add(field, "must be a date of birth like 1980-03-31")
+	}
+}
+
+// CheckPhone accepts at least three digits, and the signs that people write between them.
 func CheckPhone(m *Mistakes, field, s string) {
 	digits := 0
 	for _, r := range s {
@@ -144,4 +205,57 @@ func CheckPhone(m *Mistakes, field, s string) {
 	if digits < 3 || len(s) > 40 {
 		m.Add(field, "must be a telephone number of digits, spaces and + - . / ( )")
 	}
+}
+
+// Other people read the name that a visitor types: at the desk, and at the top of emails to an address that may not
+// be the visitor's own.
+
+// MaxPublicName is the maximum number of characters of the name in a public booking.
+const MaxPublicName = 80
+
+// CheckPublicName refuses a name that is too long, or whose characters are invisible or change the direction of
+// writing.
+func CheckPublicName(m *Mistakes, field, name string) {
+	switch {
+	case utf8.RuneCountInString(name) > MaxPublicName:
+		m.Add(field, "must be at most %d characters", MaxPublicName)
+	case strings.ContainsFunc(name, isUnseen) || strings.Trim(name, " \u200c\u200d") == "" && name != "":
+		m.Add(field, "must not contain invisible characters or ones that turn the direction of writing")
+	}
+}
+
+// isUnseen reports whether a character is invisible. It allows the two joiners of Indic and Persian scripts.
+func isUnseen(r rune) bool {
+	switch r {
+	case '\u200c', '\u200d':
+		return false
+	case utf8.RuneError, '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u2800', '\u3164', '\uffa0': // letters and marks that are blank
+		return true
+	}
+	return r != ' ' && !unicode.IsPrint(r)
+}
+
+const (
+	maxGreeting       = 60 // characters
+	maxGreetingDigits = 2
+)
+
+// address matches text that can be opened: a scheme, a path, an email address, or a name with a dot such as
+// example.org, in any script.
+var address = regexp.MustCompile(`[:/\\@]|[\pL\pN]{2,}[.\x{3002}\x{ff0e}\x{ff61}]\pL{2,}`)
+
+// Greetable returns the name if an email can use it as its recipient and in its first line. It returns an empty
+// string if the name could be a message of its own: it is long, or contains an address, a telephone number or
+// invisible characters.
+func Greetable(name string) string {
+	digits := 0
+	for _, r := range name {
+		if unicode.IsNumber(r) {
+			digits++
+		}
+	}
+	if utf8.RuneCountInString(name) > maxGreeting || digits > maxGreetingDigits || strings.ContainsFunc(name, isUnseen) || address.MatchString(name) {
+		return ""
+	}
+	return name
 }

@@ -26,7 +26,7 @@ func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(strin
 	r.findStart(s, cell[colStart], cell[colDate], cell[colTime])
 	r.Patient = store.Patient{Name: cell[colName], Email: cell[colEmail], Phone: cell[colPhone], Notes: cell[colNotes], BirthDate: isoDate(cell[colBirthDate])}
 	var m record.Mistakes
-	record.NormalizePatient(&m, &r.Patient, nil, store.DateOf(now.In(s.Zone)))
+	record.NormalizePatient(&m, &r.Patient, nil, now.In(s.Zone))
 	for _, wrong := range m {
 		column := strings.TrimPrefix(wrong.Field, "patient.")
 		code, value := "invalid", map[string]string{"email": cell[colEmail], "phone": cell[colPhone], "birthDate": cell[colBirthDate]}[column]

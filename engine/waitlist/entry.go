@@ -143,10 +143,8 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 			required = append(required, w.Clinic.Settings().RequiredFields...)
 			required, e.Owner, e.Status = append(required, "email"), r.Client.Owner().String(), store.WaitlistUnconfirmed
 		}
-		if e.Locale != "" && !clinic.ValidLocale(e.Locale) {
-			m.Add("locale", "must be a language tag like en, de or pt-BR")
-		}
-		record.NormalizePatient(&m, &e.Patient, required, store.DateOf(now.In(s.Zone)))
+		record.CheckLocale(&m, e.Locale)
+		record.NormalizePatient(&m, &e.Patient, required, now.In(s.Zone))
 		if !public && e.Patient.Email == "" && e.Patient.Phone == "" {
 			m.Add("patient.phone", "give a phone number or an email address")
 		}

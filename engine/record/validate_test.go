@@ -3,9 +3,11 @@ package record
 import (
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 )
 
-func TestNamesOfThePublicAreVisibleAndShort(t *testing.T) {
+func TestCheckPublicNameRefusesLongAndInvisible(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Lena Vogt": true, "Ngô Thị Bích": true, "محمد علی\u200cزاده": true, "श्री\u200d राम": true, "Æthelred J. O'Neill-Müller (jun.)": true, "李": true, "葛\U000e0100城": true,
 		strings.Repeat("ü", 80): true,
@@ -21,7 +23,7 @@ func TestNamesOfThePublicAreVisibleAndShort(t *testing.T) {
 	}
 }
 
-func TestAMailGreetsNobodyByAMessage(t *testing.T) {
+func TestGreetableRefusesMessages(t *testing.T) {
 	for name, want := range map[string]bool{
 		"Lena Vogt": true, "J.R.R. Tolkien": true, "Ngô Thị Bích": true, "Henry 8": true, "Dr. med. Ada Okoye-Lindqvist": true, "علی\u200cزاده": true,
 		"your account is locked, verify at https://evil.example": false, "see evil.example": false, "EVIL.COM": false, "www.evil.de": false, "evil。com": false,
@@ -30,6 +32,40 @@ func TestAMailGreetsNobodyByAMessage(t *testing.T) {
 	} {
 		if got := Greetable(name) != ""; got != want {
 			t.Errorf("%q: greeted %v, want %v", name, got, want)
+		}
+	}
+}
+
+// TestCheckBirthDateAcceptsToday proves that the calendar of the clinic's zone decides which dates are in the future.
+func TestCheckBirthDateAcceptsToday(t *testing.T) {
+	now := time.Date(2026, 11, 23, 22, 30, 0, 0, time.UTC)
+	east := time.FixedZone("", 2*60*60) // the 24th
+	for _, c := range []struct {
+		born string
+		now  time.Time
+		want bool
+	}{
+		{"2026-11-23", now, true}, {"2026-11-24", now, false}, {"2026-11-24", now.In(east), true}, {"2026-11-25", now.In(east), false},
+		{"1880-01-01", now, true}, {"1879-12-31", now, false}, {"2023-02-29", now, false}, {"1980-3-31", now, false},
+		{"1980-03-31T00:00:00Z", now, false}, {"31.03.1980", now, false},
+	} {
+		var m Mistakes
+		CheckBirthDate(&m, "patient.birthDate", c.born, c.now)
+		if got := m == nil; got != c.want {
+			t.Errorf("%s on %s: accepted %v, want %v", c.born, c.now, got, c.want)
+		}
+	}
+}
+
+func TestClipEndsAtACharacter(t *testing.T) {
+	for _, s := range []string{"", "short", strings.Repeat("x", 64)} {
+		if got := Clip(s); got != s {
+			t.Errorf("Clip(%q) = %q, want it unchanged", s, got)
+		}
+	}
+	for _, s := range []string{strings.Repeat("x", 65), strings.Repeat("ü", 40), "x" + strings.Repeat("ü", 40)} {
+		if got := Clip(s); !utf8.ValidString(got) || !strings.HasPrefix(s, strings.TrimSuffix(got, "…")) || len(got) > 67 || len(got) < 66 {
+			t.Errorf("Clip(%q) = %q, want its first 63 or 64 bytes and an ellipsis", s, got)
 		}
 	}
 }
