@@ -67,7 +67,7 @@ func TestRepeatFindsItsOwnHold(t *testing.T) {
 	held, err := first.Booking.Live().Claim(t.Context(), holds.Claim{
 		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start, SlotEnd: c.start.Add(30 * time.Minute),
 			BusyStart: c.start, BusyEnd: c.start.Add(30 * time.Minute)},
-		Seats: []int{0}, Owner: once("first").Owner(), TTL: booking.BookingTTL, MaxLife: booking.BookingTTL,
+		Seats: []int{0}, Owner: booking.ClaimOwner(holds.Owner{}, once("first")), TTL: booking.BookingTTL, MaxLife: booking.BookingTTL,
 	})
 	if err != nil {
 		t.Fatal(err)

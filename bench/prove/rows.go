@@ -134,7 +134,7 @@ var rows = []row{
 		bug: &bug{
 			says: `the repeat: got`,
 			lines: []planted.Bug{
-				{In: "record.Once.Owner", Old: "o == nil", Wrong: "o == nil || true"},
+				{In: "booking.ClaimOwner", Old: "once == nil", Wrong: "once == nil || true"},
 			},
 		},
 	},

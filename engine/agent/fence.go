@@ -93,7 +93,7 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 		// Two concurrent copies of a request have the same owner, so that neither blocks the other.
 		owner = ClientOf(p, "booking\x00"+f.patientGUID+"\x00"+b.Note).Owner()
 	}
-	h, err := ag.booking.Secure(ctx, s, offers, rules, owner, false)
+	h, err := ag.booking.ClaimPinned(ctx, offers, owner, false)
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}
@@ -102,7 +102,7 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 	}
 	patient.Notes = b.Note
 	r := booking.Request{Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f}
-	a, err := ag.booking.Write(ctx, t, &r, h)
+	a, err := ag.booking.BookClaimed(ctx, t, &r, h)
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}

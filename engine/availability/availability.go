@@ -133,7 +133,7 @@ func BookableRange(t *store.AppointmentType, now time.Time) (earliest, latest ti
 func WithinNotice(t *store.AppointmentType, start, now time.Time) Reason {
 	earliest, latest := BookableRange(t, now)
 	switch {
-	case start.Before(earliest):
+	case earliest.After(start):
 		return ReasonTooSoon
 	case start.After(latest):
 		return ReasonTooFar

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"holdfast/engine/availability"
 	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/holds"
@@ -42,8 +43,6 @@ type Request struct {
 	Admit func(context.Context, store.Tx) error
 	// Confirms is the request that this booking confirms; nil for all others.
 	Confirms *Confirmation
-
-	lost []holds.Span // seats that the database refused to this booking
 }
 
 // Confirmation is the request that a booking confirms. Owner of the booking is then the owner of the request's hold.
@@ -81,29 +80,44 @@ func (bk *Booking) Book(ctx context.Context, r Request) (store.Appointment, erro
 }
 
 func (bk *Booking) book(ctx context.Context, r *Request) (store.Appointment, error) {
-	t, err := bk.check(r)
+	w, err := bk.check(r)
 	if err != nil {
 		return store.Appointment{}, err
 	}
 	for {
-		h, err := bk.secure(ctx, t, r)
+		h, err := bk.secure(ctx, w)
 		if err != nil {
 			return store.Appointment{}, err
 		}
-		a, err := bk.Write(ctx, t, r, h)
-		if !errors.Is(err, store.ErrSlotTaken) || r.HoldID != "" || r.OverbookReason != "" {
+		a, err := bk.write(ctx, w.Type, r, h.Hold)
+		bk.settle(ctx, h, &a, err)
+		if !errors.Is(err, store.ErrSlotTaken) || h.isNamed || w.Overbook {
 			return a, err
 		}
-		r.lost = append(r.lost, h.Span)
+		w.lost = append(w.lost, h.Span)
 	}
 }
 
-// check reports everything that is wrong with a request, and returns its type. It normalizes the patient, and sets
-// Owner and Intake.
-func (bk *Booking) check(r *Request) (*store.AppointmentType, error) {
+// BookClaimed writes the appointment of a request at the time of a hold that the caller claimed and pinned, and settles
+// the hold. It checks nothing that the transaction does not check.
+//
+// Errors: store.ErrSlotTaken, *CooldownError, those of r.Admit and r.Fence, store.ErrDuplicate, and the storage errors.
+func (bk *Booking) BookClaimed(ctx context.Context, t *store.AppointmentType, r *Request,
+	h holds.Hold) (store.Appointment, error) {
+	a, err := bk.write(ctx, t, r, h)
+	bk.settle(ctx, secured{Hold: h}, &a, err)
+	return a, err
+}
+
+// check reports everything that is wrong with a request, and returns the time that it asks for. It normalizes the
+// patient, and sets Owner and Intake.
+func (bk *Booking) check(r *Request) (*wanted, error) {
 	s := bk.clinic.Current()
 	t, isKnown := s.Types[r.AppointmentTypeID]
 	isConfirmed := r.Confirms != nil // everything was checked when it was requested
+	if isKnown && isConfirmed {
+		t = withLength(t, r.Confirms.Length)
+	}
 	isPublic := r.Source == store.SourceWeb && !isConfirmed
 	var m record.Mistakes
 	record.CheckID(&m, "appointmentTypeId", r.AppointmentTypeID)
@@ -146,8 +160,13 @@ func (bk *Booking) check(r *Request) (*store.AppointmentType, error) {
 	if !isKnown || t.Page.DeskOnly && !isConfirmed && isOnline {
 		return nil, record.ErrNoAppointmentType
 	}
-	if isConfirmed {
-		t = withLength(t, r.Confirms.Length)
+	w := &wanted{
+		Type: t, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.Owner, Once: r.Once,
+		Rules:    Rules{Rules: availability.Rules{IgnoreHours: r.IgnoreHours}, Place: r.Place},
+		Displace: r.Displace, Overbook: r.OverbookReason != "", IsRequested: isConfirmed,
 	}
-	return t, nil
+	if w.Overbook {
+		w.HoldID = ""
+	}
+	return w, nil
 }

@@ -25,7 +25,7 @@ import (
 type Rules struct {
 	availability.Rules
 	Place        string          // only where the specialist works at this place then; empty: at any place
-	RoomHours    bool            // with IgnoreHours: rooms keep their hours, since the practice-management system has only the specialists'
+	RoomHours    bool            // with IgnoreHours: rooms keep their hours, which the practice-management system lacks
 	IgnoreClosed bool            // the practice-management system decides: its openings and refusals do not matter
 	Moving       map[string]bool // ids of appointments that move: the time that they have now is free
 	Moved        []holds.Booked  // the time that the same appointments have now, for their Claim
@@ -73,6 +73,7 @@ type Offer struct {
 	Span  holds.Span
 	Seats []int      // free ones, in the order to try
 	Rooms [][]string // free ones of each group that the type needs, in the order to try
+	from  *Snapshot
 }
 
 // Refusal is the reason why a start cannot be booked. The zero Refusal refuses nothing.
@@ -101,7 +102,7 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 	ids := slices.Clone(q.Specialists)
 	first, last := q.From, q.To
 	for _, t := range q.Types {
-		ids = append(ids, availability.ResourcesOf(t)...)
+		ids = append(ids, slices.Concat(t.Needs...)...)
 		begin, end := availability.Around(t, q.From, q.To)
 		first, last = availability.Earlier(first, begin), availability.Later(last, end)
 	}
@@ -145,7 +146,9 @@ func (bk *Booking) Snapshot(ctx context.Context, q Question) (*Snapshot, error) 
 // read, so that requests for times far away cost the database nothing.
 func (sn *Snapshot) isOutOfReach() bool {
 	return sn.From.Equal(sn.To) && !sn.Rules.IgnoreHours && !sn.Rules.IgnoreNotice &&
-		!slices.ContainsFunc(sn.Types, func(t *store.AppointmentType) bool { return availability.WithinNotice(t, sn.From, sn.now) == "" })
+		!slices.ContainsFunc(sn.Types, func(t *store.AppointmentType) bool {
+			return availability.WithinNotice(t, sn.From, sn.now) == ""
+		})
 }
 
 // standing returns the time that moving appointments have now, by specialist. Appointments that follow one another
@@ -185,8 +188,11 @@ func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start t
 	if reason != "" {
 		return Offer{}, Refusal{Reason: reason}
 	}
-	needs := sn.Needs(t)
-	o := Offer{t.Specialists[i], t, availability.SpanOf(t, specialistID, start), seats, needs.Free(start, rules.IgnoreHours && !rules.RoomHours)}
+	o := Offer{
+		Assignment: t.Specialists[i], Type: t, Span: availability.SpanOf(t, specialistID, start), Seats: seats, from: sn,
+	}
+	needs := availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken)
+	o.Rooms = needs.Free(start, rules.IgnoreHours && !rules.RoomHours)
 	if !sn.isOpen(t, specialistID, start) || slices.ContainsFunc(o.Rooms, isEmpty) {
 		return Offer{}, Refusal{Reason: availability.ReasonTaken}
 	}
@@ -231,11 +237,6 @@ func (sn *Snapshot) isOpen(t *store.AppointmentType, specialistID string, start 
 	})
 }
 
-// Needs returns the rooms that a type needs, with their time in the snapshot; nil if it needs none.
-func (sn *Snapshot) Needs(t *store.AppointmentType) *availability.Needs {
-	return availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken)
-}
-
 // heldUntil reports whether other clients hold every seat of an offer, or every room of a group, and when the last of
 // the holds in the way expires. From the seats of an offer that is left it removes those that others hold.
 func (sn *Snapshot) heldUntil(o *Offer, needs *availability.Needs) (until time.Time, isHeld bool) {
@@ -271,6 +272,22 @@ func (o *Offer) excludes(h *holds.Hold) bool {
 	})
 }
 
+// isBookedSince reports whether the time of a hold was booked between the reading of its offer and its claim. A
+// booking holds its time until this process has the appointment in memory, so reading again after the claim cannot
+// miss it.
+func (o *Offer) isBookedSince(ctx context.Context, h *holds.Hold) bool {
+	sn, err := o.from.booking.Snapshot(ctx, Question{
+		Schedule: o.from.Schedule, Types: []*store.AppointmentType{o.Type}, Specialists: []string{h.SpecialistID},
+		From: h.SlotStart, To: h.SlotStart, Rules: o.from.Rules, IgnoreHeld: true,
+	})
+	if err != nil {
+		o.from.booking.log.Warn("occupied time not checked after a claim; checked at booking", "error", err)
+		return false
+	}
+	seats := availability.FreeSeats(o.Type, h.Span, availability.TakenBy(sn.taken, h.SpecialistID))
+	return !slices.Contains(seats, h.Seat) || !availability.NeedsOf(sn.Schedule.Calendars, o.Type, sn.taken).Have(h)
+}
+
 // Hours returns the reason why hours, overrides, blocks or the active flags refuse a start, for callers that ignore
 // the hours and report it; empty if they do not.
 func (sn *Snapshot) Hours(t *store.AppointmentType, specialistID string, start time.Time) availability.Reason {
@@ -278,7 +295,8 @@ func (sn *Snapshot) Hours(t *store.AppointmentType, specialistID string, start t
 	if calendar == nil {
 		return availability.ReasonInactive
 	}
-	_, reason := calendar.Seats(t, start, nil, sn.now, availability.Rules{IgnoreNotice: true, IgnorePast: true, IgnoreGrid: true})
+	rules := availability.Rules{IgnoreNotice: true, IgnorePast: true, IgnoreGrid: true}
+	_, reason := calendar.Seats(t, start, nil, sn.now, rules)
 	return reason
 }
 
@@ -301,22 +319,25 @@ func (sn *Snapshot) InTheWay(span *holds.Span) (list []store.Taken) {
 }
 
 // Rooms lists every start of the question at which Offer finds a seat, holds, notice and horizon aside, in one pass
-// over the calendars.
-func (sn *Snapshot) Rooms(t *store.AppointmentType) *availability.Rooms {
+// over the calendars. It also returns the rooms and devices that the type needs; nil if it needs none.
+func (sn *Snapshot) Rooms(t *store.AppointmentType) (*availability.Rooms, *availability.Needs) {
 	calendars := make([]*availability.Calendar, len(sn.Specialists))
 	for i, id := range sn.Specialists {
 		calendars[i] = sn.Schedule.Calendars[id]
 	}
 	rooms := availability.PoolRooms(calendars, t, sn.From, sn.To, sn.taken)
 	if place := sn.Rules.Place; place != "" {
-		rooms = rooms.Only(func(start time.Time, who int) bool { return sn.Schedule.PlaceAt(sn.Specialists[who], start) == place })
+		rooms = rooms.Only(func(start time.Time, who int) bool {
+			return sn.Schedule.PlaceAt(sn.Specialists[who], start) == place
+		})
 	}
 	if sn.Rules.Parts == nil {
 		rooms = sn.booking.OnlyOpen(sn.Schedule, t, rooms, sn.Specialists, sn.now)
 	} else {
 		rooms = rooms.Only(func(start time.Time, who int) bool { return sn.isOpen(t, sn.Specialists[who], start) })
 	}
-	return sn.Needs(t).Within(rooms)
+	needs := availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken)
+	return needs.Within(rooms), needs
 }
 
 // Offers returns the offers of one start: of the named specialist, or of all specialists of the type. It does not
@@ -324,13 +345,15 @@ func (sn *Snapshot) Rooms(t *store.AppointmentType) *availability.Rooms {
 //
 // Errors: *ValidationError (the named specialist does not serve the type), *NotBookableError, store.ErrSlotTaken,
 // storage errors.
-func (bk *Booking) Offers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, rules Rules) ([]Offer, error) {
+func (bk *Booking) Offers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID string,
+	start time.Time, rules Rules) ([]Offer, error) {
 	ids := specialistsOf(t, specialistID)
 	if len(ids) == 0 && specialistID != "" {
 		return nil, record.Invalid("specialistId", "no specialist with this id serves this appointment type")
 	}
 	sn, err := bk.Snapshot(ctx, Question{
-		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: ids, From: start, To: start, Rules: rules, IgnoreHeld: true,
+		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: ids, From: start, To: start, Rules: rules,
+		IgnoreHeld: true,
 	})
 	if err != nil {
 		return nil, err

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
-	"holdfast/engine/clinic"
 	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
@@ -22,38 +21,76 @@ const (
 	bookingGrace = 15 * time.Second
 )
 
-// secure returns a pinned hold on the time of a booking: the hold that the request names, or one that it claims now.
-// An overbook takes no hold: its Hold has only the span.
-func (bk *Booking) secure(ctx context.Context, t *store.AppointmentType, r *Request) (holds.Hold, error) {
-	if r.OverbookReason != "" {
-		return holds.Hold{Span: availability.SpanOf(t, r.SpecialistID, r.SlotStart)}, nil
-	}
-	if r.HoldID != "" {
-		if h, isLive, err := bk.pinNamed(ctx, t, r); isLive || err != nil {
+// wanted is the time that a booking or a move asks for: that of a hold, or a start with or without a specialist.
+type wanted struct {
+	Type         *store.AppointmentType
+	HoldID       string    // empty: none, or one that has expired
+	SlotStart    time.Time // zero: that of the hold
+	SpecialistID string    // empty: that of the hold, or any
+	Owner        holds.Owner
+	Once         *record.Once
+	Rules        Rules
+	Displace     bool
+	Overbook     bool // outside the guarantee: no hold is named or claimed
+	IsRequested  bool // the hold is that of a request, which stays open if it is not booked
+
+	lost []holds.Span // seats that the database refused
+}
+
+// secured is the time of a booking or a move while it is written: a pinned hold, or for an overbook only its span.
+type secured struct {
+	holds.Hold
+	isNamed     bool // the client or the request had the hold before, and gets it back if nothing is written
+	isRequested bool
+}
+
+// secure pins the hold that w names, or else claims a hold on one of the specialists who can take the start, and pins
+// it. An overbook takes no hold.
+//
+// Errors: *ValidationError, *NotBookableError, and those of pinHold and ClaimPinned.
+func (bk *Booking) secure(ctx context.Context, w *wanted) (secured, error) {
+	if w.HoldID != "" {
+		if h, err := bk.pinNamed(ctx, w); err != nil || h.ID != "" {
 			return h, err
 		}
 	}
-	s := bk.clinic.Current()
-	rules := Rules{Rules: availability.Rules{IgnoreHours: r.IgnoreHours}, Place: r.Place}
-	offers, err := bk.Offers(ctx, s, t, r.SpecialistID, r.SlotStart, rules)
+	if w.Overbook {
+		return secured{Hold: holds.Hold{Span: availability.SpanOf(w.Type, w.SpecialistID, w.SlotStart), Owner: w.Owner}}, nil
+	}
+	offers, err := bk.Offers(ctx, bk.clinic.Current(), w.Type, w.SpecialistID, w.SlotStart, w.Rules)
 	if err != nil {
-		return holds.Hold{}, err
+		return secured{}, err
 	}
-	if offers = withoutSeats(offers, r.lost...); len(offers) == 0 {
-		return holds.Hold{}, store.ErrSlotTaken
+	if offers = withoutSeats(offers, w.lost...); len(offers) == 0 {
+		return secured{}, store.ErrSlotTaken
 	}
-	owner := r.Owner
-	if owner.IsZero() {
-		owner = r.Once.Owner() // of the hold only; the appointment has no client
+	h, err := bk.ClaimPinned(ctx, offers, ClaimOwner(w.Owner, w.Once), w.Displace)
+	return secured{Hold: h}, err
+}
+
+// ClaimOwner returns the owner of the holds that a request claims: its client, or without a client an owner for this
+// request only. With an Idempotency-Key that owner is the same at every node. If a repeat reaches another node while
+// the first request runs, or after its answer was lost, it finds its own hold instead of a hold of another client.
+func ClaimOwner(client holds.Owner, once *record.Once) holds.Owner {
+	switch {
+	case !client.IsZero():
+		return client
+	case once == nil:
+		return record.NewOwner()
 	}
-	return bk.Secure(ctx, s, offers, rules, owner, r.Displace)
+	return holds.ClientID("once\x00" + once.Scope + "\x00" + once.Key).Owner()
 }
 
 // withoutSeats returns the offers less lost seats, and less the offers that then have no seat.
 func withoutSeats(offers []Offer, lost ...holds.Span) (left []Offer) {
+	if len(lost) == 0 {
+		return offers
+	}
 	for _, o := range offers {
 		o.Seats = slices.DeleteFunc(slices.Clone(o.Seats), func(seat int) bool {
-			return slices.ContainsFunc(lost, func(x holds.Span) bool { return x.SpecialistID == o.SpecialistID && x.Seat == seat })
+			return slices.ContainsFunc(lost, func(x holds.Span) bool {
+				return x.SpecialistID == o.SpecialistID && x.Seat == seat
+			})
 		})
 		if len(o.Seats) > 0 {
 			left = append(left, o)
@@ -62,14 +99,16 @@ func withoutSeats(offers []Offer, lost ...holds.Span) (left []Offer) {
 	return left
 }
 
-// Secure claims one of some offers for a booking, and pins the hold, so that it cannot expire while the booking is
+// ClaimPinned claims one of some offers for a booking, and pins the hold, so that it cannot expire while the booking is
 // written. A hold that is gone before it is pinned, because it was displaced or because the backend failed at that
 // moment, is claimed again.
 //
 // Errors: those of Claim, and holds.ErrUnavailable if no hold could be pinned.
-func (bk *Booking) Secure(ctx context.Context, s *clinic.Schedule, offers []Offer, rules Rules, owner holds.Owner, displace bool) (holds.Hold, error) {
+func (bk *Booking) ClaimPinned(ctx context.Context, offers []Offer, owner holds.Owner,
+	displace bool) (holds.Hold, error) {
+	claim := holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: displace}
 	for range 3 {
-		h, err := bk.Claim(ctx, s, offers, rules, holds.Claim{Owner: owner, TTL: BookingTTL, MaxLife: BookingTTL, Displace: displace})
+		h, err := bk.Claim(ctx, offers, claim)
 		if err != nil {
 			return holds.Hold{}, err
 		}
@@ -85,7 +124,7 @@ func (bk *Booking) Secure(ctx context.Context, s *clinic.Schedule, offers []Offe
 //
 // Errors: *holds.HeldError of the hold that expires first, store.ErrSlotTaken, holds.ErrQuota, and those of the live
 // state.
-func (bk *Booking) Claim(ctx context.Context, s *clinic.Schedule, offers []Offer, rules Rules, c holds.Claim) (holds.Hold, error) {
+func (bk *Booking) Claim(ctx context.Context, offers []Offer, c holds.Claim) (holds.Hold, error) {
 	var held *holds.HeldError
 	own := ""
 	if len(offers) > 1 {
@@ -94,7 +133,7 @@ func (bk *Booking) Claim(ctx context.Context, s *clinic.Schedule, offers []Offer
 	for left := slices.Clone(offers); len(left) > 0; own = "" {
 		i := pick(left, own)
 		o := left[i]
-		c.Span, c.Seats, c.Needs, c.Moving = o.Span, o.Seats, o.Rooms, rules.Moved
+		c.Span, c.Seats, c.Needs, c.Moving = o.Span, o.Seats, o.Rooms, o.from.Rules.Moved
 		h, err := bk.holds.Claim(ctx, c)
 		var refused *holds.HeldError
 		switch {
@@ -108,7 +147,7 @@ func (bk *Booking) Claim(ctx context.Context, s *clinic.Schedule, offers []Offer
 			left = slices.Delete(left, i, i+1)
 		case err != nil:
 			return holds.Hold{}, err
-		case bk.isBookedSince(ctx, s, &o, &h, rules):
+		case o.isBookedSince(ctx, &h):
 			bk.Release(ctx, h, holds.ReasonConflict)
 			left = withoutSeats(left, h.Span)
 		default:
@@ -152,120 +191,104 @@ func (bk *Booking) ownHold(ctx context.Context, offers []Offer, owner holds.Owne
 	return ""
 }
 
-// isBookedSince reports whether the time of a hold was booked between the reading of its offer and its claim. A
-// booking holds its time until this process has the appointment in memory, so reading again after the claim cannot
-// miss it.
-func (bk *Booking) isBookedSince(ctx context.Context, s *clinic.Schedule, o *Offer, h *holds.Hold, rules Rules) bool {
-	sn, err := bk.Snapshot(ctx, Question{
-		Schedule: s, Types: []*store.AppointmentType{o.Type}, Specialists: []string{h.SpecialistID}, From: h.SlotStart, To: h.SlotStart,
-		Rules: rules, IgnoreHeld: true,
-	})
-	if err != nil {
-		bk.log.Warn("occupied time not checked after a claim; checked at booking", "error", err)
-		return false
-	}
-	seats := availability.FreeSeats(o.Type, h.Span, availability.TakenBy(sn.taken, h.SpecialistID))
-	return !slices.Contains(seats, h.Seat) || !sn.Needs(o.Type).Have(h)
-}
-
-// pinNamed pins the hold that a booking names, and reports whether it is live. If it has expired, the request takes
-// its slot and specialist over, and no longer names it. If it can no longer be booked, the hold ends.
-func (bk *Booking) pinNamed(ctx context.Context, t *store.AppointmentType, r *Request) (h holds.Hold, isLive bool, err error) {
-	if h, isLive, err = bk.pinHold(ctx, r); err != nil || !isLive {
-		return holds.Hold{}, false, err
+// pinNamed is pinHold for a booking or a move. If the schedule no longer has the time of a live hold, it ends the hold.
+func (bk *Booking) pinNamed(ctx context.Context, w *wanted) (secured, error) {
+	h, err := bk.pinHold(ctx, w)
+	if err != nil || h.ID == "" {
+		return secured{}, err
 	}
 	s, reason := bk.clinic.Current(), availability.ReasonInactive
 	if s.HasInactive(h.Resources.List()) { // a new hold may find another room
-		bk.Release(ctx, h, holds.ReasonConflict)
-		return holds.Hold{}, false, &availability.NotBookableError{Reason: reason}
+		bk.Release(ctx, h.Hold, holds.ReasonConflict)
+		return secured{}, &availability.NotBookableError{Reason: reason}
 	}
 	// It was claimed in time, so only a later change of the schedule counts.
 	if calendar := s.Calendars[h.SpecialistID]; calendar != nil {
-		rules := availability.Rules{IgnoreHours: r.IgnoreHours, IgnoreNotice: true, IgnorePast: true}
-		_, reason = calendar.Seats(t, h.SlotStart, nil, time.Now(), rules)
+		rules := availability.Rules{IgnoreHours: w.Rules.IgnoreHours, IgnoreNotice: true, IgnorePast: true}
+		_, reason = calendar.Seats(w.Type, h.SlotStart, nil, time.Now(), rules)
 	}
 	if reason != "" {
 		err = &availability.NotBookableError{Reason: reason}
-		bk.settle(ctx, r, h, nil, err)
-		return holds.Hold{}, false, err
+		bk.settle(ctx, h, nil, err)
+		return secured{}, err
 	}
-	return h, true, nil
+	return h, nil
 }
 
-// pinHold pins the hold that a request names, and reports whether it is live. If it has expired, the request takes
-// its slot and specialist over, and no longer names it.
+// pinHold pins the hold that w names. w takes over the start and the specialist of the hold. If the hold has expired,
+// w no longer names it, and the result has no id.
 //
 // Errors: holds.ErrNotOwner, holds.ErrNotFound (the hold is unknown, and no start is named), *ValidationError.
-func (bk *Booking) pinHold(ctx context.Context, r *Request) (h holds.Hold, isLive bool, err error) {
-	h, err = bk.holds.Pin(ctx, r.HoldID, r.Owner, BookingPin)
+func (bk *Booking) pinHold(ctx context.Context, w *wanted) (secured, error) {
+	h, err := bk.holds.Pin(ctx, w.HoldID, w.Owner, BookingPin)
 	if err == nil {
-		if err = bk.agrees(r, h.Span, r.Confirms == nil); err != nil {
+		if err = w.takeOver(h.Span); err != nil {
 			bk.Unpin(ctx, h)
-			return holds.Hold{}, false, err
+			return secured{}, err
 		}
-		return h, true, nil
+		return secured{Hold: h, isNamed: true, isRequested: w.IsRequested}, nil
 	}
 	if !errors.Is(err, holds.ErrNotFound) {
-		return holds.Hold{}, false, err
+		return secured{}, err
 	}
-	expired, isKnown := bk.recent.Get(r.HoldID)
+	expired, isKnown := bk.recent.Get(w.HoldID)
 	switch {
-	case isKnown && !expired.owner.Is(r.Owner):
-		return holds.Hold{}, false, holds.ErrNotOwner
+	case isKnown && !expired.owner.Is(w.Owner):
+		return secured{}, holds.ErrNotOwner
 	case isKnown:
-		if err := bk.agrees(r, expired.span(), false); err != nil {
-			return holds.Hold{}, false, err
+		if err := w.takeOver(expired.span()); err != nil {
+			return secured{}, err
 		}
-		r.SlotStart, r.SpecialistID = expired.slotStart, expired.specialistID
-	case r.SlotStart.IsZero():
-		return holds.Hold{}, false, err
+	case w.SlotStart.IsZero():
+		return secured{}, err
 	}
-	r.HoldID = ""
-	return holds.Hold{}, false, nil
+	w.HoldID = ""
+	return secured{}, nil
 }
 
-// agrees checks that a request means the slot of the hold that it names. With exactLength a hold that is longer than
-// the type is refused.
-func (bk *Booking) agrees(r *Request, held holds.Span, exactLength bool) error {
+// takeOver sets the start and the specialist to those of the named hold. It refuses a hold of another type, start or
+// specialist than w names, and a hold that is longer than the type, unless it is that of a request.
+func (w *wanted) takeOver(held holds.Span) error {
 	var m record.Mistakes
-	if r.AppointmentTypeID != held.AppointmentTypeID {
+	if w.Type.ID != held.AppointmentTypeID {
 		m.Add("holdId", "this hold is for another appointment type")
 	}
-	if !r.SlotStart.IsZero() && !r.SlotStart.Equal(held.SlotStart) {
+	if !w.SlotStart.IsZero() && !w.SlotStart.Equal(held.SlotStart) {
 		m.Add("slotStartDate", "this hold is for another time; leave slotStartDate out, or hold that time")
 	}
-	if r.SpecialistID != "" && r.SpecialistID != held.SpecialistID {
+	if w.SpecialistID != "" && w.SpecialistID != held.SpecialistID {
 		m.Add("specialistId", "this hold is for another specialist; leave specialistId out, or hold that time")
 	}
-	if t := bk.clinic.Current().Types[held.AppointmentTypeID]; len(m) == 0 && exactLength && t != nil &&
-		held.SlotEnd.Sub(held.SlotStart) > availability.Minutes(t.DurationMinutes) {
+	if len(m) == 0 && !w.IsRequested && held.SlotEnd.Sub(held.SlotStart) > availability.Minutes(w.Type.DurationMinutes) {
 		m.Add("holdId", "this hold is for a group visit, or was created when the type was longer; hold the time again")
+	}
+	if len(m) == 0 {
+		w.SlotStart, w.SpecialistID = held.SlotStart, held.SpecialistID
 	}
 	return m.Err()
 }
 
-// settle ends the hold of a booking or a move by its outcome. After a conflict the hold is released: its time is
-// booked. If the booking was refused or not written, a hold that was claimed for it is released, and a hold that the
-// client named goes back to the client; so does the hold of a request that stays open.
-func (bk *Booking) settle(ctx context.Context, r *Request, h holds.Hold, a *store.Appointment, err error) {
-	var cooling *CooldownError
-	var closed *availability.NotBookableError
-	isNamed := r.HoldID != "" && h.ID == r.HoldID
+// settle ends the hold of a booking or a move by its outcome. After a conflict it releases the hold, whose time is
+// booked. If nothing was written, it releases a hold that was claimed for the write, and gives a named hold back to its
+// client or to its request. The client's hold ends too if the client may not book this time.
+func (bk *Booking) settle(ctx context.Context, h secured, a *store.Appointment, err error) {
 	switch {
 	case h.ID == "":
 		if err == nil {
-			bk.events.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: h.Span, Owner: r.Owner})
+			bk.events.Publish(ctx, holds.Event{Kind: holds.EventConfirm, Span: h.Span, Owner: h.Owner})
 		}
 	case err == nil:
-		bk.Confirm(ctx, h, *a)
+		bk.Confirm(ctx, h.Hold, *a)
 	case errors.Is(err, store.ErrSlotTaken):
-		bk.Release(ctx, h, holds.ReasonConflict)
-	case !isNamed, r.Confirms == nil && errors.As(err, &cooling):
-		bk.Release(ctx, h, holds.ReasonReleased)
-	case r.Confirms == nil && errors.As(err, &closed):
-		bk.Release(ctx, h, holds.ReasonConflict)
+		bk.Release(ctx, h.Hold, holds.ReasonConflict)
+	case !h.isNamed:
+		bk.Release(ctx, h.Hold, holds.ReasonReleased)
+	case !h.isRequested && errors.As(err, new(*CooldownError)):
+		bk.Release(ctx, h.Hold, holds.ReasonReleased)
+	case !h.isRequested && errors.As(err, new(*availability.NotBookableError)):
+		bk.Release(ctx, h.Hold, holds.ReasonConflict)
 	default:
-		bk.Unpin(ctx, h)
+		bk.Unpin(ctx, h.Hold)
 	}
 }
 
@@ -278,7 +301,9 @@ func (bk *Booking) Confirm(ctx context.Context, h holds.Hold, a store.Appointmen
 	if err != nil {
 		bk.log.Warn("hold of a booked slot not ended; it expires on its own", "appointment", a.ID, "error", err)
 	} else if !isThere {
-		bk.events.Publish(ctx, holds.Event{Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Resources: h.Resources, Owner: h.Owner})
+		bk.events.Publish(ctx, holds.Event{
+			Kind: holds.EventConfirm, HoldID: h.ID, Span: h.Span, Resources: h.Resources, Owner: h.Owner,
+		})
 	}
 }
 
@@ -292,7 +317,8 @@ func (bk *Booking) Release(ctx context.Context, h holds.Hold, reason holds.Reaso
 // Unpin gives a pinned hold back to its client, which has at least bookingGrace to try again. Failures are only
 // logged: the hold expires by itself.
 func (bk *Booking) Unpin(ctx context.Context, h holds.Hold) {
-	if _, err := bk.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace); err != nil && !errors.Is(err, holds.ErrNotFound) {
+	_, err := bk.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, bookingGrace)
+	if err != nil && !errors.Is(err, holds.ErrNotFound) {
 		bk.log.Warn("hold not unpinned; it expires on its own", "error", err)
 	}
 }

@@ -122,13 +122,3 @@ func (bk *Booking) CountRefusal(act Act, err error) {
 		}
 	}
 }
-
-// CountWrite counts a booking that was written, or one that only the database refused.
-func (bk *Booking) CountWrite(source store.Source, err error) {
-	switch i := slices.Index(Sources, source); {
-	case errors.Is(err, store.ErrSlotTaken):
-		bk.counts.conflicts.Add(1)
-	case err == nil && i >= 0:
-		bk.counts.booked[i].Add(1)
-	}
-}

@@ -87,7 +87,7 @@ func (bk *Booking) hold(ctx context.Context, r HoldRequest) (holds.Hold, error) 
 		ttl = time.Duration(t.HoldTTLSeconds) * time.Second
 	}
 	maxLife := time.Duration(t.MaxHoldSeconds) * time.Second
-	h, err := bk.Claim(ctx, s, offers, rules, holds.Claim{
+	h, err := bk.Claim(ctx, offers, holds.Claim{
 		Owner: r.Client.Owner(), TTL: min(ttl, maxLife), MaxLife: maxLife, Quota: t.HoldQuota, Displace: r.Displace,
 	})
 	if err == nil {

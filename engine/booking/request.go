@@ -33,7 +33,8 @@ type RequestedSlot struct {
 // request was made in time.
 //
 // Errors: ErrNoAppointmentType, *NotBookableError, store.ErrSlotTaken, *holds.HeldError.
-func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner holds.Owner, until time.Time) (holds.Hold, error) {
+func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner holds.Owner,
+	until time.Time) (holds.Hold, error) {
 	s := bk.clinic.Current()
 	t, ok := s.Types[w.AppointmentTypeID]
 	if !ok {
@@ -51,7 +52,7 @@ func (bk *Booking) HoldForRequest(ctx context.Context, w RequestedSlot, owner ho
 		return holds.Hold{}, err
 	}
 	ttl := max(time.Until(until), time.Second)
-	return bk.Claim(ctx, s, offers, rules, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxHoldExtension})
+	return bk.Claim(ctx, offers, holds.Claim{Owner: owner, TTL: ttl, MaxLife: ttl + maxHoldExtension})
 }
 
 // RequestHold returns the live hold of a request's owner. If one of its rooms was deactivated since, it releases the
@@ -85,18 +86,20 @@ func (bk *Booking) ReleaseRequestHold(ctx context.Context, specialistID string, 
 }
 
 // CheckRequest checks a booking that becomes a request. If it names a live hold, CheckRequest pins and returns that
-// hold: TransferToRequest gives it to the request, and Unpin gives it back to its client.
+// hold: TransferToRequest gives it to the request, and Unpin gives it back to its client. Otherwise the hold has no id.
 //
 // Errors: *ValidationError, holds.ErrNotOwner, holds.ErrNotFound.
-func (bk *Booking) CheckRequest(ctx context.Context, r *Request) (t *store.AppointmentType, h holds.Hold, live bool, err error) {
-	if t, err = bk.check(r); err != nil || r.HoldID == "" {
-		return t, h, false, err
+func (bk *Booking) CheckRequest(ctx context.Context, r *Request) (*store.AppointmentType, holds.Hold, error) {
+	w, err := bk.check(r)
+	if err != nil {
+		return nil, holds.Hold{}, err
 	}
-	h, live, err = bk.pinHold(ctx, r)
-	if err == nil && live {
-		r.SlotStart, r.SpecialistID = h.SlotStart, h.SpecialistID
+	if w.HoldID == "" {
+		return w.Type, holds.Hold{}, nil
 	}
-	return t, h, live, err
+	h, err := bk.pinHold(ctx, w)
+	r.SlotStart, r.SpecialistID = w.SlotStart, w.SpecialistID
+	return w.Type, h.Hold, err
 }
 
 // TransferToRequest gives a client's hold to the owner of a request, in one step. The request is durable by then, so

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
-	"holdfast/engine/clinic"
 	"holdfast/engine/occupancy"
 	"holdfast/engine/record"
 	"holdfast/holds"
@@ -78,12 +77,15 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 	case r.CutOff && bk.asksDesk(&a):
 		return store.Appointment{}, record.ErrAsksDesk
 	}
-	h, err := bk.rescheduleHold(ctx, &r, &a)
+	h, err := bk.secureMove(ctx, &r, &a)
 	if err != nil {
 		return store.Appointment{}, err
 	}
 	seen := a.ManageEpoch
-	moved, err := bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, Undoable: r.Undoable && r.Actor.AtDesk(), once: r.Once},
+	c := Change{
+		Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, Undoable: r.Undoable && r.Actor.AtDesk(), once: r.Once,
+	}
+	moved, err := bk.ChangeAppointment(ctx, r.ID, r.Version, c,
 		func(tx store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
 			switch {
 			case a.Status != store.Confirmed:
@@ -111,9 +113,9 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 		bk.counts.conflicts.Add(1)
 	}
 	if err == nil && !isMoved {
-		bk.Release(ctx, h, holds.ReasonReleased)
+		bk.Release(ctx, h.Hold, holds.ReasonReleased)
 	} else {
-		bk.settle(ctx, &Request{HoldID: r.HoldID}, h, &moved, err)
+		bk.settle(ctx, h, &moved, err)
 	}
 	return moved, err
 }
@@ -125,55 +127,41 @@ func (r *RescheduleRequest) owner() holds.Owner {
 	return r.Owner
 }
 
-// rescheduleHold returns a pinned hold on the new time: the hold that is named, or one that is claimed now.
-func (bk *Booking) rescheduleHold(ctx context.Context, r *RescheduleRequest, a *store.Appointment) (holds.Hold, error) {
-	s := bk.clinic.Current()
-	t, ok := s.Types[cmp.Or(r.AppointmentTypeID, a.AppointmentTypeID)]
+// secureMove secures the new time of an appointment: the hold that the request names, or one that is claimed now.
+func (bk *Booking) secureMove(ctx context.Context, r *RescheduleRequest, a *store.Appointment) (secured, error) {
+	t, ok := bk.clinic.Current().Types[cmp.Or(r.AppointmentTypeID, a.AppointmentTypeID)]
 	switch {
 	case !ok && r.AppointmentTypeID != "":
-		return holds.Hold{}, record.Invalid("appointmentTypeId", "no appointment type has this id")
+		return secured{}, record.Invalid("appointmentTypeId", "no appointment type has this id")
 	case !ok:
-		return holds.Hold{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
+		return secured{}, &availability.NotBookableError{Reason: availability.ReasonInactive}
 	}
-	if r.HoldID != "" {
-		named := Request{
-			AppointmentTypeID: t.ID, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(), IgnoreHours: r.IgnoreHours,
-		}
-		if h, isLive, err := bk.pinNamed(ctx, t, &named); isLive || err != nil {
+	w := wanted{
+		Type: t, HoldID: r.HoldID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: r.owner(), Once: r.Once,
+		Rules: Rules{
+			Rules:  availability.Rules{IgnoreHours: r.IgnoreHours},
+			Moving: map[string]bool{a.ID: true}, Moved: []holds.Booked{occupancy.Booked(a)},
+		},
+		Displace: r.Displace,
+	}
+	if w.HoldID != "" {
+		if h, err := bk.pinNamed(ctx, &w); err != nil || h.ID != "" {
 			return h, err
 		}
-		r.SlotStart, r.SpecialistID, r.HoldID = named.SlotStart, named.SpecialistID, ""
 	}
 	var m record.Mistakes
-	record.CheckStart(&m, r.SlotStart)
+	record.CheckStart(&m, w.SlotStart)
 	if err := m.Err(); err != nil {
-		return holds.Hold{}, err
+		return secured{}, err
 	}
-	if r.SpecialistID == "" { // the same specialist first, if it is free
-		h, err := bk.claimFor(ctx, s, t, r, a, a.SpecialistID)
-		if err == nil || !isNotFree(err) {
+	if w.SpecialistID == "" { // the same specialist first, if it is free
+		same := w
+		same.SpecialistID = a.SpecialistID
+		if h, err := bk.secure(ctx, &same); err == nil || !isNotFree(err) {
 			return h, err
 		}
 	}
-	return bk.claimFor(ctx, s, t, r, a, r.SpecialistID)
-}
-
-// claimFor returns a pinned hold on the new time with one specialist, or with any if none is named.
-func (bk *Booking) claimFor(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *RescheduleRequest, a *store.Appointment,
-	specialistID string) (holds.Hold, error) {
-	rules := Rules{
-		Rules:  availability.Rules{IgnoreHours: r.IgnoreHours},
-		Moving: map[string]bool{a.ID: true}, Moved: []holds.Booked{occupancy.Booked(a)},
-	}
-	offers, err := bk.Offers(ctx, s, t, specialistID, r.SlotStart, rules)
-	if err != nil {
-		return holds.Hold{}, err
-	}
-	owner := r.owner()
-	if owner.IsZero() {
-		owner = r.Once.Owner()
-	}
-	return bk.Secure(ctx, s, offers, rules, owner, r.Displace)
+	return bk.secure(ctx, &w)
 }
 
 // isNotFree reports whether the error is about this specialist's time, so that another specialist may be free.

@@ -247,7 +247,7 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 	if err != nil {
 		return nil, err
 	}
-	list.needs, list.Rooms = sn.Needs(t), sn.Rooms(t)
+	list.Rooms, list.needs = sn.Rooms(t)
 	return list, nil
 }
 

@@ -69,7 +69,7 @@ func (bk *Booking) Undo(ctx context.Context, r UndoRequest) (store.Appointment, 
 	if together, err := bk.store.UndoStates(ctx, before.ChangeID); err != nil || len(together) > 1 {
 		return store.Appointment{}, cmp.Or(err, ErrUndoLate)
 	}
-	span, h, err := bk.claimAgain(ctx, &a, &before, r.Once.Owner())
+	span, h, err := bk.claimAgain(ctx, &a, &before, ClaimOwner(holds.Owner{}, r.Once))
 	if err != nil {
 		return store.Appointment{}, err
 	}
@@ -175,7 +175,7 @@ func (bk *Booking) claimAgain(ctx context.Context, a *store.Appointment, before 
 	}
 	old := availability.SpanOf(t, before.SpecialistID, before.SlotStart)
 	defer bk.hooks.BeforeUndo(ctx, UndoTimes(before, old)...)()
-	h, err := bk.Secure(ctx, s, offers, rules, owner, false)
+	h, err := bk.ClaimPinned(ctx, offers, owner, false)
 	if err != nil {
 		return holds.Span{}, nil, err
 	}

@@ -3,6 +3,7 @@ package booking
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"holdfast/engine/record"
@@ -10,21 +11,67 @@ import (
 	"holdfast/store"
 )
 
-// Write commits the appointment of a request at the time of a pinned hold, and all rows that belong to the appointment.
-// Then it ends the hold according to the outcome. For an overbook, h has no id.
-//
-// Errors: store.ErrSlotTaken, *CooldownError, those of r.Admit, store.ErrDuplicate, and the storage errors.
-func (bk *Booking) Write(ctx context.Context, t *store.AppointmentType, r *Request, h holds.Hold) (store.Appointment, error) {
+// write commits the appointment of a request and everything that belongs to it: one transaction checks the cooldown
+// and the limits, and writes the row, its audit entry, its outbox rows and the remembered answer. After the commit,
+// write gives the outbound operations to the queue. For an overbook, h has only a span.
+func (bk *Booking) write(ctx context.Context, t *store.AppointmentType, r *Request,
+	h holds.Hold) (store.Appointment, error) {
 	a := NewAppointment(r, h.Span, h.Resources.List()...)
-	if r.OverbookReason != "" {
-		a.Overbook, a.OverbookReason, a.Resources = true, r.OverbookReason, nil
+	if a.Overbook {
+		a.Resources = nil // only a hold takes rooms
 	}
-	err := bk.insert(ctx, t, r, &a)
-	bk.settle(ctx, r, h, &a, err)
+	a.Place = bk.clinic.Current().PlaceAt(h.SpecialistID, h.SlotStart)
+	c := Change{
+		Kind: ChangeCreated, After: &a, Actor: r.Actor, Reason: r.OverbookReason, Silent: r.Silent, At: a.CreatedAt,
+		once: r.Once,
+	}
+	bk.hooks.MarkUpstream(nil, &a, c.Kind)
+	if r.Fence != nil {
+		r.Fence.Mark(&c)
+	}
+	err := bk.store.Write(ctx, func(tx store.Tx) error {
+		if a.Source == store.SourceWeb && (r.Confirms == nil || !r.Confirms.IgnoreCooldown) {
+			if err := bk.CheckCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
+				return err
+			}
+		}
+		if r.Admit != nil {
+			if err := r.Admit(ctx, tx); err != nil {
+				return err
+			}
+		}
+		if err := tx.InsertAppointment(ctx, a); err != nil {
+			return err
+		}
+		if r.Fence != nil {
+			if err := r.Fence.Burn(ctx, tx, &a); err != nil {
+				return err
+			}
+		}
+		return bk.Record(ctx, tx, &c)
+	})
+	bk.CountWrite(a.Source, err)
 	if err != nil {
+		if r.Fence != nil {
+			r.Fence.Drop()
+		}
 		return store.Appointment{}, err
 	}
+	if r.Fence != nil {
+		c.Calls = r.Fence.Takes(&c)
+	}
+	bk.hooks.Enqueue(c.Calls...)
 	return a, nil
+}
+
+// CountWrite counts a booking that was written, or one that only the database refused.
+func (bk *Booking) CountWrite(source store.Source, err error) {
+	switch i := slices.Index(Sources, source); {
+	case errors.Is(err, store.ErrSlotTaken):
+		bk.counts.conflicts.Add(1)
+	case err == nil && i >= 0:
+		bk.counts.booked[i].Add(1)
+	}
 }
 
 // NewAppointment returns the appointment to write for a request. An appointment of the desk or of an agent has no
@@ -41,56 +88,11 @@ func NewAppointment(r *Request, span holds.Span, resources ...string) store.Appo
 	return store.Appointment{
 		ID: id, AppointmentTypeID: span.AppointmentTypeID, SpecialistID: span.SpecialistID, Owner: owner,
 		Seat: span.Seat, Status: store.Confirmed, Attendance: store.Expected,
+		Overbook: r.OverbookReason != "", OverbookReason: r.OverbookReason,
 		SlotStart: span.SlotStart, SlotEnd: span.SlotEnd, BusyStart: span.BusyStart, BusyEnd: span.BusyEnd,
-		Resources: resources, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, Source: r.Source, UpstreamState: store.UpstreamNone,
-		CreatedAt: now, UpdatedAt: now, Version: 1,
+		Resources: resources, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, Source: r.Source,
+		UpstreamState: store.UpstreamNone, CreatedAt: now, UpdatedAt: now, Version: 1,
 	}
-}
-
-// insert commits the appointment and everything that belongs to it: one transaction checks the cooldown and the
-// limits, and writes the row, its audit entry, its outbox rows and the remembered answer. After the commit it gives
-// the outbound operations to the queue.
-func (bk *Booking) insert(ctx context.Context, t *store.AppointmentType, r *Request, a *store.Appointment) error {
-	c := Change{Kind: ChangeCreated, After: a, Actor: r.Actor, Reason: r.OverbookReason, Silent: r.Silent, At: a.CreatedAt, once: r.Once}
-	a.Place = bk.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart)
-	bk.hooks.MarkUpstream(nil, a, c.Kind)
-	if r.Fence != nil {
-		r.Fence.Mark(&c)
-	}
-	err := bk.store.Write(ctx, func(tx store.Tx) error {
-		if a.Source == store.SourceWeb && (r.Confirms == nil || !r.Confirms.IgnoreCooldown) {
-			if err := bk.CheckCooldown(ctx, tx, t, a.Owner, a.CreatedAt); err != nil {
-				return err
-			}
-		}
-		if r.Admit != nil {
-			if err := r.Admit(ctx, tx); err != nil {
-				return err
-			}
-		}
-		if err := tx.InsertAppointment(ctx, *a); err != nil {
-			return err
-		}
-		if r.Fence != nil {
-			if err := r.Fence.Burn(ctx, tx, a); err != nil {
-				return err
-			}
-		}
-		return bk.Record(ctx, tx, &c)
-	})
-	bk.CountWrite(a.Source, err)
-	if r.Fence == nil {
-		if err == nil {
-			bk.hooks.Enqueue(c.Calls...)
-		}
-		return err
-	}
-	if err != nil {
-		r.Fence.Drop()
-		return err
-	}
-	bk.hooks.Enqueue(r.Fence.Takes(&c)...)
-	return nil
 }
 
 // Record writes everything that commits together with a change: its audit entry, the state to which it can be undone,
@@ -100,7 +102,8 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 	if c.Before != nil {
 		before = auditedAppointment(c.Before)
 	}
-	err := record.Audit(ctx, tx, c.At, c.Actor, record.Action("appointment."+c.Kind), "appointment:"+c.After.ID, c.Reason, before, auditedAppointment(c.After))
+	err := record.Audit(ctx, tx, c.At, c.Actor, record.Action("appointment."+c.Kind), "appointment:"+c.After.ID,
+		c.Reason, before, auditedAppointment(c.After))
 	if err != nil {
 		return err
 	}
@@ -110,9 +113,10 @@ func (bk *Booking) Record(ctx context.Context, tx store.Tx, c *Change) error {
 		}
 	}
 	c.Calls = bk.hooks.Operations(c)
+	earliest := c.At.Add(undoDelay)
 	for i := range c.Calls {
-		if op := &c.Calls[i].Operation; c.Undoable && op.NextAttemptAt.Before(c.At.Add(undoDelay)) {
-			op.NextAttemptAt = c.At.Add(undoDelay)
+		if op := &c.Calls[i].Operation; c.Undoable && earliest.After(op.NextAttemptAt) {
+			op.NextAttemptAt = earliest
 		}
 	}
 	if err := WritePromises(ctx, tx, c.At, c.Calls...); err != nil {
@@ -145,7 +149,8 @@ type appointmentAudit struct {
 
 func auditedAppointment(a *store.Appointment) appointmentAudit {
 	return appointmentAudit{
-		a.AppointmentTypeID, a.SpecialistID, a.SlotStart, a.SlotEnd, string(a.Status), string(a.Attendance), a.Overbook, string(a.UpstreamState), a.SeriesID, a.Resources, a.VisitID,
+		a.AppointmentTypeID, a.SpecialistID, a.SlotStart, a.SlotEnd, string(a.Status), string(a.Attendance), a.Overbook,
+		string(a.UpstreamState), a.SeriesID, a.Resources, a.VisitID,
 	}
 }
 
@@ -169,7 +174,8 @@ func WritePromises(ctx context.Context, tx store.Tx, at time.Time, calls ...Prom
 			continue
 		}
 		err := tx.PutDelivery(ctx, store.Delivery{
-			OperationID: c.ID, AppointmentID: c.AppointmentID, Channel: ChannelOf(c.Kind), Notice: c.Notice, State: DeliveryQueued, UpdatedAt: at,
+			OperationID: c.ID, AppointmentID: c.AppointmentID, Channel: ChannelOf(c.Kind), Notice: c.Notice,
+			State: DeliveryQueued, UpdatedAt: at,
 		})
 		if err != nil {
 			return err
@@ -202,7 +208,8 @@ func (e *CooldownError) Error() string {
 // CheckCooldown returns *CooldownError if this client made a web booking of this type within the type's cooldown and
 // that booking is still confirmed. The cooldown is derived from the appointments, so a cancellation clears it and a
 // failed booking never sets it. With a Tx as reader it sees the state of that transaction.
-func (bk *Booking) CheckCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, owner string, now time.Time) error {
+func (bk *Booking) CheckCooldown(ctx context.Context, r store.Reader, t *store.AppointmentType, owner string,
+	now time.Time) error {
 	if t.CooldownMinutes <= 0 || owner == "" {
 		return nil
 	}

@@ -280,7 +280,7 @@ func (se *Series) planMove(ctx context.Context, r *SeriesMove, owner holds.Owner
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNoSeries, record.ErrNotConfirmed, record.ErrForbidden,
 // *NotBookableError, *ConflictError (places are those of PlanMove), *ValidationError.
 func (se *Series) Move(ctx context.Context, r SeriesMove) ([]store.Appointment, error) {
-	owner := ownerOf("", r.Once)
+	owner := booking.ClaimOwner(holds.Owner{}, r.Once)
 	list, _, all, err := se.planMove(ctx, &r, owner)
 	if err != nil {
 		return nil, err
@@ -347,7 +347,7 @@ func (v *Visit) Move(ctx context.Context, r VisitMove) ([]store.Appointment, err
 	if err != nil {
 		return nil, err
 	}
-	h, err := v.secure(ctx, k, &free, r.SlotStart, ownerOf("", r.Once), r.Displace)
+	h, err := v.secure(ctx, k, &free, r.SlotStart, booking.ClaimOwner(holds.Owner{}, r.Once), r.Displace)
 	if err != nil {
 		return nil, err
 	}

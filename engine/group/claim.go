@@ -8,20 +8,16 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/booking"
-	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 )
-
-// unpinGrace is the time that a client's own hold has left after a failed write, so that the page can retry.
-const unpinGrace = 15 * time.Second
 
 // claim holds the slot at a start with the first of these specialists whose claim is not lost. It removes the
 // specialists that it tried from ids. c needs no span, seats and rooms. A claim of zero TTL is pinned for the time
 // that it takes to write the appointments.
 //
 // Errors: store.ErrSlotTaken, *holds.HeldError with the earliest expiry, and those of booking.Claim and
-// booking.Secure.
+// booking.ClaimPinned.
 func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start time.Time, c holds.Claim) (holds.Hold,
 	error) {
 	var lost *holds.HeldError
@@ -33,10 +29,9 @@ func (m *mechanism) claim(ctx context.Context, k *known, ids *[]string, start ti
 		switch {
 		case err != nil: // taken by a member of this group
 		case c.TTL == 0:
-			h, err = m.booking.Secure(ctx, k.snapshot.Schedule, []booking.Offer{o}, k.snapshot.Rules, c.Owner,
-				c.Displace)
+			h, err = m.booking.ClaimPinned(ctx, []booking.Offer{o}, c.Owner, c.Displace)
 		default:
-			h, err = m.booking.Claim(ctx, k.snapshot.Schedule, []booking.Offer{o}, k.snapshot.Rules, c)
+			h, err = m.booking.Claim(ctx, []booking.Offer{o}, c)
 		}
 		var held *holds.HeldError
 		switch {
@@ -142,14 +137,4 @@ func (m *mechanism) release(ctx context.Context, held []holds.Hold, err error) {
 			m.booking.Release(ctx, held[i], reason)
 		}
 	}
-}
-
-// ownerOf returns the owner of the holds of one request. Look and claim with the same owner: if the answer to a claim
-// is lost, its hold stays, and a repeat of the request must find it as its own. Without a client the owner comes from
-// the Idempotency-Key, and without a key it is new.
-func ownerOf(c holds.ClientID, once *record.Once) holds.Owner {
-	if c == "" {
-		return once.Owner()
-	}
-	return c.Owner()
 }

@@ -81,7 +81,7 @@ func (v *Visit) Slots(ctx context.Context, r SlotsRequest) (booking.Timeslots, e
 		held = nil // the starts are listed without holds; the claim checks them
 	}
 	laid := layOut(held)
-	rooms, needs := k.snapshot.Rooms(w.AppointmentType), k.snapshot.Needs(w.AppointmentType)
+	rooms, needs := k.snapshot.Rooms(w.AppointmentType)
 	for i := range rooms.Len() {
 		if i%256 == 0 && ctx.Err() != nil { // the client has disconnected
 			return booking.Timeslots{}, ctx.Err()

@@ -223,7 +223,7 @@ func (se *Series) Book(ctx context.Context, r SeriesRequest) ([]store.Appointmen
 	if err != nil {
 		return nil, err
 	}
-	owner := ownerOf(r.Client, r.Once)
+	owner := booking.ClaimOwner(r.Client.Owner(), r.Once)
 	all, err := se.wanted(ctx, s, t, &r, owner)
 	if err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ func (se *Series) Undo(ctx context.Context, w Which) ([]store.Appointment, error
 		}
 	}
 	defer se.booking.BeforeUndo(ctx, times...)()
-	held, err := se.secureAll(ctx, all, ownerOf("", w.Once), false)
+	held, err := se.secureAll(ctx, all, booking.ClaimOwner(holds.Owner{}, w.Once), false)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (v *Visit) Undo(ctx context.Context, r booking.UndoRequest) (store.Appointm
 		times = append(times, booking.UndoTimes(before, spans[i])...)
 	}
 	defer v.booking.BeforeUndo(ctx, times...)()
-	h, err := v.secure(ctx, k, &free, first.SlotStart, ownerOf("", r.Once), false)
+	h, err := v.secure(ctx, k, &free, first.SlotStart, booking.ClaimOwner(holds.Owner{}, r.Once), false)
 	if err != nil {
 		return a, err
 	}

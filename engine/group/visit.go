@@ -169,7 +169,7 @@ func (v *Visit) Book(ctx context.Context, r VisitRequest) ([]store.Appointment, 
 	if err != nil {
 		return nil, err
 	}
-	owner := ownerOf(r.Client, r.Once)
+	owner := booking.ClaimOwner(r.Client.Owner(), r.Once)
 	for {
 		h, err := v.secure(ctx, k, &free, r.SlotStart, owner, r.Displace)
 		if err != nil {
@@ -259,7 +259,7 @@ func (v *Visit) bookHeld(ctx context.Context, s *clinic.Schedule, w *slot, r *Vi
 	case errors.Is(err, store.ErrSlotTaken):
 		v.booking.Release(ctx, *h, holds.ReasonConflict)
 	default:
-		_, _ = v.holds.Unpin(context.WithoutCancel(ctx), h.ID, h.Owner, unpinGrace) // otherwise the hold expires
+		v.booking.Unpin(ctx, *h)
 	}
 	return nil, err
 }

@@ -47,7 +47,8 @@ func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistI
 	if p := s.SpecialistByID[specialistID]; p == nil || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
 		return true // the practice-management system does not have this calendar
 	}
-	day, there := known.days[store.DateOf(start.In(s.Zone))]
+	local, end := start.In(s.Zone), start.Add(availability.Minutes(t.DurationMinutes))
+	day, there := known.days[store.DateOf(local)]
 	if !there || now.Sub(day.asked) > tm.open.maxAge {
 		return true
 	}
@@ -55,7 +56,6 @@ func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistI
 	if len(own) > 0 {
 		open = merged(slices.Concat(open, own))
 	}
-	end := start.Add(time.Duration(t.DurationMinutes) * time.Minute)
 	return slices.ContainsFunc(open, func(i Interval) bool { return !start.Before(i.From) && !end.After(i.To) })
 }
 

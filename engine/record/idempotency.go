@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"holdfast/engine/timed"
-	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -18,16 +17,6 @@ type Once struct {
 	// Answer renders the reply to a result (an appointment, a session …), so that it can be remembered in the
 	// transaction of the write. It must be pure.
 	Answer func(result any) (status int, body []byte)
-}
-
-// Owner returns the owner of the holds that a request without a client takes. It is the same at every node for one
-// Idempotency-Key. If a repeat reaches another node while the first request runs, it finds its own hold instead of a
-// hold of another client. Without a key the owner is new.
-func (o *Once) Owner() holds.Owner {
-	if o == nil {
-		return NewOwner()
-	}
-	return holds.ClientID("once\x00" + o.Scope + "\x00" + o.Key).Owner()
 }
 
 type onceKey struct{}

@@ -115,14 +115,15 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 	if err := rq.mayAsk(ctx, &r, &from); err != nil {
 		return Booked{}, err
 	}
-	t, h, held, err := rq.booking.CheckRequest(ctx, &r)
+	t, h, err := rq.booking.CheckRequest(ctx, &r)
 	if err != nil {
 		return Booked{}, err
 	}
+	isHeld := h.ID != ""
 	owner, now := record.NewOwner(), record.Now()
 	settings := rq.clinic.Settings()
 	until := settings.AskedUntil(t, r.SlotStart, now)
-	if !held {
+	if !isHeld {
 		h, err = rq.booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Place: r.Place, Start: r.SlotStart}, owner, until)
 		if err != nil {
 			return Booked{}, err
@@ -160,11 +161,11 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 		return r.Once.Remember(ctx, tx, asked, now)
 	})
 	switch {
-	case err != nil && held:
+	case err != nil && isHeld:
 		rq.booking.Unpin(ctx, h)
 	case err != nil:
 		rq.booking.Release(ctx, h, holds.ReasonReleased)
-	case held:
+	case isHeld:
 		rq.booking.TransferToRequest(ctx, h, owner, until)
 	}
 	if err != nil {
