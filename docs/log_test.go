@@ -71,7 +71,7 @@ func warning(n ast.Node) (message string, is bool) {
 	case !is:
 		return "", false
 	case f.Sel.Name == "queueFailed": // of engine/outbound
-		return literal(call.Args[0])
+		return literal(call.Args[1])
 	case !strings.HasPrefix(f.Sel.Name, "Warn") && !strings.HasPrefix(f.Sel.Name, "Error"):
 		return "", false
 	}

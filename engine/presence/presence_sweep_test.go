@@ -338,7 +338,7 @@ func TestNewStorageIsSeededBeforeItIsRead(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := newOnCall(t, presence.Options{}, "ada")
 				c.online("ada")
-				if _, err := c.holds.Offline(t.Context(), "ada"); err != nil {
+				if _, err := c.Holds.Offline(t.Context(), "ada"); err != nil {
 					t.Fatal(err)
 				}
 				another := "another"

@@ -1,4 +1,4 @@
-package engine_test
+package outbound_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"holdfast/engine"
+	"holdfast/engine/enginetest"
 	"holdfast/engine/upstream/upstreamtest"
 	"holdfast/store"
 )
@@ -29,14 +30,15 @@ func (q lostQueue) NextDue(ctx context.Context, kinds ...store.OperationKind) (t
 
 // TestQueueOutageIsOneLineInTheLog: every worker asks the queue once a second while it is unreachable for an hour.
 func TestQueueOutageIsOneLineInTheLog(t *testing.T) {
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lost := &atomic.Bool{}
-		p := newPractice(t, practiceOptions{upstream: &upstreamtest.Options{}, change: func(o *engine.Options) {
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) {
 			o.Queue = lostQueue{o.Queue, lost}
 		}})
 		lost.Store(true)
-		r := bookingOf(1, "cleaning") // wakes the workers
-		r.SlotStart = p.slotAt(40)
+		r := enginetest.BookingOf(1, "cleaning") // wakes the workers
+		r.SlotStart = p.SlotAt(40)
 		if _, err := p.Booking.Book(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +47,7 @@ func TestQueueOutageIsOneLineInTheLog(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		for _, line := range []string{"due operations not read; retrying", "due operations read again"} {
-			if n := strings.Count(p.log.String(), line); n != 1 {
+			if n := strings.Count(p.Log.String(), line); n != 1 {
 				t.Errorf("the log has %q %d times, want once", line, n)
 			}
 		}
