@@ -36,6 +36,8 @@ import (
 //	HOLDFAST_STORM_NODES=3    the number of nodes, 2 unless it is given
 //	HOLDFAST_STORM_REDIS=off  without Redis
 //	HOLDFAST_STORM_KINDS=RE   only the faults whose name matches
+//	HOLDFAST_STORM_SEED=7     the seed of the order of the faults, their victims and the clients
+//	HOLDFAST_STORM_CLOCKS=on  with steps of one node's clock; the test binary is that of .ci/steppable
 func TestTwoNodesUnderFaults(t *testing.T) {
 	t.Parallel() // it waits for processes of its own
 	faults, every := 2, 3*time.Second
@@ -48,7 +50,7 @@ func TestTwoNodesUnderFaults(t *testing.T) {
 	}
 	s := newStorm(t)
 	s.load(func() {
-		random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 1))
+		random := rand.New(rand.NewPCG(s.seed, 1))
 		var order []int
 		for n := range faults {
 			if len(order) == 0 {
@@ -130,6 +132,7 @@ func newStorm(t *testing.T) *storm {
 		waited: map[string]time.Duration{}, recovered: map[string][]time.Duration{}, victim: -1, hooks: newHooks(t), court: court{given: map[int]turn{}}}
 	count := numberOf(t, "HOLDFAST_STORM_NODES", 2)
 	s.isLong = os.Getenv("HOLDFAST_FAULTS") != ""
+	s.seed = uint64(numberOf(t, "HOLDFAST_STORM_SEED", int(time.Now().UnixNano()&(1<<31-1))+1))
 	s.withRedis = os.Getenv("HOLDFAST_STORM_REDIS") != "off"
 	var err error
 	if s.primary, err = postgrestest.Start(); err != nil {
@@ -178,7 +181,13 @@ func newStorm(t *testing.T) *storm {
 	if !s.isLong {
 		practice = nil
 	}
+	if os.Getenv("HOLDFAST_STORM_CLOCKS") == "on" {
+		s.clocks = t.TempDir()
+	}
 	s.nodes = newNodesOf(t, count, practice, databaseAt(filepath.Dir(s.primary.Socket())), func(node int) []string {
+		if s.clocks != "" {
+			t.Setenv("HOLDFAST_CLOCK", s.clock(node)) // of the process that starts next
+		}
 		flags := []string{"--database", s.urls[node], "--webhook-allow-private"}
 		if l := s.lines[node]; l.redis != nil {
 			flags = append(flags, "--redis", l.redis.URL())
@@ -192,6 +201,9 @@ func newStorm(t *testing.T) *storm {
 		s.prepare()
 	}
 	s.faults = append(s.ofNodes(), s.ofPostgres()...)
+	if s.clocks != "" {
+		s.faults = append(s.faults, s.ofClocks()...)
+	}
 	if redis != nil {
 		s.faults = append(s.faults, s.ofRedis(redis)...)
 	}
@@ -324,15 +336,16 @@ func (s *storm) recover(after, fault string, before int64) {
 	began, tick := time.Now(), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
 	for s.answered.Load() < before+3 || !s.well() {
-		if <-tick.C; time.Since(began) > time.Minute {
+		if <-tick.C; time.Since(began) > neverAfter {
 			for i, node := range s.nodes.all {
 				text := node.stderr.String()
 				s.Logf("node %d logged: %s", i, text[max(0, len(text)-20_000):])
 			}
-			s.Fatalf("%s, %s: the nodes are not as before a minute later", after, fault)
+			s.Fatalf("%s, %s: the nodes are not as before %v later", after, fault, neverAfter)
 		}
 	}
 	took := time.Since(began)
+	s.countSlow(took)
 	s.recovered[fault] = append(s.recovered[fault], took)
 	line := fmt.Sprintf("%6.1f s: %s, %s: as before after %v; %s", time.Since(s.began).Seconds(), after, fault, took.Round(10*time.Millisecond), s.court.String())
 	s.Log(line)

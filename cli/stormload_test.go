@@ -15,14 +15,15 @@ import (
 // until repeats a request with one key at one node after another until it has an answer, and returns that.
 func (s *storm) until(what, path, key, credential string, body map[string]any) (int, map[string]any) {
 	n := rand.IntN(len(s.bases))
-	for try, began := 0, time.Now(); time.Since(began) < time.Minute; try++ {
+	for try, began := 0, time.Now(); time.Since(began) < neverAfter; try++ {
 		status, answer := s.send(http.MethodPost, s.base(n+try)+path, credential, key, body)
 		if status != 0 && status != http.StatusServiceUnavailable && answer["code"] != "idempotency_in_flight" {
+			s.countSlow(time.Since(began))
 			return status, answer
 		}
 		<-time.After(100 * time.Millisecond)
 	}
-	s.Errorf("%s had no answer in a minute", what)
+	s.Errorf("%s had no answer in %v", what, neverAfter)
 	return 0, nil
 }
 
