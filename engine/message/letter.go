@@ -67,6 +67,9 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		}
 	case MailWaitlist, MailWaiting:
 		invitation, values["when"], day = "wait", "", ""
+		if len(s.Settings.Places) > 0 { // only an offer has a place
+			values["where"] = ""
+		}
 	case MailOffer:
 		invitation, values["video"] = "offered", ""
 		values["until"] = words.instant(until, s.Zone)

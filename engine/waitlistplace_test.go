@@ -1,0 +1,64 @@
+package engine_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/cli/clitest"
+	"holdfast/engine/clinic"
+	"holdfast/store"
+)
+
+// TestWaitlistEmailsNamePlaceOfOffer walks from the waiting list to an appointment in a clinic of two places. An entry
+// has no place yet, so its email names none. The offer and the confirmation name the place where the specialist works,
+// and the patient, who had no appointment, reads of a booking and not of a move.
+func TestWaitlistEmailsNamePlaceOfOffer(t *testing.T) {
+	clitest.OnlyInFull(t)
+	synctest.Test(t, func(t *testing.T) {
+		c, folder, noon := waitingRoom(t)
+		ctx := context.Background()
+		if _, err := c.Clinic.UpdateClinic(ctx, "user:jo", func(about *store.Clinic) { about.Address = "Main Street 1" }); err != nil {
+			t.Fatal(err)
+		}
+		places := []clinic.Place{{ID: "main", Name: "Main house", Address: "Main Street 1"}, {ID: "branch", Name: "Branch", Address: "Harbour Road 7"}}
+		if _, err := c.Clinic.UpdateSettings(ctx, "user:jo", func(s *clinic.Settings) { s.Places = places }); err != nil {
+			t.Fatal(err)
+		}
+		hours, err := c.Clinic.WeeklyHours("ada")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range hours {
+			hours[i].Place = "branch"
+		}
+		if err := c.Clinic.PutWeeklyHours(ctx, "user:jo", "ada", hours); err != nil {
+			t.Fatal(err)
+		}
+		entry := c.waits(1, c.wish(c.start))
+		time.Sleep(time.Minute)
+		c.mustCancel(noon.ID)
+		time.Sleep(time.Minute)
+		offer := c.openOffer(entry)
+		if _, err := c.Waitlist.Accept(ctx, offer.ID, "manage", nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+
+		joined := c.mails(folder, entry.ID)["waitlist_joined"]
+		if !strings.Contains(joined, "What: checkup") || strings.Contains(joined, "Street") || strings.Contains(joined, "Road") {
+			t.Errorf("the email of the entry: got %q, want no place", joined)
+		}
+		mails := c.mails(folder, offer.ID)
+		for _, name := range []string{"waitlist_offer", "confirmation"} {
+			if got := mails[name]; !strings.Contains(got, "Branch, Harbour Road 7") || strings.Contains(got, "Main Street") {
+				t.Errorf("the email %s: got %q, want the specialist's place", name, got)
+			}
+		}
+		if len(mails) != 2 {
+			t.Errorf("got %d emails of the appointment, want the offer and the confirmation: %v", len(mails), mails)
+		}
+	})
+}
