@@ -1,4 +1,4 @@
-package engine_test
+package waitlist_test
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 // has no place yet, so its email names none. The offer and the confirmation name the place where the specialist works,
 // and the patient, who had no appointment, reads of a booking and not of a move.
 func TestWaitlistEmailsNamePlaceOfOffer(t *testing.T) {
+	t.Parallel()
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder, noon := waitingRoom(t)
@@ -37,21 +38,21 @@ func TestWaitlistEmailsNamePlaceOfOffer(t *testing.T) {
 		if err := c.Clinic.PutWeeklyHours(ctx, "user:jo", "ada", hours); err != nil {
 			t.Fatal(err)
 		}
-		entry := c.waits(1, c.wish(c.start))
+		entry := waits(c, 1, wish(c, c.Start))
 		time.Sleep(time.Minute)
-		c.mustCancel(noon.ID)
+		c.MustCancel(noon.ID)
 		time.Sleep(time.Minute)
-		offer := c.openOffer(entry)
+		offer := openOffer(c, entry)
 		if _, err := c.Waitlist.Accept(ctx, offer.ID, "manage", nil); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
 
-		joined := c.mails(folder, entry.ID)["waitlist_joined"]
+		joined := c.Mails(folder, entry.ID)["waitlist_joined"]
 		if !strings.Contains(joined, "What: checkup") || strings.Contains(joined, "Street") || strings.Contains(joined, "Road") {
 			t.Errorf("the email of the entry: got %q, want no place", joined)
 		}
-		mails := c.mails(folder, offer.ID)
+		mails := c.Mails(folder, offer.ID)
 		for _, name := range []string{"waitlist_offer", "confirmation"} {
 			if got := mails[name]; !strings.Contains(got, "Branch, Harbour Road 7") || strings.Contains(got, "Main Street") {
 				t.Errorf("the email %s: got %q, want the specialist's place", name, got)
