@@ -21,7 +21,7 @@ import (
 // entry that ends in /... stands for the directories below. A directory's own key counts before one above it.
 var layers = map[string][]string{
 	".":           {"cli"},
-	"cli/clitest": {},                                                                  // the built program, and which tests belong to which run
+	"cli/clitest": {},                                                                  // the built program, free ports, and which tests belong to which run
 	"cli/demo":    {"web", "engine", "engine/...", "store", "store/postgres", "holds"}, // and the embedded backends in tests
 	"cli":         {"cli/demo", "docs", "deploy/systemd", "web", "web/certificate", "engine", "engine/...", "store", "store/...", "holds", "holds/..."},
 
@@ -71,7 +71,7 @@ var layers = map[string][]string{
 	"store/sqlite":          {"store", "store/table"},
 	"store/postgres":        {"store", "store/pool", "store/table"},
 	"store/...":             {"store"},
-	"holds/redis/redistest": {"holds/node/nodetest"},
+	"holds/redis/redistest": {"cli/clitest", "holds/node/nodetest"},
 	"holds/...":             {"holds", "holds/broadcast", "holds/node", "store/pool"}, // one log of events for all, and what several have in common
 
 	"deploy": {}, "clients": {}, // files for those who operate it, and for those who program against it, and their tests

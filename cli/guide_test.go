@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/engine/clinic"
 	"holdfast/engine/notice"
 )
@@ -223,7 +223,7 @@ func TestTheGuidesReceiversVerify(t *testing.T) {
 			if err := os.WriteFile(file, []byte(f.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c, port, secret, printed := receivers[f.language](t, file), freePort(t), notice.NewWebhookSecret(), &transcript{}
+			c, port, secret, printed := receivers[f.language](t, file), strconv.Itoa(clitest.Port(t)), notice.NewWebhookSecret(), &transcript{}
 			c.Env = append(os.Environ(), "PORT="+port, "WEBHOOK_SECRET="+secret)
 			c.Stdout, c.Stderr = printed, printed
 			dieWithParent(c)
@@ -298,16 +298,6 @@ func receives(address, secret string, at time.Time, alter func([]byte)) int {
 	}
 	answer.Body.Close()
 	return answer.StatusCode
-}
-
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 }
 
 // waitFor waits until something is so that a process of somebody else's does.

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/web/certificate/acmetest"
 )
 
@@ -44,7 +45,7 @@ func browser(at string, trusts *x509.CertPool, protocol string) *http.Client {
 // everything that depends on how it is reached follows: cookies, links, what browsers are told. Live streams go on over both protocols, and are told of the end.
 func TestHTTPSByItself(t *testing.T) {
 	t.Parallel()
-	secure, plain, local := acmetest.Port(t), acmetest.Port(t), acmetest.Port(t)
+	secure, plain, local := clitest.Port(t), clitest.Port(t), clitest.Port(t)
 	directory := acmetest.Start(t, acmetest.Options{HTTPPort: plain, TLSPort: secure})
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", dir, harbour)

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -116,28 +117,18 @@ func (p proxy) start(t *testing.T, to string, more ...string) *front {
 		}
 	}
 	block = strings.NewReplacer(edits...).Replace(block)
-	var said string
-	for range 5 { // somebody else may take the port between its choice and the start
-		f, failed := p.startOnce(t, program, block, to)
-		if f != nil {
-			return f
-		}
-		said = failed
+	f, said := p.startOnce(t, program, block, to)
+	if f == nil {
+		t.Fatalf("%s does not start: %s", p.name, said)
 	}
-	t.Fatalf("%s does not start: %s", p.name, said)
-	return nil
+	return f
 }
 
 func (p proxy) startOnce(t *testing.T, program, block, to string) (f *front, failed string) {
 	t.Helper()
 	dir := t.TempDir()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f = &front{address: free.Addr().String(), roots: x509.NewCertPool()}
-	_ = free.Close()
-	_, port, _ := net.SplitHostPort(f.address)
+	port := strconv.Itoa(clitest.Port(t))
+	f = &front{address: "127.0.0.1:" + port, roots: x509.NewCertPool()}
 	fill := strings.NewReplacer("BLOCK", block)
 	known := strings.NewReplacer("DIR", dir, "PORT", port, "TO", to)
 	f.roots.AppendCertsFromPEM(certify(t, dir))

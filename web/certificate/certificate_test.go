@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"holdfast/cli/clitest"
 	"holdfast/web/certificate/acmetest"
 )
 
@@ -208,7 +209,7 @@ func TestStoredCertificateIsServed(t *testing.T) {
 	s.stop()
 	o := s.options
 	host := filepath.Base(s.dir)
-	o.Directory = fmt.Sprintf("https://127.0.0.1:%d/dir", acmetest.Port(t))
+	o.Directory = fmt.Sprintf("https://127.0.0.1:%d/dir", clitest.Port(t))
 	k, err := New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -3,14 +3,16 @@ package redistest
 import (
 	"bufio"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"holdfast/cli/clitest"
 )
 
 // Watched is a primary, its replica, and a Sentinel that promotes the replica when the primary is unreachable for
@@ -27,11 +29,11 @@ type Watched struct {
 func StartWatched(t testing.TB, program string) *Watched {
 	t.Helper()
 	w := &Watched{t: t}
-	w.ports[0], w.ports[1] = freePort(t), freePort(t)
+	w.ports[0], w.ports[1] = strconv.Itoa(clitest.Port(t)), strconv.Itoa(clitest.Port(t))
 	w.servers[0] = run(t, program, w.ports[0])
 	w.servers[1] = run(t, program, w.ports[1], "--replicaof", "127.0.0.1 "+w.ports[0], "--repl-diskless-sync-delay", "0")
 	w.await("the replica follows", func() bool { return strings.Contains(ask(w.ports[1], "INFO replication"), "master_link_status:up") })
-	port := freePort(t)
+	port := strconv.Itoa(clitest.Port(t))
 	w.sentinel = "127.0.0.1:" + port
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
 	text := fmt.Sprintf("port %s\nbind 127.0.0.1\nsentinel monitor clinic 127.0.0.1 %s 1\nsentinel down-after-milliseconds clinic 500\n"+
@@ -110,19 +112,4 @@ func ask(port, command string) string {
 		}
 	}
 	return said.String()
-}
-
-// freePort returns a free port below those that the system assigns to outgoing connections.
-func freePort(t testing.TB) string {
-	t.Helper()
-	for range 100 {
-		port := fmt.Sprint(20_000 + rand.IntN(12_000))
-		l, err := net.Listen("tcp", "127.0.0.1:"+port)
-		if err == nil {
-			l.Close()
-			return port
-		}
-	}
-	t.Fatal("no free port")
-	return ""
 }

@@ -83,17 +83,6 @@ func binaryFor(t testing.TB) string {
 	return file
 }
 
-// Port is a port of loopback that is free.
-func Port(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
-
 // Start starts a directory.
 func Start(t testing.TB, o Options) *Directory {
 	t.Helper()
@@ -101,7 +90,7 @@ func Start(t testing.TB, o Options) *Directory {
 	dir := t.TempDir()
 	d := &Directory{CAFile: filepath.Join(dir, "ca.pem"), Roots: x509.NewCertPool()}
 	identify(t, dir, d)
-	listen, manage := fmt.Sprintf("127.0.0.1:%d", Port(t)), fmt.Sprintf("127.0.0.1:%d", Port(t))
+	listen, manage := fmt.Sprintf("127.0.0.1:%d", clitest.Port(t)), fmt.Sprintf("127.0.0.1:%d", clitest.Port(t))
 	d.URL, d.manage = "https://"+listen+"/dir", "https://"+manage
 	validity := o.Validity
 	if validity == 0 {
