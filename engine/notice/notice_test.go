@@ -70,7 +70,7 @@ func TestRefusePrivate(t *testing.T) {
 		"127.0.0.1:80": true, "10.1.2.3:443": true, "192.168.0.1:443": true, "172.16.0.1:1": true, "169.254.169.254:80": true, "[::1]:80": true,
 		"[fe80::1]:80": true, "[fd00::1]:80": true, "[::ffff:10.0.0.1]:80": true, "100.64.1.1:80": true, "0.0.0.0:80": true, "nonsense": true,
 		"203.0.113.7:443": false, "[2001:db8::1]:443": false, "[::ffff:203.0.113.7]:443": false, "1.1.1.1:443": false, "223.255.255.255:1": false,
-		// in other words, or meant for nobody
+		// in other words, or meant for closed
 		"0.1.2.3:80": true, "192.0.0.8:80": true, "198.18.0.1:80": true, "198.19.255.255:80": true, "240.0.0.1:80": true, "255.255.255.255:80": true,
 		"224.0.0.1:80": true, "[ff02::1]:80": true, "[fec0::1]:80": true, "[100::1]:80": true, "[::]:80": true,
 		"[::ffff:127.0.0.1]:80": true, "[::127.0.0.1]:80": true, "[::ffff:0:10.0.0.1]:80": true, "[64:ff9b::10.0.0.1]:80": true, "[64:ff9b::a9fe:a9fe]:80": true,
@@ -168,7 +168,7 @@ func TestMailBySMTP(t *testing.T) {
 
 // Nobody there is another thing than somebody who refuses: the first costs a message nothing but time.
 func TestUnreachableIsNotRefused(t *testing.T) {
-	const nobody = "127.0.0.1:1"
+	const closed = "127.0.0.1:1"
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	if err != nil {
 		t.Fatal(err)
@@ -197,17 +197,17 @@ func TestUnreachableIsNotRefused(t *testing.T) {
 		err   error
 		wants bool
 	}{
-		{"mail: nobody listens", byMail("smtp://"+nobody, patient), true},
-		{"mail: nobody listens, encrypted", byMail("smtps://"+nobody, patient), true},
+		{"mail: closed listens", byMail("smtp://"+closed, patient), true},
+		{"mail: closed listens, encrypted", byMail("smtps://"+closed, patient), true},
 		{"mail: no such name", byMail("smtp://mail.invalid:25", patient), true},
 		{"mail: connects and says nothing", byMail("smtp://"+silent.Addr().String(), soon), true},
 		{"mail: refuses the password", byMail("smtp://jo:secret@"+busy, patient), false},
 		{"mail: busy", byMail("smtp://"+busy, patient), false},
-		{"hook: nobody listens", byHook("http://"+nobody, patient), true},
+		{"hook: closed listens", byHook("http://"+closed, patient), true},
 		{"hook: no such name", byHook("https://hooks.invalid/", patient), true},
 		{"hook: not found", byHook(failing.URL, patient), false},
 		{"hook: connects and says nothing", byHook("http://"+silent.Addr().String(), soon), false},
-		{"hook: a certificate of nobody known", byHook(encrypted.URL, patient), false},
+		{"hook: a certificate of closed known", byHook(encrypted.URL, patient), false},
 	} {
 		if x.err == nil || IsUnreachable(x.err) != x.wants {
 			t.Errorf("%s: got %v (unreachable %v), want unreachable %v", x.name, x.err, IsUnreachable(x.err), x.wants)

@@ -73,7 +73,7 @@ func TestLostCalls(t *testing.T) {
 		class   Class
 		detail  string
 	}{
-		{"nobody listens", func() Options { return options("http://127.0.0.1:1") }, NotSent, "the connection was refused"},
+		{"no listener", func() Options { return options("http://127.0.0.1:1") }, NotSent, "the connection was refused"},
 		{"the name is not known", func() Options {
 			o := options("http://upstream.example")
 			o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
