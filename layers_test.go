@@ -377,10 +377,10 @@ func TestFilesStayShort(t *testing.T) {
 	}
 }
 
-// TestTheBinaryStaysSmall keeps out what makes the linker keep every exported method (8 MB of them), and what would put
+// TestBinaryStaysSmall keeps out what makes the linker keep every exported method (8 MB of them), and what would put
 // handlers on the default mux. cobra and go-mail import the template packages for calls we do not make, which the linker
 // prunes; make build checks that it did.
-func TestTheBinaryStaysSmall(t *testing.T) {
+func TestBinaryStaysSmall(t *testing.T) {
 	forbidden := []string{"text/template", "html/template", "net/http/pprof", "expvar", "testing", "net/http/httptest"}
 	for _, s := range sources(t) {
 		for _, i := range s.imports {

@@ -17,8 +17,8 @@ func lastLink(t *testing.T, args ...string) string {
 	return strings.TrimSpace(link)
 }
 
-// TestVerifyKnowsALinkThatWasNoted, in the database, in its backups and after a restore, and refuses a chain without it.
-func TestVerifyKnowsALinkThatWasNoted(t *testing.T) {
+// TestVerifyKnowsNotedLink, in the database, in its backups and after a restore, and refuses a chain without it.
+func TestVerifyKnowsNotedLink(t *testing.T) {
 	t.Parallel()
 	dir, backup := clinicDir(t), filepath.Join(t.TempDir(), "backup")
 	must(t, "backup", "--data", dir, "--to", backup)

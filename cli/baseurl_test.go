@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestAGuessedAddressIsWarnedAbout: a link to 127.0.0.1 in a mail leads nowhere, so it is left out, and the log says so.
-func TestAGuessedAddressIsWarnedAbout(t *testing.T) {
+// TestGuessedBaseURLIsLogged: a link to 127.0.0.1 in a mail leads nowhere, so it is left out, and the log says so.
+func TestGuessedBaseURLIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, listens, baseURL string
@@ -47,8 +47,8 @@ func TestAGuessedAddressIsWarnedAbout(t *testing.T) {
 	}
 }
 
-// TestTheAddressFromTheSetupIsKept: what the setup was told is in the tree of the next start, unless that is told otherwise.
-func TestTheAddressFromTheSetupIsKept(t *testing.T) {
+// TestSetupStoresBaseURL: what the setup was told is in the tree of the next start, unless that is told otherwise.
+func TestSetupStoresBaseURL(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")

@@ -65,8 +65,8 @@ func contains(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// TestWhatIsTypedWrongIsExplained: exit code 2, the mistake, and where help is.
-func TestWhatIsTypedWrongIsExplained(t *testing.T) {
+// TestTypingErrorsAreExplained: exit code 2, the mistake, and where help is.
+func TestTypingErrorsAreExplained(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name string
@@ -97,8 +97,8 @@ func TestWhatIsTypedWrongIsExplained(t *testing.T) {
 	}
 }
 
-// TestASecondLookAtTheCommands: each has a line of help, and the version is the one that was linked.
-func TestASecondLookAtTheCommands(t *testing.T) {
+// TestCommandErrorsAreClear: each has a line of help, and the version is the one that was linked.
+func TestCommandErrorsAreClear(t *testing.T) {
 	t.Parallel()
 	contains(t, "version", must(t, "version"), "holdfast test (go")
 	contains(t, "help", must(t, "--help"), "serve", "demo", "import", "export", "apikey", "backup", "restore", "verify", "migrate",
@@ -111,8 +111,8 @@ func TestASecondLookAtTheCommands(t *testing.T) {
 	}
 }
 
-// TestAnEndedContextEndsACommand: Ctrl-C while a command waits is no hang.
-func TestAnEndedContextEndsACommand(t *testing.T) {
+// TestCanceledContextEndsCommand: Ctrl-C while a command waits is no hang.
+func TestCanceledContextEndsCommand(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

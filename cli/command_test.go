@@ -13,8 +13,8 @@ import (
 	"holdfast/docs"
 )
 
-// TestEveryCommandIsThere, and no other; each takes no argument that it does not know.
-func TestEveryCommandIsThere(t *testing.T) {
+// TestCommandListIsComplete, and no other; each takes no argument that it does not know.
+func TestCommandListIsComplete(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`admin admin.create admin.list admin.reset-password apikey apikey.create apikey.list apikey.revoke backup backup-key completion config
 		config.print demo export healthcheck help import keys keys.rotate mcp migrate openapi queue queue.list queue.retry restore serve
@@ -118,8 +118,8 @@ func TestOpenAPIAndMigrate(t *testing.T) {
 	contains(t, "afterwards", must(t, "export", "--data", dir), "Harbour Clinic")
 }
 
-// TestTheFirstOwnerUnattended: made from the environment when there is none, and left alone when there is one.
-func TestTheFirstOwnerUnattended(t *testing.T) {
+// TestFirstOwnerIsCreatedUnattended: made from the environment when there is none, and left alone when there is one.
+func TestFirstOwnerIsCreatedUnattended(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	const email, password = "jo@clinic.example", "walrus teapot umbrella"

@@ -31,8 +31,8 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// TestTheNearestSourceWins is the precedence of settings, as a table: flag > environment > file > default.
-func TestTheNearestSourceWins(t *testing.T) {
+// TestNearestSourceWins is the precedence of settings, as a table: flag > environment > file > default.
+func TestNearestSourceWins(t *testing.T) {
 	t.Parallel()
 	const flag, env, file = "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"
 	for _, c := range []struct {
@@ -70,8 +70,8 @@ func TestTheNearestSourceWins(t *testing.T) {
 	}
 }
 
-// TestTheFileOfSettings reads every spelling that other programs write such a file in.
-func TestTheFileOfSettings(t *testing.T) {
+// TestSettingsFile reads every spelling that other programs write such a file in.
+func TestSettingsFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, "\n# comment\n  HOLDFAST_LISTEN = \"127.0.0.1:9\"\ndata='./somewhere'\nlog-format=json\nRATE_LIMIT=off\nHOLDFAST_BASE_URL=\n")
 	got, _, err := resolved(t, []string{"HOLDFAST_CONFIG=" + path})
@@ -100,8 +100,8 @@ func TestTheFileOfSettings(t *testing.T) {
 	}
 }
 
-// TestAllMistakesAreToldAtOnce: nobody should have to start a server five times to learn five things.
-func TestAllMistakesAreToldAtOnce(t *testing.T) {
+// TestImportReportsAllMistakes: nobody should have to start a server five times to learn five things.
+func TestImportReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	path := write(t, "HOLDFAST_LOG_FORMAT=xml\nLISTNE=1\nnonsense\nconfig=other\n")
 	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=tooshort", "HOLDFAST_TRUSTED_PROXIES=10.0.0.0/8,everyone"},
@@ -173,8 +173,8 @@ func TestUnknownEnvironmentWarns(t *testing.T) {
 	}
 }
 
-// TestAnUnknownLineWarns as the environment does, with its place. What is no line of settings is still refused.
-func TestAnUnknownLineWarns(t *testing.T) {
+// TestUnknownLineIsLogged as the environment does, with its place. What is no line of settings is still refused.
+func TestUnknownLineIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		line, says string

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestNoDatabaseIsMadeByAsking: of a directory that was mistyped every command about what is in one says so, and makes
+// TestReadCommandsCreateNoDatabase: of a directory that was mistyped every command about what is in one says so, and makes
 // nothing, be the directory there or not.
-func TestNoDatabaseIsMadeByAsking(t *testing.T) {
+func TestReadCommandsCreateNoDatabase(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"export"}, {"apikey", "create", "--name", "x", "--scope", "admin"}, {"apikey", "list"}, {"apikey", "revoke", "x"}, {"backup"}, {"verify"},
@@ -32,7 +32,7 @@ func TestNoDatabaseIsMadeByAsking(t *testing.T) {
 	}
 }
 
-func TestNoDatabaseNamesTheOneThatWasMeant(t *testing.T) {
+func TestMissingDatabaseIsNamed(t *testing.T) {
 	t.Parallel()
 	house := t.TempDir()
 	for _, name := range []string{"harbour-data", "hill-data", "other"} {
@@ -57,8 +57,8 @@ func TestNoDatabaseNamesTheOneThatWasMeant(t *testing.T) {
 	}
 }
 
-// TestADatabaseThatIsBeingMadeIsWaitedFor: the commands of a script do not have to wait for the first start themselves.
-func TestADatabaseThatIsBeingMadeIsWaitedFor(t *testing.T) {
+// TestOpenWaitsForDatabaseInCreation: the commands of a script do not have to wait for the first start themselves.
+func TestOpenWaitsForDatabaseInCreation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, lockFile), []byte("1\n"), 0o600); err != nil {

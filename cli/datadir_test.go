@@ -23,8 +23,8 @@ func mode(t *testing.T, path string) os.FileMode {
 	return info.Mode().Perm()
 }
 
-// TestADataDirectoryIsMade for its owner alone, and its key stays the same.
-func TestADataDirectoryIsMade(t *testing.T) {
+// TestServeCreatesDataDirectory for its owner alone, and its key stays the same.
+func TestServeCreatesDataDirectory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "below", "data")
 	d, err := openDataDir(path, time.Now(), 0)
@@ -52,8 +52,8 @@ func TestADataDirectoryIsMade(t *testing.T) {
 	}
 }
 
-// TestADirectoryInUseIsRefused names the process, and is free once that one lets go.
-func TestADirectoryInUseIsRefused(t *testing.T) {
+// TestServeRefusesDirectoryInUse names the process, and is free once that one lets go.
+func TestServeRefusesDirectoryInUse(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	first, err := openDataDir(path, time.Now(), 0)
@@ -76,8 +76,8 @@ func TestADirectoryInUseIsRefused(t *testing.T) {
 	second.close()
 }
 
-// TestALockThatIsFreedSoonIsWaitedFor: that of a process that was just killed. One that stays is refused.
-func TestALockThatIsFreedSoonIsWaitedFor(t *testing.T) {
+// TestOpenWaitsForLock: that of a process that was just killed. One that stays is refused.
+func TestOpenWaitsForLock(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestALockThatIsFreedSoonIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestWhatWasLeftHalfMadeIsRemoved by the next start.
-func TestWhatWasLeftHalfMadeIsRemoved(t *testing.T) {
+// TestPartialFilesAreRemoved by the next start.
+func TestPartialFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	made := strings.TrimSpace(must(t, "backup", "--data", dir))
@@ -118,9 +118,9 @@ func TestWhatWasLeftHalfMadeIsRemoved(t *testing.T) {
 	must(t, "verify", made)
 }
 
-// TestWhatIsTriedBesideTheServerIsLeftAlone by a start: an upgrade, or a copy that is opened to be restored. What was tried long ago was killed, and of a
+// TestTrialLeavesServerAlone by a start: an upgrade, or a copy that is opened to be restored. What was tried long ago was killed, and of a
 // copy it is the database and the keys in the clear.
-func TestWhatIsTriedBesideTheServerIsLeftAlone(t *testing.T) {
+func TestTrialLeavesServerAlone(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	for _, in := range []string{filepath.Join(backupsDir, ".check-"), ".unsealed-"} {
@@ -147,8 +147,8 @@ func TestWhatIsTriedBesideTheServerIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestALooseSecretKeyIsRefused: whoever reads it can forge links.
-func TestALooseSecretKeyIsRefused(t *testing.T) {
+// TestLoadRefusesReadableSecretKey: whoever reads it can forge links.
+func TestLoadRefusesReadableSecretKey(t *testing.T) {
 	t.Parallel()
 	for _, loose := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644} {
 		t.Run(fmt.Sprintf("%#o", loose), func(t *testing.T) {
@@ -179,8 +179,8 @@ func TestALooseSecretKeyIsRefused(t *testing.T) {
 	}
 }
 
-// TestADamagedSecretKeyIsRefused rather than replaced: a new one would void every link.
-func TestADamagedSecretKeyIsRefused(t *testing.T) {
+// TestLoadRefusesDamagedSecretKey rather than replaced: a new one would void every link.
+func TestLoadRefusesDamagedSecretKey(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
 	if err := os.WriteFile(filepath.Join(path, secretFile), []byte("not a key\n"), 0o600); err != nil {
@@ -205,8 +205,8 @@ func TestADamagedSecretKeyIsRefused(t *testing.T) {
 	d.close()
 }
 
-// TestASecretKeyWithAFlippedBitIsRefused; one of an older program has no checksum, is taken, and has one afterwards.
-func TestASecretKeyWithAFlippedBitIsRefused(t *testing.T) {
+// TestLoadRefusesSecretKeyWithFlippedBit; one of an older program has no checksum, is taken, and has one afterwards.
+func TestLoadRefusesSecretKeyWithFlippedBit(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	path := filepath.Join(dir, secretFile)
@@ -237,8 +237,8 @@ func TestASecretKeyWithAFlippedBitIsRefused(t *testing.T) {
 	}
 }
 
-// TestAStrayLineAmongTheKeysIsRefused, and says that removing it is enough; then it is.
-func TestAStrayLineAmongTheKeysIsRefused(t *testing.T) {
+// TestKeyFileRefusesStrayLine, and says that removing it is enough; then it is.
+func TestKeyFileRefusesStrayLine(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	path := filepath.Join(dir, secretFile)
@@ -260,8 +260,8 @@ func TestAStrayLineAmongTheKeysIsRefused(t *testing.T) {
 	must(t, "export", "--data", dir)
 }
 
-// TestADamagedDatabaseIsRefused with the command that puts a backup in its place; and that command does.
-func TestADamagedDatabaseIsRefused(t *testing.T) {
+// TestOpenRefusesDamagedDatabase with the command that puts a backup in its place; and that command does.
+func TestOpenRefusesDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	backup := filepath.Join(t.TempDir(), "backup")
@@ -324,8 +324,8 @@ func TestDamagedPagesAreRefused(t *testing.T) {
 	}
 }
 
-// TestAMissingKeyBesideADatabaseIsTold.
-func TestAMissingKeyBesideADatabaseIsTold(t *testing.T) {
+// TestMissingSecretKeyIsLogged.
+func TestMissingSecretKeyIsLogged(t *testing.T) {
 	t.Parallel()
 	path := clinicDir(t)
 	if err := os.Remove(filepath.Join(path, secretFile)); err != nil {
@@ -338,8 +338,8 @@ func TestAMissingKeyBesideADatabaseIsTold(t *testing.T) {
 	contains(t, "warning", got.stderr, "secret.key missing", "invalid")
 }
 
-// TestADirectoryThatCannotBeIsRefused: the reason and what to do.
-func TestADirectoryThatCannotBeIsRefused(t *testing.T) {
+// TestServeRefusesImpossibleDirectory: the reason and what to do.
+func TestServeRefusesImpossibleDirectory(t *testing.T) {
 	t.Parallel()
 	file := write(t, "")
 	_, err := openDataDir(filepath.Join(file, "data"), time.Now(), 0)

@@ -18,9 +18,9 @@ import (
 	"holdfast/store"
 )
 
-// TestTheDemoBeginsWithAQueueThatMoves: the day is there, and of what the practice system is to have something has arrived
+// TestDemoStartsWithActiveQueue: the day is there, and of what the practice system is to have something has arrived
 // and something waits, five seconds after the start and half a minute later.
-func TestTheDemoBeginsWithAQueueThatMoves(t *testing.T) {
+func TestDemoStartsWithActiveQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(72 * time.Hour) // the bubble begins with the year 2000, and so does what can be booked
@@ -77,8 +77,8 @@ func TestDemoRefusesMailServerAndNetwork(t *testing.T) {
 	}
 }
 
-// TestTheDemoFromStartToEnd: seeded, on any port if its own is taken, and its directory is gone afterwards.
-func TestTheDemoFromStartToEnd(t *testing.T) {
+// TestDemoFromStartToEnd: seeded, on any port if its own is taken, and its directory is gone afterwards.
+func TestDemoFromStartToEnd(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)
 	s := started(t, "demo", "--listen", "127.0.0.1:0")

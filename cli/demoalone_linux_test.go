@@ -45,8 +45,8 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// TestTheDemosServerEndsWithTheDemo, whether that is asked to end or killed.
-func TestTheDemosServerEndsWithTheDemo(t *testing.T) {
+// TestDemoServerEndsWithDemo, whether that is asked to end or killed.
+func TestDemoServerEndsWithDemo(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(how.String(), func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())

@@ -7,8 +7,8 @@ import (
 	"holdfast/cli/demo"
 )
 
-// TestTheDemosClusterSaysWhatIsMissing, where it may listen, and that its Redis is its own.
-func TestTheDemosClusterSaysWhatIsMissing(t *testing.T) {
+// TestDemoClusterNamesMissingPrograms, where it may listen, and that its Redis is its own.
+func TestDemoClusterNamesMissingPrograms(t *testing.T) {
 	got := command(t, nil, "", "demo", "--cluster", "--redis", "redis://127.0.0.1:6379/0")
 	if got.code != 1 {
 		t.Errorf("exit code %d, want 1", got.code)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestAStartOnAFullDiskServesReads after a stop in good order and after a kill; what is written is refused, and taken again
+// TestStartOnFullDiskServesReads after a stop in good order and after a kill; what is written is refused, and taken again
 // once there is room. It needs a file system of its own, which only root can have.
-func TestAStartOnAFullDiskServesReads(t *testing.T) {
+func TestStartOnFullDiskServesReads(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()
 	if err := syscall.Mount("none", disk, "tmpfs", 0, "size=8m"); err != nil {

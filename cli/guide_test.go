@@ -140,8 +140,8 @@ func guided(t *testing.T, args ...string) (s *server, dir string) {
 	return started(t, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...), dir
 }
 
-// TestTheGuidesExamplesAreTrue: the commands of docs/guide.md, one after the other in one shell, print what the page tells.
-func TestTheGuidesExamplesAreTrue(t *testing.T) {
+// TestGuideExamplesWork: the commands of docs/guide.md, one after the other in one shell, print what the page tells.
+func TestGuideExamplesWork(t *testing.T) {
 	t.Parallel()
 	s, dir := guided(t)
 	if n := examples(t, "guide.md", s, dir); n < 14 {
@@ -207,9 +207,9 @@ var receivers = map[string]func(t *testing.T, file string) *exec.Cmd{
 	},
 }
 
-// TestTheGuidesReceiversVerify: each program takes what the server sends while two secrets count and it knows the older one, and
+// TestGuideReceiversVerifySignatures: each program takes what the server sends while two secrets count and it knows the older one, and
 // refuses what was altered, what is old, and what was signed with another secret.
-func TestTheGuidesReceiversVerify(t *testing.T) {
+func TestGuideReceiversVerifySignatures(t *testing.T) {
 	t.Parallel()
 	all := fencesOf(t, "guide.md")
 	call := all[slices.IndexFunc(all, func(f fence) bool { return f.purpose == "call" })]

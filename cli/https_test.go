@@ -166,8 +166,8 @@ func expectSecureCookies(t *testing.T, s *server, through *http.Client, dir stri
 	}
 }
 
-// TestAnEntranceThatCannotOpenSaysWhy: the port is taken, or the settings make no sense.
-func TestAnEntranceThatCannotOpenSaysWhy(t *testing.T) {
+// TestListenErrorIsExplained: the port is taken, or the settings make no sense.
+func TestListenErrorIsExplained(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,9 +22,9 @@ func TestStreamsLeaveDescriptorsForBookings(t *testing.T) {
 	}
 }
 
-// TestNobodyIsWarnedOfADefault: a machine with a common limit of descriptors has fewer streams than the default, which
+// TestDefaultsCauseNoWarning: a machine with a common limit of descriptors has fewer streams than the default, which
 // nobody asked for.
-func TestNobodyIsWarnedOfADefault(t *testing.T) {
+func TestDefaultsCauseNoWarning(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		args  []string

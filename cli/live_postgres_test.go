@@ -49,8 +49,8 @@ func storageMode(t *testing.T, base, want string) {
 	})
 }
 
-// TestWithoutRedisHoldsAreInPostgreSQL, where another node finds them and this one finds another's.
-func TestWithoutRedisHoldsAreInPostgreSQL(t *testing.T) {
+// TestHoldsAreInPostgresWithoutRedis, where another node finds them and this one finds another's.
+func TestHoldsAreInPostgresWithoutRedis(t *testing.T) {
 	t.Parallel()
 	base, hold, beside := inPostgres(t)
 	storageMode(t, base, "postgres")
@@ -75,8 +75,8 @@ func TestWithoutRedisHoldsAreInPostgreSQL(t *testing.T) {
 	contains(t, "poll", body, `"redisStatus":"disabled"`, `"storageMode":"postgres"`, `"redisEnabled":false`)
 }
 
-// TestWhileRedisIsAwayHoldsAreInPostgreSQL, with those that were in Redis, and go back.
-func TestWhileRedisIsAwayHoldsAreInPostgreSQL(t *testing.T) {
+// TestHoldsAreInPostgresDuringRedisOutage, with those that were in Redis, and go back.
+func TestHoldsAreInPostgresDuringRedisOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])
 	base, hold, beside := inPostgres(t, "--redis", s.URL())

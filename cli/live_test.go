@@ -15,8 +15,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestAServerOnRedis holds a time in Redis, goes on without Redis, and comes back to it with what it holds.
-func TestAServerOnRedis(t *testing.T) {
+// TestServeWithRedis holds a time in Redis, goes on without Redis, and comes back to it with what it holds.
+func TestServeWithRedis(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])
 	const adminKey = "an-admin-key-of-the-tests-0001"
@@ -110,8 +110,8 @@ func TestAServerOnRedis(t *testing.T) {
 	}
 }
 
-// TestASecondDatabaseOnOneRedisIsRefused, and names the way out.
-func TestASecondDatabaseOnOneRedisIsRefused(t *testing.T) {
+// TestRedisRefusesSecondDatabase, and names the way out.
+func TestRedisRefusesSecondDatabase(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])
 	_, _, stop, ended := served(t, clinicDir(t), "--redis", s.URL())
@@ -139,8 +139,8 @@ func TestASecondDatabaseOnOneRedisIsRefused(t *testing.T) {
 	}
 }
 
-// TestAServerStartsWithoutItsRedis and is ready.
-func TestAServerStartsWithoutItsRedis(t *testing.T) {
+// TestServeStartsWithoutRedis and is ready.
+func TestServeStartsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	_, base, _, _ := served(t, clinicDir(t), "--redis", "unix:///nowhere/there.sock")
 	status, body := get(t, base+"/readyz", "")

@@ -60,8 +60,8 @@ func TestImportAndExportRoundTrip(t *testing.T) {
 	}
 }
 
-// TestABadClinicFileIsRefusedWhole, with the place and every mistake.
-func TestABadClinicFileIsRefusedWhole(t *testing.T) {
+// TestImportRefusesWholeFile, with the place and every mistake.
+func TestImportRefusesWholeFile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, file string
@@ -103,8 +103,8 @@ func TestABadClinicFileIsRefusedWhole(t *testing.T) {
 	}
 }
 
-// TestTheLifeOfAnAPIKey: made, shown once, listed without its secret, revoked.
-func TestTheLifeOfAnAPIKey(t *testing.T) {
+// TestAPIKeyLifecycle: made, shown once, listed without its secret, revoked.
+func TestAPIKeyLifecycle(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	made := command(t, nil, "", "apikey", "create", "--data", dir, "--name", "phone agent", "--scope", "agent")
@@ -139,8 +139,8 @@ func TestTheLifeOfAnAPIKey(t *testing.T) {
 	}
 }
 
-// TestALongDirectory: the path of a socket may have 108 bytes, that of a directory 4,096.
-func TestALongDirectory(t *testing.T) {
+// TestLongDirectoryGetsShortSocket: the path of a socket may have 108 bytes, that of a directory 4,096.
+func TestLongDirectoryGetsShortSocket(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120), strings.Repeat("e", 120))
 	must(t, "import", "--data", dir, harbour)
@@ -208,8 +208,8 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// TestABadBackupChangesNothing.
-func TestABadBackupChangesNothing(t *testing.T) {
+// TestRestoreOfBadBackupChangesNothing.
+func TestRestoreOfBadBackupChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	before := must(t, "export", "--data", dir)

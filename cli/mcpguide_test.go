@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTheMCPPageIsTrue: the commands of docs/mcp.md print what the page tells, its table has the tools that there are and says of the
+// TestMCPPageExamplesWork: the commands of docs/mcp.md print what the page tells, its table has the tools that there are and says of the
 // same ones that they change nothing, and its configurations lead to the protocol.
-func TestTheMCPPageIsTrue(t *testing.T) {
+func TestMCPPageExamplesWork(t *testing.T) {
 	t.Parallel()
 	s, dir := guided(t)
 	if n := examples(t, "mcp.md", s, dir); n < 5 {

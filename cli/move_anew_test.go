@@ -11,9 +11,9 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestAMoveBeginsAnewWhereTheClinicHasChanged since it was interrupted, in the middle of what was carried already, or where the part
+// TestMigrateRestartsAfterChange since it was interrupted, in the middle of what was carried already, or where the part
 // is another clinic's.
-func TestAMoveBeginsAnewWhereTheClinicHasChanged(t *testing.T) {
+func TestMigrateRestartsAfterChange(t *testing.T) {
 	url, dir := postgresURL(t), movableDir(t)
 	discard := slog.New(slog.DiscardHandler)
 	interrupted := func(dir string, to store.Carrier) {

@@ -87,8 +87,8 @@ func killedMoving(t *testing.T, free func(), server *postgrestest.Server, args .
 	})
 }
 
-// TestAMoveThatIsKilledGoesOn, there and back: nothing is twice, nothing is lost, and what was there is not written again.
-func TestAMoveThatIsKilledGoesOn(t *testing.T) {
+// TestKilledMigrateResumes, there and back: nothing is twice, nothing is lost, and what was there is not written again.
+func TestKilledMigrateResumes(t *testing.T) {
 	t.Parallel()
 	const rows, stuck = 5_000, 3_200
 	server, err := postgrestest.Start() // on which nobody else is
@@ -137,8 +137,8 @@ func TestAMoveThatIsKilledGoesOn(t *testing.T) {
 	same(t, began, filepath.Join(home, databaseFile))
 }
 
-// TestAMoveThatWasAbandonedLeavesNobodyBehind: what came of it is removed when nobody has gone on with it for a week, and not before.
-func TestAMoveThatWasAbandonedLeavesNobodyBehind(t *testing.T) {
+// TestAbandonedMigrateLosesNobody: what came of it is removed when nobody has gone on with it for a week, and not before.
+func TestAbandonedMigrateLosesNobody(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	half := filepath.Join(dir, halfDir)

@@ -16,8 +16,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestAClinicGrowsAndComesHome moves a full clinic to PostgreSQL and back, and compares every row of it with where it began.
-func TestAClinicGrowsAndComesHome(t *testing.T) {
+// TestClinicMovesToPostgresAndBack moves a full clinic to PostgreSQL and back, and compares every row of it with where it began.
+func TestClinicMovesToPostgresAndBack(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
 	began := filepath.Join(t.TempDir(), "before.db")
@@ -97,8 +97,8 @@ func (f *failing) Insert(ctx context.Context, table store.CarriedTable, columns 
 	return f.Carrier.Insert(ctx, table, columns, rows)
 }
 
-// TestAMoveThatIsInterruptedGoesOn, at whichever table: no server takes what is there, nothing is written twice, and it is whole in the end.
-func TestAMoveThatIsInterruptedGoesOn(t *testing.T) {
+// TestInterruptedMigrateResumes, at whichever table: no server takes what is there, nothing is written twice, and it is whole in the end.
+func TestInterruptedMigrateResumes(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
 	discard := slog.New(slog.DiscardHandler)
@@ -133,8 +133,8 @@ func TestAMoveThatIsInterruptedGoesOn(t *testing.T) {
 	contains(t, "run again", out, "appointments         5, of which 5 were copied before", "all rows compared")
 }
 
-// TestAMoveThatWasInterruptedAtItsEndIsFinished: everything is there, and what it was in is not put away yet.
-func TestAMoveThatWasInterruptedAtItsEndIsFinished(t *testing.T) {
+// TestMigrateInterruptedAtEndFinishes: everything is there, and what it was in is not put away yet.
+func TestMigrateInterruptedAtEndFinishes(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
 	kept := filepath.Join(t.TempDir(), "kept.db")
@@ -151,8 +151,8 @@ func TestAMoveThatWasInterruptedAtItsEndIsFinished(t *testing.T) {
 	same(t, kept, filepath.Join(dir, databaseFile))
 }
 
-// TestAClinicThatMovedIsSound, wherever it is: the guarantee, the audit and what points at what.
-func TestAClinicThatMovedIsSound(t *testing.T) {
+// TestMovedClinicPassesVerify, wherever it is: the guarantee, the audit and what points at what.
+func TestMovedClinicPassesVerify(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), clinicDir(t)
 	key := func(name string, more ...string) { // an entry of the audit
@@ -169,8 +169,8 @@ func TestAClinicThatMovedIsSound(t *testing.T) {
 	contains(t, "the keys", must(t, "apikey", "list", "--data", dir), "before", "there", "home")
 }
 
-// TestWhatCannotMoveIsRefused with what to do, and nothing is changed.
-func TestWhatCannotMoveIsRefused(t *testing.T) {
+// TestMigrateRefusesUnmovable with what to do, and nothing is changed.
+func TestMigrateRefusesUnmovable(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
 	strangers, strange := postgresURL(t), clinicDir(t)

@@ -96,8 +96,8 @@ func bookAt(t *testing.T, base string, n int) (int, string) {
 	}, nil)
 }
 
-// TestTwoNodesAreOneClinic: what one books the other has booked, what one holds the other refuses, and both are ready.
-func TestTwoNodesAreOneClinic(t *testing.T) {
+// TestTwoNodesServeOneClinic: what one books the other has booked, what one holds the other refuses, and both are ready.
+func TestTwoNodesServeOneClinic(t *testing.T) {
 	t.Parallel()
 	c := newNodes(t, 2, nil)
 	areOneClinic(t, c, "redis")
@@ -108,8 +108,8 @@ func TestTwoNodesAreOneClinic(t *testing.T) {
 	contains(t, "a third node without --redis", alone.stderr, "another node is serving from this database", "--redis")
 }
 
-// TestTwoNodesAndADatabaseAreACluster: the same without Redis.
-func TestTwoNodesAndADatabaseAreACluster(t *testing.T) {
+// TestTwoNodesFormCluster: the same without Redis.
+func TestTwoNodesFormCluster(t *testing.T) {
 	t.Parallel()
 	areOneClinic(t, newNodesWith(t, 2, nil), "postgres")
 }
@@ -145,8 +145,8 @@ func areOneClinic(t *testing.T, c *nodes, mode string) {
 	}
 }
 
-// TestAKilledNodesOperationsAreDelivered by another, each once, although the first was in the middle of them.
-func TestAKilledNodesOperationsAreDelivered(t *testing.T) {
+// TestOperationsOfKilledNodeAreDelivered by another, each once, although the first was in the middle of them.
+func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 	t.Parallel()
 	var arrived atomic.Int32
 	fake := upstreamtest.New(upstreamtest.Options{Decide: func(call upstreamtest.Call) upstreamtest.Step {
@@ -205,9 +205,9 @@ func bookWithKey(base string, n int) (status int, err error) {
 	return reply.StatusCode, errors.Join(err, reply.Body.Close())
 }
 
-// TestARollingRestartRefusesNobody: the nodes are restarted one after the other while people book through whichever answers, as a
+// TestRollingRestartRefusesNoRequest: the nodes are restarted one after the other while people book through whichever answers, as a
 // load balancer has them.
-func TestARollingRestartRefusesNobody(t *testing.T) {
+func TestRollingRestartRefusesNoRequest(t *testing.T) {
 	t.Parallel()
 	c := newNodes(t, 2, nil)
 	var mu sync.Mutex

@@ -27,8 +27,8 @@ func withKey(t *testing.T, from string) string {
 	return dir
 }
 
-// TestANodeWithAnotherKeyIsRefused, or with one that was replaced; and one that has the new key is not.
-func TestANodeWithAnotherKeyIsRefused(t *testing.T) {
+// TestNodeWithOtherSecretKeyIsRefused, or with one that was replaced; and one that has the new key is not.
+func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	t.Parallel() // it waits for processes of its own
 	c := newNodesWith(t, 1, nil)
 	begin := func(dir string) ran {
@@ -64,8 +64,8 @@ func TestANodeWithAnotherKeyIsRefused(t *testing.T) {
 	contains(t, "alone, with a new key", c.all[0].stderr.String(), "earlier links and tokens are invalid")
 }
 
-// TestANodeOnAnotherRedisIsRefused while the others are there, but not one on theirs, which has just come back empty.
-func TestANodeOnAnotherRedisIsRefused(t *testing.T) {
+// TestNodeOnOtherRedisIsRefused while the others are there, but not one on theirs, which has just come back empty.
+func TestNodeOnOtherRedisIsRefused(t *testing.T) {
 	t.Parallel() // it waits for processes of its own
 	ours := redistest.Start(t, redistest.Programs(t)[0])
 	c := newNodesWith(t, 1, nil, "--redis", ours.URL())

@@ -79,8 +79,8 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestTheSetupLinkIsInNoJSONLog: what a machine collects is kept, and whoever has the link owns the clinic.
-func TestTheSetupLinkIsInNoJSONLog(t *testing.T) {
+// TestJSONLogOmitsSetupLink: what a machine collects is kept, and whoever has the link owns the clinic.
+func TestJSONLogOmitsSetupLink(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]bool{"text": true, "json": false} {
 		dir := filepath.Join(t.TempDir(), "data")
@@ -99,8 +99,8 @@ func TestTheSetupLinkIsInNoJSONLog(t *testing.T) {
 	}
 }
 
-// TestASetupLinkFromTheCommandLine works once, and the one before it not at all.
-func TestASetupLinkFromTheCommandLine(t *testing.T) {
+// TestSetupLinkCommand works once, and the one before it not at all.
+func TestSetupLinkCommand(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
@@ -209,8 +209,8 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-// TestADamagedQueueIsRebuiltAndReported: in the log of the start, by queue list and by verify, until the file is deleted.
-func TestADamagedQueueIsRebuiltAndReported(t *testing.T) {
+// TestDamagedQueueIsRebuiltAndReported: in the log of the start, by queue list and by verify, until the file is deleted.
+func TestDamagedQueueIsRebuiltAndReported(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")

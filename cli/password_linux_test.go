@@ -73,7 +73,7 @@ func (p *terminal) enter(t *testing.T, line string) {
 	}
 }
 
-func TestAPasswordAtATerminalIsNotShown(t *testing.T) {
+func TestPasswordPromptHidesInput(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	const password = "walrus teapot umbrella"

@@ -64,9 +64,9 @@ func booked(t *testing.T, base string, hour int, client string) int {
 	return status
 }
 
-// TestAClinicInPostgreSQL is served, booked in by racers, commanded, killed and served again; the commands find it with and
+// TestServeWithPostgres is served, booked in by racers, commanded, killed and served again; the commands find it with and
 // without a server, and neither a second node nor another database gets in its way.
-func TestAClinicInPostgreSQL(t *testing.T) {
+func TestServeWithPostgres(t *testing.T) {
 	t.Parallel()
 	url := postgresURL(t)
 	dir := filepath.Join(t.TempDir(), "data")
@@ -162,8 +162,8 @@ func clinicBackup(t *testing.T) string {
 	return strings.TrimSpace(must(t, "backup", "--data", clinicDir(t)))
 }
 
-// TestThePasswordOfTheDatabaseIsNobodysToRead: not in config print, and not in what is said when the server cannot be reached.
-func TestThePasswordOfTheDatabaseIsNobodysToRead(t *testing.T) {
+// TestDatabasePasswordIsHidden: not in config print, and not in what is said when the server cannot be reached.
+func TestDatabasePasswordIsHidden(t *testing.T) {
 	t.Parallel()
 	const password = "canary-of-a-password"
 	url := "postgres://clinic:" + password + "@127.0.0.1:1/clinic?sslmode=disable"
@@ -181,9 +181,9 @@ func TestThePasswordOfTheDatabaseIsNobodysToRead(t *testing.T) {
 	}
 }
 
-// TestANodeThatIsCutOffFromPostgreSQLGoesOn: it says so while it lasts, refuses with what to do, and serves again without being
+// TestNodeResumesAfterCutFromPostgres: it says so while it lasts, refuses with what to do, and serves again without being
 // started again, its queue as well.
-func TestANodeThatIsCutOffFromPostgreSQLGoesOn(t *testing.T) {
+func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 	t.Parallel() // it waits for processes of its own
 	database, line := behindLine(t)
 	s := newNodesOn(t, 1, nil, database).all[0]

@@ -209,7 +209,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 }
 
 // The demo's practice system knows what the demo's clinic says it knows, and its agent books there.
-func TestTheDemosAgentBooks(t *testing.T) {
+func TestDemoAgentBooks(t *testing.T) {
 	t.Parallel()
 	cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--rate-limit", "off", "--admin-key", longEnough)
 	if err != nil {

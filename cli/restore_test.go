@@ -28,9 +28,9 @@ func inDatabase(t *testing.T, dir string, fn func(ctx context.Context, s *sqlite
 	}
 }
 
-// TestRestoreOpensNoDoors: a browser that was signed in when the backup was made is not, and the API keys that were revoked
+// TestRestoreRevokesCredentials: a browser that was signed in when the backup was made is not, and the API keys that were revoked
 // since are named, no others.
-func TestRestoreOpensNoDoors(t *testing.T) {
+func TestRestoreRevokesCredentials(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	inDatabase(t, dir, func(ctx context.Context, s *sqlite.Store) error {
@@ -72,8 +72,8 @@ func TestRestoreOpensNoDoors(t *testing.T) {
 	})
 }
 
-// TestRestoreRefusesWhatIsNoBackup, and does not wait for it: a pipe in the place of a file.
-func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
+// TestRestoreRefusesOtherFiles, and does not wait for it: a pipe in the place of a file.
+func TestRestoreRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
 	backup := filepath.Join(t.TempDir(), "backup")

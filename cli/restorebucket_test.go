@@ -37,8 +37,8 @@ func eachPlace(t *testing.T, test func(t *testing.T, name string, flags []string
 	})
 }
 
-// TestANightlyCopyInABucketIsRestoredWithThePaper: the machine is gone, and what is left is the bucket, its key and what was printed.
-func TestANightlyCopyInABucketIsRestoredWithThePaper(t *testing.T) {
+// TestBucketBackupIsRestoredWithRecoveryKey: the machine is gone, and what is left is the bucket, its key and what was printed.
+func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 	t.Parallel()
 	name, flags, s := inBucket(t)
 	dir := clinicDir(t)

@@ -20,9 +20,9 @@ import (
 
 var copiedUpTo = regexp.MustCompile(`the copy is up to (\S+):`)
 
-// TestALostMachineLosesOneIncrement: a real server with people who book, kill -9 in the middle, its disk gone, and what is left is the
+// TestLostMachineLosesOneIncrement: a real server with people who book, kill -9 in the middle, its disk gone, and what is left is the
 // backup destination, a directory or a bucket, and the paper. Everything that was answered before the instant that restore names is there, and nothing overlaps.
-func TestALostMachineLosesOneIncrement(t *testing.T) {
+func TestLostMachineLosesOneIncrement(t *testing.T) {
 	t.Parallel()
 	eachPlace(t, loseMachine)
 }

@@ -11,8 +11,8 @@ import (
 	"holdfast/store/backup"
 )
 
-// TestASealedCopyIsRestoredWithNothingButThePaper: the machine is gone, and what is left is the backup destination and what was printed.
-func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
+// TestSealedCopyIsRestoredWithRecoveryKeyOnly: the machine is gone, and what is left is the backup destination and what was printed.
+func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
 	paper := must(t, "backup-key", "--data", dir)
@@ -72,8 +72,8 @@ func TestASealedCopyIsRestoredWithNothingButThePaper(t *testing.T) {
 	}
 }
 
-// TestASealedCopyIsRefused where it is not whole, or the key is another, and nothing is left in the clear.
-func TestASealedCopyIsRefused(t *testing.T) {
+// TestRestoreRefusesSealedCopyWithoutKey where it is not whole, or the key is another, and nothing is left in the clear.
+func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	t.Parallel()
 	dir, place := clinicDir(t), t.TempDir()
 	key, other := newKey(t), newKey(t)

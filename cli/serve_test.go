@@ -101,9 +101,9 @@ func (s *server) ended(t *testing.T) int {
 	}
 }
 
-// TestAServerFromStartToEnd: started, found healthy, commanded through its socket, protected from a second one, ended
+// TestServeFromStartToStop: started, found healthy, commanded through its socket, protected from a second one, ended
 // by SIGTERM with 0, killed and started again.
-func TestAServerFromStartToEnd(t *testing.T) {
+func TestServeFromStartToStop(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
@@ -228,9 +228,9 @@ func TestRequestsUnderWayAreFinished(t *testing.T) {
 	}
 }
 
-// TestAStreamLivesUntilTheServerStops: over a real socket, past every deadline of its first frames, it hears of a lapse,
+// TestStreamLivesUntilServerStops: over a real socket, past every deadline of its first frames, it hears of a lapse,
 // and is told when the server ends.
-func TestAStreamLivesUntilTheServerStops(t *testing.T) {
+func TestStreamLivesUntilServerStops(t *testing.T) {
 	t.Parallel()
 	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
 	reply, err := http.Get(s.base + "/v1/holds/stream?appointmentTypeId=checkup&clientId=a-watching-client-0001")
@@ -271,8 +271,8 @@ func TestAStreamLivesUntilTheServerStops(t *testing.T) {
 	}
 }
 
-// TestASecondSignalEndsItAtOnce, whatever is under way.
-func TestASecondSignalEndsItAtOnce(t *testing.T) {
+// TestSecondSignalExitsAtOnce, whatever is under way.
+func TestSecondSignalExitsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
 	underWay(t, s)
@@ -326,8 +326,8 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	d.close()
 }
 
-// TestAFailedStorageEndsTheServer with an error, so that a supervisor starts it again.
-func TestAFailedStorageEndsTheServer(t *testing.T) {
+// TestFailedStorageStopsServer with an error, so that a supervisor starts it again.
+func TestFailedStorageStopsServer(t *testing.T) {
 	t.Parallel()
 	h, _, _, ended := served(t, clinicDir(t))
 	broken := errors.New("the disk went away")
@@ -343,8 +343,8 @@ func TestAFailedStorageEndsTheServer(t *testing.T) {
 	}
 }
 
-// TestAnAddressInUseIsExplained, and the data directory is let go of.
-func TestAnAddressInUseIsExplained(t *testing.T) {
+// TestAddressInUseIsExplained, and the data directory is let go of.
+func TestAddressInUseIsExplained(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -365,8 +365,8 @@ func TestAnAddressInUseIsExplained(t *testing.T) {
 	}
 }
 
-// TestTheTCPListenerHasNoAdminRoutes: what the socket can do, nobody can do over the network.
-func TestTheTCPListenerHasNoAdminRoutes(t *testing.T) {
+// TestTCPListenerHasNoAdminRoutes: what the socket can do, nobody can do over the network.
+func TestTCPListenerHasNoAdminRoutes(t *testing.T) {
 	t.Parallel()
 	_, base, _, _ := served(t, clinicDir(t))
 	for _, path := range []string{"/api-keys", "/export", "/import", "/backups", "/check"} {

@@ -8,9 +8,9 @@ import (
 	"holdfast/deploy/systemd"
 )
 
-// TestACrashIsNoMistakeInTheSettings: Go ends both with 2, which the unit does not start again. In the unit's environment a crash, which a
+// TestCrashExitCodeDiffersFromBadSettings: Go ends both with 2, which the unit does not start again. In the unit's environment a crash, which a
 // SIGQUIT is to Go, ends by a signal.
-func TestACrashIsNoMistakeInTheSettings(t *testing.T) {
+func TestCrashExitCodeDiffersFromBadSettings(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil { // or it leaves a core here
 		t.Fatal(err)
 	}

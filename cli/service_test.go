@@ -85,8 +85,8 @@ func TestServiceDryRunDoesNothing(t *testing.T) {
 	}
 }
 
-// TestServiceSaysWhyNot: another system, a user who is not root, a name that is none.
-func TestServiceSaysWhyNot(t *testing.T) {
+// TestServiceExplainsFailure: another system, a user who is not root, a name that is none.
+func TestServiceExplainsFailure(t *testing.T) {
 	t.Parallel()
 	refusal := "only root installs services"
 	if _, err := os.Stat("/run/systemd/system"); err != nil {

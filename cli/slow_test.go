@@ -57,10 +57,10 @@ func follow(t *testing.T, base string) *transcript {
 	return said
 }
 
-// TestASlowRedisIsHardlyNoticed has every answer of Redis come half a minute late, or not at all although everything is done,
+// TestSlowRedisDelaysNoHold has every answer of Redis come half a minute late, or not at all although everything is done,
 // below two whole servers: who holds and books there is answered long before Redis answers and is refused nothing of their own, pages
 // at the other server see it, and nobody has to lend a hand.
-func TestASlowRedisIsHardlyNoticed(t *testing.T) {
+func TestSlowRedisDelaysNoHold(t *testing.T) {
 	t.Parallel() // it waits for processes of its own
 	const late = 30 * time.Second
 	redis := redistest.Start(t, redistest.Programs(t)[0])

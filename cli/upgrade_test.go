@@ -73,9 +73,9 @@ func patientsIn(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestWhatOlderProgramsLeftIsUpgraded: tried first, which changes nothing; then done, with everything still there; and taken back from the
+// TestOlderFilesAreUpgraded: tried first, which changes nothing; then done, with everything still there; and taken back from the
 // snapshot.
-func TestWhatOlderProgramsLeftIsUpgraded(t *testing.T) {
+func TestOlderFilesAreUpgraded(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
 	for i := range 14 {
@@ -156,8 +156,8 @@ func sameButTwo(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// TestAnUpgradeThatCannotBeIsSaidBefore, here of a file that is no database of this program.
-func TestAnUpgradeThatCannotBeIsSaidBefore(t *testing.T) {
+// TestImpossibleUpgradeIsRefusedFirst, here of a file that is no database of this program.
+func TestImpossibleUpgradeIsRefusedFirst(t *testing.T) {
 	t.Parallel()
 	dir := unpacked(t, "../testdata/upgrade/0009.tar.gz")
 	if err := os.WriteFile(filepath.Join(dir, databaseFile), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {

@@ -29,7 +29,7 @@ func TestBookingAnswerOmitsPatient(t *testing.T) {
 	}
 }
 
-func TestEveryWayToBook(t *testing.T) {
+func TestCallersBookAndRefuseAlike(t *testing.T) {
 	h := newHouse(t)
 	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).problem(409, "slot_taken")

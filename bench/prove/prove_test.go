@@ -27,8 +27,8 @@ func TestProveNeedsRows(t *testing.T) {
 	}
 }
 
-// TestBugIsSeenByItsSentence: what fails of anything else has seen nothing.
-func TestBugIsSeenByItsSentence(t *testing.T) {
+// TestPlantedBugIsFoundBySentence: what fails of anything else has seen nothing.
+func TestPlantedBugIsFoundBySentence(t *testing.T) {
 	b := &bug{says: `(?s)got .*want`}
 	for _, tt := range []struct {
 		name, output string

@@ -215,7 +215,7 @@ var rows = []row{
 	},
 	{
 		name: "one node without Redis, without PostgreSQL or stopped: no time given twice", unit: "faults", pkg: "./holds/home",
-		run: "^TestOneNodesFaultGivesNoTimeTwice$", counted: `(\d+) faults,`, env: "HOLDFAST_HOME_FAULTS=24", longEnv: "HOLDFAST_HOME_FAULTS=600", asked: 2_000,
+		run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`, env: "HOLDFAST_HOME_FAULTS=24", longEnv: "HOLDFAST_HOME_FAULTS=600", asked: 2_000,
 		bug: &bug{ // a node that resumes changes the old copy
 			says: `was given while .* is held until|is gone before its time`,
 			lines: []planted.Bug{
@@ -255,12 +255,12 @@ var rows = []row{
 	},
 	{
 		name: "1,000 cuts of one node from Redis: no time given twice, no client refused for 1.5 s", unit: "faults", pkg: "./holds/home",
-		run: "^TestOneNodesFaultGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000, onlyLong: true,
+		run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000, onlyLong: true,
 		longEnv: "HOLDFAST_HOME_FAULTS=200 HOLDFAST_HOME_KIND=cut HOLDFAST_HOME_LIMIT=1.5s",
 	},
 	{
 		name: "1,000 pauses of one node: the same", unit: "faults", pkg: "./holds/home",
-		run: "^TestOneNodesFaultGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000, onlyLong: true,
+		run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000, onlyLong: true,
 		longEnv: "HOLDFAST_HOME_FAULTS=200 HOLDFAST_HOME_KIND=pause HOLDFAST_HOME_LIMIT=1.5s",
 	},
 	{

@@ -12,9 +12,9 @@ import (
 	"holdfast/store"
 )
 
-// TestDayIsInFullSwingAtEveryHour: whenever it is started, it is late morning at the clinic, some have been and some
+// TestDemoDayIsBusyAtEveryHour: whenever it is started, it is late morning at the clinic, some have been and some
 // are to come, there is a group and a break, and free times are left for the rest of the day.
-func TestDayIsInFullSwingAtEveryHour(t *testing.T) {
+func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 	t.Parallel()
 	days := []time.Time{
 		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 18, 0, 0, 0, 0, time.UTC),
@@ -80,8 +80,8 @@ func weekly(hours []clinic.HoursEntry) (all []store.WeeklyWindow) {
 	return all
 }
 
-// TestFurnishBooksEveryVisit: no visit of the demo's day is left out because it does not fit.
-func TestFurnishBooksEveryVisit(t *testing.T) {
+// TestDemoBooksEveryVisit: no visit of the demo's day is left out because it does not fit.
+func TestDemoBooksEveryVisit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(72 * time.Hour) // the bubble begins with the year 2000, and so does what can be booked

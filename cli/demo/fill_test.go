@@ -10,9 +10,9 @@ import (
 	"holdfast/store"
 )
 
-// TestDaysAreSeventyPerCentFull: at several hours of a week, each of the next days has about 70 % of its opening
+// TestDemoDaysAre70PercentFull: at several hours of a week, each of the next days has about 70 % of its opening
 // hours booked, and the patients have phone numbers, notes and an attendance.
-func TestDaysAreSeventyPerCentFull(t *testing.T) {
+func TestDemoDaysAre70PercentFull(t *testing.T) {
 	t.Parallel()
 	for hour := 0; hour < 7*24; hour += 27 {
 		now := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC).Add(time.Duration(hour) * time.Hour) // the days are a function of the instant
@@ -84,9 +84,9 @@ func TestDaysAreSeventyPerCentFull(t *testing.T) {
 	}
 }
 
-// TestFillLeavesTimesToRaceFor: at every hour of two weeks, the specialist that the phones book first has at least
+// TestDemoLeavesContendedTimes: at every hour of two weeks, the specialist that the phones book first has at least
 // three free half hours within the next hours.
-func TestFillLeavesTimesToRaceFor(t *testing.T) {
+func TestDemoLeavesContendedTimes(t *testing.T) {
 	t.Parallel()
 	for hour := range 14 * 24 {
 		now := time.Date(2026, 11, 20, 0, 40, 0, 0, time.UTC).Add(time.Duration(hour) * time.Hour)

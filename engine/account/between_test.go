@@ -249,7 +249,7 @@ func TestChangePasswordRefusesStaleChange(t *testing.T) {
 	}
 }
 
-func TestOwnersCannotAllStepDownAtOnce(t *testing.T) {
+func TestLastOwnersCannotBothStepDown(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})

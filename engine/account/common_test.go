@@ -26,8 +26,8 @@ func TestCommonPasswordsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTheListOfTriedWords: it is as long as it says, and what somebody could not mean is not in it.
-func TestTheListOfTriedWords(t *testing.T) {
+// TestCommonPasswordList: it is as long as it says, and what somebody could not mean is not in it.
+func TestCommonPasswordList(t *testing.T) {
 	words := wellKnown()
 	if len(words) < 12000 || len(triedWords) > 40_000 {
 		t.Errorf("got %d words in %d bytes; want 12,000 in at most 40,000", len(words), len(triedWords))

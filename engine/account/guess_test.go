@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-func TestGuessesAtOnceAreAsManyAsOneAfterTheOther(t *testing.T) {
+func TestConcurrentGuessesAreCountedAlike(t *testing.T) {
 	var g guesses
 	var made atomic.Int32
 	var all sync.WaitGroup
@@ -58,7 +58,7 @@ func TestGuessesAreLimitedByNetwork(t *testing.T) {
 	}
 }
 
-func TestARightGuessIsNotCounted(t *testing.T) {
+func TestCorrectGuessIsNotCounted(t *testing.T) {
 	var g guesses
 	now, x := time.Now(), guessOf("jo@clinic.example", "192.0.2.7")
 	for i := range 4 * freeByNetwork {
@@ -86,9 +86,9 @@ func TestARightGuessIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestGuessesAreNotForgottenForOthers: whoever fills the memory with accounts that are not there is slowed down as before
+// TestGuessesOutliveThoseOfOthers: whoever fills the memory with accounts that are not there is slowed down as before
 // at the one that is.
-func TestGuessesAreNotForgottenForOthers(t *testing.T) {
+func TestGuessesOutliveThoseOfOthers(t *testing.T) {
 	var g guesses
 	now := time.Now()
 	victim := func(i int) guess {

@@ -329,7 +329,7 @@ func TestSpanOfWidensByBuffers(t *testing.T) {
 	}
 }
 
-func TestNewCalendarRefusesWhatHasNoMeaning(t *testing.T) {
+func TestNewCalendarRefusesInvalidRules(t *testing.T) {
 	window := func(start, end store.TimeOfDay) store.Window { return store.Window{Start: start, End: end} }
 	for name, c := range map[string]struct {
 		zone      string

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestTheClockNamesItsZoneWhereItShowsATimeTwice(t *testing.T) {
+func TestDoubledHourShowsZone(t *testing.T) {
 	for _, c := range []struct{ zone, at, want string }{
 		{"Europe/Berlin", "2026-10-24T23:30:00Z", "01:30"},
 		{"Europe/Berlin", "2026-10-25T00:00:00Z", "02:00 CEST"},

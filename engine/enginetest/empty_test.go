@@ -8,8 +8,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestEmptyDatabasesAreNotOneAnother: each copy has an id of its own, and Empty does not change an existing file.
-func TestEmptyDatabasesAreNotOneAnother(t *testing.T) {
+// TestEmptyDatabasesHaveOwnIDs: each copy has an id of its own, and Empty does not change an existing file.
+func TestEmptyDatabasesHaveOwnIDs(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "holdfast.db")
 	one, other := enginetest.DatabaseAt(t, path), enginetest.Database(t)
 	if one.ID() == other.ID() || len(one.ID()) != 32 {

@@ -170,7 +170,7 @@ func TestMoveToPresentTimeChangesNothing(t *testing.T) {
 }
 
 // Each member takes the time that the next one leaves, across specialists, in both directions and back.
-func TestMembersMoveIntoEachOthersTime(t *testing.T) {
+func TestMembersSwapTimes(t *testing.T) {
 	e, start := clinicOf(t, map[string]int{"ada": 30, "ben": 20})
 	book(t, e, "ada", start.AddDate(0, 0, 7))
 	list, err := e.Group.Series.Book(t.Context(), weekly(start, 3))

@@ -39,7 +39,7 @@ func TestHolidaysReadsWholeDays(t *testing.T) {
 	}
 }
 
-func TestHolidaysNamesWhatItRefuses(t *testing.T) {
+func TestHolidaysNamesRefusedEntries(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, want string
 		line       int

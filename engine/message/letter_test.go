@@ -9,7 +9,7 @@ import (
 )
 
 // Two appointments an hour apart do not read the same when the clocks go back, and none seems to end before it begins.
-func TestAMailNamesTheZoneOfADoubledHour(t *testing.T) {
+func TestEmailNamesZoneOfDoubledHour(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
 		t.Fatal(err)

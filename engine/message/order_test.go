@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// TestARestIsNotOverBeforeItsEnd: what is put back into the queue until the end of a rest is not due before it, though the queue and the
+// TestCooldownEndsOnTime: what is put back into the queue until the end of a rest is not due before it, though the queue and the
 // clinic's clock know whole milliseconds only.
-func TestARestIsNotOverBeforeItsEnd(t *testing.T) {
+func TestCooldownEndsOnTime(t *testing.T) {
 	var r rests
 	began := time.Date(2026, 11, 23, 9, 0, 0, 123_400_000, time.UTC)
 	wait := r.rest("https://books.example", began, 10*time.Second)

@@ -13,7 +13,7 @@ import (
 )
 
 // An address that somebody types reads a text, within limits, and nothing of somebody's own network.
-func TestATextIsFetched(t *testing.T) {
+func TestFetchReturnsText(t *testing.T) {
 	t.Parallel()
 	asked := make(chan *http.Request, 100)
 	var here string
@@ -81,7 +81,7 @@ func TestATextIsFetched(t *testing.T) {
 }
 
 // Without leave, no address leads into a private network: neither itself, nor by its name, and nothing is read without encryption.
-func TestAPrivateAddressIsNotFetched(t *testing.T) {
+func TestFetchRefusesPrivateAddress(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody was asked") }))
 	t.Cleanup(server.Close)

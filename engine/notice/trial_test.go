@@ -13,7 +13,7 @@ import (
 )
 
 // Whoever sets mail up is told what stood in the way, each fault by its own name and with what the server said.
-func TestATrialSaysWhatStoodInTheWay(t *testing.T) {
+func TestTrialReportsFailures(t *testing.T) {
 	ours, trusted := noticetest.Certified(t, time.Now().Add(time.Hour), "127.0.0.1")
 	other, _ := noticetest.Certified(t, time.Now().Add(time.Hour), "mail.provider.example")
 	old, trustedOld := noticetest.Certified(t, time.Now().Add(-time.Hour), "127.0.0.1")
@@ -83,7 +83,7 @@ func TestATrialSaysWhatStoodInTheWay(t *testing.T) {
 }
 
 // Nobody there, nobody of this name.
-func TestATrialWithoutAServer(t *testing.T) {
+func TestTrialWithoutServer(t *testing.T) {
 	m, err := NewMailer(MailOptions{Dir: t.TempDir(), Timeout: 5 * time.Second})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestATrialWithoutAServer(t *testing.T) {
 
 // What the clinic chooses counts from the next mail on; an address that the mailer was given stays; and mail whose server's password
 // cannot be read waits, instead of failing.
-func TestAChosenServerCountsFromTheNextMailOn(t *testing.T) {
+func TestChangedMailServerAppliesToNextEmail(t *testing.T) {
 	taken := make(chan string, 4)
 	relay := noticetest.Script{Taken: func(message string) { taken <- message }}
 	server := serverAt(t, relay.Serve(t))

@@ -41,7 +41,7 @@ func (s *slow) client() *Client { return &Client{http: &http.Client{Transport: s
 
 // Sign-ins that begin at once ask the issuer once, when nobody has asked before and when the hour is over, whoever of them goes away; and
 // nobody waits longer than they want to.
-func TestTheIssuerIsAskedOnceAtATime(t *testing.T) {
+func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{}
 		c := s.client()
@@ -104,7 +104,7 @@ func TestTheIssuerIsAskedOnceAtATime(t *testing.T) {
 }
 
 // The issuer is to ask who is there: whoever has signed out at a desk that others share is not signed in by a press of a button.
-func TestTheIssuerIsToldToAsk(t *testing.T) {
+func TestIssuerIsAskedAgain(t *testing.T) {
 	for _, c := range []struct{ issuer, about, want string }{
 		{issuer, "", "login"},
 		{issuer, `,"prompt_values_supported":["none","login"]`, "login"},

@@ -85,8 +85,8 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 	}
 }
 
-// TestGivenUpInTime: the server retries until 15 minutes before the start. Then the clinic sees the failure.
-func TestGivenUpInTime(t *testing.T) {
+// TestOperationIsGivenUpInTime: the server retries until 15 minutes before the start. Then the clinic sees the failure.
+func TestOperationIsGivenUpInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
@@ -347,9 +347,9 @@ func TestVisitorsUpstream(t *testing.T) {
 	})
 }
 
-// TestAnUnknownPatientNeedsReview: the server cannot find out whether a patient was added, so it does not add the
+// TestUnknownPatientNeedsReview: the server cannot find out whether a patient was added, so it does not add the
 // patient twice: a person decides.
-func TestAnUnknownPatientNeedsReview(t *testing.T) {
+func TestUnknownPatientNeedsReview(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})

@@ -23,7 +23,7 @@ func TestEveryRunsUntilItsContextEnds(t *testing.T) {
 	})
 }
 
-func TestEveryLeavesOutWhatASlowCallHasMissed(t *testing.T) {
+func TestEverySkipsMissedTicks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
 		defer cancel()
@@ -35,7 +35,7 @@ func TestEveryLeavesOutWhatASlowCallHasMissed(t *testing.T) {
 	})
 }
 
-func TestMapKeepsAtLeastAsLongAsItSays(t *testing.T) {
+func TestMapKeepsEntriesForTTL(t *testing.T) {
 	start := time.Unix(0, 0)
 	for _, keep := range []time.Duration{time.Second, time.Minute} {
 		m := NewMap[int, int](keep, 1000)
@@ -73,7 +73,7 @@ func TestMapIsBounded(t *testing.T) {
 	}
 }
 
-func TestMapOfFirsts(t *testing.T) {
+func TestMapStoresFirstValue(t *testing.T) {
 	m, now := NewMap[string, int](time.Minute, 10), time.Unix(0, 0)
 	if !m.PutFirst("a", 1, now) || m.PutFirst("a", 2, now.Add(59*time.Second)) {
 		t.Error("the first use of a key counts, and no other within a minute")

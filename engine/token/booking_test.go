@@ -54,7 +54,7 @@ func TestBookingVectors(t *testing.T) {
 	}
 }
 
-func TestBookingIsSixtyThreeCharactersAndUnique(t *testing.T) {
+func TestBookingTokenHas63CharactersAndIsUnique(t *testing.T) {
 	k := Generate(noon)
 	seen := map[string]bool{}
 	for range 1000 {
@@ -97,7 +97,7 @@ func TestBookingStartKeepsItsInstantNotItsZone(t *testing.T) {
 	}
 }
 
-func TestBookingRefusesWhatItCannotCarry(t *testing.T) {
+func TestBookingTokenRefusesLongFields(t *testing.T) {
 	k := Generate(noon)
 	for name, c := range map[string]struct {
 		start   time.Time

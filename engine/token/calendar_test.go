@@ -7,7 +7,7 @@ import (
 
 // A calendar token shows an appointment and does not change it: neither kind passes for the other, in the bytes of the one
 // appointment, nor after the key was replaced.
-func TestACalendarTokenIsNoManageToken(t *testing.T) {
+func TestManageRefusesCalendarToken(t *testing.T) {
 	k := Generate(noon)
 	until := noon.Add(24 * time.Hour)
 	want := Calendar{AppointmentID: appointment, Serial: 3, ExpiresAt: until}

@@ -53,8 +53,8 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
-// TestAFlippedBitIsRefused wherever it is in the file, unless the keys are the same without it.
-func TestAFlippedBitIsRefused(t *testing.T) {
+// TestTokenWithFlippedBitIsRefused wherever it is in the file, unless the keys are the same without it.
+func TestTokenWithFlippedBitIsRefused(t *testing.T) {
 	k := Generate(noon).Rotate(noon)
 	text := k.Marshal()
 	refused := 0
@@ -75,7 +75,7 @@ func TestAFlippedBitIsRefused(t *testing.T) {
 	}
 }
 
-func TestALineTooLongIsNoKeyFile(t *testing.T) {
+func TestKeyFileRefusesLongLine(t *testing.T) {
 	if _, err := ParseKeyring([]byte("holdfast-keys 1\n" + strings.Repeat("x", 100_000))); err == nil {
 		t.Error("got no error, want the file refused")
 	}

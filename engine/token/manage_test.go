@@ -62,7 +62,7 @@ func TestManageLinksOfOneAppointment(t *testing.T) {
 	}
 }
 
-func TestManageRefusesWhatItCannotCarry(t *testing.T) {
+func TestManageTokenRefusesLongFields(t *testing.T) {
 	k := Generate(noon)
 	for name, m := range map[string]Manage{
 		"no id":                   {ExpiresAt: noon},

@@ -7,7 +7,7 @@ import (
 )
 
 // A sealed secret is opened by the keys that sealed it and for what it was sealed for, also after a rotation, and by nobody else.
-func TestASealedSecretIsOpenedForItsPurposeOnly(t *testing.T) {
+func TestSealedSecretOpensForItsPurposeOnly(t *testing.T) {
 	now := time.Now()
 	keys := Generate(now)
 	sealed := keys.Seal("correct horse", "mail.example.org:587")

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestStreamTicketOpensForItsClientAndShowsItToNobody(t *testing.T) {
+func TestStreamTicketHidesItsClient(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	k := Generate(now)
 	client := strings.Repeat("client-secret-01", 8)

@@ -147,7 +147,7 @@ func TestNoFlippedBitIsAccepted(t *testing.T) {
 	}
 }
 
-func TestATokenOfOneKindIsNoneOfAnother(t *testing.T) {
+func TestTokenKindsAreSeparate(t *testing.T) {
 	k := Generate(noon)
 	all := kinds(t, k)
 	for a, from := range all {
@@ -162,7 +162,7 @@ func TestATokenOfOneKindIsNoneOfAnother(t *testing.T) {
 	}
 }
 
-func TestATokenOfAnotherKeyringIsRefused(t *testing.T) {
+func TestTokenOfOtherKeyringIsRefused(t *testing.T) {
 	mine, theirs := Generate(noon), Generate(noon)
 	// Even with the very same key id.
 	theirs.keys[0].id = mine.keys[0].id

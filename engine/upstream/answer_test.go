@@ -273,7 +273,7 @@ func private(t *testing.T, err error) {
 }
 
 // Wherever the answer breaks off, the outcome is unknown.
-func TestEveryBeginningOfAYesIsUnknown(t *testing.T) {
+func TestPartialSuccessAnswerIsUnknown(t *testing.T) {
 	body := testdata(t, "appointment-added")
 	end := len(strings.TrimSpace(string(body)))
 	for n := range end {

@@ -111,7 +111,7 @@ func TestIncompleteCallsAreNotSent(t *testing.T) {
 	}
 }
 
-func TestNewSaysWhatIsWrong(t *testing.T) {
+func TestNewExplainsErrors(t *testing.T) {
 	good := options("https://pms.example/GetData.ashx")
 	if _, err := New(good); err != nil {
 		t.Fatal(err)
@@ -174,7 +174,7 @@ func TestClassOf(t *testing.T) {
 
 // The spacing is that of the wire: a SetAppointment that leaves restarts the clock,
 // however long after its turn; other calls do not.
-func TestTheClientRestartsTheClock(t *testing.T) {
+func TestClientRestartsTimer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()
 	var since time.Time // the clock starts no earlier than this

@@ -188,7 +188,7 @@ func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // A caller that goes away before the call has not sent it; one that goes away
 // while it waits does not know.
-func TestTheCallerGivesUp(t *testing.T) {
+func TestCallerTimeoutIsUnknown(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	url := raw(t, func(conn net.Conn) {
 		readRequest(conn)

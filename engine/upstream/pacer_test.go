@@ -49,7 +49,7 @@ func TestTurnsAreSpacedAndInOrder(t *testing.T) {
 }
 
 // A caller with ten seconds to spend is told at once that the line is longer.
-func TestALineTooLongIsToldAtOnce(t *testing.T) {
+func TestLongLineIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
 		if got := p.Line(); got != 0 {
@@ -144,7 +144,7 @@ func TestRestartFromTheLastRecordedAttempt(t *testing.T) {
 	})
 }
 
-func TestLeavingTheLine(t *testing.T) {
+func TestLeaveQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, start := NewPacer(10*time.Second), time.Now()
 		_ = p.Wait(t.Context(), NoBound)
@@ -248,7 +248,7 @@ func TestPacerUnderLoad(t *testing.T) {
 }
 
 // Who had the last turn may write again at once, and the next turn counts from that; not when somebody else had one since.
-func TestAgainIsCounted(t *testing.T) {
+func TestRepeatIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
 		wait := func() {

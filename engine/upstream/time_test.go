@@ -65,7 +65,7 @@ func TestParseTime(t *testing.T) {
 
 // Every half hour of a year, written and read, is itself again; only the second
 // pass of a repeated hour comes back as the first.
-func TestTimesComeBack(t *testing.T) {
+func TestTimesRoundTrip(t *testing.T) {
 	for _, name := range []string{"America/New_York", "Europe/London", "Australia/Lord_Howe", "America/St_Johns", "Asia/Kolkata", "Pacific/Apia"} {
 		z, repeated := zone(t, name), 0
 		for at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() == 2026; at = at.Add(30 * time.Minute) {

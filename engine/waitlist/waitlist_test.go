@@ -286,9 +286,9 @@ func TestUndoWithdrawsOffer(t *testing.T) {
 	})
 }
 
-// TestTwoTimesForTwoEntries: two entries get offers of two different times out of several. An entry that lets three
+// TestTwoEntriesGetTwoTimes: two entries get offers of two different times out of several. An entry that lets three
 // offers in a row expire leaves the list.
-func TestTwoTimesForTwoEntries(t *testing.T) {
+func TestTwoEntriesGetTwoTimes(t *testing.T) {
 	t.Parallel()
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {

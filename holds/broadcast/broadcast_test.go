@@ -7,7 +7,7 @@ import (
 	"holdfast/holds"
 )
 
-func TestAWatcherThatKeepsUpCostsNoMemory(t *testing.T) {
+func TestFastWatcherCostsNoMemory(t *testing.T) {
 	l := New(0)
 	defer l.Close()
 	w, err := l.Watch()
@@ -29,7 +29,7 @@ func TestAWatcherThatKeepsUpCostsNoMemory(t *testing.T) {
 	}
 }
 
-func TestASlowWatcherCostsNoMoreThanItsQueue(t *testing.T) {
+func TestSlowWatcherCostsOnlyItsQueue(t *testing.T) {
 	l := New(1000)
 	defer l.Close()
 	w, err := l.Watch()
@@ -45,7 +45,7 @@ func TestASlowWatcherCostsNoMoreThanItsQueue(t *testing.T) {
 	}
 }
 
-func TestAQueueIsAsLongAsAsked(t *testing.T) {
+func TestQueueLengthIsConfigurable(t *testing.T) {
 	l := New(1000)
 	defer l.Close()
 	w, err := l.Watch()
@@ -69,7 +69,7 @@ func TestAQueueIsAsLongAsAsked(t *testing.T) {
 	}
 }
 
-func TestBreakEndsEveryWatchAndBeginsAnEpoch(t *testing.T) {
+func TestBreakEndsWatchesAndEpoch(t *testing.T) {
 	l := New(0)
 	defer l.Close()
 	before := l.Epoch()

@@ -42,8 +42,8 @@ func openDoubtful(t *testing.T) (*Backend, *doubtful) {
 	return b, primary
 }
 
-// TestAReleaseThatIsDoneIsDone although its answer came too late, or not at all, and the fallback has never had the hold.
-func TestAReleaseThatIsDoneIsDone(t *testing.T) {
+// TestReleaseIsFinal although its answer came too late, or not at all, and the fallback has never had the hold.
+func TestReleaseIsFinal(t *testing.T) {
 	for name, answer := range map[string]error{"late": nil, "lost": holds.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
 			b, primary := openDoubtful(t)
@@ -69,8 +69,8 @@ func TestAReleaseThatIsDoneIsDone(t *testing.T) {
 	}
 }
 
-// TestAClaimThatCameTooLateIsNobodysHold: its client was given another hold, and has let go of it.
-func TestAClaimThatCameTooLateIsNobodysHold(t *testing.T) {
+// TestLateClaimIsReleased: its client was given another hold, and has let go of it.
+func TestLateClaimIsReleased(t *testing.T) {
 	b, primary := openDoubtful(t)
 	primary.asked = func() { // and is done, but nobody hears of it
 		primary.strike(true)

@@ -45,8 +45,8 @@ func TestThroughSwitches(t *testing.T) {
 	}
 }
 
-// TestOnRedis is the whole contract with a real server as the primary.
-func TestOnRedis(t *testing.T) {
+// TestSuiteOnRedis is the whole contract with a real server as the primary.
+func TestSuiteOnRedis(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {
 			holdstest.Run(t, holdstest.Harness{

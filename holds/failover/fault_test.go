@@ -150,8 +150,8 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 	})
 }
 
-// TestTheLoserIsTold cuts one node off; meanwhile a client of each takes the same slot.
-func TestTheLoserIsTold(t *testing.T) {
+// TestLoserIsNotified cuts one node off; meanwhile a client of each takes the same slot.
+func TestLoserIsNotified(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)
 		a, b := node(t, proxy.URL()), node(t, s.URL())
@@ -188,8 +188,8 @@ func TestTheLoserIsTold(t *testing.T) {
 	})
 }
 
-// TestAFrozenServerIsLeftAtOnce: the call that finds out is answered by the fallback, and no later one waits.
-func TestAFrozenServerIsLeftAtOnce(t *testing.T) {
+// TestFrozenServerIsLeftAtOnce: the call that finds out is answered by the fallback, and no later one waits.
+func TestFrozenServerIsLeftAtOnce(t *testing.T) {
 	const once, then = 500 * time.Millisecond, 100 * time.Millisecond
 	each(t, func(t *testing.T, s *redistest.Server) {
 		primary, err := redis.Open(redis.Options{URL: s.URL()})
@@ -219,8 +219,8 @@ func TestAFrozenServerIsLeftAtOnce(t *testing.T) {
 	})
 }
 
-// TestPresenceGoesOn: who was online stays so, and what changed meanwhile is brought back.
-func TestPresenceGoesOn(t *testing.T) {
+// TestPresenceContinuesAfterFault: who was online stays so, and what changed meanwhile is brought back.
+func TestPresenceContinuesAfterFault(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)
 		a, b := node(t, proxy.URL()), node(t, s.URL())

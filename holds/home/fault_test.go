@@ -177,8 +177,8 @@ func TestRestoredDatabaseOvertakesRedis(t *testing.T) {
 	x.holds(t, before, during)
 }
 
-// TestNodeThatLeftKeepsNobodyWaiting closes a node while Redis is gone: the others do not wait for its lease.
-func TestNodeThatLeftKeepsNobodyWaiting(t *testing.T) {
+// TestDepartedNodeDelaysNoCall closes a node while Redis is gone: the others do not wait for its lease.
+func TestDepartedNodeDelaysNoCall(t *testing.T) {
 	t.Parallel()
 	x := start(t, 2)
 	before := claim(t, x.of[0], wish("ada", amal))

@@ -284,13 +284,13 @@ var faults = []fault{
 	{"cut from both", func(c, _ *child, on bool) { c.redis.Away(on); withoutPostgres(c, on) }},
 }
 
-// TestOneNodesFaultGivesNoTimeTwice strikes one node after another. Its long form is a series of one kind:
+// TestFaultOfOneNodeGivesNoTimeTwice strikes one node after another. Its long form is a series of one kind:
 //
 //	HOLDFAST_HOME_FAULTS=1000   how often a node is struck, instead of 12 times
 //	HOLDFAST_HOME_KIND=cut      only faults of this kind: cut or pause
 //	HOLDFAST_HOME_TALLY=FILE    appends the progress to FILE, and continues there if a run was interrupted
 //	HOLDFAST_HOME_LIMIT=1s      fails if a node refused a client for longer that was not stopped or without PostgreSQL
-func TestOneNodesFaultGivesNoTimeTwice(t *testing.T) {
+func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 	many := 12
 	if text := os.Getenv("HOLDFAST_HOME_FAULTS"); text != "" {
 		var err error

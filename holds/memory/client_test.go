@@ -8,7 +8,7 @@ import (
 	"holdfast/holds"
 )
 
-func TestAmongThousandsOfClientsEachHasAQuotaOfItsOwn(t *testing.T) {
+func TestQuotaIsPerClientAmongThousands(t *testing.T) {
 	b := New(Options{})
 	const n = 5000 // some chains grow, and are long before they do
 	claim := func(i, slot int) (holds.Hold, error) {

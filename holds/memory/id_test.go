@@ -52,7 +52,7 @@ func TestHexWritesEveryDigitEverywhere(t *testing.T) {
 	}
 }
 
-func TestIDsRiseWhateverTheClockDoes(t *testing.T) {
+func TestIDsRiseDespiteClockSteps(t *testing.T) {
 	var g ids
 	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	var last string
@@ -66,7 +66,7 @@ func TestIDsRiseWhateverTheClockDoes(t *testing.T) {
 	}
 }
 
-func TestIDsMadeAtOnceDiffer(t *testing.T) {
+func TestConcurrentIDsDiffer(t *testing.T) {
 	var g ids
 	var mu sync.Mutex
 	var all []string

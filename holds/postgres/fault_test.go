@@ -30,9 +30,9 @@ func through(t *testing.T, database string) (string, *nodetest.Proxy) {
 	return u.String(), proxy
 }
 
-// TestACallWhoseAnswerWasLostIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
+// TestLostAnswerIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
 // done, and it was done once.
-func TestACallWhoseAnswerWasLostIsNotRepeated(t *testing.T) {
+func TestLostAnswerIsNotRepeated(t *testing.T) {
 	direct := database(t)
 	behind, proxy := through(t, direct)
 	b := open(t, behind, Options{Timeout: 2 * time.Second})
@@ -98,7 +98,7 @@ func TestACallWhoseAnswerWasLostIsNotRepeated(t *testing.T) {
 	}
 }
 
-func TestACallThatNeverArrivedIsUnavailable(t *testing.T) {
+func TestRefusedConnectionIsUnavailable(t *testing.T) {
 	behind, proxy := through(t, database(t))
 	b := open(t, behind, Options{Timeout: time.Second})
 	ctx := t.Context()
@@ -126,8 +126,8 @@ func TestACallThatNeverArrivedIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestACutConnectionEndsTheEpoch: what was missed is not known, so every watcher starts afresh; the holds are still there.
-func TestACutConnectionEndsTheEpoch(t *testing.T) {
+// TestCutConnectionEndsEpoch: what was missed is not known, so every watcher starts afresh; the holds are still there.
+func TestCutConnectionEndsEpoch(t *testing.T) {
 	behind, proxy := through(t, database(t))
 	b := open(t, behind, Options{})
 	w, before := watch(t, b), b.Epoch()
@@ -163,8 +163,8 @@ func cut(t *testing.T, w holds.Watch) {
 	}
 }
 
-// TestACrashOfTheServerEmptiesTheTablesAndTellsTheWatchers, who begin anew without a hand.
-func TestACrashOfTheServerEmptiesTheTablesAndTellsTheWatchers(t *testing.T) {
+// TestServerCrashEmptiesTablesAndEndsWatches, who begin anew without a hand.
+func TestServerCrashEmptiesTablesAndEndsWatches(t *testing.T) {
 	if cluster == nil {
 		t.Skip("SKIPPED:", absent)
 	}
@@ -212,8 +212,8 @@ func TestACrashOfTheServerEmptiesTheTablesAndTellsTheWatchers(t *testing.T) {
 	}
 }
 
-// TestASilentServerIsNotWaitedForLong: no call takes longer than its timeout, and the ones after it fare no worse.
-func TestASilentServerIsNotWaitedForLong(t *testing.T) {
+// TestSilentServerTimesOutSoon: no call takes longer than its timeout, and the ones after it fare no worse.
+func TestSilentServerTimesOutSoon(t *testing.T) {
 	const timeout = time.Second
 	behind, proxy := through(t, database(t))
 	b := open(t, behind, Options{Timeout: timeout, Connections: 2})

@@ -102,8 +102,8 @@ func TestNothingSecretIsInTheTables(t *testing.T) {
 	}
 }
 
-// TestNodesThatStartTogetherMakeTheTablesOnce, and one of an older version leaves what a newer one made.
-func TestNodesThatStartTogetherMakeTheTablesOnce(t *testing.T) {
+// TestConcurrentStartsCreateTablesOnce, and one of an older version leaves what a newer one made.
+func TestConcurrentStartsCreateTablesOnce(t *testing.T) {
 	url := database(t)
 	var all sync.WaitGroup
 	for range 8 {
@@ -139,8 +139,8 @@ func TestNodesThatStartTogetherMakeTheTablesOnce(t *testing.T) {
 	}
 }
 
-// TestTheVersionIsThatOfTheText: whoever changes the text of sql/ says that it is another version, or no database would get it.
-func TestTheVersionIsThatOfTheText(t *testing.T) {
+// TestVersionMatchesText: whoever changes the text of sql/ says that it is another version, or no database would get it.
+func TestVersionMatchesText(t *testing.T) {
 	sum := sha256.New()
 	for _, name := range files {
 		text, err := sources.ReadFile("sql/" + name + ".sql")
@@ -155,8 +155,8 @@ func TestTheVersionIsThatOfTheText(t *testing.T) {
 	}
 }
 
-// TestACapacityBeyondTheTablesIsTheLargest: the record keeps larger numbers than these tables.
-func TestACapacityBeyondTheTablesIsTheLargest(t *testing.T) {
+// TestCapacityIsCutToTable: the record keeps larger numbers than these tables.
+func TestCapacityIsCutToTable(t *testing.T) {
 	b := open(t, database(t), Options{})
 	const most = 1 << 40
 	if err := b.Seed(t.Context(), []holds.Present{{SpecialistID: "ada", Online: true, Max: most, Load: most}}); err != nil {

@@ -15,7 +15,7 @@ var sources embed.FS
 // files lists the files of sql/, each after the files that it uses.
 var files = []string{"schema", "selection", "lapse", "hold", "restore", "presence", "home"}
 
-// version is the version of the text in sql/. TestTheVersionIsThatOfTheText checks that it changes with the text.
+// version is the version of the text in sql/. TestVersionMatchesText checks that it changes with the text.
 const version = 9
 
 // schemaLock is the advisory lock that a node holds while it creates the tables. store/postgres uses the numbers

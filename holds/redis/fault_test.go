@@ -14,9 +14,9 @@ import (
 
 // What goes wrong between a node and Redis, and in Redis.
 
-// TestACallWhoseAnswerWasLostIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
+// TestLostAnswerIsNotRepeated loses the answer to each call that changes a hold: the call finds out that it was
 // done, and it was done once.
-func TestACallWhoseAnswerWasLostIsNotRepeated(t *testing.T) {
+func TestLostAnswerIsNotRepeated(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)
 		b := open(t, s, Options{URL: proxy.URL(), Timeout: 2 * time.Second})
@@ -97,7 +97,7 @@ func TestACallWhoseAnswerWasLostIsNotRepeated(t *testing.T) {
 	})
 }
 
-func TestACallThatNeverArrivedIsUnavailable(t *testing.T) {
+func TestRefusedConnectionIsUnavailable(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)
 		b := open(t, s, Options{URL: proxy.URL(), Timeout: time.Second})
@@ -159,8 +159,8 @@ func calls(b *Backend) map[string]func(ctx context.Context) error {
 	}
 }
 
-// TestNoCallWaitsForADeadServer freezes the server, and kills it: every call ends in the time it has.
-func TestNoCallWaitsForADeadServer(t *testing.T) {
+// TestDeadServerDelaysNoCall freezes the server, and kills it: every call ends in the time it has.
+func TestDeadServerDelaysNoCall(t *testing.T) {
 	const bound = 500 * time.Millisecond // twice the time of a call: the machine may be busy
 	for name, strike := range map[string]func(*redistest.Server){"frozen": (*redistest.Server).Freeze, "killed": (*redistest.Server).Kill} {
 		t.Run(name, func(t *testing.T) {
@@ -181,8 +181,8 @@ func TestNoCallWaitsForADeadServer(t *testing.T) {
 	}
 }
 
-// TestAServerThatComesBackEmptyIsServedAfresh: holds may vanish, and whoever watched is told.
-func TestAServerThatComesBackEmptyIsServedAfresh(t *testing.T) {
+// TestEmptyServerIsSeeded: holds may vanish, and whoever watched is told.
+func TestEmptyServerIsSeeded(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{})
 		ctx := t.Context()
@@ -207,8 +207,8 @@ func TestAServerThatComesBackEmptyIsServedAfresh(t *testing.T) {
 	})
 }
 
-// TestAFrozenServerThatThawsIsHeardAgain: what it did late is told, or the watchers are told that something is missing.
-func TestAFrozenServerThatThawsIsHeardAgain(t *testing.T) {
+// TestEventsOfThawedServerArrive: what it did late is told, or the watchers are told that something is missing.
+func TestEventsOfThawedServerArrive(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{Timeout: time.Second})
 		ctx := t.Context()
@@ -231,7 +231,7 @@ func TestAFrozenServerThatThawsIsHeardAgain(t *testing.T) {
 	})
 }
 
-func TestAURLThatCannotBeReadShowsNoPassword(t *testing.T) {
+func TestURLErrorHidesPassword(t *testing.T) {
 	for _, url := range []string{"http://user:s3cret@host", "redis://user:s3cret@host/x", "%zz:s3cret"} {
 		b, err := Open(Options{URL: url})
 		if err == nil {

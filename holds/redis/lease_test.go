@@ -10,8 +10,8 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestOneDatabaseToARedis: a second node with a database of its own is refused until the first has left.
-func TestOneDatabaseToARedis(t *testing.T) {
+// TestRedisBelongsToOneDatabase: a second node with a database of its own is refused until the first has left.
+func TestRedisBelongsToOneDatabase(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		ctx := t.Context()
 		first, second := open(t, s, Options{Lease: "one"}), open(t, s, Options{Lease: "two"})

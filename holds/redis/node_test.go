@@ -118,7 +118,7 @@ func TestNothingSecretIsInRedis(t *testing.T) {
 	})
 }
 
-func TestTheServerSaysHowItIs(t *testing.T) {
+func TestServerReportsHealth(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{})
 		for _, owner := range []holds.Owner{amal, bela} { // the second finds the first's key

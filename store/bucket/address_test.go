@@ -2,8 +2,8 @@ package bucket
 
 import "testing"
 
-// TestTheAddressOfABucket: its name is in the host's at AWS, where its certificate has that name, and the first part of the path elsewhere.
-func TestTheAddressOfABucket(t *testing.T) {
+// TestParseBucketURL: its name is in the host's at AWS, where its certificate has that name, and the first part of the path elsewhere.
+func TestParseBucketURL(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Options{
 		"https://copies.s3.us-east-1.amazonaws.com":            {Bucket: "copies"},

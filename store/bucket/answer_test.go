@@ -13,8 +13,8 @@ import (
 	"holdfast/store/bucket"
 )
 
-// TestWhatIsNoListIsNotAnEmptyOne: a page of a portal may be well-formed too.
-func TestWhatIsNoListIsNotAnEmptyOne(t *testing.T) {
+// TestInvalidListIsAnError: a page of a portal may be well-formed too.
+func TestInvalidListIsAnError(t *testing.T) {
 	t.Parallel()
 	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `<html><body/></html>`) }))
 	defer fake.Close()
@@ -29,8 +29,8 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, store.ErrFull }
 
-// TestADiskThatTakesNothingIsNoNetwork: its error comes as it is, after one download.
-func TestADiskThatTakesNothingIsNoNetwork(t *testing.T) {
+// TestFullDiskIsNotReportedAsNetworkError: its error comes as it is, after one download.
+func TestFullDiskIsNotReportedAsNetworkError(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -49,8 +49,8 @@ func get(t *testing.T, b *bucket.Bucket, key string) ([]byte, error) {
 	return got.Bytes(), err
 }
 
-// TestObjectsComeBackAsTheyWerePut, small and large, one in the place of another, and go when they are deleted.
-func TestObjectsComeBackAsTheyWerePut(t *testing.T) {
+// TestGetReturnsPutObject, small and large, one in the place of another, and go when they are deleted.
+func TestGetReturnsPutObject(t *testing.T) {
 	t.Parallel()
 	b := open(t, ofOwner(buckettest.Start(t)))
 	large := bytes.Repeat([]byte("0123456789abcdef"), 200_000) // more than is sent without asking
@@ -84,8 +84,8 @@ func TestObjectsComeBackAsTheyWerePut(t *testing.T) {
 	}
 }
 
-// TestAListHasAllPages: a service hands out a thousand at once.
-func TestAListHasAllPages(t *testing.T) {
+// TestListReadsAllPages: a service hands out a thousand at once.
+func TestListReadsAllPages(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
 	b := open(t, ofOwner(s))
@@ -121,8 +121,8 @@ func TestAListHasAllPages(t *testing.T) {
 	}
 }
 
-// TestARefusalSaysWhy in words, with no secret in them, and is known not to have been done.
-func TestARefusalSaysWhy(t *testing.T) {
+// TestRefusalHasReason in words, with no secret in them, and is known not to have been done.
+func TestRefusalHasReason(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
 	access, secret := s.User(t, "writer")
@@ -167,8 +167,8 @@ func TestARefusalSaysWhy(t *testing.T) {
 	}
 }
 
-// TestAWrongClockIsNamed: the gateway is told another hour by what is between.
-func TestAWrongClockIsNamed(t *testing.T) {
+// TestWrongClockIsReported: the gateway is told another hour by what is between.
+func TestWrongClockIsReported(t *testing.T) {
 	t.Parallel()
 	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
@@ -199,8 +199,8 @@ func between(t *testing.T, s *buckettest.Service, meddle func(n int32, w http.Re
 	return o
 }
 
-// TestWhatPassesIsTriedAgain: a service that is too busy, a reply that is lost, an answer that breaks off.
-func TestWhatPassesIsTriedAgain(t *testing.T) {
+// TestTemporaryErrorIsRetried: a service that is too busy, a reply that is lost, an answer that breaks off.
+func TestTemporaryErrorIsRetried(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
 	content := bytes.Repeat([]byte("x"), 3<<20)
@@ -253,8 +253,8 @@ func TestWhatPassesIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestWhatIsChangedOnItsWayIsNotTaken: the service compares what it got with what was signed, so that nobody has to read it back.
-func TestWhatIsChangedOnItsWayIsNotTaken(t *testing.T) {
+// TestSeedRefusesChangedCopy: the service compares what it got with what was signed, so that nobody has to read it back.
+func TestSeedRefusesChangedCopy(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
 	var times atomic.Int32
@@ -274,8 +274,8 @@ func TestWhatIsChangedOnItsWayIsNotTaken(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotWhatWasWrittenIsNotSent, and is known not to be there.
-func TestWhatIsNotWhatWasWrittenIsNotSent(t *testing.T) {
+// TestDamagedObjectIsNotSent, and is known not to be there.
+func TestDamagedObjectIsNotSent(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
 	fake := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
@@ -287,8 +287,8 @@ func TestWhatIsNotWhatWasWrittenIsNotSent(t *testing.T) {
 	}
 }
 
-// TestARefusalAfterALostTryIsUnsure: what the first try has sent may still be carried out, whatever the second is answered.
-func TestARefusalAfterALostTryIsUnsure(t *testing.T) {
+// TestRefusalAfterLostTryIsUnknown: what the first try has sent may still be carried out, whatever the second is answered.
+func TestRefusalAfterLostTryIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		first, second int // 0: the connection breaks
@@ -321,8 +321,8 @@ func TestARefusalAfterALostTryIsUnsure(t *testing.T) {
 	}
 }
 
-// TestAServiceThatHangsIsGivenUp, before it has read a word, in the middle and while it answers; and a slow one is not, as long as something moves.
-func TestAServiceThatHangsIsGivenUp(t *testing.T) {
+// TestServiceCommandTimesOut, before it has read a word, in the middle and while it answers; and a slow one is not, as long as something moves.
+func TestServiceCommandTimesOut(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -355,8 +355,8 @@ func TestAServiceThatHangsIsGivenUp(t *testing.T) {
 	}
 }
 
-// TestWhereNobodyAnswersIsSaid with the name of who was asked, and nothing of the request.
-func TestWhereNobodyAnswersIsSaid(t *testing.T) {
+// TestUnreachableServerIsNamed with the name of who was asked, and nothing of the request.
+func TestUnreachableServerIsNamed(t *testing.T) {
 	t.Parallel()
 	const host = "127.0.0.1:1"
 	o := bucket.Options{Endpoint: "http://" + host, Bucket: "b", AccessKey: "a", SecretKey: "s", Pause: time.Millisecond}

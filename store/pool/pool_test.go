@@ -86,8 +86,8 @@ func acquire(t *testing.T, p *Pool[*wire]) Lent[*wire] {
 	return l
 }
 
-// TestAConnectionIsLentAgain: or it is replaced, where it would fail the next caller.
-func TestAConnectionIsLentAgain(t *testing.T) {
+// TestPoolReusesConnection: or it is replaced, where it would fail the next caller.
+func TestPoolReusesConnection(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		while func(*wire) // it is lent
@@ -166,8 +166,8 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// TestADroppedConnectionFreesItsPlace at once, though it has not taken its leave of the server.
-func TestADroppedConnectionFreesItsPlace(t *testing.T) {
+// TestDroppedConnectionFreesItsSlotInPool at once, though it has not taken its leave of the server.
+func TestDroppedConnectionFreesItsSlotInPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := open(t, 1)
 		l := acquire(t, p)
@@ -201,8 +201,8 @@ func TestResetReplacesAll(t *testing.T) {
 	})
 }
 
-// TestNobodyWaitsLongerThanTheirContext: for a place, for a ping, or for a server that is not there.
-func TestNobodyWaitsLongerThanTheirContext(t *testing.T) {
+// TestWaitEndsWithContext: for a place, for a ping, or for a server that is not there.
+func TestWaitEndsWithContext(t *testing.T) {
 	t.Run("for a place", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			_, p := open(t, 1)

@@ -52,7 +52,7 @@ var journeys = []struct {
 	{"TestSetupCreatesClinic", TestSetupCreatesClinic},
 	{"TestOwnerManagesSchedule", TestOwnerManagesSchedule},
 	{"TestQueuePageRetriesAndGivesUp", TestQueuePageRetriesAndGivesUp},
-	{"TestTheLivePage", TestTheLivePage},
+	{"TestLivePage", TestLivePage},
 }
 
 // TestInFirefox runs the journeys one after another: only one window of a browser has the focus, and they test the

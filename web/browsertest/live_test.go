@@ -7,9 +7,9 @@ import (
 	"holdfast/store"
 )
 
-// TestTheLivePage: the Live page shows the server's activity, can be paused, and has every chart as a table. The
+// TestLivePage: the Live page shows the server's activity, can be paused, and has every chart as a table. The
 // owner and the reception see it.
-func TestTheLivePage(t *testing.T) {
+func TestLivePage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.hold("a-stranger-00001", "ada", h.at("09:00"), 600)

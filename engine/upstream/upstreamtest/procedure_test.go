@@ -132,7 +132,7 @@ func TestOpenings(t *testing.T) {
 }
 
 // It is no more forgiving than what it stands for.
-func TestItRefusesWhatIsNoRequest(t *testing.T) {
+func TestServerRefusesInvalidRequests(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{ClientID: "a", User: "b", Password: "c"})
 	_, err := inProcess(t, s).SetAppointment(t.Context(), wanted(t))
 	if upstream.ClassOf(err) != upstream.Misconfigured {

@@ -246,7 +246,7 @@ func TestScoreCountsDuplicatesAndSpacing(t *testing.T) {
 // The rule of the manual, in small: twenty per cent of the outcomes are unknown,
 // half of those applied, some late. Whoever waits out the quarantine and looks it
 // up books everybody once; whoever repeats blindly books some twice.
-func TestLookingItUpBooksOnce(t *testing.T) {
+func TestLookupBooksOnce(t *testing.T) {
 	run := func(t *testing.T, lookUp bool) upstreamtest.Score {
 		var score upstreamtest.Score
 		synctest.Test(t, func(t *testing.T) {

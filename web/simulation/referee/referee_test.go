@@ -28,7 +28,7 @@ func (r *Referee) appointment(id, kind string, start time.Time) Appointment {
 	return Appointment{Span: r.SpanOf(kind, "ada", start), ID: id, Client: "jo", Created: at(8, 0)}
 }
 
-func TestBrokenPromisesAreSeen(t *testing.T) {
+func TestRefereeFindsBrokenPromises(t *testing.T) {
 	r := newReferee()
 	mustNot(t, r.Booked(r.appointment("a", "checkup", at(9, 0))))
 	held := Hold{Span: r.SpanOf("checkup", "ada", at(10, 0)), ID: "h", Client: "jo", Until: at(8, 5)}
@@ -146,7 +146,7 @@ func TestWallIsTheRuleOfRFC5545(t *testing.T) {
 	}
 }
 
-func TestABrokenStreamIsSeen(t *testing.T) {
+func TestRefereeFindsBrokenStream(t *testing.T) {
 	r := newReferee()
 	held := Hold{Span: r.SpanOf("checkup", "ada", at(10, 0)), ID: "h", Client: "jo", Until: at(8, 5)}
 	all, who := map[string]*Hold{"h": &held}, map[string]int{"ada": 1}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestBrokenSessionsAreSeen: each case breaks one guarantee about on-demand sessions.
-func TestBrokenSessionsAreSeen(t *testing.T) {
+// TestRefereeFindsBrokenSessions: each case breaks one guarantee about on-demand sessions.
+func TestRefereeFindsBrokenSessions(t *testing.T) {
 	requested := func(id, client string) Session {
 		return Session{ID: id, Client: client, Status: "requested", Expires: at(8, 1)}
 	}
@@ -61,8 +61,8 @@ func twoAtOnce(t *testing.T) error {
 	return r.OpenSessions(list, at(8, 0))
 }
 
-// TestBrokenWebhooksAreSeen: each case breaks one guarantee about webhooks.
-func TestBrokenWebhooksAreSeen(t *testing.T) {
+// TestRefereeFindsBrokenWebhooks: each case breaks one guarantee about webhooks.
+func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 	const (
 		older = "whsec_MDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDA="
 		newer = "whsec_MTExMTExMTExMTExMTExMTExMTExMTExMTExMTExMTE="
