@@ -17,7 +17,8 @@ func lastLink(t *testing.T, args ...string) string {
 	return strings.TrimSpace(link)
 }
 
-// TestVerifyKnowsNotedLink, in the database, in its backups and after a restore, and refuses a chain without it.
+// TestVerifyKnowsNotedLink: verify accepts an audit chain with a noted link, in the database, in its backups and
+// after a restore, and refuses a chain without it.
 func TestVerifyKnowsNotedLink(t *testing.T) {
 	t.Parallel()
 	dir, backup := clinicDir(t), filepath.Join(t.TempDir(), "backup")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestGuessedBaseURLIsLogged: a link to 127.0.0.1 in a mail leads nowhere, so it is left out, and the log says so.
+// TestGuessedBaseURLIsLogged: an email has no link to 127.0.0.1, which leads nowhere, and the log explains it.
 func TestGuessedBaseURLIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func TestGuessedBaseURLIsLogged(t *testing.T) {
 	}
 }
 
-// TestSetupStoresBaseURL: what the setup was told is in the tree of the next start, unless that is told otherwise.
+// TestSetupStoresBaseURL: the next start uses the address that the setup stored, unless a setting gives another one.
 func TestSetupStoresBaseURL(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

@@ -65,7 +65,7 @@ func contains(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// TestTypingErrorsAreExplained: exit code 2, the mistake, and where help is.
+// TestTypingErrorsAreExplained: exit code 2, and a message with the mistake and the command that shows help.
 func TestTypingErrorsAreExplained(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestTypingErrorsAreExplained(t *testing.T) {
 	}
 }
 
-// TestCommandErrorsAreClear: each has a line of help, and the version is the one that was linked.
+// TestCommandErrorsAreClear: each command has a line of help, and the version is the linked one.
 func TestCommandErrorsAreClear(t *testing.T) {
 	t.Parallel()
 	contains(t, "version", must(t, "version"), "holdfast test (go")
@@ -111,7 +111,7 @@ func TestCommandErrorsAreClear(t *testing.T) {
 	}
 }
 
-// TestCanceledContextEndsCommand: Ctrl-C while a command waits is no hang.
+// TestCanceledContextEndsCommand: Ctrl-C ends a command that waits.
 func TestCanceledContextEndsCommand(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -13,7 +13,7 @@ import (
 	"holdfast/docs"
 )
 
-// TestCommandListIsComplete, and no other; each takes no argument that it does not know.
+// TestCommandListIsComplete: the list has every command and no other, and no command accepts an unknown argument.
 func TestCommandListIsComplete(t *testing.T) {
 	t.Parallel()
 	want := strings.Fields(`admin admin.create admin.list admin.reset-password apikey apikey.create apikey.list apikey.revoke backup backup-key completion config
@@ -118,7 +118,8 @@ func TestOpenAPIAndMigrate(t *testing.T) {
 	contains(t, "afterwards", must(t, "export", "--data", dir), "Harbour Clinic")
 }
 
-// TestFirstOwnerIsCreatedUnattended: made from the environment when there is none, and left alone when there is one.
+// TestFirstOwnerIsCreatedUnattended: the server creates the owner from the environment if there is none, and
+// otherwise changes nothing.
 func TestFirstOwnerIsCreatedUnattended(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")

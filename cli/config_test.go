@@ -31,7 +31,7 @@ func write(t *testing.T, text string) string {
 	return path
 }
 
-// TestNearestSourceWins is the precedence of settings, as a table: flag > environment > file > default.
+// TestNearestSourceWins tests the precedence of settings as a table: flag, environment, file, default.
 func TestNearestSourceWins(t *testing.T) {
 	t.Parallel()
 	const flag, env, file = "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"
@@ -70,7 +70,7 @@ func TestNearestSourceWins(t *testing.T) {
 	}
 }
 
-// TestSettingsFile reads every spelling that other programs write such a file in.
+// TestSettingsFile reads the spellings that other programs write in such a file.
 func TestSettingsFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, "\n# comment\n  HOLDFAST_LISTEN = \"127.0.0.1:9\"\ndata='./somewhere'\nlog-format=json\nRATE_LIMIT=off\nHOLDFAST_BASE_URL=\n")
@@ -100,7 +100,7 @@ func TestSettingsFile(t *testing.T) {
 	}
 }
 
-// TestImportReportsAllMistakes: nobody should have to start a server five times to learn five things.
+// TestImportReportsAllMistakes: one start reports every mistake in the settings.
 func TestImportReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	path := write(t, "HOLDFAST_LOG_FORMAT=xml\nLISTNE=1\nnonsense\nconfig=other\n")
@@ -173,7 +173,8 @@ func TestUnknownEnvironmentWarns(t *testing.T) {
 	}
 }
 
-// TestUnknownLineIsLogged as the environment does, with its place. What is no line of settings is still refused.
+// TestUnknownLineIsLogged: an unknown setting in the file is logged with its line, as one in the environment is. A
+// line without a setting is refused.
 func TestUnknownLineIsLogged(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

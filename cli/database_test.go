@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestReadCommandsCreateNoDatabase: of a directory that was mistyped every command about what is in one says so, and makes
-// nothing, be the directory there or not.
+// TestReadCommandsCreateNoDatabase: every command that reads a clinic reports a mistyped directory and creates
+// nothing, whether the directory exists or not.
 func TestReadCommandsCreateNoDatabase(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
@@ -57,7 +57,7 @@ func TestMissingDatabaseIsNamed(t *testing.T) {
 	}
 }
 
-// TestOpenWaitsForDatabaseInCreation: the commands of a script do not have to wait for the first start themselves.
+// TestOpenWaitsForDatabaseInCreation: a script's commands can follow the first start at once.
 func TestOpenWaitsForDatabaseInCreation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -23,7 +23,7 @@ func mode(t *testing.T, path string) os.FileMode {
 	return info.Mode().Perm()
 }
 
-// TestServeCreatesDataDirectory for its owner alone, and its key stays the same.
+// TestServeCreatesDataDirectory: only its owner can read it, and its key does not change.
 func TestServeCreatesDataDirectory(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "below", "data")
@@ -52,7 +52,7 @@ func TestServeCreatesDataDirectory(t *testing.T) {
 	}
 }
 
-// TestServeRefusesDirectoryInUse names the process, and is free once that one lets go.
+// TestServeRefusesDirectoryInUse: the error names the process. After that process ends, the directory is free.
 func TestServeRefusesDirectoryInUse(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -76,7 +76,7 @@ func TestServeRefusesDirectoryInUse(t *testing.T) {
 	second.close()
 }
 
-// TestOpenWaitsForLock: that of a process that was just killed. One that stays is refused.
+// TestOpenWaitsForLock: Open waits for the lock of a process that was just killed, and refuses one that stays.
 func TestOpenWaitsForLock(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -98,7 +98,7 @@ func TestOpenWaitsForLock(t *testing.T) {
 	})
 }
 
-// TestPartialFilesAreRemoved by the next start.
+// TestPartialFilesAreRemoved: the next start removes partial files.
 func TestPartialFilesAreRemoved(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -118,8 +118,8 @@ func TestPartialFilesAreRemoved(t *testing.T) {
 	must(t, "verify", made)
 }
 
-// TestTrialLeavesServerAlone by a start: an upgrade, or a copy that is opened to be restored. What was tried long ago was killed, and of a
-// copy it is the database and the keys in the clear.
+// TestTrialLeavesServerAlone: a start does not remove the files of an upgrade or restore that is running. It removes
+// old ones, whose process was killed, because a copy has the database and the keys in the clear.
 func TestTrialLeavesServerAlone(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -147,7 +147,7 @@ func TestTrialLeavesServerAlone(t *testing.T) {
 	}
 }
 
-// TestLoadRefusesReadableSecretKey: whoever reads it can forge links.
+// TestLoadRefusesReadableSecretKey: other users who can read the key can forge links.
 func TestLoadRefusesReadableSecretKey(t *testing.T) {
 	t.Parallel()
 	for _, loose := range []os.FileMode{0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o644} {
@@ -179,7 +179,8 @@ func TestLoadRefusesReadableSecretKey(t *testing.T) {
 	}
 }
 
-// TestLoadRefusesDamagedSecretKey rather than replaced: a new one would void every link.
+// TestLoadRefusesDamagedSecretKey: the server does not replace a damaged key, because a new key would invalidate
+// every link.
 func TestLoadRefusesDamagedSecretKey(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
@@ -205,7 +206,8 @@ func TestLoadRefusesDamagedSecretKey(t *testing.T) {
 	d.close()
 }
 
-// TestLoadRefusesSecretKeyWithFlippedBit; one of an older program has no checksum, is taken, and has one afterwards.
+// TestLoadRefusesSecretKeyWithFlippedBit: a key of an older program has no checksum. The server accepts it and adds
+// the checksum.
 func TestLoadRefusesSecretKeyWithFlippedBit(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -237,7 +239,7 @@ func TestLoadRefusesSecretKeyWithFlippedBit(t *testing.T) {
 	}
 }
 
-// TestKeyFileRefusesStrayLine, and says that removing it is enough; then it is.
+// TestKeyFileRefusesStrayLine: the error says that removing the line is enough, and it is.
 func TestKeyFileRefusesStrayLine(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -260,7 +262,7 @@ func TestKeyFileRefusesStrayLine(t *testing.T) {
 	must(t, "export", "--data", dir)
 }
 
-// TestOpenRefusesDamagedDatabase with the command that puts a backup in its place; and that command does.
+// TestOpenRefusesDamagedDatabase: the error names the command that restores a backup, and that command works.
 func TestOpenRefusesDamagedDatabase(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -324,7 +326,7 @@ func TestDamagedPagesAreRefused(t *testing.T) {
 	}
 }
 
-// TestMissingSecretKeyIsLogged.
+// TestMissingSecretKeyIsLogged: the server creates a new key and logs that earlier links are invalid.
 func TestMissingSecretKeyIsLogged(t *testing.T) {
 	t.Parallel()
 	path := clinicDir(t)
@@ -338,7 +340,7 @@ func TestMissingSecretKeyIsLogged(t *testing.T) {
 	contains(t, "warning", got.stderr, "secret.key missing", "invalid")
 }
 
-// TestServeRefusesImpossibleDirectory: the reason and what to do.
+// TestServeRefusesImpossibleDirectory: the error has the reason and the action to take.
 func TestServeRefusesImpossibleDirectory(t *testing.T) {
 	t.Parallel()
 	file := write(t, "")

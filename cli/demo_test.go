@@ -18,8 +18,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDemoStartsWithActiveQueue: the day is there, and of what the practice system is to have something has arrived
-// and something waits, five seconds after the start and half a minute later.
+// TestDemoStartsWithActiveQueue: five seconds after the start and half a minute later, the day is booked, and some
+// writes to the practice-management system are delivered and some are pending.
 func TestDemoStartsWithActiveQueue(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +77,8 @@ func TestDemoRefusesMailServerAndNetwork(t *testing.T) {
 	}
 }
 
-// TestDemoFromStartToEnd: seeded, on any port if its own is taken, and its directory is gone afterwards.
+// TestDemoFromStartToEnd: the demo has data, takes another port if its own is in use, and deletes its directory at
+// the end.
 func TestDemoFromStartToEnd(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

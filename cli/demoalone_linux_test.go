@@ -45,7 +45,7 @@ func gone(t *testing.T, pid int) {
 	}
 }
 
-// TestDemoServerEndsWithDemo, whether that is asked to end or killed.
+// TestDemoServerEndsWithDemo: the server ends when the demo is asked to end and when it is killed.
 func TestDemoServerEndsWithDemo(t *testing.T) {
 	for _, how := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(how.String(), func(t *testing.T) {

@@ -7,7 +7,8 @@ import (
 	"holdfast/cli/demo"
 )
 
-// TestDemoClusterNamesMissingPrograms, where it may listen, and that its Redis is its own.
+// TestDemoClusterNamesMissingPrograms: the errors name the missing programs, the addresses that are allowed, and a
+// Redis in use.
 func TestDemoClusterNamesMissingPrograms(t *testing.T) {
 	got := command(t, nil, "", "demo", "--cluster", "--redis", "redis://127.0.0.1:6379/0")
 	if got.code != 1 {

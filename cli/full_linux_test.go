@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStartOnFullDiskServesReads after a stop in good order and after a kill; what is written is refused, and taken again
-// once there is room. It needs a file system of its own, which only root can have.
+// TestStartOnFullDiskServesReads: after a clean stop and after a kill, the server refuses writes and accepts them
+// again when there is room. The test needs a file system of its own, which only root can create.
 func TestStartOnFullDiskServesReads(t *testing.T) {
 	t.Parallel()
 	disk := t.TempDir()

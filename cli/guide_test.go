@@ -140,7 +140,8 @@ func guided(t *testing.T, args ...string) (s *server, dir string) {
 	return started(t, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...), dir
 }
 
-// TestGuideExamplesWork: the commands of docs/guide.md, one after the other in one shell, print what the page tells.
+// TestGuideExamplesWork runs the commands of docs/guide.md in order in one shell, and compares their output with the
+// page.
 func TestGuideExamplesWork(t *testing.T) {
 	t.Parallel()
 	s, dir := guided(t)
@@ -207,8 +208,8 @@ var receivers = map[string]func(t *testing.T, file string) *exec.Cmd{
 	},
 }
 
-// TestGuideReceiversVerifySignatures: each program takes what the server sends while two secrets count and it knows the older one, and
-// refuses what was altered, what is old, and what was signed with another secret.
+// TestGuideReceiversVerifySignatures: while two secrets are valid, each example program accepts the server's messages
+// with the older secret. It refuses messages that are altered, old, or signed with another secret.
 func TestGuideReceiversVerifySignatures(t *testing.T) {
 	t.Parallel()
 	all := fencesOf(t, "guide.md")

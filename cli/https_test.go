@@ -166,7 +166,7 @@ func expectSecureCookies(t *testing.T, s *server, through *http.Client, dir stri
 	}
 }
 
-// TestListenErrorIsExplained: the port is taken, or the settings make no sense.
+// TestListenErrorIsExplained: the port is in use, or the settings contradict each other.
 func TestListenErrorIsExplained(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")

@@ -22,8 +22,8 @@ func TestStreamsLeaveDescriptorsForBookings(t *testing.T) {
 	}
 }
 
-// TestDefaultsCauseNoWarning: a machine with a common limit of descriptors has fewer streams than the default, which
-// nobody asked for.
+// TestDefaultsCauseNoWarning: a machine with the usual limit of descriptors supports fewer streams than the default,
+// and the server does not warn about it.
 func TestDefaultsCauseNoWarning(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -49,7 +49,7 @@ func storageMode(t *testing.T, base, want string) {
 	})
 }
 
-// TestHoldsAreInPostgresWithoutRedis, where another node finds them and this one finds another's.
+// TestHoldsAreInPostgresWithoutRedis: two nodes find each other's holds there.
 func TestHoldsAreInPostgresWithoutRedis(t *testing.T) {
 	t.Parallel()
 	base, hold, beside := inPostgres(t)
@@ -75,7 +75,7 @@ func TestHoldsAreInPostgresWithoutRedis(t *testing.T) {
 	contains(t, "poll", body, `"redisStatus":"disabled"`, `"storageMode":"postgres"`, `"redisEnabled":false`)
 }
 
-// TestHoldsAreInPostgresDuringRedisOutage, with those that were in Redis, and go back.
+// TestHoldsAreInPostgresDuringRedisOutage: the holds move from Redis to PostgreSQL and back.
 func TestHoldsAreInPostgresDuringRedisOutage(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])

@@ -15,7 +15,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestServeWithRedis holds a time in Redis, goes on without Redis, and comes back to it with what it holds.
+// TestServeWithRedis holds a time in Redis, continues without Redis, and returns to it with the hold.
 func TestServeWithRedis(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])
@@ -110,7 +110,7 @@ func TestServeWithRedis(t *testing.T) {
 	}
 }
 
-// TestRedisRefusesSecondDatabase, and names the way out.
+// TestRedisRefusesSecondDatabase: the error names the solution.
 func TestRedisRefusesSecondDatabase(t *testing.T) {
 	t.Parallel()
 	s := redistest.Start(t, redistest.Programs(t)[0])
@@ -139,7 +139,7 @@ func TestRedisRefusesSecondDatabase(t *testing.T) {
 	}
 }
 
-// TestServeStartsWithoutRedis and is ready.
+// TestServeStartsWithoutRedis: the server is ready although Redis is unreachable.
 func TestServeStartsWithoutRedis(t *testing.T) {
 	t.Parallel()
 	_, base, _, _ := served(t, clinicDir(t), "--redis", "unix:///nowhere/there.sock")

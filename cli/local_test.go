@@ -60,7 +60,7 @@ func TestImportAndExportRoundTrip(t *testing.T) {
 	}
 }
 
-// TestImportRefusesWholeFile, with the place and every mistake.
+// TestImportRefusesWholeFile: the errors have the place of each mistake.
 func TestImportRefusesWholeFile(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -103,7 +103,7 @@ func TestImportRefusesWholeFile(t *testing.T) {
 	}
 }
 
-// TestAPIKeyLifecycle: made, shown once, listed without its secret, revoked.
+// TestAPIKeyLifecycle: a key is created, shown once, listed without its secret, and revoked.
 func TestAPIKeyLifecycle(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -139,7 +139,7 @@ func TestAPIKeyLifecycle(t *testing.T) {
 	}
 }
 
-// TestLongDirectoryGetsShortSocket: the path of a socket may have 108 bytes, that of a directory 4,096.
+// TestLongDirectoryGetsShortSocket: the path of a socket can have 108 bytes, the path of a directory 4,096.
 func TestLongDirectoryGetsShortSocket(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("d", 120), strings.Repeat("e", 120))
@@ -208,7 +208,7 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreOfBadBackupChangesNothing.
+// TestRestoreOfBadBackupChangesNothing: the database and the keys stay as they are.
 func TestRestoreOfBadBackupChangesNothing(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

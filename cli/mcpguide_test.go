@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMCPPageExamplesWork: the commands of docs/mcp.md print what the page tells, its table has the tools that there are and says of the
-// same ones that they change nothing, and its configurations lead to the protocol.
+// TestMCPPageExamplesWork: the commands of docs/mcp.md print the output on the page, its table has the server's tools
+// and marks the same ones as read-only, and its configurations connect.
 func TestMCPPageExamplesWork(t *testing.T) {
 	t.Parallel()
 	s, dir := guided(t)

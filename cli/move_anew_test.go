@@ -11,8 +11,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestMigrateRestartsAfterChange since it was interrupted, in the middle of what was carried already, or where the part
-// is another clinic's.
+// TestMigrateRestartsAfterChange: a repeated migrate copies everything again if the clinic changed after the
+// interruption, also in the part that was already copied, or if the partial target belongs to another clinic.
 func TestMigrateRestartsAfterChange(t *testing.T) {
 	url, dir := postgresURL(t), movableDir(t)
 	discard := slog.New(slog.DiscardHandler)

@@ -87,7 +87,7 @@ func killedMoving(t *testing.T, free func(), server *postgrestest.Server, args .
 	})
 }
 
-// TestKilledMigrateResumes, there and back: nothing is twice, nothing is lost, and what was there is not written again.
+// TestKilledMigrateResumes in both directions: no row is lost, and no copied row is written twice.
 func TestKilledMigrateResumes(t *testing.T) {
 	t.Parallel()
 	const rows, stuck = 5_000, 3_200
@@ -137,7 +137,7 @@ func TestKilledMigrateResumes(t *testing.T) {
 	same(t, began, filepath.Join(home, databaseFile))
 }
 
-// TestAbandonedMigrateLosesNobody: what came of it is removed when nobody has gone on with it for a week, and not before.
+// TestAbandonedMigrateLosesNobody: the server deletes a partial target a week after the last attempt, and not before.
 func TestAbandonedMigrateLosesNobody(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

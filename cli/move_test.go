@@ -16,7 +16,8 @@ import (
 	"holdfast/store/sqlite"
 )
 
-// TestClinicMovesToPostgresAndBack moves a full clinic to PostgreSQL and back, and compares every row of it with where it began.
+// TestClinicMovesToPostgresAndBack moves a full clinic to PostgreSQL and back, and compares every row with the
+// original.
 func TestClinicMovesToPostgresAndBack(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
@@ -97,7 +98,8 @@ func (f *failing) Insert(ctx context.Context, table store.CarriedTable, columns 
 	return f.Carrier.Insert(ctx, table, columns, rows)
 }
 
-// TestInterruptedMigrateResumes, at whichever table: no server takes what is there, nothing is written twice, and it is whole in the end.
+// TestInterruptedMigrateResumes after an interruption at any table: no server starts on the partial target, no row is
+// written twice, and the result is complete.
 func TestInterruptedMigrateResumes(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
@@ -133,7 +135,7 @@ func TestInterruptedMigrateResumes(t *testing.T) {
 	contains(t, "run again", out, "appointments         5, of which 5 were copied before", "all rows compared")
 }
 
-// TestMigrateInterruptedAtEndFinishes: everything is there, and what it was in is not put away yet.
+// TestMigrateInterruptedAtEndFinishes: all rows are copied, and the source is not renamed yet.
 func TestMigrateInterruptedAtEndFinishes(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)
@@ -151,7 +153,7 @@ func TestMigrateInterruptedAtEndFinishes(t *testing.T) {
 	same(t, kept, filepath.Join(dir, databaseFile))
 }
 
-// TestMovedClinicPassesVerify, wherever it is: the guarantee, the audit and what points at what.
+// TestMovedClinicPassesVerify on both databases: the guarantee, the audit log and the references.
 func TestMovedClinicPassesVerify(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), clinicDir(t)
@@ -169,7 +171,7 @@ func TestMovedClinicPassesVerify(t *testing.T) {
 	contains(t, "the keys", must(t, "apikey", "list", "--data", dir), "before", "there", "home")
 }
 
-// TestMigrateRefusesUnmovable with what to do, and nothing is changed.
+// TestMigrateRefusesUnmovable: the error names the action to take, and nothing changes.
 func TestMigrateRefusesUnmovable(t *testing.T) {
 	t.Parallel()
 	url, dir := postgresURL(t), movableDir(t)

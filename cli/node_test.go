@@ -96,7 +96,8 @@ func bookAt(t *testing.T, base string, n int) (int, string) {
 	}, nil)
 }
 
-// TestTwoNodesServeOneClinic: what one books the other has booked, what one holds the other refuses, and both are ready.
+// TestTwoNodesServeOneClinic: each node sees the bookings of the other and refuses its held times, and both are
+// ready.
 func TestTwoNodesServeOneClinic(t *testing.T) {
 	t.Parallel()
 	c := newNodes(t, 2, nil)
@@ -108,7 +109,7 @@ func TestTwoNodesServeOneClinic(t *testing.T) {
 	contains(t, "a third node without --redis", alone.stderr, "another node is serving from this database", "--redis")
 }
 
-// TestTwoNodesFormCluster: the same without Redis.
+// TestTwoNodesFormCluster tests the same without Redis.
 func TestTwoNodesFormCluster(t *testing.T) {
 	t.Parallel()
 	areOneClinic(t, newNodesWith(t, 2, nil), "postgres")
@@ -145,7 +146,8 @@ func areOneClinic(t *testing.T, c *nodes, mode string) {
 	}
 }
 
-// TestOperationsOfKilledNodeAreDelivered by another, each once, although the first was in the middle of them.
+// TestOperationsOfKilledNodeAreDelivered: another node delivers each operation once, although the killed node had
+// started them.
 func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 	t.Parallel()
 	var arrived atomic.Int32
@@ -205,8 +207,8 @@ func bookWithKey(base string, n int) (status int, err error) {
 	return reply.StatusCode, errors.Join(err, reply.Body.Close())
 }
 
-// TestRollingRestartRefusesNoRequest: the nodes are restarted one after the other while people book through whichever answers, as a
-// load balancer has them.
+// TestRollingRestartRefusesNoRequest restarts one node after the other while clients book through any node that
+// answers, as behind a load balancer.
 func TestRollingRestartRefusesNoRequest(t *testing.T) {
 	t.Parallel()
 	c := newNodes(t, 2, nil)

@@ -27,7 +27,7 @@ func withKey(t *testing.T, from string) string {
 	return dir
 }
 
-// TestNodeWithOtherSecretKeyIsRefused, or with one that was replaced; and one that has the new key is not.
+// TestNodeWithOtherSecretKeyIsRefused: also a node with a key that was replaced. A node with the new key starts.
 func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	t.Parallel() // it waits for processes of its own
 	c := newNodesWith(t, 1, nil)
@@ -64,7 +64,8 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	contains(t, "alone, with a new key", c.all[0].stderr.String(), "earlier links and tokens are invalid")
 }
 
-// TestNodeOnOtherRedisIsRefused while the others are there, but not one on theirs, which has just come back empty.
+// TestNodeOnOtherRedisIsRefused while other nodes run. A node on their Redis starts, although that Redis is empty
+// after a restart.
 func TestNodeOnOtherRedisIsRefused(t *testing.T) {
 	t.Parallel() // it waits for processes of its own
 	ours := redistest.Start(t, redistest.Programs(t)[0])

@@ -79,7 +79,7 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestJSONLogOmitsSetupLink: what a machine collects is kept, and whoever has the link owns the clinic.
+// TestJSONLogOmitsSetupLink: log collectors store what they read, and a client with the link becomes the owner.
 func TestJSONLogOmitsSetupLink(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]bool{"text": true, "json": false} {
@@ -99,7 +99,7 @@ func TestJSONLogOmitsSetupLink(t *testing.T) {
 	}
 }
 
-// TestSetupLinkCommand works once, and the one before it not at all.
+// TestSetupLinkCommand: the new link works once, and the earlier one does not work.
 func TestSetupLinkCommand(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -209,7 +209,8 @@ func TestKeysRotate(t *testing.T) {
 	}
 }
 
-// TestDamagedQueueIsRebuiltAndReported: in the log of the start, by queue list and by verify, until the file is deleted.
+// TestDamagedQueueIsRebuiltAndReported: the start's log, queue list and verify report it until the damaged file is
+// deleted.
 func TestDamagedQueueIsRebuiltAndReported(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

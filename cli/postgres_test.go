@@ -64,8 +64,8 @@ func booked(t *testing.T, base string, hour int, client string) int {
 	return status
 }
 
-// TestServeWithPostgres is served, booked in by racers, commanded, killed and served again; the commands find it with and
-// without a server, and neither a second node nor another database gets in its way.
+// TestServeWithPostgres serves, books in a race, runs commands, kills the server and serves again. The commands work
+// with and without a server, and a second node or another database does not disturb them.
 func TestServeWithPostgres(t *testing.T) {
 	t.Parallel()
 	url := postgresURL(t)
@@ -162,7 +162,7 @@ func clinicBackup(t *testing.T) string {
 	return strings.TrimSpace(must(t, "backup", "--data", clinicDir(t)))
 }
 
-// TestDatabasePasswordIsHidden: not in config print, and not in what is said when the server cannot be reached.
+// TestDatabasePasswordIsHidden in config print and in the error of an unreachable server.
 func TestDatabasePasswordIsHidden(t *testing.T) {
 	t.Parallel()
 	const password = "canary-of-a-password"
@@ -181,8 +181,8 @@ func TestDatabasePasswordIsHidden(t *testing.T) {
 	}
 }
 
-// TestNodeResumesAfterCutFromPostgres: it says so while it lasts, refuses with what to do, and serves again without being
-// started again, its queue as well.
+// TestNodeResumesAfterCutFromPostgres: during the cut, the node reports it and refuses with the action to take.
+// Afterwards it serves again without a restart, and so does its queue.
 func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 	t.Parallel() // it waits for processes of its own
 	database, line := behindLine(t)

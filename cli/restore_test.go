@@ -28,8 +28,8 @@ func inDatabase(t *testing.T, dir string, fn func(ctx context.Context, s *sqlite
 	}
 }
 
-// TestRestoreRevokesCredentials: a browser that was signed in when the backup was made is not, and the API keys that were revoked
-// since are named, no others.
+// TestRestoreRevokesCredentials: browsers that were signed in at the time of the backup are signed out. The output
+// names exactly the API keys that were revoked after the backup.
 func TestRestoreRevokesCredentials(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)
@@ -72,7 +72,7 @@ func TestRestoreRevokesCredentials(t *testing.T) {
 	})
 }
 
-// TestRestoreRefusesOtherFiles, and does not wait for it: a pipe in the place of a file.
+// TestRestoreRefusesOtherFiles: also a pipe, without waiting for it.
 func TestRestoreRefusesOtherFiles(t *testing.T) {
 	t.Parallel()
 	dir := clinicDir(t)

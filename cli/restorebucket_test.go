@@ -37,7 +37,8 @@ func eachPlace(t *testing.T, test func(t *testing.T, name string, flags []string
 	})
 }
 
-// TestBucketBackupIsRestoredWithRecoveryKey: the machine is gone, and what is left is the bucket, its key and what was printed.
+// TestBucketBackupIsRestoredWithRecoveryKey: the machine is gone, and only the bucket, its key and the printed
+// recovery key are left.
 func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 	t.Parallel()
 	name, flags, s := inBucket(t)

@@ -20,8 +20,9 @@ import (
 
 var copiedUpTo = regexp.MustCompile(`the copy is up to (\S+):`)
 
-// TestLostMachineLosesOneIncrement: a real server with people who book, kill -9 in the middle, its disk gone, and what is left is the
-// backup destination, a directory or a bucket, and the paper. Everything that was answered before the instant that restore names is there, and nothing overlaps.
+// TestLostMachineLosesOneIncrement: clients book at a real server, kill -9 ends it, and its disk is gone. Only the
+// backup destination, a directory or a bucket, and the printed recovery key are left. Every change before the time
+// that restore prints is there, and no appointments overlap.
 func TestLostMachineLosesOneIncrement(t *testing.T) {
 	t.Parallel()
 	eachPlace(t, loseMachine)

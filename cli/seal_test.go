@@ -11,7 +11,8 @@ import (
 	"holdfast/store/backup"
 )
 
-// TestSealedCopyIsRestoredWithRecoveryKeyOnly: the machine is gone, and what is left is the backup destination and what was printed.
+// TestSealedCopyIsRestoredWithRecoveryKeyOnly: the machine is gone, and only the backup destination and the printed
+// recovery key are left.
 func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
@@ -72,7 +73,7 @@ func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 	}
 }
 
-// TestRestoreRefusesSealedCopyWithoutKey where it is not whole, or the key is another, and nothing is left in the clear.
+// TestRestoreRefusesSealedCopyWithoutKey, and a damaged copy: it leaves no file in the clear.
 func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	t.Parallel()
 	dir, place := clinicDir(t), t.TempDir()

@@ -101,8 +101,8 @@ func (s *server) ended(t *testing.T) int {
 	}
 }
 
-// TestServeFromStartToStop: started, found healthy, commanded through its socket, protected from a second one, ended
-// by SIGTERM with 0, killed and started again.
+// TestServeFromStartToStop starts a server, checks its health, sends it commands through its socket, refuses a second
+// server, ends it with SIGTERM and exit code 0, kills it and starts it again.
 func TestServeFromStartToStop(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -228,8 +228,8 @@ func TestRequestsUnderWayAreFinished(t *testing.T) {
 	}
 }
 
-// TestStreamLivesUntilServerStops: over a real socket, past every deadline of its first frames, it hears of a lapse,
-// and is told when the server ends.
+// TestStreamLivesUntilServerStops: a stream over a real socket, older than every deadline of its first frames,
+// receives an expired hold and the message that the server stops.
 func TestStreamLivesUntilServerStops(t *testing.T) {
 	t.Parallel()
 	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
@@ -271,7 +271,7 @@ func TestStreamLivesUntilServerStops(t *testing.T) {
 	}
 }
 
-// TestSecondSignalExitsAtOnce, whatever is under way.
+// TestSecondSignalExitsAtOnce: the server does not wait for running requests.
 func TestSecondSignalExitsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := started(t, "serve", "--data", clinicDir(t), "--listen", "127.0.0.1:0")
@@ -326,7 +326,7 @@ func TestServeEndsWithItsContext(t *testing.T) {
 	d.close()
 }
 
-// TestFailedStorageStopsServer with an error, so that a supervisor starts it again.
+// TestFailedStorageStopsServer: it exits with an error, so that a supervisor restarts it.
 func TestFailedStorageStopsServer(t *testing.T) {
 	t.Parallel()
 	h, _, _, ended := served(t, clinicDir(t))
@@ -343,7 +343,7 @@ func TestFailedStorageStopsServer(t *testing.T) {
 	}
 }
 
-// TestAddressInUseIsExplained, and the data directory is let go of.
+// TestAddressInUseIsExplained: the server releases the data directory and creates no database.
 func TestAddressInUseIsExplained(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -365,7 +365,7 @@ func TestAddressInUseIsExplained(t *testing.T) {
 	}
 }
 
-// TestTCPListenerHasNoAdminRoutes: what the socket can do, nobody can do over the network.
+// TestTCPListenerHasNoAdminRoutes: the routes of the local socket are not reachable over the network.
 func TestTCPListenerHasNoAdminRoutes(t *testing.T) {
 	t.Parallel()
 	_, base, _, _ := served(t, clinicDir(t))

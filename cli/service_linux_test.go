@@ -8,8 +8,8 @@ import (
 	"holdfast/deploy/systemd"
 )
 
-// TestCrashExitCodeDiffersFromBadSettings: Go ends both with 2, which the unit does not start again. In the unit's environment a crash, which a
-// SIGQUIT is to Go, ends by a signal.
+// TestCrashExitCodeDiffersFromBadSettings: Go ends a crash and invalid settings with code 2, and the unit does not
+// restart after code 2. In the unit's environment a crash (SIGQUIT in this test) ends with a signal.
 func TestCrashExitCodeDiffersFromBadSettings(t *testing.T) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil { // or it leaves a core here
 		t.Fatal(err)

@@ -85,7 +85,7 @@ func TestServiceDryRunDoesNothing(t *testing.T) {
 	}
 }
 
-// TestServiceExplainsFailure: another system, a user who is not root, a name that is none.
+// TestServiceExplainsFailure: another operating system, a user who is not root, an unknown user name.
 func TestServiceExplainsFailure(t *testing.T) {
 	t.Parallel()
 	refusal := "only root installs services"

@@ -57,9 +57,9 @@ func follow(t *testing.T, base string) *transcript {
 	return said
 }
 
-// TestSlowRedisDelaysNoHold has every answer of Redis come half a minute late, or not at all although everything is done,
-// below two whole servers: who holds and books there is answered long before Redis answers and is refused nothing of their own, pages
-// at the other server see it, and nobody has to lend a hand.
+// TestSlowRedisDelaysNoHold delays every answer of Redis by half a minute, or loses it although Redis did the work,
+// below two complete servers. Clients get their answers long before Redis answers and lose none of their own holds,
+// pages at the other server show them, and no person acts.
 func TestSlowRedisDelaysNoHold(t *testing.T) {
 	t.Parallel() // it waits for processes of its own
 	const late = 30 * time.Second

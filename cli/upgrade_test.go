@@ -73,8 +73,8 @@ func patientsIn(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// TestOlderFilesAreUpgraded: tried first, which changes nothing; then done, with everything still there; and taken back from the
-// snapshot.
+// TestOlderFilesAreUpgraded: a rehearsal changes nothing, the upgrade keeps all data, and the snapshot restores the
+// earlier state.
 func TestOlderFilesAreUpgraded(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{}
@@ -156,7 +156,7 @@ func sameButTwo(t *testing.T, got, want map[string]string) {
 	}
 }
 
-// TestImpossibleUpgradeIsRefusedFirst, here of a file that is no database of this program.
+// TestImpossibleUpgradeIsRefusedFirst: the file is not a database of this program.
 func TestImpossibleUpgradeIsRefusedFirst(t *testing.T) {
 	t.Parallel()
 	dir := unpacked(t, "../testdata/upgrade/0009.tar.gz")

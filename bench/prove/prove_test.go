@@ -27,7 +27,7 @@ func TestProveNeedsRows(t *testing.T) {
 	}
 }
 
-// TestPlantedBugIsFoundBySentence: what fails of anything else has seen nothing.
+// TestPlantedBugIsFoundBySentence: a bug counts as found only if the failing test prints the bug's sentence.
 func TestPlantedBugIsFoundBySentence(t *testing.T) {
 	b := &bug{says: `(?s)got .*want`}
 	for _, tt := range []struct {

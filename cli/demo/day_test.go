@@ -12,8 +12,8 @@ import (
 	"holdfast/store"
 )
 
-// TestDemoDayIsBusyAtEveryHour: whenever it is started, it is late morning at the clinic, some have been and some
-// are to come, there is a group and a break, and free times are left for the rest of the day.
+// TestDemoDayIsBusyAtEveryHour: whenever the demo starts, the time at the clinic is late morning. Some patients have
+// been there and some are still to come. The day has a group, a break and free times.
 func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 	t.Parallel()
 	days := []time.Time{
@@ -80,7 +80,7 @@ func weekly(hours []clinic.HoursEntry) (all []store.WeeklyWindow) {
 	return all
 }
 
-// TestDemoBooksEveryVisit: no visit of the demo's day is left out because it does not fit.
+// TestDemoBooksEveryVisit: every visit of the demo's day fits and is booked.
 func TestDemoBooksEveryVisit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

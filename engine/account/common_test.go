@@ -26,7 +26,7 @@ func TestCommonPasswordsAreRefused(t *testing.T) {
 	}
 }
 
-// TestCommonPasswordList: it is as long as it says, and what somebody could not mean is not in it.
+// TestCommonPasswordList: the list has its documented length, and no word that is not a password.
 func TestCommonPasswordList(t *testing.T) {
 	words := wellKnown()
 	if len(words) < 12000 || len(triedWords) > 40_000 {

@@ -86,8 +86,8 @@ func TestCorrectGuessIsNotCounted(t *testing.T) {
 	}
 }
 
-// TestGuessesOutliveThoseOfOthers: whoever fills the memory with accounts that are not there is slowed down as before
-// at the one that is.
+// TestGuessesOutliveThoseOfOthers: a client that fills the memory with unknown accounts is still slowed down at the
+// known account.
 func TestGuessesOutliveThoseOfOthers(t *testing.T) {
 	var g guesses
 	now := time.Now()

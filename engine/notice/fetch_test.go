@@ -12,7 +12,8 @@ import (
 	"holdfast/engine/notice"
 )
 
-// An address that somebody types reads a text, within limits, and nothing of somebody's own network.
+// TestFetchReturnsText: the server reads a text from an address that a user typed, within limits, and nothing from a
+// private network.
 func TestFetchReturnsText(t *testing.T) {
 	t.Parallel()
 	asked := make(chan *http.Request, 100)
@@ -80,7 +81,8 @@ func TestFetchReturnsText(t *testing.T) {
 	}
 }
 
-// Without leave, no address leads into a private network: neither itself, nor by its name, and nothing is read without encryption.
+// TestFetchRefusesPrivateAddress: by default no address leads into a private network, directly or by its name, and
+// the server reads nothing without encryption.
 func TestFetchRefusesPrivateAddress(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("somebody was asked") }))

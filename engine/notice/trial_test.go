@@ -12,7 +12,7 @@ import (
 	"holdfast/engine/notice/noticetest"
 )
 
-// Whoever sets mail up is told what stood in the way, each fault by its own name and with what the server said.
+// TestTrialReportsFailures: the trial names each fault of the mail settings, with the mail server's words.
 func TestTrialReportsFailures(t *testing.T) {
 	ours, trusted := noticetest.Certified(t, time.Now().Add(time.Hour), "127.0.0.1")
 	other, _ := noticetest.Certified(t, time.Now().Add(time.Hour), "mail.provider.example")
@@ -82,7 +82,7 @@ func TestTrialReportsFailures(t *testing.T) {
 	}
 }
 
-// Nobody there, nobody of this name.
+// TestTrialWithoutServer: no listener, and an unknown host name.
 func TestTrialWithoutServer(t *testing.T) {
 	m, err := NewMailer(MailOptions{Dir: t.TempDir(), Timeout: 5 * time.Second})
 	if err != nil {
@@ -98,8 +98,8 @@ func TestTrialWithoutServer(t *testing.T) {
 	}
 }
 
-// What the clinic chooses counts from the next mail on; an address that the mailer was given stays; and mail whose server's password
-// cannot be read waits, instead of failing.
+// TestChangedMailServerAppliesToNextEmail: an address that the mailer got from a flag stays. If the server's password
+// cannot be read, email waits and does not fail.
 func TestChangedMailServerAppliesToNextEmail(t *testing.T) {
 	taken := make(chan string, 4)
 	relay := noticetest.Script{Taken: func(message string) { taken <- message }}

@@ -39,8 +39,8 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func (s *slow) client() *Client { return &Client{http: &http.Client{Transport: s}} }
 
-// Sign-ins that begin at once ask the issuer once, when nobody has asked before and when the hour is over, whoever of them goes away; and
-// nobody waits longer than they want to.
+// TestIssuerGetsOneRequestAtATime: concurrent sign-ins cause one request to the issuer, at first and after the hour,
+// whichever of them is cancelled. Each sign-in waits no longer than its own deadline.
 func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &slow{}
@@ -103,7 +103,8 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 	})
 }
 
-// The issuer is to ask who is there: whoever has signed out at a desk that others share is not signed in by a press of a button.
+// TestIssuerIsAskedAgain: the issuer asks for the user's credentials, so that a shared desk does not sign in the
+// previous user with one click.
 func TestIssuerIsAskedAgain(t *testing.T) {
 	for _, c := range []struct{ issuer, about, want string }{
 		{issuer, "", "login"},

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A calendar token shows an appointment and does not change it: neither kind passes for the other, in the bytes of the one
-// appointment, nor after the key was replaced.
+// TestManageRefusesCalendarToken: a calendar token shows an appointment and cannot change it. Neither kind of token
+// is accepted as the other, for the same appointment and after the key was replaced.
 func TestManageRefusesCalendarToken(t *testing.T) {
 	k := Generate(noon)
 	until := noon.Add(24 * time.Hour)

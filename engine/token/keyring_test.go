@@ -53,7 +53,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
-// TestTokenWithFlippedBitIsRefused wherever it is in the file, unless the keys are the same without it.
+// TestTokenWithFlippedBitIsRefused: the bit may be anywhere in the file, except where the keys do not depend on it.
 func TestTokenWithFlippedBitIsRefused(t *testing.T) {
 	k := Generate(noon).Rotate(noon)
 	text := k.Marshal()

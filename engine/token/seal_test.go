@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A sealed secret is opened by the keys that sealed it and for what it was sealed for, also after a rotation, and by nobody else.
+// TestSealedSecretOpensForItsPurposeOnly: only the keys that sealed a secret open it, for the same purpose, also
+// after a rotation.
 func TestSealedSecretOpensForItsPurposeOnly(t *testing.T) {
 	now := time.Now()
 	keys := Generate(now)

@@ -272,7 +272,7 @@ func private(t *testing.T, err error) {
 	}
 }
 
-// Wherever the answer breaks off, the outcome is unknown.
+// TestPartialSuccessAnswerIsUnknown cuts a successful answer after each byte: the outcome is unknown.
 func TestPartialSuccessAnswerIsUnknown(t *testing.T) {
 	body := testdata(t, "appointment-added")
 	end := len(strings.TrimSpace(string(body)))

@@ -172,8 +172,8 @@ func TestClassOf(t *testing.T) {
 	}
 }
 
-// The spacing is that of the wire: a SetAppointment that leaves restarts the clock,
-// however long after its turn; other calls do not.
+// TestClientRestartsTimer: the interval counts from the moment that SetAppointment leaves, however long after its
+// turn. Other calls do not restart it.
 func TestClientRestartsTimer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	defer server.Close()

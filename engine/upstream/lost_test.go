@@ -186,8 +186,8 @@ type trip func(*http.Request) (*http.Response, error)
 
 func (f trip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A caller that goes away before the call has not sent it; one that goes away
-// while it waits does not know.
+// TestCallerTimeoutIsUnknown: a caller that is cancelled before the call has not sent it. A caller that is cancelled
+// while it waits for the answer does not know the outcome.
 func TestCallerTimeoutIsUnknown(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	url := raw(t, func(conn net.Conn) {

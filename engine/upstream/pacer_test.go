@@ -48,7 +48,7 @@ func TestTurnsAreSpacedAndInOrder(t *testing.T) {
 	})
 }
 
-// A caller with ten seconds to spend is told at once that the line is longer.
+// TestLongLineIsReportedAtOnce: a caller with ten seconds left gets the error at once if the queue is longer.
 func TestLongLineIsReportedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
@@ -247,8 +247,9 @@ func TestPacerUnderLoad(t *testing.T) {
 	}
 }
 
-// Who had the last turn may write again at once, and the next turn counts from that; not when somebody else had one since.
-func TestRepeatIsCounted(t *testing.T) {
+// TestRepeatAfterOwnTurnIsCounted: the caller that had the last turn may write again at once, and the next turn counts from
+// there, unless another caller had a turn in between.
+func TestRepeatAfterOwnTurnIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPacer(10 * time.Second)
 		wait := func() {

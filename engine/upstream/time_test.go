@@ -63,8 +63,8 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-// Every half hour of a year, written and read, is itself again; only the second
-// pass of a repeated hour comes back as the first.
+// TestTimesRoundTrip writes and reads every half hour of a year. Only the second pass of a repeated hour comes back
+// as the first.
 func TestTimesRoundTrip(t *testing.T) {
 	for _, name := range []string{"America/New_York", "Europe/London", "Australia/Lord_Howe", "America/St_Johns", "Asia/Kolkata", "Pacific/Apia"} {
 		z, repeated := zone(t, name), 0

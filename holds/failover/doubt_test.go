@@ -42,7 +42,7 @@ func openDoubtful(t *testing.T) (*Backend, *doubtful) {
 	return b, primary
 }
 
-// TestReleaseIsFinal although its answer came too late, or not at all, and the fallback has never had the hold.
+// TestReleaseIsFinal: also if its answer was late or lost, and if the fallback never had the hold.
 func TestReleaseIsFinal(t *testing.T) {
 	for name, answer := range map[string]error{"late": nil, "lost": holds.ErrUnavailable} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestReleaseIsFinal(t *testing.T) {
 	}
 }
 
-// TestLateClaimIsReleased: its client was given another hold, and has let go of it.
+// TestLateClaimIsReleased: its client has received and released another hold in the meantime.
 func TestLateClaimIsReleased(t *testing.T) {
 	b, primary := openDoubtful(t)
 	primary.asked = func() { // and is done, but nobody hears of it

@@ -45,7 +45,7 @@ func TestThroughSwitches(t *testing.T) {
 	}
 }
 
-// TestSuiteOnRedis is the whole contract with a real server as the primary.
+// TestSuiteOnRedis runs the whole contract with a real Redis as the primary.
 func TestSuiteOnRedis(t *testing.T) {
 	for _, program := range redistest.Programs(t) {
 		t.Run(program, func(t *testing.T) {

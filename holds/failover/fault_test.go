@@ -150,7 +150,7 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 	})
 }
 
-// TestLoserIsNotified cuts one node off; meanwhile a client of each takes the same slot.
+// TestLoserIsNotified cuts one node off. Meanwhile a client of each node claims the same slot.
 func TestLoserIsNotified(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)
@@ -188,7 +188,7 @@ func TestLoserIsNotified(t *testing.T) {
 	})
 }
 
-// TestFrozenServerIsLeftAtOnce: the call that finds out is answered by the fallback, and no later one waits.
+// TestFrozenServerIsLeftAtOnce: the fallback answers the call that finds the fault, and no later call waits.
 func TestFrozenServerIsLeftAtOnce(t *testing.T) {
 	const once, then = 500 * time.Millisecond, 100 * time.Millisecond
 	each(t, func(t *testing.T, s *redistest.Server) {
@@ -219,7 +219,8 @@ func TestFrozenServerIsLeftAtOnce(t *testing.T) {
 	})
 }
 
-// TestPresenceContinuesAfterFault: who was online stays so, and what changed meanwhile is brought back.
+// TestPresenceContinuesAfterFault: specialists who were online stay online, and changes during the fault reach Redis
+// afterwards.
 func TestPresenceContinuesAfterFault(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)

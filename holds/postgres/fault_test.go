@@ -126,7 +126,7 @@ func TestRefusedConnectionIsUnavailable(t *testing.T) {
 	}
 }
 
-// TestCutConnectionEndsEpoch: what was missed is not known, so every watcher starts afresh; the holds are still there.
+// TestCutConnectionEndsEpoch: missed events are unknown, so every watcher starts over. The holds are still there.
 func TestCutConnectionEndsEpoch(t *testing.T) {
 	behind, proxy := through(t, database(t))
 	b := open(t, behind, Options{})
@@ -163,7 +163,7 @@ func cut(t *testing.T, w holds.Watch) {
 	}
 }
 
-// TestServerCrashEmptiesTablesAndEndsWatches, who begin anew without a hand.
+// TestServerCrashEmptiesTablesAndEndsWatches: the watches start again by themselves.
 func TestServerCrashEmptiesTablesAndEndsWatches(t *testing.T) {
 	if cluster == nil {
 		t.Skip("SKIPPED:", absent)
@@ -212,7 +212,7 @@ func TestServerCrashEmptiesTablesAndEndsWatches(t *testing.T) {
 	}
 }
 
-// TestSilentServerTimesOutSoon: no call takes longer than its timeout, and the ones after it fare no worse.
+// TestSilentServerTimesOutSoon: no call takes longer than its timeout, and neither do later calls.
 func TestSilentServerTimesOutSoon(t *testing.T) {
 	const timeout = time.Second
 	behind, proxy := through(t, database(t))

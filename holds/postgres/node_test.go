@@ -102,7 +102,7 @@ func TestNothingSecretIsInTheTables(t *testing.T) {
 	}
 }
 
-// TestConcurrentStartsCreateTablesOnce, and one of an older version leaves what a newer one made.
+// TestConcurrentStartsCreateTablesOnce: a node of an older version does not replace the functions of a newer one.
 func TestConcurrentStartsCreateTablesOnce(t *testing.T) {
 	url := database(t)
 	var all sync.WaitGroup
@@ -139,7 +139,7 @@ func TestConcurrentStartsCreateTablesOnce(t *testing.T) {
 	}
 }
 
-// TestVersionMatchesText: whoever changes the text of sql/ says that it is another version, or no database would get it.
+// TestVersionMatchesText: a change of the text in sql/ needs a new version, or existing databases would not get it.
 func TestVersionMatchesText(t *testing.T) {
 	sum := sha256.New()
 	for _, name := range files {
@@ -155,7 +155,7 @@ func TestVersionMatchesText(t *testing.T) {
 	}
 }
 
-// TestCapacityIsCutToTable: the record keeps larger numbers than these tables.
+// TestCapacityIsCutToTable: the record stores larger numbers than these tables.
 func TestCapacityIsCutToTable(t *testing.T) {
 	b := open(t, database(t), Options{})
 	const most = 1 << 40

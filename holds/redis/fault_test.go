@@ -159,7 +159,7 @@ func calls(b *Backend) map[string]func(ctx context.Context) error {
 	}
 }
 
-// TestDeadServerDelaysNoCall freezes the server, and kills it: every call ends in the time it has.
+// TestDeadServerDelaysNoCall freezes the server and kills it: every call ends within its deadline.
 func TestDeadServerDelaysNoCall(t *testing.T) {
 	const bound = 500 * time.Millisecond // twice the time of a call: the machine may be busy
 	for name, strike := range map[string]func(*redistest.Server){"frozen": (*redistest.Server).Freeze, "killed": (*redistest.Server).Kill} {
@@ -181,7 +181,7 @@ func TestDeadServerDelaysNoCall(t *testing.T) {
 	}
 }
 
-// TestEmptyServerIsSeeded: holds may vanish, and whoever watched is told.
+// TestEmptyServerIsSeeded: holds can be lost, and the watchers are notified.
 func TestEmptyServerIsSeeded(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{})
@@ -207,7 +207,7 @@ func TestEmptyServerIsSeeded(t *testing.T) {
 	})
 }
 
-// TestEventsOfThawedServerArrive: what it did late is told, or the watchers are told that something is missing.
+// TestEventsOfThawedServerArrive: the watchers receive the late events, or the message that events are missing.
 func TestEventsOfThawedServerArrive(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		b := open(t, s, Options{Timeout: time.Second})

@@ -10,7 +10,7 @@ import (
 	"holdfast/holds/redis/redistest"
 )
 
-// TestRedisBelongsToOneDatabase: a second node with a database of its own is refused until the first has left.
+// TestRedisBelongsToOneDatabase: a node with another database is refused until the first node has left.
 func TestRedisBelongsToOneDatabase(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		ctx := t.Context()

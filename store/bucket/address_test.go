@@ -2,7 +2,8 @@ package bucket
 
 import "testing"
 
-// TestParseBucketURL: its name is in the host's at AWS, where its certificate has that name, and the first part of the path elsewhere.
+// TestParseBucketURL: at AWS the host has the bucket's name, and the certificate has that name. Elsewhere the name is
+// the first part of the path.
 func TestParseBucketURL(t *testing.T) {
 	t.Parallel()
 	for want, o := range map[string]Options{

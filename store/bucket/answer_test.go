@@ -13,7 +13,7 @@ import (
 	"holdfast/store/bucket"
 )
 
-// TestInvalidListIsAnError: a page of a portal may be well-formed too.
+// TestInvalidListIsAnError: the page of a captive portal can be well-formed too.
 func TestInvalidListIsAnError(t *testing.T) {
 	t.Parallel()
 	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `<html><body/></html>`) }))
@@ -29,7 +29,7 @@ type fullDisk struct{}
 
 func (fullDisk) Write([]byte) (int, error) { return 0, store.ErrFull }
 
-// TestFullDiskIsNotReportedAsNetworkError: its error comes as it is, after one download.
+// TestFullDiskIsNotReportedAsNetworkError: the disk's error comes back unchanged after one download.
 func TestFullDiskIsNotReportedAsNetworkError(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

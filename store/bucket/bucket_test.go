@@ -49,7 +49,7 @@ func get(t *testing.T, b *bucket.Bucket, key string) ([]byte, error) {
 	return got.Bytes(), err
 }
 
-// TestGetReturnsPutObject, small and large, one in the place of another, and go when they are deleted.
+// TestGetReturnsPutObject stores small and large objects, replaces one with another, and deletes them.
 func TestGetReturnsPutObject(t *testing.T) {
 	t.Parallel()
 	b := open(t, ofOwner(buckettest.Start(t)))
@@ -84,7 +84,7 @@ func TestGetReturnsPutObject(t *testing.T) {
 	}
 }
 
-// TestListReadsAllPages: a service hands out a thousand at once.
+// TestListReadsAllPages: the service returns a thousand objects per page.
 func TestListReadsAllPages(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -121,7 +121,7 @@ func TestListReadsAllPages(t *testing.T) {
 	}
 }
 
-// TestRefusalHasReason in words, with no secret in them, and is known not to have been done.
+// TestRefusalHasReason: the error has words and no secret, and states that the service did nothing.
 func TestRefusalHasReason(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -167,7 +167,7 @@ func TestRefusalHasReason(t *testing.T) {
 	}
 }
 
-// TestWrongClockIsReported: the gateway is told another hour by what is between.
+// TestWrongClockIsReported: a proxy in between changes the hour that the gateway sees.
 func TestWrongClockIsReported(t *testing.T) {
 	t.Parallel()
 	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -199,7 +199,7 @@ func between(t *testing.T, s *buckettest.Service, meddle func(n int32, w http.Re
 	return o
 }
 
-// TestTemporaryErrorIsRetried: a service that is too busy, a reply that is lost, an answer that breaks off.
+// TestTemporaryErrorIsRetried: the service is too busy, a reply is lost, or an answer breaks off.
 func TestTemporaryErrorIsRetried(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -253,7 +253,8 @@ func TestTemporaryErrorIsRetried(t *testing.T) {
 	}
 }
 
-// TestSeedRefusesChangedCopy: the service compares what it got with what was signed, so that nobody has to read it back.
+// TestSeedRefusesChangedCopy: the service compares the received bytes with the signed checksum, so that a client need
+// not read them back.
 func TestSeedRefusesChangedCopy(t *testing.T) {
 	t.Parallel()
 	s := buckettest.Start(t)
@@ -274,7 +275,7 @@ func TestSeedRefusesChangedCopy(t *testing.T) {
 	}
 }
 
-// TestDamagedObjectIsNotSent, and is known not to be there.
+// TestDamagedObjectIsNotSent: the error states that the object is not stored.
 func TestDamagedObjectIsNotSent(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32
@@ -287,7 +288,7 @@ func TestDamagedObjectIsNotSent(t *testing.T) {
 	}
 }
 
-// TestRefusalAfterLostTryIsUnknown: what the first try has sent may still be carried out, whatever the second is answered.
+// TestRefusalAfterLostTryIsUnknown: the service may still apply the first attempt, whatever it answers to the second.
 func TestRefusalAfterLostTryIsUnknown(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -321,8 +322,9 @@ func TestRefusalAfterLostTryIsUnknown(t *testing.T) {
 	}
 }
 
-// TestServiceCommandTimesOut, before it has read a word, in the middle and while it answers; and a slow one is not, as long as something moves.
-func TestServiceCommandTimesOut(t *testing.T) {
+// TestHungServiceTimesOut: the service hangs before it reads, in the middle, and while it answers. A slow transfer
+// that makes progress does not time out.
+func TestHungServiceTimesOut(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -355,7 +357,7 @@ func TestServiceCommandTimesOut(t *testing.T) {
 	}
 }
 
-// TestUnreachableServerIsNamed with the name of who was asked, and nothing of the request.
+// TestUnreachableServerIsNamed: the error has the server's name and nothing of the request.
 func TestUnreachableServerIsNamed(t *testing.T) {
 	t.Parallel()
 	const host = "127.0.0.1:1"

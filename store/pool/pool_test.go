@@ -86,7 +86,7 @@ func acquire(t *testing.T, p *Pool[*wire]) Lent[*wire] {
 	return l
 }
 
-// TestPoolReusesConnection: or it is replaced, where it would fail the next caller.
+// TestPoolReusesConnection, or replaces it if it would fail the next caller.
 func TestPoolReusesConnection(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -166,7 +166,7 @@ func TestIdleConnectionsAreClosed(t *testing.T) {
 	}
 }
 
-// TestDroppedConnectionFreesItsSlotInPool at once, though it has not taken its leave of the server.
+// TestDroppedConnectionFreesItsSlotInPool at once, before the server knows that the connection is closed.
 func TestDroppedConnectionFreesItsSlotInPool(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, p := open(t, 1)
@@ -201,7 +201,7 @@ func TestResetReplacesAll(t *testing.T) {
 	})
 }
 
-// TestWaitEndsWithContext: for a place, for a ping, or for a server that is not there.
+// TestWaitEndsWithContext: the wait for a connection, for a ping, and for an unreachable server.
 func TestWaitEndsWithContext(t *testing.T) {
 	t.Run("for a place", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

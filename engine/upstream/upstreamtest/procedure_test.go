@@ -131,7 +131,7 @@ func TestOpenings(t *testing.T) {
 	}
 }
 
-// It is no more forgiving than what it stands for.
+// TestServerRefusesInvalidRequests: the fake is as strict as the real system.
 func TestServerRefusesInvalidRequests(t *testing.T) {
 	s := upstreamtest.New(upstreamtest.Options{ClientID: "a", User: "b", Password: "c"})
 	_, err := inProcess(t, s).SetAppointment(t.Context(), wanted(t))

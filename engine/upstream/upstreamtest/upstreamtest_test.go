@@ -243,9 +243,9 @@ func TestScoreCountsDuplicatesAndSpacing(t *testing.T) {
 	})
 }
 
-// The rule of the manual, in small: twenty per cent of the outcomes are unknown,
-// half of those applied, some late. Whoever waits out the quarantine and looks it
-// up books everybody once; whoever repeats blindly books some twice.
+// TestLookupBooksOnce: twenty per cent of the outcomes are unknown, half of those writes were applied, some of them
+// late. A client that waits for the quarantine and looks the appointment up books each patient once. A client that
+// only repeats books some patients twice.
 func TestLookupBooksOnce(t *testing.T) {
 	run := func(t *testing.T, lookUp bool) upstreamtest.Score {
 		var score upstreamtest.Score
