@@ -21,7 +21,7 @@ func inPostgres(t *testing.T, more ...string) (base string, hold func(client str
 	writeJSON(t, clinic, openClinic(t))
 	must(t, "import", "--data", dir, "--database", url, clinic)
 	_, base, _, _ = served(t, dir, append([]string{"--database", url}, more...)...)
-	beside, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+	beside, err := postgres.Open(t.Context(), postgres.Options{URL: url, Timeout: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

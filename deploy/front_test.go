@@ -152,13 +152,14 @@ func (p proxy) startOnce(t *testing.T, program, block, to string) (f *front, fai
 	}
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = run.Wait() }()
-	f.stop = sync.OnceValue(func() string {
+	stop := sync.OnceValue(func() string {
 		_ = run.Process.Kill()
 		<-ended
 		return said.String() + written(t, dir, given)
 	})
+	f.stop = stop
 	t.Cleanup(func() {
-		if wrote := f.stop(); t.Failed() {
+		if wrote := stop(); t.Failed() {
 			t.Logf("%s wrote at last:\n%s", p.name, wrote[max(0, len(wrote)-4000):])
 		}
 	})
@@ -171,9 +172,9 @@ func (p proxy) startOnce(t *testing.T, program, block, to string) (f *front, fai
 		}
 		select {
 		case <-ended:
-			return nil, f.stop()
+			return nil, stop()
 		case <-patience.Done():
-			return nil, "nobody listens after a minute: " + f.stop()
+			return nil, "it does not listen after a minute: " + stop()
 		case <-time.After(5 * time.Millisecond):
 		}
 	}

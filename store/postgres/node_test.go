@@ -205,6 +205,7 @@ func TestWriteDeliversEarlierChanges(t *testing.T) {
 func TestChangeArrivesWithoutNotify(t *testing.T) {
 	t.Parallel()
 	s := nodes(t, 1, Options{})[0]
+	before := s.LastChange()
 	err := s.server.with(t.Context(), func(ctx context.Context, c *conn) error {
 		_, err := c.exchange(ctx, stmt(`INSERT INTO changes (change) VALUES ('{"noun":"clinic"}')`))
 		return err
@@ -212,7 +213,7 @@ func TestChangeArrivesWithoutNotify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	await(t, s, s.LastChange()+1)
+	await(t, s, before+1)
 }
 
 // TestNodeReceivesMissedChanges starts to follow late. The node reads the changes that it missed from the database. If some of

@@ -107,6 +107,7 @@ func TestFieldErrorEndsWithCorrection(t *testing.T) {
 	desk.there("#wl-name")
 	desk.run(`document.querySelector('dialog form').requestSubmit()`)
 	desk.there("#wl-name-error")
+	desk.there("dialog .summary:focus")
 	desk.run(`document.querySelector('#wl-name').focus()`)
 	desk.key("Omar Ruiz")
 	desk.until(`!document.querySelector('#wl-name-error')`)
