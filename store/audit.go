@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"encoding/json"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -28,14 +30,48 @@ func (e AuditEntry) Stored() AuditEntry {
 type AuditFilter struct {
 	From, To time.Time
 	Actor    string
-	Action   string // a whole action, or a prefix ending in "."
-	Subject  string
-	Cursor   string
-	Limit    int // 1..500; 0 means 100
+	Action   string   // a whole action, or a prefix ending in "."
+	Subjects []string // entries about one of these subjects; nil: about any. An empty list selects no entry
+	// Words has one list of alternatives for each word of a search. An entry must contain at least one alternative of
+	// each list (AuditEntry.Contains).
+	Words  [][]string
+	Cursor string
+	Limit  int // 1..500; 0 means 100
+}
+
+// MaxAuditScan is the number of entries that one call of Audit with Words reads at most.
+const MaxAuditScan = 20_000
+
+// Contains reports whether an entry contains at least one alternative of each list of words. It ignores case and
+// repeated spaces. It searches this text: subject, actor, action, reason, before and after, with a space between two of
+// them. So the alternative ":ada " finds entries about or by an id, and `"ada"` those with a value.
+func (e *AuditEntry) Contains(words [][]string) bool {
+	if len(words) == 0 {
+		return true
+	}
+	text := fold(e.Subject + " " + e.Actor + " " + e.Action + " " + e.Reason + " " + string(e.Before) + " " + string(e.After))
+	for _, alternatives := range words {
+		if !slices.ContainsFunc(alternatives, func(word string) bool { return strings.Contains(text, fold(word)) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// fold is Fold, and replaces the spaces at both ends by one space instead of none.
+func fold(s string) string {
+	folded := Fold(s)
+	if strings.HasSuffix(s, " ") {
+		folded += " "
+	}
+	return folded
 }
 
 // AuditReader reads entries, newest first.
 type AuditReader interface {
+	// Audit returns a page of the entries that f selects, and the cursor of the next page; an empty cursor means that
+	// this page is the last one. With f.Words, it reads at most MaxAuditScan entries, so a page can have fewer entries
+	// than f.Limit, or none, and a cursor.
 	Audit(ctx context.Context, f AuditFilter) (list []AuditEntry, next string, err error)
 }
 

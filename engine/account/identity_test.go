@@ -88,7 +88,7 @@ func TestSignInWithIdentityProvider(t *testing.T) {
 		}
 	}
 	var seen []string
-	entries, _, err := c.Record.Audit(t.Context(), store.AuditFilter{Subject: "user:" + olga.ID, Limit: 10})
+	entries, _, err := c.Record.Audit(t.Context(), store.AuditFilter{Subjects: []string{"user:" + olga.ID}, Limit: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 		t.Errorf("left: got %+v, want the second", got)
 	}
 
-	entries, _, err := c.Record.Audit(ctx, store.AuditFilter{Subject: "specialist:ada"})
+	entries, _, err := c.Record.Audit(ctx, store.AuditFilter{Subjects: []string{"specialist:ada"}})
 	if err != nil || len(entries) < 3 || entries[0].Action != "block.deleted" || entries[2].Action != "block.created" || entries[2].Reason != "Meeting" {
 		t.Errorf("the audit log has %+v, %v; want the three changes", entries, err)
 	}

@@ -3,6 +3,7 @@ package record
 import (
 	"context"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"holdfast/store"
@@ -11,6 +12,21 @@ import (
 // Audit lists the audit entries, newest first, one page at a time. store.ErrInvalid: the cursor is from another list.
 func (r *Records) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, string, error) {
 	return r.store.Audit(ctx, f)
+}
+
+// AuditWords returns the alternatives of each word of a search in the audit log: the word itself, and the ids whose name
+// contains it. names has the names of specialists, types, users and keys by id, because entries contain only ids.
+func AuditWords(q string, names map[string]string) (words [][]string) {
+	for _, word := range strings.Fields(q) {
+		alternatives := []string{word}
+		for id, name := range names {
+			if strings.Contains(store.Fold(name), store.Fold(word)) {
+				alternatives = append(alternatives, ":"+id+" ", `"`+id+`"`)
+			}
+		}
+		words = append(words, alternatives)
+	}
+	return words
 }
 
 // Deliveries returns the state of each notice about one appointment, oldest first.

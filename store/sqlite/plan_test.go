@@ -77,7 +77,7 @@ func TestQueriesUseTheirIndex(t *testing.T) {
 			return err
 		}, []string{"idx_appointments_upstream (upstream_state=?)"}},
 		"a subject's audit entries": {func(r store.Reader) error {
-			_, _, err := r.Audit(t.Context(), store.AuditFilter{Subject: "appointment:1"})
+			_, _, err := r.Audit(t.Context(), store.AuditFilter{Subjects: []string{"appointment:1"}})
 			return err
 		}, []string{"idx_audit_subject (subject=?)"}},
 		"the newest audit entries": {func(r store.Reader) error { _, _, err := r.Audit(t.Context(), store.AuditFilter{}); return err },

@@ -71,7 +71,9 @@ func testAudit(t *testing.T, h Harness) {
 		wantEntries(t, "of an actor", s, store.AuditFilter{Actor: "user:u"}, "e2", "e1")
 		wantEntries(t, "of an action", s, store.AuditFilter{Action: "appointment.created"}, "e0")
 		wantEntries(t, "of a family of actions", s, store.AuditFilter{Action: "appointment."}, "e1", "e0")
-		wantEntries(t, "of a subject", s, store.AuditFilter{Subject: "appointment:1"}, "e1", "e0")
+		wantEntries(t, "of two subjects", s, store.AuditFilter{Subjects: []string{"appointment:1", "type:1"}}, "e2", "e1", "e0")
+		wantEntries(t, "of no subject", s, store.AuditFilter{Subjects: []string{}})
+		wantEntries(t, "of a subject", s, store.AuditFilter{Subjects: []string{"appointment:1"}}, "e1", "e0")
 
 		var got []string
 		for cursor := ""; ; {
@@ -89,5 +91,37 @@ func testAudit(t *testing.T, h Harness) {
 		}
 		_, _, err := s.Audit(t.Context(), store.AuditFilter{Cursor: "x"})
 		wantErr(t, "a cursor of nobody", err, store.ErrInvalid)
+	})
+
+	t.Run("words", func(t *testing.T) {
+		s := h.open(t)
+		write(t, s, func(tx store.Tx) error {
+			for i, e := range []store.AuditEntry{
+				{Actor: "user:jo", Action: "appointment.cancelled", Subject: "appointment:1", Reason: "ÄRZTIN  krank"},
+				{Actor: "user:joan", Action: "appointment.rescheduled", Subject: "appointment:2",
+					Before: json.RawMessage(`{"specialistId":"ada"}`), After: json.RawMessage(`{"specialistId":"karim"}`)},
+				{Actor: "manage", Action: "appointment.cancelled", Subject: "appointment:joan"},
+			} {
+				e.ID, e.At = fmt.Sprint("e", i), monday.Add(time.Duration(i)*time.Hour)
+				if err := tx.AppendAudit(t.Context(), e); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		words := func(lists ...[]string) store.AuditFilter { return store.AuditFilter{Words: lists} }
+		wantEntries(t, "a word of a reason in another case", s, words([]string{"ärztin"}), "e0")
+		wantEntries(t, "two words", s, words([]string{"krank"}, []string{"cancelled"}), "e0")
+		wantEntries(t, "a word that no entry has", s, words([]string{"krank"}, []string{"karim"}))
+		wantEntries(t, "alternatives", s, words([]string{"krank", `"karim"`}), "e1", "e0")
+		wantEntries(t, "a whole id", s, words([]string{":jo "}), "e0")
+		wantEntries(t, "an id as a subject or an actor", s, words([]string{":joan "}), "e2", "e1")
+		wantEntries(t, "a word of one subject", s, store.AuditFilter{
+			Subjects: []string{"appointment:2"}, Words: [][]string{{"appointment"}}}, "e1")
+		page, next, err := s.Audit(t.Context(), store.AuditFilter{Words: [][]string{{"cancelled"}}, Limit: 1})
+		if err != nil || len(page) != 1 || page[0].ID != "e2" || next == "" {
+			t.Fatalf("the first page: got %v, %q, %v; want e2 and a cursor", page, next, err)
+		}
+		wantEntries(t, "the second page", s, store.AuditFilter{Words: [][]string{{"cancelled"}}, Limit: 1, Cursor: next}, "e0")
 	})
 }

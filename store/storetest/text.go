@@ -47,7 +47,7 @@ func testText(t *testing.T, h Harness) {
 			if got, err := s.Appointment(ctx, a.ID); err != nil || got.Patient.Name != want || got.Patient.Notes != want {
 				t.Errorf("appointment: got %+v, %v; want %q", got.Patient, err, want)
 			}
-			if got, _, err := s.Audit(ctx, store.AuditFilter{Subject: x.text}); err != nil || len(got) == 0 || got[0].Reason != want || got[0].Actor != want {
+			if got, _, err := s.Audit(ctx, store.AuditFilter{Subjects: []string{x.text}}); err != nil || len(got) == 0 || got[0].Reason != want || got[0].Actor != want {
 				t.Errorf("audit: got %+v, %v; want %q", got, err, want)
 			}
 			_, err := s.User(ctx, x.text)

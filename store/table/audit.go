@@ -29,8 +29,39 @@ func ScanAudit(r Row) store.AuditEntry { return auditEntries.scan(r) }
 // AuditValues are the arguments for AuditColumns.
 func AuditValues(e *store.AuditEntry) []any { return auditEntries.values(e) }
 
-// Audit implements store.AuditReader.
-func (r Reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEntry, string, error) {
+// Audit implements store.AuditReader. It searches words in Go, because lower() of SQLite has ASCII only.
+func (r Reads) Audit(ctx context.Context, f store.AuditFilter) (found []store.AuditEntry, next string, err error) {
+	n, batch := Limit(f.Limit), Limit(f.Limit)+1
+	if len(f.Words) > 0 {
+		batch = 1000
+	}
+	for read := 0; ; {
+		list, err := r.auditAfter(ctx, f, batch)
+		if err != nil {
+			return nil, "", err
+		}
+		for i := range list {
+			if !list[i].Contains(f.Words) {
+				continue
+			}
+			if len(found) == n {
+				return found, store.Cursor(found[n-1].At, found[n-1].ID), nil
+			}
+			found = append(found, list[i])
+		}
+		if len(list) < batch {
+			return found, "", nil
+		}
+		last := list[len(list)-1]
+		f.Cursor = store.Cursor(last.At, last.ID)
+		if read += len(list); read >= store.MaxAuditScan {
+			return found, f.Cursor, nil
+		}
+	}
+}
+
+// auditAfter returns up to limit entries after the cursor of f, without a search for words.
+func (r Reads) auditAfter(ctx context.Context, f store.AuditFilter, limit int) ([]store.AuditEntry, error) {
 	var where Conditions
 	if !f.From.IsZero() {
 		where.And("at >= ?", f.From)
@@ -47,24 +78,25 @@ func (r Reads) Audit(ctx context.Context, f store.AuditFilter) ([]store.AuditEnt
 	case f.Action != "":
 		where.And("action = ?", f.Action)
 	}
-	if f.Subject != "" {
-		where.And("subject = ?", f.Subject)
+	switch {
+	case len(f.Subjects) == 1:
+		where.And("subject = ?", f.Subjects[0])
+	case f.Subjects != nil:
+		subjects, err := jsonOf(f.Subjects)
+		if err != nil {
+			return nil, err
+		}
+		where.And("subject IN ({each}(?))", subjects)
 	}
 	if f.Cursor != "" {
 		at, id, err := store.ParseCursor(f.Cursor)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
 		where.And("(at, id) < (?, ?)", at, id)
 	}
-	n := Limit(f.Limit)
 	rest := where.SQL() + ` ORDER BY at DESC, id DESC LIMIT +?`
-	all, err := auditEntries.list(ctx, r.source, rest, append(where.Args, n+1)...)
-	if err != nil || len(all) <= n {
-		return all, "", err
-	}
-	last := all[n-1]
-	return all[:n], store.Cursor(last.At, last.ID), nil
+	return auditEntries.list(ctx, r.source, rest, append(where.Args, limit)...)
 }
 
 // ChainLink implements store.ChainReader.
