@@ -74,6 +74,7 @@ var mistakenBodies = []mistakenBody{
 	{"POST /v1/people/erase", "", `{"email": "rosa@example.org", "appointmentId": "$ID", "also": 5}`, "also appointmentId", ""},
 	{"POST /v1/people/erase-plan", "", `{"appointmentId": 5}`, "appointmentId", ""},
 	{"POST /v1/people/search", "", `{"q": 5, "limit": 0}`, "limit q", ""},
+	{"POST /v1/audit/search", "", `{"q": 5, "limit": 0}`, "limit q", ""},
 	{"POST /v1/queue/{id}/review", "/v1/queue/op/review", `{"decision": 5}`, "decision", ""},
 	{"POST /v1/series", "", `{"clientId": "$CLIENT", "appointmentTypeId": 5, "patient": {"name": ""}, "times": [{"slotStartDate": "x"}, {}]}`,
 		"appointmentTypeId patient.name times[0].slotStartDate times[1].slotStartDate", ""},

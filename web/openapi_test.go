@@ -185,6 +185,7 @@ var notRemembered = map[string]string{
 	"/v1/settings/mail-server/test":           "every test is a new mail",
 	"/v1/settings/webhook-test":               "every test is a new message",
 	"/v1/people/search":                       "it is a question",
+	"/v1/audit/search":                        "it is a question",
 	"/v1/people/erase-plan":                   "it is a question",
 	"/v1/import/plan":                         "it is a question",
 	"/v1/import/appointments-plan":            "it is a question",

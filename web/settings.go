@@ -5,10 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
-	"strings"
 
 	"holdfast/engine/clinic"
-	"holdfast/store"
 )
 
 // settingsAnswer is the settings, and where people find the pages, which they may not decide alone.
@@ -138,43 +136,6 @@ func (s *Server) editSettings(c *call, edit func(*clinic.Settings) error) error 
 		return err
 	}
 	return s.saySettings(c, changed)
-}
-
-// auditJSON is one line of the audit log.
-type auditJSON struct {
-	ID      string          `json:"id"`
-	At      string          `json:"at"`
-	Actor   string          `json:"actor"`
-	Action  string          `json:"action"`
-	Subject string          `json:"subject"`
-	Reason  string          `json:"reason,omitempty"`
-	Before  json.RawMessage `json:"before,omitempty"`
-	After   json.RawMessage `json:"after,omitempty"`
-}
-
-// listAudit lists the log, newest first: ?from=&to=&actor=&action=&subject=&cursor=.
-func (s *Server) listAudit(c *call) error {
-	q := c.query()
-	f := store.AuditFilter{
-		From: q.bound("from", s.engine.Clinic.Zone()), To: q.bound("to", s.engine.Clinic.Zone()), Actor: q.text("actor"), Action: q.text("action"),
-		Subject: q.text("subject"), Cursor: q.text("cursor"), Limit: q.whole("limit", 1, 500, 100),
-	}
-	if err := q.err(); err != nil {
-		return err
-	}
-	list, next, err := s.engine.Record.Audit(c.ctx(), f)
-	if err != nil {
-		return err
-	}
-	entries := make([]auditJSON, len(list))
-	for i, e := range list {
-		entries[i] = auditJSON{e.ID, httpTime(e.At), e.Actor, e.Action, e.Subject, e.Reason, e.Before, e.After}
-	}
-	answer := map[string]any{"audit": entries}
-	if next = strings.TrimSpace(next); next != "" {
-		answer["nextCursor"] = next
-	}
-	return c.json(http.StatusOK, answer)
 }
 
 type deliveryJSON struct {

@@ -8,11 +8,12 @@ import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, dayAndTime, range, write } from '../lib/time.js'
 import { refused } from './acts.js'
+import { Changes } from './changes.js'
 import { go } from './daybar.js'
 import { History } from './history.js'
 import { Intake } from './intake.js'
 import { SeriesRow } from './series.js'
-import { find } from './store.js'
+import { appointmentOf, find } from './store.js'
 import { VisitRow } from './visit.js'
 import { placeName } from './where.js'
 import { attendances, colourOf, failKey, specialistName, typeName, who } from './words.js'
@@ -77,13 +78,17 @@ const isFiled = d => d.channel === 'email' && d.state === 'delivered' && d.detai
 
 export function Appointment({ desk, id, close }) {
   const kept = useStore(desk.store, s => find(s, id)),
-    was = useRef(kept)
+    was = useRef(kept),
+    [cancelled, setCancelled] = useState(null) // the board does not have it
   if (kept) was.current = kept
-  const a = was.current
+  const a = kept || cancelled || was.current
   const [deliveries, setDeliveries] = useState([]),
     [problem, setProblem] = useState(null)
   useEffect(() => {
-    desk.fetch(id).catch(p => setProblem(p))
+    desk.fetch(id).then(
+      raw => raw.status === 'cancelled' && setCancelled(appointmentOf(raw)),
+      p => setProblem(p),
+    )
     desk.deliveries(id).then(setDeliveries, () => {})
   }, [id])
   useEffect(() => {
@@ -208,7 +213,12 @@ export function Appointment({ desk, id, close }) {
       ${
         !kept &&
         html`
-          <${Notice} kind="warn" icon="info" role="status" text="card.gone.body" />
+          <${Notice}
+            kind="warn"
+            icon="info"
+            role="status"
+            text=${cancelled ? 'card.cancelled.body' : 'card.gone.body'}
+          />
         `
       }
       ${
@@ -243,6 +253,19 @@ export function Appointment({ desk, id, close }) {
         mine &&
         html`
           <${History} desk=${desk} id=${id} version=${a.version} close=${() => close('leave')} />
+        `
+      }
+      ${
+        desk.reaches(a.specialistId) &&
+        html`
+          <${Changes}
+            key=${cancelled ? 'cancelled' : 'there'}
+            desk=${desk}
+            id=${id}
+            version=${a.version}
+            open=${Boolean(cancelled)}
+            close=${() => close('leave')}
+          />
         `
       }
       ${

@@ -1,9 +1,13 @@
-// The audit log as sentences, newest first.
+// The audit log as sentences, newest first. Filters find the entries about a patient, about one appointment, and those
+// that contain some words. #audit/appointment/<id> opens the log of one appointment.
 import { html, useEffect, useState } from '../lib/html.js'
 import { get } from '../lib/api.js'
+import { Icon } from '../lib/icons.js'
 import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, write, zone } from '../lib/time.js'
+import { whoDid } from './changes.js'
+import { described, usePeople } from './person.js'
 import { Office, Select, Trouble, useAsk } from './office.js'
 
 const kinds = [
@@ -64,17 +68,40 @@ function Which({ of: a, names }) {
     </a>
   `
 }
-function whoDid(actor, names) {
-  const [kind, id] = [actor.split(':')[0], actor.split(':').slice(1).join(':')]
-  return names[id] || (t('audit.by.' + kind) === 'audit.by.' + kind ? actor : t('audit.by.' + kind))
+
+// Patient chooses the patient of the filter by a part of the name, the phone number or the date of birth.
+function Patient({ desk, choose }) {
+  const [q, setQ] = useState(''),
+    found = usePeople(desk, q)
+  return html`
+    <div class="filter-patient">
+      <${Field} id="patient" label=${t('audit.patient')} type="search" autocomplete="off" value=${q} input=${setQ} />
+      ${
+        found.length > 0 &&
+        html`
+          <ul class="merge" aria-label=${t('person.people')}>
+            ${found.map(
+              p => html`
+                <li key=${p.appointmentId}>
+                  <button type="button" class="textlink" onClick=${() => choose(p)}><bdi>${p.name}</bdi></button>
+                  ${' '}
+                  <span class="muted">${described(p)}</span>
+                </li>
+              `,
+            )}
+          </ul>
+        `
+      }
+    </div>
+  `
 }
 
 const cell = text => (/^[=+\-@\t\r]/.test(text) ? "'" + text : text)
 const quoted = text => '"' + cell(plain(text)).replace(/"/g, '""') + '"'
-function download(rows, names) {
+function download(rows) {
   const lines = [
     ['at', 'actor', 'action', 'subject', 'reason', 'before', 'after'],
-    ...rows.map(e => [e.at, whoDid(e.actor, names), e.action, e.subject, e.reason, e.before, e.after]),
+    ...rows.map(e => [e.at, whoDid(e), e.action, e.subject, e.reason, e.before, e.after]),
   ]
   const url = URL.createObjectURL(
     new Blob(['\ufeff' + lines.map(row => row.map(quoted).join(',')).join('\r\n')], { type: 'text/csv' }),
@@ -87,8 +114,27 @@ function download(rows, names) {
   setTimeout(() => URL.revokeObjectURL(url), 1000)
 }
 
-export function Page({ desk }) {
-  const [filter, setFilter] = useState({ from: '', to: '', action: '', actor: '' })
+export function Page({ desk, rest }) {
+  const [filter, setFilter] = useState({ from: '', to: '', action: '', actor: '', q: '' })
+  const [who, setWho] = useState(null), // the chosen patient
+    [only, setOnly] = useState(rest[0] === 'appointment' ? rest[1] : ''),
+    [typed, setTyped] = useState('')
+  useEffect(() => {
+    if (rest[0] === 'appointment') pick(rest[1])
+  }, [rest.join('/')])
+  useEffect(() => {
+    const timer = setTimeout(() => put('q')(typed.trim()), 300)
+    return () => clearTimeout(timer)
+  }, [typed])
+  const pick = id => {
+    setWho(null)
+    setOnly(id)
+  }
+  const choose = p => {
+    setOnly('')
+    setWho(p)
+  }
+  const question = { ...filter, personOf: who?.appointmentId || '', appointmentId: only, limit: 100 }
   const [more, setMore] = useState({ rows: [], cursor: null, problem: null, busy: false })
   const lists = useAsk(desk, async () => ({
     ...(await get('/v1/users')),
@@ -96,7 +142,7 @@ export function Page({ desk }) {
     ...(await get('/v1/appointment-types')),
     ...(await get('/v1/api-keys')),
   }))
-  const page = useAsk(desk, () => get('/v1/audit', { ...filter, limit: 100 }), JSON.stringify(filter))
+  const page = useAsk(desk, () => desk.searchLog(question), JSON.stringify(question))
   useEffect(() => {
     setMore({ rows: [], cursor: page.data?.nextCursor, problem: null, busy: false })
   }, [page.data])
@@ -113,7 +159,7 @@ export function Page({ desk }) {
   const next = async () => {
     setMore(m => ({ ...m, busy: true }))
     try {
-      const answer = await desk.call(() => get('/v1/audit', { ...filter, limit: 100, cursor: more.cursor }))
+      const answer = await desk.searchLog({ ...question, cursor: more.cursor })
       setMore(m => ({ rows: [...m.rows, ...answer.audit], cursor: answer.nextCursor, problem: null, busy: false }))
     } catch (problem) {
       setMore(m => ({ ...m, problem, busy: false }))
@@ -131,13 +177,21 @@ export function Page({ desk }) {
           type="button"
           class="btn"
           aria-disabled=${rows.length ? undefined : 'true'}
-          onClick=${() => rows.length && download(rows, names)}
+          onClick=${() => rows.length && download(rows)}
         >
           ${t('audit.csv')}
         </button>
       `}
     >
       <form class="filters" role="search" onSubmit=${e => e.preventDefault()}>
+        <${Field} id="words" label=${t('audit.words')} type="search" maxlength="200" value=${typed} input=${setTyped} />
+        ${
+          !who &&
+          !only &&
+          html`
+            <${Patient} desk=${desk} choose=${choose} />
+          `
+        }
         <${Field} id="from" label=${t('over.from')} type="date" value=${filter.from} input=${put('from')} />
         <${Field} id="to" label=${t('over.to')} type="date" value=${filter.to} input=${put('to')} />
         <${Field} id="action" label=${t('audit.action')}>
@@ -157,6 +211,26 @@ export function Page({ desk }) {
           />
         </${Field}>
       </form>
+      ${
+        (who || only) &&
+        html`
+          <p class="filter-chosen" role="status">
+            ${
+              who
+                ? html`
+                    ${t('audit.of.patient')}${' '}
+                    <b><bdi>${who.name}</bdi></b>
+                  `
+                : t('audit.of.appointment')
+            }
+            ${' '}
+            <button type="button" class="btn quiet" onClick=${() => pick('')}>
+              <${Icon} name="close" />
+              ${t('audit.of.drop')}
+            </button>
+          </p>
+        `
+      }
       <${Trouble} problem=${page.problem || more.problem} />
       ${
         rows.length
@@ -170,9 +244,19 @@ export function Page({ desk }) {
                         <p>
                           <span class="muted when">${write('shortDay', e.at, zone)}, ${write('time', e.at, zone)}</span>
                           ${' '}
-                          <b><bdi>${whoDid(e.actor, names)}</bdi></b>
+                          <b><bdi>${whoDid(e)}</bdi></b>
                           ${' '}${words(e, names)}
                           <${Which} of=${e.after || e.before} names=${names} />
+                          ${
+                            !only &&
+                            e.subject.startsWith('appointment:') &&
+                            html`
+                              ${' '}
+                              <button type="button" class="textlink" onClick=${() => pick(e.subject.slice(12))}>
+                                ${t('audit.of.this')}
+                              </button>
+                            `
+                          }
                         </p>
                         ${
                           e.reason &&

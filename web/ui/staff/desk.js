@@ -309,6 +309,8 @@ export function createDesk(me) {
     undo: a => call(() => post(path(a) + '/undo', {}, { key: newKey(), ...match(a) })).then(changed),
     undoRest: a => call(() => post(path(a) + '/series/undo', {}, { key: newKey(), ...match(a) })).then(changedAll),
     fetch: id => call(() => get('/v1/appointments/' + id)).then(changed),
+    log: id => call(() => get(`/v1/appointments/${id}/audit`)).then(x => x.audit),
+    searchLog: params => call(() => post('/v1/audit/search', params, { tries: 3 })),
     history: id => call(() => get(`/v1/appointments/${id}/history`)).then(x => x.history),
     findPeople: q => call(() => post('/v1/people/search', { q }, { tries: 3 })).then(x => x.people),
     note: (id, text, key) => call(() => post(`/v1/appointments/${id}/person-notes`, { text }, { key })),

@@ -31,8 +31,9 @@ export function History({ desk, id, version, close }) {
     past = h?.past.filter(others) || [],
     any = coming.length + past.length > 0
   const show = a => {
+    if (a.status === 'cancelled') return desk.open('appointment', { id: a.id })
     close()
-    if (a.status === 'confirmed') desk.patch({ reveal: a.id })
+    desk.patch({ reveal: a.id })
     go('day', dateOf(Date.parse(a.slotStartDate)))
   }
   const row = a => html`

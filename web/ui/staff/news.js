@@ -16,8 +16,9 @@ export function News({ desk, close }) {
   if (s.news[0] && s.news[0].createdAt > desk.prefs.get().seen)
     Promise.resolve().then(() => desk.prefs.set({ seen: s.news[0].createdAt }))
   const show = a => {
+    if (a.status === 'cancelled') return desk.open('appointment', { id: a.id, back: { kind: 'news' } })
     close()
-    if (a.status === 'confirmed') desk.patch({ reveal: a.id })
+    desk.patch({ reveal: a.id })
     go('day', dateOf(Date.parse(a.slotStartDate)))
   }
   return html`

@@ -12,7 +12,8 @@ import { Failed, useChange } from './move.js'
 import { failKey, specialistName, typeName, who } from './words.js'
 
 const few = 8
-const described = p => [p.birthDate && write('numeric', p.birthDate), p.phone, p.email].filter(Boolean).join(' · ')
+export const described = p =>
+  [p.birthDate && write('numeric', p.birthDate), p.phone, p.email].filter(Boolean).join(' · ')
 
 export function Person({ desk, id, close }) {
   const s = desk.store.get(),
@@ -41,8 +42,9 @@ export function Person({ desk, id, close }) {
       })
   }
   const show = a => {
+    if (a.status === 'cancelled') return desk.open('appointment', { id: a.id, back: { kind: 'person', id } })
     close()
-    if (a.status === 'confirmed') desk.patch({ reveal: a.id })
+    desk.patch({ reveal: a.id })
     go('day', dateOf(Date.parse(a.slotStartDate)))
   }
   const row = a => html`
@@ -242,10 +244,9 @@ export function Person({ desk, id, close }) {
   `
 }
 
-// Merge searches for the other spelling. Merging does not change the appointments, and it can be undone.
-function Merge({ desk, except, choose }) {
-  const [q, setQ] = useState(''),
-    [found, setFound] = useState([])
+// usePeople returns the people that a search finds, after a short pause in typing.
+export function usePeople(desk, q) {
+  const [found, setFound] = useState([])
   useEffect(() => {
     if (q.trim().length < 2) return setFound([])
     let here = true
@@ -264,6 +265,13 @@ function Merge({ desk, except, choose }) {
       clearTimeout(timer)
     }
   }, [q])
+  return found
+}
+
+// Merge searches for the other spelling. Merging does not change the appointments, and it can be undone.
+function Merge({ desk, except, choose }) {
+  const [q, setQ] = useState(''),
+    found = usePeople(desk, q)
   const here = [...except.coming, ...except.past].map(a => a.id)
   return html`
     <${Field}

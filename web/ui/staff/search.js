@@ -39,8 +39,9 @@ export function Search({ desk, close }) {
   const all = found ? [...found.coming, ...found.earlier, ...found.people] : []
   const open = a => {
     if (a.appointmentId) return desk.open('person', { id: a.appointmentId })
+    if (a.status === 'cancelled') return desk.open('appointment', { id: a.id })
     close()
-    if (a.status === 'confirmed') desk.patch({ reveal: a.id })
+    desk.patch({ reveal: a.id })
     go('day', dateOf(a.slotStartDate))
   }
   const key = e => {
