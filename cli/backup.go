@@ -15,7 +15,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"holdfast/engine"
 	"holdfast/engine/timed"
 	"holdfast/store"
 	"holdfast/store/backup"
@@ -168,13 +167,10 @@ func (h *house) newBackups(plan backup.Plan) *backup.Backups {
 	})
 }
 
-// lastBackup returns when the last good backup was made. Errors: engine.ErrNoBackup.
-func (h *house) lastBackup() (time.Time, error) {
+// lastBackup returns when the last good backup was made, and false if there is none.
+func (h *house) lastBackup() (time.Time, bool) {
 	last, err := h.backups.Last()
-	if errors.Is(err, backup.ErrNone) {
-		err = engine.ErrNoBackup
-	}
-	return last, err
+	return last, err == nil
 }
 
 // keepDaily makes the daily backups until ctx ends. It checks once a minute, so the server has started before its

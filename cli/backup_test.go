@@ -78,7 +78,7 @@ func TestPostgresHasNoIncrementalBackups(t *testing.T) {
 	h, log := backingUp(t, filepath.Join(t.TempDir(), "data"), "--database", postgresURL(t), "--backup-to", second, "--backup-every", "1s")
 	h.keepFollowing(t.Context())
 	contains(t, "the log", log.String(), "--backup-every")
-	if at, following := h.engine.LastCopy(); following {
+	if at, following := h.backups.LastCopy(); following {
 		t.Errorf("there is a copy of %s", at)
 	}
 	if list, err := os.ReadDir(second); err != nil || len(list) != 0 {

@@ -55,7 +55,7 @@ func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 			t.Fatalf("after %d nights the bucket has %v; want the newest", night+1, kept)
 		}
 	}
-	if last, err := h.engine.LastBackup(); err != nil || "auto-"+last.UTC().Format(backup.StampFormat) != filepath.Base(kept[0]) {
+	if last, err := h.backups.Last(); err != nil || "auto-"+last.UTC().Format(backup.StampFormat) != filepath.Base(kept[0]) {
 		t.Errorf("the last backup is of %s, %v; want %s", last, err, kept[0])
 	}
 	if err := h.close(); err != nil {

@@ -171,7 +171,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	options := engine.Options{
 		Store: h.store, Holds: h.holds, Logger: h.log, Keyring: h.dir.keys, AdminKey: cfg.adminKey,
 		Presence: cfg.presence, TimeslotsCacheTTL: cfg.timeslotsCacheTTL, Outbound: cfg.outbound, Practice: cfg.practice,
-		Retention: cfg.keep, Copies: h.dir.copies, LastBackup: h.lastBackup, LastCopy: h.backups.LastCopy,
+		Retention: cfg.keep, Copies: h.dir.copies,
 		BaseURL:       cfg.baseURL,
 		AfterRollback: cfg.afterRollback,
 	}
@@ -197,6 +197,7 @@ func openHouse(ctx context.Context, cfg config, o houseOptions) (_ *house, err e
 	h.web, err = web.New(h.engine, web.Options{
 		TrustedProxies: cfg.trustedProxies, RateLimit: cfg.rateLimit, Limits: cfg.limits,
 		Demo: o.demo, DemoCluster: o.demoCluster, StorageMode: h.holds.Mode, Logger: h.log, Version: o.version,
+		LastBackup: h.lastBackup, LastCopy: h.backups.LastCopy,
 		Certificates: func() []certificate.Status { return h.entrance.status() },
 	})
 	return h, err

@@ -44,14 +44,14 @@ func newHouse(t testing.TB, change ...func(*web.Options)) *house {
 	}
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
 	lastCopy := func() (time.Time, bool) { return time.Now(), true } // there is a second place
-	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Queue: queue, AdminKey: adminKey, LastCopy: lastCopy})
+	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Queue: queue, AdminKey: adminKey})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := e.Clinic.Import(ctx, "system", enginetest.ClinicFile(map[string]int{"ada": 1})); err != nil {
 		t.Fatal(err)
 	}
-	options := web.Options{Version: "test"}
+	options := web.Options{Version: "test", LastCopy: lastCopy}
 	for _, c := range change {
 		c(&options)
 	}

@@ -66,7 +66,6 @@ import (
 	"holdfast/engine/record"
 	"holdfast/engine/request"
 	"holdfast/engine/sheet"
-	"holdfast/engine/timed"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
 	"holdfast/engine/waitlist"
@@ -103,7 +102,6 @@ type Engine struct {
 	options Options
 	work    []func(context.Context) // the functions that Run runs
 
-	usedTickets   *timed.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as a ticket is valid
 	stopFollowing context.CancelFunc
 }
 
@@ -162,11 +160,6 @@ type Options struct {
 	Fetcher *notice.Fetcher
 	// Copies lists the copies of the data that erasing a person does not change. Nil: there are none.
 	Copies func() ([]person.Copy, error)
-	// LastBackup returns when the last backup was made; ErrNoBackup if there is none. Nil: the time is unknown.
-	LastBackup func() (time.Time, error)
-	// LastCopy returns the instant up to which the incremental backup at the backup destination is complete: the zero
-	// time if it is empty, and false if there is none. Nil: there is none.
-	LastCopy func() (time.Time, bool)
 	// OnFatal is called when the queue can no longer be written and the process should restart. Nil: the queue can
 	// recover without a restart.
 	OnFatal func(error)
@@ -233,7 +226,6 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 func arrange(o Options) (*Engine, error) {
 	e := &Engine{
 		Keys: token.NewKeys(o.Keyring), Record: record.New(o.Store), store: o.Store, holds: o.Holds, log: o.Logger, options: o,
-		usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets),
 	}
 	events := publisher{o.Holds, o.Logger}
 	var err error
@@ -358,26 +350,6 @@ func (e *Engine) deleteExpired(ctx context.Context) {
 // can run at the same time.
 func (e *Engine) Differences(ctx context.Context) ([]string, error) {
 	return record.Differences(ctx, e.Clinic.Differences, e.Booking.Differences, e.Outbound.Differences)
-}
-
-// ErrNoBackup reports that no backup was made.
-var ErrNoBackup = errors.New("no backup exists")
-
-// LastBackup returns when the last backup was made. ErrNoBackup.
-func (e *Engine) LastBackup() (time.Time, error) {
-	if e.options.LastBackup == nil {
-		return time.Time{}, ErrNoBackup
-	}
-	return e.options.LastBackup()
-}
-
-// LastCopy returns the instant up to which the incremental backup is complete, the zero time before its first upload.
-// It returns false if there is no incremental backup.
-func (e *Engine) LastCopy() (time.Time, bool) {
-	if e.options.LastCopy == nil {
-		return time.Time{}, false
-	}
-	return e.options.LastCopy()
 }
 
 // Run runs the background work until ctx ends, and returns when all of it has stopped.

@@ -15,6 +15,16 @@ import (
 	"holdfast/store"
 )
 
+// Await returns when this node has applied the change with the number, of any node. Errors: the error of ctx,
+// store.ErrClosed.
+func (e *Engine) Await(ctx context.Context, number int64) error { return e.store.Await(ctx, number) }
+
+// LastChange returns the number of the last change that this node has received.
+func (e *Engine) LastChange() int64 { return e.store.LastChange() }
+
+// Shared reports whether other nodes use the same store and live state.
+func (e *Engine) Shared() bool { return e.options.Shared }
+
 // beginToFollow reads the schedule and follows all later commits.
 func (e *Engine) beginToFollow(ctx context.Context) error {
 	seen := e.store.LastChange()

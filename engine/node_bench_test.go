@@ -29,7 +29,7 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 	c.clinic("ada", "bob", "cleo", "dora")
 	first, second := c.all[0], c.all[1]
 	b.Run("hold", func(b *testing.B) {
-		watch, err := second.Watch(b.Context())
+		watch, err := second.Booking.Watch(b.Context())
 		if err != nil {
 			b.Fatal(err)
 		}

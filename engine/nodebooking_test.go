@@ -29,7 +29,7 @@ func TestHoldExcludesAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	first, second := c.all[0], c.all[1]
-	watch, err := second.Watch(t.Context())
+	watch, err := second.Booking.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	c.clinic("ada")
 	var watches []holds.Watch
 	for _, n := range c.all {
-		watch, err := n.Watch(t.Context())
+		watch, err := n.Booking.Watch(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	if _, err := second.Booking.Hold(t.Context(), request(1, c.start.Add(time.Hour))); err != nil { // loads the day
 		t.Fatal(err)
 	}
-	watch, err := first.Watch(t.Context())
+	watch, err := first.Booking.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestSweepRunsOnOneNode(t *testing.T) {
 	})
 	c.clinic("ada", "bob")
 	first, second := c.all[0], c.all[1]
-	watch, err := second.Watch(t.Context())
+	watch, err := second.Booking.Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func (f figures) streams(to *exposition) {
 
 // live adds the gauges of the live state.
 func (f figures) live(ctx context.Context, to *exposition) {
-	if stats, err := f.engine.HoldStats(ctx); err == nil {
+	if stats, err := f.engine.Booking.HoldStats(ctx); err == nil {
 		to.gauge(holdsDesc, float64(stats.Holds))
 		to.gauge(selectionsDesc, float64(stats.Selections))
 		to.gauge(onlineDesc, float64(stats.Online))
@@ -137,11 +137,11 @@ func (f figures) storage(to *exposition) {
 		to.gauge(walDesc, float64(m.LogBytes))
 	}
 	age := math.Inf(1)
-	if last, err := f.engine.LastBackup(); err == nil {
+	if last, ok := f.options.LastBackup(); ok {
 		age = max(0, time.Since(last).Seconds())
 	}
 	to.gauge(backupDesc, age)
-	if last, kept := f.engine.LastCopy(); kept {
+	if last, ok := f.options.LastCopy(); ok {
 		age := math.Inf(1)
 		if !last.IsZero() {
 			age = max(0, time.Since(last).Seconds())
@@ -156,3 +156,6 @@ func (f figures) storage(to *exposition) {
 		to.gauge(certificateDesc, end, c.Domain)
 	}
 }
+
+// none is the time of a backup that does not exist.
+func none() (time.Time, bool) { return time.Time{}, false }

@@ -224,7 +224,7 @@ func (s *Server) storage(ctx context.Context) storage {
 
 // getStorage is for people who operate the server.
 func (s *Server) getStorage(c *call) error {
-	stats, err := s.engine.HoldStats(c.ctx())
+	stats, err := s.engine.Booking.HoldStats(c.ctx())
 	if err != nil {
 		s.log.Warn("live state not counted", "error", err)
 	}
@@ -235,7 +235,7 @@ func (s *Server) getStorage(c *call) error {
 			"holds": stats.Holds, "selections": stats.Selections, "online": stats.Online, "watches": stats.Watches, "streams": s.hub.Count(),
 		},
 	}
-	if server, err := s.engine.HoldServer(c.ctx()); err == nil {
+	if server, err := s.engine.Booking.HoldServer(c.ctx()); err == nil {
 		answer["usedMemory"], answer["connectedClients"], answer["hitRate"] = server.UsedMemory, server.ConnectedClients, server.HitRate
 	}
 	return c.json(http.StatusOK, answer)

@@ -17,18 +17,19 @@ import (
 // streamSource returns the functions through which the live streams read the engine.
 func streamSource(e *engine.Engine) stream.Source {
 	source := stream.Source{
-		Epoch: e.Epoch, Watch: e.Watch, Concerns: e.Concerns, Affects: e.Affects,
+		Epoch: e.Booking.Epoch, Watch: e.Booking.Watch, Concerns: e.Clinic.Concerns, Affects: e.Clinic.Affects,
 		Slots: func(ctx context.Context, appointmentTypeID string) (stream.Snapshot, error) {
-			now, err := e.Snapshot(ctx, appointmentTypeID)
-			return stream.Snapshot(now), err
+			now, err := e.Booking.StreamStart(ctx, appointmentTypeID)
+			return stream.Snapshot{Generation: now.Generation, Holds: now.Holds, Looking: now.Looking}, err
 		},
 		Presence: func(ctx context.Context) (stream.Snapshot, error) {
-			now, err := e.PresenceSnapshot(ctx)
-			return stream.Snapshot(now), err
+			generation := e.Clinic.Generation("") // before the rest
+			now, err := e.Presence.StreamStart(ctx)
+			return stream.Snapshot{Generation: generation, Presence: now}, err
 		},
 	}
 	if e.Shared() {
-		source.Announce = e.AnnounceStream
+		source.Announce = e.Booking.AnnounceStream
 	}
 	return source
 }
@@ -55,7 +56,7 @@ func (s *Server) streamTicket(c *call, _ *ticketBody) error {
 		return fieldError("clientId", "must be 16 to 128 printable characters without spaces, here or in the header Holdfast-Client")
 	}
 	c.once = nil
-	ticket, expiresAt, err := s.engine.StreamTicket(c.client)
+	ticket, expiresAt, err := s.engine.Account.StreamTicket(c.client)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (s *Server) reader(c *call, q *query) (holds.ClientID, error) {
 	if err := q.err(); err != nil || ticket == "" || c.r.Method == http.MethodHead || stream.WasReplaced(c.r) {
 		return client, err
 	}
-	client, err := s.engine.UseStreamTicket(ticket)
+	client, err := s.engine.Account.UseStreamTicket(ticket)
 	if errors.Is(err, record.ErrUnauthorized) {
 		err = errUnauthorized.with("This ticket was used already, or is older than 30 seconds. Get a new one with POST /v1/holds/stream-ticket.")
 	}

@@ -53,6 +53,11 @@ type Options struct {
 	Version string
 	// StorageMode names the live state's storage: memory, redis or fallback. Default: always memory.
 	StorageMode func() string
+	// LastBackup returns when the last backup was made, and false if there is none. Default: there is none.
+	LastBackup func() (time.Time, bool)
+	// LastCopy returns the instant up to which the incremental backup at the backup destination is complete: the zero
+	// time if it is empty, and false if there is none. Default: there is none.
+	LastCopy func() (time.Time, bool)
 	// Certificates returns the state of the certificate of each domain. Default: none.
 	Certificates func() []certificate.Status
 	// Patience limits an ordinary request, after which the server answers 503; streams are exempt. Default 10 s.
@@ -107,6 +112,12 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	}
 	if o.StorageMode == nil {
 		o.StorageMode = func() string { return "memory" }
+	}
+	if o.LastBackup == nil {
+		o.LastBackup = none
+	}
+	if o.LastCopy == nil {
+		o.LastCopy = none
 	}
 	if o.Certificates == nil {
 		o.Certificates = func() []certificate.Status { return nil }

@@ -24,6 +24,7 @@ import (
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/openid"
+	"holdfast/engine/timed"
 	"holdfast/engine/token"
 	"holdfast/store"
 )
@@ -37,6 +38,8 @@ type Account struct {
 	clinic *clinic.Clinic
 	keys   *token.Keys
 	hooks  Hooks
+
+	usedTickets *timed.Map[[12]byte, struct{}] // nonces of stream tickets, for as long as a ticket is valid
 
 	knownKeys knownKeys
 	revoked   revoked
@@ -68,7 +71,10 @@ type Options struct {
 
 // New returns an Account. It fails if the admin key is too short.
 func New(o Options) (*Account, error) {
-	ac := &Account{store: o.Store, log: o.Logger, clinic: o.Clinic, keys: o.Keys, hooks: o.Hooks, shared: o.Shared, passwords: newPasswords()}
+	ac := &Account{
+		store: o.Store, log: o.Logger, clinic: o.Clinic, keys: o.Keys, hooks: o.Hooks, shared: o.Shared, passwords: newPasswords(),
+		usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets),
+	}
 	if o.AdminKey != "" {
 		if len(o.AdminKey) < MinAdminKey {
 			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(o.AdminKey), MinAdminKey)

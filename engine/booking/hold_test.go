@@ -116,7 +116,7 @@ func TestOverrideShowsInTheNextListing(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
-	watch, err := c.Watch(ctx)
+	watch, err := c.Booking.Watch(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

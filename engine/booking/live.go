@@ -201,6 +201,18 @@ const (
 	pulseTime  = 250 * time.Millisecond
 )
 
+// HoldStats returns counts of the live state, for operators.
+func (bk *Booking) HoldStats(ctx context.Context) (holds.Stats, error) { return bk.holds.Stats(ctx) }
+
+// HoldServer returns the status of the server of the live state. holds.ErrUnavailable: there is none, or it is
+// unreachable.
+func (bk *Booking) HoldServer(ctx context.Context) (holds.Server, error) {
+	if live, ok := bk.holds.Backend.(holds.Served); ok {
+		return live.Server(ctx)
+	}
+	return holds.Server{}, holds.ErrUnavailable
+}
+
 // LiveStateHealth returns nil if the live state can be used. It pings at most once a second, for all callers
 // together, and waits for at most 250 ms. During a ping, other callers get the last result. Before the first result
 // they wait for it.

@@ -54,7 +54,7 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	inside.SpecialistID, inside.SlotStart = "ada", early.Add(30*time.Minute)
 	stays := c.MustBook(inside)
 	begun := c.MustHold(2, "checkup", late, "ada")
-	watch, err := c.Watch(ctx)
+	watch, err := c.Booking.Watch(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

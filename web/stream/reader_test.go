@@ -69,14 +69,15 @@ func newStreams(t testing.TB, o Options, change ...func(*Source)) *streams {
 // sourceOf is the engine as web gives it to the hub.
 func sourceOf(e *engine.Engine) Source {
 	return Source{
-		Epoch: e.Epoch, Watch: e.Watch, Concerns: e.Concerns,
+		Epoch: e.Booking.Epoch, Watch: e.Booking.Watch, Concerns: e.Clinic.Concerns,
 		Slots: func(ctx context.Context, appointmentTypeID string) (Snapshot, error) {
-			now, err := e.Snapshot(ctx, appointmentTypeID)
-			return Snapshot(now), err
+			now, err := e.Booking.StreamStart(ctx, appointmentTypeID)
+			return Snapshot{Generation: now.Generation, Holds: now.Holds, Looking: now.Looking}, err
 		},
 		Presence: func(ctx context.Context) (Snapshot, error) {
-			now, err := e.PresenceSnapshot(ctx)
-			return Snapshot(now), err
+			generation := e.Clinic.Generation("")
+			now, err := e.Presence.StreamStart(ctx)
+			return Snapshot{Generation: generation, Presence: now}, err
 		},
 	}
 }

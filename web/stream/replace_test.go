@@ -14,7 +14,7 @@ import (
 // announced has a hub tell the others of its streams.
 func announced(source *Source, s **streams) {
 	source.Announce = func(ctx context.Context, owner holds.Owner, connectionID string) error {
-		return (*s).engine.AnnounceStream(ctx, owner, connectionID)
+		return (*s).engine.Booking.AnnounceStream(ctx, owner, connectionID)
 	}
 }
 

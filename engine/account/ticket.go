@@ -1,0 +1,30 @@
+package account
+
+import (
+	"time"
+
+	"holdfast/engine/record"
+	"holdfast/holds"
+)
+
+// maxUsedTickets is the maximum number of remembered nonces in each of two halves. One network would need 15 minutes
+// to evict one.
+const maxUsedTickets = 1 << 15
+
+// StreamTicket issues a short-lived credential that opens one live stream as a client. So the client itself is not
+// part of any URL.
+func (ac *Account) StreamTicket(client holds.ClientID) (ticket string, expiresAt time.Time, err error) {
+	ticket, t, err := ac.keys.Current().IssueStreamTicket(string(client), time.Now())
+	return ticket, t.ExpiresAt, err
+}
+
+// UseStreamTicket returns the client that a ticket is for, once. record.ErrUnauthorized: it is forged, has expired, or
+// was used at this node before.
+func (ac *Account) UseStreamTicket(ticket string) (holds.ClientID, error) {
+	now := time.Now()
+	t, err := ac.keys.Current().OpenStreamTicket(ticket, now)
+	if err != nil || !ac.usedTickets.PutFirst(t.Nonce, struct{}{}, now) {
+		return "", record.ErrUnauthorized
+	}
+	return holds.ClientID(t.Client), nil
+}

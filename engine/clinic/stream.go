@@ -1,0 +1,30 @@
+package clinic
+
+import (
+	"slices"
+
+	"holdfast/holds"
+)
+
+// Concerns lists the appointment types whose streams receive an event: all types of its specialist, because a hold
+// for one type also makes slots of the others unavailable.
+func (cl *Clinic) Concerns(ev *holds.Event) []string {
+	if ev.AppointmentTypeIDs != nil {
+		return ev.AppointmentTypeIDs
+	}
+	return cl.Serves(ev.SpecialistID)
+}
+
+// Affects lists the appointment types that need a room or a device of an event, and the newest of their generations.
+// The event does not show which of their slots are left, so clients of these types must list again.
+func (cl *Clinic) Affects(ev *holds.Event) (appointmentTypeIDs []string, generation uint64) {
+	for _, id := range ev.Resources.List() {
+		appointmentTypeIDs = append(appointmentTypeIDs, cl.Current().NeededBy[id]...)
+	}
+	slices.Sort(appointmentTypeIDs)
+	appointmentTypeIDs = slices.Compact(appointmentTypeIDs)
+	for _, id := range appointmentTypeIDs {
+		generation = max(generation, cl.Generation(id))
+	}
+	return appointmentTypeIDs, generation
+}
