@@ -53,7 +53,7 @@ var fullClinic = map[string][]map[string]any{
 	"nonce_uses":       {{"nonce": "n"}},
 	"agent_sessions":   {{"name": "n", "open": int64(1)}},
 	"booking_requests": {{"id": "r", "appointment_type_id": "yoga", "specialist_id": "ada", "status": "declined", "slot_start": int64(10), "slot_end": int64(20), "locale": "de", "intake": awkward, "approval": int64(1)}},
-	"waitlist_entries": {{"id": "w", "appointment_type_id": "yoga", "status": "booked", "wish": awkward, "locale": "es", "ended_at": int64(7)}},
+	"waitlist_entries": {{"id": "w", "appointment_type_id": "yoga", "status": "booked", "wish": awkward, "absence_id": "b1", "displaced": awkward, "locale": "es", "ended_at": int64(7)}},
 	"waitlist_offers":  {{"id": "f", "entry_id": "w", "appointment_type_id": "yoga", "specialist_id": "ada", "seat": int64(2), "status": "open", "slot_start": int64(10), "slot_end": int64(20), "ended_at": nil}},
 	"person_notes":     {{"id": "n", "name": awkward}},
 	"person_links":     {{"id": "l", "b_name": awkward}},

@@ -2,9 +2,10 @@
 // only those to its right:
 //
 //	agent ► practice ► outbound      agent, waitlist ► request ► message ► outbound ► booking ► occupancy ► clinic ► availability
-//	presence ► clinic      account ► clinic
+//	absence ► waitlist      presence ► clinic      account ► clinic
 //
 //	agent         the conversation with a voice or chat agent
+//	absence       new times for the patients of a specialist who is away
 //	waitlist      the waiting list, and the times held and offered for its entries
 //	request       online bookings that need confirmation or approval, and the limits per hour
 //	message       emails and webhooks, and the mail server that an owner chooses
@@ -48,6 +49,7 @@ import (
 	"sync"
 	"time"
 
+	"holdfast/engine/absence"
 	"holdfast/engine/account"
 	"holdfast/engine/agent"
 	"holdfast/engine/booking"
@@ -93,6 +95,7 @@ type Engine struct {
 	Practice *practice.Practice  // the practice-management system
 	Request  *request.Requests   // public bookings that need a confirmation
 	Waitlist *waitlist.Waitlist  // the waiting list and its offers
+	Absence  *absence.Absences   // new times for the patients of an absent specialist
 	Agent    *agent.Agent        // voice and chat agents
 	BusyTime *busytime.Calendars // specialists' external calendars
 
@@ -301,6 +304,9 @@ func arrange(o Options) (*Engine, error) {
 	e.Request = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Message)
 	e.Waitlist = waitlist.New(waitlist.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Messages: e.Message, Requests: e.Request, ToFiles: o.OffersToFiles,
+	})
+	e.Absence = absence.New(absence.Options{
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Messages: e.Message, Waitlist: e.Waitlist,
 	})
 	e.Agent = agent.New(agent.Options{
 		Store: o.Store, Holds: e.Booking.Live(), Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Practice: e.Practice,

@@ -11,13 +11,45 @@ type WaitlistEntry struct {
 	AppointmentTypeID string
 	Owner             string // the client that created it, as holds.Owner spells it; empty: the desk
 	AppointmentID     string // the confirmed appointment for which the patient wants an earlier time; empty: none
-	Wish              WaitlistWish
-	Status            WaitlistStatus
-	Patient           Patient
-	Intake            Intake
-	Locale            string // the language for messages to the patient; empty: the clinic's
-	CreatedAt         time.Time
-	EndedAt           time.Time // zero while the entry is unconfirmed or waiting
+	// AbsenceID is the block of the absence that displaces AppointmentID. The entry then is not on the waiting list: it
+	// records what the patient was asked, and its offer is the proposed time. Empty: an entry of the waiting list.
+	AbsenceID string
+	Displaced Displaced // with AbsenceID
+	Wish      WaitlistWish
+	Status    WaitlistStatus
+	Patient   Patient
+	Intake    Intake
+	Locale    string // the language for messages to the patient; empty: the clinic's
+	CreatedAt time.Time
+	EndedAt   time.Time // zero while the entry is unconfirmed or waiting
+}
+
+// Displaced is an appointment that cannot take place because its specialist is absent.
+type Displaced struct {
+	SpecialistID string         `json:"specialistId,omitempty"` // as booked
+	SlotStart    time.Time      `json:"slotStart,omitzero"`     // as booked
+	By           DisplacedBy    `json:"by,omitempty"`           // how the patient learns of it
+	Channel      MessageChannel `json:"channel,omitempty"`      // of the message to the patient; empty: none
+}
+
+// DisplacedBy is how the desk treats a displaced appointment.
+type DisplacedBy string
+
+const (
+	DisplacedMove DisplacedBy = "move" // the desk moved it at once
+	DisplacedAsk  DisplacedBy = "ask"  // the patient is asked whether the proposed time suits
+	DisplacedCall DisplacedBy = "call" // the desk calls the patient
+)
+
+// MessageChannel is how a message reaches a patient.
+type MessageChannel string
+
+// ChannelEmail is an email.
+const ChannelEmail MessageChannel = "email"
+
+// From reports whether an appointment still has the time at which it was displaced.
+func (d *Displaced) From(a *Appointment) bool {
+	return a.Status == Confirmed && a.SpecialistID == d.SpecialistID && a.SlotStart.Equal(d.SlotStart)
 }
 
 // WaitlistWish describes the times that suit the patient. Dates and times of day are the clinic's.
@@ -74,10 +106,14 @@ const (
 type WaitlistReader interface {
 	// WaitlistEntry returns one entry in any status. ErrNotFound.
 	WaitlistEntry(ctx context.Context, id string) (WaitlistEntry, error)
-	// WaitlistEntries lists the unconfirmed and waiting entries in the order of their creation, then id.
+	// WaitlistEntries lists the unconfirmed and waiting entries of the waiting list, those without an absence, in the
+	// order of their creation, then id.
 	WaitlistEntries(ctx context.Context) ([]WaitlistEntry, error)
-	// EndedWaitlistEntries lists up to limit ended entries, the latest first.
+	// EndedWaitlistEntries lists up to limit ended entries of the waiting list, the latest first.
 	EndedWaitlistEntries(ctx context.Context, limit int) ([]WaitlistEntry, error)
+	// DisplacedEntries lists the entries of an absence, or of all absences if absenceID is empty, of an appointment, or
+	// of all appointments if appointmentID is empty, in the order of their creation, then id.
+	DisplacedEntries(ctx context.Context, absenceID, appointmentID string) ([]WaitlistEntry, error)
 
 	// WaitlistOffer returns one offer in any status. ErrNotFound.
 	WaitlistOffer(ctx context.Context, id string) (WaitlistOffer, error)

@@ -260,7 +260,16 @@ func (s *Server) getAppointment(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := c.json(http.StatusOK, managedJSON{s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), s.namesOf(&a), with}); err != nil {
+	proposed, err := s.proposed(c, &a)
+	if err != nil {
+		return err
+	}
+	names := s.namesOf(&a)
+	if proposed != nil {
+		names[proposed.SpecialistID], _ = s.engine.Clinic.Current().Who(proposed.SpecialistID)
+	}
+	answer := managedJSON{s.appointmentOf(c, &a), s.engine.Message.MailSent(c.ctx(), &a), names, with, s.proposalOf(proposed)}
+	if err := c.json(http.StatusOK, answer); err != nil {
 		return err
 	}
 	// This answer also changes without a new version: when the email is sent, or when another visitor's appointment moves.
@@ -274,6 +283,7 @@ type managedJSON struct {
 	EmailSent   bool              `json:"emailSent,omitempty"` // the email about its time was sent
 	Names       map[string]string `json:"names"`               // of its type and specialist by id, archived or not
 	Visit       []visitorJSON     `json:"visit,omitempty"`     // all who come one after the other, itself included
+	Proposal    *proposalJSON     `json:"proposal,omitempty"`  // another time, because the specialist is away
 }
 
 func (s *Server) sayAppointment(c *call, a *store.Appointment) error {

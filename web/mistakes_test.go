@@ -18,6 +18,9 @@ type mistakenBody struct {
 
 // mistakenBodies has a row for every operation with a body.
 var mistakenBodies = []mistakenBody{
+	{"POST /v1/absences", "", `{"specialistId": 5, "start": "x", "end": "x", "reason": "$LONG", "choices": [{"slotStartDate": "x"}]}`,
+		"choices[0].slotStartDate end reason specialistId start", ""},
+	{"POST /v1/absences/plan", "", `{"specialistId": 5, "start": "x", "end": "x", "reason": "$LONG"}`, "end reason specialistId start", ""},
 	{"POST /v1/agent/appointments", "", `{"patientGUID": 5, "minutes": "x", "startTime": {}}`, "minutes patientGUID startTime", "agent"},
 	{"POST /v1/agent/patients", "", `{"firstName": 5, "lastName": "", "birthDate": "x"}`, "birthDate firstName lastName", "agent"},
 	{"POST /v1/agent/slots", "", `{"appointmentTypeId": "nothing", "from": "x", "days": {}, "count": 0, "partOfDay": 7}`,

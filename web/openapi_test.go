@@ -190,6 +190,7 @@ var notRemembered = map[string]string{
 	"/v1/import/plan":                         "it is a question",
 	"/v1/import/appointments-plan":            "it is a question",
 	"/v1/blocks/plan":                         "it is a question",
+	"/v1/absences/plan":                       "it is a question",
 	"/v1/downtime-kit/check":                  "it is a question",
 	"/v1/blocks/holidays":                     "it is a question",
 	"/v1/appointment-types/{id}/series-plan":  "it is a question",

@@ -245,7 +245,7 @@ func (c *cell) make(name string) string {
 		spans := []map[string]any{{"from": c.at(0)[:10], "start": "01:00", "end": "01:30"}, {"from": c.at(0)[:10], "start": "02:00", "end": "02:30"}}
 		made := c.do("POST", "/v1/blocks", map[string]any{"specialistIds": []string{c.made["specialist"]}, "spans": spans}, asAdmin)
 		return made.want(201).text("block", "setId")
-	case "block":
+	case "block", "absence":
 		return c.do("POST", "/v1/specialists/"+c.made["specialist"]+"/blocks", map[string]any{"start": c.at(-90), "end": c.at(-60)}, asAdmin).want(201).text("block", "id")
 	case "session":
 		id := c.do("POST", "/v1/sessions", map[string]any{"clientId": c.made["client"]}).want(201).text("session", "id")

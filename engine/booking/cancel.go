@@ -2,6 +2,7 @@ package booking
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"holdfast/engine/record"
@@ -118,8 +119,14 @@ func (bk *Booking) ChangeAppointment(ctx context.Context, id string, version int
 	return after, nil
 }
 
-// PastCutOff reports whether it is too late for the patient to change an appointment.
+// PastCutOff reports whether it is too late for the patient to change an appointment. If the desk has blocked its time
+// since it was booked, the patient can change it until its start.
 func (bk *Booking) PastCutOff(a *store.Appointment, now time.Time) bool {
 	cutOff := time.Duration(bk.clinic.Settings().ChangeCutoffHours) * time.Hour
+	if slices.ContainsFunc(bk.clinic.Current().Blocks[a.SpecialistID], func(b store.Block) bool {
+		return b.Source == store.BlockDesk && b.Start.Before(a.SlotEnd) && a.SlotStart.Before(b.End)
+	}) {
+		cutOff = 0
+	}
 	return !now.Add(cutOff).Before(a.SlotStart)
 }

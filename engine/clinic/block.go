@@ -37,13 +37,15 @@ func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 }
 
 // CreateBlock blocks a stretch of a specialist's time, so that it cannot be booked. Existing appointments and other
-// blocks in it stay. The next listing shows it. Instants are truncated to the second. store.ErrNotFound,
-// *ValidationError.
+// blocks in it stay. The next listing shows it. Instants are truncated to the second. A block without an id gets one.
+// store.ErrNotFound, *ValidationError.
 func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block, once *record.Once) (store.Block, error) {
 	if _, err := cl.Specialist(b.SpecialistID); err != nil {
 		return b, err
 	}
-	b.ID = record.NewID()
+	if b.ID == "" {
+		b.ID = record.NewID()
+	}
 	var m record.Mistakes
 	checkBlock(&m, "", &b)
 	if len(m) == 0 && b.End.Before(time.Now().Add(-store.BlockMemory)) {

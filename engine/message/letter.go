@@ -42,12 +42,17 @@ func (w letters) letter(to, text string) string {
 // are wall-clock times in the specialist's zone.
 func (ms *Messages) writeMail(m *notice.Mail, name string, a *store.Appointment, link string) {
 	language := ms.lettersFor(a.Locale, ms.clinic.Schedule().Clinic.Locale).Tag
-	ms.write(m, name, a, link, ms.clinic.Settings().MailTexts[name][language], time.Time{})
+	ms.write(m, name, a, link, ms.clinic.Settings().MailTexts[name][language], mailTimes{})
 }
 
-// write is writeMail with the clinic's own texts, which can be empty, and the instant until which an offered time is
-// held.
-func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, link string, own clinic.MailText, until time.Time) {
+// mailTimes are the instants of an email about an offer.
+type mailTimes struct {
+	until time.Time // the offered time is held until then
+	was   time.Time // the start of the appointment that cannot take place; zero: none
+}
+
+// write is writeMail with the clinic's own texts, which can be empty, and the instants of an offer.
+func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, link string, own clinic.MailText, at mailTimes) {
 	s := ms.clinic.Current()
 	wanted := []string{a.Locale, s.Clinic.Locale}
 	if toStaff(name) {
@@ -72,7 +77,10 @@ func (ms *Messages) write(m *notice.Mail, name string, a *store.Appointment, lin
 		}
 	case MailOffer:
 		invitation, values["video"] = "offered", ""
-		values["until"] = words.instant(until, s.Zone)
+		values["until"] = words.instant(at.until, s.Zone)
+	case MailProposal:
+		invitation, values["video"] = "proposed", ""
+		values["until"], values["was"] = words.instant(at.until, s.Zone), words.instant(at.was, s.Zone)
 	case MailOfferGone:
 		invitation, values["video"] = "wait", ""
 	case mailCancellation, mailFailed, mailStaff, MailDeclined, MailLapsed:

@@ -119,7 +119,7 @@ func (ms *Messages) deliverMail(ctx context.Context, op *store.Operation) outbou
 	switch {
 	case slices.Contains([]string{MailRequest, MailReceived, MailDeclined, mailAsking, MailLapsed}, p.Notice):
 		return ms.deliverRequestMail(ctx, op, p.Notice)
-	case slices.Contains([]string{MailWaitlist, MailWaiting, MailOffer, MailOfferGone}, p.Notice):
+	case slices.Contains([]string{MailWaitlist, MailWaiting, MailOffer, MailOfferGone, MailProposal}, p.Notice):
 		return ms.deliverWaitlistMail(ctx, op, p.Notice)
 	case p.User != "":
 		return ms.deliverAccountMail(ctx, op, &p)

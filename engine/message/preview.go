@@ -40,7 +40,7 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 		link = base + "/manage#…"
 	}
 	var m notice.Mail
-	ms.write(&m, name, &a, link, text, a.SlotStart.Add(-20*time.Hour))
+	ms.write(&m, name, &a, link, text, mailTimes{until: a.SlotStart.Add(-20 * time.Hour)})
 	words := ms.lettersFor(language)
 	return Preview{m.Subject, m.Text, clinic.MailText{Subject: words.subject(name), Text: words.opening(name)}}, nil
 }

@@ -21,12 +21,28 @@ const mailMustCall = "must_call"
 // the desk approves the type, for a part of a group visit, and within the clinic's limit before the start.
 func (ms *Messages) changesOnline(a *store.Appointment) bool {
 	t := ms.clinic.Current().TypeOf(a.AppointmentTypeID)
-	limit := time.Duration(ms.clinic.Settings().ChangeCutoffHours) * time.Hour
-	return (t == nil || !t.Page.Approval) && a.VisitID == "" && time.Until(a.SlotStart) >= limit
+	return (t == nil || !t.Page.Approval) && a.VisitID == "" && !ms.booking.PastCutOff(a, time.Now())
 }
 
 // ErrNoMail: the patient has no email address, or this server sends no email.
 var ErrNoMail = errors.New("the patient cannot be notified by email")
+
+// CanMail reports whether this server sends emails and the patient of an appointment has an address.
+func (ms *Messages) CanMail(a *store.Appointment) bool {
+	return a.Patient.Email != "" && ms.transport.Mailer != nil
+}
+
+// MustMoveMail returns the email MailMustMove about an appointment, to be sent at due. It returns none if the patient
+// cannot be notified by email.
+func (ms *Messages) MustMoveMail(a *store.Appointment, at, due time.Time) []booking.Promise {
+	if !ms.CanMail(a) {
+		return nil
+	}
+	op := ms.outbound.NewOperation(store.Email, a, at)
+	op.NextAttemptAt, op.Deadline = due, a.SlotStart
+	op.Payload, _ = json.Marshal(mailPayload{Notice: MailMustMove}) // a string cannot fail
+	return []booking.Promise{{Operation: op, Notice: MailMustMove}}
+}
 
 // AskToMove notifies the patient of a confirmed appointment by email that it must move: the clinic calls, or the
 // patient chooses another time with the link. The appointment stays unchanged. AskToMove writes an audit entry.
@@ -45,13 +61,10 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 			return err
 		case a.Status != store.Confirmed:
 			return record.ErrNotConfirmed
-		case a.Patient.Email == "" || ms.transport.Mailer == nil:
+		case !ms.CanMail(&a):
 			return ErrNoMail
 		}
-		op := ms.outbound.NewOperation(store.Email, &a, now)
-		op.Deadline = a.SlotStart
-		op.Payload, _ = json.Marshal(mailPayload{Notice: MailMustMove}) // a string cannot fail
-		calls = []booking.Promise{{Operation: op, Notice: MailMustMove}}
+		calls = ms.MustMoveMail(&a, now, now)
 		if err := booking.WritePromises(ctx, tx, now, calls...); err != nil {
 			return err
 		}

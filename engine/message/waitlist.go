@@ -14,12 +14,14 @@ import (
 )
 
 // Emails to people on the waiting list: the one with the link to confirm an entry, that the entry is on the list, an
-// offer, and that an offered time can no longer be held.
+// offer, and that an offered time can no longer be held. MailProposal proposes a new time to the patient of a displaced
+// appointment.
 const (
 	MailWaitlist  = "waitlist_confirm"
 	MailWaiting   = "waitlist_joined"
 	MailOffer     = "waitlist_offer"
 	MailOfferGone = "waitlist_withdrawn"
+	MailProposal  = "proposal"
 )
 
 // WaitlistMail returns the email that an entry or its offer requires; o can be nil. It returns none if this server
@@ -67,28 +69,39 @@ func (ms *Messages) deliverWaitlistMail(ctx context.Context, op *store.Operation
 		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
 	case e.Patient.Email == "" || !e.EndedAt.IsZero() || name == MailWaitlist && e.Status != store.WaitlistUnconfirmed:
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the waiting-list entry is closed"}
-	case name == MailOffer && o.Status != store.OfferOpen:
+	case (name == MailOffer || name == MailProposal) && o.Status != store.OfferOpen:
 		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the offer has ended"}
 	}
 	if err := ms.CheckSender(); err != nil {
 		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // not a failed attempt: the email waits until a sender is set
 	}
-	about, a, link, until := &ms.clinic.Schedule().Clinic, waitingAs(&e, o), "", time.Time{}
+	about, a, link, times := &ms.clinic.Schedule().Clinic, waitingAs(&e, o), "", mailTimes{was: e.Displaced.SlotStart}
 	if o != nil {
-		a.Place, until = ms.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart), o.ExpiresAt
+		a.Place, times.until = ms.clinic.Current().PlaceAt(a.SpecialistID, a.SlotStart), o.ExpiresAt
+	}
+	token := ms.WaitlistToken(&e, o)
+	if name == MailProposal { // the link of the appointment, with which the patient can also choose or cancel
+		of, err := ms.store.Appointment(ctx, e.AppointmentID)
+		switch {
+		case errors.Is(err, store.ErrNotFound), err == nil && !e.Displaced.From(&of):
+			return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was moved or cancelled"}
+		case err != nil:
+			return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+		}
+		token = ms.booking.ManageToken(&of)
 	}
 	if base := ms.clinic.LinkURL(); base != "" {
-		link = base + "/manage#" + ms.WaitlistToken(&e, o)
+		link = base + "/manage#" + token
 	}
 	m := notice.Mail{ID: op.ID, To: e.Patient.Email, ToName: record.Greetable(e.Patient.Name), ReplyTo: about.Email, From: ms.sender()}
 	language := ms.lettersFor(a.Locale, about.Locale).Tag
-	ms.write(&m, name, &a, link, ms.clinic.Settings().MailTexts[name][language], until)
+	ms.write(&m, name, &a, link, ms.clinic.Settings().MailTexts[name][language], times)
 	return ms.sent(op, ms.transport.Mailer.Send(ctx, m))
 }
 
 // waitingOf reads the subject of an email: an entry, or an offer and its entry.
 func (ms *Messages) waitingOf(ctx context.Context, id, name string) (e store.WaitlistEntry, o *store.WaitlistOffer, err error) {
-	if name == MailOffer || name == MailOfferGone {
+	if name == MailOffer || name == MailOfferGone || name == MailProposal {
 		offer, err := ms.store.WaitlistOffer(ctx, id)
 		if err != nil {
 			return e, nil, err

@@ -6,12 +6,15 @@ type Action string
 
 // The actions of the audit log.
 const (
+	ActionAbsenceCreated                 Action = "absence.created"
+	ActionAbsenceUndone                  Action = "absence.undone"
 	ActionAPIKeyCreated                  Action = "apikey.created"
 	ActionAPIKeyRevoked                  Action = "apikey.revoked"
 	ActionAppointmentAttendance          Action = "appointment.attendance"
 	ActionAppointmentCalendarEnded       Action = "appointment.calendar_ended"
 	ActionAppointmentCancelled           Action = "appointment.cancelled"
 	ActionAppointmentCreated             Action = "appointment.created"
+	ActionAppointmentDisplaced           Action = "appointment.displaced"
 	ActionAppointmentPatientChanged      Action = "appointment.patient_changed"
 	ActionAppointmentRescheduled         Action = "appointment.rescheduled"
 	ActionAppointmentTold                Action = "appointment.told"
@@ -86,12 +89,15 @@ const (
 // Actions lists every action that the engine records.
 func Actions() []Action {
 	return []Action{
+		ActionAbsenceCreated,
+		ActionAbsenceUndone,
 		ActionAPIKeyCreated,
 		ActionAPIKeyRevoked,
 		ActionAppointmentAttendance,
 		ActionAppointmentCalendarEnded,
 		ActionAppointmentCancelled,
 		ActionAppointmentCreated,
+		ActionAppointmentDisplaced,
 		ActionAppointmentPatientChanged,
 		ActionAppointmentRescheduled,
 		ActionAppointmentTold,

@@ -109,6 +109,11 @@ func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.W
 	if e.AppointmentID != "" {
 		a, err := w.Store.Appointment(ctx, e.AppointmentID)
 		switch {
+		case err == nil && e.AbsenceID != "":
+			if e.Displaced.From(&a) {
+				return "", time.Time{}, nil
+			}
+			return store.WaitlistLapsed, time.Time{}, nil
 		case errors.Is(err, store.ErrNotFound), err == nil && (a.Status != store.Confirmed || a.AppointmentTypeID != e.AppointmentTypeID ||
 			!booking.SameAddress(a.Patient.Email, e.Patient.Email)): // corrected since then: the address is another person's
 			return store.WaitlistLapsed, time.Time{}, nil

@@ -110,7 +110,8 @@ func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 	return next, nil
 }
 
-// lapse ends an expired offer. If it is the last of maxUnanswered in a row, lapse ends its entry too.
+// lapse ends an expired offer. If it is the last of maxUnanswered in a row, or proposes a new time for a displaced
+// appointment, lapse ends its entry too.
 func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.Time) error {
 	err := w.Store.Write(ctx, func(tx store.Tx) error {
 		if err := tx.EndWaitlistOffer(ctx, o.ID, store.OfferLapsed, now); err != nil {
@@ -124,7 +125,7 @@ func (w *Waitlist) lapse(ctx context.Context, o *store.WaitlistOffer, now time.T
 			return err
 		}
 		offers, err := tx.WaitlistOffers(ctx, o.EntryID)
-		if err != nil || unanswered(offers) < maxUnanswered || !e.EndedAt.IsZero() {
+		if err != nil || e.AbsenceID == "" && unanswered(offers) < maxUnanswered || !e.EndedAt.IsZero() {
 			return err
 		}
 		_, err = w.dropEntry(ctx, tx, &e, store.WaitlistLapsed, system, now)
@@ -204,7 +205,18 @@ func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bo
 		if err != nil {
 			return err
 		}
-		if mail = nil; tell && now.Sub(o.CreatedAt) >= quiet { // before that, the email about the offer is not sent
+		mail = nil
+		tell := tell && now.Sub(o.CreatedAt) >= quiet // before that, the email about the offer is not sent
+		if e.AbsenceID != "" {
+			if _, err := w.dropEntry(ctx, tx, &e, store.WaitlistLapsed, system, now); err != nil {
+				return err
+			}
+			if a, err := tx.Appointment(ctx, e.AppointmentID); err != nil {
+				return err
+			} else if tell && e.Displaced.By == store.DisplacedAsk && e.Displaced.From(&a) {
+				mail = w.Messages.MustMoveMail(&a, now, now)
+			}
+		} else if tell {
 			mail = w.Messages.WaitlistMail(&e, o, message.MailOfferGone, now, now, now.Add(confirmWithin))
 		}
 		if err := auditOffer(ctx, tx, now, system, record.ActionWaitlistOfferWithdrawn, o); err != nil {

@@ -169,7 +169,10 @@ func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.Wa
 	return w.Booking.Reschedule(ctx, booking.RescheduleRequest{
 		ID: e.AppointmentID, HoldID: h.ID, Owner: keeper, Actor: actor, Once: once,
 		Admit: func(ctx context.Context, tx store.Tx, a *store.Appointment) error {
-			if !o.SlotStart.Before(a.SlotStart) {
+			if e.AbsenceID != "" && !e.Displaced.From(a) {
+				return &EndedError{string(store.OfferWithdrawn)} // the appointment has since been moved
+			}
+			if e.AbsenceID == "" && !o.SlotStart.Before(a.SlotStart) {
 				return &EndedError{string(store.OfferWithdrawn)} // the appointment has since been moved to an earlier time
 			}
 			return admit(ctx, tx)
@@ -178,7 +181,7 @@ func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.Wa
 }
 
 // admit ends an offer as booked, in the transaction that books. It also ends all entries of the person for the type,
-// and returns their other open offers.
+// and returns their other open offers. Of a displaced appointment, it ends only the appointment's entry.
 func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, o *store.WaitlistOffer, actor record.Actor) (others []store.WaitlistOffer, err error) {
 	now := record.Now()
 	if err := endOffer(ctx, tx, o, store.OfferBooked, now); err != nil {
@@ -187,6 +190,9 @@ func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntr
 	live, err := tx.WaitlistEntries(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if e.AbsenceID != "" {
+		live = []store.WaitlistEntry{*e}
 	}
 	for i := range live {
 		x := &live[i]
@@ -222,7 +228,8 @@ func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *stor
 	return a, w.Store.Write(ctx, func(tx store.Tx) error { return once.Remember(ctx, tx, a, record.Now()) })
 }
 
-// Decline ends an offer and hands its time on. The entry keeps waiting. Declining a declined offer changes nothing.
+// Decline ends an offer and hands its time on. The entry keeps waiting, except that of a displaced appointment, which
+// ends. Declining a declined offer changes nothing.
 // store.ErrNotFound, *EndedError.
 func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
 	o, err := w.offerOf(ctx, id)
@@ -240,6 +247,13 @@ func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor, o
 		}
 		if err != nil {
 			return err
+		}
+		if e, err := tx.WaitlistEntry(ctx, o.EntryID); err != nil {
+			return err
+		} else if e.AbsenceID != "" && e.EndedAt.IsZero() {
+			if _, err := w.dropEntry(ctx, tx, &e, store.WaitlistRemoved, actor, now); err != nil {
+				return err
+			}
 		}
 		o.Status = store.OfferDeclined
 		return once.Remember(ctx, tx, o, now)

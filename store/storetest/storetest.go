@@ -58,6 +58,7 @@ func Run(t *testing.T, h Harness) {
 		{"RequestErased", testRequestErased},
 		{"Waitlist", testWaitlist},
 		{"WaitlistErased", testWaitlistErased},
+		{"Displaced", testDisplaced},
 		{"Tally", testTally},
 		{"Undo", testUndo},
 		{"Person", testPerson},

@@ -12,6 +12,8 @@ var waitlistEntries = nounOf("waitlist_entries", 1, cols(
 	text("appointment_type_id", func(e *store.WaitlistEntry) *string { return &e.AppointmentTypeID }),
 	text("client_id", func(e *store.WaitlistEntry) *string { return &e.Owner }),
 	text("appointment_id", func(e *store.WaitlistEntry) *string { return &e.AppointmentID }),
+	text("absence_id", func(e *store.WaitlistEntry) *string { return &e.AbsenceID }),
+	packed("displaced", func(e *store.WaitlistEntry) *store.Displaced { return &e.Displaced }),
 	packed("wish", func(e *store.WaitlistEntry) *store.WaitlistWish { return &e.Wish }),
 	word("status", func(e *store.WaitlistEntry) *store.WaitlistStatus { return &e.Status })),
 	patient(func(e *store.WaitlistEntry) *store.Patient { return &e.Patient }), cols(
@@ -45,13 +47,19 @@ func (r Reads) WaitlistEntry(ctx context.Context, id string) (store.WaitlistEntr
 
 // WaitlistEntries implements store.WaitlistReader.
 func (r Reads) WaitlistEntries(ctx context.Context) ([]store.WaitlistEntry, error) {
-	return waitlistEntries.list(ctx, r.source, `WHERE ended_at IS NULL ORDER BY created_at, id`)
+	return waitlistEntries.list(ctx, r.source, `WHERE ended_at IS NULL AND absence_id = '' ORDER BY created_at, id`)
 }
 
 // EndedWaitlistEntries implements store.WaitlistReader.
 func (r Reads) EndedWaitlistEntries(ctx context.Context, limit int) ([]store.WaitlistEntry, error) {
-	const latest = `WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT +?`
+	const latest = `WHERE ended_at IS NOT NULL AND absence_id = '' ORDER BY ended_at DESC, id DESC LIMIT +?`
 	return waitlistEntries.list(ctx, r.source, latest, limit)
+}
+
+// DisplacedEntries implements store.WaitlistReader.
+func (r Reads) DisplacedEntries(ctx context.Context, absenceID, appointmentID string) ([]store.WaitlistEntry, error) {
+	const matching = `WHERE absence_id <> '' AND (? = '' OR absence_id = ?) AND (? = '' OR appointment_id = ?) ORDER BY created_at, id`
+	return waitlistEntries.list(ctx, r.source, matching, absenceID, absenceID, appointmentID, appointmentID)
 }
 
 // InsertWaitlistEntry implements store.WaitlistWriter.

@@ -1,0 +1,75 @@
+// Package absence finds new times for the patients of a specialist who is away: ill today, or delayed until noon.
+//
+// An absence is a block of the specialist's time (package clinic), together with what became of each appointment in
+// it. Plan proposes a new time for each appointment and writes nothing (plan.go). Create writes the block first, so
+// that no client can book the time, and then treats each appointment as the desk decided (create.go):
+//
+//   - move: the appointment moves at once, and the patient gets the usual email about the new time.
+//   - ask: the server holds the proposed time and asks the patient. The link of the appointment accepts the time,
+//     chooses another one, or cancels.
+//   - call: the server holds the proposed time, and the desk calls the patient.
+//
+// A proposed time is an offer of package waitlist: it is held, expires, is accepted and is erased like every offer.
+// Status reads what each patient answered (status.go). Until booking.UndoTime has passed, the server sends nothing,
+// and Undo reverts the whole absence.
+package absence
+
+import (
+	"log/slog"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/message"
+	"holdfast/engine/record"
+	"holdfast/engine/waitlist"
+	"holdfast/store"
+)
+
+// Absences plans and records absences. It is safe for concurrent use.
+type Absences struct{ Options }
+
+// Options configure Absences. All fields are required.
+type Options struct {
+	Store    store.Store
+	Logger   *slog.Logger
+	Clinic   *clinic.Clinic
+	Booking  *booking.Booking
+	Messages *message.Messages
+	Waitlist *waitlist.Waitlist
+}
+
+// New returns Absences.
+func New(o Options) *Absences { return &Absences{o} }
+
+// Away is the time in which a specialist is absent.
+type Away struct {
+	SpecialistID string
+	Start, End   time.Time
+	Reason       string // for the staff, never for patients
+}
+
+// block returns the block of an absence, truncated like every block.
+func (a *Away) block() store.Block {
+	return store.Block{
+		SpecialistID: a.SpecialistID, Start: a.Start.UTC().Truncate(time.Second), End: a.End.UTC().Truncate(time.Second), Reason: a.Reason,
+	}
+}
+
+// check checks the specialist and the time. Errors: *ValidationError.
+func (ab *Absences) check(a *Away) error {
+	var m record.Mistakes
+	if ab.Clinic.Current().SpecialistByID[a.SpecialistID] == nil {
+		m.Add("specialistId", "no specialist has this id")
+	}
+	switch {
+	case a.Start.IsZero():
+		m.Add("start", "must be an instant like 2026-11-23T09:00:00Z")
+	case !a.Start.Before(a.End):
+		m.Add("end", "must be later than start")
+	case !a.End.After(time.Now()):
+		m.Add("end", "is past")
+	}
+	record.CheckText(&m, "reason", a.Reason, 500, true)
+	return m.Err()
+}

@@ -1,0 +1,307 @@
+package absence_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/absence"
+	"holdfast/engine/booking"
+	"holdfast/engine/enginetest"
+	"holdfast/store"
+)
+
+// These tests play the day on which ada is ill: 16 patients need new times.
+
+const jo = "user:jo"
+
+// sickDay opens a clinic in which ada has 16 appointments from noon on, and ben is busy from the fifth of them to the
+// end of the sixteenth. The last two patients have a phone number only.
+func sickDay(t *testing.T) (c *enginetest.TestClinic, folder string, booked []store.Appointment, away absence.Away) {
+	t.Helper()
+	c, folder = enginetest.NoticeClinic(t)
+	if _, err := c.Clinic.Import(t.Context(), "system", enginetest.ClinicFile(map[string]int{"ada": 1, "ben": 1})); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 16 {
+		for _, who := range []string{"ada", "ben"} {
+			if who == "ben" && i < 4 {
+				continue
+			}
+			r := enginetest.BookingOf(i, "checkup")
+			r.SlotStart, r.SpecialistID, r.Source, r.Actor = c.Start.Add(time.Duration(i)*30*time.Minute), who, store.SourceStaff, jo
+			r.Patient.Phone = fmt.Sprintf("030 1234%02d", i)
+			if i >= 14 {
+				r.Patient.Email = ""
+			}
+			if who == "ben" {
+				r.Patient = store.Patient{Name: fmt.Sprintf("Of Ben %d", i), Phone: "040 1"}
+			}
+			if a := c.MustBook(r); who == "ada" {
+				booked = append(booked, a)
+			}
+		}
+	}
+	time.Sleep(time.Minute) // the emails about the bookings
+	return c, folder, booked, absence.Away{SpecialistID: "ada", Start: c.Start.Add(-time.Hour), End: c.Start.Add(10 * time.Hour), Reason: "flu"}
+}
+
+// planned returns the plan of an absence as the choices of the desk.
+func planned(c *enginetest.TestClinic, away absence.Away) (choices []absence.Choice) {
+	c.T.Helper()
+	rows, more, err := c.Absence.Plan(context.Background(), away, false)
+	if err != nil || more {
+		c.T.Fatalf("plan: more %t, %v", more, err)
+	}
+	for _, r := range rows {
+		x := absence.Choice{AppointmentID: r.Appointment.ID, Version: r.Appointment.Version, By: r.By}
+		if len(r.Times) > 0 {
+			x.SpecialistID, x.Start = r.Times[0].SpecialistID, r.Times[0].Start
+		}
+		choices = append(choices, x)
+	}
+	return choices
+}
+
+// create records an absence; every choice must succeed.
+func create(c *enginetest.TestClinic, away absence.Away, choices []absence.Choice) absence.Created {
+	c.T.Helper()
+	made, err := c.Absence.Create(context.Background(), absence.Request{Away: away, Choices: choices, Actor: jo})
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	for i, r := range made.Results {
+		if r.Err != nil {
+			c.T.Fatalf("choice %d, %+v: %v", i, choices[i], r.Err)
+		}
+	}
+	return made
+}
+
+// wantStates compares how many displaced appointments are in each state.
+func wantStates(c *enginetest.TestClinic, what, id string, want map[absence.State]int) {
+	c.T.Helper()
+	x, err := c.Absence.Status(context.Background(), id)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	got := make(map[absence.State]int)
+	for _, a := range x.Answers {
+		got[a.State]++
+	}
+	if !maps.Equal(got, want) {
+		c.T.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+// emails returns how many emails the server has written.
+func emails(c *enginetest.TestClinic, folder string) int {
+	c.T.Helper()
+	list, err := os.ReadDir(folder)
+	if err != nil {
+		c.T.Fatal(err)
+	}
+	return len(list)
+}
+
+// proposal returns the open offer of a displaced appointment.
+func proposal(c *enginetest.TestClinic, a store.Appointment) *store.WaitlistOffer {
+	c.T.Helper()
+	x, err := c.Waitlist.ProposalFor(context.Background(), &a)
+	if err != nil || x.Offer() == nil {
+		c.T.Fatalf("the proposal for %s: %+v, %v", a.ID, x, err)
+	}
+	return x.Offer()
+}
+
+// TestAbsenceFindsTimesForAllPatients: 16 patients of a specialist who is ill are moved, asked or called. The times of
+// those who are asked are held until they accept, decline, choose another time, cancel or do not answer.
+func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder, booked, away := sickDay(t)
+		ctx := context.Background()
+		choices := planned(c, away)
+		if len(choices) != 16 {
+			t.Fatalf("the plan has %d rows, want 16", len(choices))
+		}
+		times := make(map[string]bool)
+		for i, x := range choices {
+			want := store.DisplacedAsk
+			switch {
+			case i < 4: // ben is free at the same time
+				want = store.DisplacedMove
+			case i >= 14: // no email address
+				want = store.DisplacedCall
+			}
+			if x.By != want {
+				t.Errorf("row %d is planned as %s, want %s", i, x.By, want)
+			}
+			if i < 4 && (x.SpecialistID != "ben" || !x.Start.Equal(booked[i].SlotStart)) {
+				t.Errorf("row %d: got %s at %s, want ben at the same time", i, x.SpecialistID, x.Start)
+			}
+			if x.SpecialistID == "ada" && x.Start.Before(away.End) {
+				t.Errorf("row %d is with ada, who is away", i)
+			}
+			times[x.SpecialistID+x.Start.String()] = true
+		}
+		if len(times) != 16 {
+			t.Errorf("the 16 rows have %d different times", len(times))
+		}
+
+		before := emails(c, folder)
+		made := create(c, away, choices)
+		id := made.Block.ID
+		time.Sleep(booking.UndoTime)
+		if n := emails(c, folder); n != before {
+			t.Errorf("%d emails were sent while the absence can be undone", n-before)
+		}
+		wantStates(c, "at first", id, map[absence.State]int{absence.StateMoved: 4, absence.StateAsked: 10, absence.StateCall: 2})
+		for i, a := range booked[4:] {
+			o := proposal(c, a)
+			if _, err := c.Hold(50, "checkup", o.SlotStart, o.SpecialistID); err == nil {
+				t.Errorf("row %d: another client could hold the proposed time", i+4)
+			}
+		}
+		time.Sleep(time.Minute)
+		if got := emails(c, folder) - before; got < 14 {
+			t.Errorf("%d emails were sent, want one for each of the 14 patients with an address", got)
+		}
+		text := c.Mails(folder, proposal(c, booked[4]).ID)["proposal"]
+		if token := c.Booking.ManageToken(&booked[4]); !strings.Contains(text, "manage#"+token) || !strings.Contains(text, "because your specialist is away") {
+			t.Errorf("the email with the proposal: %q", text)
+		}
+
+		accepted, declined, rebooked, cancelled := booked[4], booked[5], booked[6], booked[7]
+		o := proposal(c, accepted)
+		a, err := c.Waitlist.Accept(ctx, o.ID, "manage", nil)
+		if err != nil || a.ID != accepted.ID || !a.SlotStart.Equal(o.SlotStart) || a.SpecialistID != o.SpecialistID {
+			t.Errorf("accepted: got %+v, %v", a, err)
+		}
+		o = proposal(c, declined)
+		if _, err := c.Waitlist.Decline(ctx, o.ID, "manage", nil); err != nil {
+			t.Error(err)
+		}
+		other := proposal(c, rebooked).SlotStart.Add(5 * 24 * time.Hour)
+		if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: rebooked.ID, SlotStart: other, Actor: "manage", CutOff: true}); err != nil {
+			t.Errorf("another time: %v", err)
+		}
+		if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: cancelled.ID, Actor: "manage", CutOff: true}); err != nil {
+			t.Errorf("cancel: %v", err)
+		}
+		time.Sleep(time.Minute)
+		if slot := c.Slot(50, "checkup", o.SlotStart, o.SpecialistID); slot == nil || slot.Available == 0 {
+			t.Errorf("the declined time is not free again: %+v", slot)
+		}
+		wantStates(c, "after four answers", id, map[absence.State]int{
+			absence.StateMoved: 4, absence.StateAsked: 6, absence.StateCall: 2, absence.StateAccepted: 1, absence.StateDeclined: 1,
+			absence.StateRebooked: 1, absence.StateCancelled: 1,
+		})
+		time.Sleep(absence.DefaultHold)
+		wantStates(c, "after a day", id, map[absence.State]int{
+			absence.StateMoved: 4, absence.StateExpired: 8, absence.StateAccepted: 1, absence.StateDeclined: 1,
+			absence.StateRebooked: 1, absence.StateCancelled: 1,
+		})
+		c.WantNoHolds()
+		list, err := c.Absence.List(ctx)
+		if err != nil || len(list) != 1 || list[0].Block.ID != id {
+			t.Errorf("the absences: got %+v, %v", list, err)
+		}
+	})
+}
+
+// TestUndoRevertsAbsence: within the time to undo, the desk reverts the whole absence. No patient is notified.
+func TestUndoRevertsAbsence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, folder, booked, away := sickDay(t)
+		ctx := context.Background()
+		before := emails(c, folder)
+		choices := planned(c, away)
+		choices[10].Start, choices[10].SpecialistID = time.Time{}, "" // asked to choose a time
+		id := create(c, away, choices).Block.ID
+		time.Sleep(5 * time.Second)
+		if _, err := c.Absence.Undo(ctx, id, "user:ann", nil); !errors.Is(err, booking.ErrUndoLate) {
+			t.Errorf("undone by another user: got %v, want %v", err, booking.ErrUndoLate)
+		}
+		if undone, err := c.Absence.Undo(ctx, id, jo, nil); err != nil || len(undone.Kept) > 0 {
+			t.Fatalf("undo: got %+v, %v", undone, err)
+		}
+		for i, was := range booked {
+			is, err := c.Booking.Appointment(ctx, was.ID)
+			if err != nil || !is.SlotStart.Equal(was.SlotStart) || is.SpecialistID != "ada" || c.Booking.ManageToken(&is) != c.Booking.ManageToken(&was) {
+				t.Errorf("row %d after the undo: got %+v, %v", i, is, err)
+			}
+		}
+		if _, err := c.Absence.Status(ctx, id); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("the absence: got %v, want %v", err, store.ErrNotFound)
+		}
+		time.Sleep(time.Hour)
+		c.WantNoHolds()
+		if n := emails(c, folder) - before; n != 0 {
+			t.Errorf("%d emails were sent about an absence that was undone", n)
+		}
+
+		late := create(c, away, planned(c, away)).Block.ID
+		time.Sleep(20 * time.Second)
+		if _, err := c.Absence.Undo(ctx, late, jo, nil); !errors.Is(err, booking.ErrUndoLate) {
+			t.Errorf("undone after 20 s: got %v, want %v", err, booking.ErrUndoLate)
+		}
+	})
+}
+
+// TestTakenTimeFailsAlone: if a proposed time is booked before the desk confirms the plan, only that patient's row
+// fails. The patient stays in the list of calls, and a repeated request changes nothing.
+func TestTakenTimeFailsAlone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, _, away := sickDay(t)
+		choices := planned(c, away)
+		for _, i := range []int{0, 6} {
+			r := enginetest.BookingOf(60+i, "checkup")
+			r.SlotStart, r.SpecialistID, r.Source, r.Actor = choices[i].Start, choices[i].SpecialistID, store.SourceStaff, jo
+			c.MustBook(r)
+		}
+		made, err := c.Absence.Create(t.Context(), absence.Request{Away: away, Choices: choices, Actor: jo})
+		if err != nil {
+			t.Fatal(err)
+		}
+		failed := slices.DeleteFunc(slices.Clone(made.Results), func(r absence.Result) bool { return r.Err == nil })
+		if len(failed) != 2 || failed[0].AppointmentID != choices[0].AppointmentID || failed[1].AppointmentID != choices[6].AppointmentID {
+			t.Errorf("failed: got %+v, want rows 0 and 6", failed)
+		}
+		wantStates(c, "with two taken times", made.Block.ID, map[absence.State]int{absence.StateMoved: 3, absence.StateAsked: 9, absence.StateCall: 4})
+	})
+}
+
+// TestErasedPatientLeavesAbsence: the erasure of a person removes the record of what they were asked, and releases the
+// time that is held for them.
+func TestErasedPatientLeavesAbsence(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, _, booked, away := sickDay(t)
+		id := create(c, away, planned(c, away)).Block.ID
+		o := proposal(c, booked[8])
+		if _, err := c.Person.Erase(t.Context(), jo, store.Person{Email: booked[8].Patient.Email}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if _, err := c.Store.WaitlistOffer(t.Context(), o.ID); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("the offer to the erased person: %v", err)
+		}
+		list, err := c.Store.DisplacedEntries(t.Context(), id, booked[8].ID)
+		if err != nil || len(list) > 0 {
+			t.Errorf("the entries of the erased person: got %+v, %v", list, err)
+		}
+		if slot := c.Slot(50, "checkup", o.SlotStart, o.SpecialistID); slot == nil || slot.Available == 0 {
+			t.Errorf("the time of the erased person is not free again: %+v", slot)
+		}
+	})
+}

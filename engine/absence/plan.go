@@ -1,0 +1,197 @@
+package absence
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"holdfast/engine/availability"
+	"holdfast/engine/booking"
+	"holdfast/engine/clinic"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+const (
+	// planDays is how many days after the start of an absence Plan searches for new times.
+	planDays = 42
+	// maxTimes is how many times Plan lists for one appointment.
+	maxTimes = 8
+	// soon is the time before an appointment within which its patient is called instead of emailed.
+	soon = 2 * time.Hour
+	// nearby is the difference in minutes from the booked time up to which the desk can move an appointment without
+	// asking: the patient's day stays as it was.
+	nearby = 60
+)
+
+// Time is a new time for an appointment.
+type Time struct {
+	SpecialistID string
+	Place        string
+	Start, End   time.Time
+}
+
+// Row is an appointment that the absence displaces.
+type Row struct {
+	Appointment store.Appointment
+	Times       []Time            // the best first; empty: there is no free time
+	By          store.DisplacedBy // the proposed treatment
+}
+
+// Plan lists the appointments that an absence displaces, by start, with proposed new times. No two rows have the same
+// first time. sameSpecialist prefers a later time with the same specialist to an earlier one with a colleague. more
+// reports whether there are more appointments than Plan lists. Plan writes and holds nothing.
+//
+// Errors: *ValidationError.
+func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (rows []Row, more bool, err error) {
+	if err := ab.check(&away); err != nil {
+		return nil, false, err
+	}
+	list, more, err := ab.displaced(ctx, away.block())
+	if err != nil {
+		return nil, false, err
+	}
+	p := &plan{s: ab.Clinic.Current(), away: away, now: time.Now(), sameSpecialist: sameSpecialist}
+	slots := make(map[string][]booking.Timeslot) // by appointment type
+	for i := range list {
+		a := &list[i]
+		free, listed := slots[a.AppointmentTypeID]
+		if !listed {
+			if free, err = ab.free(ctx, p, a.AppointmentTypeID, list[0].SlotStart); err != nil {
+				return nil, false, err
+			}
+			slots[a.AppointmentTypeID] = free
+		}
+		row := Row{Appointment: *a, Times: p.times(a, free)}
+		if len(row.Times) > 0 {
+			p.taken = append(p.taken, availability.SpanOf(p.s.Types[a.AppointmentTypeID], row.Times[0].SpecialistID, row.Times[0].Start))
+		}
+		row.By = p.treatment(&row, ab.Messages.CanMail(a))
+		rows = append(rows, row)
+	}
+	return rows, more, nil
+}
+
+// displaced lists the appointments in a block that have not begun to take place.
+func (ab *Absences) displaced(ctx context.Context, b store.Block) ([]store.Appointment, bool, error) {
+	list, more, err := ab.Booking.InTheWay(ctx, []store.Block{b})
+	return slices.DeleteFunc(list, func(a store.Appointment) bool {
+		return a.Attendance == store.InProgress || a.Attendance == store.Completed
+	}), more, err
+}
+
+// free lists the free times of a type from the day of the first displaced appointment on.
+func (ab *Absences) free(ctx context.Context, p *plan, appointmentTypeID string, from time.Time) ([]booking.Timeslot, error) {
+	day := store.DateOf(from.In(p.s.Zone))
+	list, err := ab.Booking.Timeslots(ctx, booking.TimeslotsRequest{
+		AppointmentTypeID: appointmentTypeID, From: day, To: day.AddDays(planDays), Desk: true,
+	})
+	if errors.Is(err, record.ErrNoAppointmentType) {
+		return nil, nil // archived since it was booked
+	}
+	return list.Slots, err
+}
+
+// plan is the state while new times are chosen.
+type plan struct {
+	s              *clinic.Schedule
+	away           Away
+	now            time.Time
+	sameSpecialist bool
+	taken          []holds.Span // by earlier rows
+}
+
+// times returns the best times of a displaced appointment.
+func (p *plan) times(a *store.Appointment, free []booking.Timeslot) []Time {
+	type candidate struct {
+		Time
+		cost int
+	}
+	t := p.s.Types[a.AppointmentTypeID]
+	place := cmp.Or(a.Place, p.s.PlaceAt(a.SpecialistID, a.SlotStart))
+	var all []candidate
+	for i := range free {
+		slot := &free[i]
+		if slot.Start.Before(a.SlotStart) || !slot.Start.After(p.now) || slot.Available == 0 {
+			continue
+		}
+		for _, id := range slot.SpecialistIDs {
+			if span := availability.SpanOf(t, id, slot.Start); p.isAway(&span) || p.isTaken(&span, t, slot.Available) {
+				continue
+			}
+			x := Time{id, p.s.PlaceAt(id, slot.Start), slot.Start, slot.End}
+			all = append(all, candidate{x, p.cost(a, place, &x)})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b candidate) int { return cmp.Compare(a.cost, b.cost) })
+	best := make([]Time, min(len(all), maxTimes))
+	for i := range best {
+		best[i] = all[i].Time
+	}
+	return best
+}
+
+func (p *plan) isAway(span *holds.Span) bool {
+	return span.SpecialistID == p.away.SpecialistID && span.SlotStart.Before(p.away.End) && p.away.Start.Before(span.SlotEnd)
+}
+
+// isTaken reports whether an earlier row has the time. A group session has as many seats as are free.
+func (p *plan) isTaken(span *holds.Span, t *store.AppointmentType, seats int) bool {
+	same := 0
+	for i := range p.taken {
+		x := &p.taken[i]
+		switch {
+		case x.SpecialistID != span.SpecialistID || !x.BusyStart.Before(span.BusyEnd) || !span.BusyStart.Before(x.BusyEnd):
+		case t.Capacity > 1 && x.AppointmentTypeID == t.ID && x.SlotStart.Equal(span.SlotStart):
+			same++
+		default:
+			return true
+		}
+	}
+	return same > 0 && same >= seats
+}
+
+// cost returns how much worse a time is for the patient than the booked one, in minutes: the difference in the time
+// of day, two hours for each day later, one hour for another specialist (30 days if the same is preferred), and 60
+// days for another place.
+func (p *plan) cost(a *store.Appointment, place string, x *Time) int {
+	const day = 2 * 60
+	was, is := a.SlotStart.In(p.s.Zone), x.Start.In(p.s.Zone)
+	clock := is.Hour()*60 + is.Minute() - was.Hour()*60 - was.Minute()
+	cost := max(clock, -clock) + store.DateOf(was).DaysUntil(store.DateOf(is))*day
+	switch {
+	case x.SpecialistID == a.SpecialistID:
+	case p.sameSpecialist:
+		cost += 30 * day
+	default:
+		cost += 60
+	}
+	if x.Place != place {
+		cost += 60 * day
+	}
+	return cost
+}
+
+// treatment returns how to treat a row unless the desk decides otherwise.
+func (p *plan) treatment(r *Row, mails bool) store.DisplacedBy {
+	a := &r.Appointment
+	near := false
+	if len(r.Times) > 0 {
+		x := &r.Times[0]
+		samePlace := x.Place == cmp.Or(a.Place, p.s.PlaceAt(a.SpecialistID, a.SlotStart))
+		if samePlace && x.Start.Equal(a.SlotStart) && a.VisitID == "" {
+			return store.DisplacedMove // the patient has nothing to do
+		}
+		near = samePlace && x.Start.Sub(a.SlotStart) <= nearby*time.Minute
+	}
+	switch {
+	case !mails, a.VisitID != "", a.Patient.Phone != "" && a.SlotStart.Before(p.now.Add(soon)):
+		return store.DisplacedCall
+	case near:
+		return store.DisplacedMove
+	}
+	return store.DisplacedAsk
+}

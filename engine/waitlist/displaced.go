@@ -1,0 +1,244 @@
+package waitlist
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/message"
+	"holdfast/engine/record"
+	"holdfast/holds"
+	"holdfast/store"
+)
+
+// # Displaced appointments
+//
+// A patient whose specialist is absent gets an offer too: a new time for the appointment. Its entry names the absence,
+// and is not on the waiting list: it gets one offer and ends with it. The hold, the expiry, the acceptance and the
+// erasure are those of every offer.
+
+// Displacement is an appointment that cannot take place, and the time that is proposed instead.
+type Displacement struct {
+	AbsenceID   string
+	Appointment store.Appointment
+	By          store.DisplacedBy // ask or call
+	// SpecialistID and Start are the proposed time. A zero Start proposes none: the patient chooses with the link of
+	// the appointment, or the desk finds a time on the phone.
+	SpecialistID string
+	Start        time.Time
+	Until        time.Time // the proposal expires
+	Actor        record.Actor
+}
+
+// displacedAudit is the audit record of a displaced appointment. It contains no personal data.
+type displacedAudit struct {
+	AbsenceID     string    `json:"absenceId"`
+	By            string    `json:"by"`
+	SpecialistID  string    `json:"specialistId,omitempty"`
+	SlotStartDate time.Time `json:"slotStartDate,omitzero"`
+}
+
+// displacedEntry returns the entry of an appointment that an absence displaces.
+func displacedEntry(absenceID string, a *store.Appointment, by store.DisplacedBy, now time.Time) store.WaitlistEntry {
+	e := store.WaitlistEntry{
+		ID: record.NewID(), AppointmentTypeID: a.AppointmentTypeID, AppointmentID: a.ID, Owner: a.Owner, AbsenceID: absenceID,
+		Displaced: store.Displaced{SpecialistID: a.SpecialistID, SlotStart: a.SlotStart, By: by}, Status: store.WaitlistWaiting,
+		Wish:    store.WaitlistWish{From: store.DateOf(a.SlotStart), To: store.DateOf(a.SlotStart)},
+		Patient: a.Patient, Intake: a.Intake, Locale: a.Locale, CreatedAt: now,
+	}
+	if by != store.DisplacedCall && a.Patient.Email != "" {
+		e.Displaced.Channel = store.ChannelEmail
+	}
+	return e
+}
+
+func auditDisplaced(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, e *store.WaitlistEntry, specialistID string, start time.Time) error {
+	return record.Audit(ctx, tx, now, actor, record.ActionAppointmentDisplaced, "appointment:"+e.AppointmentID, "", nil,
+		displacedAudit{e.AbsenceID, string(e.Displaced.By), specialistID, start})
+}
+
+// RecordMove records, in the transaction of a move, that the desk moved a displaced appointment.
+func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string, a *store.Appointment, actor record.Actor) error {
+	now := record.Now()
+	e := displacedEntry(absenceID, a, store.DisplacedMove, now)
+	e.Status, e.EndedAt = store.WaitlistBooked, now
+	if err := tx.InsertWaitlistEntry(ctx, e); err != nil {
+		return err
+	}
+	return auditDisplaced(ctx, tx, now, actor, &e, "", time.Time{})
+}
+
+// Displace records that an appointment is displaced. It holds the proposed time and, to ask the patient, queues an
+// email, which is sent after the time to undo. If the absence has displaced the appointment already, Displace changes
+// nothing. It withdraws an open proposal of another absence for the appointment.
+//
+// Errors: record.ErrNotConfirmed, message.ErrNoMail (to ask a patient who cannot get emails), and those of
+// booking.HoldForRequest.
+func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
+	a, now := &d.Appointment, record.Now()
+	before, err := w.Store.DisplacedEntries(ctx, "", a.ID)
+	if err != nil || slices.ContainsFunc(before, func(e store.WaitlistEntry) bool { return e.AbsenceID == d.AbsenceID }) {
+		return err
+	}
+	if d.By == store.DisplacedAsk && !w.Messages.CanMail(a) {
+		return message.ErrNoMail
+	}
+	e := displacedEntry(d.AbsenceID, a, d.By, now)
+	if d.Start.IsZero() {
+		e.Status, e.EndedAt = store.WaitlistLapsed, now // there is no offer that could end
+		return w.writeDisplaced(ctx, &e, nil, before, d.Actor)
+	}
+	owner := record.NewOwner()
+	h, err := w.Booking.HoldForRequest(ctx, booking.RequestedSlot{
+		AppointmentTypeID: a.AppointmentTypeID, SpecialistID: d.SpecialistID, Start: d.Start,
+	}, owner, d.Until.Add(passing))
+	if err != nil {
+		return err
+	}
+	o := store.WaitlistOffer{
+		ID: record.NewID(), EntryID: e.ID, AppointmentTypeID: e.AppointmentTypeID, SpecialistID: h.SpecialistID, Seat: h.Seat,
+		HoldOwner: owner.String(), Status: store.OfferOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, CreatedAt: now, ExpiresAt: d.Until,
+	}
+	err = w.writeDisplaced(ctx, &e, &o, before, d.Actor)
+	if err != nil {
+		w.Booking.Release(ctx, h, holds.ReasonReleased)
+	}
+	if errors.Is(err, store.ErrDuplicate) {
+		err = store.ErrSlotTaken // offered to another patient
+	}
+	return err
+}
+
+// writeDisplaced writes the entry of a displaced appointment, its offer if there is one, and its email. before has the
+// entries of earlier absences.
+func (w *Waitlist) writeDisplaced(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, before []store.WaitlistEntry, actor record.Actor) error {
+	now := e.CreatedAt
+	var mail []booking.Promise
+	var replaced []store.WaitlistOffer
+	err := w.Store.Write(ctx, func(tx store.Tx) error {
+		mail, replaced = nil, nil
+		a, err := tx.Appointment(ctx, e.AppointmentID)
+		if err != nil {
+			return err
+		}
+		if !e.Displaced.From(&a) {
+			return record.ErrNotConfirmed
+		}
+		for i := range before {
+			if !before[i].EndedAt.IsZero() {
+				continue
+			}
+			ended, err := w.dropEntry(ctx, tx, &before[i], store.WaitlistRemoved, actor, now)
+			if err != nil {
+				return err
+			}
+			replaced = append(replaced, ended...)
+		}
+		if err := tx.InsertWaitlistEntry(ctx, *e); err != nil {
+			return err
+		}
+		var at time.Time
+		var with string
+		if o != nil {
+			at, with = o.SlotStart, o.SpecialistID
+			if err := tx.InsertWaitlistOffer(ctx, *o); err != nil {
+				return err
+			}
+		}
+		switch {
+		case e.Displaced.By != store.DisplacedAsk:
+		case o != nil:
+			mail = w.Messages.WaitlistMail(e, o, message.MailProposal, now, now.Add(quiet), o.ExpiresAt)
+		default:
+			mail = w.Messages.MustMoveMail(&a, now, now.Add(quiet))
+		}
+		if err := auditDisplaced(ctx, tx, now, actor, e, with, at); err != nil {
+			return err
+		}
+		return booking.WritePromises(ctx, tx, now, mail...)
+	})
+	if err != nil {
+		return err
+	}
+	for _, ended := range replaced {
+		w.end(ended)
+	}
+	w.Outbound.Enqueue(mail...)
+	return nil
+}
+
+// Displaced lists the entries of an absence, or of all absences if absenceID is empty, with their offers.
+func (w *Waitlist) Displaced(ctx context.Context, absenceID string) ([]Waiting, error) {
+	entries, err := w.Store.DisplacedEntries(ctx, absenceID, "")
+	if err != nil {
+		return nil, err
+	}
+	offers, err := w.offersOf(ctx, entries)
+	all := make([]Waiting, len(entries))
+	for i, e := range entries {
+		all[i] = Waiting{e, offers[e.ID]}
+	}
+	return all, err
+}
+
+// ProposalFor returns the latest entry of a displaced appointment with its offers. store.ErrNotFound: no absence has
+// displaced the appointment from its present time.
+func (w *Waitlist) ProposalFor(ctx context.Context, a *store.Appointment) (Waiting, error) {
+	entries, err := w.Store.DisplacedEntries(ctx, "", a.ID)
+	if err != nil {
+		return Waiting{}, err
+	}
+	for _, e := range slices.Backward(entries) {
+		if e.Displaced.From(a) {
+			offers, err := w.Store.WaitlistOffers(ctx, e.ID)
+			return Waiting{e, offers}, err
+		}
+	}
+	return Waiting{}, store.ErrNotFound
+}
+
+// WithdrawDisplaced withdraws the proposals of an absence whose emails have not been sent yet, and those emails. It
+// hands the held times on.
+//
+// Errors: booking.ErrUndoLate: one of the emails was sent.
+func (w *Waitlist) WithdrawDisplaced(ctx context.Context, absenceID string, actor record.Actor) error {
+	now := record.Now()
+	var released []store.WaitlistOffer
+	err := w.Store.Write(ctx, func(tx store.Tx) error {
+		released = nil
+		entries, err := tx.DisplacedEntries(ctx, absenceID, "")
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			e := &entries[i]
+			switch {
+			case e.Displaced.By == store.DisplacedMove:
+			case now.Sub(e.CreatedAt) >= quiet:
+				return booking.ErrUndoLate
+			case !e.EndedAt.IsZero():
+				if ok, err := w.Outbound.Withdraw(ctx, tx, e.AppointmentID, e.CreatedAt, false); err != nil {
+					return err
+				} else if !ok {
+					return booking.ErrUndoLate
+				}
+			default:
+				ended, err := w.dropEntry(ctx, tx, e, store.WaitlistRemoved, actor, now)
+				if err != nil {
+					return err
+				}
+				released = append(released, ended...)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, o := range released {
+		w.end(o)
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"holdfast/engine/absence"
+	"holdfast/engine/record"
+	"holdfast/engine/waitlist"
+	"holdfast/store"
+)
+
+// awayBody is the time in which a specialist is absent.
+type awayBody struct {
+	SpecialistID string `json:"specialistId"`
+	Start        string `json:"start"`
+	End          string `json:"end"`
+	Reason       string `json:"reason"`
+}
+
+func (b *awayBody) away(m *mistakes) absence.Away {
+	return absence.Away{SpecialistID: b.SpecialistID, Start: m.instant("start", b.Start), End: m.instant("end", b.End), Reason: b.Reason}
+}
+
+// timeJSON is a new time for a displaced appointment.
+type timeJSON struct {
+	SpecialistID  string `json:"specialistId"`
+	Place         string `json:"place,omitempty"`
+	SlotStartDate string `json:"slotStartDate"`
+	SlotEndDate   string `json:"slotEndDate"`
+}
+
+// absenceRowJSON is a displaced appointment with its proposed times.
+type absenceRowJSON struct {
+	Appointment appointmentJSON `json:"appointment"`
+	By          string          `json:"by"`
+	Times       []timeJSON      `json:"times"`
+}
+
+type absencePlanBody struct {
+	awayBody
+	SameSpecialist bool `json:"sameSpecialist"`
+}
+
+// planAbsence proposes new times for the appointments of an absence. It writes nothing.
+func (s *Server) planAbsence(c *call, b *absencePlanBody) error {
+	c.once = nil
+	away := b.away(&c.wrong)
+	rows, more, err := s.engine.Absence.Plan(c.ctx(), away, b.SameSpecialist)
+	if err != nil {
+		return err
+	}
+	list := make([]absenceRowJSON, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		list[i] = absenceRowJSON{deskAppointmentOf(&r.Appointment), string(r.By), []timeJSON{}}
+		for _, x := range r.Times {
+			list[i].Times = append(list[i].Times, timeJSON{x.SpecialistID, x.Place, httpTime(x.Start), httpTime(x.End)})
+		}
+	}
+	return c.json(http.StatusOK, map[string]any{"appointments": list, "more": more})
+}
+
+type absenceBody struct {
+	clientBody
+	awayBody
+	HoldHours int              `json:"holdHours"`
+	Choices   []absenceRowBody `json:"choices"`
+}
+
+type absenceRowBody struct {
+	AppointmentID string `json:"appointmentId"`
+	Version       int64  `json:"version"`
+	By            string `json:"by"`
+	SpecialistID  string `json:"specialistId"`
+	SlotStartDate string `json:"slotStartDate"`
+}
+
+// createdAbsenceJSON is a recorded absence with the result of each choice.
+type createdAbsenceJSON struct {
+	ID      string              `json:"id"`
+	Block   blockJSON           `json:"block"`
+	Results []absenceResultJSON `json:"results"`
+}
+
+type absenceResultJSON struct {
+	AppointmentID string `json:"appointmentId"`
+	By            string `json:"by"`
+	Error         string `json:"error,omitempty"`  // a code of docs/errors.md
+	Reason        string `json:"reason,omitempty"` // of the error
+}
+
+// createAbsence blocks the time of an absence, and moves, asks or lists its patients.
+func (s *Server) createAbsence(c *call, b *absenceBody) error {
+	m := &c.wrong
+	r := absence.Request{Away: b.away(m), Hold: time.Duration(b.HoldHours) * time.Hour, Actor: c.caller.actor}
+	for i := range b.Choices {
+		x := &b.Choices[i]
+		choice := absence.Choice{AppointmentID: x.AppointmentID, Version: x.Version, By: store.DisplacedBy(x.By), SpecialistID: x.SpecialistID}
+		if x.SlotStartDate != "" {
+			choice.Start = m.instant(indexed("choices", i)+".slotStartDate", x.SlotStartDate)
+		}
+		r.Choices = append(r.Choices, choice)
+	}
+	render := func(result any) (int, []byte) {
+		made := result.(absence.Created)
+		said := createdAbsenceJSON{made.Block.ID, blockOf(&made.Block), make([]absenceResultJSON, len(made.Results))}
+		for i, x := range made.Results {
+			said.Results[i] = absenceResultJSON{AppointmentID: x.AppointmentID, By: string(x.By)}
+			if x.Err != nil {
+				p := problemOf(x.Err, time.Now())
+				said.Results[i].Error, said.Results[i].Reason = p.Code, p.Reason
+			}
+		}
+		return rendered(http.StatusCreated, said)
+	}
+	r.Once = c.answering(render)
+	made, err := s.engine.Absence.Create(c.ctx(), r)
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(made)
+	return nil
+}
+
+// answerJSON is a displaced appointment as it is now.
+type answerJSON struct {
+	Appointment  appointmentJSON `json:"appointment"`
+	SpecialistID string          `json:"specialistId"`  // as booked
+	SlotStart    string          `json:"slotStartDate"` // as booked
+	By           string          `json:"by,omitempty"`
+	Channel      string          `json:"channel,omitempty"`
+	State        string          `json:"state"`
+	Proposal     *proposalJSON   `json:"proposal,omitempty"`
+}
+
+// proposalJSON is a time that is proposed instead of the booked one.
+type proposalJSON struct {
+	timeJSON
+	Status    string `json:"status"`
+	ExpiresAt string `json:"expiresAt"`
+}
+
+// absenceJSON is a recorded absence.
+type absenceJSON struct {
+	ID           string       `json:"id"`
+	SpecialistID string       `json:"specialistId"`
+	Start        string       `json:"start"`
+	End          string       `json:"end"`
+	Reason       string       `json:"reason,omitempty"`
+	Answered     int          `json:"answered"` // appointments with nothing left to do
+	ToCall       int          `json:"toCall"`
+	Appointments []answerJSON `json:"appointments"`
+}
+
+func (s *Server) proposalOf(o *store.WaitlistOffer) *proposalJSON {
+	if o == nil {
+		return nil
+	}
+	place := s.engine.Clinic.Current().PlaceAt(o.SpecialistID, o.SlotStart)
+	return &proposalJSON{timeJSON{o.SpecialistID, place, httpTime(o.SlotStart), httpTime(o.SlotEnd)}, string(o.Status), httpTime(o.ExpiresAt)}
+}
+
+func (s *Server) absenceOf(x *absence.Absence) absenceJSON {
+	b := blockOf(&x.Block)
+	said := absenceJSON{ID: b.ID, SpecialistID: b.SpecialistID, Start: b.Start, End: b.End, Reason: b.Reason, Appointments: make([]answerJSON, len(x.Answers))}
+	for i := range x.Answers {
+		a := &x.Answers[i]
+		said.Appointments[i] = answerJSON{
+			deskAppointmentOf(&a.Appointment), a.Was.SpecialistID, httpTime(a.Was.SlotStart), string(a.Was.By), string(a.Was.Channel), string(a.State),
+			s.proposalOf(a.Offer),
+		}
+		if a.State.Answered() {
+			said.Answered++
+		}
+		if a.State.ToCall() {
+			said.ToCall++
+		}
+	}
+	return said
+}
+
+// listAbsences lists the absences that have not ended more than a day ago.
+func (s *Server) listAbsences(c *call) error {
+	list, err := s.engine.Absence.List(c.ctx())
+	if err != nil {
+		return err
+	}
+	said := make([]absenceJSON, len(list))
+	for i := range list {
+		said[i] = s.absenceOf(&list[i])
+	}
+	return c.json(http.StatusOK, map[string]any{"absences": said})
+}
+
+func (s *Server) getAbsence(c *call) error {
+	x, err := s.engine.Absence.Status(c.ctx(), c.param("id"))
+	if err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, map[string]any{"absence": s.absenceOf(&x)})
+}
+
+// undoAbsence reverts an absence that this member of staff has just recorded.
+func (s *Server) undoAbsence(c *call) error {
+	render := func(result any) (int, []byte) {
+		return rendered(http.StatusOK, map[string][]string{"kept": result.(absence.Undone).Kept})
+	}
+	undone, err := s.engine.Absence.Undo(c.ctx(), c.param("id"), c.caller.actor, c.answering(render))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(undone)
+	return nil
+}
+
+// proposed returns the latest proposal for an appointment. nil: there is none for its present time.
+func (s *Server) proposed(c *call, a *store.Appointment) (*store.WaitlistOffer, error) {
+	x, err := s.engine.Waitlist.ProposalFor(c.ctx(), a)
+	if errors.Is(err, store.ErrNotFound) || err == nil && len(x.Offers) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &x.Offers[len(x.Offers)-1], nil
+}
+
+// errNothingProposed: there is no proposed time to accept or decline.
+var errNothingProposed = errNotBookable.titled(notNow).because("not_offered", "No time is proposed for this appointment at the moment.")
+
+// reachableProposal returns the appointment of the path and its latest proposal.
+func (s *Server) reachableProposal(c *call) (*store.WaitlistOffer, error) {
+	a, err := s.reachable(c)
+	if err != nil {
+		return nil, err
+	}
+	o, err := s.proposed(c, &a)
+	if err == nil && o == nil {
+		err = errNothingProposed
+	}
+	return o, err
+}
+
+// acceptProposal moves a displaced appointment to the proposed time.
+func (s *Server) acceptProposal(c *call) error {
+	o, err := s.reachableProposal(c)
+	if err != nil {
+		return err
+	}
+	a, err := s.engine.Waitlist.Accept(c.ctx(), o.ID, c.caller.actor, c.answering(s.renderAppointment(c)))
+	if err != nil {
+		return proposalProblem(err)
+	}
+	return s.sayAppointment(c, &a)
+}
+
+// declineProposal declines the proposed time of a displaced appointment. The desk then calls the patient.
+func (s *Server) declineProposal(c *call) error {
+	o, err := s.reachableProposal(c)
+	if err != nil {
+		return err
+	}
+	render := func(result any) (int, []byte) {
+		o := result.(store.WaitlistOffer)
+		return rendered(http.StatusOK, map[string]*proposalJSON{"proposal": s.proposalOf(&o)})
+	}
+	declined, err := s.engine.Waitlist.Decline(c.ctx(), o.ID, c.caller.actor, c.answering(render))
+	if err != nil {
+		return proposalProblem(err)
+	}
+	c.status, c.out = render(declined)
+	return nil
+}
+
+// proposalProblem is the error of a proposal that has ended. The texts of the waiting list do not fit it.
+func proposalProblem(err error) error {
+	var ended *waitlist.EndedError
+	switch {
+	case errors.Is(err, record.ErrNotConfirmed):
+		return errHoldExpired.titled("The proposal has ended").because("withdrawn", "This appointment is cancelled.")
+	case !errors.As(err, &ended):
+		return err
+	}
+	return errHoldExpired.titled("The proposal has ended").because(ended.As, "The proposed time is no longer held. Choose another time, or call the clinic.")
+}
