@@ -8,8 +8,6 @@ import (
 	"holdfast/store/table"
 )
 
-const headOfChain = `SELECT position, hash FROM audit_head`
-
 // appendEntry moves the head of the chain by the link $11 and adds the entry at that position. The database computes
 // the hash from the previous hash, so that no caller waits for a read.
 var appendEntry = `
@@ -17,14 +15,12 @@ var appendEntry = `
 	INSERT INTO audit_entries (` + table.AuditColumns + `, salt, digest, position, hash)
 	VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (SELECT position FROM head), (SELECT hash FROM head))`
 
-func scanHead(r *row) store.ChainHead { return store.ChainHead{Position: r.Int64(), Hash: r.Hash()} }
-
 // ChainLink implements store.ChainReader.
 func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, error) {
 	if position == 0 {
-		return one(ctx, r, scanHead, headOfChain)
+		return one(ctx, r, table.ScanHead[*row], table.HeadOfChain)
 	}
-	return one(ctx, r, scanHead, `
+	return one(ctx, r, table.ScanHead[*row], `
 		SELECT position, hash FROM audit_entries WHERE position = $1
 		UNION ALL SELECT position, hash FROM audit_erasures WHERE position = $1`, position)
 }
@@ -42,31 +38,6 @@ func (t *tx) LinkErasure(number int64) error {
 	return t.run(`
 		WITH head AS (UPDATE audit_head SET position = position + 1, hash = sha256(hash || int8send(position + 1) || $2::bytea) RETURNING position, hash)
 		INSERT INTO audit_erasures (position, entry, hash) VALUES ((SELECT position FROM head), $1, (SELECT hash FROM head))`, entry, store.ErasureLink(entry))
-}
-
-// checkChain walks the audit chain.
-func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) error {
-	var chain store.ChainCheck
-	var heads []store.ChainHead
-	_, err := c.exchange(ctx,
-		asks(func(r *row) {
-			chain.Erasure(store.ChainErasure{Position: r.Int64(), Entry: r.Int64(), Hash: r.Bytes()})
-		}, `SELECT position, entry, hash FROM audit_erasures`),
-		asks(func(r *row) {
-			chain.Entry(&store.ChainedEntry{AuditEntry: table.ScanAudit(r), Position: r.Int64(), Salt: r.Bytes(), Digest: r.Bytes(), Hash: r.Bytes()})
-		}, `SELECT `+table.AuditColumns+`, position, salt, digest, hash FROM audit_entries ORDER BY position`),
-		asks(func(r *row) { heads = append(heads, scanHead(r)) }, headOfChain))
-	if err != nil {
-		return err
-	}
-	if len(heads) == 0 {
-		violation("audit: the head of the chain is missing")
-		return nil
-	}
-	if err := chain.End(heads[0]); err != nil {
-		violation("%w", err)
-	}
-	return nil
 }
 
 // chainEntries is the Go part of migration audit_chain: it links the existing entries.

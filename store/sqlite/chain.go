@@ -8,18 +8,14 @@ import (
 	"holdfast/store/table"
 )
 
-const headOfChain = `SELECT position, hash FROM audit_head`
-
-func scanHead(r *row) store.ChainHead { return store.ChainHead{Position: r.Int64(), Hash: r.Hash()} }
-
 func (r reads) ChainLink(ctx context.Context, position int64) (store.ChainHead, error) {
 	if position == 0 {
 		if r.tx != nil {
 			return r.tx.headOfChain()
 		}
-		return one(ctx, r, scanHead, headOfChain)
+		return one(ctx, r, table.ScanHead[*row], table.HeadOfChain)
 	}
-	return one(ctx, r, scanHead, `
+	return one(ctx, r, table.ScanHead[*row], `
 		SELECT position, hash FROM audit_entries WHERE position = ?1
 		UNION ALL SELECT position, hash FROM audit_erasures WHERE position = ?1`, position)
 }
@@ -45,7 +41,7 @@ func (e *chainEnd) write(c *conn) error {
 // headOfChain returns the head including the additions of the transaction.
 func (t *tx) headOfChain() (store.ChainHead, error) {
 	if !t.end.known {
-		head, err := one(context.Background(), t.reads, scanHead, headOfChain)
+		head, err := one(context.Background(), t.reads, table.ScanHead[*row], table.HeadOfChain)
 		if err != nil {
 			return head, err
 		}
@@ -80,38 +76,6 @@ func (t *tx) LinkErasure(rowid int64) error {
 		return err
 	}
 	return t.link(store.ErasureLink(entry), `INSERT INTO audit_erasures (entry, position, hash) VALUES (?, ?, ?)`, entry)
-}
-
-// chainedSince is the first schema version whose audit log is a chain.
-const chainedSince = 9
-
-// checkChain walks the audit chain.
-func checkChain(ctx context.Context, c *conn, violation func(string, ...any)) error {
-	var chain store.ChainCheck
-	err := c.query(ctx, func(r *row) {
-		chain.Erasure(store.ChainErasure{Position: r.Int64(), Entry: r.Int64(), Hash: r.Bytes()})
-	}, `SELECT position, entry, hash FROM audit_erasures`)
-	if err != nil {
-		return err
-	}
-	err = c.query(ctx, func(r *row) {
-		chain.Entry(&store.ChainedEntry{AuditEntry: table.ScanAudit(r), Position: r.Int64(), Salt: r.Bytes(), Digest: r.Bytes(), Hash: r.Bytes()})
-	}, `SELECT `+table.AuditColumns+`, position, salt, digest, hash FROM audit_entries ORDER BY position`)
-	if err != nil {
-		return err
-	}
-	head, err := oneOn(ctx, c, scanHead, headOfChain)
-	if errors.Is(err, store.ErrNotFound) {
-		violation("audit: the head of the chain is missing")
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if err := chain.End(head); err != nil {
-		violation("%w", err)
-	}
-	return nil
 }
 
 // chainEntries is the Go part of migration audit_chain: it links the existing entries.

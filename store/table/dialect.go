@@ -19,17 +19,22 @@ type Dialect struct {
 //	{greatest}      the larger of two numbers
 //	{each}(?)       a SELECT of the texts in a JSON array
 //	{items}(?)      the members of a JSON array, as rows with a value
+//	{texts}(?)      the texts in a JSON array, as rows with a value
+//	{json}          makes a text JSON, after it
+//	{scan}          after a table: read its rows, not an index
 //	{pairs}(?)      the members of a JSON object, as rows with a key and a value
 //	{ascii}         has lower change A to Z only, in every locale
 var (
 	SQLite = Dialect{words: strings.NewReplacer(
 		"{false}", "0", "{true}", "1", "{row}", "rowid", "{instr}", "instr", "{greatest}", "max", "{ascii}", "",
 		"{each}", "SELECT value FROM json_each", "{items}", "json_each", "{pairs}", "json_each",
+		"{texts}", "json_each", "{json}", "", "{scan}", "NOT INDEXED",
 	)}
 	Postgres = Dialect{numbered: true, words: strings.NewReplacer(
 		"{false}", "false", "{true}", "true", "{row}", "row_number", "{instr}", "strpos", "{greatest}", "greatest",
 		"{ascii}", ` COLLATE "C"`, "{each}", "SELECT json_array_elements_text", "{items}", "json_array_elements",
 		"{pairs}", "json_each_text", "LIMIT +?", "LIMIT ?",
+		"{texts}", "json_array_elements_text", "{json}", "::json", "{scan}", "",
 	)}
 )
 
