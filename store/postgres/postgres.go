@@ -169,7 +169,10 @@ func Open(ctx context.Context, o Options) (_ *Store, err error) {
 	}
 	s.Reads = table.NewReads(s.reads)
 	s.feed = newFeed(last, s.reads, o.OnFatal)
-	s.writer = &writer{server: at, log: o.Logger, feed: s.feed, alone: o.Alone, queue: make(chan *request, o.QueueSize), done: make(chan struct{})}
+	s.writer = &writer{
+		server: at, log: o.Logger, feed: s.feed, alone: o.Alone,
+		queue: make(chan *store.WriteCall, o.QueueSize), done: make(chan struct{}),
+	}
 	running, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	go s.writer.run()

@@ -2,13 +2,9 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"holdfast/store"
@@ -32,7 +28,7 @@ type writer struct {
 
 	mu     sync.RWMutex // guards closed against a send on the closed queue
 	closed bool
-	queue  chan *request
+	queue  chan *store.WriteCall
 	done   chan struct{} // closed when the goroutine has ended
 
 	commits store.Durations // of the exchange that ends with COMMIT
@@ -41,56 +37,24 @@ type writer struct {
 	conn     *conn
 	timeline string // of conn
 	batch    *batch
-	members  []*request // those whose answers wait for the commit
+	members  []*store.WriteCall // those whose answers wait for the commit
 	changes  []store.Change
-	current  *request // the request whose function runs now
+	current  *store.WriteCall // the request whose function runs now
 }
-
-// request is one call of Write.
-type request struct {
-	fn       func(store.Tx) error
-	state    atomic.Int32
-	answered chan struct{}
-
-	// Written by the writer before answered is closed.
-	err      error
-	panicked any
-	exited   bool // fn ended its goroutine, as t.FailNow does
-}
-
-const (
-	waiting int32 = iota
-	started
-	abandoned
-)
 
 // write queues fn and waits for its outcome.
 func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r := &request{fn: fn, answered: make(chan struct{})}
+	r := store.NewWriteCall(fn)
 	if err := w.admit(r); err != nil {
 		return err
 	}
-	select {
-	case <-r.answered:
-	case <-ctx.Done():
-		if r.state.CompareAndSwap(waiting, abandoned) {
-			return fmt.Errorf("waiting for a turn to write: %w", ctx.Err())
-		}
-		<-r.answered
-	}
-	switch {
-	case r.panicked != nil:
-		panic(r.panicked)
-	case r.exited:
-		runtime.Goexit()
-	}
-	return r.err
+	return r.Wait(ctx)
 }
 
-func (w *writer) admit(r *request) error {
+func (w *writer) admit(r *store.WriteCall) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
@@ -115,15 +79,13 @@ func (w *writer) close() {
 	<-w.done
 }
 
-var errEnded = fmt.Errorf("%w: a function given to Write ended its goroutine", store.ErrUnavailable)
-
 // run serves the queue.
 func (w *writer) run() {
 	defer func() {
 		if w.current != nil {
 			// A function ended this goroutine. Nothing can stop that, so a new goroutine continues.
-			w.current.exited = true
-			w.abort(errEnded)
+			w.current.Exited()
+			w.abort(store.ErrWriteEnded)
 			go w.run()
 			return
 		}
@@ -138,7 +100,7 @@ func (w *writer) run() {
 }
 
 // next returns the next request in the queue; nil when it is time to commit.
-func (w *writer) next() *request {
+func (w *writer) next() *store.WriteCall {
 	if len(w.members) >= maxBatch {
 		return nil
 	}
@@ -151,7 +113,7 @@ func (w *writer) next() *request {
 }
 
 // commit runs one batch: first, and then the waiting requests.
-func (w *writer) commit(first *request) {
+func (w *writer) commit(first *store.WriteCall) {
 	w.members, w.changes = nil, nil
 	reused := w.conn != nil
 	err := w.connect()
@@ -159,7 +121,7 @@ func (w *writer) commit(first *request) {
 		w.batch = newBatch(w.conn, w.server, w.feed.lastChange())
 	}
 	for r := first; r != nil; r = w.next() {
-		if !r.state.CompareAndSwap(waiting, started) {
+		if !r.Start() {
 			continue
 		}
 		w.members = append(w.members, r)
@@ -174,7 +136,7 @@ func (w *writer) commit(first *request) {
 			if err = w.connect(); err != nil {
 				continue
 			}
-			w.batch, w.changes, r.panicked = newBatch(w.conn, w.server, w.feed.lastChange()), nil, nil
+			w.batch, w.changes = newBatch(w.conn, w.server, w.feed.lastChange()), nil
 			w.runOne(r)
 		}
 		if w.batch.fault != nil {
@@ -227,33 +189,25 @@ func (w *writer) drop() {
 	}
 }
 
-// runOne runs r in the batch and stores its outcome in r.err.
-func (w *writer) runOne(r *request) {
+// runOne runs r in the batch and stores its outcome in r.Err.
+func (w *writer) runOne(r *store.WriteCall) {
 	w.batch.begin()
 	w.current = r
 	known := len(w.changes)
 	err := w.call(r)
 	w.current = nil
-	if r.err = w.batch.end(err); r.err != nil {
+	if r.Err = w.batch.end(err); r.Err != nil {
 		w.changes = w.changes[:known]
 	}
 }
 
-var errPanicked = errors.New("the function panicked")
-
-func (w *writer) call(r *request) (err error) {
+func (w *writer) call(r *store.WriteCall) error {
 	t := newTx(w.batch)
 	defer func() {
 		t.over = true
 		w.changes = append(w.changes, t.changes...)
-		if p := recover(); p != nil {
-			// The value may contain personal data; the stack does not.
-			w.log.Error("write function panicked",
-				"stack", string(debug.Stack()))
-			r.panicked, err = p, errPanicked
-		}
 	}()
-	return r.fn(t)
+	return r.Run(t, w.log)
 }
 
 // finish commits the batch with its changes and passes them to the followers.
@@ -298,7 +252,7 @@ func (w *writer) finish() error {
 // answer answers every request in the batch.
 func (w *writer) answer() {
 	for _, r := range w.members {
-		close(r.answered)
+		r.Answer()
 	}
 	w.members = nil
 }
@@ -313,7 +267,7 @@ func (w *writer) abort(cause error) {
 	}
 	w.log.Warn("batch of writes failed", "writes", len(w.members), "error", cause)
 	for _, r := range w.members {
-		r.err = cause
+		r.Err = cause
 	}
 	w.answer()
 	w.batch, w.changes = nil, nil

@@ -173,7 +173,7 @@ func (s *Store) emptyLog(ctx context.Context) error {
 		}
 		busy := false
 		err = s.writer.do(ctx, &request{
-			fn: func(store.Tx) error { return nil }, answered: make(chan struct{}),
+			WriteCall: store.NewWriteCall(func(store.Tx) error { return nil }),
 			then: func() error {
 				c.fault = nil
 				return s.checkpoint.alone(func() error {

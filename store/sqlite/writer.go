@@ -2,11 +2,8 @@ package sqlite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
-	"runtime"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -54,26 +51,13 @@ type writer struct {
 
 // request is one call of Write.
 type request struct {
-	fn       func(store.Tx) error
-	then     func() error // runs after the commit, before the next write; its error is the answer
-	state    atomic.Int32
-	answered chan struct{}
-
-	// Written by the writer before answered is closed.
-	err      error
-	panicked any
-	exited   bool // fn ended its goroutine, as t.FailNow does
+	*store.WriteCall
+	then func() error // runs after the commit, before the next write; its error is the answer
 }
-
-const (
-	waiting int32 = iota
-	started
-	abandoned
-)
 
 // write runs fn immediately if no other request writes. Otherwise it queues fn and waits for its outcome.
 func (w *writer) write(ctx context.Context, fn func(store.Tx) error) error {
-	return w.do(ctx, &request{fn: fn, answered: make(chan struct{})})
+	return w.do(ctx, &request{WriteCall: store.NewWriteCall(fn)})
 }
 
 // do is write for an existing request.
@@ -88,21 +72,7 @@ func (w *writer) do(ctx context.Context, r *request) error {
 	if atOnce {
 		w.runAlone(r)
 	}
-	select {
-	case <-r.answered:
-	case <-ctx.Done():
-		if r.state.CompareAndSwap(waiting, abandoned) {
-			return fmt.Errorf("waiting for a turn to write: %w", ctx.Err())
-		}
-		<-r.answered
-	}
-	switch {
-	case r.panicked != nil:
-		panic(r.panicked)
-	case r.exited:
-		runtime.Goexit()
-	}
-	return r.err
+	return r.Wait(ctx)
 }
 
 // admit takes the turn for r or adds r to the queue.
@@ -133,15 +103,13 @@ func (w *writer) admit(r *request) (atOnce bool, err error) {
 func (w *writer) runAlone(r *request) {
 	defer func() {
 		if w.current != nil {
-			w.abort(errEnded)
+			w.abort(store.ErrWriteEnded)
 		}
 		w.turn <- struct{}{}
 	}()
 	w.commit(r, func() *request { return nil })
 	w.shorten()
 }
-
-var errEnded = fmt.Errorf("%w: a function given to Write ended its goroutine", store.ErrUnavailable)
 
 // close waits until the writer has finished the accepted requests.
 func (w *writer) close() {
@@ -162,8 +130,8 @@ func (w *writer) run() {
 			return
 		}
 		// A function ended this goroutine. Nothing can stop that, so a new goroutine continues.
-		w.current.exited = true
-		w.abort(errEnded)
+		w.current.Exited()
+		w.abort(store.ErrWriteEnded)
 		go w.run()
 	}()
 	ours := true
@@ -192,7 +160,7 @@ func (w *writer) commit(first *request, next func() *request) {
 	clear(w.batch)
 	w.batch, w.changes = w.batch[:0], nil
 	for r := first; r != nil; r = next() {
-		if !r.state.CompareAndSwap(waiting, started) {
+		if !r.Start() {
 			continue
 		}
 		if dead := w.dead.Load(); dead != nil {
@@ -232,10 +200,10 @@ func (w *writer) commit(first *request, next func() *request) {
 		w.feed.handOver(w.changes)
 	}
 	for _, r := range w.batch {
-		if r.then != nil && r.err == nil {
-			r.err = r.then()
+		if r.then != nil && r.Err == nil {
+			r.Err = r.then()
 		}
-		close(r.answered)
+		r.Answer()
 	}
 	w.checkpoint.committed(executed)
 }
@@ -264,7 +232,7 @@ func (w *writer) waiting() *request {
 	}
 }
 
-// runOne runs r in the open transaction and stores its outcome in r.err. It returns an error that ends the batch.
+// runOne runs r in the open transaction and stores its outcome in r.Err. It returns an error that ends the batch.
 //
 // The first request of a batch opens the transaction and needs no savepoint: until the second starts, a rollback
 // undoes only the first. So a lone caller runs in a plain transaction.
@@ -279,26 +247,26 @@ func (w *writer) runOne(r *request) error {
 	}
 	w.current = r
 	known, chain := len(w.changes), w.chain
-	r.err = w.call(r)
+	r.Err = w.call(r)
 	w.current = nil
-	if r.err != nil {
+	if r.Err != nil {
 		w.changes, w.chain = w.changes[:known], chain
 	}
 	if w.conn.fault != nil {
 		return w.conn.fault
 	}
-	if r.err == nil && first {
+	if r.Err == nil && first {
 		return nil
 	}
-	if r.err != nil && first {
+	if r.Err != nil && first {
 		if _, err := w.conn.exec("ROLLBACK"); err != nil {
 			return err
 		}
 		w.batch = w.batch[:0]
-		close(r.answered)
+		r.Answer()
 		return nil
 	}
-	if r.err != nil {
+	if r.Err != nil {
 		if _, err := w.conn.exec(undo); err != nil {
 			return err
 		}
@@ -332,21 +300,13 @@ func (w *writer) finish() error {
 	return w.conn.close()
 }
 
-var errPanicked = errors.New("the function panicked")
-
-func (w *writer) call(r *request) (err error) {
+func (w *writer) call(r *request) error {
 	t := newTx(w.conn, &w.chain)
 	defer func() {
 		t.over = true
 		w.changes = append(w.changes, t.changes...)
-		if p := recover(); p != nil {
-			// The value may contain personal data; the stack does not.
-			w.log.Error("write function panicked",
-				"stack", string(debug.Stack()))
-			r.panicked, err = p, errPanicked
-		}
 	}()
-	return r.fn(t)
+	return r.Run(t, w.log)
 }
 
 // abort ends the batch: it undoes everything and answers every request in it with cause.
@@ -380,6 +340,6 @@ func (w *writer) die(cause error) {
 }
 
 func (r *request) answer(err error) {
-	r.err = err
-	close(r.answered)
+	r.Err = err
+	r.Answer()
 }

@@ -1,0 +1,82 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+)
+
+// WriteCall is one call of Store.Write in the queue of a backend's writer. The caller waits for it; the writer starts,
+// runs and answers it.
+type WriteCall struct {
+	fn       func(Tx) error
+	state    atomic.Int32
+	answered chan struct{}
+
+	// Err is the outcome. The writer sets it before Answer.
+	Err      error
+	panicked any
+	exited   bool
+}
+
+const (
+	callWaiting int32 = iota
+	callStarted
+	callAbandoned
+)
+
+// ErrWriteEnded reports that a function given to Write ended its goroutine, as t.FailNow does.
+var ErrWriteEnded = fmt.Errorf("%w: a function given to Write ended its goroutine", ErrUnavailable)
+
+var errPanicked = errors.New("the function panicked")
+
+// NewWriteCall returns a call that waits for its turn.
+func NewWriteCall(fn func(Tx) error) *WriteCall {
+	return &WriteCall{fn: fn, answered: make(chan struct{})}
+}
+
+// Wait returns the outcome. ctx bounds only the wait for a turn. If the function panicked, or ended its goroutine, Wait
+// does the same.
+func (c *WriteCall) Wait(ctx context.Context) error {
+	select {
+	case <-c.answered:
+	case <-ctx.Done():
+		if c.state.CompareAndSwap(callWaiting, callAbandoned) {
+			return fmt.Errorf("waiting for a turn to write: %w", ctx.Err())
+		}
+		<-c.answered
+	}
+	switch {
+	case c.panicked != nil:
+		panic(c.panicked)
+	case c.exited:
+		runtime.Goexit()
+	}
+	return c.Err
+}
+
+// Start reports whether the caller still waits. From then on it waits for the outcome.
+func (c *WriteCall) Start() bool { return c.state.CompareAndSwap(callWaiting, callStarted) }
+
+// Run calls the function. A panic is an error, which Wait raises again unless a later Run replaces the outcome.
+func (c *WriteCall) Run(tx Tx, log *slog.Logger) (err error) {
+	c.panicked = nil
+	defer func() {
+		if p := recover(); p != nil {
+			// The value may contain personal data; the stack does not.
+			log.Error("write function panicked", "stack", string(debug.Stack()))
+			c.panicked, err = p, errPanicked
+		}
+	}()
+	return c.fn(tx)
+}
+
+// Exited notes that the function ended its goroutine.
+func (c *WriteCall) Exited() { c.exited = true }
+
+// Answer ends the wait of the caller with Err.
+func (c *WriteCall) Answer() { close(c.answered) }
