@@ -7,39 +7,97 @@ import (
 	"encoding/hex"
 	"hash/maphash"
 	"net/http"
+	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
+	"weak"
 
-	"holdfast/engine"
+	"holdfast/engine/booking"
+	"holdfast/engine/timed"
 )
 
 // Answers in pieces: a long list of slots, most of which is reused from one answer to the next. A page that has exactly
 // this list already gets a 304. A caller that accepts gzip gets a copy that is compressed only once.
 
-// partsAnswers computes the tags and the compressed copies that are cached with the lists
-// (booking.Booking.KeepCompressed). A tag stands for the content, so a copy is never stale. Tags end with the
-// process.
+// encodedLists caches the slots of the engine's lists as JSON, each for as long as the list itself exists.
+type encodedLists struct{ all sync.Map } // weak.Pointer[booking.SlotList] to *encodedSlots
+
+// encodedSlots is every slot of a list as it is encoded without holds, one after the other.
+type encodedSlots struct {
+	slots []byte
+	ends  []int32 // the offset at which each slot ends
+}
+
+// of returns the encoded slots of a list. It encodes them at the first call.
+func (e *encodedLists) of(list *booking.SlotList) *encodedSlots {
+	key := weak.Make(list)
+	if known, ok := e.all.Load(key); ok {
+		return known.(*encodedSlots)
+	}
+	first, known := e.all.LoadOrStore(key, encodeSlots(list))
+	if !known {
+		runtime.AddCleanup(list, func(key weak.Pointer[booking.SlotList]) { e.all.Delete(key) }, key)
+	}
+	return first.(*encodedSlots)
+}
+
+func encodeSlots(list *booking.SlotList) *encodedSlots {
+	e := &encodedSlots{ends: make([]int32, list.Len())}
+	for place := range list.Len() {
+		slot := list.Timeslot(place)
+		e.slots = appendTimeslot(e.slots, &slot)
+		e.ends[place] = int32(len(e.slots))
+	}
+	e.slots = slices.Clip(e.slots)
+	return e
+}
+
+// part returns the slots at the places first to end-1. The caller must not change them.
+func (e *encodedSlots) part(first, end int) []byte {
+	from := int32(0)
+	if first > 0 {
+		from = e.ends[first-1]
+	}
+	return e.slots[from:e.ends[end-1]]
+}
+
+// slotParts returns the slots of an answer as JSON, in pieces to be sent in order. Each slot begins with a comma.
+func (s *Server) slotParts(answer *booking.Listing) (parts [][]byte) {
+	encoded := s.encoded.of(answer.List)
+	answer.Each(func(first, end int) {
+		parts = append(parts, encoded.part(first, end))
+	}, func(slot *booking.Timeslot) {
+		parts = append(parts, appendTimeslot(nil, slot))
+	})
+	return parts
+}
+
+// partsAnswers computes the tags of answers, and caches their compressed copies by tag. A tag stands for the content,
+// so a copy is never stale. Tags end with the process.
 type partsAnswers struct {
 	seed   maphash.Seed
-	copies interface {
-		CompressedCopy(tag string) []byte
-		KeepCompressed(tag string, answer []byte)
-	}
+	copies *timed.Map[string, []byte]
 
 	compressing sync.Mutex // one copy is compressed at a time, so that no copy is compressed twice
 	writer      *gzip.Writer
 	buffer      bytes.Buffer
-	lastTag     string // of the copy made last: the cache may take a moment to show it, or not want it
-	last        []byte
 }
 
-// minZip is the least that is worth compressing, in bytes.
-const minZip = 1400
+const (
+	// minZip is the least that is worth compressing, in bytes.
+	minZip = 1400
+	// A copy stays for at least copyTime. maxCopies is the size of each of the two halves of the cache, in bytes.
+	copyTime  = 5 * time.Minute
+	maxCopies = 4 << 20
+)
 
-func newPartsAnswers(e *engine.Engine) *partsAnswers {
+func newPartsAnswers() *partsAnswers {
 	z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // fails for an unknown level alone
-	return &partsAnswers{seed: maphash.MakeSeed(), copies: e.Booking, writer: z}
+	weight := func(tag string, answer []byte) int { return len(tag) + len(answer) + 256 }
+	return &partsAnswers{seed: maphash.MakeSeed(), copies: timed.NewWeighedMap(copyTime, maxCopies, weight), writer: z}
 }
 
 // tag returns the strong entity tag of the uncompressed form.
@@ -55,15 +113,12 @@ func (a *partsAnswers) tag(head []byte, parts [][]byte) string {
 
 // zip returns the compressed copy of the answer with this tag.
 func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string) []byte {
-	if z := a.copies.CompressedCopy(tag); z != nil {
+	if z, ok := a.copies.Get(tag); ok {
 		return z
 	}
 	a.compressing.Lock()
 	defer a.compressing.Unlock()
-	if a.lastTag == tag {
-		return a.last
-	}
-	if z := a.copies.CompressedCopy(tag); z != nil {
+	if z, ok := a.copies.Get(tag); ok { // from a request that this one waited for
 		return z
 	}
 	a.buffer.Reset()
@@ -74,9 +129,9 @@ func (a *partsAnswers) zip(tag string, head []byte, parts [][]byte, tail string)
 	}
 	_, _ = a.writer.Write([]byte(tail))
 	_ = a.writer.Close()
-	a.lastTag, a.last = tag, bytes.Clone(a.buffer.Bytes())
-	a.copies.KeepCompressed(tag, a.last)
-	return a.last
+	z := bytes.Clone(a.buffer.Bytes())
+	a.copies.Put(tag, z, time.Now())
+	return z
 }
 
 var varyEncoding = []string{"Accept-Encoding"}

@@ -10,7 +10,7 @@ import (
 )
 
 // Every page requests the timeslots frequently, so their JSON is written by hand, and once: slots without holds are
-// cached with the list (booking.Listing.Written) and sent unchanged.
+// cached for each list (encodedLists) and sent unchanged.
 
 func (s *Server) timeslots(c *call) error {
 	q := c.query()
@@ -43,7 +43,7 @@ func (s *Server) timeslots(c *call) error {
 	head = append(head, `","generation":`...)
 	head = strconv.AppendUint(head, answer.Generation, 10)
 	head = append(head, `,"slots":[`...)
-	parts := answer.Written(appendTimeslot)
+	parts := s.slotParts(&answer)
 	if len(parts) > 0 {
 		parts[0] = parts[0][1:] // the first comma
 	}

@@ -80,6 +80,7 @@ type Server struct {
 	origins       *http.CrossOriginProtection
 	credentials   []credential
 	running       inFlight // requests with an idempotency key
+	encoded       encodedLists
 	parts         *partsAnswers
 	packers       packers
 	warnForwarded sync.Once
@@ -122,7 +123,7 @@ func New(e *engine.Engine, o Options) (*Server, error) {
 	if o.Certificates == nil {
 		o.Certificates = func() []certificate.Status { return nil }
 	}
-	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), parts: newPartsAnswers(e), metrics: newMetrics(o.Version)}
+	s := &Server{engine: e, options: o, log: o.Logger, origins: http.NewCrossOriginProtection(), parts: newPartsAnswers(), metrics: newMetrics(o.Version)}
 	s.limits = o.Limits.withDefaults()
 	s.hub = stream.New(streamSource(e), o.Logger, streamOptions(o))
 	s.work = append(s.work, s.hub.Run, s.watchMemory)

@@ -58,7 +58,7 @@ type Booking struct {
 	hooks  Hooks
 
 	keys     *token.Keys
-	answers  *answers
+	lists    *listCache
 	recent   *timed.Map[string, recentHold] // by the hold's id
 	confirms *confirms
 	live     liveDays
@@ -91,7 +91,7 @@ func New(o Options) (*Booking, error) {
 		confirms: newConfirms(), recent: timed.NewMap[string, recentHold](recentHoldTime, maxRecentHolds),
 	}
 	var err error
-	if bk.answers, err = newAnswers(o.CacheBytes, o.CacheTTL); err != nil {
+	if bk.lists, err = newListCache(o.CacheBytes, o.CacheTTL); err != nil {
 		return nil, fmt.Errorf("slot cache: %w", err)
 	}
 	return bk, nil

@@ -10,20 +10,19 @@ import (
 	"holdfast/store"
 )
 
-// answers caches computed slot lists and compressed copies of answers. An entry can be missing, but never stale: the
-// key of a list contains its generation, so a list of an older state is never found and ages out. The key of a copy
-// is the entity tag of its answer. A list does not reflect holds, notice and horizon.
-type answers struct {
-	kept *ristretto.Cache[string, any] // *slotList or []byte
-	ttl  time.Duration
+// listCache caches computed lists of slots. A list can be missing, but never stale: its key contains its generation,
+// so a list of an older state is never found and ages out. A list does not reflect holds, notice and horizon.
+type listCache struct {
+	lists *ristretto.Cache[string, *SlotList] // nil: the cache is off
+	ttl   time.Duration
 }
 
-func newAnswers(maxBytes int64, ttl time.Duration) (*answers, error) {
+func newListCache(maxBytes int64, ttl time.Duration) (*listCache, error) {
 	if ttl < 0 {
-		return &answers{}, nil
+		return &listCache{}, nil
 	}
 	const typicalList = 4 << 10
-	kept, err := ristretto.NewCache(&ristretto.Config[string, any]{
+	lists, err := ristretto.NewCache(&ristretto.Config[string, *SlotList]{
 		NumCounters:        max(1000, 10*maxBytes/typicalList), // ten per item expected, as its documentation asks
 		MaxCost:            maxBytes,
 		BufferItems:        64,
@@ -32,12 +31,12 @@ func newAnswers(maxBytes int64, ttl time.Duration) (*answers, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &answers{kept: kept, ttl: ttl}, nil
+	return &listCache{lists: lists, ttl: ttl}, nil
 }
 
-func (c *answers) close() {
-	if c.kept != nil {
-		c.kept.Close()
+func (c *listCache) close() {
+	if c.lists != nil {
+		c.lists.Close()
 	}
 }
 
@@ -68,36 +67,19 @@ func appendDate(b []byte, d store.Date) []byte {
 }
 
 // list returns the list under key, or computes and caches it.
-func (c *answers) list(key string, compute func() (*slotList, error)) (*slotList, error) {
-	if c.kept == nil {
+func (c *listCache) list(key string, compute func() (*SlotList, error)) (*SlotList, error) {
+	if c.lists == nil {
 		return compute()
 	}
-	if kept, ok := c.kept.Get(key); ok {
-		return kept.(*slotList), nil
+	if cached, ok := c.lists.Get(key); ok {
+		return cached, nil
 	}
 	list, err := compute()
 	if err == nil {
-		c.kept.SetWithTTL(key, list, list.cost(), c.ttl)
+		c.lists.SetWithTTL(key, list, list.cost(), c.ttl)
 	}
 	return list, err
 }
 
-// CompressedCopy returns the cached copy of the answer with this entity tag, or nil.
-func (bk *Booking) CompressedCopy(tag string) []byte {
-	if bk.answers.kept == nil {
-		return nil
-	}
-	kept, _ := bk.answers.kept.Get("compressed:" + tag)
-	answer, _ := kept.([]byte)
-	return answer
-}
-
-// KeepCompressed caches a compressed copy of the answer with this entity tag. Copies and lists share one size limit.
-func (bk *Booking) KeepCompressed(tag string, answer []byte) {
-	if bk.answers.kept != nil {
-		bk.answers.kept.SetWithTTL("compressed:"+tag, answer, int64(len(answer))+256, bk.answers.ttl)
-	}
-}
-
 // CloseCache stops the cache's own goroutines. Nothing can be listed after it.
-func (bk *Booking) CloseCache() { bk.answers.close() }
+func (bk *Booking) CloseCache() { bk.lists.close() }

@@ -294,7 +294,7 @@ func (bk *Booking) readPoll(ctx context.Context, r PollRequest) (Poll, error) {
 
 // renewSelection renews the selection of a polling client, or creates it again from the given list. A selection is
 // only a hint, so a failure is only logged.
-func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *slotList, r *PollRequest, now time.Time) {
+func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *SlotList, r *PollRequest, now time.Time) {
 	renewed, err := bk.holds.Renew(ctx, r.Client.Owner())
 	if err == nil && !renewed && !r.Selected.IsZero() && availability.WithinNotice(t, r.Selected, now) == "" {
 		if place, ok := list.at(r.Selected); ok {
@@ -308,7 +308,7 @@ func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType,
 }
 
 // assignments returns the assignments of the specialists who are free at a slot.
-func (l *slotList) assignments(place int) []store.Assignment {
+func (l *SlotList) assignments(place int) []store.Assignment {
 	var free []store.Assignment
 	for _, f := range l.Free(place) {
 		i := slices.IndexFunc(l.t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == l.specialists[f.Who] })
@@ -318,7 +318,7 @@ func (l *slotList) assignments(place int) []store.Assignment {
 }
 
 // locked lists the starts with free seats that are all held.
-func (l *slotList) locked(held []holds.Hold) []time.Time {
+func (l *SlotList) locked(held []holds.Hold) []time.Time {
 	if len(held) == 0 {
 		return nil
 	}
@@ -339,7 +339,7 @@ func (l *slotList) locked(held []holds.Hold) []time.Time {
 }
 
 // booked lists the starts that the hours offer and that have no free seat. It is computed once for each list.
-func (l *slotList) booked(s *clinic.Schedule, t *store.AppointmentType, from, to time.Time) []time.Time {
+func (l *SlotList) booked(s *clinic.Schedule, t *store.AppointmentType, from, to time.Time) []time.Time {
 	l.fullOnce.Do(func() {
 		var starts []int64
 		for _, id := range l.specialists {

@@ -51,9 +51,10 @@ type Timeslot struct {
 	SpecialistIDs []string  // those with a free seat that no other client holds, by id
 }
 
-// slotList is a computed list without holds, notice and horizon. It is immutable, except for the parts that are
-// computed once on first use.
-type slotList struct {
+// SlotList is a computed list without holds, notice and horizon. It is immutable, except for the part that is computed
+// once on first use. Until the list changes, all listings have the same *SlotList, so a caller can cache what it
+// derives from the list.
+type SlotList struct {
 	*availability.Rooms
 	t           *store.AppointmentType
 	specialists []string // all specialists of the listing, by id, with or without a slot
@@ -61,23 +62,20 @@ type slotList struct {
 
 	fullOnce sync.Once
 	full     []time.Time // fully booked starts; see booked
-
-	writtenOnce sync.Once
-	written     []byte // every slot as it is encoded without holds, one after the other
-	writtenEnds []int32
 }
 
-// cost returns about how many bytes the list occupies after its slots are encoded.
-func (l *slotList) cost() int64 {
+// cost returns about how many bytes the list occupies, together with its encoded slots: package web caches them for as
+// long as the list exists.
+func (l *SlotList) cost() int64 {
 	const slot, room = 140, 4 + 24 // with the JSON of a slot, and of an id in it
 	return 256 + int64(l.Len())*slot + int64(l.Seats())*room + int64(len(l.specialists))*16
 }
 
 // at returns the place of the slot with this start.
-func (l *slotList) at(start time.Time) (place int, ok bool) { return l.Search(start) }
+func (l *SlotList) at(start time.Time) (place int, ok bool) { return l.Search(start) }
 
-// timeslot returns a slot without holds.
-func (l *slotList) timeslot(place int) Timeslot {
+// Timeslot returns the slot at a place, 0 to Len()-1, without holds.
+func (l *SlotList) Timeslot(place int) Timeslot {
 	free := l.Free(place)
 	start := l.Start(place)
 	slot := Timeslot{Start: start, End: start.Add(availability.Minutes(l.t.DurationMinutes)), SpecialistIDs: make([]string, len(free))}
@@ -89,14 +87,14 @@ func (l *slotList) timeslot(place int) Timeslot {
 	return slot
 }
 
-// Listing is the answer to a TimeslotsRequest: the slots of a cached list, and new copies of those that holds touch.
+// Listing is the answer to a TimeslotsRequest: a part of a cached list, and new copies of the slots that holds touch.
 type Listing struct {
 	AppointmentTypeID string
 	Timezone          string
 	From, To          store.Date
 	Generation        uint64
+	List              *SlotList
 
-	list       *slotList
 	first, end int // the part of the list that notice and horizon allow
 	touched    []touchedSlot
 }
@@ -112,64 +110,34 @@ func (s *touchedSlot) isHidden() bool {
 	return len(s.SpecialistIDs) == 0 && s.Held == 0 && !s.OwnHold
 }
 
-// Slots returns the slots, by start.
-func (l *Listing) Slots() []Timeslot {
-	slots := make([]Timeslot, 0, l.end-l.first)
-	touched := l.touched
-	for place := l.first; place < l.end; place++ {
-		if len(touched) > 0 && touched[0].place == place {
-			if !touched[0].isHidden() {
-				slots = append(slots, touched[0].Timeslot)
-			}
-			touched = touched[1:]
-			continue
-		}
-		slots = append(slots, l.list.timeslot(place))
-	}
-	return slots
-}
-
-// Written returns the encoded slots as pieces, to be sent in order. The caller must not change them. appendSlot
-// encodes one slot and must be the same function in every call: slots that no hold touches are encoded once and
-// stored.
-func (l *Listing) Written(appendSlot func([]byte, *Timeslot) []byte) [][]byte {
-	list := l.list
-	list.writtenOnce.Do(func() { list.write(appendSlot) })
-	var parts [][]byte
-	add := func(first, end int) {
-		if first < end {
-			parts = append(parts, list.written[list.writtenUpTo(first):list.writtenUpTo(end)])
-		}
-	}
+// Each calls its functions for all slots of the answer, by start: same for each run of slots that are as List has
+// them, at the places first to end-1, and changed for each slot that holds or a limit of the caller change.
+func (l *Listing) Each(same func(first, end int), changed func(*Timeslot)) {
 	next := l.first
 	for i := range l.touched {
 		slot := &l.touched[i]
-		add(next, slot.place)
+		if next < slot.place {
+			same(next, slot.place)
+		}
 		next = slot.place + 1
 		if !slot.isHidden() {
-			parts = append(parts, appendSlot(nil, &slot.Timeslot))
+			changed(&slot.Timeslot)
 		}
 	}
-	add(next, l.end)
-	return parts
+	if next < l.end {
+		same(next, l.end)
+	}
 }
 
-func (l *slotList) write(appendSlot func([]byte, *Timeslot) []byte) {
-	l.writtenEnds = make([]int32, l.Len())
-	for place := range l.Len() {
-		slot := l.timeslot(place)
-		l.written = appendSlot(l.written, &slot)
-		l.writtenEnds[place] = int32(len(l.written))
-	}
-	l.written = slices.Clip(l.written)
-}
-
-// writtenUpTo returns the offset in written at which the slot at a place begins.
-func (l *slotList) writtenUpTo(place int) int32 {
-	if place == 0 {
-		return 0
-	}
-	return l.writtenEnds[place-1]
+// Slots returns the slots, by start.
+func (l *Listing) Slots() []Timeslot {
+	slots := make([]Timeslot, 0, l.end-l.first)
+	l.Each(func(first, end int) {
+		for place := first; place < end; place++ {
+			slots = append(slots, l.List.Timeslot(place))
+		}
+	}, func(slot *Timeslot) { slots = append(slots, *slot) })
+	return slots
 }
 
 // Timeslots lists the bookable slots of a type. *ValidationError, store.ErrNotFound.
@@ -181,7 +149,7 @@ func (bk *Booking) Timeslots(ctx context.Context, r TimeslotsRequest) (Timeslots
 	return Timeslots{l.AppointmentTypeID, l.Timezone, l.From, l.To, l.Generation, l.Slots()}, nil
 }
 
-// List is Timeslots for an answer that is encoded slot by slot. *ValidationError, store.ErrNotFound.
+// List is Timeslots for a caller that encodes the slots itself. *ValidationError, store.ErrNotFound.
 func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error) {
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
@@ -212,7 +180,7 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 	if err != nil {
 		return Listing{}, err
 	}
-	answer.list = list
+	answer.List = list
 	if answer.end = list.Len(); !r.Desk {
 		answer.first, answer.end = list.bookable(t, now)
 	}
@@ -222,18 +190,18 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 
 // slotList returns the list from the cache, or computes it from the database.
 func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID, place string, zone *time.Location,
-	from, to store.Date, generation uint64) (*slotList, error) {
+	from, to store.Date, generation uint64) (*SlotList, error) {
 	if bk.clinic.Current() != s {
 		// The schedule has changed since it was read, so the generation may be newer than s: do not cache the list.
 		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
 	}
-	return bk.answers.list(slotKey(t.ID, specialistID, place, from, to, generation), func() (*slotList, error) {
+	return bk.lists.list(slotKey(t.ID, specialistID, place, from, to, generation), func() (*SlotList, error) {
 		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
 	})
 }
 
-func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID, place string, from, to time.Time) (*slotList, error) {
-	list := &slotList{t: t, Rooms: new(availability.Rooms)}
+func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID, place string, from, to time.Time) (*SlotList, error) {
+	list := &SlotList{t: t, Rooms: new(availability.Rooms)}
 	if !t.Active {
 		return list, nil
 	}
@@ -252,7 +220,7 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 }
 
 // bookable returns the part of the list, from first to before end, that notice and horizon allow at this instant.
-func (l *slotList) bookable(t *store.AppointmentType, now time.Time) (first, end int) {
+func (l *SlotList) bookable(t *store.AppointmentType, now time.Time) (first, end int) {
 	earliest, latest := availability.BookableRange(t, now)
 	first, _ = l.Search(earliest)
 	end, exact := l.Search(latest)
@@ -263,7 +231,7 @@ func (l *slotList) bookable(t *store.AppointmentType, now time.Time) (first, end
 }
 
 // touched returns the slots from first to before end that live holds or mayHold touch, with the seats that are left.
-func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner, mayHold func(*holds.Span) bool) []touchedSlot {
+func (l *SlotList) touched(first, end int, held []holds.Hold, asking holds.Owner, mayHold func(*holds.Span) bool) []touchedSlot {
 	if len(held) == 0 && mayHold == nil || first == end {
 		return nil
 	}
@@ -283,7 +251,7 @@ func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 				continue
 			}
 			if left.place < 0 {
-				left = touchedSlot{place, l.timeslot(place)}
+				left = touchedSlot{place, l.Timeslot(place)}
 			}
 			left.Available -= others
 			left.Held += others
@@ -298,10 +266,10 @@ func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 		if l.t.Needs != nil {
 			if enough := l.needs.Left(l.Start(place), held, asking); left.place >= 0 || enough < l.needs.Most(l.Start(place)) {
 				if left.place < 0 {
-					left = touchedSlot{place, l.timeslot(place)}
+					left = touchedSlot{place, l.Timeslot(place)}
 				}
 				left.Available = min(len(left.SpecialistIDs), enough)
-				left.Held = l.timeslot(place).Available - left.Available
+				left.Held = l.Timeslot(place).Available - left.Available
 			}
 			if left.Available == 0 {
 				left.SpecialistIDs = left.SpecialistIDs[:0]
@@ -315,7 +283,7 @@ func (l *slotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 }
 
 // bySpecialist returns the holds of each of the list's specialists.
-func (l *slotList) bySpecialist(held []holds.Hold) [][]holds.Hold {
+func (l *SlotList) bySpecialist(held []holds.Hold) [][]holds.Hold {
 	here := make([][]holds.Hold, len(l.specialists))
 	for _, h := range held {
 		if who, ok := slices.BinarySearch(l.specialists, h.SpecialistID); ok {
