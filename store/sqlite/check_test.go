@@ -42,12 +42,13 @@ func TestIndexAndTriggerEachRefuseOverlap(t *testing.T) {
 
 // Each plants one violation behind the schema's back and looks for it in what Check says.
 func TestCheckReportsEveryViolation(t *testing.T) {
-	const another = `INSERT INTO appointments SELECT id || '-copy', appointment_type_id, specialist_id, client_id, seat, overbook,
-		overbook_reason, status, attendance, slot_start + 60000, slot_end, busy_start, busy_end, patient_name, patient_email, patient_phone,
-		patient_birth_date, notes, patient_search, source, upstream_state, upstream_id, upstream_patient_id, manage_epoch,
-		created_at, updated_at, cancelled_at, cancel_reason, version, locale, arrived_at, series_id, place, intake, resources, visit_id FROM appointments LIMIT 1;`
-	const room = `INSERT INTO specialists SELECT 'room', name, timezone, active, email, max_sessions, position, upstream_schedule_view_id, upstream_column_id, archived,
-		reach_before_ms, reach_after_ms, page, 'resource' FROM specialists LIMIT 1;`
+	// copied inserts a changed copy of a row of any columns.
+	copied := func(table, change string) string {
+		return "CREATE TEMP TABLE copied AS SELECT * FROM " + table + " LIMIT 1; UPDATE copied SET " + change +
+			"; INSERT INTO " + table + " SELECT * FROM copied; DROP TABLE copied;"
+	}
+	another := copied("appointments", "id = id || '-copy', slot_start = slot_start + 60000")
+	room := copied("specialists", "id = 'room', kind = 'resource'")
 	for name, test := range map[string]struct{ plant, want string }{
 		"two appointments that overlap": {"DROP TRIGGER appointments_guarantee_insert;" + another, "seat 0) and "},
 		"a resource's time that is not there": {room + "UPDATE appointments SET resources = '[\"room\"]'; DELETE FROM appointment_resources;",

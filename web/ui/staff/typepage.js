@@ -12,19 +12,6 @@ export const hues = ['kelp', 'ocean', 'plum', 'amber', 'rose', 'olive']
 // The languages other than the clinic's own.
 export const others = Object.entries(languages).filter(([tag]) => tag !== (boot.clinic.locale || 'en').split('-')[0])
 
-export const pageFields = [
-  'group',
-  'color',
-  'price',
-  'deskOnly',
-  'newPatientsOnly',
-  'texts',
-  'approval',
-  'approvalHours',
-  'cancelText',
-  'remote',
-  'videoLink',
-]
 export const freshPage = {
   group: '',
   color: '',
@@ -38,6 +25,7 @@ export const freshPage = {
   remote: false,
   videoLink: '',
 }
+export const pageFields = Object.keys(freshPage)
 export const pageOf = form =>
   Object.fromEntries(
     pageFields.map(name => [
