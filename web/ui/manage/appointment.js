@@ -104,7 +104,72 @@ function useSent(a, link, fresh, known) {
   return sent
 }
 
-function Overview({ list, a, link, url, booked, moved, late, over, go, mailed }) {
+// Proposed shows the time that the clinic holds because the specialist is away. The patient accepts it, or asks for a
+// call; another time and a cancellation have their own buttons below.
+function Proposed({ link, proposal, set, done, fail }) {
+  const [busy, setBusy] = useState(''),
+    keys = useRef({ accept: newKey(), decline: newKey() })
+  const act = async what => {
+    if (busy) return
+    setBusy(what)
+    try {
+      const answer = await post(path(link, '/proposal/' + what), {}, { ...auth(link), key: keys.current[what] })
+      if (answer.appointment) return done(answer.appointment)
+      set(answer.proposal)
+      say(t('propose.declined'))
+    } catch (problem) {
+      if (problem.status === 410) set({ ...proposal, status: problem.reason || 'lapsed' })
+      else fail(problem)
+    }
+    setBusy('')
+  }
+  if (proposal.status !== 'open')
+    return html`
+      <${Notice}
+        kind="warn"
+        role="status"
+        text=${proposal.status === 'declined' ? 'propose.declined' : 'propose.over'}
+        params=${{
+          phone: html`
+            <${PhoneLink} />
+          `,
+        }}
+      />
+    `
+  return html`
+    <section class="notice info propose" aria-labelledby="propose">
+      <div>
+        <h2 id="propose">${t('propose.title')}</h2>
+        <p>${t('propose.text')}</p>
+        <p class="propose-time">
+          <b>${write('longDay', proposal.slotStartDate)}, ${range(proposal.slotStartDate, proposal.slotEndDate)}</b>
+          <br />
+          <${Name} of=${nameOf(proposal.specialistId)} />
+          ${' '}${boot.places.length > 1 ? boot.places.find(x => x.id === proposal.place)?.name : ''}
+        </p>
+        <p class="muted">
+          ${t('propose.until', { until: `${write('shortDay', proposal.expiresAt)}, ${write('time', proposal.expiresAt)}` })}
+        </p>
+        <div class="row">
+          <button
+            type="button"
+            class="btn primary big"
+            aria-disabled=${busy ? 'true' : undefined}
+            onClick=${() => act('accept')}
+          >
+            <${Icon} name="check" />
+            ${t('propose.accept')}${busy === 'accept' && '…'}
+          </button>
+          <button type="button" class="btn" aria-disabled=${busy ? 'true' : undefined} onClick=${() => act('decline')}>
+            ${t('propose.decline')}
+          </button>
+        </div>
+      </div>
+    </section>
+  `
+}
+
+function Overview({ proposed, list, a, link, url, booked, moved, late, over, go, mailed }) {
   const heading = useHeading('overview')
   const sent = useSent(a, link, (booked || moved) && a.status !== 'cancelled', mailed)
   const cancelled = a.status === 'cancelled',
@@ -135,6 +200,7 @@ function Overview({ list, a, link, url, booked, moved, late, over, go, mailed })
         </${Notice}>
       `
     }
+    ${!cancelled && proposed}
     <${Ticket} a=${a}>
       ${
         fresh &&
@@ -311,6 +377,7 @@ export function Manage({ link: first, appointment, url: given }) {
   const [view, setView] = useState(history.state?.view || 'overview')
   const [moved, setMoved] = useState(false)
   const [mailed, setMailed] = useState('')
+  const [proposal, setProposal] = useState(null)
   const [problem, setProblem] = useState(null)
   const [asked, setAsked] = useState(null),
     [waiting, setWaiting] = useState(null),
@@ -322,7 +389,8 @@ export function Manage({ link: first, appointment, url: given }) {
   const load = async () => {
     setProblem(null)
     try {
-      const { appointment, emailSent, names } = await get(path(link), null, auth(link))
+      const { appointment, emailSent, names, proposal } = await get(path(link), null, auth(link))
+      setProposal(proposal || null)
       boot.names = names
       setMailed(emailSent ? appointment.patient.email : '')
       setA(appointment)
@@ -382,6 +450,7 @@ export function Manage({ link: first, appointment, url: given }) {
   }
   const change = next => {
     setA(next)
+    setProposal(null)
     // An accepted offer moves an appointment only if the patient had one.
     setMoved(a || waiting.waiting.appointmentId)
     setMailed('')
@@ -439,7 +508,8 @@ export function Manage({ link: first, appointment, url: given }) {
   }
   const startsIn = Date.parse(a.slotStartDate) - serverNow()
   const over = startsIn < 0
-  const late = startsIn < (boot.settings.changeCutoffHours || 0) * 36e5
+  // If the specialist is away, the clinic's cut-off does not apply.
+  const late = startsIn < (proposal ? 0 : boot.settings.changeCutoffHours || 0) * 36e5
   const open = a.status === 'confirmed' && !late && !over,
     known = typeOf(a.appointmentTypeId)
   return html`
@@ -491,6 +561,12 @@ export function Manage({ link: first, appointment, url: given }) {
               `
             : html`
                 <${Overview}
+                  proposed=${
+                    proposal &&
+                    html`
+                      <${Proposed} link=${link} proposal=${proposal} set=${setProposal} done=${change} fail=${fail} />
+                    `
+                  }
                   list=${list}
                   a=${a}
                   link=${link}

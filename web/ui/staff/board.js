@@ -14,11 +14,12 @@
 import { html, useEffect, useMemo, useState } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
-import { addDays, write } from '../lib/time.js'
+import { addDays, write, zone } from '../lib/time.js'
 import { Icon } from '../lib/icons.js'
 import { Notice } from '../lib/notice.js'
 import { cell, isLoaded } from './store.js'
 import { columnIn } from './column.js'
+import { dayIn } from './day.js'
 import { Grid, useGrid } from './grid.js'
 import { DayBar, Trouble, go, today } from './daybar.js'
 import { PrintSheet } from './sheet.js'
@@ -45,18 +46,64 @@ export function useNarrow() {
   return is
 }
 
-export function Head({ desk, column, children }) {
+export function Head({ desk, column, children, away }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
   const n = s.booked
   return html`
-    <div class="head">
+    <div class=${'head' + (away ? ' with-away' : '')}>
       <b><bdi>${children || column.name}</bdi></b>
       <span>
         ${column.specialistId === desk.own ? t('board.you') + ', ' : ''}${n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : t('board.off')}
+        ${
+          away &&
+          html`
+            <${Answered} desk=${desk} column=${column} />
+          `
+        }
       </span>
+      ${
+        away &&
+        html`
+          <${Away} column=${column} />
+        `
+      }
     </div>
   `
 }
+
+const absenceIn = (s, column) => {
+  const day = dayIn(column.date, zone)
+  return s.absences?.find(
+    x => x.specialistId === column.specialistId && Date.parse(x.start) < day.end && Date.parse(x.end) > day.start,
+  )
+}
+
+// Answered shows how many patients of an absence have answered, and opens their list.
+function Answered({ desk, column }) {
+  const absence = useStore(desk.store, s => absenceIn(s, column))
+  return (
+    absence &&
+    html`
+      ${' '}
+      <a class="away-answered" href=${'#away/' + absence.id}>
+        ${t('board.away.answered', { n: absence.answered, of: absence.appointments.length })}
+      </a>
+    `
+  )
+}
+
+// Away opens the form for a specialist who is away.
+const Away = ({ column }) => html`
+  <a
+    class="away-open"
+    title=${t('board.away')}
+    aria-label=${`${t('board.away')}: ${column.name}`}
+    href=${`#away/new/${encodeURIComponent(column.specialistId)}/${column.date}`}
+  >
+    <${Icon} name="away" />
+    <span aria-hidden="true">${t('board.away')}</span>
+  </a>
+`
 
 // One shows which specialist's column is visible on a narrow screen, and changes it. A swipe does the same.
 function One({ desk, all, column, set, side }) {
@@ -109,8 +156,24 @@ export function Page({ desk, rest }) {
     0,
     all.findIndex(c => c.id === only),
   )
+  const isRoom = c => list.find(x => x.id === c.specialistId)?.kind === 'resource'
   const columns = useMemo(() => (one ? all.slice(at, at + 1) : all), [one, all.map(c => c.id).join(), at, date])
   const side = by => setOnly(all[(at + by + all.length) % all.length].id)
+  // An absence has a block, so a day without blocks has none.
+  const blocked = useStore(desk.store, s => {
+    const day = dayIn(date, zone)
+    return Object.values(s.hours).some(h => h.blocks.some(b => b.start < day.end && b.end > day.start))
+  })
+  useEffect(() => {
+    if (!desk.front) return
+    if (!blocked) return desk.patch({ absences: [] })
+    const load = () => {
+      if (!document.hidden) desk.loadAbsences()
+    }
+    const timer = setInterval(load, 20000)
+    load()
+    return () => clearInterval(timer)
+  }, [desk, blocked])
   grid.go = by => go('day', by ? addDays(date, by) : today())
 
   return html`
@@ -165,7 +228,12 @@ export function Page({ desk, rest }) {
               side=${side}
               heads=${columns.map(
                 c => html`
-                  <${Head} key=${'h' + c.id} desk=${desk} column=${c} />
+                  <${Head}
+                    key=${'h' + c.id}
+                    desk=${desk}
+                    column=${c}
+                    away=${desk.front && date >= today() && !isRoom(c)}
+                  />
                 `,
               )}
             />

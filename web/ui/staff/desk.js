@@ -238,6 +238,7 @@ export function createDesk(me) {
     role,
     own,
     may: what => (what === 'overbook' ? role !== 'specialist' : what === 'set up' ? role === 'owner' : true),
+    front: role !== 'specialist',
     reaches: specialistId => !own || own === specialistId,
     reload: () => load(store.get().scope),
 
@@ -324,6 +325,12 @@ export function createDesk(me) {
       await loadSchedule()
       return block
     },
+    // loadAbsences loads the absences of specialists whose patients get new times, for the heads of the day board.
+    loadAbsences: () =>
+      call(() => get('/v1/absences')).then(
+        x => patch({ absences: x.absences }),
+        () => {},
+      ),
     planBlocks: body => call(() => post('/v1/blocks/plan', body, { tries: 3 })),
     async closeTime(body, key) {
       const made = await call(() => post('/v1/blocks', body, { key }))

@@ -1,0 +1,129 @@
+package browsertest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"holdfast/store"
+)
+
+// TestDeskFindsTimesForAbsentSpecialist: the desk finds new times for the 16 patients of a specialist who is ill, with
+// at most eight actions. A patient accepts the proposed time with the link, another wants a call. The page shows both,
+// and so does the head of the column.
+func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
+	t.Parallel()
+	h := mailing(t)
+	p := h.desk(t, store.RoleReception)
+	var ids []string
+	for i := range 16 {
+		clock := fmt.Sprintf("%02d:%02d", 9+i/2, 30*(i%2))
+		patient := map[string]any{"name": fmt.Sprintf("Patient %c", 'A'+i), "phone": fmt.Sprintf("030 5550%02d", i), "email": fmt.Sprintf("p%d@example.org", i)}
+		if i >= 14 {
+			delete(patient, "email")
+		}
+		booked := h.must(201, "POST", "/v1/appointments", map[string]any{
+			"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(clock), "patient": patient,
+		}, asAdmin)
+		ids = append(ids, booked.get("appointment").(map[string]any)["id"].(string))
+		if i >= 4 { // ada's colleague is busy too
+			h.must(201, "POST", "/v1/appointments", map[string]any{
+				"appointmentTypeId": "checkup", "specialistId": "karim", "slotStartDate": h.at(clock), "patient": map[string]any{"name": "Of Karim", "phone": "030 1"},
+			}, asAdmin)
+		}
+	}
+	p.open("/staff?lang=en#day/" + h.date)
+	p.board()
+	p.there(".head .away-open")
+	p.accessible("the heads of the board")
+	p.shot("away-1-board")
+
+	actions := 0
+	act := func(do func()) {
+		actions++
+		do()
+	}
+	act(func() { p.click(`.head .away-open[href^="#away/new/ada"]`) })
+	p.until(`document.querySelectorAll('.away-rows tbody tr').length === 16`)
+	p.says("16 appointments fall in this time")
+	p.accessible("the plan of an absence")
+	p.shot("away-2-plan")
+	act(func() { p.set("#away-reason", "Flu") })
+	act(func() { p.set(`tbody tr:nth-child(5) td:last-child select`, "call") })
+	p.until(`document.querySelector('form .btn.primary').textContent.trim() === 'Move 4 · Ask 9 by email · Call 3'`)
+	act(func() { p.click("form .btn.primary") })
+	p.there(`tr[data-state="moved"]`)
+	if actions > 8 {
+		t.Errorf("the desk took %d actions, want at most 8", actions)
+	}
+	t.Logf("16 patients of an absent specialist: %d actions", actions)
+	p.says("4 of 16 answered")
+	p.says("3 to call")
+	p.toasted("Dr Ada Brandt is away")
+	p.accessible("the answers to an absence")
+	p.shot("away-3-answers")
+	if n := p.count(`tr[data-state="asked"]`); n != 9 {
+		t.Errorf("asked are %d patients, want 9", n)
+	}
+
+	link := func(n int) string {
+		a, err := h.engine.Booking.Appointment(t.Context(), ids[n])
+		if err != nil {
+			t.Fatal(err)
+		}
+		return "/manage?lang=en#" + h.engine.Booking.ManageToken(&a)
+	}
+	patient := h.tab(t)
+	patient.open(link(5))
+	patient.says("We have a new time for you")
+	patient.accessible("a proposed time")
+	patient.shot("away-4-proposal")
+	before := h.appointmentOf(ids[5])["slotStartDate"]
+	patient.click(".propose .primary")
+	patient.says("Your appointment was moved")
+	if after := h.appointmentOf(ids[5])["slotStartDate"]; after == before {
+		t.Errorf("after the patient accepted, the appointment is still at %v", after)
+	}
+	patient.open("/livez")
+	patient.open(link(6))
+	patient.says("We have a new time for you")
+	patient.click(".propose .btn:not(.primary)")
+	patient.says("We will call you to find another time.")
+	patient.accessible("a declined proposal")
+
+	p.there(`tr[data-state="accepted"]`)
+	p.there(`tr[data-state="declined"]`)
+	p.says("5 of 16 answered")
+	p.says("4 to call")
+	p.click(`tr[data-state="call"] .btn:not(.quiet)`) // after a call, the desk books the time that is held
+	p.says("6 of 16 answered")
+	p.open("/staff?lang=en#day/" + h.date)
+	p.there(`.head .away-answered`)
+	p.accessible("the head of an absent specialist")
+	p.shot("away-5-head")
+	if text := p.text(`.head .away-answered`); !strings.Contains(text, "6 of 16") {
+		t.Errorf("the head says %q", text)
+	}
+}
+
+// TestDeskUndoesAbsence: the button of the toast reverts an absence. All patients have their old times.
+func TestDeskUndoesAbsence(t *testing.T) {
+	t.Parallel()
+	h := mailing(t)
+	p := h.desk(t, store.RoleReception)
+	lena := p.appointment("Lena Vogt", "ada", "09:00")
+	p.open("/staff?lang=en#day/" + h.date)
+	p.board()
+	p.click(`.head .away-open[href^="#away/new/ada"]`)
+	p.there(".away-rows tbody tr")
+	p.there(`form .btn.primary:not([aria-disabled])`)
+	p.click("form .btn.primary")
+	p.there(`tr[data-state]`)
+	p.chord(ctrl, "z")
+	p.toasted("Undone")
+	p.says("No absence is recorded.")
+	p.accessible("no absences")
+	if a := h.appointmentOf(lena); a["slotStartDate"] != h.at("09:00") || a["specialistId"] != "ada" {
+		t.Errorf("after the undo, the appointment is %v", a)
+	}
+}
