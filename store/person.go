@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -114,6 +115,29 @@ type PatientAt struct {
 	SlotStart     time.Time
 }
 
+// FoundPerson is one spelling of a person in the result of a search.
+type FoundPerson struct {
+	Identity
+	AppointmentID string // of the newest appointment; of several with the same start, the lowest id
+	Appointments  int
+	Last          time.Time // the start of the newest appointment
+	Score         int       // how much the spelling differs from the query (PersonQuery.Match)
+}
+
+// Compare orders the people of a search: the best match first, then the newest appointment, then by its id.
+func (f *FoundPerson) Compare(o *FoundPerson) int {
+	return cmp.Or(cmp.Compare(f.Score, o.Score), o.Last.Compare(f.Last), cmp.Compare(f.AppointmentID, o.AppointmentID))
+}
+
+// Add counts one more appointment of the person.
+func (f *FoundPerson) Add(appointmentID string, start time.Time) {
+	newer := start.Compare(f.Last)
+	if f.Appointments == 0 || newer > 0 || newer == 0 && appointmentID < f.AppointmentID {
+		f.AppointmentID, f.Last = appointmentID, start
+	}
+	f.Appointments++
+}
+
 // PersonNote is a note by the desk about a person.
 type PersonNote struct {
 	ID        string
@@ -137,6 +161,20 @@ type PersonReader interface {
 	// of one specialist, or of all if specialistID is empty. It reads the whole table.
 	Patients(ctx context.Context, specialistID string, each func(PatientAt)) error
 
+	// FindPeople calls each with every spelling of a person that q matches, in the order of FoundPerson.Compare, until
+	// each returns false: the spellings in the appointments of one specialist, or of all if specialistID is empty. It
+	// counts only those appointments. It returns the same people as a scan of Patients with q.Match. It reads
+	// one moment of the database: the index, and the appointments that are not in the index yet (PeopleIndexed).
+	FindPeople(ctx context.Context, q PersonQuery, specialistID string, each func(FoundPerson) bool) error
+
+	// AppointmentsNamed lists the appointments of people with a name, folded, by start and id: of one specialist, or of
+	// all if specialistID is empty. It returns at most limit of them. Like FindPeople, it uses the index.
+	AppointmentsNamed(ctx context.Context, name, specialistID string, limit int) ([]Appointment, error)
+
+	// PeopleIndexed returns how many of the inserted appointments are in the index of people, and how many are not yet.
+	// Both are upper bounds.
+	PeopleIndexed(ctx context.Context) (indexed, rest int64, err error)
+
 	// PersonNotes lists the notes about people with a name, folded, by creation. PersonNote: ErrNotFound.
 	PersonNotes(ctx context.Context, name string) ([]PersonNote, error)
 	PersonNote(ctx context.Context, id string) (PersonNote, error)
@@ -147,6 +185,11 @@ type PersonReader interface {
 
 // PersonWriter changes the desk's notes and links.
 type PersonWriter interface {
+	// IndexPeople adds the patients of at most limit further appointments to the index, in the order in which the
+	// appointments were inserted. Every change of an indexed appointment, and its erasure, changes the index in the same
+	// transaction.
+	IndexPeople(ctx context.Context, limit int) error
+
 	// InsertPersonNote and InsertPersonLink add one row. ErrDuplicate: its id exists.
 	InsertPersonNote(ctx context.Context, n PersonNote) error
 	InsertPersonLink(ctx context.Context, l PersonLink) error

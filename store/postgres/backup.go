@@ -54,8 +54,8 @@ func (s *Store) Backup(ctx context.Context, path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// tables are all tables except those of the queue, which is rebuilt from the outbox, and appointment_resources, which
-// triggers fill from the appointments. Each table comes after those that it references.
+// tables are all tables except those that are rebuilt: the queue from the outbox, appointment_resources by triggers, and
+// the index of people by the server. Each table comes after those that it references.
 var tables = []string{
 	"schema_versions", "meta", "clinic", "specialists", "appointment_types", "assignments", "weekly_hours", "overrides",
 	"override_windows", "blocks", "closures", "busy_calendars", "specialist_pictures", "appointments", "undo_states", "idempotency_records", "outbox",

@@ -25,7 +25,7 @@ func (s *Store) Check(ctx context.Context) error {
 		if err := c.script(ctx, `SET statement_timeout = 0; BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`); err != nil {
 			return err
 		}
-		step := func(i int) { store.BeginStep(ctx, "checking the database", store.Of(i, 4)) }
+		step := func(i int) { store.BeginStep(ctx, "checking the database", store.Of(i, 5)) }
 		step(0)
 		wrong, err := trustSchema(ctx, c, source(known))
 		for _, what := range wrong {
@@ -36,7 +36,7 @@ func (s *Store) Check(ctx context.Context) error {
 			return err
 		}
 		rows := table.Check{Query: ask, Violation: violation}
-		for i, check := range []func(context.Context) error{rows.Rows, rows.Resources, rows.Chain} {
+		for i, check := range []func(context.Context) error{rows.Rows, rows.Resources, rows.People, rows.Chain} {
 			if err == nil {
 				step(1 + i)
 				err = check(ctx)

@@ -47,6 +47,36 @@ func (r reads) Snapshot(ctx context.Context, all ...table.Question) error {
 	return r.snapshot(ctx, questions...)
 }
 
+// Moment implements table.Source. The time of one exchange bounds each question.
+func (r reads) Moment(ctx context.Context, fn func(table.Querier) error) error {
+	if r.tx != nil {
+		return fn(r) // no other transaction writes at the same time
+	}
+	defer store.SpentReading(ctx, time.Now())
+	return r.pool.moment(ctx, fn)
+}
+
+// querier asks on one connection.
+type querier struct {
+	conn    *conn
+	bounded func(context.Context) (context.Context, context.CancelFunc) // nil: without a time limit
+}
+
+// Query implements table.Querier.
+func (q querier) Query(asked context.Context, each func(table.Row), text string, args ...any) error {
+	ctx := asked
+	if q.bounded != nil {
+		bounded, cancel := q.bounded(asked)
+		defer cancel()
+		ctx = bounded
+	}
+	_, err := q.conn.exchange(ctx, asks(func(r *row) { each(r) }, text, args...))
+	if err != nil && asked.Err() != nil {
+		return asked.Err()
+	}
+	return translate(err)
+}
+
 // snapshot is ask with all reads at one moment.
 func (r reads) snapshot(ctx context.Context, all ...*statement) error {
 	if r.tx != nil {
@@ -151,6 +181,58 @@ func (p *pool) askOnce(ctx context.Context, all []*statement) (again bool, err e
 	before := c.rows
 	_, err = c.exchange(ctx, all...)
 	return isCut(err) && c.rows == before, err
+}
+
+// moment runs fn in a transaction that reads one moment. The planner must use the indexes: while a table has no
+// statistics, as after a migration, it would read the whole table for a few rows. If the connection broke while it was
+// idle, moment repeats its first exchange on a new one.
+func (p *pool) moment(ctx context.Context, fn func(table.Querier) error) error {
+	if err := p.open(ctx); err != nil {
+		return err
+	}
+	for again := true; ; again = false {
+		err := p.momentOnce(ctx, fn)
+		if again && errors.Is(err, errNotBegun) && ctx.Err() == nil {
+			p.conns.Reset()
+			continue
+		}
+		if err != nil && p.open(ctx) != nil {
+			return p.open(ctx)
+		}
+		return err
+	}
+}
+
+// errNotBegun is part of the error of a moment whose connection was broken before fn was called.
+var errNotBegun = errors.New("the connection was lost")
+
+func (p *pool) momentOnce(ctx context.Context, fn func(table.Querier) error) error {
+	first, cancel := p.server.bounded(ctx)
+	defer cancel()
+	borrowed, err := p.conns.Acquire(first)
+	if err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return translate(err)
+	}
+	defer borrowed.Release() // it closes a connection that is broken or still in a transaction
+	c := own(borrowed.Conn())
+	_, err = c.exchange(first, stmt(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY`),
+		stmt(`SET LOCAL enable_seqscan = off`), stmt(`SET LOCAL enable_hashjoin = off`), stmt(`SET LOCAL enable_mergejoin = off`))
+	if isCut(err) {
+		return errors.Join(errNotBegun, translate(err))
+	}
+	if err != nil {
+		return translate(err)
+	}
+	if err := fn(querier{c, p.server.bounded}); err != nil {
+		return err
+	}
+	last, cancelLast := p.server.bounded(ctx)
+	defer cancelLast()
+	_, err = c.exchange(last, stmt(`COMMIT`))
+	return translate(err)
 }
 
 // own returns the conn of a connection of the pool.

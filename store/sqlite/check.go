@@ -35,6 +35,7 @@ func check(ctx context.Context, c *conn, known []store.Migration) error {
 		{0, func() error { return checkSchema(ctx, c, known, violation) }},
 		{0, func() error { return rows.Rows(ctx) }},
 		{resourcesSince, func() error { return rows.Resources(ctx) }},
+		{peopleSince, func() error { return rows.People(ctx) }},
 		{chainedSince, func() error { return rows.Chain(ctx) }},
 	}
 	for i, part := range parts {
@@ -71,8 +72,10 @@ func checkSchema(ctx context.Context, c *conn, known []store.Migration, violatio
 	return err
 }
 
-// resourcesSince is the first schema version with resources, and chainedSince the first whose audit log is a chain.
+// resourcesSince and peopleSince are the first schema versions with resources and with the index of people, and
+// chainedSince is the first whose audit log is a chain.
 const (
 	resourcesSince = 15
+	peopleSince    = 22
 	chainedSince   = 9
 )

@@ -76,6 +76,22 @@ func (r reads) Snapshot(ctx context.Context, all ...table.Question) error {
 	})
 }
 
+// Moment implements table.Source.
+func (r reads) Moment(ctx context.Context, fn func(table.Querier) error) error {
+	return r.snapshot(ctx, func(ctx context.Context, c *conn) error { return fn(querier{ctx, c}) })
+}
+
+// querier asks on one connection. Inside a transaction, ctx carries values only.
+type querier struct {
+	ctx  context.Context
+	conn *conn
+}
+
+// Query implements table.Querier.
+func (q querier) Query(_ context.Context, each func(table.Row), text string, args ...any) error {
+	return q.conn.query(q.ctx, func(r *row) { each(r) }, text, args...)
+}
+
 // one returns the row that the query finds, or ErrNotFound.
 func one[T any](ctx context.Context, r reads, scan func(*row) T, query string, args ...any) (found T, err error) {
 	err = r.use(ctx, func(ctx context.Context, c *conn) error {

@@ -62,6 +62,7 @@ func Run(t *testing.T, h Harness) {
 		{"Tally", testTally},
 		{"Undo", testUndo},
 		{"Person", testPerson},
+		{"People", testPeople},
 		{"Retention", testRetention},
 		{"Backup", testBackup},
 	} {

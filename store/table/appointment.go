@@ -1,8 +1,10 @@
 package table
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"holdfast/store"
@@ -179,6 +181,13 @@ func (t *Tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 	if err := a.CheckResources(); err != nil {
 		return err
 	}
+	identity := a.Patient.Identity()
+	identity = identity.Stored()
+	if identity != before.Patient.Identity() || store.Recency(a.SlotStart) > store.Recency(before.SlotStart) {
+		if err := t.reindex(ctx, a.ID, identity, a.SlotStart); err != nil {
+			return err
+		}
+	}
 	a.Version++
 	n, err := t.count(appointments.update, append(appointments.values(&a)[1:], a.ID, before.Version)...)
 	if err != nil {
@@ -190,4 +199,37 @@ func (t *Tx) UpdateAppointment(ctx context.Context, a store.Appointment) error {
 	t.to.Changed(store.ChangeOf(&before, truncated(&a)))
 	t.read = store.Appointment{}
 	return nil
+}
+
+// AppointmentsNamed implements store.PersonReader.
+func (r Reads) AppointmentsNamed(
+	ctx context.Context, name, specialistID string, limit int,
+) (all []store.Appointment, err error) {
+	name = store.Text(name)
+	const ofSpecialist = ` AND (CAST(?1 AS TEXT) = '' OR specialist_id = ?1) ORDER BY +slot_start, id LIMIT +?2`
+	err = r.source.Moment(ctx, func(source Querier) error {
+		indexed, err := appointments.list(ctx, source, `
+			WHERE {row} {any}SELECT appointment_row FROM people_appointments
+				WHERE person_id {any}SELECT id FROM people WHERE name_key = ?3{end}{end}`+ofSpecialist,
+			specialistID, limit, store.Fold(name))
+		if err != nil {
+			return err
+		}
+		to, err := indexedTo(ctx, source)
+		if err != nil {
+			return err
+		}
+		rest, err := appointments.list(ctx, source, `
+			WHERE {row} > ?3 AND substr(patient_search, 1, ?4) = ?5`+ofSpecialist,
+			append([]any{specialistID, limit, to}, nameLine(name)...)...)
+		all = slices.Concat(indexed, rest)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(all, func(a, b store.Appointment) int {
+		return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.ID, b.ID))
+	})
+	return all[:min(limit, len(all))], nil
 }

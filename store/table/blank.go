@@ -9,12 +9,15 @@ import (
 
 // The changes of an erasure to the rows that it found, inside one transaction.
 
-func (t *Tx) blankAppointments(found []personal, at time.Time) (n int, err error) {
+func (t *Tx) blankAppointments(ctx context.Context, found []personal, at time.Time) (n int, err error) {
 	for _, f := range found {
 		// The sessions of agents name the patient by the upstream id, which the next statement removes.
 		err := t.run(`DELETE FROM agent_sessions WHERE patient_id <> '' AND patient_id = (
 			SELECT lower(upstream_patient_id) FROM appointments WHERE id = ?)`, f.appointmentID)
 		if err != nil {
+			return n, err
+		}
+		if err := t.reindex(ctx, f.appointmentID, store.Identity{}, time.Time{}); err != nil {
 			return n, err
 		}
 		changed, err := t.count(`

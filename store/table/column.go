@@ -242,7 +242,7 @@ func (n *noun[T]) scan(r Row) (v T) {
 }
 
 // one returns the row that the rest of a SELECT finds, or ErrNotFound.
-func (n *noun[T]) one(ctx context.Context, s Source, rest string, args ...any) (found T, err error) {
+func (n *noun[T]) one(ctx context.Context, s Querier, rest string, args ...any) (found T, err error) {
 	rows := 0
 	err = s.Query(ctx, func(r Row) {
 		n.into(&found, r)
@@ -255,7 +255,7 @@ func (n *noun[T]) one(ctx context.Context, s Source, rest string, args ...any) (
 }
 
 // list returns all rows that the rest of a SELECT finds, nil if there are none.
-func (n *noun[T]) list(ctx context.Context, s Source, rest string, args ...any) (all []T, err error) {
+func (n *noun[T]) list(ctx context.Context, s Querier, rest string, args ...any) (all []T, err error) {
 	err = s.Query(ctx, func(r Row) {
 		var none T
 		all = append(all, none)

@@ -18,6 +18,7 @@ type Dialect struct {
 //	{instr}         the place of the second text in the first, from 1; 0 if it is missing
 //	{greatest}      the larger of two numbers
 //	{each}(?)       a SELECT of the texts in a JSON array
+//	{any}…{end}     one of the rows of a SELECT of one column; the index of the left side finds each
 //	{items}(?)      the members of a JSON array, as rows with a value
 //	{texts}(?)      the texts in a JSON array, as rows with a value
 //	{json}          makes a text JSON, after it
@@ -28,13 +29,13 @@ var (
 	SQLite = Dialect{words: strings.NewReplacer(
 		"{false}", "0", "{true}", "1", "{row}", "rowid", "{instr}", "instr", "{greatest}", "max", "{ascii}", "",
 		"{each}", "SELECT value FROM json_each", "{items}", "json_each", "{pairs}", "json_each",
-		"{texts}", "json_each", "{json}", "", "{scan}", "NOT INDEXED",
+		"{texts}", "json_each", "{any}", "IN (", "{end}", ")", "{json}", "", "{scan}", "NOT INDEXED",
 	)}
 	Postgres = Dialect{numbered: true, words: strings.NewReplacer(
 		"{false}", "false", "{true}", "true", "{row}", "row_number", "{instr}", "strpos", "{greatest}", "greatest",
 		"{ascii}", ` COLLATE "C"`, "{each}", "SELECT json_array_elements_text", "{items}", "json_array_elements",
 		"{pairs}", "json_each_text", "LIMIT +?", "LIMIT ?",
-		"{texts}", "json_array_elements_text", "{json}", "::json", "{scan}", "",
+		"{texts}", "json_array_elements_text", "{any}", "= ANY (ARRAY(", "{end}", "))", "{json}", "::json", "{scan}", "",
 	)}
 )
 

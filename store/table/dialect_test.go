@@ -15,6 +15,8 @@ func TestDialectTranslatesWordsAndArguments(t *testing.T) {
 			"strpos(a, $1) > 0 AND archived = false"},
 		{"a IN ({each}(?)) LIMIT +?", "a IN (SELECT value FROM json_each(?)) LIMIT +?",
 			"a IN (SELECT json_array_elements_text($1)) LIMIT $2"},
+		{"a {any}SELECT value FROM {texts}(?){end}", "a IN (SELECT value FROM json_each(?))",
+			"a = ANY (ARRAY(SELECT value FROM json_array_elements_text($1)))"},
 	} {
 		if got := SQLite.Text(test.text); got != test.sqlite {
 			t.Errorf("SQLite reads %q as %q, want %q", test.text, got, test.sqlite)

@@ -59,7 +59,7 @@ func Erase(
 		e.audit, e.answers, e.outbox,
 		func(ctx context.Context) error {
 			return e.inSteps(ctx, rest, &e.erased.Appointments, func(t *Tx, from, to int) (int, error) {
-				return t.blankAppointments(found[from:to], at)
+				return t.blankAppointments(ctx, found[from:to], at)
 			})
 		},
 		func(ctx context.Context) error { return e.finish(ctx, found[rest:], last) },
@@ -280,7 +280,7 @@ func (e *erasure) finish(ctx context.Context, found []personal, last func(store.
 			func() error { return t.eraseAgentSessions(e.person, e.handles) },
 			func() error { return sum(&e.erased.Sessions)(t.blankSessions(e.traces.Owners(), e.at)) },
 			func() error {
-				return sum(&e.erased.Appointments)(t.blankAppointments(slices.Concat(found, added), e.at))
+				return sum(&e.erased.Appointments)(t.blankAppointments(ctx, slices.Concat(found, added), e.at))
 			},
 		} {
 			if err := step(); err != nil {

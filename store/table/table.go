@@ -51,13 +51,22 @@ type Question struct {
 	Args []any
 }
 
-// Source answers questions. A Store answers from committed rows. A transaction also sees its own changes.
-type Source interface {
+// Querier runs a SELECT.
+type Querier interface {
 	// Query runs a SELECT and calls each for every row.
 	Query(ctx context.Context, each func(Row), text string, args ...any) error
+}
+
+// Source answers questions. A Store answers from committed rows. A transaction also sees its own changes.
+type Source interface {
+	Querier
 
 	// Snapshot answers all questions from one moment, in their order.
 	Snapshot(ctx context.Context, all ...Question) error
+
+	// Moment calls fn with a Querier that answers every question of fn
+	// from one moment.
+	Moment(ctx context.Context, fn func(Querier) error) error
 
 	// Taken implements store.AppointmentReader: each database has its own search.
 	Taken(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error)
@@ -130,7 +139,7 @@ func (t *Tx) mustChange(text string, args ...any) error {
 }
 
 // one returns the row that a SELECT finds, or ErrNotFound.
-func one[T any](ctx context.Context, s Source, scan func(Row) T, text string, args ...any) (found T, err error) {
+func one[T any](ctx context.Context, s Querier, scan func(Row) T, text string, args ...any) (found T, err error) {
 	rows := 0
 	err = s.Query(ctx, func(r Row) { found, rows = scan(r), rows+1 }, text, args...)
 	if err == nil && rows == 0 {
@@ -140,7 +149,7 @@ func one[T any](ctx context.Context, s Source, scan func(Row) T, text string, ar
 }
 
 // list returns all rows that a SELECT finds, nil if there are none.
-func list[T any](ctx context.Context, s Source, scan func(Row) T, text string, args ...any) (all []T, err error) {
+func list[T any](ctx context.Context, s Querier, scan func(Row) T, text string, args ...any) (all []T, err error) {
 	err = s.Query(ctx, func(r Row) { all = append(all, scan(r)) }, text, args...)
 	if err != nil {
 		return nil, err

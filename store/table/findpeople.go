@@ -1,0 +1,307 @@
+package table
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"holdfast/store"
+)
+
+// FindPeople implements store.PersonReader.
+func (r Reads) FindPeople(
+	ctx context.Context, q store.PersonQuery, specialistID string, each func(store.FoundPerson) bool,
+) error {
+	if q.IsEmpty() {
+		return nil
+	}
+	return r.source.Moment(ctx, func(source Querier) error {
+		return findPeople(ctx, source, q, specialistID, each)
+	})
+}
+
+func findPeople(
+	ctx context.Context, source Querier, q store.PersonQuery, specialistID string, each func(store.FoundPerson) bool,
+) error {
+	s := search{
+		ctx: ctx, source: source, query: q, specialistID: specialistID, each: each,
+		evaluated: map[int64]bool{}, waiting: map[int][]store.FoundPerson{},
+	}
+	if err := s.readRest(); err != nil {
+		return err
+	}
+	if ranges, ok := q.Ranges(); ok {
+		if err := s.readKeys(ranges); err != nil {
+			return err
+		}
+	} else {
+		classes, err := s.rarest()
+		if err != nil {
+			return err
+		}
+		for errors, terms := range classes {
+			if err := s.readTerms(errors, terms); err != nil || s.done {
+				return err
+			}
+		}
+	}
+	s.passRest()
+	return nil
+}
+
+// search is the state of one FindPeople.
+type search struct {
+	ctx          context.Context
+	source       Querier
+	query        store.PersonQuery
+	specialistID string
+	each         func(store.FoundPerson) bool
+
+	evaluated map[int64]bool              // the people of the index that were compared with the query
+	waiting   map[int][]store.FoundPerson // the people to pass to each, by score
+	done      bool                        // each has returned false
+}
+
+// atOnce is the number of people of one statement.
+const atOnce = 400
+
+// readRest reads the appointments that are not in the index. It adds the indexed appointments of the same people.
+func (s *search) readRest() error {
+	to, err := indexedTo(s.ctx, s.source)
+	if err != nil {
+		return err
+	}
+	var people []*store.FoundPerson
+	at := map[store.Identity]*store.FoundPerson{} // nil: does not match
+	err = s.source.Query(s.ctx, func(r Row) {
+		a := scanSeen(r)
+		f, known := at[a.identity]
+		if !known {
+			if score, ok := s.query.Match(&a.identity); ok {
+				f = &store.FoundPerson{Identity: a.identity, Score: score}
+				people = append(people, f)
+			}
+			at[a.identity] = f
+		}
+		if f != nil {
+			f.Add(a.id, a.start)
+		}
+	}, `SELECT `+seenColumns+` FROM appointments
+		WHERE {row} > ?1 AND patient_search <> '' AND (CAST(?2 AS TEXT) = '' OR specialist_id = ?2)`, to, s.specialistID)
+	if err != nil {
+		return err
+	}
+	for part := range slices.Chunk(people, atOnce) {
+		hashes := make([]int64, len(part))
+		for i, f := range part {
+			hashes[i] = f.Hash()
+		}
+		indexed := map[int64]*store.FoundPerson{}
+		var ids []int64
+		err := s.source.Query(s.ctx, func(r Row) {
+			id := r.Int64()
+			if f := at[scanIdentity(r)]; f != nil {
+				indexed[id], ids = f, append(ids, id)
+				s.evaluated[id] = true
+			}
+		}, `SELECT id, name, email, phone, birth_date FROM people WHERE hash `+amongNumbers, numbers(hashes))
+		if err != nil {
+			return err
+		}
+		if err := s.appointmentsOf(ids, indexed); err != nil {
+			return err
+		}
+	}
+	for _, f := range people {
+		s.waiting[f.Score] = append(s.waiting[f.Score], *f)
+	}
+	return nil
+}
+
+// appointmentsOf adds the indexed appointments of people, by the ids of the people.
+func (s *search) appointmentsOf(ids []int64, people map[int64]*store.FoundPerson) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.source.Query(s.ctx, func(r Row) { people[r.Int64()].Add(r.Text(), r.Time()) }, `
+		SELECT p.person_id, a.id, a.slot_start
+		FROM people_appointments AS p JOIN appointments AS a ON a.{row} = p.appointment_row
+		WHERE p.person_id `+amongNumbers+` AND (CAST(?2 AS TEXT) = '' OR a.specialist_id = ?2)`,
+		numbers(ids), s.specialistID)
+}
+
+// evaluate compares people of the index with the query.
+func (s *search) evaluate(ids []int64) error {
+	ids = slices.DeleteFunc(ids, func(id int64) bool {
+		known := s.evaluated[id]
+		s.evaluated[id] = true
+		return known
+	})
+	for part := range slices.Chunk(ids, atOnce) {
+		found := map[int64]*store.FoundPerson{}
+		var matched []int64
+		err := s.source.Query(s.ctx, func(r Row) {
+			id, of := r.Int64(), scanIdentity(r)
+			if score, ok := s.query.Match(&of); ok {
+				found[id], matched = &store.FoundPerson{Identity: of, Score: score}, append(matched, id)
+			}
+		}, `SELECT id, name, email, phone, birth_date FROM people WHERE id `+amongNumbers, numbers(part))
+		if err != nil {
+			return err
+		}
+		if err := s.appointmentsOf(matched, found); err != nil {
+			return err
+		}
+		for _, id := range matched {
+			if f := found[id]; f.Appointments > 0 {
+				s.waiting[f.Score] = append(s.waiting[f.Score], *f)
+			}
+		}
+	}
+	return nil
+}
+
+// readKeys evaluates all people with a key in one of the ranges.
+func (s *search) readKeys(ranges []store.KeyRange) error {
+	var ids []int64
+	for _, keys := range ranges {
+		more, err := list(s.ctx, s.source, Row.Int64,
+			`SELECT person_id FROM people_keys WHERE key >= ? AND key <= ?`, keys.From, keys.To)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, more...)
+	}
+	return s.evaluate(ids)
+}
+
+// termClasses is how many classes of terms there are: with 0 to 2 errors in a name, and of email addresses.
+const termClasses = 4
+
+// rarest returns the terms of the part of the query that the fewest people have, up to a bound, by their errors. Each
+// person that matches the query has one of them.
+func (s *search) rarest() (rarest [termClasses][]string, err error) {
+	fewest := math.MaxInt
+	consider := func(classes [termClasses][]string) error {
+		n, err := one(s.ctx, s.source, Row.Int, `SELECT count(*) FROM (
+			SELECT 1 FROM people_terms WHERE term {any}SELECT value FROM {texts}(?){end} LIMIT 5000) AS bounded`,
+			texts(slices.Concat(classes[:]...)))
+		if err == nil && n < fewest {
+			rarest, fewest = classes, n
+		}
+		return err
+	}
+	for _, exact := range s.query.Exact {
+		keys, ok := store.DomainRange(exact)
+		if !ok {
+			continue
+		}
+		var classes [termClasses][]string
+		if classes[0], err = s.terms([]store.KeyRange{keys}); err != nil {
+			return rarest, err
+		}
+		if err := consider(classes); err != nil {
+			return rarest, err
+		}
+	}
+	for _, word := range s.query.Words {
+		var classes [termClasses][]string
+		names, emails := store.WordRanges(word)
+		terms, err := s.terms(slices.Concat(names, emails))
+		if err != nil {
+			return rarest, err
+		}
+		for _, term := range terms {
+			if errors := store.TermErrors(word, term); errors >= 0 {
+				classes[errors] = append(classes[errors], term)
+			}
+		}
+		if err := consider(classes); err != nil {
+			return rarest, err
+		}
+	}
+	return rarest, nil
+}
+
+// terms returns the terms with a key in one of the ranges, each once.
+func (s *search) terms(ranges []store.KeyRange) (all []string, err error) {
+	for _, keys := range ranges {
+		more, err := list(s.ctx, s.source, Row.Text,
+			`SELECT term FROM people_term_keys WHERE key >= ? AND key <= ?`, keys.From, keys.To)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, more...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all), nil
+}
+
+// readTerms evaluates the people of terms, those with the newest appointments first, and passes them to each as soon as
+// no person that it has not read yet can come before them. Every person whose score is less than errors was read before.
+func (s *search) readTerms(errors int, terms []string) error {
+	if len(terms) == 0 {
+		s.pass(errors, time.Time{})
+		return nil
+	}
+	asked := texts(terms)
+	week := store.Recency(time.Now())
+	to := int64(math.MaxInt64)
+	for from, weeks := week+1, int64(1); ; weeks *= 2 {
+		if weeks > 1<<13 {
+			from = math.MinInt64
+		}
+		ids, err := list(s.ctx, s.source, Row.Int64, `SELECT person_id FROM people_terms
+			WHERE term {any}SELECT value FROM {texts}(?){end} AND recency >= ? AND recency <= ?`, asked, from, to)
+		if err != nil {
+			return err
+		}
+		if err := s.evaluate(ids); err != nil {
+			return err
+		}
+		if from == math.MinInt64 {
+			s.pass(errors, time.Time{})
+			return nil
+		}
+		if s.pass(errors, store.RecencyBegins(from)); s.done {
+			return nil
+		}
+		to = from - 1
+		from -= weeks
+	}
+}
+
+// pass passes the people with a score and with an appointment at an instant or later. The zero instant passes all.
+func (s *search) pass(score int, since time.Time) {
+	all := s.waiting[score]
+	slices.SortFunc(all, func(a, b store.FoundPerson) int { return a.Compare(&b) })
+	for i := range all {
+		if s.done || !since.IsZero() && all[i].Last.Before(since) {
+			s.waiting[score] = all[i:]
+			return
+		}
+		s.done = !s.each(all[i])
+	}
+	s.waiting[score] = nil
+}
+
+// passRest passes everyone who waits.
+func (s *search) passRest() {
+	for score := 0; len(s.waiting) > 0 && !s.done; score++ {
+		s.pass(score, time.Time{})
+		delete(s.waiting, score)
+	}
+}
+
+// amongNumbers is one of the numbers of the first argument, which is numbers.
+const amongNumbers = `{any}SELECT CAST(value AS BIGINT) FROM {texts}(?1){end}`
+
+func numbers(list []int64) string {
+	all := make([]string, len(list))
+	for i, n := range list {
+		all[i] = strconv.FormatInt(n, 10)
+	}
+	return texts(all)
+}
