@@ -215,7 +215,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.Waitlist.HoldAll(ctx); err != nil {
 		return nil, err
 	}
-	e.work = append(e.work, e.Waitlist.Run, e.deleteExpired, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Booking.SettleDoubts, e.Request.NotifyExpired, e.Message.Server.Run, e.BusyTime.Run)
+	e.work = append(e.work, e.Waitlist.Run, e.deleteExpired, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Booking.SettleDoubts, e.Request.NotifyExpired, e.Message.Server.Run, e.BusyTime.Run, e.Person.Run)
 	if o.Shared {
 		e.work = append(e.work, e.followHolds, e.Booking.ConfirmFromFeed)
 	}
@@ -267,7 +267,7 @@ func arrange(o Options) (*Engine, error) {
 		return nil, err
 	}
 	e.Person = person.New(person.Options{
-		Store: o.Store, Records: e.Record, Queue: o.Queue, Mailer: o.Notices.Mailer, Copies: o.Copies,
+		Store: o.Store, Logger: o.Logger, Records: e.Record, Queue: o.Queue, Mailer: o.Notices.Mailer, Copies: o.Copies,
 		Hooks: person.Hooks{BeforeErase: e.beforeErase},
 	})
 	e.Group = group.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking)

@@ -62,6 +62,7 @@ func (e *Engine) follow(changes []store.Change) {
 		switch c := &changes[i]; c.Noun {
 		case store.NounAppointment:
 			e.Booking.FollowAppointment(ctx, c)
+			e.Person.FollowAppointment()
 			if e.options.Shared {
 				e.Booking.FollowBooking(c)
 			}

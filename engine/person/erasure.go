@@ -129,12 +129,11 @@ func (s *spelled) coming(now time.Time) (n int) {
 
 // everybody reads the patients of all appointments.
 func (pe *People) everybody(ctx context.Context) (all []spelled, err error) {
-	select {
-	case pe.turn <- struct{}{}:
-		defer func() { <-pe.turn }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	release, err := pe.takeTurn(ctx)
+	if err != nil {
+		return nil, err
 	}
+	defer release()
 	at := make(map[store.Identity]int)
 	err = pe.store.Patients(ctx, "", func(p store.PatientAt) {
 		i, ok := at[p.Identity]
@@ -145,9 +144,7 @@ func (pe *People) everybody(ctx context.Context) (all []spelled, err error) {
 		}
 		f := &all[i]
 		f.starts = append(f.starts, p.SlotStart)
-		if f.Appointments++; p.SlotStart.After(f.Last) || f.AppointmentID == "" {
-			f.AppointmentID, f.Last = p.AppointmentID, p.SlotStart
-		}
+		f.Add(p.AppointmentID, p.SlotStart)
 	})
 	return all, err
 }

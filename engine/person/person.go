@@ -1,13 +1,15 @@
 // Package person identifies the people of a clinic: it lists the appointments of a person and the desk's notes about
 // them, and finds a person by part of a name.
 //
-// There are no stored rows of persons. A person is derived from the appointments by the data of their patients
-// (store.Identity.Is), and from the desk's notes and its links between two spellings of one person. The package
-// computes this on each call, so it cannot differ from the appointments, and nothing survives an erasure.
+// A person is derived from the appointments by the data of their patients (store.Identity.Is), and from the desk's notes
+// and its links between two spellings of one person. The package computes this on each call. An index in the database
+// leads to the spellings and their appointments (index.go). It changes in the transaction that changes an appointment's
+// patient, so nothing survives an erasure.
 package person
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"sort"
 	"strings"
@@ -22,12 +24,15 @@ import (
 type People struct {
 	store   store.Store
 	options Options
-	turn    chan struct{} // limits the concurrent searches to one, because a search reads the whole table
+	log     *slog.Logger
+	turn    chan struct{} // limits the calls that read every appointment to one at a time
+	index   index
 }
 
 // Options configure a People.
 type Options struct {
 	Store   store.Store
+	Logger  *slog.Logger // nil: discards
 	Records *record.Records
 	Queue   store.Queue    // nil: there is none
 	Mailer  *notice.Mailer // nil: no emails are sent, and none are in files
@@ -44,10 +49,17 @@ type Hooks struct {
 }
 
 // New returns a People.
-func New(o Options) *People { return &People{o.Store, o, make(chan struct{}, 1)} }
+func New(o Options) *People {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &People{
+		store: o.Store, options: o, log: o.Logger, turn: make(chan struct{}, 1), index: index{due: make(chan struct{}, 1)},
+	}
+}
 
-// The limits of one History: the pages of appointments that contain a name, and the names that links lead to.
-const maxNamesakes, maxNames = 20, 12
+// The limits of one History: the appointments with one name, and the names that links lead to.
+const maxNamesakes, maxNames = 10_000, 12
 
 // History has the appointments of one person, and the notes and links of that person.
 type History struct {
@@ -111,6 +123,7 @@ func (pe *People) History(ctx context.Context, id string, by Viewer) (History, e
 // it reaches.
 func (pe *People) gather(ctx context.Context, h *History, first store.Identity, by Viewer) (all []store.Appointment, err error) {
 	h.Of = []store.Identity{first}
+	listed := make(map[string]bool)
 	known := func(i *store.Identity) bool {
 		return slices.ContainsFunc(h.Of, func(k store.Identity) bool { return k == *i || k.Is(i) })
 	}
@@ -119,14 +132,14 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity, 
 		if slices.ContainsFunc(h.Of[:next], func(k store.Identity) bool { return store.Fold(k.Name) == store.Fold(name) && k.Is(&h.Of[next]) }) {
 			continue // its appointments are already in the list
 		}
-		err := pe.named(ctx, name, by.SpecialistID, func(x *store.Appointment) bool {
-			if i := x.Patient.Identity(); known(&i) && !slices.ContainsFunc(all, func(y store.Appointment) bool { return y.ID == x.ID }) {
-				all = append(all, *x)
-			}
-			return true
-		})
+		namesakes, err := pe.store.AppointmentsNamed(ctx, name, by.SpecialistID, maxNamesakes)
 		if err != nil {
 			return nil, err
+		}
+		for _, x := range namesakes {
+			if i := x.Patient.Identity(); known(&i) && !listed[x.ID] {
+				all, listed[x.ID] = append(all, x), true
+			}
 		}
 		links, err := pe.store.PersonLinks(ctx, name)
 		if err != nil {
@@ -175,37 +188,16 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity, 
 	return all, nil
 }
 
-// named calls each with the appointments under a name, of one specialist or of all, until it returns false.
-func (pe *People) named(ctx context.Context, name, specialistID string, each func(*store.Appointment) bool) error {
-	f := store.AppointmentFilter{Query: name, SpecialistID: specialistID, Limit: 500}
-	for range maxNamesakes {
-		list, cursor, err := pe.store.Appointments(ctx, f)
-		if err != nil {
-			return err
-		}
-		for i := range list {
-			if !each(&list[i]) {
-				return nil
-			}
-		}
-		if f.Cursor = cursor; cursor == "" {
-			return nil
-		}
-	}
-	return nil
-}
-
 // isIn reports whether a specialist has an appointment of this person; the desk, without a specialist, sees everyone.
 func (pe *People) isIn(ctx context.Context, i *store.Identity, specialistID string) (found bool, err error) {
 	if specialistID == "" {
 		return true, nil
 	}
-	err = pe.named(ctx, i.Name, specialistID, func(x *store.Appointment) bool {
+	namesakes, err := pe.store.AppointmentsNamed(ctx, i.Name, specialistID, maxNamesakes)
+	return slices.ContainsFunc(namesakes, func(x store.Appointment) bool {
 		of := x.Patient.Identity()
-		found = of == *i || of.Is(i)
-		return !found
-	})
-	return found, err
+		return of == *i || of.Is(i)
+	}), err
 }
 
 // AddNote stores a note of the desk about the person of an appointment. The audit entry does not contain its text.
