@@ -78,7 +78,8 @@ func growOld(b *testing.B, path string, over int) {
 	said := map[string]string{
 		"id": "printf('01900000-0000-7000-9000-%012x', c.n)", "client_id": "printf('f%031x', c.n)", "specialist_id": "printf('s%02d', c.n % 20)",
 		"slot_start": "?1 + c.n / 20 * 900000", "slot_end": "?1 + c.n / 20 * 900000 + 900000",
-		"patient_name": "name", "patient_email": "email", "patient_phone": "phone", "patient_search": "lower(name) || char(10) || email || char(10) || replace(phone, ' ', '')",
+		"patient_name": "name", "patient_email": "email", "patient_phone": "phone",
+		"patient_birth_date": "birth_date", "patient_search": "lower(name) || char(10) || email || char(10) || replace(phone, ' ', '')",
 	}
 	said["busy_start"], said["busy_end"] = said["slot_start"], said["slot_end"]
 	columns := list("SELECT name FROM pragma_table_info('appointments')")
@@ -93,20 +94,25 @@ func growOld(b *testing.B, path string, over int) {
 	for _, name := range list("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'appointments'") {
 		run("DROP TRIGGER " + name)
 	}
-	run(`CREATE TEMP TABLE people (n INTEGER PRIMARY KEY, name, email, phone)`)
+	run(`CREATE TEMP TABLE patients (n INTEGER PRIMARY KEY, name, email, phone, birth_date)`)
 	for n := range over/4 + 1 {
 		p := somebody(n)
-		run("INSERT INTO people VALUES (?, ?, ?, ?)", n, p.Name, p.Email, p.Phone)
+		run("INSERT INTO patients VALUES (?, ?, ?, ?, ?)", n, p.Name, p.Email, p.Phone, bornOn(n))
 	}
 	first := time.Now().UTC().Truncate(time.Hour).Add(-time.Duration((over+19)/20) * 15 * time.Minute)
 	run(`WITH RECURSIVE c(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM c WHERE n + 1 < ?2)
 		INSERT INTO appointments (`+strings.Join(columns, ", ")+`) SELECT `+strings.Join(values, ", ")+`
-		FROM c CROSS JOIN people ON people.n = c.n / 4 CROSS JOIN (SELECT * FROM appointments LIMIT 1) AS a`, first.UnixMilli(), over)
+		FROM c CROSS JOIN patients ON patients.n = c.n / 4 CROSS JOIN (SELECT * FROM appointments LIMIT 1) AS a`, first.UnixMilli(), over)
 	for _, text := range triggers {
 		run(text)
 	}
 	run("COMMIT")
 	run("PRAGMA wal_checkpoint(TRUNCATE)")
+}
+
+// bornOn returns the date of birth of a numbered patient. About 1 in 25,000 patients has the same.
+func bornOn(n int) string {
+	return time.Date(1940, time.January, 1+n%25_000, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
 }
 
 func oldClinic(b *testing.B, dir string, n int) {
