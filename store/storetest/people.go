@@ -120,7 +120,7 @@ func (r randomPeople) mistyped(text string) string {
 	return string(letters)
 }
 
-// query returns a search for a person, for a part of one, or for nobody in particular.
+// query returns a search for a person, for a part of one, or for a random text.
 func (r randomPeople) query(p store.Patient) string {
 	part := func(text string) string {
 		letters := []rune(text)
@@ -308,7 +308,7 @@ func indexInParts(t *testing.T, s store.Store) {
 	}
 }
 
-// stopFinding: FindPeople passes the newest people first, and stops when it is told to.
+// stopFinding: FindPeople passes the newest people first, and stops if each returns false.
 func stopFinding(t *testing.T, s store.Store) {
 	clinic(t, s)
 	for i := range 20 {
