@@ -67,6 +67,7 @@ import (
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/request"
+	"holdfast/engine/rule"
 	"holdfast/engine/sheet"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
@@ -93,6 +94,7 @@ type Engine struct {
 	Message  *message.Messages   // emails and webhooks
 	Feed     *feed.Feeds         // calendar subscriptions
 	Practice *practice.Practice  // the practice-management system
+	Rule     *rule.Rule          // the clinic's program that is asked before a booking
 	Request  *request.Requests   // public bookings that need a confirmation
 	Waitlist *waitlist.Waitlist  // the waiting list and its offers
 	Absence  *absence.Absences   // new times for the patients of an absent specialist
@@ -301,7 +303,8 @@ func arrange(o Options) (*Engine, error) {
 	})
 	e.Feed = feed.New(o.Store, e.Clinic, e.Booking, e.Message)
 	e.BusyTime = busytime.New(busytime.Options{Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: e.Keys})
-	e.Request = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Message)
+	e.Rule = rule.New(e.Clinic, asks(o.Notices.Hooks), o.Logger)
+	e.Request = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Message, e.Rule)
 	e.Waitlist = waitlist.New(waitlist.Options{
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Messages: e.Message, Requests: e.Request, ToFiles: o.OffersToFiles,
 	})
@@ -309,10 +312,18 @@ func arrange(o Options) (*Engine, error) {
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Messages: e.Message, Waitlist: e.Waitlist,
 	})
 	e.Agent = agent.New(agent.Options{
-		Store: o.Store, Holds: e.Booking.Live(), Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Practice: e.Practice,
+		Store: o.Store, Holds: e.Booking.Live(), Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Practice: e.Practice, Rule: e.Rule,
 		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,
 	})
 	return e, nil
+}
+
+// asks returns how the booking rule calls its program; nil if this server makes no calls.
+func asks(hooks *notice.Hooks) rule.Ask {
+	if hooks == nil {
+		return nil
+	}
+	return hooks.Ask
 }
 
 // beforeErase returns a function that releases the times of the offers and requests that exist now and not after an

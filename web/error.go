@@ -13,6 +13,7 @@ import (
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
 	"holdfast/engine/request"
+	"holdfast/engine/rule"
 	"holdfast/engine/waitlist"
 	"holdfast/holds"
 	"holdfast/store"
@@ -157,6 +158,9 @@ var sentinels = []struct {
 	{context.DeadlineExceeded, errStorageUnavailable},
 }
 
+// ruleAgain is when a client may repeat a booking that the clinic's rule could not check.
+const ruleAgain = 10 * time.Second
+
 // problemOf converts an error to an API problem.
 func problemOf(err error, now time.Time) problem {
 	var (
@@ -169,6 +173,7 @@ func problemOf(err error, now time.Time) problem {
 		lapsed      *request.LapsedError
 		conflict    *group.ConflictError
 		ended       *waitlist.EndedError
+		ruled       *rule.RefusedError
 	)
 	switch {
 	case errors.As(err, &already):
@@ -190,6 +195,11 @@ func problemOf(err error, now time.Time) problem {
 			p.Title = notNow
 		}
 		return p
+	case errors.As(err, &ruled) && ruled.Reason != "":
+		return errNotBookable.titled("The clinic does not accept this booking").because("clinic_rule", ruled.Reason)
+	case errors.As(err, &ruled):
+		return errNotBookable.titled(notNow).again(ruleAgain).because("clinic_rule_unavailable",
+			"The clinic could not check this booking. Try again in a moment, or call the clinic.")
 	case errors.As(err, &cooling):
 		p := errCooldownActive.again(cooling.Until.Sub(now))
 		p.Until, p.AppointmentID, p.SlotStartDate = httpTime(cooling.Until), cooling.AppointmentID, optionalTime(cooling.SlotStart)

@@ -29,6 +29,7 @@ var (
 	givenDesc        = figure("holds_given_total", "Holds granted.")
 	bookingsDesc     = figure("bookings_total", "Appointments booked, by booker.", "source")
 	movesDesc        = figure("moves_total", "Appointments moved.")
+	ruleDesc         = figure("booking_rule_total", "Calls of the booking rule, by outcome.", "outcome")
 	refusalsDesc     = figure("refusals_total", "Refused holds, bookings and moves, by code or reason.", "act", "reason")
 	conflictsDesc    = figure("conflicts_total", "Bookings and moves that only the database refused: all earlier checks had found the time free.")
 	queueDesc        = figure("queue_operations", "Operations in the queue, at most 10 seconds old: waiting (reminders for later left out) or failed for good.", "kind", "state")
@@ -105,6 +106,9 @@ func (f figures) bookings(to *exposition) {
 	}
 	for _, r := range n.Refused {
 		to.counter(refusalsDesc, r.Count, r.Act, r.Reason)
+	}
+	for _, r := range f.engine.Rule.Counts() {
+		to.counter(ruleDesc, r.Calls, r.Outcome)
 	}
 }
 

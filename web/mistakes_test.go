@@ -94,6 +94,7 @@ var mistakenBodies = []mistakenBody{
 	{"POST /v1/settings/mail-server/test", "", `{"host": 5, "port": -1, "encryption": "x"}`, "encryption from host port", "owner"},
 	{"PUT /v1/settings/openid", "", `{"issuer": 5, "clientId": "", "newRole": "x"}`, "clientId domains issuer name newRole secret", ""},
 	{"POST /v1/settings/webhook-test", "", `{"id": 5}`, "id", ""},
+	{"POST /v1/settings/booking-rule/test", "", `{"url": 5}`, "url", ""},
 	{"POST /v1/setup", "", `{"token": "$TOKEN", "owner": {"email": "x", "name": 5, "password": "short"}, "clinic": {"timezone": "x"}, "baseUrl": "x"}`,
 		"baseUrl clinic.timezone owner.email owner.name owner.password", "public"},
 	{"POST /v1/setup/check", "", `{"token": 5}`, "token", "public"},

@@ -297,6 +297,8 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/settings/mail-preview", admin, in(s.previewMail)},
 		{"POST", "/v1/settings/mail-test", admin, bodyless(s.testMail)},
 		{"POST", "/v1/settings/webhook-test", admin, in(s.testHook)},
+		{"GET", "/v1/settings/booking-rule", admin, s.getRule},
+		{"POST", "/v1/settings/booking-rule/test", admin, in(s.testRule)},
 		{"GET", "/v1/settings/mail-server", admin, s.getMailServer},
 		{"PUT", "/v1/settings/mail-server", admin, in(s.putMailServer)},
 		{"DELETE", "/v1/settings/mail-server", admin, s.deleteMailServer},

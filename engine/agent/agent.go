@@ -19,6 +19,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -31,6 +32,7 @@ import (
 	"holdfast/engine/outbound"
 	"holdfast/engine/practice"
 	"holdfast/engine/record"
+	"holdfast/engine/rule"
 	"holdfast/engine/token"
 	"holdfast/engine/upstream"
 	"holdfast/holds"
@@ -46,6 +48,7 @@ type Agent struct {
 	booking  *booking.Booking
 	outbound *outbound.Outbound
 	practice *practice.Practice
+	rule     *rule.Rule
 	options  Options
 
 	lookups lookups
@@ -60,6 +63,7 @@ type Options struct {
 	Booking  *booking.Booking
 	Outbound *outbound.Outbound
 	Practice *practice.Practice
+	Rule     *rule.Rule // asked about every booking
 
 	AllowLegacy  bool // a bare patientGUID books, without a token
 	DebugReplies bool // answers carry _debug
@@ -69,7 +73,7 @@ type Options struct {
 func New(o Options) *Agent {
 	return &Agent{
 		lookups: lookups{pacer: upstream.NewPacer(lookupSpacing)},
-		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, practice: o.Practice, options: o,
+		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, practice: o.Practice, rule: o.Rule, options: o,
 	}
 }
 
@@ -185,7 +189,13 @@ func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (A
 	ag.booking.CountRefusal(booking.ActBook, err)
 	var held *holds.HeldError
 	var closed *availability.NotBookableError
+	var ruled *rule.RefusedError
 	switch {
+	case errors.As(err, &ruled):
+		return answer(Answer{
+			Outcome: Refused, ErrorType: errorNotAccepted, Message: cmp.Or(ruled.Reason, "The clinic's booking rule did not answer."),
+			Guidance: ag.guide(sayNotAccepted, slot.start),
+		})
 	case errors.Is(err, store.ErrDuplicate):
 		return answer(Answer{
 			Outcome: Refused, ErrorType: errorTokenUsed, Message: "This bookingToken was used for another patient.", Guidance: ag.guide(sayOfferLapsed, time.Time{}),

@@ -8,7 +8,9 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
+	"holdfast/engine/rule"
 	"holdfast/engine/upstream"
+	"holdfast/holds"
 	"holdfast/store"
 )
 
@@ -101,10 +103,24 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 		patient.Name = b.ChildName
 	}
 	patient.Notes = b.Note
-	r := booking.Request{Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f}
+	r := booking.Request{Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f, Permit: ag.permit(slot)}
 	a, err := ag.booking.BookClaimed(ctx, t, &r, h)
 	if err != nil {
 		return store.Appointment{}, nil, err
 	}
 	return a, f, nil
+}
+
+// permit returns the check of the clinic's rule for a slot. An agent's booking is a booking or nothing, so the server
+// refuses one that the program leaves to the desk.
+func (ag *Agent) permit(slot *agentSlot) func(context.Context, *booking.Request, holds.Span) error {
+	return func(ctx context.Context, r *booking.Request, at holds.Span) error {
+		approve, err := ag.rule.Check(ctx, rule.Question{
+			AppointmentTypeID: slot.kind.ID, SpecialistID: at.SpecialistID, Start: at.SlotStart, Source: r.Source, Patient: r.Patient,
+		})
+		if err == nil && approve {
+			err = &rule.RefusedError{Reason: "The clinic decides about this booking itself."}
+		}
+		return err
+	}
 }

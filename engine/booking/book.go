@@ -41,6 +41,9 @@ type Request struct {
 	// Admit runs in the transaction that writes the appointment, before it is written. An error refuses the booking.
 	// Nil: no check.
 	Admit func(context.Context, store.Tx) error
+	// Permit runs after the time is secured and before the transaction. An error refuses the booking. It may call
+	// another server. Nil: no check.
+	Permit func(context.Context, *Request, holds.Span) error
 	// Confirms is the request that this booking confirms; nil for all others.
 	Confirms *Confirmation
 }

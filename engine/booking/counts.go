@@ -8,6 +8,7 @@ import (
 
 	"holdfast/engine/availability"
 	"holdfast/engine/record"
+	"holdfast/engine/rule"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -48,6 +49,7 @@ var refusals = [...]struct {
 	{string(availability.ReasonOverrideClosed), isFor(availability.ReasonOverrideClosed)},
 	{string(availability.ReasonOutsideHours), isFor(availability.ReasonOutsideHours)},
 	{string(availability.ReasonNotASlotStart), isFor(availability.ReasonNotASlotStart)},
+	{"clinic_rule", isA[*rule.RefusedError]},
 	{"other", func(error) bool { return true }},
 }
 

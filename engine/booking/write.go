@@ -11,11 +11,16 @@ import (
 	"holdfast/store"
 )
 
-// write commits the appointment of a request and everything that belongs to it: one transaction checks the cooldown
+// write asks r.Permit, and commits the appointment of a request and everything that belongs to it: one transaction checks the cooldown
 // and the limits, and writes the row, its audit entry, its outbox rows and the remembered answer. After the commit,
 // write gives the outbound operations to the queue. For an overbook, h has only a span.
 func (bk *Booking) write(ctx context.Context, t *store.AppointmentType, r *Request,
 	h holds.Hold) (store.Appointment, error) {
+	if r.Permit != nil {
+		if err := r.Permit(ctx, r, h.Span); err != nil {
+			return store.Appointment{}, err
+		}
+	}
 	a := NewAppointment(r, h.Span, h.Resources.List()...)
 	if a.Overbook {
 		a.Resources = nil // only a hold takes rooms

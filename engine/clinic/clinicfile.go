@@ -132,6 +132,7 @@ func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Cli
 		before, err := readSettings(settings)
 		if err == nil {
 			c.Settings.Webhooks = before.Webhooks // they contain secrets, so a file does not have them
+			c.Settings.BookingRule = before.BookingRule
 		}
 		checkSettings(m, c.Settings, &before)
 		row.Settings, _ = c.Settings.stored() // a struct of strings and numbers always marshals
@@ -183,7 +184,7 @@ func (r *importRows) write(ctx context.Context, tx store.Tx) error {
 func (cl *Clinic) Export() File {
 	s := cl.Current()
 	settings := cl.Settings()
-	settings.Webhooks = nil
+	settings.Webhooks, settings.BookingRule = nil, BookingRule{}
 	f := File{
 		Clinic:      clinicEntry(&s.Clinic),
 		Specialists: []SpecialistEntry{}, AppointmentTypes: []AppointmentTypeEntry{},

@@ -60,6 +60,8 @@ type Settings struct {
 
 	Webhooks []WebhookEndpoint `json:"webhooks,omitempty"`
 
+	BookingRule BookingRule `json:"bookingRule,omitzero"` // a program that is asked before each booking
+
 	// Mail is the mail server that the owner has chosen; nil: none. Only ChangeMailServer changes it. It is not in
 	// any API answer, clinic file or audit entry.
 	Mail *notice.Server `json:"-"`
@@ -145,6 +147,7 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 	checkConsent(m, s)
 	s.Webhooks = slices.Clone(s.Webhooks)
 	checkWebhooks(m, s.Webhooks, before.Webhooks)
+	checkBookingRule(m, &s.BookingRule, &before.BookingRule)
 	if s.Accent != "" && !slices.Contains(accents, s.Accent) {
 		m.Add("accent", "must be one of %s", strings.Join(accents, ", "))
 	}
@@ -197,6 +200,7 @@ func isOrigin(s string) bool {
 
 // audited returns the settings for the audit log, without the bytes of the logo and the secrets of the webhooks.
 func (s Settings) audited() Settings {
+	s.BookingRule.Secret = ""
 	s.Webhooks = slices.Clone(s.Webhooks)
 	for i := range s.Webhooks {
 		s.Webhooks[i].Secret, s.Webhooks[i].Previous = "", ""

@@ -98,16 +98,21 @@ func NewHooks(o HookOptions) *Hooks {
 // a retry is useless; it wraps ErrGone if the receiver answered 410. *Unreachable: nothing was sent. Any other error
 // can be retried too.
 func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) error {
+	_, err := h.Ask(ctx, url, secrets, id, at, body)
+	return err
+}
+
+// Ask is Post, and returns the body of the answer: at most its first 64 KiB, and less if the connection broke.
+func (h *Hooks) Ask(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) (said []byte, err error) {
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
-		var err error
 		if signatures[i], err = Sign(secret, id, at, body); err != nil {
-			return &Permanent{err}
+			return nil, &Permanent{err}
 		}
 	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return permanent("the webhook's address cannot be used")
+		return nil, permanent("the webhook's address cannot be used")
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "Holdfast-Webhook/1")
@@ -119,21 +124,21 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 	answer, err := h.client.Do(r)
 	switch {
 	case errors.Is(err, errPrivate):
-		return permanent("the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to allow it")
+		return nil, permanent("the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to allow it")
 	case isTLS(err):
-		return errors.New("the certificate of the webhook's server is not valid, or it does not encrypt")
+		return nil, errors.New("the certificate of the webhook's server is not valid, or it does not encrypt")
 	case err != nil && !connected.Load():
-		return &Unreachable{errors.New("the webhook's server could not be reached")}
+		return nil, &Unreachable{errors.New("the webhook's server could not be reached")}
 	case err != nil:
-		return errors.New("the webhook's server did not answer in time, or closed the connection")
+		return nil, errors.New("the webhook's server did not answer in time, or closed the connection")
 	}
 	defer answer.Body.Close()
-	_, _ = io.CopyN(io.Discard, answer.Body, 64<<10) // so that the connection can be used again
+	said, _ = io.ReadAll(io.LimitReader(answer.Body, 64<<10)) // to its end, so that the connection can be used again
 	switch {
-	case answer.StatusCode >= 200 && answer.StatusCode < 300:
-		return nil
 	case answer.StatusCode == http.StatusGone:
-		return &Permanent{ErrGone}
+		return nil, &Permanent{ErrGone}
+	case answer.StatusCode >= 200 && answer.StatusCode < 300:
+		return said, nil
 	}
-	return fmt.Errorf("the webhook's server answered %d", answer.StatusCode)
+	return nil, fmt.Errorf("the webhook's server answered %d", answer.StatusCode)
 }

@@ -98,9 +98,9 @@ func (rq *Requests) admitBooking(ctx context.Context, tx store.Tx, r *booking.Re
 
 // mayAsk checks whether a booking can be a request, before a hold is taken for it. Errors: *ValidationError,
 // *LimitError.
-func (rq *Requests) mayAsk(ctx context.Context, r *booking.Request, from *Visitor) error {
+func (rq *Requests) mayAsk(ctx context.Context, r *booking.Request, from *Visitor, approval bool) error {
 	switch email := strings.TrimSpace(r.Patient.Email); {
-	case rq.needsApproval(r.AppointmentTypeID):
+	case approval:
 		if email == "" && strings.TrimSpace(r.Patient.Phone) == "" {
 			return record.Invalid("patient.email", "give an email address or a phone number: the clinic replies there")
 		}

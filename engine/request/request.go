@@ -37,6 +37,7 @@ import (
 	"holdfast/engine/message"
 	"holdfast/engine/outbound"
 	"holdfast/engine/record"
+	"holdfast/engine/rule"
 	"holdfast/holds"
 	"holdfast/store"
 )
@@ -49,11 +50,13 @@ type Requests struct {
 	booking  *booking.Booking
 	outbound *outbound.Outbound
 	messages *message.Messages
+	rule     *rule.Rule
 }
 
-// New returns a Requests.
-func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, out *outbound.Outbound, m *message.Messages) *Requests {
-	return &Requests{s, log, c, b, out, m}
+// New returns a Requests. The rule is asked about every booking.
+func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, out *outbound.Outbound, m *message.Messages,
+	asked *rule.Rule) *Requests {
+	return &Requests{s, log, c, b, out, m, asked}
 }
 
 // Visitor describes where a public booking comes from.
@@ -74,6 +77,9 @@ type Booked struct {
 // errAsk: the booking is over the limits and can be a request.
 var errAsk = errors.New("to be confirmed first")
 
+// errApprove: the clinic's program leaves the booking to the desk.
+var errApprove = errors.New("to be approved by the desk")
+
 // LapsedError reports that a request can no longer be confirmed, because it was declined or has expired.
 type LapsedError struct{ Declined bool }
 
@@ -86,19 +92,34 @@ func (e *LapsedError) Error() string {
 
 // Book books for a visitor, or creates a request. r.Once stores a store.Appointment or a store.BookingRequest.
 //
-// Errors: those of booking.Book, *LimitError; a *ValidationError on patient.email if a request needs the address.
+// Errors: those of booking.Book, *LimitError, *rule.RefusedError; a *ValidationError on patient.email if a request needs
+// the address.
 func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
-	if rq.needsApproval(r.AppointmentTypeID) || rq.clinic.Settings().PublicBookings.Confirm {
-		return rq.ask(ctx, r, from)
+	approval := rq.needsApproval(r.AppointmentTypeID)
+	r.Permit = rq.permit
+	if approval || rq.clinic.Settings().PublicBookings.Confirm {
+		return rq.ask(ctx, r, from, approval)
 	}
 	if !from.Unlimited {
 		r.Admit = func(ctx context.Context, tx store.Tx) error { return rq.admitBooking(ctx, tx, &r, &from) }
 	}
 	a, err := rq.booking.Book(ctx, r)
-	if !errors.Is(err, errAsk) {
-		return Booked{Appointment: a}, err
+	if isApproved := errors.Is(err, errApprove); isApproved || errors.Is(err, errAsk) {
+		r.Permit = nil // it was asked
+		return rq.ask(ctx, r, from, isApproved)
 	}
-	return rq.ask(ctx, r, from)
+	return Booked{Appointment: a}, err
+}
+
+// permit asks the clinic's rule about a booking. Errors: *rule.RefusedError, errApprove, and the error of ctx.
+func (rq *Requests) permit(ctx context.Context, r *booking.Request, at holds.Span) error {
+	approve, err := rq.rule.Check(ctx, rule.Question{
+		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: at.SpecialistID, Place: r.Place, Start: at.SlotStart, Source: r.Source, Patient: r.Patient,
+	})
+	if err == nil && approve {
+		err = errApprove
+	}
+	return err
 }
 
 // needsApproval reports whether the desk decides about bookings of a type.
@@ -109,10 +130,10 @@ func (rq *Requests) needsApproval(appointmentTypeID string) bool {
 
 // ask turns a booking into a request: it holds the time and writes the row, the emails and the stored answer. If the
 // client has a hold, the hold is pinned first and transferred to the request at the end, so that a refusal leaves it
-// with the client.
-func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
+// with the client. approval: the desk decides about the request, and not the patient's email.
+func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, approval bool) (Booked, error) {
 	r.Admit = nil
-	if err := rq.mayAsk(ctx, &r, &from); err != nil {
+	if err := rq.mayAsk(ctx, &r, &from, approval); err != nil {
 		return Booked{}, err
 	}
 	t, h, err := rq.booking.CheckRequest(ctx, &r)
@@ -120,6 +141,26 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor) (B
 		return Booked{}, err
 	}
 	isHeld := h.ID != ""
+	if r.Permit != nil {
+		err := r.Permit(ctx, &r, holds.Span{SpecialistID: r.SpecialistID, SlotStart: r.SlotStart})
+		if err != nil && !errors.Is(err, errApprove) {
+			if isHeld {
+				rq.booking.Unpin(ctx, h)
+			}
+			return Booked{}, err
+		}
+		if err != nil && !approval {
+			r.Permit = nil
+			if isHeld {
+				rq.booking.Unpin(ctx, h)
+			}
+			return rq.ask(ctx, r, from, true) // the desk's requests have other rules
+		}
+	}
+	if approval {
+		decided := *t
+		decided.Page.Approval, t = true, &decided
+	}
 	owner, now := record.NewOwner(), record.Now()
 	settings := rq.clinic.Settings()
 	until := settings.AskedUntil(t, r.SlotStart, now)

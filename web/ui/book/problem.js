@@ -56,6 +56,7 @@ export function ProblemNotice({ problem, type, text, holding, own = [], letGo, r
     `,
     when: until,
     start: problem.start && dayAndTime(problem.start),
+    reason: problem.detail,
     phone: html`
       <${PhoneLink} />
     `,

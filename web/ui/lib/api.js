@@ -122,4 +122,6 @@ const keys = {
   validation_failed: 'err.validation_failed',
 }
 export const wordsFor = problem =>
-  problem.reason === 'public_bookings' ? 'err.public_bookings' : keys[problem.code] || 'err.other'
+  ['public_bookings', 'clinic_rule', 'clinic_rule_unavailable'].includes(problem.reason)
+    ? 'err.' + problem.reason
+    : keys[problem.code] || 'err.other'

@@ -33,7 +33,8 @@ export function next(s, e) {
       if (s.phase !== 'claiming' && s.phase !== 'reclaiming') return s
       return { ...s, ...e.hold, phase: 'held', note: s.phase === 'reclaiming' ? 'again' : '', problem: null, why: null }
     case 'refused':
-      if (goneCodes.has(e.problem.code)) return { ...s, phase: 'lost', why: 'gone', problem: e.problem }
+      if (goneCodes.has(e.problem.code) && !e.problem.reason?.startsWith('clinic_rule'))
+        return { ...s, phase: 'lost', why: 'gone', problem: e.problem }
       if (s.phase === 'claiming') return { phase: 'idle', problem: e.problem, start: s.start }
       if (s.phase === 'reclaiming') return { ...s, phase: 'lapsed', problem: e.problem }
       return s.phase === 'booking' ? { ...s, phase: 'held', problem: e.problem } : s

@@ -15,6 +15,7 @@ import { OpenID } from './openid.js'
 import { Places } from './places.js'
 import { Section } from './section.js'
 import { others } from './typepage.js'
+import { Rule } from './rule.js'
 import { Webhooks } from './webhooks.js'
 import { zonesWith } from './specialists.js'
 
@@ -503,6 +504,19 @@ export function Page({ desk }) {
       >
         ${({ draft, set, error }) => html`
           <${Webhooks} desk=${desk} list=${draft.hooks} change=${set('hooks')} error=${error} />
+        `}
+      </${Section}>
+
+      <${Section}
+        desk=${desk}
+        title=${t('set.rule')}
+        lead=${t('set.rule.lead')}
+        start=${{ rule: settings.bookingRule || {} }}
+        ids=${{ 'bookingRule.url': 'rule-url', 'bookingRule.timeoutMillis': 'rule-timeout' }}
+        save=${change(d => ({ bookingRule: d.rule.url ? { ...d.rule, url: d.rule.url.trim() } : undefined }))}
+      >
+        ${({ draft, set, error }) => html`
+          <${Rule} desk=${desk} rule=${draft.rule} change=${set('rule')} error=${error} />
         `}
       </${Section}>
 

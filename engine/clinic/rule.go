@@ -1,0 +1,73 @@
+package clinic
+
+import (
+	"strings"
+	"time"
+
+	"holdfast/engine/notice"
+	"holdfast/engine/record"
+)
+
+// BookingRule names a program of the clinic that the server asks before it writes a booking: see package rule. The
+// zero value asks no program.
+type BookingRule struct {
+	URL           string    `json:"url,omitempty"`           // https; empty: no rule
+	Secret        string    `json:"secret,omitempty"`        // "whsec_…", signs the call; if empty, the known one stays and a new rule gets one
+	TimeoutMillis int       `json:"timeoutMillis,omitempty"` // 200 to 2000; 0: 1000
+	OnFailure     RuleFails `json:"onFailure,omitempty"`     // without a correct answer in time; default: allow
+	SendPatient   bool      `json:"sendPatient,omitempty"`   // the call contains the patient's name, email, phone and birth date
+}
+
+// RuleFails is what applies to a booking if its rule fails.
+type RuleFails string
+
+const (
+	RuleAllows  RuleFails = "allow"
+	RuleRefuses RuleFails = "refuse"
+)
+
+// The limits of BookingRule.TimeoutMillis, and its default.
+const (
+	minRuleMillis     = 200
+	maxRuleMillis     = 2000
+	defaultRuleMillis = 1000
+)
+
+// Timeout returns how long the program may take.
+func (r *BookingRule) Timeout() time.Duration {
+	if r.TimeoutMillis == 0 {
+		return defaultRuleMillis * time.Millisecond
+	}
+	return time.Duration(r.TimeoutMillis) * time.Millisecond
+}
+
+// checkBookingRule completes and checks a rule that replaces before.
+func checkBookingRule(m *record.Mistakes, r, before *BookingRule) {
+	if r.URL == "" {
+		*r = BookingRule{}
+		return
+	}
+	CheckRule(m, "bookingRule.", r, before)
+}
+
+// CheckRule completes and checks a rule with an address. known has the secret that a rule without one keeps.
+func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
+	if !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://") || len(r.URL) > 2000 || strings.ContainsAny(r.URL, " \r\n\t") {
+		m.Add(prefix+"url", "must be an address like https://example.org/rule")
+	}
+	if r.Secret == "" {
+		r.Secret = known.Secret
+	}
+	if r.Secret == "" {
+		r.Secret = notice.NewWebhookSecret()
+	}
+	if !notice.ValidWebhookSecret(r.Secret) {
+		m.Add(prefix+"secret", "must be whsec_ and at least 24 bytes in base64; omit it, and the server creates one")
+	}
+	if r.TimeoutMillis != 0 && (r.TimeoutMillis < minRuleMillis || r.TimeoutMillis > maxRuleMillis) {
+		m.Add(prefix+"timeoutMillis", "must be %d to %d, or 0 for the default of %d", minRuleMillis, maxRuleMillis, defaultRuleMillis)
+	}
+	if r.OnFailure != "" && r.OnFailure != RuleAllows && r.OnFailure != RuleRefuses {
+		m.Add(prefix+"onFailure", "must be allow or refuse")
+	}
+}
