@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+
 	"holdfast/store"
 )
 
@@ -65,6 +67,24 @@ func TestDeskFindsTimesForAbsentSpecialist(t *testing.T) {
 	if n := p.count(`tr[data-state="asked"]`); n != 9 {
 		t.Errorf("asked are %d patients, want 9", n)
 	}
+
+	paper := func(media string) {
+		p.do(command(emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: media}))
+	}
+	paper("print")
+	printed := func(rows string) (n int) {
+		return ask[int](p, `[...document.querySelectorAll('.away-rows `+rows+`')].filter(e => e.offsetHeight).length`)
+	}
+	if calls, others := printed("tr.to-call"), printed("tr.answered"); calls != 3 || others != 0 {
+		t.Errorf("on paper are %d patients to call and %d others, want 3 and 0", calls, others)
+	}
+	p.snap("away-6-paper")
+	paper("")
+	for _, width := range []int64{390, 820} {
+		p.size(width, 844)
+		p.shot(fmt.Sprintf("away-3-answers-%d", width))
+	}
+	p.size(1280, 800)
 
 	link := func(n int) string {
 		a, err := h.engine.Booking.Appointment(t.Context(), ids[n])

@@ -27,6 +27,9 @@ var office = []state{
 	{"hours", "hours/ada", "", ".window"},
 	{"overrides", "overrides/ada", "", ".lines .line"},
 	{"days off", "", ".office-tools .btn.primary", "dialog #from"},
+	{"absences", "away", "", ".lines .line"},
+	{"an absence", "", "a.line-title", ".away-rows tbody tr"},
+	{"a new absence", "away/new/karim", "", "#away-until"},
 	{"types", "types", "", ".lines .line:nth-child(3)"},
 	{"a type", "", ".line-do .btn", "dialog #name"},
 	{"requests", "requests", "", ".lines .line"},
@@ -47,13 +50,13 @@ var office = []state{
 }
 
 // furnished is a practice with data on every page of the console: a queue with a waiting booking and one with an
-// unknown outcome, a request for a session and one for an appointment, days off, a key, a webhook, holds.
+// unknown outcome, a request for a session and one for an appointment, days off, an absence, a key, a webhook, holds.
 func furnished(t testing.TB) *house {
 	t.Helper()
 	h, fake := newPractice(t, 0)
 	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 20)...) // for as long as any test looks at its queue
 	h.queued("Lena Vogt", "09:00", "pending", false)
-	h.must(201, "POST", "/v1/appointments", map[string]any{
+	per := h.must(201, "POST", "/v1/appointments", map[string]any{
 		"appointmentTypeId": "longer", "specialistId": "karim", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233", "notes": "Comes with a dog"},
 	}, asAdmin)
 	h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": "2030-12-24", "closed": true, "reason": "Christmas"}, asAdmin)
@@ -70,6 +73,11 @@ func furnished(t testing.TB) *house {
 	taken := h.asks("a-patient-at-home-2")
 	h.must(200, "POST", "/v1/sessions/"+taken+"/accept", map[string]any{"specialistId": "karim"}, asAdmin)
 	h.hold("a-stranger-00001", "ada", h.at("11:00"), 600)
+	h.must(201, "POST", "/v1/absences", map[string]any{
+		"specialistId": "karim", "start": h.at("09:30"), "end": h.at("11:30"), "reason": "Course", "choices": []map[string]any{
+			{"appointmentId": per.get("appointment", "id"), "by": "call", "specialistId": "karim", "slotStartDate": h.at("16:00")},
+		},
+	}, asAdmin)
 	return h
 }
 
