@@ -7,6 +7,9 @@ import "context"
 type OutboxReader interface {
 	// Outbox lists unfinished operations with an id greater than after, by id, at most limit.
 	Outbox(ctx context.Context, after string, limit int) ([]Operation, error)
+
+	// Promised returns one unfinished operation. ErrNotFound: the outbox has no operation with this id.
+	Promised(ctx context.Context, id string) (Operation, error)
 }
 
 // OutboxWriter changes the outbox.

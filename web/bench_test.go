@@ -48,14 +48,25 @@ func benchStore(b *testing.B) store.Store {
 
 func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Server {
 	b.Helper()
+	return benchHouseWith(b, specialists, db, func(*engine.Options) {})
+}
+
+// benchHouseWith is benchHouseOn with more options of the engine. If they have a queue, the engine delivers it.
+func benchHouseWith(b *testing.B, specialists int, db store.Store, more func(*engine.Options)) *httptest.Server {
+	b.Helper()
 	ctx := context.Background()
 	live := memory.New(memory.Options{Booked: booking.Booked(db)})
 	logger := slog.New(slog.NewJSONHandler(io.Discard, nil))
-	e, err := engine.New(ctx, engine.Options{Store: db, Holds: live, Logger: logger, AdminKey: adminKey})
+	options := engine.Options{Store: db, Holds: live, Logger: logger, AdminKey: adminKey}
+	more(&options)
+	e, err := engine.New(ctx, options)
 	if err != nil {
 		b.Fatal(err)
 	}
 	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC"}}
+	if options.Queue != nil {
+		f.Clinic.Settings = &clinic.Settings{ReminderHours: clinic.SetupReminderHours}
+	}
 	checkup := clinic.AppointmentTypeEntry{
 		ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 1, MaxHoldSeconds: 900, HoldQuota: 100, Active: true,
 	}
@@ -79,8 +90,15 @@ func benchHouseOn(b *testing.B, specialists int, db store.Store) *httptest.Serve
 		b.Fatal(err)
 	}
 	server := httptest.NewServer(s.Handler())
+	var running sync.WaitGroup
+	runs, stop := context.WithCancel(ctx)
+	if options.Queue != nil {
+		running.Go(func() { e.Run(runs) })
+	}
 	b.Cleanup(func() {
 		server.Close()
+		stop()
+		running.Wait()
 		if err := live.Close(); err != nil {
 			b.Error(err)
 		}

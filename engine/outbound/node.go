@@ -54,13 +54,11 @@ func (out *Outbound) tooSlow(ctx context.Context, tx store.Tx, op *store.Operati
 	if !out.Options.Shared || how == Delivered || len(op.ID) == 0 {
 		return false, nil
 	}
-	list, err := tx.Outbox(ctx, op.ID[:len(op.ID)-1], 64)
-	for i := range list {
-		if list[i].ID == op.ID {
-			return false, err
-		}
+	_, err := tx.Promised(ctx, op.ID)
+	if errors.Is(err, store.ErrNotFound) {
+		return true, nil
 	}
-	return err == nil, err
+	return false, err
 }
 
 // anothers reports whether err means that another node attempts the operation.

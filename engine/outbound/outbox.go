@@ -303,14 +303,11 @@ func (out *Outbound) queueWorks(of *timed.Outage, what string) {
 
 // FindPromise returns the outbox's copy of an operation, or false if the outbox no longer has it.
 func (out *Outbound) FindPromise(ctx context.Context, id string) (store.Operation, bool, error) {
-	// Ids that sort after this prefix and before id differ from it only in the last character.
-	list, err := out.store.Outbox(ctx, id[:len(id)-1], 64)
-	for _, op := range list {
-		if op.ID == id {
-			return op, true, err
-		}
+	op, err := out.store.Promised(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return store.Operation{}, false, nil
 	}
-	return store.Operation{}, false, err
+	return op, err == nil, err
 }
 
 // operationIDs creates ids like op-1769335200000-k3f9zq: Unix milliseconds and six of a-z0-9. Ids that one process

@@ -39,6 +39,34 @@ func testOutbox(t *testing.T, h Harness) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("\n got %+v\nwant %+v", got, want)
 		}
+		one, err := s.Promised(t.Context(), "op-2")
+		wantErr(t, "Promised", err, nil)
+		if !reflect.DeepEqual(one, bare) {
+			t.Errorf("Promised:\n got %+v\nwant %+v", one, bare)
+		}
+	})
+
+	t.Run("one operation is read by its id", func(t *testing.T) {
+		s := h.open(t)
+		_, err := s.Promised(t.Context(), "op-1")
+		wantErr(t, "Promised before the promise", err, store.ErrNotFound)
+		write(t, s, func(tx store.Tx) error {
+			if err := tx.Promise(t.Context(), promised("op-1")); err != nil {
+				return err
+			}
+			got, err := tx.Promised(t.Context(), "op-1")
+			if err == nil && got.ID != "op-1" {
+				t.Errorf("Promised in the transaction: got %q", got.ID)
+			}
+			return err
+		})
+		for _, id := range []string{"op-", "op-10", ""} {
+			_, err := s.Promised(t.Context(), id)
+			wantErr(t, "Promised with another id", err, store.ErrNotFound)
+		}
+		write(t, s, func(tx store.Tx) error { return tx.Fulfil(t.Context(), "op-1") })
+		_, err = s.Promised(t.Context(), "op-1")
+		wantErr(t, "Promised after it is fulfilled", err, store.ErrNotFound)
 	})
 
 	t.Run("an operation stays until it is fulfilled", func(t *testing.T) {

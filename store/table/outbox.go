@@ -40,6 +40,11 @@ func (r Reads) Outbox(ctx context.Context, after string, limit int) ([]store.Ope
 	return outbox.list(ctx, r.source, `WHERE id > ? ORDER BY id LIMIT +?`, after, limit)
 }
 
+// Promised implements store.OutboxReader.
+func (r Reads) Promised(ctx context.Context, id string) (store.Operation, error) {
+	return outbox.one(ctx, r.source, `WHERE id = ?`, id)
+}
+
 // Promise implements store.OutboxWriter.
 func (t *Tx) Promise(_ context.Context, op store.Operation) error {
 	return t.to.Later(outbox.insert, outbox.values(&op)...)
