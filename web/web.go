@@ -247,6 +247,7 @@ func (s *Server) routes() []*route {
 		{"POST", "/v1/appointments/{id}/visit/cancel", managed, maybe(s.cancelVisit)},
 		{"POST", "/v1/appointments/{id}/visit/reschedule", desk, in(s.moveVisit)},
 		{"GET", "/v1/booked-online", desk, s.bookedOnline},
+		{"GET", "/v1/online-changes", desk, s.onlineChanges},
 		{"GET", "/v1/requests", desk, s.listRequests},
 		{"GET", "/v1/requests/{id}", requested, s.getRequest},
 		{"POST", "/v1/requests/{id}/confirm", requested, bodyless(s.confirmRequest)},

@@ -20,6 +20,8 @@ import { Notice } from '../lib/notice.js'
 import { cell, isLoaded } from './store.js'
 import { columnIn } from './column.js'
 import { dayIn } from './day.js'
+import { reasonOf } from './layout.js'
+import { closedWord } from './words.js'
 import { Grid, useGrid } from './grid.js'
 import { DayBar, Trouble, go, today } from './daybar.js'
 import { PrintSheet } from './sheet.js'
@@ -48,12 +50,15 @@ export function useNarrow() {
 
 export function Head({ desk, column, children, away }) {
   const s = useStore(desk.store, s => columnIn(s, column.date, column.specialistId))
-  const n = s.booked
+  const n = s.booked,
+    reason = reasonOf(s), // of a whole day away, such as "Sick"
+    absent = reason ? closedWord(reason) : t('board.off')
+  const text = n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : absent
   return html`
     <div class=${'head' + (away ? ' with-away' : '')}>
       <b><bdi>${children || column.name}</bdi></b>
       <span>
-        ${column.specialistId === desk.own ? t('board.you') + ', ' : ''}${n ? t('board.booked', { n }) : s.open.length || s.always ? t('board.none') : t('board.off')}
+        ${[column.specialistId === desk.own && t('board.you'), text, n > 0 && reason && absent].filter(Boolean).join(', ')}
         ${
           away &&
           html`

@@ -74,12 +74,12 @@ function Types({ desk, list, typeId, set }) {
   `
 }
 
-export function Book({ desk, name = '', copy, start, specialistId, typeId: wanted, close }) {
+export function Book({ desk, name = '', copy, of = '', start, specialistId, typeId: wanted, close }) {
   const s = useStore(desk.store)
   const people = s.specialists.filter(x => x.active && x.kind !== 'resource' && desk.reaches(x.id))
   const hold = useMemo(() => createDeskHold(desk), [])
   const h = useStore(hold.store)
-  const [draft, setDraft] = useState(() => (copy ? { ...blank, ...known(copy) } : { ...blank, name })),
+  const [draft, setDraft] = useState(() => (copy ? { ...blank, ...known(copy), of } : { ...blank, name })),
     [errors, setErrors] = useState({})
   const [slot, setSlot] = useState(() => ({
     ...(start ? slotOf(start) : slotOf(Math.ceil(serverNow() / 9e5) * 9e5)),

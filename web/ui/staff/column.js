@@ -3,7 +3,7 @@ import { html, useMemo } from '../lib/html.js'
 import { useStore } from '../lib/store.js'
 import { zone } from '../lib/time.js'
 import { dayIn } from './day.js'
-import { columnOf } from './layout.js'
+import { columnOf, reasonsIn } from './layout.js'
 import { cell } from './store.js'
 import { card, ghost, group, place } from './card.js'
 import { Marks } from './marks.js'
@@ -83,10 +83,22 @@ function Inside({ desk, grid, date, specialistId, id, range, scale, names }) {
       ${column.closed.filter(seen).map(
         c => html`
           <div class="closed" key=${'c' + (c.block || c.from)} style=${place(c, view)}>
-            <span>${closedWord(c.word)}</span>
+            ${
+              ['closed', 'break'].includes(c.word) &&
+              html`
+                <span>${closedWord(c.word)}</span>
+              `
+            }
           </div>
         `,
       )}
+      ${reasonsIn(column)
+        .filter(seen)
+        .map(
+          c => html`
+            <div class="closed-why" key=${'w' + c.from} style=${place(c, view)}><span>${closedWord(c.word)}</span></div>
+          `,
+        )}
       ${column.items.filter(seen).map(draw)}
       <${Marks} grid=${grid} id=${id} date=${date} range=${range} scale=${scale} />
     </div>

@@ -94,8 +94,8 @@ export function createDesk(me) {
   }
   async function loadNews() {
     send({ type: 'asking news' })
-    const { appointments } = await call(() => get('/v1/booked-online', { limit: 50 }))
-    patch({ news: appointments })
+    const { changes } = await call(() => get('/v1/online-changes', { limit: 50 }))
+    patch({ news: changes })
   }
   const trouble = problem => {
     patch({ problem })
@@ -353,6 +353,7 @@ export function createDesk(me) {
       await loadSchedule()
     },
     waiting: () => call(() => get('/v1/waitlist')).then(x => x.waiting),
+    offerTime: (id, body, key) => call(() => post(`/v1/waitlist/${id}/offer`, body, { key })),
     wait: (typeId, body, key) =>
       call(() => post(`/v1/appointment-types/${typeId}/waitlist`, body, { key })).then(x => x.waiting),
     search: params =>

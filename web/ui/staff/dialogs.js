@@ -9,6 +9,7 @@ import { Cancel, Move } from './move.js'
 import { Correct } from './correct.js'
 import { Erase } from './erase.js'
 import { Find } from './find.js'
+import { Gap } from './gap.js'
 import { News } from './news.js'
 import { Person } from './person.js'
 import { Roster, WaitFor } from './roster.js'
@@ -29,6 +30,7 @@ const kinds = {
   erase: Erase,
   move: Move,
   find: Find,
+  gap: Gap,
   news: News,
   person: Person,
   roster: Roster,

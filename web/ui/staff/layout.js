@@ -81,6 +81,24 @@ export function openingOf(hours, zone, day) {
   }
 }
 
+// ordinary are the words of time that is closed on every such day.
+const ordinary = ['closed', 'break']
+
+// reasonOf returns why a specialist is away for the whole day, such as "Sick": the word of the longest closed span.
+export function reasonOf({ open, closed }) {
+  if (open.length) return ''
+  const special = closed.filter(c => !ordinary.includes(c.word)).sort((a, b) => b.to - b.from - (a.to - a.from))
+  return special[0]?.word || ''
+}
+
+// reasonsIn returns the parts of blocks and days off that no card covers, so that the board can show the reason in each.
+export function reasonsIn({ closed, items }) {
+  return closed
+    .filter(c => !ordinary.includes(c.word))
+    .flatMap(c => items.reduce(subtract, [c]))
+    .filter(part => part.to - part.from >= step)
+}
+
 // --- lanes: items at the same time share the width of their column
 export function intoLanes(items) {
   const sorted = [...items].sort((a, b) => a.from - b.from || b.to - a.to || (a.id < b.id ? -1 : 1))

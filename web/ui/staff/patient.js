@@ -4,6 +4,7 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.
 import { Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
 import { locale, t } from '../lib/i18n.js'
 import { write } from '../lib/time.js'
+import { About } from './about.js'
 
 export const blank = { name: '', phone: '', email: '', birthDate: '', notes: '' }
 
@@ -46,7 +47,7 @@ export function peopleIn(appointments) {
     const p = a.patient
     if (!p?.name) continue
     const key = [p.name.toLowerCase(), p.birthDate || p.phone || p.email || ''].join('|')
-    if (!people.has(key)) people.set(key, { ...p, key, last: a.slotStartDate })
+    if (!people.has(key)) people.set(key, { ...p, key, last: a.slotStartDate, of: a.id })
   }
   return [...people.values()]
 }
@@ -207,11 +208,12 @@ export function PatientFields({ desk, draft, set, errors, focus = 'name' }) {
       <${Name}
         desk=${desk}
         value=${draft.name}
-        input=${field('name')}
+        input=${name => set({ ...draft, name, of: '' })}
         error=${errors.name}
         focus=${focus === 'name'}
-        choose=${p => set({ ...draft, ...known(p) })}
+        choose=${p => set({ ...draft, ...known(p), of: p.of })}
       />
+      <${About} desk=${desk} id=${draft.of} />
       <div class="two">
         ${text('phone', { type: 'tel' })}${text('birthDate', { inputmode: 'numeric', placeholder: spelled('1980-03-31'), onBlur: () => set({ ...draft, birthDate: spelled(birthFrom(draft.birthDate)) || draft.birthDate }) })}
       </div>

@@ -219,7 +219,7 @@ export function Person({ desk, id, close }) {
                   <button
                     type="button"
                     class="btn primary"
-                    onClick=${() => desk.open('book', { name: first.name, copy: first })}
+                    onClick=${() => desk.open('book', { name: first.name, copy: first, of: id })}
                   >
                     <${Icon} name="plus" />
                     ${t('card.again')}

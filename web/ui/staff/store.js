@@ -8,7 +8,7 @@
 //   holds   {ada: {holdId: hold}}: live holds, without names
 //   changed {appointmentId: {at, version}}: the recent changes of this page; same clock as loaded
 //   stale   dates to load again because the stream sent a change; '*' for all
-//   news    recent online bookings, newest first; staleNews: there are more
+//   news    recent online bookings, moves and cancellations, newest first; staleNews: there are more
 import { addDays, dateOf, zone } from '../lib/time.js'
 import { dayIn } from './day.js'
 
@@ -176,6 +176,9 @@ const withoutDone = holds =>
     : holds
 const add = (list, x) => (list.includes(x) ? list : [...list, x])
 
+// The changes that can be news. A change of the desk itself is not news; the server leaves it out.
+const changes = ['created', 'rescheduled', 'cancelled', 'undone']
+
 function heard(s, e) {
   switch (e.type) {
     case 'init':
@@ -215,7 +218,7 @@ function heard(s, e) {
         : {
             ...s,
             stale: add(s.stale, dateOf(e.slotStartDate)),
-            staleNews: s.staleNews || e.change === 'created' || s.news.some(a => a.id === e.id),
+            staleNews: s.staleNews || changes.includes(e.change) || s.news.some(x => x.appointment.id === e.id),
           }
     }
     case 'availability':

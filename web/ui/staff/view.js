@@ -2,6 +2,7 @@
 import { html } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Icon } from '../lib/icons.js'
+import { beep } from '../lib/beep.js'
 import { useStore } from '../lib/store.js'
 import { t } from '../lib/i18n.js'
 
@@ -32,6 +33,15 @@ export function View({ desk, close }) {
           hint=${t('names.hint')}
           on=${!p.names}
           set=${on => desk.prefs.set({ names: !on })}
+        />
+        <${Switch}
+          label=${t('set.sound')}
+          hint=${t('set.sound.hint')}
+          on=${p.sound}
+          set=${on => {
+            desk.prefs.set({ sound: on })
+            if (on) beep()
+          }}
         />
         <${Switch} label=${t('set.compact')} on=${p.compact} set=${on => desk.prefs.set({ compact: on })} />
         <${Switch}

@@ -1,0 +1,87 @@
+package booking
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"holdfast/store"
+)
+
+// OnlineChange is a booking, a move or a cancellation that no member of staff made: by a patient, an agent, another
+// program or the server.
+type OnlineChange struct {
+	ID          string // of the audit entry; of the appointment if Kind is ChangeCreated
+	Kind        string // ChangeCreated, ChangeRescheduled or ChangeCancelled
+	At          time.Time
+	Appointment store.Appointment // as it is now
+	From        Gap               // of a move or a cancellation: the time that became free
+}
+
+// Gap is the time of a specialist that became free.
+type Gap struct {
+	SpecialistID       string
+	SlotStart, SlotEnd time.Time
+}
+
+// maxOnlineScan is the number of audit entries of one action that OnlineChanges reads at most.
+const maxOnlineScan = 500
+
+// OnlineChanges lists what was booked, moved and cancelled online at or after an instant, the newest first: of one
+// specialist, or of all if none is named. It leaves out a cancellation that was undone.
+func (bk *Booking) OnlineChanges(
+	ctx context.Context, since time.Time, specialistID string, limit int,
+) ([]OnlineChange, error) {
+	booked, err := bk.store.BookedOnline(ctx, since, specialistID, limit)
+	if err != nil {
+		return nil, err
+	}
+	var all []OnlineChange
+	for i := range booked {
+		all = append(all, OnlineChange{booked[i].ID, ChangeCreated, booked[i].CreatedAt, booked[i], Gap{}})
+	}
+	for _, kind := range []string{ChangeRescheduled, ChangeCancelled} {
+		some, err := bk.changedOnline(ctx, kind, since, specialistID, limit)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	slices.SortStableFunc(all, func(a, b OnlineChange) int {
+		return cmp.Or(b.At.Compare(a.At), strings.Compare(b.ID, a.ID))
+	})
+	return all[:min(limit, len(all))], nil
+}
+
+// changedOnline returns the changes of one kind, read from the audit log.
+func (bk *Booking) changedOnline(
+	ctx context.Context, kind string, since time.Time, specialistID string, limit int,
+) (all []OnlineChange, err error) {
+	entries, _, err := bk.store.Audit(ctx, store.AuditFilter{From: since, Action: "appointment." + kind, Limit: maxOnlineScan})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		var before appointmentAudit
+		// An erasure deletes the old state. The desk cannot do anything about such an entry.
+		if strings.HasPrefix(e.Actor, "user:") || e.Before == nil || json.Unmarshal(e.Before, &before) != nil {
+			continue
+		}
+		a, err := bk.store.Appointment(ctx, strings.TrimPrefix(e.Subject, "appointment:"))
+		if err != nil {
+			return nil, err
+		}
+		if kind == ChangeCancelled && a.Status != store.Cancelled ||
+			specialistID != "" && specialistID != a.SpecialistID && specialistID != before.SpecialistID {
+			continue
+		}
+		from := Gap{before.SpecialistID, before.SlotStartDate, before.SlotEndDate}
+		if all = append(all, OnlineChange{e.ID, kind, e.At, a, from}); len(all) == limit {
+			break
+		}
+	}
+	return all, nil
+}

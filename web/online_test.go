@@ -1,0 +1,42 @@
+package web_test
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestOnlineChangesListWhatPatientsChanged: the list has bookings, moves and cancellations of patients with the freed
+// time, and none of the desk's own changes.
+func TestOnlineChangesListWhatPatientsChanged(t *testing.T) {
+	h := newHouse(t)
+	desk := h.signedIn("jo@clinic.example", "reception", "")
+	ada := h.signedIn("ada@clinic.example", "specialist", "ada")
+	book := func(n int, specialistID string) *reply {
+		return h.do("POST", "/v1/appointment-types/checkup/book", map[string]any{
+			"slotStartDate": h.at(60 * n), "specialistId": specialistID, "clientId": client(n), "patient": patient(n),
+		}).want(201)
+	}
+	first, second := book(1, "ada"), book(2, "bea")
+	id := func(r *reply) string { return r.text("appointment", "id") }
+	moved := h.do("POST", "/v1/appointments/"+id(first)+"/reschedule", map[string]any{"slotStartDate": h.at(300)}, first.managing()).want(200)
+	h.do("POST", "/v1/appointments/"+id(first)+"/cancel", nil, moved.managing()).want(200)
+	h.do("POST", "/v1/appointments/"+id(second)+"/reschedule", map[string]any{"slotStartDate": h.at(360)}, desk).want(200)
+	h.do("POST", "/v1/appointments/"+id(second)+"/cancel", nil, desk).want(200)
+
+	lines := func(by header) string {
+		var all []string
+		for _, x := range h.do("GET", "/v1/online-changes", nil, by).want(200).body["changes"].([]any) {
+			line := x.(map[string]any)
+			from, _ := line["from"].(map[string]any)
+			all = append(all, fmt.Sprint(line["change"], " ", from["slotStartDate"]))
+		}
+		return fmt.Sprint(all)
+	}
+	ofAda := fmt.Sprintf("cancelled %s rescheduled %s", h.at(300), h.at(60))
+	if got, want := lines(desk), "["+ofAda+" created <nil> created <nil>]"; got != want {
+		t.Errorf("the desk's list: got %s, want %s", got, want)
+	}
+	if got, want := lines(ada), "["+ofAda+" created <nil>]"; got != want {
+		t.Errorf("the specialist's list: got %s, want %s", got, want)
+	}
+}
