@@ -66,7 +66,8 @@ func furnished(t testing.TB) *house {
 		"clientId": "a-visitor-who-asks-1", "slotStartDate": h.at("15:00"), "patient": map[string]any{"name": "Omar Ruiz", "phone": "030 1112233"},
 	})
 	h.must(200, "PUT", "/v1/settings", map[string]any{
-		"webhooks": []map[string]any{{"url": "https://hooks.example.org/holdfast", "active": true}}, "embedOrigins": []string{"https://praxis.example"},
+		"webhooks":    []map[string]any{{"url": "https://hooks.example.org/holdfast", "active": true}},
+		"bookingRule": map[string]any{"url": "https://rules.example.org/booking"}, "embedOrigins": []string{"https://praxis.example"},
 	}, asAdmin)
 	h.must(200, "POST", "/v1/specialists/karim/online", nil, asAdmin)
 	h.asks("a-patient-at-home-1")
