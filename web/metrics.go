@@ -45,11 +45,11 @@ func requestKindOf(rt *route) int {
 }
 
 var (
-	requestsDesc = figure("http_requests_total", "Requests, by route and status class; none: nothing was sent.", "class", "route")
-	routeDesc    = figure("http_route_seconds_total", "Time spent answering, by route.", "route")
-	secondsDesc  = figure("http_request_seconds", "Time from the request's header to the end of its response, by kind of request, without streams.", "kind")
-	buildDesc    = figure("build_info", "Always 1; the label is the version.", "version")
-	heapDesc     = figure("heap_bytes", "Heap memory in use, including garbage that the next collection frees.")
+	requestsDesc = described("http_requests_total", "Requests, by route and status class; none: nothing was sent.", "class", "route")
+	routeDesc    = described("http_route_seconds_total", "Time spent answering, by route.", "route")
+	secondsDesc  = described("http_request_seconds", "Time from the request's header to the end of its response, by kind of request, without streams.", "kind")
+	buildDesc    = described("build_info", "Always 1; the label is the version.", "version")
+	heapDesc     = described("heap_bytes", "Heap memory in use, including garbage that the next collection frees.")
 
 	// These names are the same in every Go program, so that existing dashboards work.
 	goDesc         = &metric{"go_info", "Information about the Go environment.", []string{"version"}}
@@ -137,6 +137,6 @@ func (m *metrics) expose(to *exposition) {
 func (s *Server) exposeMetrics(c *call) error {
 	var to exposition
 	s.metrics.expose(&to)
-	figures{s}.expose(c.ctx(), &to)
+	gauges{s}.expose(c.ctx(), &to)
 	return c.document(expositionType, to.text())
 }

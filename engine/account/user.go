@@ -149,7 +149,7 @@ func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action re
 			return err
 		}
 		if before.Role == store.RoleOwner && before.Active && (after.Role != store.RoleOwner || !after.Active) {
-			if err := keepAnOwner(ctx, tx, id); err != nil {
+			if err := requireOwner(ctx, tx, id); err != nil {
 				return err
 			}
 		}
@@ -177,7 +177,8 @@ func duplicateAddress(err error) error {
 	return err
 }
 
-func keepAnOwner(ctx context.Context, r store.Reader, without string) error {
+// requireOwner refuses a change that leaves the clinic without an active owner who has a password.
+func requireOwner(ctx context.Context, r store.Reader, without string) error {
 	users, err := r.Users(ctx)
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 // Differences lists, as text, the differences between memory and the database. It may report a change that is
 // committed while it runs; a difference that every call reports is real.
 func (tm *Time) Differences(ctx context.Context) (found []string, err error) {
-	for _, s := range tm.appointments.kept() {
+	for _, s := range tm.appointments.copies() {
 		stored, err := tm.store.Taken(ctx, []string{s.specialistID}, s.from, s.to)
 		if err != nil {
 			return nil, err
@@ -28,19 +28,19 @@ func (tm *Time) Differences(ctx context.Context) (found []string, err error) {
 	return append(found, differences(describe(tm.closed.list(), describeClosure), describe(stored, describeClosure))...), nil
 }
 
-// keptTime is a copy of the stored time of one specialist.
-type keptTime struct {
+// occupied is a copy of the time of one specialist in memory.
+type occupied struct {
 	specialistID string
 	from, to     time.Time
 	list         []store.Taken
 }
 
-func (k *appointments) kept() (all []keptTime) {
+func (k *appointments) copies() (all []occupied) {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
 	for _, id := range slices.Sorted(maps.Keys(k.all)) {
 		if s := k.all[id]; s.from.Before(s.to) {
-			all = append(all, keptTime{id, s.from, s.to, slices.Clone(s.list)})
+			all = append(all, occupied{id, s.from, s.to, slices.Clone(s.list)})
 		}
 	}
 	return all

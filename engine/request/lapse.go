@@ -51,7 +51,7 @@ func (rq *Requests) tellLapsed(ctx context.Context, last, now time.Time) error {
 			continue
 		}
 		if r.ExpiresAt.After(last) {
-			rq.letGo(ctx, r)
+			rq.releaseHold(ctx, r)
 		}
 		if !r.Approval {
 			continue

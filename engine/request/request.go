@@ -254,9 +254,9 @@ func (rq *Requests) Requested(ctx context.Context, manageToken string) (store.Bo
 	return rq.store.BookingRequest(ctx, id)
 }
 
-// keepTime returns the hold of an open request. If the request has none, keepTime takes a new hold on exactly the
+// holdTime returns the hold of an open request. If the request has none, holdTime takes a new hold on exactly the
 // requested time and returns true.
-func (rq *Requests) keepTime(ctx context.Context, r *store.BookingRequest) (h holds.Hold, anew bool, err error) {
+func (rq *Requests) holdTime(ctx context.Context, r *store.BookingRequest) (h holds.Hold, isNew bool, err error) {
 	owner := record.SpelledOwner(r.HoldOwner)
 	h, err = rq.booking.RequestHold(ctx, r.SpecialistID, owner)
 	if !errors.Is(err, holds.ErrNotFound) {
@@ -287,7 +287,7 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, 
 	if lapsed := lapsedAt(&r, record.Now()); lapsed != nil {
 		return store.Appointment{}, lapsed
 	}
-	h, anew, err := rq.keepTime(ctx, &r)
+	h, isNew, err := rq.holdTime(ctx, &r)
 	if err != nil {
 		if b, known := rq.confirmed(ctx, id, once); known == nil {
 			return b, nil // another caller has just confirmed it, and its appointment is the conflict
@@ -309,7 +309,7 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, 
 		return a, nil
 	}
 	b, known := rq.confirmed(ctx, id, once)
-	if anew && (known == nil || errors.As(err, new(*LapsedError))) {
+	if isNew && (known == nil || errors.As(err, new(*LapsedError))) {
 		rq.booking.Release(ctx, h, holds.ReasonReleased) // a new hold: the caller that ended the request released the old one
 	}
 	if known == nil {
@@ -375,7 +375,7 @@ func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, 
 	if told {
 		rq.outbound.Enqueue(mail...)
 	}
-	rq.letGo(ctx, &r)
+	rq.releaseHold(ctx, &r)
 	return r, nil
 }
 
@@ -384,15 +384,15 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 	for i := range open {
 		r := &open[i]
 		if _, err := rq.store.BookingRequest(ctx, r.ID); errors.Is(err, store.ErrNotFound) {
-			rq.letGo(ctx, r)
+			rq.releaseHold(ctx, r)
 		} else if err != nil {
 			rq.log.Warn("failed to check whether a request was erased; its hold may remain until it expires", "request", r.ID, "error", err)
 		}
 	}
 }
 
-// letGo releases the hold of a request that has ended.
-func (rq *Requests) letGo(ctx context.Context, r *store.BookingRequest) {
+// releaseHold releases the hold of a request that has ended.
+func (rq *Requests) releaseHold(ctx context.Context, r *store.BookingRequest) {
 	if err := rq.booking.ReleaseRequestHold(ctx, r.SpecialistID, record.SpelledOwner(r.HoldOwner)); err != nil {
 		rq.log.Warn("hold of an ended request not released; it expires on its own", "request", r.ID, "error", err)
 	}
@@ -406,7 +406,7 @@ func (rq *Requests) HoldAll(ctx context.Context) error {
 	}
 	for i := range open {
 		r := &open[i]
-		if _, _, err := rq.keepTime(ctx, r); err != nil {
+		if _, _, err := rq.holdTime(ctx, r); err != nil {
 			rq.log.Warn("time of a booking request no longer held", "request", r.ID, "error", err)
 		}
 	}

@@ -142,7 +142,7 @@ func (q *queue) handOn(ctx context.Context, o *store.WaitlistOffer) error {
 		}
 		wanted, err := q.wanted(ctx, e, o.SlotStart)
 		if err != nil {
-			q.letGo(ctx, o)
+			q.releaseHold(ctx, o)
 			return err
 		}
 		if !wanted {
@@ -158,13 +158,13 @@ func (q *queue) handOn(ctx context.Context, o *store.WaitlistOffer) error {
 		case errors.Is(err, ErrOffered):
 			continue
 		case err != nil:
-			q.letGo(ctx, o)
+			q.releaseHold(ctx, o)
 			return err
 		}
 		q.note(e, made)
 		return nil
 	}
-	q.letGo(ctx, o)
+	q.releaseHold(ctx, o)
 	return nil
 }
 

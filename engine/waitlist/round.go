@@ -85,7 +85,7 @@ func (w *Waitlist) round(ctx context.Context) (next time.Duration, err error) {
 	r, err := w.queue(ctx, now)
 	if err != nil {
 		for i := range ended {
-			w.letGo(ctx, &ended[i])
+			w.releaseHold(ctx, &ended[i])
 		}
 		return sweep, err
 	}
@@ -228,7 +228,7 @@ func (w *Waitlist) withdraw(ctx context.Context, o *store.WaitlistOffer, tell bo
 		return err
 	}
 	w.Outbound.Enqueue(mail...)
-	w.letGo(ctx, o)
+	w.releaseHold(ctx, o)
 	return nil
 }
 
@@ -245,8 +245,8 @@ func endOffer(ctx context.Context, tx store.Tx, o *store.WaitlistOffer, to store
 	return err
 }
 
-// letGo releases the hold of an offer.
-func (w *Waitlist) letGo(ctx context.Context, o *store.WaitlistOffer) {
+// releaseHold releases the hold of an offer.
+func (w *Waitlist) releaseHold(ctx context.Context, o *store.WaitlistOffer) {
 	if err := w.Booking.ReleaseRequestHold(ctx, o.SpecialistID, record.SpelledOwner(o.HoldOwner)); err != nil {
 		w.Logger.Warn("hold of an offer not released; it expires on its own", "offer", o.ID, "error", err)
 	}

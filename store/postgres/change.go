@@ -31,9 +31,9 @@ type follower struct {
 	each func([]store.Change)
 }
 
-// keptChanges is how many changes stay in memory for a new follower that is behind. A follower that is further behind
+// recentChanges is the minimum number of changes in memory for a new follower that is behind. A follower that is further behind
 // reads them from the database.
-const keptChanges = 1024
+const recentChanges = 1024
 
 func newFeed(last int64, r reads, fatal func(error)) *feed {
 	return &feed{reads: r, fatal: fatal, last: last, from: last, moved: make(chan struct{})}
@@ -169,7 +169,7 @@ func (f *feed) take(changes []store.Change) {
 	}
 	f.last = changes[len(changes)-1].Number
 	f.recent = append(f.recent, changes...)
-	if n := len(f.recent) - keptChanges; n > keptChanges {
+	if n := len(f.recent) - recentChanges; n > recentChanges {
 		f.from = f.recent[n-1].Number
 		f.recent = append([]store.Change(nil), f.recent[n:]...)
 	}

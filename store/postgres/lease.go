@@ -62,9 +62,9 @@ const (
 			WHERE owner = $1 AND status = 'processing' AND id IN (SELECT json_array_elements_text($3::json))
 			ORDER BY id FOR UPDATE)`
 
-	letGo = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner = $1`
+	releaseLeases = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner = $1`
 
-	letGoAll = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner <> ''`
+	releaseAllLeases = `UPDATE operations SET owner = '', lease_until = 0 WHERE owner <> ''`
 
 	// Operations with an expired lease become pending, with an unknown outcome. With $1, so do those of this node and
 	// those without an owner. An upstream write becomes due $5 after the last renewal of its lease at the earliest,

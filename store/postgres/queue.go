@@ -89,7 +89,7 @@ func OpenQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 		if rebuilt, err = oneOn(ctx, c, (*row).Bool, `SELECT NOT EXISTS (SELECT 1 FROM operations)`); err != nil || !o.Alone {
 			return err
 		}
-		_, err = c.exchange(ctx, stmt(letGoAll))
+		_, err = c.exchange(ctx, stmt(releaseAllLeases))
 		return err
 	})
 	if err != nil {
@@ -187,7 +187,7 @@ func (q *Queue) Close() error {
 		q.calls.Wait()
 		q.stop()
 		q.running.Wait()
-		if _, err = q.pool.write(context.Background(), []*statement{stmt(letGo, q.owner)}); errors.Is(err, store.ErrUnavailable) {
+		if _, err = q.pool.write(context.Background(), []*statement{stmt(releaseLeases, q.owner)}); errors.Is(err, store.ErrUnavailable) {
 			err = nil // the leases expire
 		}
 		q.pool.close()

@@ -26,8 +26,8 @@ type follower struct {
 	each func([]store.Change)
 }
 
-// keptChanges is how many changes a new follower may be behind.
-const keptChanges = 1024
+// recentChanges is the number of changes that a new follower may be behind.
+const recentChanges = 1024
 
 const lastChange = "last_change" // the key in meta
 
@@ -99,8 +99,8 @@ func (f *feed) handOver(changes []store.Change) {
 	defer f.mu.Unlock()
 	f.last = changes[len(changes)-1].Number
 	f.recent = append(f.recent, changes...)
-	if len(f.recent) > 2*keptChanges {
-		f.recent = append([]store.Change(nil), f.recent[len(f.recent)-keptChanges:]...)
+	if len(f.recent) > 2*recentChanges {
+		f.recent = append([]store.Change(nil), f.recent[len(f.recent)-recentChanges:]...)
 	}
 	following := f.followers[:0]
 	for _, each := range f.followers {
