@@ -82,8 +82,10 @@ func wishes() (claims []holds.Claim, keys []string) {
 			id := fmt.Sprintf("s%03d", s)
 			keys = append(keys, fmt.Sprintf("hold:checkup:%d:%s", start.Unix(), id))
 			claims = append(claims, holds.Claim{
-				Span:  holds.Span{AppointmentTypeID: "checkup", SpecialistID: id, SlotStart: start, SlotEnd: end, BusyStart: start, BusyEnd: end},
-				Owner: holds.ClientID(fmt.Sprintf("client-%016d", len(claims))).Owner(), Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute,
+				Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: id, SlotStart: start, SlotEnd: end,
+					BusyStart: start, BusyEnd: end},
+				Owner: holds.ClientID(fmt.Sprintf("client-%016d", len(claims))).Owner(), Seats: []int{0},
+				TTL: 30 * time.Second, MaxLife: 15 * time.Minute,
 			})
 		}
 	}

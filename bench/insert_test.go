@@ -69,9 +69,12 @@ func BenchmarkInsert(b *testing.B) {
 					used += n
 					theirs += together(x.callers, n, func(i int) {
 						a := appointment(first + i)
-						_, err := pool.Exec(ctx, insertPostgres, a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner, a.Seat, a.Overbook, a.Status, a.Attendance,
-							a.SlotStart.UnixMilli(), a.SlotEnd.UnixMilli(), a.BusyStart.UnixMilli(), a.BusyEnd.UnixMilli(), a.Patient.Name, a.Patient.Email,
-							a.Patient.Phone, a.Patient.BirthDate, a.Patient.Notes, a.Source, a.UpstreamState, a.UpstreamID, a.CreatedAt.UnixMilli(),
+						_, err := pool.Exec(ctx, insertPostgres, a.ID, a.AppointmentTypeID, a.SpecialistID, a.Owner,
+							a.Seat, a.Overbook, a.Status, a.Attendance,
+							a.SlotStart.UnixMilli(), a.SlotEnd.UnixMilli(), a.BusyStart.UnixMilli(),
+							a.BusyEnd.UnixMilli(), a.Patient.Name, a.Patient.Email, a.Patient.Phone,
+							a.Patient.BirthDate, a.Patient.Notes, a.Source, a.UpstreamState, a.UpstreamID,
+							a.CreatedAt.UnixMilli(),
 							a.UpdatedAt.UnixMilli(), a.Version)
 						if err != nil {
 							b.Error(err)
@@ -79,7 +82,9 @@ func BenchmarkInsert(b *testing.B) {
 					})
 					ours += together(x.callers, n, func(i int) {
 						a := appointment(first + i)
-						if err := db.Write(ctx, func(tx store.Tx) error { return tx.InsertAppointment(ctx, a) }); err != nil {
+						if err := db.Write(ctx, func(tx store.Tx) error {
+							return tx.InsertAppointment(ctx, a)
+						}); err != nil {
 							b.Error(err)
 						}
 					})
@@ -99,9 +104,11 @@ func appointment(n int) store.Appointment {
 	end := start.Add(30 * time.Minute)
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	return store.Appointment{
-		ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", n), AppointmentTypeID: "checkup", SpecialistID: fmt.Sprintf("s%02d", n%specialists),
-		Owner: "0123456789abcdef0123456789abcdef", Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
-		BusyStart: start, BusyEnd: end, Patient: store.Patient{Name: "Lena Vogt", Email: "lena@example.org", Phone: "030 1234567"},
+		ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", n), AppointmentTypeID: "checkup",
+		SpecialistID: fmt.Sprintf("s%02d", n%specialists), Owner: "0123456789abcdef0123456789abcdef",
+		Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
+		BusyStart: start, BusyEnd: end, Patient: store.Patient{Name: "Lena Vogt",
+			Email: "lena@example.org", Phone: "030 1234567"},
 		Source: store.SourceWeb, UpstreamState: store.UpstreamNone, CreatedAt: now, UpdatedAt: now, Version: 1,
 	}
 }
@@ -110,7 +117,8 @@ func seed(b *testing.B, db *sqlite.Store) {
 	b.Helper()
 	ctx := context.Background()
 	err := db.Write(ctx, func(tx store.Tx) error {
-		t := store.AppointmentType{ID: "checkup", Name: "Check-up", DurationMinutes: 30, SlotStepMinutes: 30, HorizonDays: 60, Capacity: 1,
+		t := store.AppointmentType{ID: "checkup", Name: "Check-up", DurationMinutes: 30, SlotStepMinutes: 30,
+			HorizonDays: 60, Capacity: 1,
 			HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
 		for i := range specialists {
 			p := store.Specialist{ID: fmt.Sprintf("s%02d", i), Name: "Dr", Timezone: "UTC", Active: true}

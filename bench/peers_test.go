@@ -80,7 +80,8 @@ func redisServer(b *testing.B) *redis.Client {
 		b.Skip("SKIPPED: redis-server is not installed; apt-get install redis-server")
 	}
 	p := port(b)
-	start(b, "", path, "--bind", "127.0.0.1", "--port", strconv.Itoa(p), "--save", "", "--appendonly", "no", "--dir", b.TempDir())
+	start(b, "", path, "--bind", "127.0.0.1", "--port", strconv.Itoa(p), "--save", "", "--appendonly", "no", "--dir",
+		b.TempDir())
 	c := redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + strconv.Itoa(p), PoolSize: 32})
 	b.Cleanup(func() { c.Close() })
 	until(b, "redis-server", func(ctx context.Context) error { return c.Ping(ctx).Err() })
@@ -111,8 +112,10 @@ func postgresServer(b *testing.B) (connect func(conns int) *pgxpool.Pool) {
 		b.Fatalf("initdb: %v\n%s", err, out)
 	}
 	p := port(b)
-	start(b, "postgres", filepath.Join(bin, "postgres"), "-D", dir, "-p", strconv.Itoa(p), "-c", "listen_addresses=127.0.0.1",
-		"-c", "unix_socket_directories="+dir, "-c", "max_connections=200", "-c", "logging_collector=off", "-c", "log_min_messages=fatal")
+	start(b, "postgres", filepath.Join(bin, "postgres"), "-D", dir, "-p", strconv.Itoa(p), "-c",
+		"listen_addresses=127.0.0.1",
+		"-c", "unix_socket_directories="+dir, "-c", "max_connections=200", "-c", "logging_collector=off", "-c",
+		"log_min_messages=fatal")
 	return func(conns int) *pgxpool.Pool {
 		config, err := pgxpool.ParseConfig(fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable&pool_max_conns=%d", p, conns))
 		if err != nil {

@@ -56,11 +56,14 @@ func apikeyCreateCommand(p process) *cobra.Command {
 					APIKey apiKeyBody `json:"apiKey"`
 					Key    string     `json:"key"`
 				}
-				if err := admin.call(ctx, http.MethodPost, "/v1/api-keys", map[string]string{"name": name, "scope": scope, "specialistId": specialist}, &made); err != nil {
+				if err := admin.call(ctx, http.MethodPost, "/v1/api-keys",
+					map[string]string{"name": name, "scope": scope, "specialistId": specialist}, &made); err != nil {
 					return err
 				}
 				key := made.APIKey
-				_, _ = fmt.Fprintf(p.stderr, "API key %s (%s, scope %s). It is shown only once; protect it like a password.\n", key.ID, key.Name, key.Scope)
+				_, _ = fmt.Fprintf(p.stderr,
+					"API key %s (%s, scope %s). It is shown only once; protect it like a password.\n", key.ID, key.Name,
+					key.Scope)
 				_, err := fmt.Fprintln(p.stdout, made.Key)
 				return err
 			})
@@ -123,7 +126,8 @@ func apikeyRevokeCommand(p process) *cobra.Command {
 				return err
 			}
 			return p.withAdmin(c.Context(), cfg, func(ctx context.Context, admin *adminClient) error {
-				if err := admin.call(ctx, http.MethodDelete, "/v1/api-keys/"+url.PathEscape(args[0]), nil, nil); err != nil {
+				if err := admin.call(ctx, http.MethodDelete, "/v1/api-keys/"+url.PathEscape(args[0]), nil,
+					nil); err != nil {
 					return fmt.Errorf("API key %s: %w. See: holdfast apikey list", args[0], err)
 				}
 				_, err := fmt.Fprintf(p.stdout, "API key %s revoked\n", args[0])

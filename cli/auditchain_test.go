@@ -32,20 +32,24 @@ func TestVerifyKnowsNotedLink(t *testing.T) {
 	if late == early {
 		t.Fatalf("the chain still ends with %s", late)
 	}
-	contains(t, "verify --json", must(t, "verify", "--data", dir, "--json", "--audit-link", late), `"sound": true`, `"auditLink": "`+late+`"`)
+	contains(t, "verify --json", must(t, "verify", "--data", dir, "--json", "--audit-link", late), `"sound": true`,
+		`"auditLink": "`+late+`"`)
 	must(t, "restore", "--data", dir, backup)
 	for what, args := range map[string][]string{
-		"cut":          {"--data", dir, "--audit-link", late},
-		"a backup":     {backup, "--audit-link", late},
-		"another hash": {"--data", dir, "--audit-link", early[:len(early)-1] + string("0123456789abcdef"[(strings.IndexByte("0123456789abcdef", early[len(early)-1])+1)%16])},
+		"cut":      {"--data", dir, "--audit-link", late},
+		"a backup": {backup, "--audit-link", late},
+		"another hash": {"--data", dir, "--audit-link", early[:len(early)-1] +
+			string("0123456789abcdef"[(strings.IndexByte("0123456789abcdef", early[len(early)-1])+1)%16])},
 	} {
 		got := command(t, nil, "", append([]string{"verify"}, args...)...)
 		if got.code != 1 || !strings.Contains(got.stderr, "was truncated before that link, or rewritten") {
 			t.Errorf("%s: got %+v", what, got)
 		}
 	}
-	for _, bad := range []string{"1", "0:" + strings.Repeat("0", 64), "x:" + strings.Repeat("0", 64), "1:" + strings.Repeat("0", 66), "1:zz"} {
-		if got := command(t, nil, "", "verify", "--data", dir, "--audit-link", bad); got.code != 2 || !strings.Contains(got.stderr, "is not a link") {
+	for _, bad := range []string{"1", "0:" + strings.Repeat("0", 64), "x:" + strings.Repeat("0", 64), "1:" +
+		strings.Repeat("0", 66), "1:zz"} {
+		if got := command(t, nil, "", "verify", "--data", dir, "--audit-link", bad); got.code != 2 ||
+			!strings.Contains(got.stderr, "is not a link") {
 			t.Errorf("--audit-link %s: got %+v, want exit code 2", bad, got)
 		}
 	}

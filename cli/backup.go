@@ -82,8 +82,8 @@ func backupSettings() []setting {
 				return err
 			},
 		}, {
-			name: "backup-s3-secret-key", secret: true, with: []string{"backup-s3-access-key"}, audience: forServing | forCopies,
-			group: "Backups", value: "KEY", help: "secret key for the bucket",
+			name: "backup-s3-secret-key", secret: true, with: []string{"backup-s3-access-key"},
+			audience: forServing | forCopies, group: "Backups", value: "KEY", help: "secret key for the bucket",
 			set: func(c *config, v string) (err error) {
 				c.backups.Access.SecretKey, err = backup.ParseAccessKey(v)
 				return err

@@ -55,18 +55,22 @@ func TestRestoreListsBackups(t *testing.T) {
 	// The clock was set back between the first trail and the second.
 	for number, made := range map[int]string{1: "2026-03-09T09:00:00Z", 2: "2026-03-08T09:00:00Z"} {
 		step := filepath.Join(second, fmt.Sprintf("trail-%06d-a", number), "000000.step")
-		if err := errors.Join(os.Mkdir(filepath.Dir(step), 0o700), os.WriteFile(step, nil, 0o600), os.Chtimes(step, at(t, made), at(t, made))); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Dir(step), 0o700), os.WriteFile(step, nil, 0o600),
+			os.Chtimes(step, at(t, made), at(t, made))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	said = must(t, "restore", "--list", "--data", dir, second)
-	if one, two := strings.Index(said, "trail-000001-a"), strings.Index(said, "trail-000002-a"); two < 0 || one < two || strings.Index(said, old) < one {
-		t.Errorf("the trail with the greater number is not before the other, and both before the older backup:\n%s", said)
+	if one, two := strings.Index(said, "trail-000001-a"), strings.Index(said, "trail-000002-a"); two < 0 || one < two ||
+		strings.Index(said, old) < one {
+		t.Errorf("the trail with the greater number is not before the other, and both before the older backup:\n%s",
+			said)
 	}
 	if got := command(t, nil, "", "restore", "--data", dir); got.code != 2 {
 		t.Errorf("restore without a backup: exit %d, want 2", got.code)
 	}
-	if said := must(t, "restore", "--list", "--data", filepath.Join(t.TempDir(), "none")); !strings.Contains(said, "no backup") {
+	if said := must(t, "restore", "--list", "--data", filepath.Join(t.TempDir(), "none")); !strings.Contains(said,
+		"no backup") {
 		t.Errorf("where there is none: %q", said)
 	}
 }
@@ -75,7 +79,8 @@ func TestRestoreListsBackups(t *testing.T) {
 func TestPostgresHasNoIncrementalBackups(t *testing.T) {
 	t.Parallel()
 	second := t.TempDir()
-	h, log := backingUp(t, filepath.Join(t.TempDir(), "data"), "--database", postgresURL(t), "--backup-to", second, "--backup-every", "1s")
+	h, log := backingUp(t, filepath.Join(t.TempDir(), "data"), "--database", postgresURL(t), "--backup-to", second,
+		"--backup-every", "1s")
 	h.keepFollowing(t.Context())
 	contains(t, "the log", log.String(), "--backup-every")
 	if at, following := h.backups.LastCopy(); following {

@@ -54,10 +54,12 @@ func TestSetupStoresBaseURL(t *testing.T) {
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	_, token, _ := strings.Cut(strings.TrimSpace(must(t, "setup-url", "--data", dir)), "#")
 	body := map[string]any{
-		"token": token, "baseUrl": "book.example.org", "clinic": map[string]any{"name": "Harbour Clinic", "timezone": "Europe/Berlin"},
+		"token": token, "baseUrl": "book.example.org", "clinic": map[string]any{"name": "Harbour Clinic",
+			"timezone": "Europe/Berlin"},
 		"owner": map[string]any{"name": "Jo", "email": "jo@clinic.example", "password": "a few words together"},
 	}
-	if status, answer := posted(t, s.base+"/v1/setup", body, nil); status != http.StatusUnprocessableEntity || !strings.Contains(answer, "baseUrl") {
+	if status, answer := posted(t, s.base+"/v1/setup", body, nil); status != http.StatusUnprocessableEntity ||
+		!strings.Contains(answer, "baseUrl") {
 		t.Errorf("an address without a scheme: got %d %s, want it refused by its name", status, answer)
 	}
 	body["baseUrl"] = "https://book.example.org"
@@ -68,7 +70,8 @@ func TestSetupStoresBaseURL(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ended(t)
-	for _, c := range []struct{ flag, want string }{{"", "https://book.example.org"}, {"https://other.example.org", "https://other.example.org"}} {
+	for _, c := range []struct{ flag, want string }{{"", "https://book.example.org"},
+		{"https://other.example.org", "https://other.example.org"}} {
 		again := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--base-url", c.flag)
 		if again.base != c.want {
 			t.Errorf("with --base-url %q: the tree says %s, want %s", c.flag, again.base, c.want)
@@ -86,13 +89,15 @@ func TestMailFromNobodyIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", dir, clinicWithoutMail(t))
 	for _, more := range [][]string{nil, {"--mail-from", "no-reply@holdfast.invalid"}} {
-		got := command(t, nil, "", append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--smtp-url", "smtp://127.0.0.1:1"}, more...)...)
+		got := command(t, nil, "", append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--smtp-url",
+			"smtp://127.0.0.1:1"}, more...)...)
 		if got.code != 1 {
 			t.Errorf("%v: exit code %d, want 1", more, got.code)
 		}
 		contains(t, "without a sender", got.stderr, "--mail-from", "settings")
 	}
-	started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--smtp-url", "smtp://127.0.0.1:1", "--mail-from", "post@clinic.example")
+	started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0", "--smtp-url", "smtp://127.0.0.1:1", "--mail-from",
+		"post@clinic.example")
 }
 
 // clinicWithoutMail is a clinic file whose clinic has no email address.

@@ -135,9 +135,12 @@ Every flag --x-y can also be set as HOLDFAST_X_Y in the environment or in the fi
 	root.SetUsageFunc(usage)
 	root.Flags().BoolP("version", "v", false, "print the version")
 	defineSettings(root, forServing)
-	root.AddCommand(serve, demoCommand(p), takesFile(importCommand(p)), exportCommand(p), setupURLCommand(p), adminCommand(p), apikeyCommand(p),
-		keysCommand(p), queueCommand(p), backupCommand(p), backupKeyCommand(p), takesFile(restoreCommand(p)), takesFile(verifyCommand(p)), migrateCommand(p), upgradeCommand(p), configCommand(p), healthcheckCommand(p),
-		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), serviceCommand(p), versionCommand(p), manCommand(p), settingsTopic())
+	root.AddCommand(serve, demoCommand(p), takesFile(importCommand(p)), exportCommand(p), setupURLCommand(p),
+		adminCommand(p), apikeyCommand(p),
+		keysCommand(p), queueCommand(p), backupCommand(p), backupKeyCommand(p), takesFile(restoreCommand(p)),
+		takesFile(verifyCommand(p)), migrateCommand(p), upgradeCommand(p), configCommand(p), healthcheckCommand(p),
+		openAPICommand(p), mcpCommand(p), tortureCommand(p), whyCommand(p), serviceCommand(p), versionCommand(p),
+		manCommand(p), settingsTopic())
 	return root
 }
 
@@ -163,6 +166,7 @@ func oneArgument(what string) cobra.PositionalArgs {
 		if len(args) == 1 {
 			return nil
 		}
-		return usageError{fmt.Errorf("%s needs exactly one argument: %s\nSee: %s --help", c.CommandPath(), what, c.CommandPath())}
+		return usageError{fmt.Errorf("%s needs exactly one argument: %s\nSee: %s --help", c.CommandPath(), what,
+			c.CommandPath())}
 	}
 }

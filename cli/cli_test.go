@@ -78,10 +78,14 @@ func TestTypingErrorsAreExplained(t *testing.T) {
 		{"a flag that is not there", []string{"serve", "--port", "80"}, []string{"--port", "--help"}},
 		{"and what stands behind it", []string{"serve", "--bogus", "--listen", "nope", "--Data=x", "--rate-limit=some"},
 			[]string{"4 settings", "--bogus", "--listen", "host:port", "--Data", "--rate-limit", "serve --help"}},
-		{"and its value", []string{"--port", "80", "--upstream-url", "https://pms.example/"}, []string{"--port", "--upstream-user", "holdfast --help"}},
-		{"a flag without its value", []string{"serve", "--bogus", "--listen"}, []string{"--bogus", "needs an argument: --listen", "--help"}},
-		{"a misspelt flag", []string{"serve", "--listenn", "127.0.0.1:0"}, []string{"unknown flag: --listenn. Did you mean --listen?"}},
-		{"a flag where no settings are", []string{"version", "--bogus"}, []string{"unknown flag: --bogus", "version --help"}},
+		{"and its value", []string{"--port", "80", "--upstream-url", "https://pms.example/"},
+			[]string{"--port", "--upstream-user", "holdfast --help"}},
+		{"a flag without its value", []string{"serve", "--bogus", "--listen"},
+			[]string{"--bogus", "needs an argument: --listen", "--help"}},
+		{"a misspelt flag", []string{"serve", "--listenn", "127.0.0.1:0"},
+			[]string{"unknown flag: --listenn. Did you mean --listen?"}},
+		{"a flag where no settings are", []string{"version", "--bogus"},
+			[]string{"unknown flag: --bogus", "version --help"}},
 		{"import without a file", []string{"import"}, []string{"clinic file"}},
 		{"revoke without an id", []string{"apikey", "revoke"}, []string{"id of the key"}},
 		{"a demo that is to be kept", []string{"demo", "--data", "here"}, []string{"serve and import"}},
@@ -101,7 +105,8 @@ func TestTypingErrorsAreExplained(t *testing.T) {
 func TestCommandErrorsAreClear(t *testing.T) {
 	t.Parallel()
 	contains(t, "version", must(t, "version"), "holdfast test (go")
-	contains(t, "help", must(t, "--help"), "serve", "demo", "import", "export", "apikey", "backup", "restore", "verify", "migrate",
+	contains(t, "help", must(t, "--help"), "serve", "demo", "import", "export", "apikey", "backup", "restore", "verify",
+		"migrate",
 		"config", "healthcheck", "service", "version", "completion")
 	contains(t, "completion", must(t, "completion", "bash"), "holdfast")
 	for _, c := range rootCommand(process{}).Commands() {

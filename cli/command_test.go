@@ -90,19 +90,22 @@ func TestWhy(t *testing.T) {
 	askAll("over HTTP", overHTTP)
 	askAll("beside the server", onDisk)
 	// What only the server knows, the directory's answer knows too.
-	status, body := posted(t, s.base+"/v1/holds", map[string]any{"appointmentTypeId": "checkup", "clientId": "a-client-secret-0001", "slotStartDate": day + "T12:00:00Z"}, nil)
+	status, body := posted(t, s.base+"/v1/holds", map[string]any{"appointmentTypeId": "checkup",
+		"clientId": "a-client-secret-0001", "slotStartDate": day + "T12:00:00Z"}, nil)
 	if status >= 300 {
 		t.Fatalf("hold: got %d %s", status, body)
 	}
 	for _, where := range [][]string{overHTTP, onDisk} {
-		contains(t, where[0]+", a held time", ask(where, "--type", "checkup", "--at", day+"T12:00:00Z").stdout, "is held by another client", "until")
+		contains(t, where[0]+", a held time", ask(where, "--type", "checkup", "--at", day+"T12:00:00Z").stdout,
+			"is held by another client", "until")
 	}
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	s.ended(t)
 	askAll("without a server", onDisk)
-	if got := ask(overHTTP, "--type", "checkup", "--at", day+"T10:00:00Z"); got.code != 1 || !strings.Contains(got.stderr, "Is the server running") {
+	if got := ask(overHTTP, "--type", "checkup", "--at", day+"T10:00:00Z"); got.code != 1 ||
+		!strings.Contains(got.stderr, "Is the server running") {
 		t.Errorf("nobody listens: got %+v", got)
 	}
 }
@@ -129,7 +132,8 @@ func TestFirstOwnerIsCreatedUnattended(t *testing.T) {
 	if got := signIn(t, s.base, email, password); got != http.StatusOK {
 		t.Errorf("signing in: got %d, want 200", got)
 	}
-	if status, body := posted(t, s.base+"/v1/setup/check", map[string]any{"token": "x"}, nil); status != http.StatusGone {
+	if status, body := posted(t, s.base+"/v1/setup/check", map[string]any{"token": "x"},
+		nil); status != http.StatusGone {
 		t.Errorf("setup afterwards: got %d %s, want 410", status, body)
 	}
 	if err := s.Process.Kill(); err != nil {

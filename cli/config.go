@@ -58,7 +58,9 @@ func joinYes(args []string) []string {
 	var joined []string
 	for i := 0; i < len(args); i++ {
 		name := strings.TrimPrefix(args[i], "--")
-		yes := name != args[i] && slices.ContainsFunc(settings(), func(s setting) bool { return s.yes && s.name == name })
+		yes := name != args[i] && slices.ContainsFunc(settings(), func(s setting) bool {
+			return s.yes && s.name == name
+		})
 		if yes && i+1 < len(args) && (args[i+1] == "true" || args[i+1] == "false") {
 			joined = append(joined, args[i]+"="+args[i+1])
 			i++
@@ -93,7 +95,8 @@ func resolve(c *cobra.Command, environ []string) (cfg config, warnings []string,
 		case key == "HOLDFAST_CONFIG":
 			path, pathFrom = value, "environment HOLDFAST_CONFIG"
 		case fromEnv.take(table, key, value, "environment "+key):
-		case key == "HOLDFAST_PORT" || strings.HasPrefix(key, "HOLDFAST_PORT_") || strings.HasPrefix(key, "HOLDFAST_SERVICE_"):
+		case key == "HOLDFAST_PORT" || strings.HasPrefix(key, "HOLDFAST_PORT_") ||
+			strings.HasPrefix(key, "HOLDFAST_SERVICE_"):
 			// Kubernetes sets these in every pod of a namespace with a service named holdfast. They are not settings.
 		default:
 			warnings = append(warnings, ignored("environment "+key, table, key))
@@ -147,7 +150,8 @@ func (s setting) miss(table []setting, there map[string]bool, wrong *mistakes) {
 	for _, other := range table {
 		if slices.Contains(s.with, other.name) && !there[other.name] {
 			there[other.name] = true // report it once, and then its own requirements
-			wrong.add("flag --%s (%s): is missing, and --%s needs it; set it, or remove --%s", other.name, other.env(), s.name, s.name)
+			wrong.add("flag --%s (%s): is missing, and --%s needs it; set it, or remove --%s", other.name, other.env(),
+				s.name, s.name)
 			other.miss(table, there, wrong)
 		}
 	}
@@ -192,7 +196,8 @@ func flagSource(c *cobra.Command, table []setting) source {
 	for _, s := range table {
 		for _, name := range []string{s.name, s.name + "-file"} {
 			if f := c.Flags().Lookup(name); f != nil && f.Changed {
-				src[s.name] = append(src[s.name], given{value: f.Value.String(), from: "flag --" + name, file: name != s.name})
+				src[s.name] = append(src[s.name], given{value: f.Value.String(),
+					from: "flag --" + name, file: name != s.name})
 			}
 		}
 	}
@@ -294,7 +299,9 @@ func unquote(v string) string {
 
 // didYouMean suggests the setting whose name is most similar to key, if at most 3 edits differ.
 func didYouMean(table []setting, key string) string {
-	near := slices.MinFunc(table, func(a, b setting) int { return cmp.Compare(distance(a.env(), key), distance(b.env(), key)) })
+	near := slices.MinFunc(table, func(a, b setting) int {
+		return cmp.Compare(distance(a.env(), key), distance(b.env(), key))
+	})
 	if distance(near.env(), key) > 3 {
 		return ""
 	}

@@ -79,8 +79,9 @@ func TestSettingsFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]string{
-		"./x # where it is": "./x", "./x\t# where": "./x", "./x#1": "./x#1", "#1": "#1", " # nothing": "./holdfast-data",
-		`"./a # b" # c`: "./a # b", `'./a # b'`: "./a # b", `"./a" b`: `"./a" b`, `"./it's"#c`: "./it's",
+		"./x # where it is": "./x", "./x\t# where": "./x", "./x#1": "./x#1", "#1": "#1",
+		" # nothing": "./holdfast-data", `"./a # b" # c`: "./a # b", `'./a # b'`: "./a # b", `"./a" b`: `"./a" b`,
+		`"./it's"#c`: "./it's",
 	} {
 		c, _, err := resolved(t, nil, "--config", write(t, "HOLDFAST_DATA="+line+"\n"))
 		if err != nil || c.data != want {
@@ -95,7 +96,8 @@ func TestSettingsFile(t *testing.T) {
 			t.Errorf("%s, printed and read again: got %q, %v; want %q", line, again.data, err, want)
 		}
 	}
-	if got.listen != "127.0.0.1:9" || got.data != "./somewhere" || got.logFormat != "json" || got.rateLimit || got.baseURL != "" {
+	if got.listen != "127.0.0.1:9" || got.data != "./somewhere" || got.logFormat != "json" || got.rateLimit ||
+		got.baseURL != "" {
 		t.Errorf("got %+v", got)
 	}
 }
@@ -105,13 +107,15 @@ func TestImportReportsAllMistakes(t *testing.T) {
 	t.Parallel()
 	path := write(t, "HOLDFAST_LOG_FORMAT=xml\nLISTNE=1\nnonsense\nconfig=other\n")
 	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=tooshort", "HOLDFAST_TRUSTED_PROXIES=10.0.0.0/8,everyone"},
-		"--config", path, "--listen", "8788", "--base-url", "ftp://x", "--rate-limit", "some", "--timeslots-cache-ttl", "300",
+		"--config", path, "--listen", "8788", "--base-url", "ftp://x", "--rate-limit", "some", "--timeslots-cache-ttl",
+		"300",
 		"--redis", "127.0.0.1:6379", "--database", "mysql://clinic:tooshort@127.0.0.1")
 	if err == nil {
 		t.Fatal("got no error")
 	}
 	contains(t, "message", err.Error(), "12 settings",
-		"--listen", "--base-url", "--rate-limit", "--timeslots-cache-ttl", "300s", "--redis", "--database", "HOLDFAST_ADMIN_KEY", "24",
+		"--listen", "--base-url", "--rate-limit", "--timeslots-cache-ttl", "300s", "--redis", "--database",
+		"HOLDFAST_ADMIN_KEY", "24",
 		"HOLDFAST_TRUSTED_PROXIES", `"everyone"`, "line 1", "line 2", "HOLDFAST_LISTEN?", "line 3", "line 4")
 	if strings.Contains(err.Error(), "tooshort") {
 		t.Errorf("the secret stands in the message: %s", err)
@@ -136,7 +140,8 @@ func TestSecretsComeFromFilesToo(t *testing.T) {
 		}
 		shown := command(t, c.environ, "", append([]string{"config", "print"}, c.args...)...)
 		if shown.code != 0 || strings.Contains(shown.stdout+shown.stderr, longEnough) {
-			t.Errorf("%s: config print: exit code %d, the key is shown: %t", name, shown.code, strings.Contains(shown.stdout, longEnough))
+			t.Errorf("%s: config print: exit code %d, the key is shown: %t", name, shown.code,
+				strings.Contains(shown.stdout, longEnough))
 		}
 	}
 	_, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=" + longEnough, "HOLDFAST_ADMIN_KEY_FILE=" + path})
@@ -144,7 +149,8 @@ func TestSecretsComeFromFilesToo(t *testing.T) {
 		t.Errorf("both given: got %v, want a complaint", err)
 	}
 	// A flag is nearer than the environment, in whichever form.
-	if got, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=" + strings.Repeat("x", 30)}, "--admin-key-file", path); err != nil || got.adminKey != longEnough {
+	if got, _, err := resolved(t, []string{"HOLDFAST_ADMIN_KEY=" + strings.Repeat("x", 30)}, "--admin-key-file",
+		path); err != nil || got.adminKey != longEnough {
 		t.Errorf("flag over environment: got %q, %v", got.adminKey, err)
 	}
 }
@@ -154,7 +160,8 @@ func TestUnknownEnvironmentWarns(t *testing.T) {
 	t.Parallel()
 	_, warnings, err := resolved(t, []string{
 		"HOLDFAST_LISTENN=x", "HOLDFAST_QUITE_SOMETHING_ELSE=1", "PATH=/bin",
-		"HOLDFAST_PORT=tcp://10.0.0.1:8788", "HOLDFAST_PORT_8788_TCP=tcp://10.0.0.1:8788", "HOLDFAST_SERVICE_HOST=10.0.0.1",
+		"HOLDFAST_PORT=tcp://10.0.0.1:8788", "HOLDFAST_PORT_8788_TCP=tcp://10.0.0.1:8788",
+		"HOLDFAST_SERVICE_HOST=10.0.0.1",
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +223,8 @@ func TestUnknownLineIsLogged(t *testing.T) {
 // TestConfigPrintCanBeReadBack: what is printed is itself a file of settings.
 func TestConfigPrintCanBeReadBack(t *testing.T) {
 	t.Parallel()
-	args := []string{"--listen", "127.0.0.1:9", "--base-url", "https://book.example.org/", "--trusted-proxies", "10.0.0.5, 192.168.0.0/16",
+	args := []string{"--listen", "127.0.0.1:9", "--base-url", "https://book.example.org/", "--trusted-proxies",
+		"10.0.0.5, 192.168.0.0/16",
 		"--timeslots-cache-ttl", "0", "--log-format", "json"}
 	first, _, err := resolved(t, nil, args...)
 	if err != nil {

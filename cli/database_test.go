@@ -12,15 +12,19 @@ import (
 func TestReadCommandsCreateNoDatabase(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
-		{"export"}, {"apikey", "create", "--name", "x", "--scope", "admin"}, {"apikey", "list"}, {"apikey", "revoke", "x"}, {"backup"}, {"verify"},
-		{"admin", "create", "--email", "jo@clinic.example", "--name", "Jo"}, {"admin", "reset-password", "--email", "jo@clinic.example"}, {"admin", "list"},
-		{"setup-url"}, {"migrate"}, {"keys", "rotate"}, {"queue", "list"}, {"queue", "retry", "x"}, {"why", "--type", "checkup", "--at", "2026-11-30T10:00:00Z"}, {"mcp"},
+		{"export"}, {"apikey", "create", "--name", "x", "--scope", "admin"}, {"apikey", "list"},
+		{"apikey", "revoke", "x"}, {"backup"}, {"verify"}, {"admin",
+			"create", "--email", "jo@clinic.example", "--name", "Jo"},
+		{"admin", "reset-password", "--email", "jo@clinic.example"}, {"admin", "list"},
+		{"setup-url"}, {"migrate"}, {"keys", "rotate"}, {"queue", "list"}, {"queue", "retry", "x"},
+		{"why", "--type", "checkup", "--at", "2026-11-30T10:00:00Z"}, {"mcp"},
 	} {
 		t.Run(strings.Join(args[:min(len(args), 2)], " "), func(t *testing.T) {
 			there := t.TempDir()
 			for _, dir := range []string{there, filepath.Join(there, "not", "made")} {
 				got := command(t, nil, "walrus teapot umbrella\n", append(args, "--data", dir)...)
-				want := "holdfast: no database in " + dir + ". Name its directory with --data, or create a clinic there with: holdfast serve\n"
+				want := "holdfast: no database in " + dir +
+					". Name its directory with --data, or create a clinic there with: holdfast serve\n"
 				if got.code != 1 || got.stderr != want {
 					t.Errorf("got %d, %q; want 1 and %q", got.code, got.stderr, want)
 				}

@@ -99,7 +99,8 @@ const lockPatience = 2 * time.Second
 
 // halfMade has the patterns of files and directories that are written under a temporary name and then renamed. They
 // are only created under the directory's lock.
-var halfMade = [...]string{backup.PartialPattern, backup.SpoolPattern, ".migrate-*", backup.RestorePattern, ".secret-*", ".writable-*"}
+var halfMade = [...]string{backup.PartialPattern, backup.SpoolPattern, ".migrate-*", backup.RestorePattern, ".secret-*",
+	".writable-*"}
 
 // checkDir is the pattern of directories in which an upgrade is tried. They, and the directories in which a backup is
 // opened for a restore (backup.OpenedPattern), are created without the lock. If the last write to one is more than

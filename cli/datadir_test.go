@@ -86,8 +86,10 @@ func TestOpenWaitsForLock(t *testing.T) {
 			t.Fatal(err)
 		}
 		begun := time.Now()
-		if _, err := openDataDir(path, time.Now(), lockPatience); !errors.As(err, new(*inUseError)) || time.Since(begun) < lockPatience {
-			t.Errorf("a lock that stays: got %v after %s, want an inUseError after %s", err, time.Since(begun), lockPatience)
+		if _, err := openDataDir(path, time.Now(), lockPatience); !errors.As(err, new(*inUseError)) ||
+			time.Since(begun) < lockPatience {
+			t.Errorf("a lock that stays: got %v after %s, want an inUseError after %s", err, time.Since(begun),
+				lockPatience)
 		}
 		time.AfterFunc(lockPatience/2, func() { first.close() }) // in the bubble's time
 		second, err := openDataDir(path, time.Now(), lockPatience)
@@ -269,7 +271,8 @@ func TestOpenRefusesDamagedDatabase(t *testing.T) {
 	backup := filepath.Join(t.TempDir(), "backup")
 	before := must(t, "export", "--data", dir)
 	must(t, "backup", "--data", dir, "--to", backup)
-	if err := os.WriteFile(filepath.Join(dir, databaseFile), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, databaseFile), []byte(strings.Repeat("no database ", 1000)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{{"export"}, {"verify"}, {"serve", "--listen", "127.0.0.1:0"}} {
@@ -284,7 +287,8 @@ func TestOpenRefusesDamagedDatabase(t *testing.T) {
 		t.Errorf("after the restore: got %s, want %s", got, before)
 	}
 	// Of a damaged backup it would be no help.
-	if err := os.WriteFile(filepath.Join(backup, databaseFile), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(backup, databaseFile), []byte(strings.Repeat("no database ", 1000)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if got := command(t, nil, "", "verify", backup); got.code != 1 || strings.Contains(got.stderr, "holdfast restore") {
@@ -375,7 +379,8 @@ func TestCopiesListsBackupsAndDamagedQueuesOldestFirst(t *testing.T) {
 		t.Errorf("of a new directory: %v, %v, want none", list, err)
 	}
 	day := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	for i, name := range []string{filepath.Join(backupsDir, "late"), queueFile + ".damaged-1", filepath.Join(backupsDir, "early")} {
+	for i, name := range []string{filepath.Join(backupsDir, "late"), queueFile + ".damaged-1",
+		filepath.Join(backupsDir, "early")} {
 		if err := os.Mkdir(d.file(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -385,7 +390,8 @@ func TestCopiesListsBackupsAndDamagedQueuesOldestFirst(t *testing.T) {
 		}
 	}
 	list, err := d.copies()
-	if err != nil || len(list) != 3 || list[0].Name != "backups/early" || list[2].Name != "backups/late" || !list[2].MadeAt.Equal(day) {
+	if err != nil || len(list) != 3 || list[0].Name != "backups/early" || list[2].Name != "backups/late" ||
+		!list[2].MadeAt.Equal(day) {
 		t.Errorf("got %v, %v; want early, the queue file, late", list, err)
 	}
 }

@@ -33,7 +33,8 @@ func TestDemoStartsWithActiveQueue(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := openHouse(t.Context(), cfg, houseOptions{log: slog.New(slog.DiscardHandler), demo: true, line: demoPractice(&cfg, file)})
+		h, err := openHouse(t.Context(), cfg, houseOptions{log: slog.New(slog.DiscardHandler),
+			demo: true, line: demoPractice(&cfg, file)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,9 +47,11 @@ func TestDemoStartsWithActiveQueue(t *testing.T) {
 		for _, after := range []time.Duration{5 * time.Second, 25 * time.Second} {
 			time.Sleep(after)
 			synctest.Wait()
-			q, err := h.engine.Outbound.Status(t.Context(), outbound.QueueFilter{Kinds: []store.OperationKind{store.UpstreamBook}})
+			q, err := h.engine.Outbound.Status(t.Context(),
+				outbound.QueueFilter{Kinds: []store.OperationKind{store.UpstreamBook}})
 			if err != nil || q.Completed == 0 || q.Pending == 0 || q.Failed > 0 {
-				t.Errorf("after %v: got %+v, %v; want something delivered and something that waits", after, q.OperationCounts, err)
+				t.Errorf("after %v: got %+v, %v; want something delivered and something that waits", after,
+					q.OperationCounts, err)
 			}
 		}
 		stop()
@@ -90,7 +93,8 @@ func TestDemoFromStartToEnd(t *testing.T) {
 			BufferAfterMinutes int `json:"bufferAfterMinutes"`
 		} `json:"appointmentTypes"`
 	}
-	if err := json.Unmarshal([]byte(body), &types); err != nil || status != http.StatusOK || len(types.AppointmentTypes) != 5 {
+	if err := json.Unmarshal([]byte(body), &types); err != nil || status != http.StatusOK ||
+		len(types.AppointmentTypes) != 5 {
 		t.Fatalf("appointment types: got %d %s", status, body)
 	}
 	group, buffers := false, false

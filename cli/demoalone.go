@@ -26,7 +26,8 @@ import (
 func killable(cfg config) bool { return runtime.GOOS == "linux" && cfg.upstream.url == "" }
 
 // demoAlone serves the demo's clinic with one process that can be killed, until ctx ends.
-func (p process) demoAlone(ctx context.Context, cfg config, front net.Listener, file clinic.File, now time.Time, log *slog.Logger) error {
+func (p process) demoAlone(ctx context.Context, cfg config, front net.Listener, file clinic.File, now time.Time,
+	log *slog.Logger) error {
 	set := givenEnv(cfg) // the operator's settings, before the demo adds its own
 	base := "http://" + front.Addr().String()
 	practice := demoPractice(&cfg, file)
@@ -93,5 +94,6 @@ func isSetting(variable string) bool { return strings.HasPrefix(variable, "HOLDF
 
 // practiceArgs returns the flags that connect a server to the demo's practice-management system.
 func practiceArgs(cfg config, practice string) []string {
-	return []string{"--upstream-url", practice + "/GetData.ashx", "--upstream-client-id", cfg.upstream.clientID, "--upstream-user", cfg.upstream.user}
+	return []string{"--upstream-url", practice + "/GetData.ashx", "--upstream-client-id", cfg.upstream.clientID,
+		"--upstream-user", cfg.upstream.user}
 }

@@ -34,7 +34,8 @@ func childrenOf(t *testing.T, pid int) (children []int) {
 // gone waits until a process has ended.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); !errors.Is(syscall.Kill(pid, 0),
+		syscall.ESRCH); time.Sleep(20 * time.Millisecond) {
 		state, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if _, after, _ := strings.Cut(string(state), ") "); strings.HasPrefix(after, "Z") { // ended, and nobody has asked how
 			return

@@ -28,7 +28,8 @@ import (
 const demoNodes = 2
 
 // demoCluster serves the demo's clinic on several nodes until ctx ends. cfg has the settings of the demo.
-func (p process) demoCluster(ctx context.Context, cfg config, file clinic.File, now time.Time, log *slog.Logger) (err error) {
+func (p process) demoCluster(ctx context.Context, cfg config, file clinic.File, now time.Time,
+	log *slog.Logger) (err error) {
 	programs, err := demo.FindPrograms()
 	if err != nil {
 		return err
@@ -63,7 +64,8 @@ func (p process) demoCluster(ctx context.Context, cfg config, file clinic.File, 
 		return err
 	}
 	for n := range demoNodes {
-		if err := c.StartServer(ctx, demoNode(cfg, n, database, redis, base, "http://"+line.Addr().String())); err != nil {
+		if err := c.StartServer(ctx, demoNode(cfg, n, database, redis, base, "http://"+
+			line.Addr().String())); err != nil {
 			return err
 		}
 	}
@@ -77,14 +79,16 @@ func nodeDir(data string, n int) string { return filepath.Join(data, fmt.Sprint(
 
 // seedCluster writes the demo's clinic to the database, and copies the first node's keys to the directories of the
 // others.
-func (p process) seedCluster(ctx context.Context, cfg config, database string, line http.RoundTripper, file clinic.File, now time.Time, log *slog.Logger) error {
+func (p process) seedCluster(ctx context.Context, cfg config, database string, line http.RoundTripper, file clinic.File,
+	now time.Time, log *slog.Logger) error {
 	cfg.data, cfg.database = nodeDir(cfg.data, 0), database
 	var h *house
 	var err error
 	// StartPostgres has opened the database exclusively to see whether it is up. On a busy machine, PostgreSQL
 	// notices late that this connection is closed.
 	if waited := demo.UntilUp(ctx, "the database", func(context.Context) bool {
-		h, err = openHouse(ctx, cfg, houseOptions{version: p.version, log: log, demo: true, exclusive: true, line: line})
+		h, err = openHouse(ctx, cfg, houseOptions{version: p.version, log: log, demo: true, exclusive: true,
+			line: line})
 		return !errors.Is(err, postgres.ErrInUse)
 	}); err == nil {
 		err = waited
@@ -105,8 +109,10 @@ func (p process) seedCluster(ctx context.Context, cfg config, database string, l
 
 // demoNode describes one node: this program with a hidden command.
 func demoNode(cfg config, n int, database, redis, base, practice string) demo.Server {
-	env := append(slices.DeleteFunc(os.Environ(), isSetting), "HOLDFAST_"+"ADMIN_KEY="+cfg.adminKey, "HOLDFAST_"+"UPSTREAM_PASSWORD="+cfg.upstream.password)
-	args := append(practiceArgs(cfg, practice), "--database", database, "--redis", redis, "--base-url", base, "--rate-limit", "off")
+	env := append(slices.DeleteFunc(os.Environ(), isSetting), "HOLDFAST_"+"ADMIN_KEY="+cfg.adminKey, "HOLDFAST_"+
+		"UPSTREAM_PASSWORD="+cfg.upstream.password)
+	args := append(practiceArgs(cfg, practice), "--database", database, "--redis", redis, "--base-url", base,
+		"--rate-limit", "off")
 	id := fmt.Sprint("node", n+1)
 	return demo.Server{ID: id, Dir: nodeDir(cfg.data, n), Log: filepath.Join(cfg.data, id+".log"), Args: args, Env: env}
 }
@@ -122,7 +128,8 @@ func demoNodeCommand(p process) *cobra.Command {
 			}
 			cfg.practice.OpeningsEvery = 0 // see demoPractice
 			log := slog.New(slog.NewTextHandler(p.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
-			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version, log: log, demo: true, demoCluster: true})
+			h, err := openHouse(c.Context(), cfg, houseOptions{version: p.version,
+				log: log, demo: true, demoCluster: true})
 			if err != nil {
 				return err
 			}

@@ -36,7 +36,8 @@ func TestEarlierStatesAreListedAndExpire(t *testing.T) {
 		}
 	}
 	contains(t, "restore --list", must(t, "restore", "--list", "--data", dir),
-		"before-0004-"+stamp(13)+".db  before an upgrade from schema version 3", "replaced-"+stamp(13)+"  replaced by a restore")
+		"before-0004-"+stamp(13)+".db  before an upgrade from schema version 3", "replaced-"+stamp(13)+
+			"  replaced by a restore")
 
 	h, log := backingUp(t, dir, "--backup-keep", "7,2,0")
 	h.backups.Daily().Run(t.Context(), now)

@@ -128,8 +128,10 @@ type line struct {
 
 func newStorm(t *testing.T) *storm {
 	t.Helper()
-	s := &storm{T: t, http: &http.Client{Timeout: 12 * time.Second}, began: time.Now(), early: map[string]float64{}, latest: map[string]float64{},
-		waited: map[string]time.Duration{}, recovered: map[string][]time.Duration{}, victim: -1, hooks: newHooks(t), court: court{given: map[int]turn{}}}
+	s := &storm{T: t, http: &http.Client{Timeout: 12 * time.Second}, began: time.Now(), early: map[string]float64{},
+		latest: map[string]float64{},
+		waited: map[string]time.Duration{}, recovered: map[string][]time.Duration{}, victim: -1, hooks: newHooks(t),
+		court: court{given: map[int]turn{}}}
 	count := numberOf(t, "HOLDFAST_STORM_NODES", 2)
 	s.isLong = os.Getenv("HOLDFAST_FAULTS") != ""
 	s.seed = uint64(numberOf(t, "HOLDFAST_STORM_SEED", int(time.Now().UnixNano()&(1<<31-1))+1))
@@ -219,7 +221,8 @@ func (s *storm) prepare() {
 	}); status != http.StatusOK {
 		s.Fatalf("the webhook: got %d %v", status, answer)
 	}
-	s.patient = postAgent(s.T, s.base(0), "/v1/agent/patients", map[string]any{"firstName": "Jane", "lastName": "Roe", "sessionId": "storm"})
+	s.patient = postAgent(s.T, s.base(0), "/v1/agent/patients",
+		map[string]any{"firstName": "Jane", "lastName": "Roe", "sessionId": "storm"})
 }
 
 func (s *storm) signal(node int, sig syscall.Signal) {
@@ -262,15 +265,21 @@ func (s *storm) ofNodes() []fault {
 		s.signal(node, sig)
 		s.nodes.all[node].ended(s.T)
 	}
-	freeze, thaw := func(node int) { s.signal(node, syscall.SIGSTOP) }, func(node int) { s.signal(node, syscall.SIGCONT) }
+	freeze, thaw := func(node int) {
+		s.signal(node, syscall.SIGSTOP)
+	}, func(node int) { s.signal(node, syscall.SIGCONT) }
 	return []fault{
 		{"a node is killed", other, func(n int) { stop(n, syscall.SIGKILL) }, s.begin, time.Second, false},
 		{"a node is stopped and started", other, func(n int) { stop(n, syscall.SIGTERM) }, s.begin, time.Second, false},
 		{"a node is frozen for 7 s", first, freeze, thaw, 7 * time.Second, false},
 		{"a node pauses for 250 ms", one, freeze, thaw, 250 * time.Millisecond, false},
 		{"a node pauses for 1 s", one, freeze, thaw, time.Second, false},
-		{"the practice-management system answers late", all, func(int) { s.silent.Store(true) }, func(int) { s.silent.Store(false) }, 3 * time.Second, false},
-		{"the receiver of webhooks refuses", all, func(int) { s.hooks.refuses.Store(true) }, func(int) { s.hooks.refuses.Store(false) }, 3 * time.Second, false},
+		{"the practice-management system answers late", all, func(int) {
+			s.silent.Store(true)
+		}, func(int) { s.silent.Store(false) }, 3 * time.Second, false},
+		{"the receiver of webhooks refuses", all, func(int) {
+			s.hooks.refuses.Store(true)
+		}, func(int) { s.hooks.refuses.Store(false) }, 3 * time.Second, false},
 	}
 }
 
@@ -289,7 +298,9 @@ func (s *storm) ofPostgres() []fault {
 		{"no answer of PostgreSQL reaches one node", one, mute(true), mute(false), lasts, false},
 		{"PostgreSQL is 0.3 s late for one node", one, delay(300 * time.Millisecond), delay(0), lasts, false},
 		{"answers of PostgreSQL to one node get lost", one, lose(40), lose(0), lasts, false},
-		{"connections of one node to PostgreSQL break", one, s.record(func(p *nodetest.Proxy) { p.Cut() }), func(int) {}, 0, false},
+		{"connections of one node to PostgreSQL break", one, s.record(func(p *nodetest.Proxy) {
+			p.Cut()
+		}), func(int) {}, 0, false},
 		{"PostgreSQL crashes and a node is killed", other, func(n int) {
 			s.at(n, "")
 			s.signal(n, syscall.SIGKILL)
@@ -307,7 +318,9 @@ func (s *storm) ofRedis(server *redistest.Server) []fault {
 	lose := func(nth int) func(int) { return s.redis(func(p *redistest.Proxy) { p.LoseEvery(nth) }) }
 	const lasts = 3 * time.Second
 	return []fault{
-		{"Redis is killed and returns empty", all, func(int) { server.Kill() }, func(int) { server.Restart() }, 2 * time.Second, false},
+		{"Redis is killed and returns empty", all, func(int) {
+			server.Kill()
+		}, func(int) { server.Restart() }, 2 * time.Second, false},
 		{"Redis is frozen", all, func(int) { server.Freeze() }, func(int) { server.Thaw() }, lasts, false},
 		{"Redis is emptied", all, func(int) { server.Flush() }, func(int) {}, 0, false},
 		{"Redis is cut off from all nodes", all, away(true), away(false), lasts, false},
@@ -317,10 +330,18 @@ func (s *storm) ofRedis(server *redistest.Server) []fault {
 		{"no answer of Redis reaches one node", one, mute(true), mute(false), lasts, false},
 		{"Redis is 0.5 s late for one node", one, delay(500 * time.Millisecond), delay(0), lasts, false},
 		{"answers of Redis to one node get lost", one, lose(40), lose(0), lasts, false},
-		{"connections of one node to Redis break", one, s.redis(func(p *redistest.Proxy) { p.Cut() }), func(int) {}, 0, false},
-		{"one node is cut off from Redis and PostgreSQL", one, func(n int) { s.lines[n].redis.Away(true); s.lines[n].record.Away(true) },
+		{"connections of one node to Redis break", one, s.redis(func(p *redistest.Proxy) {
+			p.Cut()
+		}), func(int) {}, 0, false},
+		{"one node is cut off from Redis and PostgreSQL", one, func(n int) {
+			s.lines[n].redis.Away(true)
+			s.lines[n].record.Away(true)
+		},
 			func(n int) { s.lines[n].redis.Away(false); s.lines[n].record.Away(false) }, lasts, false},
-		{"a node pauses while another leaves Redis", first, func(n int) { s.signal(n, syscall.SIGSTOP); s.lines[1].redis.Away(true) },
+		{"a node pauses while another leaves Redis", first, func(n int) {
+			s.signal(n, syscall.SIGSTOP)
+			s.lines[1].redis.Away(true)
+		},
 			func(n int) { s.signal(n, syscall.SIGCONT); s.lines[1].redis.Away(false) }, 500 * time.Millisecond, false},
 		{"Redis and a node are killed", other, func(n int) {
 			s.at(n, "")
@@ -347,7 +368,8 @@ func (s *storm) recover(after, fault string, before int64) {
 	took := time.Since(began)
 	s.countSlow(took)
 	s.recovered[fault] = append(s.recovered[fault], took)
-	line := fmt.Sprintf("%6.1f s: %s, %s: as before after %v; %s", time.Since(s.began).Seconds(), after, fault, took.Round(10*time.Millisecond), s.court.String())
+	line := fmt.Sprintf("%6.1f s: %s, %s: as before after %v; %s", time.Since(s.began).Seconds(), after, fault,
+		took.Round(10*time.Millisecond), s.court.String())
 	s.Log(line)
 	if name := os.Getenv("HOLDFAST_STORM_LOG"); name != "" { // the log of a test appears at its end only
 		if f, err := os.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644); err == nil {
@@ -378,7 +400,8 @@ func (s *storm) table() string {
 	for _, name := range slices.Sorted(maps.Keys(s.recovered)) {
 		all := slices.Sorted(slices.Values(s.recovered[name]))
 		round := func(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", name, len(all), round(all[len(all)/2]), round(all[len(all)-1]), round(s.waited[name]))
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", name, len(all), round(all[len(all)/2]), round(all[len(all)-1]),
+			round(s.waited[name]))
 	}
 	return b.String()
 }

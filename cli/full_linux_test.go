@@ -50,7 +50,8 @@ func TestStartOnFullDiskServesReads(t *testing.T) {
 		if err := os.Remove(fill); err != nil {
 			t.Fatal(err)
 		}
-		if status, body := posted(t, s.base+"/v1/api-keys", map[string]any{"name": "x", "scope": "agent"}, bearer(longEnough)); status != http.StatusCreated {
+		if status, body := posted(t, s.base+"/v1/api-keys", map[string]any{"name": "x", "scope": "agent"},
+			bearer(longEnough)); status != http.StatusCreated {
 			t.Errorf("writing when there is room: got %d %s", status, body)
 		}
 		stop(s, syscall.SIGTERM)

@@ -195,7 +195,8 @@ func examples(t *testing.T, page string, s *server, dir string) (answers int) {
 var receivers = map[string]func(t *testing.T, file string) *exec.Cmd{
 	"go": func(t *testing.T, file string) *exec.Cmd {
 		binary := strings.TrimSuffix(file, ".go")
-		if said, err := exec.Command(tool(t, "go", "the receiver in Go"), "build", "-o", binary, file).CombinedOutput(); err != nil {
+		if said, err := exec.Command(tool(t, "go", "the receiver in Go"), "build", "-o", binary,
+			file).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, said)
 		}
 		return exec.Command(binary)
@@ -224,7 +225,8 @@ func TestGuideReceiversVerifySignatures(t *testing.T) {
 			if err := os.WriteFile(file, []byte(f.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			c, port, secret, printed := receivers[f.language](t, file), strconv.Itoa(clitest.Port(t)), notice.NewWebhookSecret(), &transcript{}
+			c, port, secret, printed := receivers[f.language](t, file), strconv.Itoa(clitest.Port(t)),
+				notice.NewWebhookSecret(), &transcript{}
 			c.Env = append(os.Environ(), "PORT="+port, "WEBHOOK_SECRET="+secret)
 			c.Stdout, c.Stderr = printed, printed
 			dieWithParent(c)
@@ -255,13 +257,15 @@ func TestGuideReceiversVerifySignatures(t *testing.T) {
 			key := strings.TrimSpace(must(t, "apikey", "create", "--data", dir, "--name", "guide", "--scope", "admin"))
 			hook := clinic.WebhookEndpoint{ID: "crm", URL: address, Secret: secret, Active: true}
 			for _, hook.Rotate = range []bool{false, true} {
-				if status, answer := asked(t, "PUT", s.base+"/v1/settings", map[string]any{"webhooks": []clinic.WebhookEndpoint{hook}}, bearer(key)); status != 200 {
+				if status, answer := asked(t, "PUT", s.base+"/v1/settings",
+					map[string]any{"webhooks": []clinic.WebhookEndpoint{hook}}, bearer(key)); status != 200 {
 					t.Fatalf("the settings: %d %s", status, answer)
 				}
 			}
 			_, next := asked(t, "GET", s.base+"/v1/appointment-types/checkup/next-available", nil, nil)
 			status, answer := asked(t, "POST", s.base+"/v1/appointment-types/checkup/book", map[string]any{
-				"clientId": "a-guided-client-0001", "slotStartDate": decoded(t, next)["slot"].(map[string]any)["start"], "patient": map[string]string{"name": "Rosa Winter"},
+				"clientId": "a-guided-client-0001", "slotStartDate": decoded(t, next)["slot"].(map[string]any)["start"],
+				"patient": map[string]string{"name": "Rosa Winter"},
 			}, nil)
 			if status != 201 {
 				t.Fatalf("the booking: %d %s", status, answer)
@@ -292,7 +296,8 @@ func receives(address, secret string, at time.Time, alter func([]byte)) int {
 	if err != nil {
 		return 0
 	}
-	r.Header = http.Header{"Webhook-Id": {"msg-1"}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)}, "Webhook-Signature": {"v1,bm8= " + signature}}
+	r.Header = http.Header{"Webhook-Id": {"msg-1"}, "Webhook-Timestamp": {strconv.FormatInt(at.Unix(), 10)},
+		"Webhook-Signature": {"v1,bm8= " + signature}}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return 0

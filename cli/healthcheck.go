@@ -52,7 +52,8 @@ func healthcheck(ctx context.Context, base string) error {
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {
 		why, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-		return fmt.Errorf("the server at %s is not ready (status %d): %s", base, answer.StatusCode, strings.TrimSpace(string(why)))
+		return fmt.Errorf("the server at %s is not ready (status %d): %s", base, answer.StatusCode,
+			strings.TrimSpace(string(why)))
 	}
 	return nil
 }

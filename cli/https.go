@@ -37,9 +37,9 @@ func httpsSettings() []setting {
 	return []setting{
 		{
 			name: "domain", audience: forServing,
-			common: true, group: "HTTPS", value: "NAMES", help: "serve HTTPS for these DNS names, comma-separated, with automatic certificates",
-			more: "The names must lead to this machine. Using it means that you agree to the terms of Let's Encrypt, or of `--acme-directory`. See [HTTPS](https.md).",
-			set:  func(c *config, v string) (err error) { c.https.domains, err = parseDomains(v); return err },
+			common: true, group: "HTTPS", value: "NAMES",
+			help: "serve HTTPS for these DNS names, comma-separated, with automatic certificates",
+			more: "The names must lead to this machine. Using it means that you agree to the terms of Let's Encrypt, or of `--acme-directory`. See [HTTPS](https.md).", set: func(c *config, v string) (err error) { c.https.domains, err = parseDomains(v); return err },
 		}, {
 			name: "https-listen", fallback: ":443", audience: forServing,
 			group: "HTTPS", value: "HOST:PORT", help: "address for HTTPS, with --domain",
@@ -143,7 +143,8 @@ func (h *house) openEntrance(cfg config) (*entrance, error) {
 			"If several nodes serve one domain, remove --domain and let the load balancer terminate TLS")
 	}
 	keeper, err := certificate.New(certificate.Options{
-		Domains: c.domains, Dir: h.dir.file(certificatesDir), Directory: c.directory, Email: c.email, Roots: c.ca, BaseURL: cfg.baseURL, Logger: h.log,
+		Domains: c.domains, Dir: h.dir.file(certificatesDir), Directory: c.directory, Email: c.email, Roots: c.ca,
+		BaseURL: cfg.baseURL, Logger: h.log,
 	})
 	if err != nil {
 		return nil, err
@@ -155,7 +156,8 @@ func (h *house) openEntrance(cfg config) (*entrance, error) {
 	if e.plain, err = listen(c.plain, "http-listen"); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
-	h.log.Info("serving HTTPS; redirecting HTTP", "domains", strings.Join(c.domains, ", "), "https", e.secure.Addr().String(),
+	h.log.Info("serving HTTPS; redirecting HTTP", "domains", strings.Join(c.domains, ", "), "https",
+		e.secure.Addr().String(),
 		"http", e.plain.Addr().String())
 	return e, nil
 }

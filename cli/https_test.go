@@ -50,7 +50,8 @@ func TestHTTPSByItself(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", dir, harbour)
 	at := func(port int) string { return fmt.Sprintf("127.0.0.1:%d", port) }
-	s := started(t, "serve", "--data", dir, "--listen", at(local), "--domain", clinicDomain, "--https-listen", at(secure), "--http-listen", at(plain),
+	s := started(t, "serve", "--data", dir, "--listen", at(local), "--domain", clinicDomain, "--https-listen",
+		at(secure), "--http-listen", at(plain),
 		"--acme-directory", directory.URL, "--acme-ca", directory.CAFile, "--acme-email", "it@clinic.test")
 	if s.base != "https://"+clinicDomain {
 		t.Errorf("the tree says %s", s.base)
@@ -62,14 +63,17 @@ func TestHTTPSByItself(t *testing.T) {
 			return false
 		}
 		defer answer.Body.Close()
-		return answer.StatusCode == http.StatusOK && answer.ProtoMajor == 2 && answer.Header.Get("Strict-Transport-Security") != ""
+		return answer.StatusCode == http.StatusOK && answer.ProtoMajor == 2 &&
+			answer.Header.Get("Strict-Transport-Security") != ""
 	})
 
-	answer, err := browser(at(plain), issuer, "HTTP/1.1").Post("http://"+clinicDomain+"/v1/holds?x=1", "application/json", strings.NewReader("{}"))
+	answer, err := browser(at(plain), issuer, "HTTP/1.1").Post("http://"+clinicDomain+"/v1/holds?x=1",
+		"application/json", strings.NewReader("{}"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := answer.Header.Get("Location"), s.base+"/v1/holds?x=1"; answer.StatusCode != http.StatusPermanentRedirect || got != want {
+	if got, want := answer.Header.Get("Location"), s.base+
+		"/v1/holds?x=1"; answer.StatusCode != http.StatusPermanentRedirect || got != want {
 		t.Errorf("plain HTTP: %d to %q, want 308 to %q", answer.StatusCode, got, want)
 	}
 	expectSecureCookies(t, s, browser(at(secure), issuer, "HTTP/2.0"), dir)
@@ -80,7 +84,8 @@ func TestHTTPSByItself(t *testing.T) {
 
 	streams := map[string]*bufio.Scanner{}
 	for _, protocol := range []string{"HTTP/1.1", "HTTP/2.0"} {
-		answer, err := browser(at(secure), issuer, protocol).Get(s.base + "/v1/holds/stream?appointmentTypeId=checkup&clientId=" + strings.Repeat(protocol[5:6], 20))
+		answer, err := browser(at(secure), issuer, protocol).Get(s.base +
+			"/v1/holds/stream?appointmentTypeId=checkup&clientId=" + strings.Repeat(protocol[5:6], 20))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,7 +98,8 @@ func TestHTTPSByItself(t *testing.T) {
 		streams[protocol] = lines
 		expectLine(t, protocol, lines, `"connected"`)
 	}
-	if status, said := asked(t, http.MethodPost, "http://"+at(local)+"/v1/holds", aHold(t, at(local)), nil); status != http.StatusCreated {
+	if status, said := asked(t, http.MethodPost, "http://"+at(local)+"/v1/holds", aHold(t, at(local)),
+		nil); status != http.StatusCreated {
 		t.Fatalf("a hold: %d %s", status, said)
 	}
 	for protocol, lines := range streams {
@@ -132,15 +138,17 @@ func aHold(t *testing.T, at string) map[string]any {
 	if start == nil {
 		t.Fatalf("no slot: %s", said)
 	}
-	return map[string]any{"appointmentTypeId": "checkup", "slotStartDate": start[1], "clientId": strings.Repeat("h", 20)}
+	return map[string]any{"appointmentTypeId": "checkup", "slotStartDate": start[1],
+		"clientId": strings.Repeat("h", 20)}
 }
 
 // expectSecureCookies sets the clinic up, which signs the owner in.
 func expectSecureCookies(t *testing.T, s *server, through *http.Client, dir string) {
 	t.Helper()
 	_, token, _ := strings.Cut(strings.TrimSpace(must(t, "setup-url", "--data", dir)), "#")
-	body, err := json.Marshal(map[string]any{"token": token, "clinic": map[string]any{"name": "Harbour Clinic", "timezone": "Europe/Berlin"},
-		"owner": map[string]any{"name": "Jo", "email": "jo@clinic.example", "password": "a few words together"}})
+	body, err := json.Marshal(map[string]any{"token": token,
+		"clinic": map[string]any{"name": "Harbour Clinic", "timezone": "Europe/Berlin"},
+		"owner":  map[string]any{"name": "Jo", "email": "jo@clinic.example", "password": "a few words together"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,16 +182,20 @@ func TestListenErrorIsExplained(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	serve := []string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0", "--domain"}
+	serve := []string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0", "--http-listen",
+		"127.0.0.1:0", "--domain"}
 	for _, c := range []struct {
 		name string
 		args []string
 		want string
 	}{
-		{"a port that is taken", append(serve, clinicDomain, "--https-listen", taken.Addr().String()), "--https-listen"},
+		{"a port that is taken", append(serve, clinicDomain, "--https-listen", taken.Addr().String()),
+			"--https-listen"},
 		{"no name", append(serve, "192.0.2.1"), "must be a DNS name"},
-		{"a directory without TLS", append(serve, clinicDomain, "--acme-directory", "http://acme.example"), "must be an address such as https://"},
-		{"a directory for nothing", []string{"serve", "--acme-directory", "https://acme.example/dir"}, "--domain (HOLDFAST_DOMAIN): is missing"},
+		{"a directory without TLS", append(serve, clinicDomain, "--acme-directory", "http://acme.example"),
+			"must be an address such as https://"},
+		{"a directory for nothing", []string{"serve", "--acme-directory", "https://acme.example/dir"},
+			"--domain (HOLDFAST_DOMAIN): is missing"},
 		{"no roots", append(serve, clinicDomain, "--acme-ca", "https_test.go"), "contains no PEM certificate"},
 		{"the demo", []string{"demo", "--domain", clinicDomain}, "remove --domain"},
 	} {

@@ -38,20 +38,22 @@ func importCommand(p process) *cobra.Command {
 			if err := decodeStrictly(file, new(clinic.File)); err != nil { // here, because the error can name the line
 				return fmt.Errorf("nothing was imported: %w", err)
 			}
-			return p.withLocal(c.Context(), cfg, houseOptions{create: true}, func(ctx context.Context, admin *adminClient) error {
-				b, err := admin.do(ctx, http.MethodPost, "/v1/import", bytes.NewReader(file))
-				if err != nil {
-					return fmt.Errorf("nothing was imported: %w", err)
-				}
-				var done struct {
-					Imported clinic.Imported `json:"imported"`
-				}
-				if err := json.Unmarshal(b, &done); err != nil {
+			return p.withLocal(c.Context(), cfg, houseOptions{create: true},
+				func(ctx context.Context, admin *adminClient) error {
+					b, err := admin.do(ctx, http.MethodPost, "/v1/import", bytes.NewReader(file))
+					if err != nil {
+						return fmt.Errorf("nothing was imported: %w", err)
+					}
+					var done struct {
+						Imported clinic.Imported `json:"imported"`
+					}
+					if err := json.Unmarshal(b, &done); err != nil {
+						return err
+					}
+					_, err = fmt.Fprintf(p.stdout, "imported %d specialists and %d appointment types\n",
+						done.Imported.Specialists, done.Imported.AppointmentTypes)
 					return err
-				}
-				_, err = fmt.Fprintf(p.stdout, "imported %d specialists and %d appointment types\n", done.Imported.Specialists, done.Imported.AppointmentTypes)
-				return err
-			})
+				})
 		},
 	}
 	defineSettings(c, forData)

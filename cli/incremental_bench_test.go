@@ -61,10 +61,11 @@ func BenchmarkCopyOfAMinute(b *testing.B) {
 			at = at.Add(time.Hour)
 			err := h.store.Write(b.Context(), func(tx store.Tx) error {
 				return tx.InsertAppointment(b.Context(), store.Appointment{
-					ID: fmt.Sprint("minute-", at.Unix()), AppointmentTypeID: "checkup", SpecialistID: "s00", Owner: fmt.Sprintf("%032x", at.Unix()),
-					Status: store.Confirmed, Attendance: store.Expected, SlotStart: at, SlotEnd: at.Add(15 * time.Minute), BusyStart: at, BusyEnd: at.Add(15 * time.Minute),
-					Patient: store.Patient{Name: "Rosa Winter", Email: "rosa@example.org"}, Source: store.SourceWeb, UpstreamState: store.UpstreamNone,
-					CreatedAt: at, UpdatedAt: at, Version: 1,
+					ID: fmt.Sprint("minute-", at.Unix()), AppointmentTypeID: "checkup", SpecialistID: "s00",
+					Owner: fmt.Sprintf("%032x", at.Unix()), Status: store.Confirmed, Attendance: store.Expected,
+					SlotStart: at, SlotEnd: at.Add(15 * time.Minute), BusyStart: at, BusyEnd: at.Add(15 * time.Minute),
+					Patient: store.Patient{Name: "Rosa Winter", Email: "rosa@example.org"}, Source: store.SourceWeb,
+					UpstreamState: store.UpstreamNone, CreatedAt: at, UpdatedAt: at, Version: 1,
 				})
 			})
 			if err != nil {

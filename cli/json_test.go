@@ -21,8 +21,10 @@ func TestDataIsPrintedAsJSON(t *testing.T) {
 		}
 	}
 	must(t, "apikey", "create", "--data", dir, "--name", "phone", "--scope", "agent")
-	contains(t, "apikey list", must(t, "apikey", "list", "--data", dir, "--json"), `"name": "phone"`, `"scope": "agent"`)
-	if err := os.WriteFile(filepath.Join(dir, databaseFile), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+	contains(t, "apikey list", must(t, "apikey", "list", "--data", dir, "--json"), `"name": "phone"`,
+		`"scope": "agent"`)
+	if err := os.WriteFile(filepath.Join(dir, databaseFile), []byte(strings.Repeat("no database ", 1000)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := command(t, nil, "", "verify", "--data", dir, "--json")
@@ -35,8 +37,9 @@ func TestDataIsPrintedAsJSON(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]int{
-		"--version": 0, "version": 0, "--help": 0, "nonsense": 2, "--nope": 2, "serve --listen": 2, "serve here": 2, "apikey nonsense": 2, "restore": 2,
-		"apikey create": 2, "apikey create --name x": 2, "apikey create --name x --scope y": 2, "queue retry": 2, "admin create": 2,
+		"--version": 0, "version": 0, "--help": 0, "nonsense": 2, "--nope": 2, "serve --listen": 2, "serve here": 2,
+		"apikey nonsense": 2, "restore": 2, "apikey create": 2, "apikey create --name x": 2,
+		"apikey create --name x --scope y": 2, "queue retry": 2, "admin create": 2,
 		"apikey create --name x --scope agent": 1, "queue list": 1, "export": 1, "verify": 1, "restore nowhere": 1,
 	} {
 		args := strings.Fields(line)

@@ -17,7 +17,8 @@ func TestShutdownIgnoresHungBackupDestination(t *testing.T) {
 			log := &transcript{}
 			h := &house{log: slog.New(slog.NewTextHandler(log, nil))}
 			mount, begun := make(chan struct{}), make(chan struct{})
-			h.keepers = []func(context.Context){func(context.Context) { close(begun); <-mount }, func(ctx context.Context) { <-ctx.Done() }}
+			h.keepers = []func(context.Context){
+				func(context.Context) { close(begun); <-mount }, func(ctx context.Context) { <-ctx.Done() }}
 			stop := h.startKeepers(t.Context())
 			<-begun
 			at := time.Now()

@@ -82,13 +82,15 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 	chances := rand.New(rand.NewPCG(seed, 1))
 	fake := upstreamtest.New(upstreamtest.Options{Decide: func(c upstreamtest.Call) upstreamtest.Step {
 		bad := []upstreamtest.Step{
-			{Outcome: upstreamtest.LostApplied}, {Outcome: upstreamtest.LostNotApplied}, {Outcome: upstreamtest.Half, Applied: true},
-			{Outcome: upstreamtest.Garbage}, {Outcome: upstreamtest.ServerError, Applied: true}, {Outcome: upstreamtest.RateLimited},
+			{Outcome: upstreamtest.LostApplied}, {Outcome: upstreamtest.LostNotApplied},
+			{Outcome: upstreamtest.Half, Applied: true}, {Outcome: upstreamtest.Garbage},
+			{Outcome: upstreamtest.ServerError, Applied: true}, {Outcome: upstreamtest.RateLimited},
 		}
 		if c.Procedure == "SetAppointment" && chances.IntN(5) == 0 {
 			return bad[chances.IntN(len(bad))]
 		}
-		return upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: 4 * time.Millisecond} // so that many are killed in the middle of it
+		// so that many are killed in the middle of it
+		return upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: 4 * time.Millisecond}
 	}})
 	practice := httptest.NewServer(fake)
 	defer practice.Close()
@@ -98,18 +100,21 @@ func killAgainAndAgain(t *testing.T, database ...string) {
 	writeJSON(t, file, openClinic(t))
 	must(t, append([]string{"import", "--data", dir, file}, database...)...)
 	k := &killed{
-		t: t, dir: dir, key: longEnough, random: rand.New(rand.NewPCG(seed, 2)), http: &http.Client{Timeout: 10 * time.Second},
+		t: t, dir: dir, key: longEnough, random: rand.New(rand.NewPCG(seed, 2)),
+		http: &http.Client{Timeout: 10 * time.Second},
 		args: append([]string{
-			"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file", write(t, longEnough),
-			"--upstream-url", practice.URL + "/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u", "--upstream-password", "p",
-			"--upstream-spacing", "1ms", "--upstream-retry-delay", "1ms", "--upstream-timeout", "200ms", "--upstream-quarantine", "250ms",
-			"--queue-backoff", "2ms", "--queue-max-attempts", "1000",
+			"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file",
+			write(t, longEnough), "--upstream-url", practice.URL + "/GetData.ashx", "--upstream-client-id", "c",
+			"--upstream-user", "u", "--upstream-password", "p", "--upstream-spacing", "1ms", "--upstream-retry-delay",
+			"1ms", "--upstream-timeout", "200ms", "--upstream-quarantine", "250ms", "--queue-backoff", "2ms",
+			"--queue-max-attempts", "1000",
 		}, database...),
 	}
 	s := started(t, k.args...)
 	k.identify(s.base)
 	rounds, least := 0, numberOf(t, "HOLDFAST_KILLS", enough)
-	for end := time.Now().Add(killTime); rounds < least || rounds < killRounds && least == enough && time.Now().Before(end); rounds++ {
+	for end := time.Now().Add(killTime); rounds < least || rounds < killRounds && least == enough &&
+		time.Now().Before(end); rounds++ {
 		k.run(s, time.Duration(20+k.random.IntN(250))*time.Millisecond)
 		s = started(t, k.args...)
 	}
@@ -165,11 +170,13 @@ func openClinic(t *testing.T) clinic.File {
 	f.Specialists[0].Timezone = "UTC"
 	f.Specialists[0].WeeklyHours, f.Specialists[0].Overrides = nil, nil
 	for day := range 7 {
-		f.Specialists[0].WeeklyHours = append(f.Specialists[0].WeeklyHours, clinic.HoursEntry{Weekday: store.Weekday(day), End: 1440})
+		f.Specialists[0].WeeklyHours = append(f.Specialists[0].WeeklyHours,
+			clinic.HoursEntry{Weekday: store.Weekday(day), End: 1440})
 	}
 	f.AppointmentTypes = f.AppointmentTypes[:1]
 	kind := &f.AppointmentTypes[0]
-	kind.CooldownMinutes, kind.MinNoticeMinutes, kind.HorizonDays, kind.DurationMinutes, kind.SlotStepMinutes = 0, 0, 365, 30, 30
+	kind.CooldownMinutes, kind.MinNoticeMinutes, kind.HorizonDays, kind.DurationMinutes, kind.SlotStepMinutes = 0, 0,
+		365, 30, 30
 	kind.BufferBeforeMinutes, kind.BufferAfterMinutes, kind.Capacity = 0, 0, 1
 	kind.Specialists = []clinic.AssignmentEntry{{SpecialistID: f.Specialists[0].ID, Priority: 1}}
 	return f
@@ -187,7 +194,8 @@ func writeJSON(t *testing.T, path string, v any) {
 }
 
 func (k *killed) identify(base string) {
-	k.tokens = postAgent(k.t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane", "lastName": "Roe", "sessionId": "call"})
+	k.tokens = postAgent(k.t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane",
+		"lastName": "Roe", "sessionId": "call"})
 }
 
 // run lets five agents and a web visitor book until the process is killed, at some moment, and waits for its end.
@@ -249,7 +257,8 @@ func (k *killed) try(base string, x *intent) bool {
 	if x.agent {
 		path, body = "/v1/agent/appointments", with(k.tokens, map[string]any{
 			"startTime": upstream.FormatTime(x.start, time.UTC), "minutes": 30, "childName": x.key,
-			"scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
+			"scheduleColumnGUID":  "66666666-7777-4888-8999-000000000000",
+			"appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
 		})
 	}
 	b, err := json.Marshal(body)

@@ -23,7 +23,8 @@ import (
 // webhooks refuse, and each puts into its refusal all that it was sent.
 
 // canaries are what people typed and the secrets of programs, as they must be found nowhere.
-var canaries = []string{"Canaryname", "Canarychild", "canarymail", "5550123", "1961-07-04", "07/04/1961", "canarynote", "canaryclient", "canarypassword", "canarysmtp"}
+var canaries = []string{"Canaryname", "Canarychild", "canarymail", "5550123", "1961-07-04", "07/04/1961", "canarynote",
+	"canaryclient", "canarypassword", "canarysmtp"}
 
 // gossip is a practice system that repeats in its answers whatever it was told.
 func gossip(t *testing.T) *httptest.Server {
@@ -35,7 +36,8 @@ func gossip(t *testing.T) *httptest.Server {
 		for _, m := range value.FindAllStringSubmatch(text, -1) {
 			heard = append(heard, strings.TrimSpace(m[1]))
 		}
-		status, said := "Error", "<ErrorMessage>Canaryname Surname, born 07/04/1961, 0170 5550123, canarynote: "+strings.Join(heard, " ")+" is too much</ErrorMessage><Records />"
+		status, said := "Error", "<ErrorMessage>Canaryname Surname, born 07/04/1961, 0170 5550123, canarynote: "+
+			strings.Join(heard, " ")+" is too much</ErrorMessage><Records />"
 		if strings.Contains(text, "<Procedure>SetPatient<") && strings.Contains(text, "Welcome") {
 			status, said = "Success", "<Records><Record><Result>Patient Added: 3f2504e0-4f89-11d3-9a0c-0305e82c3301</Result></Record></Records>"
 		}
@@ -66,13 +68,16 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 	defer hooks.Close()
 	dir, log := clinicDir(t), &transcript{}
 	cfg, _, err := resolved(t, nil, "--data", dir, "--admin-key", longEnough, "--rate-limit", "off",
-		"--upstream-url", gossip(t).URL+"/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u", "--upstream-password", "canarypassword",
-		"--upstream-spacing", "1ms", "--upstream-retry-delay", "1ms", "--upstream-quarantine", "1ms", "--queue-backoff", "1ms", "--queue-max-attempts", "2",
-		"--smtp-url", "smtp://"+noticetest.MailServer(t, notAtHome), "--mail-from", "post@clinic.example", "--webhook-allow-private", "--debug-replies")
+		"--upstream-url", gossip(t).URL+"/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u",
+		"--upstream-password", "canarypassword", "--upstream-spacing", "1ms", "--upstream-retry-delay", "1ms",
+		"--upstream-quarantine", "1ms", "--queue-backoff", "1ms", "--queue-max-attempts", "2",
+		"--smtp-url", "smtp://"+noticetest.MailServer(t, notAtHome), "--mail-from", "post@clinic.example",
+		"--webhook-allow-private", "--debug-replies")
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := openHouse(t.Context(), cfg, houseOptions{version: "test", log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	h, err := openHouse(t.Context(), cfg, houseOptions{version: "test",
+		log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,17 +103,20 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 		return asked(t, method, base+path, body, bearer(key))
 	}
 	events := &transcript{}
-	for _, path := range []string{"/v1/staff/stream", "/v1/presence/stream", "/v1/holds/stream?appointmentTypeId=checkup"} {
+	for _, path := range []string{"/v1/staff/stream", "/v1/presence/stream",
+		"/v1/holds/stream?appointmentTypeId=checkup"} {
 		overhear(t, ctx, base+path, events)
 	}
 	agentKey := strings.TrimSpace(must(t, "apikey", "create", "--data", dir, "--name", "agent", "--scope", "agent"))
-	if status, body := send("PUT", "/v1/settings", longEnough, map[string]any{"webhooks": []map[string]any{{"url": hooks.URL}}}); status != 200 {
+	if status, body := send("PUT", "/v1/settings", longEnough,
+		map[string]any{"webhooks": []map[string]any{{"url": hooks.URL}}}); status != 200 {
 		t.Fatalf("settings: %d %s", status, body)
 	}
 
 	// A visitor whose patient the practice system refuses; the mail and the webhook about it fail, too.
 	noon := enginetest.Noon(time.UTC, 3)
-	person := map[string]any{"name": "Canaryname Surname", "email": "canarymail@example.org", "phone": "0170 5550123", "birthDate": "1961-07-04", "notes": "canarynote"}
+	person := map[string]any{"name": "Canaryname Surname", "email": "canarymail@example.org", "phone": "0170 5550123",
+		"birthDate": "1961-07-04", "notes": "canarynote"}
 	var public []string
 	status, body := send("POST", "/v1/appointment-types/checkup/book", "", map[string]any{
 		"clientId": "canaryclient-0123456789", "slotStartDate": noon.Format(time.RFC3339), "patient": person,
@@ -117,27 +125,31 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 		t.Fatalf("book: %d %s", status, body)
 	}
 	// A caller of an agent who is refused, and one whose booking waits in the queue until it fails.
-	caller := map[string]any{"firstName": "Canaryname", "lastName": "Surname", "birthDate": "1961-07-04", "phone": "0170 5550123", "email": "canarymail@example.org"}
+	caller := map[string]any{"firstName": "Canaryname", "lastName": "Surname", "birthDate": "1961-07-04",
+		"phone": "0170 5550123", "email": "canarymail@example.org"}
 	if status, body = send("POST", "/v1/agent/patients", agentKey, caller); status != 422 && status != 503 {
 		t.Errorf("a patient who is refused: %d %s", status, body)
 	}
 	public = append(public, body)
 	caller["lastName"] = "Welcome"
 	var who map[string]any
-	if status, body = send("POST", "/v1/agent/patients", agentKey, caller); status != 200 || json.Unmarshal([]byte(body), &who) != nil {
+	if status, body = send("POST", "/v1/agent/patients", agentKey, caller); status != 200 ||
+		json.Unmarshal([]byte(body), &who) != nil {
 		t.Fatalf("a patient who is taken: %d %s", status, body)
 	}
 	public = append(public, body)
 	status, body = send("POST", "/v1/agent/appointments", agentKey, with(who, map[string]any{
-		"startTime": noon.Add(2 * time.Hour).Format("01/02/2006 03:04 PM"), "minutes": 30, "childName": "Canarychild", "note": "DOB: 07/04/1961 canarynote",
-		"scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
+		"startTime": noon.Add(2 * time.Hour).Format("01/02/2006 03:04 PM"), "minutes": 30, "childName": "Canarychild",
+		"note": "DOB: 07/04/1961 canarynote", "scheduleColumnGUID": "66666666-7777-4888-8999-000000000000",
+		"appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
 	}))
 	if public = append(public, body); status != 202 {
 		t.Fatalf("a booking that waits: %d %s", status, body)
 	}
 	eventually(t, "everything has failed", func() bool {
 		status, body := get(t, base+"/v1/queue-status?status=failed&kind=all", longEnough)
-		return status == 200 && strings.Count(body, `"kind":"upstream.book"`) == 2 && strings.Count(body, `"kind":"email"`) >= 2 && strings.Contains(body, `"kind":"webhook"`)
+		return status == 200 && strings.Count(body, `"kind":"upstream.book"`) == 2 &&
+			strings.Count(body, `"kind":"email"`) >= 2 && strings.Contains(body, `"kind":"webhook"`)
 	})
 	_, seen := get(t, base+"/v1/queue-status", agentKey)
 	_, metrics := get(t, base+"/metrics", "")
@@ -146,8 +158,9 @@ func TestNothingPersonalLeaksWhenTheOutsideFails(t *testing.T) {
 		t.Errorf("the front desk does not see who an operation is for: %s", names)
 	}
 	for what, text := range map[string]string{
-		"the log": log.String(), "the events": events.String(), "a webhook": told.String(), "the metrics": metrics, "the queue as an agent sees it": seen,
-		"queue list": must(t, "queue", "list", "--data", dir), "a public answer": strings.Join(public, "\n"),
+		"the log": log.String(), "the events": events.String(), "a webhook": told.String(), "the metrics": metrics,
+		"the queue as an agent sees it": seen, "queue list": must(t, "queue", "list", "--data", dir),
+		"a public answer":             strings.Join(public, "\n"),
 		"an error for the front desk": regexp.MustCompile(`"childName":"[^"]*"`).ReplaceAllString(names, ""),
 	} {
 		if len(text) < 20 {

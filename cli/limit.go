@@ -21,19 +21,26 @@ func limitSettings() []setting {
 	return []setting{
 		row("max-holds-per-address", "200", "N", "live holds per network address", "Beyond it: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.HoldsPerAddress }),
-		row("max-holds-per-day", "100", "N", "live holds of the public on one day (UTC) of one specialist", "Beyond it: 429 `rate_limited`.",
+		row("max-holds-per-day", "100", "N", "live holds of the public on one day (UTC) of one specialist",
+			"Beyond it: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.HoldsPerDay }),
-		row("max-hold-share", "20", "PERCENT", "share of a specialist's day, and of the week, that one network address may hold", "Two times are allowed in any case. Beyond it: 429 `rate_limited`. `100` lets one address hold everything.",
+		row("max-hold-share", "20", "PERCENT",
+			"share of a specialist's day, and of the week, that one network address may hold",
+			"Two times are allowed in any case. Beyond it: 429 `rate_limited`. `100` lets one address hold everything.",
 			func(l *web.Limits) *int { return &l.HoldShare }),
-		row("max-sessions-per-address", "10", "N", "waiting session requests per network address", "Beyond it: 429 `rate_limited`.",
+		row("max-sessions-per-address", "10", "N", "waiting session requests per network address",
+			"Beyond it: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.SessionsPerAddress }),
-		row("max-streams", "20000", "N", "live streams in total", "Beyond it: 503 `overloaded`. Each stream takes a few KB and a file descriptor. A quarter of the process's descriptors (`ulimit -n`), and at least 64, stay free for bookings.",
+		row("max-streams", "20000", "N", "live streams in total",
+			"Beyond it: 503 `overloaded`. Each stream takes a few KB and a file descriptor. A quarter of the process's descriptors (`ulimit -n`), and at least 64, stay free for bookings.",
 			func(l *web.Limits) *int { return &l.Streams }),
 		row("max-streams-per-address", "200", "N", "live streams per network address", "Beyond it: 429 `rate_limited`.",
 			func(l *web.Limits) *int { return &l.StreamsPerAddress }),
-		row("max-idle-per-address", "256", "N", "idle connections per network address", "Beyond it, the server closes the connection that has waited longest. Trusted proxies are not counted.",
+		row("max-idle-per-address", "256", "N", "idle connections per network address",
+			"Beyond it, the server closes the connection that has waited longest. Trusted proxies are not counted.",
 			func(l *web.Limits) *int { return &l.IdlePerAddress }),
-		row("max-connections-per-address", "1024", "N", "connections per network address, not counting live streams", "At most a quarter of the files that the process may open. Beyond it, the server closes the connection that has waited longest, or the new one if none waits. Trusted proxies are not counted.",
+		row("max-connections-per-address", "1024", "N", "connections per network address, not counting live streams",
+			"At most a quarter of the files that the process may open. Beyond it, the server closes the connection that has waited longest, or the new one if none waits. Trusted proxies are not counted.",
 			func(l *web.Limits) *int { return &l.ConnectionsPerAddress }),
 	}
 }
@@ -66,7 +73,8 @@ func (c *config) fitStreams(log *slog.Logger, room int) {
 	if c.given["max-streams"].from == "default" {
 		level = slog.LevelInfo
 	}
-	log.Log(context.Background(), level, "fewer live streams than --max-streams allowed, to leave descriptors for bookings; raise ulimit -n",
+	log.Log(context.Background(), level,
+		"fewer live streams than --max-streams allowed, to leave descriptors for bookings; raise ulimit -n",
 		"streams", room, "max_streams", c.limits.Streams)
 	c.limits.Streams = room
 }

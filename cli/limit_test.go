@@ -11,7 +11,8 @@ import (
 // TestStreamsLeaveDescriptorsForBookings whatever the limit of the process is.
 func TestStreamsLeaveDescriptorsForBookings(t *testing.T) {
 	t.Parallel()
-	for files, want := range map[uint64]int{0: 1, 64: 1, 100: 36, 256: 192, 1024: 768, 20_000: 15_000, math.MaxUint64: 1_000_000} {
+	for files, want := range map[uint64]int{0: 1, 64: 1, 100: 36, 256: 192, 1024: 768, 20_000: 15_000,
+		math.MaxUint64: 1_000_000} {
 		if got := roomForStreams(files); got != want {
 			t.Errorf("%d descriptors: got room for %d streams, want %d", files, got, want)
 		}
@@ -44,8 +45,10 @@ func TestDefaultsCauseNoWarning(t *testing.T) {
 		}
 		var said bytes.Buffer
 		cfg.fitStreams(slog.New(slog.NewTextHandler(&said, nil)), c.room)
-		if got := strings.Contains(said.String(), "level="+c.level+" "); cfg.limits.Streams != c.want || got != (c.level != "") || (c.level == "") != (said.Len() == 0) {
-			t.Errorf("%s: got %d streams and %q, want %d and the level %q", name, cfg.limits.Streams, said.String(), c.want, c.level)
+		if got := strings.Contains(said.String(), "level="+c.level+" "); cfg.limits.Streams != c.want ||
+			got != (c.level != "") || (c.level == "") != (said.Len() == 0) {
+			t.Errorf("%s: got %d streams and %q, want %d and the level %q", name, cfg.limits.Streams, said.String(),
+				c.want, c.level)
 		}
 	}
 }

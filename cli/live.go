@@ -39,7 +39,8 @@ func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error 
 			h.holds = database
 			return local.Close()
 		}
-		return errors.Join(h.openHome(ctx, cfg, o, home.Options{Database: database, Booked: booked, Logger: h.log}), local.Close())
+		return errors.Join(h.openHome(ctx, cfg, o, home.Options{Database: database, Booked: booked, Logger: h.log}),
+			local.Close())
 	}
 	lease, err := h.instance()
 	if err != nil {
@@ -58,7 +59,8 @@ func (h *house) openLive(ctx context.Context, cfg config, o houseOptions) error 
 
 // openHome opens the live state that all nodes on one database share in Redis or in the database.
 func (h *house) openHome(ctx context.Context, cfg config, o houseOptions, to home.Options) error {
-	shared, err := redis.Open(redis.Options{URL: cfg.redis, Booked: to.Booked, Lease: h.store.ID(), Timeout: redisTime, Logger: h.log})
+	shared, err := redis.Open(redis.Options{URL: cfg.redis, Booked: to.Booked, Lease: h.store.ID(), Timeout: redisTime,
+		Logger: h.log})
 	if err != nil {
 		return errors.Join(err, to.Database.Close())
 	}
@@ -87,7 +89,8 @@ func refusedRedis(err error) error {
 	switch {
 	case errors.As(err, &taken):
 		return fmt.Errorf("--redis: %w. Nodes on one Redis must share one database. Give each node its own Redis, "+
-			"or stop the other node. If it has stopped already, start again in %v", taken, taken.Left.Round(time.Second))
+			"or stop the other node. If it has stopped already, start again in %v", taken,
+			taken.Left.Round(time.Second))
 	case errors.Is(err, errElsewhere):
 		return fmt.Errorf("--redis: %w. Nodes with different hold tables can double-book holds. Name the Redis of the other nodes, "+
 			"or stop all nodes to change it", err)

@@ -64,14 +64,16 @@ func TestHoldsAreInPostgresWithoutRedis(t *testing.T) {
 	if ok, err := beside.Release(t.Context(), list[0].ID, list[0].Owner, holds.ReasonReleased); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
-	taken := holds.Claim{Span: list[0].Span, Owner: holds.ClientID("a-client-of-another-node").Owner(), Seats: []int{0}, TTL: time.Minute, MaxLife: time.Minute}
+	taken := holds.Claim{Span: list[0].Span, Owner: holds.ClientID("a-client-of-another-node").Owner(), Seats: []int{0},
+		TTL: time.Minute, MaxLife: time.Minute}
 	if _, err := beside.Claim(t.Context(), taken); err != nil {
 		t.Fatal(err)
 	}
 	if status := hold("a-holding-client-0001"); status != http.StatusConflict {
 		t.Errorf("what another node holds: got %d, want 409", status)
 	}
-	_, body := get(t, base+"/v1/slots/poll?appointmentTypeId=checkup&date="+list[0].SlotStart.Format(time.DateOnly)+"&clientId=a-polling-client-0001", "")
+	_, body := get(t, base+"/v1/slots/poll?appointmentTypeId=checkup&date="+list[0].SlotStart.Format(time.DateOnly)+
+		"&clientId=a-polling-client-0001", "")
 	contains(t, "poll", body, `"redisStatus":"disabled"`, `"storageMode":"postgres"`, `"redisEnabled":false`)
 }
 

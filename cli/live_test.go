@@ -41,7 +41,8 @@ func TestServeWithRedis(t *testing.T) {
 	}
 	poll := func(want ...string) {
 		t.Helper()
-		_, body := get(t, base+"/v1/slots/poll?appointmentTypeId=checkup&date="+starts[1][:10]+"&clientId=a-polling-client-0001", "")
+		_, body := get(t, base+"/v1/slots/poll?appointmentTypeId=checkup&date="+starts[1][:10]+
+			"&clientId=a-polling-client-0001", "")
 		contains(t, "poll", body, want...)
 	}
 	mode := func(want string) {
@@ -127,7 +128,8 @@ func TestRedisRefusesSecondDatabase(t *testing.T) {
 		return err
 	}
 	var taken *redis.LeaseError
-	if err := open(); !errors.As(err, &taken) || !strings.Contains(err.Error(), "--redis") || !strings.Contains(err.Error(), "one database") {
+	if err := open(); !errors.As(err, &taken) || !strings.Contains(err.Error(), "--redis") ||
+		!strings.Contains(err.Error(), "one database") {
 		t.Errorf("got %v, want a refusal that names the way out", err)
 	}
 	stop()

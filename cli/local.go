@@ -31,7 +31,8 @@ func (p process) withServer(ctx context.Context, cfg config, do func(context.Con
 }
 
 // withLocal is withAdmin with options for the parts that are opened if no server runs.
-func (p process) withLocal(ctx context.Context, cfg config, o houseOptions, do func(context.Context, *adminClient) error) error {
+func (p process) withLocal(ctx context.Context, cfg config, o houseOptions,
+	do func(context.Context, *adminClient) error) error {
 	if !o.create {
 		if err := needDatabase(ctx, cfg.data); err != nil {
 			return err

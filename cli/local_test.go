@@ -33,7 +33,8 @@ func TestImportAndExportRoundTrip(t *testing.T) {
 	for _, file := range []string{harbour, "../testdata/clinic/zones.json", "demo/clinic.json"} {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			here, there := filepath.Join(t.TempDir(), "a"), filepath.Join(t.TempDir(), "b")
-			contains(t, "import", must(t, "import", "--data", here, file), "imported", "specialists", "appointment types")
+			contains(t, "import", must(t, "import", "--data", here, file), "imported", "specialists",
+				"appointment types")
 			first := must(t, "export", "--data", here)
 
 			if got := command(t, nil, first, "import", "--data", there, "-"); got.code != 0 {
@@ -78,11 +79,14 @@ func TestImportRefusesWholeFile(t *testing.T) {
 			[]string{"line 3: appointmentTypes[0].durationMinutes must be a whole number"}},
 		{"a list that is none", "{\n\"specialists\": {}\n}\n", []string{"line 2: specialists must be a list"}},
 		{"no object at all", "[]", []string{"line 1: the file must be an object"}},
-		{"a time that is none", "{\"specialists\": [{\"weeklyHours\": [\n{\"start\": \"9 o'clock\"}\n]}]}", []string{"line 2: specialists[0].weeklyHours[0].start \"9 o'clock\" is not a time"}},
-		{"deep in what decodes itself", "{\"clinic\": {\"name\": \"x\", \"settings\": {\"webhooks\": [\n{\"url\": \"https://a.example\", \"evnts\": []}]}}}",
+		{"a time that is none", "{\"specialists\": [{\"weeklyHours\": [\n{\"start\": \"9 o'clock\"}\n]}]}",
+			[]string{"line 2: specialists[0].weeklyHours[0].start \"9 o'clock\" is not a time"}},
+		{"deep in what decodes itself",
+			"{\"clinic\": {\"name\": \"x\", \"settings\": {\"webhooks\": [\n{\"url\": \"https://a.example\", \"evnts\": []}]}}}",
 			[]string{"line 2: clinic.settings.webhooks[0].evnts is unknown"}},
 		{"two values", "{}\n{}", []string{"text after the end"}},
-		{"several mistakes", `{"specialists":[{"id":"a b","name":""}]}`, []string{"specialists[0].id", "specialists[0].name"}},
+		{"several mistakes", `{"specialists":[{"id":"a b","name":""}]}`,
+			[]string{"specialists[0].id", "specialists[0].name"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := clinicDir(t)
@@ -120,7 +124,8 @@ func TestAPIKeyLifecycle(t *testing.T) {
 	id := strings.Fields(strings.Split(list, "\n")[1])[0]
 	contains(t, "revoke", must(t, "apikey", "revoke", "--data", dir, id), "revoked")
 	must(t, "apikey", "revoke", "--data", dir, id) // again: nothing changes
-	if row := strings.Split(must(t, "apikey", "list", "--data", dir), "\n")[1]; strings.HasSuffix(strings.TrimSpace(row), "-") {
+	if row := strings.Split(must(t, "apikey", "list", "--data", dir),
+		"\n")[1]; strings.HasSuffix(strings.TrimSpace(row), "-") {
 		t.Errorf("the revoked key is listed as working: %s", row)
 	}
 
@@ -170,7 +175,8 @@ func TestBackupAndRestore(t *testing.T) {
 	}
 	contains(t, "verify", must(t, "verify", backup), "sound")
 	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
-	if got := command(t, nil, "", "backup", "--data", dir, "--to", backup); got.code != 1 || !strings.Contains(got.stderr, "already exists") {
+	if got := command(t, nil, "", "backup", "--data", dir, "--to", backup); got.code != 1 ||
+		!strings.Contains(got.stderr, "already exists") {
 		t.Errorf("a second backup to the same place: got %+v", got)
 	}
 

@@ -11,9 +11,10 @@ import (
 
 // manager reports the state of the server to the service manager that started it (sd_notify(3)).
 type manager struct {
-	notify   func(state string)              // sends one message
-	alive    func(ctx context.Context) error // returns nil if the server answers a request
-	watchdog time.Duration                   // the service manager restarts the server after this time without a message; 0: never
+	notify func(state string)              // sends one message
+	alive  func(ctx context.Context) error // returns nil if the server answers a request
+	// the service manager restarts the server after this time without a message; 0: never
+	watchdog time.Duration
 }
 
 // startPause is the time between two checks while the server starts.

@@ -24,7 +24,8 @@ func manCommand(p process) *cobra.Command {
 func manPage(root *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString(".TH HOLDFAST 1 \"\" \"\" \"Holdfast\"\n.SH NAME\nholdfast \\- " + roff(root.Short) + "\n" +
-		".SH SYNOPSIS\n.B holdfast\n.RI [ COMMAND ]\n.RI [ FLAGS ]\n.SH DESCRIPTION\n" + roffLines(root.Long) + ".SH COMMANDS\n")
+		".SH SYNOPSIS\n.B holdfast\n.RI [ COMMAND ]\n.RI [ FLAGS ]\n.SH DESCRIPTION\n" + roffLines(root.Long) +
+		".SH COMMANDS\n")
 	for _, g := range commandGroups {
 		fmt.Fprintf(&b, ".SS %s\n", g.title)
 		for _, name := range g.commands {
@@ -64,7 +65,8 @@ func writeManCommand(b *strings.Builder, c *cobra.Command) {
 	c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
 		isSetting := false
 		for _, s := range settings() {
-			isSetting = isSetting || f.Name == s.name && strings.HasPrefix(f.Usage, s.help) || s.secret && f.Name == s.name+"-file"
+			isSetting = isSetting || f.Name == s.name && strings.HasPrefix(f.Usage, s.help) || s.secret &&
+				f.Name == s.name+"-file"
 		}
 		if !f.Hidden && !isSetting && f.Name != "help" {
 			writeManFlag(b, lineOf(f))

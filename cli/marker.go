@@ -94,7 +94,8 @@ func (h *house) withRemedy(err error) error {
 func (d *dataDir) restoreWords() string {
 	newest := backup.NewestIn(d.path)
 	if newest == "" {
-		return fmt.Sprintf("Restore a backup with: holdfast restore --data %s BACKUP (none was found in %s)", d.path, d.file(backupsDir))
+		return fmt.Sprintf("Restore a backup with: holdfast restore --data %s BACKUP (none was found in %s)", d.path,
+			d.file(backupsDir))
 	}
 	return fmt.Sprintf("Restore the newest backup with: holdfast restore --data %s %s", d.path, newest)
 }

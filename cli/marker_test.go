@@ -85,7 +85,8 @@ func TestLostDatabaseIsRefused(t *testing.T) {
 					t.Fatalf("%v: got %+v, want exit code 1", args, got)
 				}
 				if args[0] == "serve" || name != "missing" { // of which every command says that there is none
-					contains(t, args[0], got.stderr, c.says, "holdfast restore --data "+dir+" "+backup, queueFile+" away")
+					contains(t, args[0], got.stderr, c.says, "holdfast restore --data "+dir+" "+backup, queueFile+
+						" away")
 				}
 			}
 			must(t, "restore", "--data", dir, backup)
@@ -120,7 +121,9 @@ func TestMarkerFollowsWithinSecond(t *testing.T) {
 		go func() { defer close(done); h.keepMarker(ctx) }()
 		change := func() {
 			t.Helper()
-			err := s.Write(ctx, func(tx store.Tx) error { return tx.PutClinic(ctx, store.Clinic{Name: "Harbour", Timezone: "UTC"}) })
+			err := s.Write(ctx, func(tx store.Tx) error {
+				return tx.PutClinic(ctx, store.Clinic{Name: "Harbour", Timezone: "UTC"})
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,7 +37,8 @@ func mcpCommand(p process) *cobra.Command {
 			}
 			admin, err := dialStarting(c.Context(), cfg.data)
 			if err != nil {
-				return fmt.Errorf("no server runs on %s. Start one first with: holdfast serve --data %s", cfg.data, cfg.data)
+				return fmt.Errorf("no server runs on %s. Start one first with: holdfast serve --data %s", cfg.data,
+					cfg.data)
 			}
 			return p.bridge(c.Context(), admin)
 		},

@@ -20,7 +20,8 @@ func TestMCPOnStandardInput(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "clinic.json")
 	writeJSON(t, file, openClinic(t))
 	must(t, "import", "--data", dir, file)
-	if got := command(t, nil, "{}", "mcp", "--data", dir); got.code != 1 || !strings.Contains(got.stderr, "holdfast serve") {
+	if got := command(t, nil, "{}", "mcp", "--data", dir); got.code != 1 ||
+		!strings.Contains(got.stderr, "holdfast serve") {
 		t.Errorf("without a server: got %+v, want it said how to start one", got)
 	}
 	started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")

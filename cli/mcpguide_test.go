@@ -62,7 +62,8 @@ func TestMCPPageExamplesWork(t *testing.T) {
 				header[name] = regexp.MustCompile(`\$\{[^}]+\}`).ReplaceAllString(value, key)
 			}
 			url := strings.Replace(at.URL, "https://book.example.org", s.base, 1)
-			if status, answer := posted(t, url, json.RawMessage(list), header); status != 200 || len(toolsOf(t, answer)) != len(tools) {
+			if status, answer := posted(t, url, json.RawMessage(list), header); status != 200 ||
+				len(toolsOf(t, answer)) != len(tools) {
 				t.Errorf("over HTTP: %d %s", status, answer)
 			}
 		default:

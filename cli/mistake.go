@@ -41,7 +41,9 @@ func (p process) flagError(root, c *cobra.Command, err error) error {
 	_, args, findErr := root.Find(joinYes(p.args))
 	for findErr == nil && err != nil {
 		name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --")
-		at := slices.IndexFunc(args, func(a string) bool { return a == "--"+name || strings.HasPrefix(a, "--"+name+"=") })
+		at := slices.IndexFunc(args, func(a string) bool {
+			return a == "--"+name || strings.HasPrefix(a, "--"+name+"=")
+		})
 		if !unknown || at < 0 {
 			break // the position of the mistake is unknown, so the rest is not parsed
 		}

@@ -61,15 +61,19 @@ const mixedSpecialists = 100
 
 func newMixedLoad(b *testing.B) *mixedLoad {
 	b.Helper()
-	hooks := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
+	hooks := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}))
 	b.Cleanup(hooks.Close)
 	mail := noticetest.MailServer(b, func(string) string { return "250 ok" })
 	m := &mixedLoad{
-		b: b, dir: filepath.Join(b.TempDir(), "data"), most: make(map[string]float64), client: &http.Client{Timeout: 20 * time.Second},
+		b: b, dir: filepath.Join(b.TempDir(), "data"), most: make(map[string]float64),
+		client: &http.Client{Timeout: 20 * time.Second},
 	}
 	m.serve("--smtp-url", "smtp://"+mail, "--mail-from", "post@clinic.example", "--webhook-allow-private")
 	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Harbour Clinic", Timezone: "UTC"}}
-	t := clinic.AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 15, HorizonDays: 90, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
+	t := clinic.AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 15, HorizonDays: 90, Capacity: 1,
+		HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
 	for i := range mixedSpecialists {
 		p := clinic.SpecialistEntry{ID: fmt.Sprintf("s%02d", i), Name: "Dr", Active: true}
 		for day := range store.Weekday(7) {
@@ -81,7 +85,8 @@ func newMixedLoad(b *testing.B) *mixedLoad {
 	f.AppointmentTypes = []clinic.AppointmentTypeEntry{t}
 	m.must("POST", "/v1/import", longEnough, f)
 	m.must("PUT", "/v1/settings", longEnough, map[string]any{"webhooks": []map[string]any{{"url": hooks.URL}}})
-	m.agentKey, _ = m.must("POST", "/v1/api-keys", longEnough, map[string]any{"name": "agent", "scope": "agent"})["key"].(string)
+	m.agentKey, _ = m.must("POST", "/v1/api-keys", longEnough,
+		map[string]any{"name": "agent", "scope": "agent"})["key"].(string)
 	return m
 }
 
@@ -112,8 +117,9 @@ func (m *mixedLoad) visit() {
 	n := m.visitor.Add(1)
 	at := m.first.AddDate(0, 0, rand.IntN(60)).Add(9*time.Hour + time.Duration(rand.IntN(32))*15*time.Minute)
 	status, answer := m.send("POST", "/v1/appointment-types/checkup/book", "", map[string]any{
-		"clientId": fmt.Sprintf("visitor-secret-%016d", n), "slotStartDate": at, "specialistId": fmt.Sprintf("s%02d", rand.IntN(mixedSpecialists)),
-		"patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org", "phone": "030 1234567"},
+		"clientId": fmt.Sprintf("visitor-secret-%016d", n), "slotStartDate": at,
+		"specialistId": fmt.Sprintf("s%02d", rand.IntN(mixedSpecialists)),
+		"patient":      map[string]any{"name": "Rosa Winter", "email": "rosa@example.org", "phone": "030 1234567"},
 	})
 	if status != http.StatusCreated {
 		return // taken
@@ -127,23 +133,27 @@ func (m *mixedLoad) visit() {
 // list is a page that shows a week of everybody.
 func (m *mixedLoad) list() {
 	from := store.DateOf(m.first).AddDays(rand.IntN(54))
-	m.must("GET", "/v1/appointment-types/checkup/timeslots?from="+from.String()+"&to="+from.AddDays(6).String(), "", nil)
+	m.must("GET", "/v1/appointment-types/checkup/timeslots?from="+from.String()+"&to="+from.AddDays(6).String(), "",
+		nil)
 }
 
 // call is a caller whom an agent helps.
 func (m *mixedLoad) call() {
 	n := m.visitor.Add(1)
 	patient := m.must("POST", "/v1/agent/patients", m.agentKey, map[string]any{
-		"firstName": "Rosa", "lastName": "Winter" + strconv.FormatInt(n, 36), "birthDate": "1990-01-02", "phone": fmt.Sprintf("030 %07d", n), "sessionId": strconv.FormatInt(n, 10),
+		"firstName": "Rosa", "lastName": "Winter" + strconv.FormatInt(n, 36), "birthDate": "1990-01-02",
+		"phone": fmt.Sprintf("030 %07d", n), "sessionId": strconv.FormatInt(n, 10),
 	})
 	day := store.DateOf(m.first).AddDays(rand.IntN(60))
-	slots, _ := m.must("POST", "/v1/agent/slots", m.agentKey, map[string]any{"appointmentTypeId": "checkup", "from": day.String(), "days": 3, "count": 3})["slots"].([]any)
+	slots, _ := m.must("POST", "/v1/agent/slots", m.agentKey,
+		map[string]any{"appointmentTypeId": "checkup", "from": day.String(), "days": 3, "count": 3})["slots"].([]any)
 	if len(slots) == 0 {
 		return
 	}
 	slot, _ := slots[rand.IntN(len(slots))].(map[string]any)
 	status, _ := m.send("POST", "/v1/agent/appointments", m.agentKey, map[string]any{
-		"patientGUID": patient["patientGUID"], "bookingAuthToken": patient["bookingAuthToken"], "bookingToken": slot["bookingToken"],
+		"patientGUID": patient["patientGUID"], "bookingAuthToken": patient["bookingAuthToken"],
+		"bookingToken": slot["bookingToken"],
 	})
 	if status == http.StatusCreated || status == http.StatusOK {
 		m.booked.Add(1)
@@ -171,7 +181,8 @@ func (m *mixedLoad) look() {
 			note("goroutines", value)
 		}
 	}
-	for file, name := range map[string]string{queueFile: "queue-MB", databaseFile + "-wal": "wal-MB", databaseFile: "db-MB"} {
+	for file, name := range map[string]string{queueFile: "queue-MB", databaseFile + "-wal": "wal-MB",
+		databaseFile: "db-MB"} {
 		if info, err := os.Stat(filepath.Join(m.dir, file)); err == nil {
 			note(name, float64(info.Size())/1e6)
 		}

@@ -85,8 +85,10 @@ func (m *moving) grow(ctx context.Context, url string) error {
 	if err := os.Mkdir(kept, 0o700); err != nil {
 		return err
 	}
-	for _, name := range []string{queueFile, databaseFile} { // the database last: until then, the next run continues here
-		if err := os.Rename(m.dir.file(name), filepath.Join(kept, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	// the database last: until then, the next run continues here
+	for _, name := range []string{queueFile, databaseFile} {
+		if err := os.Rename(m.dir.file(name), filepath.Join(kept, name)); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -94,7 +96,8 @@ func (m *moving) grow(ctx context.Context, url string) error {
 		return err
 	}
 	return m.say("all rows compared. The clinic is now in PostgreSQL:\n  holdfast serve --data %s --database postgres://…\n"+
-		"The old database is in %s and contains personal data: delete it when you trust the new one\n", m.dir.path, kept)
+		"The old database is in %s and contains personal data: delete it when you trust the new one\n", m.dir.path,
+		kept)
 }
 
 // home moves the clinic from PostgreSQL to SQLite in a directory.

@@ -43,7 +43,8 @@ func TestMigrateRestartsAfterChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(c.Raise(t.Context(), "appointments", "a1", "version", 99), c.Commit(t.Context()), c.Close()); err != nil {
+	if err := errors.Join(c.Raise(t.Context(), "appointments", "a1", "version", 99), c.Commit(t.Context()),
+		c.Close()); err != nil {
 		t.Fatal(err)
 	}
 	out := must(t, "migrate", "--data", dir, "--to", url)

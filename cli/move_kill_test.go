@@ -105,12 +105,14 @@ func TestKilledMigrateResumes(t *testing.T) {
 	for i := range rows {
 		many = append(many, store.Row{fmt.Sprintf("network-%05d", i), int64(i), int64(1)})
 	}
-	if err := errors.Join(c.Insert(t.Context(), tallies, tallyColumns, many), c.Commit(t.Context()), c.Close()); err != nil {
+	if err := errors.Join(c.Insert(t.Context(), tallies, tallyColumns, many), c.Commit(t.Context()),
+		c.Close()); err != nil {
 		t.Fatal(err)
 	}
 	began := filepath.Join(t.TempDir(), "before.db")
 	duplicate(t, filepath.Join(dir, databaseFile), began)
-	if to, err := postgres.OpenCarrier(t.Context(), url, slog.New(slog.DiscardHandler)); err != nil { // makes the tables
+	// makes the tables
+	if to, err := postgres.OpenCarrier(t.Context(), url, slog.New(slog.DiscardHandler)); err != nil {
 		t.Fatal(err)
 	} else if err := to.Close(); err != nil {
 		t.Fatal(err)
@@ -122,7 +124,8 @@ func TestKilledMigrateResumes(t *testing.T) {
 		t.Fatal("a move that was killed took the clinic away")
 	}
 	all := fmt.Sprintf("tallies              %d", rows+1)
-	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url), "appointments         5, of which 5 were copied before", all, "all rows compared")
+	contains(t, "run again", must(t, "migrate", "--data", dir, "--to", url),
+		"appointments         5, of which 5 were copied before", all, "all rows compared")
 
 	home := filepath.Join(t.TempDir(), "home")
 	back := []string{"--data", dir, "--database", url, "--to", "sqlite:" + home}
@@ -130,7 +133,8 @@ func TestKilledMigrateResumes(t *testing.T) {
 	if disk.Size(filepath.Join(home, databaseFile)) >= 0 {
 		t.Fatal("a move that was killed left half a clinic under its name")
 	}
-	contains(t, "run again, home", must(t, append([]string{"migrate"}, back...)...), "appointments         5, of which 5 were copied before", all, "all rows compared")
+	contains(t, "run again, home", must(t, append([]string{"migrate"}, back...)...),
+		"appointments         5, of which 5 were copied before", all, "all rows compared")
 	if disk.Size(filepath.Join(home, halfDir)) >= 0 {
 		t.Error("what a clinic was put together in is left")
 	}

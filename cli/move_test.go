@@ -39,7 +39,8 @@ func TestClinicMovesToPostgresAndBack(t *testing.T) {
 	}
 
 	home := filepath.Join(t.TempDir(), "home")
-	contains(t, "coming home", must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+home), "users                2", "all rows compared")
+	contains(t, "coming home", must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+home),
+		"users                2", "all rows compared")
 	if a, b := read(t, filepath.Join(dir, secretFile)), read(t, filepath.Join(home, secretFile)); a != b {
 		t.Error("the keys did not come along")
 	}
@@ -113,13 +114,15 @@ func TestInterruptedMigrateResumes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := store.Carry(t.Context(), from, &failing{to, table}, func(string, int, int) {}); !errors.Is(err, errBroken) {
+		if err := store.Carry(t.Context(), from, &failing{to, table}, func(string, int, int) {}); !errors.Is(err,
+			errBroken) {
 			t.Errorf("broken at %s: got %v", table, err)
 		}
 		if err := errors.Join(from.Close(), to.Close()); err != nil {
 			t.Fatal(err)
 		}
-		got := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "data"), "--database", url, "--listen", "127.0.0.1:0")
+		got := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "data"), "--database", url, "--listen",
+			"127.0.0.1:0")
 		if got.code != 1 {
 			t.Errorf("a server on a part of a clinic: exit code %d, want 1", got.code)
 		}
@@ -149,7 +152,8 @@ func TestMigrateInterruptedAtEndFinishes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, postgresFile), []byte("left\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	contains(t, "run again, home", must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+dir), "The clinic is now in SQLite")
+	contains(t, "run again, home", must(t, "migrate", "--data", dir, "--database", url, "--to", "sqlite:"+dir),
+		"The clinic is now in SQLite")
 	same(t, kept, filepath.Join(dir, databaseFile))
 }
 
@@ -186,15 +190,18 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 		t.Fatal(err)
 	}
 	queued := filepath.Join(t.TempDir(), "queued")
-	if err := errors.Join(os.Mkdir(queued, 0o700), os.WriteFile(filepath.Join(queued, queueFile), []byte("x"), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(queued, 0o700), os.WriteFile(filepath.Join(queued, queueFile),
+		[]byte("x"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	zero := movableDir(t)
-	db, err := sql.Open("sqlite", "file:"+filepath.Join(zero, databaseFile)) // as a version wrote it that did not replace such bytes
+	// as a version wrote it that did not replace such bytes
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(zero, databaseFile))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = db.ExecContext(t.Context(), "INSERT INTO "+tallies.Name+" ("+strings.Join(tallyColumns, ", ")+") VALUES (?, 1, 1)", "a\x00b")
+	_, err = db.ExecContext(t.Context(), "INSERT INTO "+tallies.Name+" ("+strings.Join(tallyColumns, ", ")+
+		") VALUES (?, 1, 1)", "a\x00b")
 	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -210,14 +217,19 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 		{"no directory", []string{"--data", strange, "--database", strangers, "--to", "sqlite:"}, "needs a directory"},
 		{"a dry run of nothing", []string{"--data", dir, "--dry-run"}, "--to"},
 		{"the same kind", []string{"--data", dir, "--to", "sqlite:" + otherKey}, "in SQLite already"},
-		{"the same kind there", []string{"--data", strange, "--database", strangers, "--to", url}, "in PostgreSQL already"},
+		{"the same kind there", []string{"--data", strange, "--database", strangers, "--to", url},
+			"in PostgreSQL already"},
 		{"no clinic", []string{"--data", t.TempDir(), "--to", url}, "no database in"},
 		{"a stranger's database", []string{"--data", dir, "--to", strangers}, "The target has another clinic"},
 		{"a server that runs", []string{"--data", running.dir.path, "--to", url}, "in use"},
-		{"no server there", []string{"--data", dir, "--to", "postgres://127.0.0.1:1/none?sslmode=disable"}, "opening the database"},
-		{"another clinic's directory", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + occupied}, "its own secret.key"},
-		{"other keys", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + otherKey}, "its own secret.key"},
-		{"a queue of before", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + queued}, queueFile},
+		{"no server there", []string{"--data", dir, "--to", "postgres://127.0.0.1:1/none?sslmode=disable"},
+			"opening the database"},
+		{"another clinic's directory", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" +
+			occupied}, "its own secret.key"},
+		{"other keys", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + otherKey},
+			"its own secret.key"},
+		{"a queue of before", []string{"--data", strange, "--database", strangers, "--to", "sqlite:" + queued},
+			queueFile},
 		{"a text that PostgreSQL does not take", []string{"--data", zero, "--to", url}, "zero byte"},
 	} {
 		got := command(t, nil, "", append([]string{"migrate"}, c.args...)...)
@@ -227,12 +239,14 @@ func TestMigrateRefusesUnmovable(t *testing.T) {
 		contains(t, c.name, got.stderr, c.want)
 	}
 	s := started(t, "serve", "--data", strange, "--database", strangers, "--listen", "127.0.0.1:0")
-	node := command(t, nil, "", "migrate", "--data", filepath.Join(t.TempDir(), "x"), "--database", strangers, "--to", "sqlite:"+t.TempDir())
+	node := command(t, nil, "", "migrate", "--data", filepath.Join(t.TempDir(), "x"), "--database", strangers, "--to",
+		"sqlite:"+t.TempDir())
 	if node.code != 1 {
 		t.Errorf("a node that runs: exit code %d, want 1", node.code)
 	}
 	second := movableDir(t)
-	if got := command(t, nil, "", "migrate", "--data", second, "--to", strangers); got.code != 1 || !strings.Contains(got.stderr, "Stop every node") {
+	if got := command(t, nil, "", "migrate", "--data", second, "--to", strangers); got.code != 1 ||
+		!strings.Contains(got.stderr, "Stop every node") {
 		t.Errorf("into a database that a node has: got %d %s", got.code, got.stderr)
 	}
 	if err := s.Process.Kill(); err != nil {

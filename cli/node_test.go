@@ -49,13 +49,17 @@ func newNodesOn(t *testing.T, n int, practice *httptest.Server, url string, flag
 }
 
 // newNodesOf is newNodesOn with more flags for each node.
-func newNodesOf(t *testing.T, n int, practice *httptest.Server, url string, own func(node int) []string, flags ...string) *nodes {
+func newNodesOf(t *testing.T, n int, practice *httptest.Server, url string, own func(node int) []string,
+	flags ...string) *nodes {
 	t.Helper()
 	c := &nodes{t: t, shared: append([]string{"--database", url}, flags...), own: own}
-	c.shared = append(c.shared, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file", write(t, longEnough))
+	c.shared = append(c.shared, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key-file",
+		write(t, longEnough))
 	if practice != nil {
-		c.shared = append(c.shared, "--upstream-url", practice.URL+"/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u",
-			"--upstream-password", "p", "--upstream-spacing", "20ms", "--upstream-retry-delay", "1ms", "--upstream-timeout", "2s",
+		c.shared = append(c.shared, "--upstream-url", practice.URL+"/GetData.ashx", "--upstream-client-id", "c",
+			"--upstream-user", "u",
+			"--upstream-password", "p", "--upstream-spacing", "20ms", "--upstream-retry-delay", "1ms",
+			"--upstream-timeout", "2s",
 			"--upstream-quarantine", "3s", "--queue-backoff", "10ms", "--queue-max-attempts", "1000")
 	}
 	file := filepath.Join(t.TempDir(), "clinic.json")
@@ -91,8 +95,9 @@ func (c *nodes) start(i int) {
 func bookAt(t *testing.T, base string, n int) (int, string) {
 	t.Helper()
 	return posted(t, base+"/v1/appointment-types/checkup/book", map[string]any{
-		"clientId": fmt.Sprintf("a-client-secret-%08d", n), "slotStartDate": enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339),
-		"patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
+		"clientId":      fmt.Sprintf("a-client-secret-%08d", n),
+		"slotStartDate": enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339),
+		"patient":       map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
 	}, nil)
 }
 
@@ -102,7 +107,8 @@ func TestTwoNodesServeOneClinic(t *testing.T) {
 	t.Parallel()
 	c := newNodes(t, 2, nil)
 	areOneClinic(t, c, "redis")
-	alone := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "third"), "--database", c.shared[1], "--listen", "127.0.0.1:0")
+	alone := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "third"), "--database", c.shared[1],
+		"--listen", "127.0.0.1:0")
 	if alone.code != 1 {
 		t.Errorf("a third node without --redis: exit code %d, want 1", alone.code)
 	}
@@ -153,7 +159,8 @@ func TestOperationsOfKilledNodeAreDelivered(t *testing.T) {
 	var arrived atomic.Int32
 	fake := upstreamtest.New(upstreamtest.Options{Decide: func(call upstreamtest.Call) upstreamtest.Step {
 		if call.Procedure == "SetAppointment" && arrived.Add(1) == 3 {
-			return upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: time.Second} // the node is killed while it waits for this answer
+			// the node is killed while it waits for this answer
+			return upstreamtest.Step{Outcome: upstreamtest.Slow, Delay: time.Second}
 		}
 		return upstreamtest.Step{}
 	}})

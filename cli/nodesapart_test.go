@@ -40,7 +40,8 @@ func TestNodeWithOtherSecretKeyIsRefused(t *testing.T) {
 	if got.code != 1 {
 		t.Errorf("a key of its own: exit code %d, want 1", got.code)
 	}
-	contains(t, "a key of its own", got.stderr, "another secret.key", "Copy secret.key from the data directory of a running node to "+filepath.Join(stranger, secretFile))
+	contains(t, "a key of its own", got.stderr, "another secret.key",
+		"Copy secret.key from the data directory of a running node to "+filepath.Join(stranger, secretFile))
 
 	old := withKey(t, c.dirs[0])
 	must(t, "keys", "rotate", "--data", c.dirs[0])
@@ -71,12 +72,14 @@ func TestNodeOnOtherRedisIsRefused(t *testing.T) {
 	ours := redistest.Start(t, redistest.Programs(t)[0])
 	c := newNodesWith(t, 1, nil, "--redis", ours.URL())
 	elsewhere := redistest.Start(t, redistest.Programs(t)[0])
-	flags := []string{"serve", "--data", withKey(t, c.dirs[0]), "--database", c.shared[1], "--redis", elsewhere.URL(), "--listen", "127.0.0.1:0"}
+	flags := []string{"serve", "--data", withKey(t, c.dirs[0]), "--database", c.shared[1], "--redis", elsewhere.URL(),
+		"--listen", "127.0.0.1:0"}
 	got := command(t, nil, "", flags...)
 	if got.code != 1 {
 		t.Errorf("another Redis: exit code %d, want 1", got.code)
 	}
-	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis", "Name the Redis of the other nodes")
+	contains(t, "another Redis", got.stderr, "the other nodes on this database do not use this Redis",
+		"Name the Redis of the other nodes")
 
 	ours.Kill()
 	storageMode(t, c.all[0].base, "fallback")

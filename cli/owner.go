@@ -157,7 +157,8 @@ func adminListCommand(p process) *cobra.Command {
 				table := tabwriter.NewWriter(p.stdout, 0, 0, 2, ' ', 0)
 				_, _ = fmt.Fprintln(table, "EMAIL\tNAME\tROLE\tACTIVE\tLAST SIGN-IN")
 				for _, u := range users {
-					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%t\t%s\n", u.Email, u.Name, u.Role, u.Active, instantOr(u.Seen, "never"))
+					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%t\t%s\n", u.Email, u.Name, u.Role, u.Active,
+						instantOr(u.Seen, "never"))
 				}
 				return table.Flush()
 			})
@@ -179,7 +180,8 @@ func (h *house) makeSetupToken(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		status := statusOf(err)
 		if errors.Is(err, account.ErrSetupDone) {
-			status, err = http.StatusGone, errors.New("the clinic is already set up. For a lost password: holdfast admin reset-password --email ADDRESS")
+			status, err = http.StatusGone,
+				errors.New("the clinic is already set up. For a lost password: holdfast admin reset-password --email ADDRESS")
 		}
 		refuse(w, status, err)
 		return
@@ -205,7 +207,8 @@ func setupURLCommand(p process) *cobra.Command {
 				if err := admin.call(ctx, http.MethodPost, "/local/setup-token", nil, &made); err != nil {
 					return err
 				}
-				_, err := fmt.Fprintln(p.stdout, setupURL(cmp.Or(made.Base, "http://"+reachable(cfg.listen)), made.Token))
+				_, err := fmt.Fprintln(p.stdout, setupURL(cmp.Or(made.Base, "http://"+reachable(cfg.listen)),
+					made.Token))
 				return err
 			})
 		},
@@ -224,7 +227,8 @@ func firstRun(ctx context.Context, w io.Writer, h *house, cfg config) error {
 		return err
 	}
 	if cfg.ownerEmail != "" {
-		_, err := h.engine.Account.CreateUser(ctx, localActor, account.NewUser{Email: cfg.ownerEmail, Name: "Owner", Role: store.RoleOwner, Password: cfg.ownerPassword})
+		_, err := h.engine.Account.CreateUser(ctx, localActor,
+			account.NewUser{Email: cfg.ownerEmail, Name: "Owner", Role: store.RoleOwner, Password: cfg.ownerPassword})
 		if err != nil {
 			return fmt.Errorf("create the first owner from --owner-email and --owner-password: %w", err)
 		}

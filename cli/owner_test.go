@@ -54,7 +54,8 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 		args        []string
 		says        string
 	}{
-		{"a short password", "short\n", []string{"admin", "create", "--email", "al@clinic.example", "--name", "Al"}, "12"},
+		{"a short password", "short\n", []string{"admin", "create", "--email", "al@clinic.example", "--name", "Al"},
+			"12"},
 		{"no password", "", []string{"admin", "create", "--email", "al@clinic.example", "--name", "Al"}, "password"},
 		{"an address that is in use", password, []string{"admin", "create", "--email", email, "--name", "Al"}, "email"},
 		{"nobody's password", password, []string{"admin", "reset-password", "--email", "al@clinic.example"}, "admin list"},
@@ -70,7 +71,8 @@ func TestOwnersFromTheCommandLine(t *testing.T) {
 	if strings.Contains(s.stderr.String(), password) || strings.Contains(s.stderr.String(), another) {
 		t.Error("a password is in the log")
 	}
-	for _, args := range [][]string{{"create"}, {"create", "--name", "Al"}, {"create", "--email", "al@clinic.example"}, {"reset-password"}} {
+	for _, args := range [][]string{{"create"}, {"create", "--name", "Al"}, {"create", "--email", "al@clinic.example"},
+		{"reset-password"}} {
 		got := command(t, nil, password, append([]string{"admin"}, args...)...)
 		if got.code != 2 || strings.Contains(got.stderr, "Password") {
 			t.Errorf("%v: got %+v; want it refused before a password is asked for", args, got)
@@ -133,14 +135,18 @@ func TestSetupLinkCommand(t *testing.T) {
 	}
 	elsewhere := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", elsewhere, harbour)
-	if got := must(t, "setup-url", "--data", elsewhere, "--listen", "127.0.0.1:1"); !strings.HasPrefix(got, "http://127.0.0.1:1/setup#") {
+	if got := must(t, "setup-url", "--data", elsewhere, "--listen", "127.0.0.1:1"); !strings.HasPrefix(got,
+		"http://127.0.0.1:1/setup#") {
 		t.Errorf("without a server: printed %q, want a link to where one would listen", got)
 	}
-	outside := started(t, "serve", "--data", elsewhere, "--listen", "127.0.0.1:0", "--base-url", "https://book.example.org")
+	outside := started(t, "serve", "--data", elsewhere, "--listen", "127.0.0.1:0", "--base-url",
+		"https://book.example.org")
 	if got := must(t, "setup-url", "--data", elsewhere); !strings.HasPrefix(got, "https://book.example.org/setup#") {
-		t.Errorf("behind a proxy: printed %q, want a link to the address of --base-url; the server said %s", got, outside.stderr)
+		t.Errorf("behind a proxy: printed %q, want a link to the address of --base-url; the server said %s", got,
+			outside.stderr)
 	}
-	if got := command(t, nil, "", "setup-url", "--data", dir); got.code != 1 || !strings.Contains(got.stderr, "reset-password") {
+	if got := command(t, nil, "", "setup-url", "--data", dir); got.code != 1 ||
+		!strings.Contains(got.stderr, "reset-password") {
 		t.Errorf("a link when setup is done: got %+v, want the way to a new password", got)
 	}
 	if strings.Contains(s.stderr.String(), first) || strings.Contains(s.stderr.String(), second) {
@@ -163,7 +169,8 @@ func TestKeysRotate(t *testing.T) {
 	book := func(client, time string) (token string) {
 		t.Helper()
 		status, body := posted(t, s.base+"/v1/appointment-types/checkup/book", map[string]any{
-			"clientId": client, "slotStartDate": time, "patient": map[string]any{"name": "Jane Roe", "phone": "030 1234567"},
+			"clientId": client, "slotStartDate": time, "patient": map[string]any{"name": "Jane Roe",
+				"phone": "030 1234567"},
 		}, nil)
 		_, token, _ = strings.Cut(body, "/manage#")
 		if token, _, _ = strings.Cut(token, `"`); status != http.StatusCreated || token == "" {
@@ -173,7 +180,8 @@ func TestKeysRotate(t *testing.T) {
 	}
 	opens := func(token string) int {
 		t.Helper()
-		status, _ := asked(t, http.MethodGet, s.base+"/v1/appointments/managed", nil, map[string]string{"Holdfast-Manage": token})
+		status, _ := asked(t, http.MethodGet, s.base+"/v1/appointments/managed", nil,
+			map[string]string{"Holdfast-Manage": token})
 		return status
 	}
 	day := inTwoDays()
@@ -195,8 +203,10 @@ func TestKeysRotate(t *testing.T) {
 			t.Errorf("%s, a link of the new key: got %d, want 200", when, got)
 		}
 	}
-	if after, err := os.ReadFile(filepath.Join(dir, secretFile)); err != nil || bytes.Equal(after, before) || mode(t, filepath.Join(dir, secretFile)) != 0o600 {
-		t.Errorf("secret.key: %v, changed %t, mode %#o; want a new one that only its owner reads", err, !bytes.Equal(after, before), mode(t, filepath.Join(dir, secretFile)))
+	if after, err := os.ReadFile(filepath.Join(dir, secretFile)); err != nil || bytes.Equal(after, before) ||
+		mode(t, filepath.Join(dir, secretFile)) != 0o600 {
+		t.Errorf("secret.key: %v, changed %t, mode %#o; want a new one that only its owner reads", err,
+			!bytes.Equal(after, before), mode(t, filepath.Join(dir, secretFile)))
 	}
 	// Without a server, too.
 	if err := s.Process.Kill(); err != nil {
@@ -204,7 +214,8 @@ func TestKeysRotate(t *testing.T) {
 	}
 	s.ended(t)
 	must(t, "keys", "rotate", "--data", dir)
-	if got := command(t, nil, "", "keys", "rotate", "--data", t.TempDir()); got.code != 1 || !strings.Contains(got.stderr, "--data") {
+	if got := command(t, nil, "", "keys", "rotate", "--data", t.TempDir()); got.code != 1 ||
+		!strings.Contains(got.stderr, "--data") {
 		t.Errorf("where there is no clinic: got %+v", got)
 	}
 }
@@ -222,7 +233,8 @@ func TestDamagedQueueIsRebuiltAndReported(t *testing.T) {
 	if strings.Contains(must(t, "queue", "list", "--data", dir)+must(t, "verify", "--data", dir), "damaged") {
 		t.Error("a sound queue is said to be damaged")
 	}
-	if err := os.WriteFile(filepath.Join(dir, queueFile), bytes.Repeat([]byte("not a queue "), 4096), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, queueFile), bytes.Repeat([]byte("not a queue "), 4096),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s = started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
@@ -234,7 +246,8 @@ func TestDamagedQueueIsRebuiltAndReported(t *testing.T) {
 		t.Errorf("not ready with a rebuilt queue: %d %s", status, body)
 	}
 	contains(t, "the log", s.stderr.String(), "damaged", filepath.Base(kept[0]))
-	contains(t, "queue list", must(t, "queue", "list", "--data", dir), kept[0], "rebuilt from the database", "delete it")
+	contains(t, "queue list", must(t, "queue", "list", "--data", dir), kept[0], "rebuilt from the database",
+		"delete it")
 	contains(t, "verify", must(t, "verify", "--data", dir), "sound", kept[0], "delete it")
 	if err := os.Remove(kept[0]); err != nil {
 		t.Fatal(err)

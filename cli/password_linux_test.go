@@ -90,8 +90,10 @@ func TestPasswordPromptHidesInput(t *testing.T) {
 			var out, told transcript
 			code := make(chan int, 1)
 			go func() {
-				code <- run(t.Context(), process{args: []string{"admin", "create", "--data", dir, "--email", "jo@clinic.example", "--name", "Jo"},
-					stdin: screen.program, stdout: &out, stderr: &told})
+				code <- run(t.Context(),
+					process{args: []string{"admin", "create", "--data", dir, "--email", "jo@clinic.example", "--name",
+						"Jo"},
+						stdin: screen.program, stdout: &out, stderr: &told})
 			}()
 			screen.enter(t, password)
 			eventually(t, "the command asks for the password twice", func() bool {

@@ -32,7 +32,8 @@ func (c *config) liveIn() string {
 // connection carries patients' data and the password.
 func (h *house) warnWithoutTLS(database string) {
 	if host := postgres.WithoutTLS(database); host != "" {
-		h.log.Warn("--database uses another host without required TLS; add sslmode=verify-full to its URL", "host", host)
+		h.log.Warn("--database uses another host without required TLS; add sslmode=verify-full to its URL", "host",
+			host)
 	}
 }
 
@@ -43,7 +44,8 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 		return fmt.Errorf("%s is a SQLite clinic, and --database names another database. Remove --database, or name "+
 			"another directory with --data", h.dir.file(databaseFile))
 	}
-	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: o.alone(), Live: cfg.liveIn()})
+	s, err := postgres.Open(ctx, postgres.Options{URL: cfg.database, Logger: h.log, OnFatal: h.fail, Alone: o.alone(),
+		Live: cfg.liveIn()})
 	switch {
 	case errors.Is(err, postgres.ErrOldNodes):
 		return err
@@ -77,7 +79,8 @@ func (h *house) openPostgres(ctx context.Context, cfg config, o houseOptions) er
 const queueLease = 15 * time.Second
 
 func (h *house) openPostgresQueue(ctx context.Context, cfg config, about houseOptions, o *engine.Options) error {
-	q, err := postgres.OpenQueue(ctx, postgres.QueueOptions{URL: cfg.database, Logger: h.log, Alone: about.alone(), Lease: queueLease, Settle: cfg.outbound.Quarantine})
+	q, err := postgres.OpenQueue(ctx, postgres.QueueOptions{URL: cfg.database, Logger: h.log, Alone: about.alone(),
+		Lease: queueLease, Settle: cfg.outbound.Quarantine})
 	if err != nil {
 		return err
 	}
@@ -99,7 +102,8 @@ func (d *dataDir) belongTo(id string) error {
 		return unusable(d.path, err)
 	case strings.TrimSpace(string(known)) != id:
 		return fmt.Errorf("the data directory %s belongs to the database %s, and --database names %s. Name the right one. To serve "+
-			"this database from this directory, move %s away", d.path, strings.TrimSpace(string(known)), id, d.file(postgresFile))
+			"this database from this directory, move %s away", d.path, strings.TrimSpace(string(known)), id,
+			d.file(postgresFile))
 	}
 	return nil
 }

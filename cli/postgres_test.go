@@ -52,7 +52,8 @@ func booked(t *testing.T, base string, hour int, client string) int {
 	var body string
 	for began := time.Now(); ; {
 		status, body = posted(t, base+"/v1/appointment-types/checkup/book", map[string]any{
-			"clientId": client, "slotStartDate": start.Format(time.RFC3339), "patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
+			"clientId": client, "slotStartDate": start.Format(time.RFC3339),
+			"patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
 		}, map[string]string{"Idempotency-Key": "the-booking-of-" + client})
 		if status != http.StatusServiceUnavailable || time.Since(began) > time.Minute {
 			break
@@ -96,11 +97,13 @@ func TestServeWithPostgres(t *testing.T) {
 	}
 	contains(t, "verify", must(t, "verify", "--data", dir), "sound")
 
-	elsewhere := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "second"), "--database", url, "--redis", "unix:///nowhere", "--listen", "127.0.0.1:0")
+	elsewhere := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "second"), "--database", url,
+		"--redis", "unix:///nowhere", "--listen", "127.0.0.1:0")
 	if elsewhere.code != 1 {
 		t.Errorf("a node that holds elsewhere: exit code %d, want 1", elsewhere.code)
 	}
-	contains(t, "a node that holds elsewhere", elsewhere.stderr, "another node is serving from this database", "remove --redis")
+	contains(t, "a node that holds elsewhere", elsewhere.stderr, "another node is serving from this database",
+		"remove --redis")
 
 	if err := s.Process.Kill(); err != nil {
 		t.Fatal(err)
@@ -119,13 +122,15 @@ func TestServeWithPostgres(t *testing.T) {
 			t.Errorf("%s: exit code %d, want 1; it said %s", what, got.code, got.stderr)
 		} else {
 			contains(t, what, got.stderr, map[string]string{
-				"without --database": "--database", "with another database": "belongs to the database", "beside a clinic's file": "is a SQLite clinic",
-				"a demo": "remove --database", "a restore of a file": "belongs to a PostgreSQL clinic", "a command without a URL": "--database",
+				"without --database": "--database", "with another database": "belongs to the database",
+				"beside a clinic's file": "is a SQLite clinic", "a demo": "remove --database",
+				"a restore of a file": "belongs to a PostgreSQL clinic", "a command without a URL": "--database",
 			}[what])
 		}
 	}
 	contains(t, "apikey list without a server", must(t, "apikey", "list", "--data", dir, "--database", url), "test")
-	contains(t, "migrate", must(t, "migrate", "--data", dir, "--database", url), "the schema in PostgreSQL is at version")
+	contains(t, "migrate", must(t, "migrate", "--data", dir, "--database", url),
+		"the schema in PostgreSQL is at version")
 	backup := strings.TrimSpace(must(t, "backup", "--data", dir, "--database", url))
 	if info, err := os.Stat(filepath.Join(backup, "holdfast.sql")); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the backup: %v, %v", info, err)
@@ -168,7 +173,8 @@ func TestDatabasePasswordIsHidden(t *testing.T) {
 	const password = "canary-of-a-password"
 	url := "postgres://clinic:" + password + "@127.0.0.1:1/clinic?sslmode=disable"
 	shown := command(t, nil, "", "config", "print", "--database", url)
-	refused := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "data"), "--database", url, "--listen", "127.0.0.1:0")
+	refused := command(t, nil, "", "serve", "--data", filepath.Join(t.TempDir(), "data"), "--database", url, "--listen",
+		"127.0.0.1:0")
 	if refused.code != 1 {
 		t.Errorf("a server that is not there: exit code %d, want 1", refused.code)
 	}
@@ -191,16 +197,24 @@ func TestNodeResumesAfterCutFromPostgres(t *testing.T) {
 		t.Fatalf("a booking before: got %d %s, want 201", status, body)
 	}
 	line.Away(true)
-	eventually(t, "it is not ready", func() bool { status, _ := get(t, s.base+"/readyz", ""); return status == http.StatusServiceUnavailable })
-	if status, body := bookAt(t, s.base, 1); status != http.StatusServiceUnavailable || !strings.Contains(body, "storage_unavailable") || !strings.Contains(body, "Idempotency-Key") {
+	eventually(t, "it is not ready", func() bool {
+		status, _ := get(t, s.base+"/readyz", "")
+		return status == http.StatusServiceUnavailable
+	})
+	if status, body := bookAt(t, s.base, 1); status != http.StatusServiceUnavailable ||
+		!strings.Contains(body, "storage_unavailable") || !strings.Contains(body, "Idempotency-Key") {
 		t.Errorf("a booking: got %d %s, want a 503 that says what to do", status, body)
 	}
 	eventually(t, "its queue has noticed", func() bool {
 		said := s.stderr.String() // the second, where the start of the queue was not through yet
-		return strings.Contains(said, "due operations not read") || strings.Contains(said, "queue not synchronized with the outbox")
+		return strings.Contains(said, "due operations not read") ||
+			strings.Contains(said, "queue not synchronized with the outbox")
 	})
 	line.Away(false)
-	eventually(t, "it is ready again", func() bool { status, _ := get(t, s.base+"/readyz", ""); return status == http.StatusOK })
+	eventually(t, "it is ready again", func() bool {
+		status, _ := get(t, s.base+"/readyz", "")
+		return status == http.StatusOK
+	})
 	if status, body := bookAt(t, s.base, 1); status != http.StatusCreated {
 		t.Errorf("a booking afterwards: got %d %s, want 201", status, body)
 	}

@@ -25,7 +25,8 @@ func TestDatabaseWithoutTLSIsWarnedAbout(t *testing.T) {
 		var log bytes.Buffer
 		h := &house{log: slog.New(slog.NewTextHandler(&log, nil))}
 		h.warnWithoutTLS(url)
-		if got := log.String(); (got != "") != (host != "") || !strings.Contains(got, host) || strings.Contains(got, "canary") {
+		if got := log.String(); (got != "") != (host != "") || !strings.Contains(got, host) ||
+			strings.Contains(got, "canary") {
 			t.Errorf("%s: got %q, want the host %q", url, got, host)
 		}
 	}

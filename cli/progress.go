@@ -93,7 +93,8 @@ func (p process) watchedAt(ctx context.Context, admin *adminClient, do func(cont
 }
 
 // showing runs do, and in the meantime shows the current progress.
-func (p process) showing(ctx context.Context, current func(context.Context) progressBody, do func(context.Context) error) error {
+func (p process) showing(ctx context.Context, current func(context.Context) progressBody,
+	do func(context.Context) error) error {
 	ctx, stop := context.WithCancel(ctx)
 	var shown sync.WaitGroup
 	shown.Go(func() { showProgress(ctx, p.stderr, isTerminal(p.stderr), current) })

@@ -22,7 +22,8 @@ func TestProgressIsShown(t *testing.T) {
 		"quick, terminal": {true, time.Second, "\r\x1b[K"},
 		"quick, file":     {false, time.Second, ""},
 		"slow, file":      {false, 25 * time.Second, "copying: 8 %\ncopying: 48 %\ncopying: 88 %\n"},
-		"slow, terminal":  {true, 2300 * time.Millisecond, "\r\x1b[K[##............................] copying: 8 %\r\x1b[K[##............................] copying: 8 %\r\x1b[K"},
+		"slow, terminal": {true, 2300 * time.Millisecond,
+			"\r\x1b[K[##............................] copying: 8 %\r\x1b[K[##............................] copying: 8 %\r\x1b[K"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -30,7 +31,9 @@ func TestProgressIsShown(t *testing.T) {
 				begin := time.Now()
 				g := new(progress)
 				ctx := store.WithProgress(t.Context(), g.begin)
-				store.BeginStep(ctx, "copying", func() (int64, int64) { return int64(time.Since(begin) / time.Second), 25 })
+				store.BeginStep(ctx, "copying", func() (int64, int64) {
+					return int64(time.Since(begin) / time.Second), 25
+				})
 				watching, stop := context.WithCancel(ctx)
 				var out strings.Builder
 				ended := make(chan struct{})

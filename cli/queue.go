@@ -115,7 +115,8 @@ func queueListCommand(p process) *cobra.Command {
 				if *asJSON {
 					return printJSON(p.stdout, body)
 				}
-				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d running, %d failed, %d completed\n", body.Pending, body.Processing, body.Failed, body.Completed)
+				_, _ = fmt.Fprintf(p.stdout, "%d waiting, %d running, %d failed, %d completed\n", body.Pending,
+					body.Processing, body.Failed, body.Completed)
 				if body.Scheduled > 0 {
 					_, _ = fmt.Fprintf(p.stdout, "%d later reminders not listed\n", body.Scheduled)
 				}
@@ -135,7 +136,8 @@ func queueListCommand(p process) *cobra.Command {
 					if !o.NextRetryAt.IsZero() {
 						next = o.NextRetryAt.Format(time.RFC3339)
 					}
-					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", o.ID, o.Kind, state, o.Attempts, o.MaxAttempts, next, o.StartTime, o.LastError)
+					_, _ = fmt.Fprintf(table, "%s\t%s\t%s\t%d/%d\t%s\t%s\t%s\n", o.ID, o.Kind, state, o.Attempts,
+						o.MaxAttempts, next, o.StartTime, o.LastError)
 				}
 				return table.Flush()
 			})
@@ -179,10 +181,12 @@ func queueRetryCommand(p process) *cobra.Command {
 					if *asJSON {
 						return printJSON(p.stdout, done)
 					}
-					_, err := fmt.Fprintf(p.stdout, "%d queued for retry; %d need review or are running\n", done.Retried, done.Left)
+					_, err := fmt.Fprintf(p.stdout, "%d queued for retry; %d need review or are running\n",
+						done.Retried, done.Left)
 					return err
 				}
-				if err := admin.call(ctx, http.MethodPost, "/v1/queue/"+url.PathEscape(args[0])+"/retry", nil, nil); err != nil {
+				if err := admin.call(ctx, http.MethodPost, "/v1/queue/"+url.PathEscape(args[0])+"/retry", nil,
+					nil); err != nil {
 					var refused *problem
 					if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
 						return fmt.Errorf("there is no operation %s. See: holdfast queue list", args[0])

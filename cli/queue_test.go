@@ -25,14 +25,16 @@ import (
 // The settings of the practice system: a whole one serves, half of one is refused with its names.
 func TestUpstreamSettings(t *testing.T) {
 	t.Parallel()
-	whole := []string{"--upstream-url", "https://pms.example/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u", "--upstream-password", "p"}
+	whole := []string{"--upstream-url", "https://pms.example/GetData.ashx", "--upstream-client-id", "c",
+		"--upstream-user", "u", "--upstream-password", "p"}
 	for _, c := range []struct {
 		name string
 		args []string
 		says string // empty: it is taken
 	}{
 		{"all of it", whole, ""},
-		{"with its times", append([]string{"--upstream-spacing", "1s", "--upstream-retry-delay=10ms", "--upstream-timeout", "2s", "--upstream-quarantine", "3s"}, whole...), ""},
+		{"with its times", append([]string{"--upstream-spacing", "1s", "--upstream-retry-delay=10ms",
+			"--upstream-timeout", "2s", "--upstream-quarantine", "3s"}, whole...), ""},
 		{"no password", whole[:6], "--upstream-password"},
 		{"no address", whole[2:], "--upstream-url"},
 		{"no address at all", []string{"--upstream-url", "pms"}, "full address"},
@@ -41,7 +43,8 @@ func TestUpstreamSettings(t *testing.T) {
 		{"neither true nor false", []string{"--debug-replies=perhaps"}, "--debug-replies"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			cfg, _, err := resolved(t, nil, append([]string{"--data", filepath.Join(t.TempDir(), "data")}, c.args...)...)
+			cfg, _, err := resolved(t, nil, append([]string{"--data", filepath.Join(t.TempDir(), "data")},
+				c.args...)...)
 			if err == nil {
 				var h *house
 				if h, err = openHouse(t.Context(), cfg, houseOptions{log: slog.New(slog.DiscardHandler)}); err == nil {
@@ -51,7 +54,8 @@ func TestUpstreamSettings(t *testing.T) {
 			switch {
 			case c.says == "" && err != nil:
 				t.Errorf("got %v, want it taken", err)
-			case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) || !errors.As(err, &usageError{})):
+			case c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says) ||
+				!errors.As(err, &usageError{})):
 				t.Errorf("got %v, want a mistake that says %q", err, c.says)
 			}
 		})
@@ -65,8 +69,9 @@ func TestTrueOrFalse(t *testing.T) {
 		args string
 		want bool
 	}{
-		{"--debug-replies", true}, {"--debug-replies=true", true}, {"--debug-replies true", true}, {"--debug-replies --data x", true},
-		{"--debug-replies=false", false}, {"--debug-replies false", false}, {"", false},
+		{"--debug-replies", true}, {"--debug-replies=true", true}, {"--debug-replies true", true},
+		{"--debug-replies --data x", true}, {"--debug-replies=false", false}, {"--debug-replies false", false},
+		{"", false},
 	} {
 		cfg, _, err := resolved(t, nil, joinYes(strings.Fields(c.args))...)
 		if err != nil || cfg.upstream.debugReplies != c.want {
@@ -92,8 +97,10 @@ func TestQueueListAndRetry(t *testing.T) {
 	defer practice.Close()
 	start := func() (base string, stop context.CancelFunc, ended chan error) {
 		t.Helper()
-		cfg, _, err := resolved(t, nil, "--data", dir, "--upstream-url", practice.URL+"/GetData.ashx", "--upstream-client-id", "c", "--upstream-user", "u",
-			"--upstream-password", "p", "--upstream-spacing", "1ms", "--upstream-retry-delay", "1ms", "--queue-backoff", "1ms", "--queue-max-attempts", "1",
+		cfg, _, err := resolved(t, nil, "--data", dir, "--upstream-url", practice.URL+"/GetData.ashx",
+			"--upstream-client-id", "c", "--upstream-user", "u",
+			"--upstream-password", "p", "--upstream-spacing", "1ms", "--upstream-retry-delay", "1ms", "--queue-backoff",
+			"1ms", "--queue-max-attempts", "1",
 			"--admin-key", longEnough)
 		if err != nil {
 			t.Fatal(err)
@@ -120,10 +127,13 @@ func TestQueueListAndRetry(t *testing.T) {
 	for range 3 {
 		fake.Outcomes(upstreamtest.RateLimited)
 	}
-	booked := postAgent(t, base, "/v1/agent/appointments", with(postAgent(t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane", "lastName": "Roe"}), map[string]any{
-		"startTime": upstream.FormatTime(starts, zone),
-		"minutes":   30, "scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
-	}))
+	booked := postAgent(t, base, "/v1/agent/appointments",
+		with(postAgent(t, base, "/v1/agent/patients", map[string]any{"firstName": "Jane", "lastName": "Roe"}),
+			map[string]any{
+				"startTime": upstream.FormatTime(starts, zone),
+				"minutes":   30, "scheduleColumnGUID": "66666666-7777-4888-8999-000000000000",
+				"appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
+			}))
 	id, _ := booked["operationId"].(string)
 	if id == "" {
 		t.Fatalf("got %v, want it queued", booked)
@@ -135,7 +145,8 @@ func TestQueueListAndRetry(t *testing.T) {
 	contains(t, "queue retry", must(t, "queue", "retry", id, "--data", dir), "queued for retry")
 	eventually(t, "given up again", func() bool { return strings.Contains(listed(), "1 failed") })
 	fake.Outcomes(upstreamtest.RateLimited)
-	contains(t, "queue retry --failed", must(t, "queue", "retry", "--failed", "--data", dir), "1 queued for retry; 0 need review")
+	contains(t, "queue retry --failed", must(t, "queue", "retry", "--failed", "--data", dir),
+		"1 queued for retry; 0 need review")
 	eventually(t, "given up once more", func() bool { return strings.Contains(listed(), "1 failed") })
 	if got := command(t, nil, "", "queue", "retry", id, "--failed", "--data", dir); got.code != 2 {
 		t.Errorf("an id and --failed: exit code %d, want 2", got.code)
@@ -149,7 +160,8 @@ func TestQueueListAndRetry(t *testing.T) {
 	if got := listed(); !regexp.MustCompile(regexp.QuoteMeta(id) + ` +upstream\.book +pending `).MatchString(got) {
 		t.Errorf("then: got %s, want %s to wait", got, id) // and perhaps a mail that was not tried before the end
 	}
-	if got := command(t, nil, "", "queue", "retry", "op-1-unknown", "--data", dir); got.code != 1 || got.stderr != "holdfast: there is no operation op-1-unknown. See: holdfast queue list\n" {
+	if got := command(t, nil, "", "queue", "retry", "op-1-unknown", "--data", dir); got.code != 1 ||
+		got.stderr != "holdfast: there is no operation op-1-unknown. See: holdfast queue list\n" {
 		t.Errorf("retry of nothing: exit code %d, it said %s", got.code, got.stderr)
 	}
 	_, stop, ended = start()
@@ -176,7 +188,8 @@ func knownUpstream(t *testing.T) clinic.File {
 	}
 	file.Clinic.Timezone = "UTC"
 	file.Specialists[0].Upstream = &clinic.UpstreamSpecialist{
-		ScheduleViewGUID: "11111111-2222-4333-8444-555555555555", ScheduleColumnGUID: "66666666-7777-4888-8999-000000000000",
+		ScheduleViewGUID:   "11111111-2222-4333-8444-555555555555",
+		ScheduleColumnGUID: "66666666-7777-4888-8999-000000000000",
 	}
 	file.AppointmentTypes[0].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff"}
 	return file
@@ -211,7 +224,8 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // The demo's practice system knows what the demo's clinic says it knows, and its agent books there.
 func TestDemoAgentBooks(t *testing.T) {
 	t.Parallel()
-	cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--rate-limit", "off", "--admin-key", longEnough)
+	cfg, _, err := resolved(t, nil, "--data", filepath.Join(t.TempDir(), "data"), "--rate-limit", "off", "--admin-key",
+		longEnough)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +254,8 @@ func TestDemoAgentBooks(t *testing.T) {
 		t.Error(err)
 	}
 	list, _, err := h.engine.Booking.Appointments(ctx, store.AppointmentFilter{})
-	if err != nil || len(list) != 1 || list[0].Source != store.SourceAgent || list[0].UpstreamState != store.UpstreamConfirmed || fake.Score().Appointments != 1 {
+	if err != nil || len(list) != 1 || list[0].Source != store.SourceAgent ||
+		list[0].UpstreamState != store.UpstreamConfirmed || fake.Score().Appointments != 1 {
 		t.Errorf("booked %+v, %v; upstream %+v; want one there", list, err, fake.Score())
 	}
 	stop()

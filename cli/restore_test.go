@@ -36,11 +36,13 @@ func TestRestoreRevokesCredentials(t *testing.T) {
 	inDatabase(t, dir, func(ctx context.Context, s *sqlite.Store) error {
 		return s.Write(ctx, func(tx store.Tx) error {
 			now := time.Now()
-			user := store.User{ID: "jo", Email: "jo@clinic.example", Name: "Jo", Role: store.RoleOwner, Active: true, PasswordHash: "x", CreatedAt: now}
+			user := store.User{ID: "jo", Email: "jo@clinic.example", Name: "Jo", Role: store.RoleOwner, Active: true,
+				PasswordHash: "x", CreatedAt: now}
 			if err := tx.PutUser(ctx, user); err != nil {
 				return err
 			}
-			return tx.InsertSignIn(ctx, store.SignIn{ID: "here", Hash: [32]byte{1}, UserID: "jo", CreatedAt: now, LastSeenAt: now, ExpiresAt: now.AddDate(0, 0, 7)})
+			return tx.InsertSignIn(ctx, store.SignIn{ID: "here",
+				Hash: [32]byte{1}, UserID: "jo", CreatedAt: now, LastSeenAt: now, ExpiresAt: now.AddDate(0, 0, 7)})
 		})
 	})
 	for _, name := range []string{"phone", "kept"} {
@@ -60,7 +62,8 @@ func TestRestoreRevokesCredentials(t *testing.T) {
 	})
 	must(t, "apikey", "revoke", "--data", dir, phone)
 	said := must(t, "restore", "--data", dir, backup)
-	contains(t, "restore", said, "signed out", "valid again", phone, "phone", "BEFORE you start the server again", "/staff/plan")
+	contains(t, "restore", said, "signed out", "valid again", phone, "phone", "BEFORE you start the server again",
+		"/staff/plan")
 	if strings.Contains(said, "kept,") {
 		t.Errorf("a key that worked all the time is named: %s", said)
 	}

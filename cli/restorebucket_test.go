@@ -20,7 +20,8 @@ func inBucket(t *testing.T) (name string, flags []string, s *buckettest.Service)
 
 // reach are the flags that reach a service.
 func reach(endpoint, access, secret string) []string {
-	return []string{"--backup-s3-endpoint", endpoint, "--backup-s3-access-key", access, "--backup-s3-secret-key", secret}
+	return []string{"--backup-s3-endpoint", endpoint, "--backup-s3-access-key", access, "--backup-s3-secret-key",
+		secret}
 }
 
 // eachPlace runs a test with a place of each kind.
@@ -55,7 +56,8 @@ func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 			t.Fatalf("after %d nights the bucket has %v; want the newest", night+1, kept)
 		}
 	}
-	if last, err := h.backups.Last(); err != nil || "auto-"+last.UTC().Format(backup.StampFormat) != filepath.Base(kept[0]) {
+	if last, err := h.backups.Last(); err != nil || "auto-"+
+		last.UTC().Format(backup.StampFormat) != filepath.Base(kept[0]) {
 		t.Errorf("the last backup is of %s, %v; want %s", last, err, kept[0])
 	}
 	if err := h.close(); err != nil {
@@ -66,15 +68,19 @@ func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 	said := must(t, append([]string{"restore", "--data", lost, "--list", name}, flags...)...)
 	path := name + "/" + filepath.Base(kept[0])
 	contains(t, "the list", said, path)
-	environ := []string{"HOLDFAST_BACKUP_S3_ENDPOINT=" + s.URL, "HOLDFAST_BACKUP_S3_ACCESS_KEY=" + buckettest.Access, "HOLDFAST_BACKUP_S3_SECRET_KEY_FILE=" + write(t, buckettest.Secret+"\n")}
+	environ := []string{"HOLDFAST_BACKUP_S3_ENDPOINT=" + s.URL, "HOLDFAST_BACKUP_S3_ACCESS_KEY=" + buckettest.Access,
+		"HOLDFAST_BACKUP_S3_SECRET_KEY_FILE=" + write(t, buckettest.Secret+"\n")}
 	for what, c := range map[string]struct {
 		args []string
 		says string
 	}{
-		"without the paper":     {[]string{path}, "is sealed"},
-		"with another":          {[]string{"--key", write(t, newKey(t).String()), path}, path + "/" + databaseFile + ".age" + " was sealed for another key"},
-		"of what is not there":  {[]string{"--key", paper, name + "/auto-20200101T000000.000Z"}, name + "/auto-20200101T000000.000Z does not exist"},
-		"of no bucket":          {[]string{"--key", paper, "s3://another-one/copies/auto-20200101T000000.000Z"}, "has no bucket another-one"},
+		"without the paper": {[]string{path}, "is sealed"},
+		"with another": {[]string{"--key", write(t, newKey(t).String()), path}, path + "/" + databaseFile +
+			".age" + " was sealed for another key"},
+		"of what is not there": {[]string{"--key", paper, name + "/auto-20200101T000000.000Z"}, name +
+			"/auto-20200101T000000.000Z does not exist"},
+		"of no bucket": {[]string{"--key", paper, "s3://another-one/copies/auto-20200101T000000.000Z"},
+			"has no bucket another-one"},
 		"of what no bucket has": {[]string{"--key", paper, "s3://x"}, "should be like s3://bucket"},
 	} {
 		got := command(t, environ, "", append([]string{"restore", "--data", lost}, c.args...)...)
@@ -82,7 +88,8 @@ func TestBucketBackupIsRestoredWithRecoveryKey(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q; want %q", what, got.code, got.stderr, c.says)
 		}
 	}
-	if got := command(t, nil, "", "restore", "--data", lost, path); got.code != 2 || !strings.Contains(got.stderr, "--backup-s3-access-key") {
+	if got := command(t, nil, "", "restore", "--data", lost, path); got.code != 2 ||
+		!strings.Contains(got.stderr, "--backup-s3-access-key") {
 		t.Errorf("without the bucket's key: exit code %d, %q", got.code, got.stderr)
 	}
 	if got := command(t, environ, "", "restore", "--data", lost, "--key", paper, path); got.code != 0 {

@@ -35,7 +35,8 @@ func loseMachine(t *testing.T, second string, flags []string) {
 	must(t, "import", "--data", dir, file)
 	paper := write(t, must(t, "backup-key", "--data", dir))
 	for _, round := range []string{"first", "second"} { // the second continues what was restored
-		s := started(t, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off", "--admin-key", longEnough,
+		s := started(t, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0", "--rate-limit", "off",
+			"--admin-key", longEnough,
 			"--backup-to", second, "--backup-every", "1s"}, flags...)...)
 		type answered struct {
 			id string
@@ -46,9 +47,11 @@ func loseMachine(t *testing.T, second string, flags []string) {
 		people.Go(func() {
 			for n := 0; ; n++ {
 				body := map[string]any{
-					"clientId":      "a-client-secret-" + round + strconv.Itoa(1000000+n),
-					"slotStartDate": enginetest.Noon(time.UTC, 2).Add(time.Duration(n+slices.Index([]string{"first", "second"}, round)*8000) * 30 * time.Minute),
-					"patient":       map[string]any{"name": "Rosa Winter", "phone": "030 1234567"},
+					"clientId": "a-client-secret-" + round + strconv.Itoa(1000000+n),
+					"slotStartDate": enginetest.Noon(time.UTC,
+						2).Add(time.Duration(n+slices.Index([]string{"first", "second"},
+						round)*8000) * 30 * time.Minute),
+					"patient": map[string]any{"name": "Rosa Winter", "phone": "030 1234567"},
 				}
 				id, ok := bookOnce(s.base, body)
 				if !ok {
@@ -73,9 +76,13 @@ func loseMachine(t *testing.T, second string, flags []string) {
 			return "", 0
 		}
 		before, _ := newest()
-		eventually(t, "an incremental backup of four increments", func() bool { path, n := newest(); return path != before && n >= 4 })
+		eventually(t, "an incremental backup of four increments", func() bool {
+			path, n := newest()
+			return path != before && n >= 4
+		})
 		_, figures := get(t, s.base+"/metrics", longEnough)
-		if age := regexp.MustCompile(`(?m)^holdfast_copy_age_seconds (\S+)$`).FindStringSubmatch(figures); age == nil || strings.Contains(age[1], "Inf") {
+		if age := regexp.MustCompile(`(?m)^holdfast_copy_age_seconds (\S+)$`).FindStringSubmatch(figures); age == nil ||
+			strings.Contains(age[1], "Inf") {
 			t.Errorf("the age of the copy is not in the metrics: %v", age)
 		}
 		if err := s.Process.Kill(); err != nil {
@@ -126,7 +133,8 @@ func bookOnce(base string, body map[string]any) (id string, ok bool) {
 	if err != nil {
 		panic(err)
 	}
-	answer, err := http.Post(base+"/v1/appointment-types/checkup/book", "application/json", strings.NewReader(string(text)))
+	answer, err := http.Post(base+"/v1/appointment-types/checkup/book", "application/json",
+		strings.NewReader(string(text)))
 	if err != nil {
 		return "", false
 	}

@@ -14,8 +14,8 @@ import (
 func retentionSettings() []setting {
 	row := func(name, fallback, value, help, more string, to func(*record.Retention) *time.Duration) setting {
 		return setting{
-			name: name, fallback: fallback, audience: forServing, group: "Retention", value: value, help: help, more: more,
-			set: func(c *config, v string) (err error) { *to(&c.keep), err = parseDays(v); return err },
+			name: name, fallback: fallback, audience: forServing, group: "Retention", value: value, help: help,
+			more: more, set: func(c *config, v string) (err error) { *to(&c.keep), err = parseDays(v); return err },
 		}
 	}
 	return []setting{
@@ -23,7 +23,8 @@ func retentionSettings() []setting {
 			func(r *record.Retention) *time.Duration { return &r.SignIns }),
 		row("keep-records", "400d", "DAYS", "how long ended sessions, deliveries and the presence log are kept", "",
 			func(r *record.Retention) *time.Duration { return &r.Records }),
-		row("keep-operations", "30d", "DAYS", "how long delivered operations stay in the queue", "At most the newest 10,000. A failed operation stays until a person decides.",
+		row("keep-operations", "30d", "DAYS", "how long delivered operations stay in the queue",
+			"At most the newest 10,000. A failed operation stays until a person decides.",
 			func(r *record.Retention) *time.Duration { return &r.Operations }),
 	}
 }

@@ -18,7 +18,8 @@ func TestRolledBackDirectoryIsRefused(t *testing.T) {
 	dir, second, snapshot := clinicDir(t), t.TempDir(), t.TempDir()
 	serveAt := func(dir string, args ...string) ran {
 		// It ends before it serves: the address is no address of this machine.
-		return command(t, nil, "", append([]string{"serve", "--data", dir, "--backup-to", second, "--listen", "192.0.2.1:0"}, args...)...)
+		return command(t, nil, "", append([]string{"serve", "--data", dir, "--backup-to", second, "--listen",
+			"192.0.2.1:0"}, args...)...)
 	}
 	change := func(dir string) {
 		t.Helper()
@@ -26,7 +27,8 @@ func TestRolledBackDirectoryIsRefused(t *testing.T) {
 		f := h.backups.Follower()
 		for range 2 {
 			err := h.store.Write(t.Context(), func(tx store.Tx) error {
-				return tx.AppendAudit(t.Context(), store.AuditEntry{ID: rand.Text(), At: time.Now(), Actor: "system", Action: "test.noted"})
+				return tx.AppendAudit(t.Context(), store.AuditEntry{ID: rand.Text(),
+					At: time.Now(), Actor: "system", Action: "test.noted"})
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -48,7 +50,8 @@ func TestRolledBackDirectoryIsRefused(t *testing.T) {
 
 	got := serveAt(snapshot)
 	newest := filepath.Join(second, "trail-000002-")
-	contains(t, "the snapshot", got.stderr, "is older than its copies", "holdfast restore --data "+snapshot+" "+newest, "--after-rollback")
+	contains(t, "the snapshot", got.stderr, "is older than its copies", "holdfast restore --data "+snapshot+" "+newest,
+		"--after-rollback")
 	if got.code != 1 {
 		t.Errorf("exit code %d, want 1", got.code)
 	}

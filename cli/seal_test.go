@@ -17,7 +17,8 @@ func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 	t.Parallel()
 	dir, second := clinicDir(t), t.TempDir()
 	paper := must(t, "backup-key", "--data", dir)
-	if again := command(t, nil, "", "backup-key", "--data", dir); again.code == 0 || !strings.Contains(again.stderr, "--replace") {
+	if again := command(t, nil, "", "backup-key", "--data", dir); again.code == 0 ||
+		!strings.Contains(again.stderr, "--replace") {
 		t.Errorf("a second key: exit code %d, %s", again.code, again.stderr)
 	}
 	exported := must(t, "export", "--data", dir)
@@ -36,7 +37,8 @@ func TestSealedCopyIsRestoredWithRecoveryKeyOnly(t *testing.T) {
 	}
 	for _, f := range files {
 		sealed, err := os.ReadFile(filepath.Join(copies[0], f.Name()))
-		if err != nil || !bytes.HasPrefix(sealed, []byte("age-encryption.org/")) || bytes.Contains(sealed, []byte("SQLite format 3")) || bytes.Contains(sealed, []byte("Harbour")) {
+		if err != nil || !bytes.HasPrefix(sealed, []byte("age-encryption.org/")) ||
+			bytes.Contains(sealed, []byte("SQLite format 3")) || bytes.Contains(sealed, []byte("Harbour")) {
 			t.Errorf("%s can be read by anybody (%v)", f.Name(), err)
 		}
 	}
@@ -116,8 +118,9 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 	}
 	text := key.String()
 	for name, c := range map[string]struct{ path, key, says string }{
-		"another key":              {whole, other.String(), "for another key"},
-		"a letter is wrong":        {whole, strings.Replace(text, text[20:21], string("QP"[strings.IndexByte("PQ", text[20])&1]), 1), "Compare it with the paper"},
+		"another key": {whole, other.String(), "for another key"},
+		"a letter is wrong": {whole, strings.Replace(text,
+			text[20:21], string("QP"[strings.IndexByte("PQ", text[20])&1]), 1), "Compare it with the paper"},
 		"no key at all":            {whole, "hello", "Compare it with the paper"},
 		"a byte is wrong":          {like("damaged", damaged), text, "incomplete"},
 		"its end is missing":       {like("cut", sealed[:len(sealed)-100]), text, "incomplete"},
@@ -139,7 +142,8 @@ func TestRestoreRefusesSealedCopyWithoutKey(t *testing.T) {
 			t.Errorf("%s: left are %v and %v", name, left, hidden)
 		}
 	}
-	if got := command(t, nil, "", "restore", "--data", filepath.Join(t.TempDir(), "data"), whole); got.code != 1 || !strings.Contains(got.stderr, "--key") {
+	if got := command(t, nil, "", "restore", "--data", filepath.Join(t.TempDir(), "data"), whole); got.code != 1 ||
+		!strings.Contains(got.stderr, "--key") {
 		t.Errorf("without a key: exit code %d, %q", got.code, got.stderr)
 	}
 }

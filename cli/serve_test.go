@@ -58,7 +58,8 @@ func started(t *testing.T, args ...string) *server {
 // startedWith is started with additional variables in the environment, as NAME=value.
 func startedWith(t *testing.T, environment []string, args ...string) *server {
 	t.Helper()
-	s := &server{Cmd: exec.Command(os.Args[0], args...), stdout: &transcript{}, stderr: &transcript{}, exited: make(chan error, 1)}
+	s := &server{Cmd: exec.Command(os.Args[0], args...), stdout: &transcript{}, stderr: &transcript{},
+		exited: make(chan error, 1)}
 	s.Env = append(append(os.Environ(), asMain+"=1"), environment...)
 	dieWithParent(s.Cmd)
 	s.Stderr = s.stderr
@@ -255,7 +256,8 @@ func TestStreamLivesUntilServerStops(t *testing.T) {
 		t.Fatalf("no slot: %s", next)
 	}
 	held, err := http.Post(s.base+"/v1/holds", "application/json", strings.NewReader(
-		`{"appointmentTypeId":"checkup","slotStartDate":"`+start[1]+`","clientId":"a-holding-client-0001","ttlSeconds":7}`))
+		`{"appointmentTypeId":"checkup","slotStartDate":"`+start[1]+
+			`","clientId":"a-holding-client-0001","ttlSeconds":7}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +288,8 @@ func TestSecondSignalExitsAtOnce(t *testing.T) {
 }
 
 // served runs a house on a free port until the test ends.
-func served(t *testing.T, dir string, args ...string) (h *house, base string, stop context.CancelFunc, ended <-chan error) {
+func served(t *testing.T, dir string, args ...string) (h *house, base string, stop context.CancelFunc,
+	ended <-chan error) {
 	t.Helper()
 	cfg, _, err := resolved(t, nil, append([]string{"--data", dir}, args...)...)
 	if err != nil {
@@ -360,8 +363,10 @@ func TestAddressInUseIsExplained(t *testing.T) {
 		contains(t, "message", got.stderr, taken.Addr().String(), "in use by another program", "--listen")
 	}
 	empty := filepath.Join(t.TempDir(), "data")
-	if got := command(t, nil, "", "serve", "--data", empty, "--listen", taken.Addr().String()); got.code != 1 || hasDatabase(empty) {
-		t.Errorf("without a database: exit code %d, a database was created: %v; want 1 and none", got.code, hasDatabase(empty))
+	if got := command(t, nil, "", "serve", "--data", empty, "--listen", taken.Addr().String()); got.code != 1 ||
+		hasDatabase(empty) {
+		t.Errorf("without a database: exit code %d, a database was created: %v; want 1 and none", got.code,
+			hasDatabase(empty))
 	}
 }
 
@@ -382,7 +387,8 @@ func TestTCPListenerHasNoAdminRoutes(t *testing.T) {
 func TestReachable(t *testing.T) {
 	t.Parallel()
 	for listen, want := range map[string]string{
-		":8788": "127.0.0.1:8788", "0.0.0.0:80": "127.0.0.1:80", "[::]:8788": "[::1]:8788", "192.168.1.5:8788": "192.168.1.5:8788",
+		":8788": "127.0.0.1:8788", "0.0.0.0:80": "127.0.0.1:80", "[::]:8788": "[::1]:8788",
+		"192.168.1.5:8788": "192.168.1.5:8788",
 	} {
 		if got := reachable(listen); got != want {
 			t.Errorf("reachable(%s): got %s, want %s", listen, got, want)

@@ -59,8 +59,10 @@ func serviceCommand(p process) *cobra.Command {
 	install := &cobra.Command{
 		Use:   "install",
 		Short: "Install and start the systemd service",
-		Long: "Copies this program to " + serviceProgram + ", writes a hardened systemd unit, enables it and starts it.\n" +
-			"The server runs as its own user. Its data is in " + serviceData + ", its settings in " + serviceSettings + ". Needs root.",
+		Long: "Copies this program to " + serviceProgram +
+			", writes a hardened systemd unit, enables it and starts it.\n" +
+			"The server runs as its own user. Its data is in " + serviceData + ", its settings in " + serviceSettings +
+			". Needs root.",
 		Args: noArguments,
 		RunE: func(c *cobra.Command, _ []string) error { return s.install(c.Context(), domains) },
 	}
@@ -73,7 +75,8 @@ func serviceCommand(p process) *cobra.Command {
 	}
 	for _, each := range []*cobra.Command{install, uninstall} {
 		each.Flags().BoolVar(&s.dryRun, "dry-run", false, "print the steps, and do nothing")
-		each.Flags().StringVar(&s.root, "root", "", "write the files below this directory and do not call systemd; to prepare an image")
+		each.Flags().StringVar(&s.root, "root", "",
+			"write the files below this directory and do not call systemd; to prepare an image")
 		completesDirectories(each, "root")
 	}
 	status := &cobra.Command{
@@ -139,7 +142,8 @@ func (s *service) install(ctx context.Context, domains []string) error {
 		if err := s.copyProgram(program); err != nil {
 			return err
 		}
-		if err := s.write(serviceUnit, strings.Replace(systemd.Unit, packagedProgram, serviceProgram, 1), 0o644); err != nil {
+		if err := s.write(serviceUnit, strings.Replace(systemd.Unit, packagedProgram, serviceProgram, 1),
+			0o644); err != nil {
 			return err
 		}
 	}
@@ -153,7 +157,8 @@ func (s *service) install(ctx context.Context, domains []string) error {
 			return err
 		}
 	}
-	if err := s.systemctl(ctx, []string{"daemon-reload"}, []string{"enable", serviceName}, []string{"restart", serviceName}); err != nil {
+	if err := s.systemctl(ctx, []string{"daemon-reload"}, []string{"enable", serviceName},
+		[]string{"restart", serviceName}); err != nil {
 		return err
 	}
 	s.say("\nThe data is in %s, the settings are in %s. To see the setup link:\n  journalctl -u holdfast | grep setup\n", serviceData, serviceSettings)
@@ -185,7 +190,8 @@ func (s *service) uninstall(ctx context.Context) error {
 func (s *service) uninstallLines(ctx context.Context) error {
 	const withPackage = "To remove the Debian package: apt remove holdfast"
 	if _, err := os.Stat(s.at(serviceHTTPS)); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("there is no %s: nothing was installed here with holdfast service install. %s", s.at(serviceUnit), withPackage)
+		return fmt.Errorf("there is no %s: nothing was installed here with holdfast service install. %s",
+			s.at(serviceUnit), withPackage)
 	}
 	if err := s.remove(serviceHTTPS, filepath.Dir(serviceHTTPS)); err != nil {
 		return err
@@ -201,7 +207,8 @@ func (s *service) status(ctx context.Context) error {
 	if err := s.able(); err != nil && s.user == 0 || s.system != "linux" {
 		return err
 	}
-	said, err := exec.CommandContext(ctx, "systemctl", "show", serviceName, "--property=LoadState,ActiveState,SubState,UnitFileState,MainPID,FragmentPath,Result").Output()
+	said, err := exec.CommandContext(ctx, "systemctl", "show", serviceName,
+		"--property=LoadState,ActiveState,SubState,UnitFileState,MainPID,FragmentPath,Result").Output()
 	if err != nil {
 		return fmt.Errorf("systemctl failed: %w", err)
 	}
@@ -240,7 +247,8 @@ func (s *service) copyProgram(program string) error {
 		return err
 	}
 	if _, err = io.Copy(fresh, from); err == nil {
-		err = errors.Join(fresh.Chmod(0o755), fresh.Sync()) // the service runs as another user, and the umask may be strict
+		// the service runs as another user, and the umask may be strict
+		err = errors.Join(fresh.Chmod(0o755), fresh.Sync())
 	}
 	if err = errors.Join(err, fresh.Close()); err != nil {
 		return errors.Join(err, os.Remove(fresh.Name()))
@@ -273,7 +281,8 @@ func (s *service) remove(paths ...string) error {
 		if s.dryRun {
 			continue
 		}
-		if err := os.Remove(s.at(path)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) { // the directory has other files
+		// the directory has other files
+		if err := os.Remove(s.at(path)); err != nil && !errors.Is(err, syscall.ENOTEMPTY) {
 			return err
 		}
 	}

@@ -15,14 +15,16 @@ func TestServiceIsInstalled(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	half := filepath.Join(root, serviceProgram+".new") // of an install that was cut short, under a strict umask
-	if err := errors.Join(os.MkdirAll(filepath.Dir(half), 0o755), os.WriteFile(half, []byte("half"), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(half), 0o755),
+		os.WriteFile(half, []byte("half"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	said := must(t, "service", "install", "--root", root, "--domain", "book.example.org,www.example.org")
 	contains(t, "install", said, filepath.Join(root, serviceUnit), "/var/lib/holdfast")
 	unit := read(t, filepath.Join(root, serviceUnit))
 	contains(t, "the unit", unit, "ExecStart="+serviceProgram+" serve", "DynamicUser=yes", "ProtectSystem=strict")
-	contains(t, "the part about HTTPS", read(t, filepath.Join(root, serviceHTTPS)), "HOLDFAST_DOMAIN=book.example.org,www.example.org",
+	contains(t, "the part about HTTPS", read(t, filepath.Join(root, serviceHTTPS)),
+		"HOLDFAST_DOMAIN=book.example.org,www.example.org",
 		"AmbientCapabilities=CAP_NET_BIND_SERVICE")
 	if info, err := os.Stat(filepath.Join(root, serviceProgram)); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("the program: %v, %v; want it with mode 0755", info, err)
@@ -30,15 +32,18 @@ func TestServiceIsInstalled(t *testing.T) {
 	if info, err := os.Stat(filepath.Join(root, serviceSettings)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the settings, which may be secrets: %v, %v; want mode 0600", info, err)
 	}
-	for _, around := range []string{"sysinit", "basic", "shutdown", "network-online", "multi-user"} { // what every machine has
+	// what every machine has
+	for _, around := range []string{"sysinit", "basic", "shutdown", "network-online", "multi-user"} {
 		file := filepath.Join(root, "usr/lib/systemd/system", around+".target")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("[Unit]\nDescription="+around+"\n"), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte("[Unit]\nDescription="+around+"\n"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if analyze, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Log("!!! SKIPPED: systemd-analyze verify; there is none here")
-	} else if said, err := exec.Command(analyze, "verify", "--root="+root, "--man=no", serviceName).CombinedOutput(); err != nil {
+	} else if said, err := exec.Command(analyze, "verify", "--root="+root, "--man=no",
+		serviceName).CombinedOutput(); err != nil {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, said)
 	}
 
@@ -51,18 +56,21 @@ func TestServiceIsInstalled(t *testing.T) {
 		t.Errorf("a second install has changed the settings to %q", got)
 	}
 	contains(t, "uninstall", must(t, "service", "uninstall", "--root", root), "Not deleted: ")
-	for path, stays := range map[string]bool{serviceUnit: false, filepath.Dir(serviceHTTPS): false, serviceSettings: true, serviceProgram: true} {
+	for path, stays := range map[string]bool{serviceUnit: false, filepath.Dir(serviceHTTPS): false,
+		serviceSettings: true, serviceProgram: true} {
 		if _, err := os.Stat(filepath.Join(root, path)); (err == nil) != stays {
 			t.Errorf("after uninstall %s is there: %t, want %t", path, err == nil, stays)
 		}
 	}
 	// The uninstall also removes the files that install writes next to the unit of a package. Other files there stay.
 	part, others := filepath.Join(root, serviceHTTPS), filepath.Join(root, filepath.Dir(serviceHTTPS), "memory.conf")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(part), 0o755), os.WriteFile(part, nil, 0o600), os.WriteFile(others, nil, 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(part), 0o755), os.WriteFile(part, nil, 0o600),
+		os.WriteFile(others, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	contains(t, "uninstall beside a package", must(t, "service", "uninstall", "--root", root), "apt remove holdfast")
-	if got := command(t, nil, "", "service", "uninstall", "--root", root); got.code == 0 || !strings.Contains(got.stderr, "nothing was installed here") {
+	if got := command(t, nil, "", "service", "uninstall", "--root", root); got.code == 0 ||
+		!strings.Contains(got.stderr, "nothing was installed here") {
 		t.Errorf("uninstall of nothing: exit %d, %q", got.code, got.stderr)
 	}
 	for path, stays := range map[string]bool{part: false, others: true} {
@@ -78,8 +86,10 @@ func TestServiceDryRunDoesNothing(t *testing.T) {
 	root := t.TempDir()
 	said := must(t, "service", "install", "--dry-run", "--root", root, "--domain", "book.example.org")
 	contains(t, "the dry run", said, "copy ", "    ExecStart="+serviceProgram, "    PrivateUsers=no")
-	contains(t, "without a root", must(t, "service", "install", "--dry-run"), "systemctl daemon-reload", "systemctl enable "+serviceName)
-	contains(t, "uninstall", must(t, "service", "uninstall", "--dry-run"), "systemctl disable --now "+serviceName, "remove "+serviceUnit)
+	contains(t, "without a root", must(t, "service", "install", "--dry-run"), "systemctl daemon-reload",
+		"systemctl enable "+serviceName)
+	contains(t, "uninstall", must(t, "service", "uninstall", "--dry-run"), "systemctl disable --now "+serviceName,
+		"remove "+serviceUnit)
 	if left, err := os.ReadDir(root); err != nil || len(left) > 0 {
 		t.Errorf("it wrote %v, %v", left, err)
 	}

@@ -38,7 +38,8 @@ func TestDatabaseHelpRecommendsFile(t *testing.T) {
 	for _, args := range [][]string{{"--help"}, {"serve", "--help"}, {"migrate", "--help"}} {
 		contains(t, strings.Join(args, " "), command(t, nil, "", args...).stdout, "better given as a file")
 	}
-	contains(t, "help settings", strings.Join(strings.Fields(command(t, nil, "", "help", "settings").stdout), " "), "better given as a file")
+	contains(t, "help settings", strings.Join(strings.Fields(command(t, nil, "", "help", "settings").stdout), " "),
+		"better given as a file")
 }
 
 // TestHelpFitsOnOneScreen: every command in its group, ten flags, and the way to the others.
@@ -157,14 +158,17 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"debug-replies", "on", yes},
 		{"after-rollback", "on", yes},
 	}
-	checked := []string{"data", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"} // take any text
+	// take any text
+	checked := []string{"data", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"}
 	for _, c := range cases {
 		checked = append(checked, c.name)
 		_, _, err := resolved(t, nil, "--"+c.name+"="+c.value)
 		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), c.name) {
 			t.Errorf("--%s %q: got %v, want it to name the setting and to say %q", c.name, c.value, err, c.says)
 		}
-		if i := slices.IndexFunc(settings(), func(s setting) bool { return s.name == c.name }); settings()[i].secret && err != nil && strings.Contains(err.Error(), c.value) {
+		if i := slices.IndexFunc(settings(), func(s setting) bool {
+			return s.name == c.name
+		}); settings()[i].secret && err != nil && strings.Contains(err.Error(), c.value) {
 			t.Errorf("--%s is a secret, and stands in the message: %v", c.name, err)
 		}
 	}
@@ -190,19 +194,28 @@ func TestSettingsThatNeedEachOther(t *testing.T) {
 		says          []string // all of them, and how many there are
 	}{
 		{"an address alone", nil, []string{"--upstream-url", endpoint}, []string{client, user, password}},
-		{"beside a mistake", nil, []string{"--upstream-url", endpoint, "--rate-limit", "maybe"}, []string{"--rate-limit", client, user, password}},
-		{"most of it", []string{"HOLDFAST_UPSTREAM_URL=" + endpoint, "HOLDFAST_UPSTREAM_USER=jo"}, nil, []string{client, password}},
+		{"beside a mistake", nil, []string{"--upstream-url", endpoint, "--rate-limit", "maybe"},
+			[]string{"--rate-limit", client, user, password}},
+		{"most of it", []string{"HOLDFAST_UPSTREAM_URL=" + endpoint, "HOLDFAST_UPSTREAM_USER=jo"}, nil,
+			[]string{client, password}},
 		{"a user alone", nil, []string{"--upstream-user", "jo"}, []string{missing("upstream-url"), client, password}},
-		{"a vendor alone", nil, []string{"--upstream-vendor", "jo"}, []string{missing("upstream-url"), client, user, password}},
-		{"an address that is none", nil, []string{"--upstream-url", "pms", "--upstream-user", "jo"}, []string{"the full address", client, password}},
-		{"an empty file", nil, []string{"--upstream-url", endpoint, "--upstream-client-id", "c", "--upstream-user", "jo", "--upstream-password-file", write(t, "\n")}, []string{password}},
-		{"an owner without a password", []string{"HOLDFAST_OWNER_EMAIL=jo@example.org"}, nil, []string{missing("owner-password")}},
+		{"a vendor alone", nil, []string{"--upstream-vendor", "jo"},
+			[]string{missing("upstream-url"), client, user, password}},
+		{"an address that is none", nil, []string{"--upstream-url", "pms", "--upstream-user", "jo"},
+			[]string{"the full address", client, password}},
+		{"an empty file", nil, []string{"--upstream-url", endpoint, "--upstream-client-id", "c", "--upstream-user",
+			"jo", "--upstream-password-file", write(t, "\n")}, []string{password}},
+		{"an owner without a password", []string{"HOLDFAST_OWNER_EMAIL=jo@example.org"}, nil,
+			[]string{missing("owner-password")}},
 		{"a password of nobody", nil, []string{"--owner-password", "walrus teapot umbrella"}, []string{missing("owner-email")}},
-		{"half a key of a bucket", nil, []string{"--backup-s3-access-key", "a"}, []string{missing("backup-s3-secret-key")}},
-		{"two groups", nil, []string{"--owner-email", "jo@example.org", "--upstream-url", endpoint}, []string{missing("owner-password"), client, user, password}},
+		{"half a key of a bucket", nil, []string{"--backup-s3-access-key", "a"},
+			[]string{missing("backup-s3-secret-key")}},
+		{"two groups", nil, []string{"--owner-email", "jo@example.org", "--upstream-url", endpoint},
+			[]string{missing("owner-password"), client, user, password}},
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
-		got := command(t, c.environ, "", append([]string{"serve", "--listen", "127.0.0.1:0", "--data", dir}, c.args...)...)
+		got := command(t, c.environ, "", append([]string{"serve", "--listen", "127.0.0.1:0", "--data", dir},
+			c.args...)...)
 		if got.code != 2 || got.stdout != "" {
 			t.Errorf("%s: exit code %d, printed %q; want 2 and nothing", c.name, got.code, got.stdout)
 		}

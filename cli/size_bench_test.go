@@ -22,17 +22,21 @@ func BenchmarkSizeOfABooking(b *testing.B) {
 	}
 	m := newMixedLoad(b)
 	grown := func() float64 {
-		copied := filepath.Join(b.TempDir(), fmt.Sprint(time.Now().UnixNano())) // it has no log beside it, and no free pages
+		// it has no log beside it, and no free pages
+		copied := filepath.Join(b.TempDir(), fmt.Sprint(time.Now().UnixNano()))
 		runHere(b, "backup", "--data", m.dir, "--to", copied)
 		return float64(sizeOf(b, filepath.Join(copied, databaseFile)))
 	}
 	before := grown()
 	for b.Loop() {
 		for n := range bookings {
-			at := m.first.AddDate(0, 0, n/mixedSpecialists/32).Add(9*time.Hour + time.Duration(n/mixedSpecialists%32)*15*time.Minute)
+			at := m.first.AddDate(0, 0, n/mixedSpecialists/32).Add(9*time.Hour +
+				time.Duration(n/mixedSpecialists%32)*15*time.Minute)
 			m.must("POST", "/v1/appointment-types/checkup/book", "", map[string]any{
-				"clientId": fmt.Sprintf("visitor-secret-%016d", n), "slotStartDate": at, "specialistId": fmt.Sprintf("s%02d", n%mixedSpecialists),
-				"patient": map[string]any{"name": "Rosa Winter", "email": fmt.Sprintf("rosa.winter.%d@example.org", n), "phone": "030 1234567"},
+				"clientId": fmt.Sprintf("visitor-secret-%016d", n), "slotStartDate": at,
+				"specialistId": fmt.Sprintf("s%02d", n%mixedSpecialists),
+				"patient": map[string]any{"name": "Rosa Winter",
+					"email": fmt.Sprintf("rosa.winter.%d@example.org", n), "phone": "030 1234567"},
 			})
 		}
 		for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
@@ -72,7 +76,8 @@ func BenchmarkBackupOf100k(b *testing.B) {
 func runHere(b *testing.B, args ...string) {
 	b.Helper()
 	var said bytes.Buffer
-	if code := run(b.Context(), process{args: args, stdin: strings.NewReader(""), stdout: &said, stderr: &said, version: "test"}); code != 0 {
+	if code := run(b.Context(), process{args: args, stdin: strings.NewReader(""), stdout: &said, stderr: &said,
+		version: "test"}); code != 0 {
 		b.Fatalf("holdfast %v: exit code %d: %s", args, code, &said)
 	}
 }

@@ -18,7 +18,8 @@ import (
 func holdAt(t *testing.T, base, client string, n int) (status int, id, body string) {
 	t.Helper()
 	status, body = posted(t, base+"/v1/holds", map[string]any{
-		"appointmentTypeId": "checkup", "clientId": client, "slotStartDate": enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339),
+		"appointmentTypeId": "checkup", "clientId": client,
+		"slotStartDate": enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339),
 	}, nil)
 	var made struct {
 		HoldID string
@@ -33,7 +34,8 @@ func holdAt(t *testing.T, base, client string, n int) (status int, id, body stri
 // follow reads a node's stream of check-ups until the test ends.
 func follow(t *testing.T, base string) *transcript {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/holds/stream?appointmentTypeId=checkup&clientId=a-client-that-only-looks", nil)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+
+		"/v1/holds/stream?appointmentTypeId=checkup&clientId=a-client-that-only-looks", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,21 +91,28 @@ func TestSlowRedisDelaysNoHold(t *testing.T) {
 		fault.strike()
 		for n := range 4 {
 			slot++
-			client, other := fmt.Sprintf("a-slow-client-%s-%d", fault.name, n), fmt.Sprintf("another-client-%s-%d", fault.name, n)
+			client, other := fmt.Sprintf("a-slow-client-%s-%d", fault.name, n),
+				fmt.Sprintf("another-client-%s-%d", fault.name, n)
 			status, id, body := timed(func() (int, string, string) { return holdAt(t, a, client, slot) })
 			if status != http.StatusCreated || id == "" {
 				t.Fatalf("%s: hold %d: got %d %s", fault.name, n, status, body)
 			}
 			for _, base := range []string{a, b} {
-				if status, again, body := timed(func() (int, string, string) { return holdAt(t, base, client, slot) }); status >= 300 || again != id {
-					t.Errorf("%s: hold %d for its own client again: got %d %s, want %s", fault.name, n, status, body, id)
+				if status, again, body := timed(func() (int, string, string) {
+					return holdAt(t, base, client, slot)
+				}); status >= 300 || again != id {
+					t.Errorf("%s: hold %d for its own client again: got %d %s, want %s", fault.name, n, status, body,
+						id)
 				}
-				if status, _, body := timed(func() (int, string, string) { return holdAt(t, base, other, slot) }); status != http.StatusConflict {
+				if status, _, body := timed(func() (int, string, string) {
+					return holdAt(t, base, other, slot)
+				}); status != http.StatusConflict {
 					t.Errorf("%s: hold %d for another: got %d %s, want 409", fault.name, n, status, body)
 				}
 			}
 			eventually(t, "the stream of the other node tells of it", func() bool {
-				return strings.Contains(there.String(), enginetest.Noon(time.UTC, 2).Add(time.Duration(slot)*30*time.Minute).Format("2006-01-02T15:04:05"))
+				return strings.Contains(there.String(), enginetest.Noon(time.UTC,
+					2).Add(time.Duration(slot)*30*time.Minute).Format("2006-01-02T15:04:05"))
 			})
 			if n%2 == 0 {
 				status, _, body := timed(func() (int, string, string) {
@@ -154,7 +163,8 @@ func storageModeOf(t *testing.T, base string) string {
 func bookAs(t *testing.T, base, client string, n int) (int, string) {
 	t.Helper()
 	return posted(t, base+"/v1/appointment-types/checkup/book", map[string]any{
-		"clientId": client, "slotStartDate": enginetest.Noon(time.UTC, 2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339),
+		"clientId": client, "slotStartDate": enginetest.Noon(time.UTC,
+			2).Add(time.Duration(n) * 30 * time.Minute).Format(time.RFC3339),
 		"patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
 	}, nil)
 }

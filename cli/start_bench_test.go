@@ -102,7 +102,8 @@ func fill(b *testing.B, db store.Store, over, coming int) {
 		if err := tx.PutClinic(b.Context(), store.Clinic{Name: "Harbour Clinic", Timezone: "UTC"}); err != nil {
 			return err
 		}
-		t := store.AppointmentType{ID: "checkup", Name: "Check-up", DurationMinutes: 15, SlotStepMinutes: 15, HorizonDays: 60, Capacity: 1,
+		t := store.AppointmentType{ID: "checkup", Name: "Check-up", DurationMinutes: 15, SlotStepMinutes: 15,
+			HorizonDays: 60, Capacity: 1,
 			HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
 		for i := range specialists {
 			p := store.Specialist{ID: fmt.Sprintf("s%02d", i), Name: "Dr", Timezone: "UTC", Active: true}
@@ -111,7 +112,8 @@ func fill(b *testing.B, db store.Store, over, coming int) {
 			}
 			var always []store.WeeklyWindow
 			for day := range store.Weekday(7) {
-				always = append(always, store.WeeklyWindow{Weekday: day + 1, Window: store.Window{Start: 0, End: 24 * 60}})
+				always = append(always, store.WeeklyWindow{Weekday: day +
+					1, Window: store.Window{Start: 0, End: 24 * 60}})
 			}
 			if err := tx.PutWeeklyHours(b.Context(), p.ID, always); err != nil {
 				return err
@@ -128,8 +130,9 @@ func fill(b *testing.B, db store.Store, over, coming int) {
 				start := first.Add(time.Duration(n/specialists) * 15 * time.Minute)
 				end := start.Add(15 * time.Minute)
 				if err := tx.InsertAppointment(b.Context(), store.Appointment{
-					ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", n), AppointmentTypeID: "checkup", SpecialistID: fmt.Sprintf("s%02d", n%specialists),
-					Owner: fmt.Sprintf("%032x", n), Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
+					ID: fmt.Sprintf("01900000-0000-7000-8000-%012x", n), AppointmentTypeID: "checkup",
+					SpecialistID: fmt.Sprintf("s%02d", n%specialists), Owner: fmt.Sprintf("%032x", n),
+					Status: store.Confirmed, Attendance: store.Expected, SlotStart: start, SlotEnd: end,
 					BusyStart: start, BusyEnd: end, Patient: somebody(n / 4), Source: store.SourceWeb,
 					UpstreamState: store.UpstreamNone, CreatedAt: first, UpdatedAt: first, Version: 1,
 				}); err != nil {

@@ -28,18 +28,19 @@ type storm struct {
 	urls             []string // of each node: the database
 	primary, standby *postgrestest.Server
 	withRedis        bool
-	clocks           string // the directory of the files with the steps of the nodes' clocks; empty: the clocks do not step
-	seed             uint64 // of the order of the faults, their victims and the clients
-	isLong           bool   // with series, visits, the waiting list, agents, webhooks and open pages
-	practice         *upstreamtest.Server
-	patient          map[string]any // of the agents, with its token
-	silent           atomic.Bool    // the practice-management system answers late
-	hooks            *hooks
-	pages            []*page
-	court            court
-	faults           []fault
-	http             *http.Client
-	began            time.Time
+	// the directory of the files with the steps of the nodes' clocks; empty: the clocks do not step
+	clocks   string
+	seed     uint64 // of the order of the faults, their victims and the clients
+	isLong   bool   // with series, visits, the waiting list, agents, webhooks and open pages
+	practice *upstreamtest.Server
+	patient  map[string]any // of the agents, with its token
+	silent   atomic.Bool    // the practice-management system answers late
+	hooks    *hooks
+	pages    []*page
+	court    court
+	faults   []fault
+	http     *http.Client
+	began    time.Time
 
 	mu    sync.Mutex
 	bases []string // of the nodes, empty while one is not there
@@ -55,8 +56,9 @@ type storm struct {
 	fault         string       // that is active; empty between two
 	victim        int          // the node that it strikes; -1: all
 	losesHolds    bool
-	waited        map[string]time.Duration // during a fault, the longest for an answer of a node that it does not strike
-	recovered     map[string][]time.Duration
+	// during a fault, the longest for an answer of a node that it does not strike
+	waited    map[string]time.Duration
+	recovered map[string][]time.Duration
 }
 
 // wanted is a booking and the answer that its client got.
@@ -126,7 +128,8 @@ func (s *storm) load(do func()) {
 	}
 	often(time.Second, func(r *rand.Rand) {
 		from := enginetest.Noon(time.UTC, 2+r.IntN(300))
-		s.send(http.MethodGet, s.base(r.IntN(len(s.bases)))+"/v1/appointment-types/checkup/timeslots?from="+from.Format(time.DateOnly)+"&to="+from.AddDate(0, 0, 6).Format(time.DateOnly), "", "", nil)
+		s.send(http.MethodGet, s.base(r.IntN(len(s.bases)))+"/v1/appointment-types/checkup/timeslots?from="+
+			from.Format(time.DateOnly)+"&to="+from.AddDate(0, 0, 6).Format(time.DateOnly), "", "", nil)
 	})
 	if s.isLong {
 		often(3*time.Second, func(*rand.Rand) { s.series() })
@@ -154,9 +157,11 @@ func (s *storm) book(slot int, shared bool) {
 	s.told.Store(key, w)
 	began := time.Now()
 	for try := 0; time.Since(began) < neverAfter; try++ {
-		status, answer := s.send(http.MethodPost, s.base(slot+try)+"/v1/appointment-types/checkup/book", "", key, map[string]any{
-			"clientId": "a-client-secret-" + key, "slotStartDate": slotAt(slot), "patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
-		})
+		status, answer := s.send(http.MethodPost, s.base(slot+try)+"/v1/appointment-types/checkup/book", "", key,
+			map[string]any{
+				"clientId": "a-client-secret-" + key, "slotStartDate": slotAt(slot),
+				"patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
+			})
 		switch {
 		case status == http.StatusCreated:
 			s.answered.Add(1)
@@ -191,7 +196,8 @@ func (s *storm) book(slot int, shared bool) {
 // cancel cancels a booked appointment, and repeats that until there is an answer.
 func (s *storm) cancel(key string, w wanted) {
 	for try, began := 0, time.Now(); time.Since(began) < neverAfter; try++ {
-		status, answer := s.send(http.MethodPost, s.base(w.slot+try)+"/v1/appointments/"+w.id+"/cancel", longEnough, "cancel-"+key, map[string]any{})
+		status, answer := s.send(http.MethodPost, s.base(w.slot+try)+"/v1/appointments/"+w.id+"/cancel", longEnough,
+			"cancel-"+key, map[string]any{})
 		switch {
 		case status == http.StatusOK:
 			w.cancelled = true
@@ -212,7 +218,8 @@ func (s *storm) hold(random *rand.Rand) {
 	slot := holdsFrom + int(n)%(heldByMany-holdsFrom)
 	client := fmt.Sprintf("a-holding-client-%08d", n)
 	for i := range 4 {
-		status, answer := s.send(http.MethodPost, s.base(i+int(n))+"/v1/holds", "", "", map[string]any{"appointmentTypeId": "checkup", "clientId": client, "slotStartDate": slotAt(slot)})
+		status, answer := s.send(http.MethodPost, s.base(i+int(n))+"/v1/holds", "", "",
+			map[string]any{"appointmentTypeId": "checkup", "clientId": client, "slotStartDate": slotAt(slot)})
 		if status != 0 && status/100 != 2 && status != http.StatusServiceUnavailable {
 			s.Errorf("a hold of slot %d for its own client, for the %d. time: got %d %v", slot, i+1, status, answer)
 		}
@@ -262,8 +269,10 @@ func (s *storm) send(method, address, key, idempotency string, body any) (int, m
 	err = json.Unmarshal(raw, &answer)
 	if reply.StatusCode >= 500 {
 		detail, _ := answer["detail"].(string)
-		isAgents := strings.HasPrefix(r.URL.Path, "/v1/agent/") && answer["error_type"] != nil // an answer in the agents' form
-		if !isAgents && (err != nil || reply.StatusCode != http.StatusServiceUnavailable || detail == "" || reply.Header.Get("Retry-After") == "") {
+		// an answer in the agents' form
+		isAgents := strings.HasPrefix(r.URL.Path, "/v1/agent/") && answer["error_type"] != nil
+		if !isAgents && (err != nil || reply.StatusCode != http.StatusServiceUnavailable || detail == "" ||
+			reply.Header.Get("Retry-After") == "") {
 			s.Errorf("%s %s: got %d %s, want a 503 that says what to do", method, r.URL.Path, reply.StatusCode, raw)
 		}
 		s.count(fmt.Sprint(reply.StatusCode, " ", answer["code"]))

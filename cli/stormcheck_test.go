@@ -99,7 +99,8 @@ func (p *page) follow(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	base := p.base(p.node)
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("%s/v1/holds/stream?appointmentTypeId=checkup&clientId=a-page-of-the-storm-%d", base, p.node), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		fmt.Sprintf("%s/v1/holds/stream?appointmentTypeId=checkup&clientId=a-page-of-the-storm-%d", base, p.node), nil)
 	if err != nil {
 		p.Error(err)
 		return
@@ -243,13 +244,15 @@ func (s *storm) check() {
 	}
 	refused := map[string]int64{}
 	s.refusals.Range(func(what, n any) bool { refused[what.(string)] = n.(*atomic.Int64).Load(); return true })
-	t.Logf("%v: %d bookings acknowledged, the longest after %v; %d entries of the waiting list; %d holds; refusals %v", time.Since(s.began).Round(time.Second), acknowledged,
+	t.Logf("%v: %d bookings acknowledged, the longest after %v; %d entries of the waiting list; %d holds; refusals %v",
+		time.Since(s.began).Round(time.Second), acknowledged,
 		s.longest.Round(time.Millisecond), s.waiting.Load(), s.holder.Load(), refused)
 	t.Logf("seed %d; %d answers and recoveries took longer than %v", s.seed, s.slow.Load(), slowAfter)
 	t.Logf("%s", &s.court)
 	t.Log(s.table())
 	for name, value := range s.early {
-		t.Logf("%s of the node that was never killed: at most %.1f in the first third, %.1f after it", name, value, s.latest[name])
+		t.Logf("%s of the node that was never killed: at most %.1f in the first third, %.1f after it", name, value,
+			s.latest[name])
 		if s.latest[name] > 1.5*value+20 {
 			t.Errorf("%s grew from %.1f to %.1f", name, value, s.latest[name])
 		}
@@ -392,9 +395,12 @@ func (h *hooks) compare(list []here) (wrong []string) {
 		if a.Status == "cancelled" {
 			want = append(want, "appointment.cancelled")
 		}
-		got := slices.DeleteFunc(slices.Clone(h.types[a.ID]), func(kind string) bool { return kind == "upstream.completed" })
+		got := slices.DeleteFunc(slices.Clone(h.types[a.ID]), func(kind string) bool {
+			return kind == "upstream.completed"
+		})
 		if !slices.Equal(got, want) {
-			wrong = append(wrong, fmt.Sprintf("webhooks of %s, which is %s: got %v, want %v", a.ID, a.Status, got, want))
+			wrong = append(wrong, fmt.Sprintf("webhooks of %s, which is %s: got %v, want %v", a.ID, a.Status, got,
+				want))
 		}
 		delete(left, a.ID)
 	}

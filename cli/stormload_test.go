@@ -53,7 +53,8 @@ func (s *storm) series() {
 	}
 	key := fmt.Sprint("series-", slot)
 	status, answer := s.until(key, "/v1/series", key, longEnough, map[string]any{
-		"appointmentTypeId": "checkup", "times": times, "patient": map[string]any{"name": "Jo Doe", "phone": "030 1234567"},
+		"appointmentTypeId": "checkup", "times": times, "patient": map[string]any{"name": "Jo Doe",
+			"phone": "030 1234567"},
 	})
 	s.group(key, slot, 3, status, answer)
 }
@@ -79,9 +80,11 @@ func (s *storm) visit() {
 func (s *storm) wish() {
 	n := s.waiting.Add(1)
 	day := enginetest.Noon(time.UTC, 3+int(n)%15).Format(time.DateOnly)
-	status, answer := s.until("an entry", "/v1/appointment-types/checkup/waitlist", fmt.Sprint("entry-", n), longEnough, map[string]any{
-		"patient": map[string]any{"name": "Jo Doe", "email": fmt.Sprintf("jo%d@example.org", n), "phone": "030 1234567"}, "from": day, "to": day,
-	})
+	status, answer := s.until("an entry", "/v1/appointment-types/checkup/waitlist", fmt.Sprint("entry-", n), longEnough,
+		map[string]any{
+			"patient": map[string]any{"name": "Jo Doe", "email": fmt.Sprintf("jo%d@example.org", n),
+				"phone": "030 1234567"}, "from": day, "to": day,
+		})
 	if status != 0 && status/100 != 2 {
 		s.Errorf("an entry of the waiting list: got %d %v", status, answer)
 	}
@@ -98,7 +101,8 @@ func (s *storm) agent() {
 	}
 	status, answer := s.until(key, "/v1/agent/appointments", key, longEnough, with(s.patient, map[string]any{
 		"startTime": upstream.FormatTime(start, time.UTC), "minutes": 30, "childName": key,
-		"scheduleColumnGUID": "66666666-7777-4888-8999-000000000000", "appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
+		"scheduleColumnGUID":  "66666666-7777-4888-8999-000000000000",
+		"appointmentTypeGUID": "bbbbbbbb-cccc-4ddd-8eee-ffffffffffff",
 	}))
 	if status != 0 {
 		s.told.Store(key, wanted{slot: slot})
@@ -114,7 +118,8 @@ func (s *storm) holdInTurn(random *rand.Rand) {
 	client := fmt.Sprintf("a-client-in-turn-%016x", random.Uint64())
 	base := s.base(random.IntN(len(s.bases)))
 	began := time.Now()
-	_, answer := s.send(http.MethodPost, base+"/v1/holds", "", "", map[string]any{"appointmentTypeId": "checkup", "clientId": client, "slotStartDate": slotAt(slot)})
+	_, answer := s.send(http.MethodPost, base+"/v1/holds", "", "",
+		map[string]any{"appointmentTypeId": "checkup", "clientId": client, "slotStartDate": slotAt(slot)})
 	id, _ := answer["holdId"].(string)
 	if id == "" {
 		return
@@ -123,7 +128,8 @@ func (s *storm) holdInTurn(random *rand.Rand) {
 	<-time.After(time.Duration(random.IntN(1500)) * time.Millisecond)
 	s.court.ends(slot, id, s.excused())
 	for try := range 20 {
-		if status, _ := s.send(http.MethodDelete, s.base(try)+"/v1/holds", "", "", map[string]any{"holdId": id, "clientId": client}); status != 0 && status < 500 {
+		if status, _ := s.send(http.MethodDelete, s.base(try)+"/v1/holds", "", "",
+			map[string]any{"holdId": id, "clientId": client}); status != 0 && status < 500 {
 			return
 		}
 		<-time.After(100 * time.Millisecond)
@@ -187,5 +193,6 @@ func (c *court) ends(slot int, id string, excused bool) {
 func (c *court) String() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return fmt.Sprintf("%d holds in turn, %d overlap, %d after a crash of their storage", c.holds, len(c.overlaps), c.lost)
+	return fmt.Sprintf("%d holds in turn, %d overlap, %d after a crash of their storage", c.holds, len(c.overlaps),
+		c.lost)
 }

@@ -16,7 +16,8 @@ func lockFileAt(path string) (f *os.File, pid string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	handle, err := syscall.CreateFile(name, syscall.GENERIC_READ|syscall.GENERIC_WRITE, syscall.FILE_SHARE_READ, nil,
+		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
 	switch {
 	case err == nil:
 		return os.NewFile(uintptr(handle), path), "", nil

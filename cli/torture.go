@@ -116,12 +116,13 @@ func (t *tally) race(ctx context.Context, e *engine.Engine, clinic *clinic.File,
 			mine = mine[:last]
 		case action == 1 && len(mine) > 0:
 			what = &t.moved
-			_, err = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: mine[rand.IntN(len(mine))], SlotStart: start, Actor: localActor, IgnoreHours: true})
+			_, err = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: mine[rand.IntN(len(mine))],
+				SlotStart: start, Actor: localActor, IgnoreHours: true})
 		default:
 			var a store.Appointment
 			a, err = e.Booking.Book(ctx, booking.Request{
-				AppointmentTypeID: kind.ID, SlotStart: start, Client: client, Patient: store.Patient{Name: "Torture"}, Source: store.SourceStaff,
-				Actor: localActor, IgnoreHours: true,
+				AppointmentTypeID: kind.ID, SlotStart: start, Client: client, Patient: store.Patient{Name: "Torture"},
+				Source: store.SourceStaff, Actor: localActor, IgnoreHours: true,
 			})
 			if err == nil {
 				mine = append(mine, a.ID)
@@ -138,7 +139,8 @@ func (t *tally) count(ctx context.Context, what *int, err error) {
 	switch {
 	case err == nil:
 		*what++
-	case errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.Is(err, store.ErrVersion) || errors.Is(err, record.ErrNotConfirmed):
+	case errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.Is(err, store.ErrVersion) ||
+		errors.Is(err, record.ErrNotConfirmed):
 		t.conflict++
 	case ctx.Err() == nil && t.failed == nil:
 		t.failed = err

@@ -113,7 +113,8 @@ func rehearse(ctx context.Context, cfg config) (found upgradeBody, err error) {
 		free = math.MaxUint64
 	}
 	r, err := sqlite.Rehearse(ctx, filepath.Join(cfg.data, databaseFile), in, free)
-	found.From, found.To, found.Migrations, found.Tried = r.From, r.To, append([]string{}, r.Due...), len(r.Due) > 0 && err == nil
+	found.From, found.To, found.Migrations, found.Tried = r.From, r.To, append([]string{}, r.Due...), len(r.Due) > 0 &&
+		err == nil
 	found.TookMs, found.SnapshotBytes = r.Took.Milliseconds(), r.Bytes
 	if known {
 		found.FreeBytes = free
@@ -133,14 +134,18 @@ func (u upgradeBody) say(w io.Writer, cfg config) error {
 		_, err := io.WriteString(w, b.String())
 		return err
 	}
-	fmt.Fprintf(&b, "%s has schema version %d, and this program has %d\nwould be applied: %s\n", where, u.From, u.To, strings.Join(u.Migrations, ", "))
+	fmt.Fprintf(&b, "%s has schema version %d, and this program has %d\nwould be applied: %s\n", where, u.From, u.To,
+		strings.Join(u.Migrations, ", "))
 	if u.Tried {
-		fmt.Fprintf(&b, "tested on a copy: it took %v, and the copy is intact\n", time.Duration(u.TookMs)*time.Millisecond)
-		fmt.Fprintf(&b, "the snapshot before the upgrade goes to %s: %s", filepath.Join(cfg.data, backupsDir), megabytes(uint64(u.SnapshotBytes)))
+		fmt.Fprintf(&b, "tested on a copy: it took %v, and the copy is intact\n",
+			time.Duration(u.TookMs)*time.Millisecond)
+		fmt.Fprintf(&b, "the snapshot before the upgrade goes to %s: %s", filepath.Join(cfg.data, backupsDir),
+			megabytes(uint64(u.SnapshotBytes)))
 		if u.FreeBytes > 0 {
 			fmt.Fprintf(&b, ", and %s are free", megabytes(u.FreeBytes))
 		}
-		fmt.Fprintf(&b, "\nto go back: holdfast restore --data %s %s/before-%04d-….db, with the older program\n", cfg.data, filepath.Join(cfg.data, backupsDir), u.From+1)
+		fmt.Fprintf(&b, "\nto go back: holdfast restore --data %s %s/before-%04d-….db, with the older program\n",
+			cfg.data, filepath.Join(cfg.data, backupsDir), u.From+1)
 	} else {
 		b.WriteString("nothing was tested: back up PostgreSQL with its own tools first\n")
 	}

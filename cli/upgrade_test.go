@@ -62,7 +62,8 @@ func patientsIn(t *testing.T, dir string) map[string]string {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	list, _, err := s.Appointments(t.Context(), store.AppointmentFilter{From: time.Unix(0, 0), To: time.Now().AddDate(100, 0, 0), Limit: 100})
+	list, _, err := s.Appointments(t.Context(), store.AppointmentFilter{From: time.Unix(0, 0),
+		To: time.Now().AddDate(100, 0, 0), Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,14 +102,18 @@ func TestOlderFilesAreUpgraded(t *testing.T) {
 			}
 
 			var tried upgradeBody
-			if err := json.Unmarshal([]byte(must(t, "upgrade", "--check", "--json", "--data", dir)), &tried); err != nil {
+			if err := json.Unmarshal([]byte(must(t, "upgrade", "--check", "--json", "--data", dir)),
+				&tried); err != nil {
 				t.Fatal(err)
 			}
-			if tried.From != older.SchemaVersion || tried.To != sqlite.SchemaVersion() || len(tried.Migrations) != tried.To-tried.From || !tried.Tried ||
+			if tried.From != older.SchemaVersion || tried.To != sqlite.SchemaVersion() ||
+				len(tried.Migrations) != tried.To-tried.From || !tried.Tried ||
 				tried.SnapshotBytes == 0 || tried.ServerRuns {
-				t.Errorf("got %+v, want the way from version %d to %d, tried", tried, older.SchemaVersion, sqlite.SchemaVersion())
+				t.Errorf("got %+v, want the way from version %d to %d, tried", tried, older.SchemaVersion,
+					sqlite.SchemaVersion())
 			}
-			contains(t, "upgrade --check", must(t, "upgrade", "--check", "--data", dir), "the copy is intact", fmt.Sprintf("before-%04d", tried.From+1), "nothing was changed")
+			contains(t, "upgrade --check", must(t, "upgrade", "--check", "--data", dir), "the copy is intact",
+				fmt.Sprintf("before-%04d", tried.From+1), "nothing was changed")
 			if after, err := os.ReadFile(file); err != nil || string(after) != string(text) {
 				t.Errorf("after it was only tried: the file has changed (%v)", err)
 			}
@@ -124,14 +129,16 @@ func TestOlderFilesAreUpgraded(t *testing.T) {
 			sameButTwo(t, upgraded, want)
 
 			snapshots, err := filepath.Glob(filepath.Join(dir, backupsDir, "before-*.db"))
-			if err != nil || len(snapshots) != 1 || !strings.Contains(snapshots[0], fmt.Sprintf("before-%04d-", older.SchemaVersion+1)) {
+			if err != nil || len(snapshots) != 1 || !strings.Contains(snapshots[0],
+				fmt.Sprintf("before-%04d-", older.SchemaVersion+1)) {
 				t.Fatalf("snapshots %v, %v; want one of version %d", snapshots, err, older.SchemaVersion)
 			}
 			if kept, err := sqlite.Verify(t.Context(), snapshots[0]); err != nil || kept != older {
 				t.Errorf("the snapshot is %+v, %v; want what the older program left, %+v", kept, err, older)
 			}
 			must(t, "verify", "--data", dir, snapshots[0])
-			contains(t, "restore --list", must(t, "restore", "--list", "--data", dir), snapshots[0], fmt.Sprintf("before an upgrade from schema version %d", older.SchemaVersion))
+			contains(t, "restore --list", must(t, "restore", "--list", "--data", dir), snapshots[0],
+				fmt.Sprintf("before an upgrade from schema version %d", older.SchemaVersion))
 			must(t, "restore", "--data", dir, snapshots[0])
 			must(t, "verify", "--data", dir)
 			if got := patientsIn(t, dir); !maps.Equal(got, upgraded) {
@@ -160,7 +167,8 @@ func sameButTwo(t *testing.T, got, want map[string]string) {
 func TestImpossibleUpgradeIsRefusedFirst(t *testing.T) {
 	t.Parallel()
 	dir := unpacked(t, "../testdata/upgrade/0009.tar.gz")
-	if err := os.WriteFile(filepath.Join(dir, databaseFile), bytes.Repeat([]byte("no database "), 1000), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, databaseFile), bytes.Repeat([]byte("no database "), 1000),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := command(t, nil, "", "upgrade", "--check", "--data", dir)

@@ -35,8 +35,10 @@ func upstreamSettings() []setting {
 	}
 	return []setting{
 		{
-			name: "upstream-url", with: []string{"upstream-client-id", "upstream-user", "upstream-password"}, audience: forServing,
-			common: true, group: "Practice system", value: "URL", help: "endpoint of the practice-management system, such as https://pms.example/GetData.ashx",
+			name: "upstream-url", with: []string{"upstream-client-id", "upstream-user", "upstream-password"},
+			audience: forServing,
+			common:   true, group: "Practice system", value: "URL",
+			help: "endpoint of the practice-management system, such as https://pms.example/GetData.ashx",
 			more: "Without it, appointments are only in Holdfast, and the other `--upstream-…` settings are errors.",
 			set:  func(c *config, v string) (err error) { c.upstream.url, err = parseUpstreamURL(v); return err },
 		}, {
@@ -53,26 +55,29 @@ func upstreamSettings() []setting {
 			set: text(func(c *config) *string { return &c.upstream.password }),
 		}, {
 			name: "upstream-vendor", with: []string{"upstream-url"}, audience: forServing,
-			group: "Practice system", value: "NAME", help: "vendor user name of patients and appointments written there",
-			more: "Without it, `--upstream-user`.",
-			set:  text(func(c *config) *string { return &c.upstream.vendor }),
+			group: "Practice system", value: "NAME",
+			help: "vendor user name of patients and appointments written there", more: "Without it, `--upstream-user`.",
+			set: text(func(c *config) *string { return &c.upstream.vendor }),
 		}, {
 			name: "upstream-spacing", fallback: "10s", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "least time between two appointments written there",
 			set: length(func(c *config) *time.Duration { return &c.upstream.spacing }),
 		}, {
 			name: "upstream-retry-delay", fallback: "5s", audience: forServing,
-			group: "Practice system", value: "DURATION", help: "wait before the one quick retry while an agent's caller waits",
-			set: length(func(c *config) *time.Duration { return &c.practice.RetryDelay }),
+			group: "Practice system", value: "DURATION",
+			help: "wait before the one quick retry while an agent's caller waits",
+			set:  length(func(c *config) *time.Duration { return &c.practice.RetryDelay }),
 		}, {
 			name: "upstream-timeout", fallback: "15s", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "time limit of one call",
 			set: length(func(c *config) *time.Duration { return &c.upstream.timeout }),
 		}, {
 			name: "upstream-quarantine", fallback: "90s", audience: forServing,
-			group: "Practice system", value: "DURATION", help: "how long a write with unknown outcome waits before it is looked up",
-			more: "Keep it longer than `--upstream-timeout`.",
-			set:  length(func(c *config) *time.Duration { return &c.outbound.Quarantine }),
+			group: "Practice system", value: "DURATION",
+			help: "how long a write with unknown outcome waits before it is looked up",
+			more: "Keep it longer than `--upstream-timeout`.", set: length(func(c *config) *time.Duration {
+				return &c.outbound.Quarantine
+			}),
 		}, {
 			name: "upstream-openings-every", fallback: "5m", audience: forServing,
 			group: "Practice system", value: "DURATION", help: "how often the system's openings are fetched; 0 never",
@@ -88,18 +93,21 @@ func upstreamSettings() []setting {
 			set:  length(func(c *config) *time.Duration { return &c.practice.OpeningsMaxAge }),
 		}, {
 			name: "agent-bound", fallback: "12s", audience: forServing,
-			group: "Practice system", value: "DURATION", help: "how long an agent's caller waits for the answer to a booking: 3s to 25s",
+			group: "Practice system", value: "DURATION",
+			help: "how long an agent's caller waits for the answer to a booking: 3s to 25s",
 			more: "Keep it longer than `--upstream-spacing`, so that a second child's booking waits its turn and is confirmed.",
 			set: func(c *config, v string) (err error) {
 				c.upstream.agentBound, err = parsePositive(v)
-				if err == nil && (c.upstream.agentBound < practice.MinAgentBound || c.upstream.agentBound > practice.MaxAgentBound) {
+				if err == nil && (c.upstream.agentBound < practice.MinAgentBound ||
+					c.upstream.agentBound > practice.MaxAgentBound) {
 					err = fmt.Errorf("must be %s to %s", practice.MinAgentBound, practice.MaxAgentBound)
 				}
 				return err
 			},
 		}, {
 			name: "agent-allow-legacy", fallback: "false", yes: true, audience: forServing,
-			group: "Practice system", value: "true|false", help: "let agents book with a bare patientGUID, without a token",
+			group: "Practice system", value: "true|false",
+			help: "let agents book with a bare patientGUID, without a token",
 			set: func(c *config, v string) error {
 				c.upstream.allowLegacy = v == "true"
 				return oneOf(v, "true", "false")
@@ -140,7 +148,8 @@ func (h *house) openUpstream(cfg config, line http.RoundTripper, o *engine.Optio
 	}
 	o.Pacer = upstream.NewPacer(u.spacing)
 	options := upstream.Options{
-		URL: u.url, ClientID: u.clientID, User: u.user, Password: u.password, Vendor: u.vendor, Timeout: u.timeout, Pacer: o.Pacer,
+		URL: u.url, ClientID: u.clientID, User: u.user, Password: u.password, Vendor: u.vendor, Timeout: u.timeout,
+		Pacer: o.Pacer,
 	}
 	if line != nil {
 		options.HTTP = &http.Client{Transport: line}

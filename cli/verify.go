@@ -85,9 +85,11 @@ func verifyCommand(p process) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(p.stdout, "%s is sound\n0 overlaps\naudit chain unbroken, its last link is %s\n", subject, found.AuditLink)
+			_, err = fmt.Fprintf(p.stdout, "%s is sound\n0 overlaps\naudit chain unbroken, its last link is %s\n",
+				subject, found.AuditLink)
 			if live {
-				_, _ = fmt.Fprintln(p.stdout, "the server's memory matches the database, and its queue has every promised operation")
+				_, _ = fmt.Fprintln(p.stdout,
+					"the server's memory matches the database, and its queue has every promised operation")
 			}
 			for _, file := range found.Damaged {
 				_, _ = fmt.Fprintln(p.stdout, damagedWords(file))
@@ -96,8 +98,10 @@ func verifyCommand(p process) *cobra.Command {
 		},
 	}
 	asJSON = jsonFlag(c)
-	c.Flags().StringVar(&noted, "audit-link", "", "link of the audit chain that an earlier verify printed, and that must still exist")
-	c.Flags().BoolVar(&live, "live", false, "also compare the memory and the queue of the running server with the database")
+	c.Flags().StringVar(&noted, "audit-link", "",
+		"link of the audit chain that an earlier verify printed, and that must still exist")
+	c.Flags().BoolVar(&live, "live", false,
+		"also compare the memory and the queue of the running server with the database")
 	defineSettings(c, forData)
 	return c
 }
@@ -207,7 +211,8 @@ func parseLink(text string) (link store.ChainHead, err error) {
 	position, hash, _ := strings.Cut(text, ":")
 	link.Position, err = strconv.ParseInt(position, 10, 64)
 	sum, unread := hex.DecodeString(hash)
-	if err != nil || unread != nil || link.Position < 1 || copy(link.Hash[:], sum) != len(link.Hash) || len(sum) != len(link.Hash) {
+	if err != nil || unread != nil || link.Position < 1 || copy(link.Hash[:], sum) != len(link.Hash) ||
+		len(sum) != len(link.Hash) {
 		return link, fmt.Errorf("%q is not a link: write its position, a colon and 64 hexadecimal digits", text)
 	}
 	return link, nil

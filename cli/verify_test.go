@@ -11,7 +11,8 @@ func TestVerifyLiveAsksTheRunningServer(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
 	must(t, "import", "--data", dir, harbour)
-	if got := command(t, nil, "", "verify", "--live", "--data", dir); got.code != 1 || !strings.Contains(got.stderr, "no server runs on "+dir) {
+	if got := command(t, nil, "", "verify", "--live", "--data", dir); got.code != 1 ||
+		!strings.Contains(got.stderr, "no server runs on "+dir) {
 		t.Errorf("without a server: got %+v", got)
 	}
 	if got := command(t, nil, "", "verify", "--live", dir); got.code != 2 {
@@ -19,5 +20,6 @@ func TestVerifyLiveAsksTheRunningServer(t *testing.T) {
 	}
 	s := started(t, "serve", "--data", dir, "--listen", "127.0.0.1:0")
 	get(t, s.base+"/v1/appointment-types/checkup/timeslots", "")
-	contains(t, "verify --live", must(t, "verify", "--live", "--data", dir), "is sound", "0 overlaps", "the server's memory matches the database")
+	contains(t, "verify --live", must(t, "verify", "--live", "--data", dir), "is sound", "0 overlaps",
+		"the server's memory matches the database")
 }

@@ -34,11 +34,14 @@ func TestVerifyListsOverlapsAsJSON(t *testing.T) {
 	for i, id := range []string{"first", "second"} {
 		from := start.Add(time.Duration(i) * 24 * time.Hour)
 		a := store.Appointment{
-			ID: id, AppointmentTypeID: kind.ID, SpecialistID: specialist, Owner: id, Status: store.Confirmed, Attendance: store.Expected,
-			SlotStart: from, SlotEnd: from.Add(time.Hour), BusyStart: from, BusyEnd: from.Add(time.Hour), Patient: store.Patient{Name: "Jo Doe"},
-			Source: store.SourceWeb, UpstreamState: store.UpstreamNone, CreatedAt: start, UpdatedAt: start, Version: 1,
+			ID: id, AppointmentTypeID: kind.ID, SpecialistID: specialist, Owner: id, Status: store.Confirmed,
+			Attendance: store.Expected, SlotStart: from, SlotEnd: from.Add(time.Hour), BusyStart: from,
+			BusyEnd: from.Add(time.Hour), Patient: store.Patient{Name: "Jo Doe"}, Source: store.SourceWeb,
+			UpstreamState: store.UpstreamNone, CreatedAt: start, UpdatedAt: start, Version: 1,
 		}
-		if err := s.Write(t.Context(), func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), a) }); err != nil {
+		if err := s.Write(t.Context(), func(tx store.Tx) error {
+			return tx.InsertAppointment(t.Context(), a)
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,8 +61,10 @@ func TestVerifyListsOverlapsAsJSON(t *testing.T) {
 	const back = 24*60*60*1000 - 60*1000
 	for _, text := range []string{
 		`DROP TRIGGER appointments_guarantee_update`,
-		`UPDATE appointments SET slot_start = slot_start - ` + strconv.Itoa(back) + `, slot_end = slot_end - ` + strconv.Itoa(back) +
-			`, busy_start = busy_start - ` + strconv.Itoa(back) + `, busy_end = busy_end - ` + strconv.Itoa(back) + ` WHERE id = 'second'`,
+		`UPDATE appointments SET slot_start = slot_start - ` + strconv.Itoa(back) + `, slot_end = slot_end - ` +
+			strconv.Itoa(back) +
+			`, busy_start = busy_start - ` + strconv.Itoa(back) + `, busy_end = busy_end - ` + strconv.Itoa(back) +
+			` WHERE id = 'second'`,
 		trigger,
 	} {
 		if _, err := db.Exec(text); err != nil {
@@ -78,7 +83,8 @@ func TestVerifyListsOverlapsAsJSON(t *testing.T) {
 		ids := []string{"first", "second"}
 		if len(said.Overlaps) != 1 {
 			t.Errorf("%s: got %d overlaps, want 1: %s", what, len(said.Overlaps), got.stdout)
-		} else if o := said.Overlaps[0]; o.Of != "specialist" || o.ID != specialist || !slices.Equal(o.Appointments[:], ids) || !strings.HasPrefix(o.At, "2030-01-07T09:01:00") {
+		} else if o := said.Overlaps[0]; o.Of != "specialist" || o.ID != specialist ||
+			!slices.Equal(o.Appointments[:], ids) || !strings.HasPrefix(o.At, "2030-01-07T09:01:00") {
 			t.Errorf("%s: got %+v", what, o)
 		}
 	}

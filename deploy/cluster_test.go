@@ -91,7 +91,8 @@ func TestClusterOnLoopback(t *testing.T) {
 		t.Helper()
 		body := fmt.Sprintf(`{"clientId":"a-client-secret-%08d","slotStartDate":%q,"patient":{"name":"Jo Doe","phone":"030 1234567"}}`,
 			n, enginetest.Noon(time.UTC, 2).Add(time.Duration(n)*30*time.Minute).Format(time.RFC3339))
-		q, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/v1/appointment-types/checkup/book", port), strings.NewReader(body))
+		q, err := http.NewRequest(http.MethodPost, fmt.Sprintf("http://127.0.0.1:%d/v1/appointment-types/checkup/book",
+			port), strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,12 +108,14 @@ func TestClusterOnLoopback(t *testing.T) {
 	book := func(n int) {
 		t.Helper()
 		r := ask(n)
-		if r.StatusCode == http.StatusBadGateway { // it was sent to the node as that was killed; a page repeats it under its key
+		// it was sent to the node as that was killed; a page repeats it under its key
+		if r.StatusCode == http.StatusBadGateway {
 			r.Body.Close()
 			r = ask(n)
 		}
 		defer r.Body.Close()
-		if answer, _ := io.ReadAll(r.Body); r.StatusCode != http.StatusCreated || r.Header.Get("Holdfast-Change") == "" {
+		if answer, _ := io.ReadAll(r.Body); r.StatusCode != http.StatusCreated ||
+			r.Header.Get("Holdfast-Change") == "" {
 			t.Errorf("booking %d: got %d %s, %v; want 201 of one of several nodes", n, r.StatusCode, answer, r.Header)
 		}
 	}
@@ -146,7 +149,8 @@ var openClinic = []byte(`{"clinic":{"name":"Harbour Clinic","timezone":"UTC","lo
  "specialists":[{"id":"ada","name":"Dr Ada","timezone":"UTC","weeklyHours":[` + func() string {
 	var days []string
 	for day := range 7 {
-		days = append(days, fmt.Sprintf(`{"weekday":%q,"start":"00:00","end":"24:00"}`, strings.ToLower(time.Weekday(day).String())))
+		days = append(days, fmt.Sprintf(`{"weekday":%q,"start":"00:00","end":"24:00"}`,
+			strings.ToLower(time.Weekday(day).String())))
 	}
 	return strings.Join(days, ",")
 }() + `]}],
@@ -213,7 +217,8 @@ func TestComposeFileIsConsistent(t *testing.T) {
 	show := exec.Command(clitest.Program(t), "config", "print")
 	show.Dir = t.TempDir()
 	secret := filepath.Join(show.Dir, "database-url")
-	if err := os.WriteFile(secret, []byte("postgres://holdfast:x@postgres/holdfast?sslmode=disable"), 0o600); err != nil {
+	if err := os.WriteFile(secret, []byte("postgres://holdfast:x@postgres/holdfast?sslmode=disable"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	found := 0
@@ -223,7 +228,8 @@ func TestComposeFileIsConsistent(t *testing.T) {
 	}
 	var warned bytes.Buffer
 	show.Stderr = &warned
-	if said, err := show.Output(); err != nil || found < 5 || warned.Len() > 0 || !strings.Contains(string(said), "HOLDFAST_REDIS") {
+	if said, err := show.Output(); err != nil || found < 5 || warned.Len() > 0 ||
+		!strings.Contains(string(said), "HOLDFAST_REDIS") {
 		t.Errorf("config print with its %d settings: %v\n%s", found, err, warned.Bytes())
 	}
 }

@@ -92,7 +92,8 @@ func parseScrape(text string) series {
 var (
 	functions = []string{"rate", "increase", "histogram_quantile"}
 	operators = []string{"sum", "max", "min", "avg", "count", "topk"}
-	keywords  = []string{"by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "bool", "offset"}
+	keywords  = []string{"by", "without", "on", "ignoring", "group_left", "group_right", "and", "or", "unless", "bool",
+		"offset"}
 )
 
 var token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"|\[[^\]]*\]|[a-zA-Z_:][\w:]*|\d[\w.]*|\S`)
@@ -114,7 +115,8 @@ func read(expr string) (selectors []selector, groups, strange []string) {
 		}
 		switch {
 		case !regexp.MustCompile(`^[a-zA-Z_:]`).MatchString(w):
-		case slices.Contains(keywords, w) && next == "(" && slices.Contains([]string{"by", "without", "on", "ignoring", "group_left", "group_right"}, w):
+		case slices.Contains(keywords, w) && next == "(" &&
+			slices.Contains([]string{"by", "without", "on", "ignoring", "group_left", "group_right"}, w):
 			end := i + slices.Index(words[i:], ")")
 			for _, label := range words[i+2 : end] {
 				if label != "," {

@@ -47,8 +47,10 @@ type proxy struct {
 var proxies = []proxy{
 	{
 		name: "nginx", language: "nginx", program: "/usr/sbin/nginx", comesWith: "nginx-light",
-		edits: []string{"listen 443 ssl", "listen 127.0.0.1:PORT ssl", "    listen [::]:443 ssl http2;\n", "", "127.0.0.1:8788", "TO", "/var/log/nginx/", "DIR/",
-			"/etc/letsencrypt/live/book.example.org/fullchain.pem", "DIR/cert.pem", "/etc/letsencrypt/live/book.example.org/privkey.pem", "DIR/key.pem"},
+		edits: []string{"listen 443 ssl", "listen 127.0.0.1:PORT ssl", "    listen [::]:443 ssl http2;\n", "",
+			"127.0.0.1:8788", "TO", "/var/log/nginx/", "DIR/",
+			"/etc/letsencrypt/live/book.example.org/fullchain.pem", "DIR/cert.pem",
+			"/etc/letsencrypt/live/book.example.org/privkey.pem", "DIR/key.pem"},
 		files: map[string]string{"nginx.conf": "daemon off;\nmaster_process off;\npid DIR/nginx.pid;\nevents {}\nhttp {\naccess_log off;\n" +
 			"client_body_temp_path DIR/body;\nproxy_temp_path DIR/proxy;\nfastcgi_temp_path DIR/fastcgi;\nuwsgi_temp_path DIR/uwsgi;\nscgi_temp_path DIR/scgi;\n" +
 			"BLOCK\n}\n"},
@@ -57,7 +59,8 @@ var proxies = []proxy{
 	},
 	{
 		name: "Caddy", language: "caddyfile", program: "caddy", comesWith: "caddy",
-		edits: []string{"{\n    log {", "{\n    admin off\n    auto_https disable_redirects\n    log {", "127.0.0.1:8788", "TO",
+		edits: []string{"{\n    log {", "{\n    admin off\n    auto_https disable_redirects\n    log {",
+			"127.0.0.1:8788", "TO",
 			"book.example.org {", "https://book.example.org:PORT {\n    bind 127.0.0.1\n    tls DIR/cert.pem DIR/key.pem"},
 		files:  map[string]string{"Caddyfile": "BLOCK"},
 		args:   []string{"run", "--config", "DIR/Caddyfile", "--adapter", "caddyfile"},
@@ -205,7 +208,8 @@ func certify(t *testing.T, dir string) (certificate []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{proxiedName}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+	of := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{proxiedName},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true}
 	raw, err := x509.CreateCertificate(rand.Reader, of, of, key.Public(), key)
 	if err != nil {
@@ -216,7 +220,8 @@ func certify(t *testing.T, dir string) (certificate []byte) {
 		t.Fatal(err)
 	}
 	certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw})
-	for name, text := range map[string][]byte{"cert.pem": certificate, "key.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})} {
+	for name, text := range map[string][]byte{"cert.pem": certificate,
+		"key.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret})} {
 		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -230,9 +235,10 @@ func (f *front) tls() *tls.Config { return &tls.Config{ServerName: proxiedName, 
 func (f *front) visitor(t *testing.T, from string) *http.Client {
 	t.Helper()
 	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
-	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: f.tls(), DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
-		return dialer.DialContext(ctx, network, f.address)
-	}}
+	transport := &http.Transport{ForceAttemptHTTP2: true, TLSClientConfig: f.tls(),
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, network, f.address)
+		}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport}
 }

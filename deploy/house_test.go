@@ -114,13 +114,15 @@ func (h *house) bustle() {
 	start := enginetest.Noon(time.UTC, 2)
 	for i, want := range []int{http.StatusCreated, http.StatusConflict} {
 		client := []string{"first-client-0000", "other-client-0000"}[i]
-		body := map[string]any{"clientId": client, "slotStartDate": start.Format(time.RFC3339), "patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org"}}
+		body := map[string]any{"clientId": client, "slotStartDate": start.Format(time.RFC3339),
+			"patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org"}}
 		if status, text := h.ask("POST", "/v1/appointment-types/checkup/book", body); status != want {
 			h.t.Fatalf("booking: got %d %s, want %d", status, text, want)
 		}
 	}
 	h.ask("GET", "/v1/clinic", nil)
-	h.ask("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "clientId": "first-client-0000", "slotStartDate": start.Add(time.Hour).Format(time.RFC3339)})
+	h.ask("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "clientId": "first-client-0000",
+		"slotStartDate": start.Add(time.Hour).Format(time.RFC3339)})
 }
 
 // fail is what a request is answered whose booking cannot be saved. Nothing can be booked after it.
@@ -130,7 +132,8 @@ func (h *house) fail() {
 		h.t.Fatal(err)
 	}
 	start := enginetest.Noon(time.UTC, 3)
-	body := map[string]any{"clientId": "third-client-0000", "slotStartDate": start.Format(time.RFC3339), "patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org"}}
+	body := map[string]any{"clientId": "third-client-0000", "slotStartDate": start.Format(time.RFC3339),
+		"patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org"}}
 	if status, text := h.ask("POST", "/v1/appointment-types/checkup/book", body); status < 500 {
 		h.t.Fatalf("booking without a database: got %d %s", status, text)
 	}

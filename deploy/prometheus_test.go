@@ -73,7 +73,8 @@ func startPrometheus(t *testing.T, binary string, h *house) *prometheus {
 		t.Fatal(err)
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", clitest.Port(t))
-	c := exec.Command(binary, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"), "--web.listen-address="+address, "--log.level=error")
+	c := exec.Command(binary, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "data"),
+		"--web.listen-address="+address, "--log.level=error")
 	var said strings.Builder
 	c.Stdout, c.Stderr = &said, &said
 	if err := c.Start(); err != nil {

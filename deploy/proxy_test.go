@@ -177,24 +177,32 @@ func TestBehindAProxy(t *testing.T) {
 			book := func(hours int) string {
 				return fmt.Sprintf(`{"clientId":"client-secret-0001","slotStartDate":%q,"patient":{"name":"Jo Winterbottom","email":"jo@example.org"}}`, slot(hours))
 			}
-			patient.want(201, `"manageUrl":"https://`+proxiedName+`/manage#`, "POST", "/v1/appointment-types/checkup/book", book(0), ownPage...)
-			patient.want(403, "another site", "POST", "/v1/appointment-types/checkup/book", book(1), "Origin", "https://evil.example")
+			patient.want(201, `"manageUrl":"https://`+proxiedName+`/manage#`, "POST",
+				"/v1/appointment-types/checkup/book", book(0), ownPage...)
+			patient.want(403, "another site", "POST", "/v1/appointment-types/checkup/book", book(1), "Origin",
+				"https://evil.example")
 			large := `{"no such field":"` + strings.Repeat("x", 2<<20) + `"}`
 			patient.want(400, "is unknown", "POST", "/v1/import", large, "Authorization", "Bearer "+adminKey)
-			patient.want(200, `"name":"holdfast"`, "POST", "/mcp", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
-				`"clientInfo":{"name":"test","version":"1"}}}`, "Authorization", "Bearer "+adminKey, "Accept", "application/json, text/event-stream")
+			patient.want(200, `"name":"holdfast"`, "POST", "/mcp",
+				`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},`+
+					`"clientInfo":{"name":"test","version":"1"}}}`, "Authorization", "Bearer "+adminKey, "Accept",
+				"application/json, text/event-stream")
 
 			// What happens arrives at once, while the stream goes on.
 			watching := patient.stream("client-secret-0002")
-			other.want(201, "holdId", "POST", "/v1/holds", fmt.Sprintf(`{"appointmentTypeId":"checkup","clientId":"client-secret-0003","slotStartDate":%q}`, slot(2)), ownPage...)
+			other.want(201, "holdId", "POST", "/v1/holds",
+				fmt.Sprintf(`{"appointmentTypeId":"checkup","clientId":"client-secret-0003","slotStartDate":%q}`,
+					slot(2)), ownPage...)
 			watching.until(`"type":"hold"`)
 
 			// An address has one stream here, and it is the one that the proxy saw, whatever is claimed.
-			patient.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "", "X-Forwarded-For", "127.0.0.77", "Forwarded", "for=127.0.0.77")
+			patient.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "",
+				"X-Forwarded-For", "127.0.0.77", "Forwarded", "for=127.0.0.77")
 			leaving := other.stream("client-secret-0003", "X-Forwarded-For", "127.0.0.2", "X-Real-Ip", "127.0.0.2")
 			past := journey{t, &http.Client{Transport: &http.Transport{DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP("127.0.0.4")}}).DialContext}}, h.url}
 			past.stream("client-secret-0004", "X-Forwarded-For", "127.0.0.5")
-			past.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "", "X-Forwarded-For", "127.0.0.6")
+			past.want(429, "rate_limited", "GET", "/v1/holds/stream?appointmentTypeId=checkup", "", "X-Forwarded-For",
+				"127.0.0.6")
 
 			// A page that is closed ends its stream here, too.
 			leaving.close()
@@ -206,13 +214,17 @@ func TestBehindAProxy(t *testing.T) {
 				}
 			}
 
-			for _, path := range []string{"/v1/appointments?q=Winterbottom", "/v1/calendars/calendar-secret-1.ics?token=token-secret-1", "/v1/clinic?clientId=client-secret-0006"} {
-				patient.do("GET", path, "", "Authorization", "Bearer "+adminKey, "Holdfast-Client", "client-secret-0007", "Referer", "https://"+proxiedName+"/?clientId=client-secret-0008")
+			for _, path := range []string{"/v1/appointments?q=Winterbottom",
+				"/v1/calendars/calendar-secret-1.ics?token=token-secret-1", "/v1/clinic?clientId=client-secret-0006"} {
+				patient.do("GET", path, "", "Authorization", "Bearer "+adminKey, "Holdfast-Client",
+					"client-secret-0007", "Referer", "https://"+proxiedName+"/?clientId=client-secret-0008")
 			}
 			h.stop()
 			watching.until(`"reason":"server-shutdown"`)
-			for _, path := range []string{"/v1/calendars/calendar-secret-1.ics?token=token-secret-1", "/v1/clinic?clientId=client-secret-0009"} {
-				if status := patient.do("GET", path, "", "Authorization", "Bearer "+adminKey, "Holdfast-Client", "client-secret-0010").StatusCode; status != http.StatusBadGateway {
+			for _, path := range []string{"/v1/calendars/calendar-secret-1.ics?token=token-secret-1",
+				"/v1/clinic?clientId=client-secret-0009"} {
+				if status := patient.do("GET", path, "", "Authorization", "Bearer "+adminKey, "Holdfast-Client",
+					"client-secret-0010").StatusCode; status != http.StatusBadGateway {
 					t.Errorf("without a server the proxy answers %d, want 502", status)
 				}
 			}
@@ -243,7 +255,8 @@ func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 			}
 			f := p.start(t, strings.TrimPrefix(h.url, "http://"), brief...)
 			patient := journey{t, f.visitor(t, "127.0.0.1"), "https://" + proxiedName}
-			patient.do("GET", "/v1/clinic", "") // its first answer takes the longest, and the proxy's patience is for that, too
+			// its first answer takes the longest, and the proxy's patience is for that, too
+			patient.do("GET", "/v1/clinic", "")
 			for attempt := time.Now(); ; {
 				s, status := patient.opening("client-secret-0001")
 				if s == nil {
@@ -265,7 +278,8 @@ func TestQuietStreamOutlivesProxyTimeout(t *testing.T) {
 				}
 				// A machine that was busy elsewhere for so long had the proxy wait in earnest.
 				if gap = max(gap, time.Since(last)); gap < patience/2 || time.Since(attempt) > time.Minute {
-					t.Fatalf("the stream ended %s after it was opened, with pings until %s before", time.Since(opened), time.Since(last))
+					t.Fatalf("the stream ended %s after it was opened, with pings until %s before", time.Since(opened),
+						time.Since(last))
 				}
 			}
 		})

@@ -43,7 +43,8 @@ func TestASVSMapIsComplete(t *testing.T) {
 		}
 		for _, m := range namedFile.FindAllStringSubmatch(by, -1) {
 			top, _, nested := strings.Cut(m[1], "/")
-			if _, err := os.Stat("../" + top); !slices.Contains([]string{".go", ".md", ".mod", ".js", ".yml"}, filepath.Ext(m[1])) && (!nested || err != nil) {
+			if _, err := os.Stat("../" + top); !slices.Contains([]string{".go", ".md", ".mod", ".js", ".yml"},
+				filepath.Ext(m[1])) && (!nested || err != nil) {
 				continue // a word, or an address
 			}
 			if _, err := os.Stat("../" + m[1]); err != nil {
@@ -54,7 +55,8 @@ func TestASVSMapIsComplete(t *testing.T) {
 	if want := strings.Fields(string(ids)); !slices.Equal(rows, want) {
 		for i := range max(len(rows), len(want)) {
 			if i >= len(rows) || i >= len(want) || rows[i] != want[i] {
-				t.Fatalf("the rows differ from the standard at number %d: %v, want %v", i+1, rows[min(i, len(rows)):min(i+2, len(rows))], want[min(i, len(want)):min(i+2, len(want))])
+				t.Fatalf("the rows differ from the standard at number %d: %v, want %v", i+1,
+					rows[min(i, len(rows)):min(i+2, len(rows))], want[min(i, len(want)):min(i+2, len(want))])
 			}
 		}
 	}

@@ -120,7 +120,8 @@ func bookableCallers() []bookableCaller {
 		{"poll", others, (*bookableClinic).polled},
 		{"agent slots", others, func(c *bookableClinic) availability.Reason {
 			day := store.DateOf(c.start)
-			list, err := c.Agent.Slots(c.T.Context(), agent.SlotsRequest{AppointmentTypeID: "checkup", From: day, Days: 1, Count: 50})
+			list, err := c.Agent.Slots(c.T.Context(), agent.SlotsRequest{AppointmentTypeID: "checkup",
+				From: day, Days: 1, Count: 50})
 			if err != nil {
 				c.T.Fatal(err)
 			}
@@ -130,13 +131,15 @@ func bookableCallers() []bookableCaller {
 			return listed
 		}},
 		{"select", soft, func(c *bookableClinic) availability.Reason {
-			_, err := c.Booking.Select(c.T.Context(), booking.SelectRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: enginetest.Client(1)})
+			_, err := c.Booking.Select(c.T.Context(), booking.SelectRequest{AppointmentTypeID: "checkup",
+				SlotStart: c.start, Client: enginetest.Client(1)})
 			return c.reasonOf(err)
 		}},
 		{"series plan", desk, func(c *bookableClinic) availability.Reason {
 			at := c.start.UTC()
 			plan, err := c.Group.Series.Plan(c.T.Context(), group.Rule{
-				AppointmentTypeID: "checkup", From: store.DateOf(at), Time: store.TimeOfDay(at.Hour()*60 + at.Minute()), Count: 2, Client: enginetest.Client(1),
+				AppointmentTypeID: "checkup", From: store.DateOf(at), Time: store.TimeOfDay(at.Hour()*60 + at.Minute()),
+				Count: 2, Client: enginetest.Client(1),
 			})
 			if err != nil {
 				c.T.Fatal(err)
@@ -150,7 +153,8 @@ func bookableCallers() []bookableCaller {
 			return c.released(h, err)
 		}},
 		{"paper booking", anyHours, func(c *bookableClinic) availability.Reason {
-			v, err := c.Downtime.Check(c.T.Context(), []downtime.Written{{AppointmentTypeID: "checkup", SpecialistID: "ada", Start: c.start}})
+			v, err := c.Downtime.Check(c.T.Context(),
+				[]downtime.Written{{AppointmentTypeID: "checkup", SpecialistID: "ada", Start: c.start}})
 			if err != nil {
 				c.T.Fatal(err)
 			}
@@ -177,7 +181,8 @@ func bookableCallers() []bookableCaller {
 			}
 			return anyHours(x)
 		}, func(c *bookableClinic) availability.Reason {
-			h, err := c.Booking.Hold(c.T.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start, Client: enginetest.Client(3), IgnoreHours: true})
+			h, err := c.Booking.Hold(c.T.Context(), booking.HoldRequest{AppointmentTypeID: "checkup",
+				SlotStart: c.start, Client: enginetest.Client(3), IgnoreHours: true})
 			return c.released(h, err)
 		}},
 		{"book at any hour", anyHours, func(c *bookableClinic) availability.Reason {
@@ -234,7 +239,8 @@ func (c *bookableClinic) cancelled(a store.Appointment, err error) availability.
 }
 
 func (c *bookableClinic) polled() availability.Reason {
-	p, err := c.Booking.Poll(c.T.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.start)})
+	p, err := c.Booking.Poll(c.T.Context(), booking.PollRequest{AppointmentTypeID: "checkup",
+		Date: store.DateOf(c.start)})
 	if err != nil {
 		c.T.Fatal(err)
 	}
@@ -252,8 +258,9 @@ func (c *bookableClinic) polled() availability.Reason {
 
 func (c *bookableClinic) imported() availability.Reason {
 	at := c.start.In(c.zone)
-	f, err := c.Sheet.Plan(c.T.Context(), fmt.Sprintf("name;Terminart;specialistId;date;time\nLena Vogt;checkup;ada;%s;%s\n",
-		at.Format(time.DateOnly), at.Format("15:04")))
+	f, err := c.Sheet.Plan(c.T.Context(),
+		fmt.Sprintf("name;Terminart;specialistId;date;time\nLena Vogt;checkup;ada;%s;%s\n",
+			at.Format(time.DateOnly), at.Format("15:04")))
 	if err != nil {
 		c.T.Fatal(err)
 	}
@@ -303,7 +310,8 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 		for day := range 7 {
 			for _, text := range x.Hours {
 				w := window(text)
-				ada.WeeklyHours = append(ada.WeeklyHours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: w.Start, End: w.End})
+				ada.WeeklyHours = append(ada.WeeklyHours, clinic.HoursEntry{Weekday: store.Weekday(day),
+					Start: w.Start, End: w.End})
 			}
 		}
 	}
@@ -313,12 +321,14 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 		kind.HorizonDays = x.HorizonDays
 	}
 	if x.Room != "" {
-		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room-1", Kind: "resource", Name: "Room 1", Timezone: "UTC", Active: true})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room-1",
+			Kind: "resource", Name: "Room 1", Timezone: "UTC", Active: true})
 		ada, kind = &f.Specialists[0], &f.AppointmentTypes[0]
 		kind.Needs = []store.Need{{"room-1"}}
 	}
 	if x.Openings != nil {
-		ada.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0)}
+		ada.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: enginetest.ViewGUID,
+			ScheduleColumnGUID: enginetest.ColumnGUID(0)}
 		kind.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: enginetest.TypeGUID}
 	}
 	load := func() {
@@ -331,7 +341,8 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 
 	for i, clock := range slices.Concat(x.Booked, x.Overbooked) {
 		r := enginetest.BookingOf(10+i, "checkup")
-		r.SlotStart, r.SpecialistID, r.IgnoreHours, r.Source, r.Actor = at(clock), "ada", true, store.SourceStaff, "user:jo"
+		r.SlotStart, r.SpecialistID, r.IgnoreHours, r.Source, r.Actor = at(clock), "ada", true, store.SourceStaff,
+			"user:jo"
 		if i >= len(x.Booked) {
 			r.OverbookReason = "in pain"
 		}
@@ -361,7 +372,8 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 	}
 	for _, text := range x.Blocks {
 		from, to, _ := strings.Cut(text, "-")
-		if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: at(from), End: at(to), Reason: "Concert"}, nil); err != nil {
+		if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada",
+			Start: at(from), End: at(to), Reason: "Concert"}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -374,7 +386,8 @@ func (x *bookableCase) clinic(t *testing.T) *bookableClinic {
 			from, to, _ := strings.Cut(text, "-")
 			open = append(open, occupancy.Interval{From: at(from), To: at(to)})
 		}
-		c.Booking.LearnOpenings(ctx, "checkup", date, date.AddDays(1), map[string][]occupancy.Interval{"ada": open}, time.Now())
+		c.Booking.LearnOpenings(ctx, "checkup", date, date.AddDays(1), map[string][]occupancy.Interval{"ada": open},
+			time.Now())
 	}
 	if x.HeldBy > 0 {
 		c.MustHold(x.HeldBy, "checkup", c.start, "ada")

@@ -25,7 +25,8 @@ func (s *settable) with(o *engine.Options) {
 	engine.SetWall(o, func() time.Time { return time.Now().Add(time.Duration(s.by.Load())) })
 }
 
-var clockSteps = map[string]time.Duration{"10 minutes forward": 10 * time.Minute, "2 hours back": -2 * time.Hour, "a second forward": time.Second}
+var clockSteps = map[string]time.Duration{"10 minutes forward": 10 * time.Minute, "2 hours back": -2 * time.Hour,
+	"a second forward": time.Second}
 
 // TestClockStepKeepsQuarantine: the write reaches the upstream late. A look-up before that would not find it, and the
 // booking would be written twice.
@@ -34,7 +35,8 @@ func TestClockStepKeepsQuarantine(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var clock settable
-				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: clock.with})
+				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{},
+					Change: clock.with})
 				p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.Late, Delay: 80 * time.Second})
 				written := time.Now()
 				p.Ask(p.Wish(48 * 3))
@@ -46,7 +48,8 @@ func TestClockStepKeepsQuarantine(t *testing.T) {
 					t.Fatal(err)
 				}
 				p.Until(3*time.Minute, "settled", p.Settled)
-				if at := p.Asked(enginetest.LookUp); len(at) == 0 || at[0].Sub(written) < 89*time.Second || at[0].Sub(written) > 110*time.Second {
+				if at := p.Asked(enginetest.LookUp); len(at) == 0 || at[0].Sub(written) < 89*time.Second ||
+					at[0].Sub(written) > 110*time.Second {
 					t.Errorf("looked up %v after %v, want 90 s after", at, written)
 				}
 				if s := p.Upstream.Score(); s.Appointments != 2 || s.Duplicates != 0 {
@@ -62,7 +65,8 @@ func TestClockStepKeepsRetry(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var clock settable
-				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: clock.with})
+				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{},
+					Change: clock.with})
 				p.Upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.RateLimited)
 				p.Ask(p.Wish(48 * 5))
 				time.Sleep(15 * time.Second) // the third attempt was refused, and the fourth is 20 s later
@@ -83,7 +87,9 @@ func TestReminderFollowsClockStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var clock settable
 		c, _ := enginetest.NoticeClinic(t, clock.with)
-		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+			s.ReminderHours = 24
+		}); err != nil {
 			t.Fatal(err)
 		}
 		r := enginetest.BookingOf(1, "checkup")

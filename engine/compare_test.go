@@ -59,7 +59,8 @@ func TestCompareFindsMissingAppointment(t *testing.T) {
 		t.Fatalf("%d appointments, %v; want some", len(taken), err)
 	}
 	id := taken[0].AppointmentID
-	old := store.Operation{ID: "op-1000000000000-aaaaaa", Kind: store.Email, Status: store.OperationPending, MaxAttempts: 1, CreatedAt: now.Add(-time.Hour),
+	old := store.Operation{ID: "op-1000000000000-aaaaaa", Kind: store.Email, Status: store.OperationPending,
+		MaxAttempts: 1, CreatedAt: now.Add(-time.Hour),
 		NextAttemptAt: now, Payload: []byte(`{}`)}
 	young := old
 	young.ID, young.CreatedAt = "op-1000000000001-aaaaaa", now
@@ -81,7 +82,9 @@ func TestCompareFindsMissingAppointment(t *testing.T) {
 			db.closures = []store.Closure{{ID: "c1", SpecialistID: "ada", Start: now, End: now.Add(time.Hour)}}
 		},
 			[]string{"memory: closure c1 of ada"}},
-		"another schedule": {func() { db.schedule = func(s *store.Schedule) { s.Clinic.Name = "Another" } }, []string{"memory: the schedule"}},
+		"another schedule": {func() {
+			db.schedule = func(s *store.Schedule) { s.Clinic.Name = "Another" }
+		}, []string{"memory: the schedule"}},
 		"a promise that is not in the queue": {func() {
 			if err := first.Store.Write(ctx, func(tx store.Tx) error {
 				if err := tx.Promise(ctx, young); err != nil {
@@ -123,8 +126,10 @@ func TestComparePassesDuringBookings(t *testing.T) {
 	for n, id := range specialists {
 		others.Go(func() {
 			for ctx.Err() == nil {
-				a, err := e.Booking.Book(t.Context(), booking.Request{AppointmentTypeID: "checkup", SlotStart: day.Add(time.Duration(16+n) * 30 * time.Minute),
-					SpecialistID: id, Source: store.SourceStaff, Actor: "system", Patient: store.Patient{Name: fmt.Sprint("P", n)}})
+				a, err := e.Booking.Book(t.Context(), booking.Request{AppointmentTypeID: "checkup",
+					SlotStart:    day.Add(time.Duration(16+n) * 30 * time.Minute),
+					SpecialistID: id, Source: store.SourceStaff, Actor: "system",
+					Patient: store.Patient{Name: fmt.Sprint("P", n)}})
 				if err == nil {
 					_, err = e.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"})
 				}

@@ -89,7 +89,8 @@ func (q poweredQueue) Add(ctx context.Context, ops ...store.Operation) error {
 	return q.step(func() error { return q.Queue.Add(ctx, ops...) })
 }
 
-func (q poweredQueue) Take(ctx context.Context, now time.Time, kinds ...store.OperationKind) (op store.Operation, err error) {
+func (q poweredQueue) Take(ctx context.Context, now time.Time,
+	kinds ...store.OperationKind) (op store.Operation, err error) {
 	err = q.step(func() error {
 		op, err = q.Queue.Take(ctx, now, kinds...)
 		return err
@@ -106,7 +107,8 @@ type poweredUpstream struct {
 	*power
 }
 
-func (u poweredUpstream) SetAppointment(ctx context.Context, n upstream.NewAppointment) (made upstream.Created, err error) {
+func (u poweredUpstream) SetAppointment(ctx context.Context,
+	n upstream.NewAppointment) (made upstream.Created, err error) {
 	err = u.step(func() error {
 		made, err = u.Upstream.SetAppointment(ctx, n)
 		return err
@@ -139,12 +141,20 @@ func TestPowerCutAtEveryStep(t *testing.T) {
 		outcomes []upstreamtest.Outcome
 		run      func(p *enginetest.TestPractice)
 	}{
-		"an agent, at once":                    {nil, func(p *enginetest.TestPractice) { agentBooks(p) }},
-		"an agent, queued":                     {[]upstreamtest.Outcome{limited, limited, ok}, func(p *enginetest.TestPractice) { agentBooks(p) }},
-		"an agent, and the outcome is unknown": {[]upstreamtest.Outcome{lost}, func(p *enginetest.TestPractice) { agentBooks(p) }},
-		"an agent, refused":                    {[]upstreamtest.Outcome{upstreamtest.SlotTaken}, func(p *enginetest.TestPractice) { agentBooks(p) }},
-		"a visitor who moves":                  {nil, func(p *enginetest.TestPractice) { move(p, visitorBooks(p)) }},
-		"a visitor who cancels":                {nil, func(p *enginetest.TestPractice) { a := visitorBooks(p); time.Sleep(time.Minute); cancel(p, a) }},
+		"an agent, at once": {nil, func(p *enginetest.TestPractice) { agentBooks(p) }},
+		"an agent, queued": {[]upstreamtest.Outcome{limited, limited, ok},
+			func(p *enginetest.TestPractice) { agentBooks(p) }},
+		"an agent, and the outcome is unknown": {[]upstreamtest.Outcome{lost}, func(p *enginetest.TestPractice) {
+			agentBooks(p)
+		}},
+		"an agent, refused": {[]upstreamtest.Outcome{upstreamtest.SlotTaken},
+			func(p *enginetest.TestPractice) { agentBooks(p) }},
+		"a visitor who moves": {nil, func(p *enginetest.TestPractice) { move(p, visitorBooks(p)) }},
+		"a visitor who cancels": {nil, func(p *enginetest.TestPractice) {
+			a := visitorBooks(p)
+			time.Sleep(time.Minute)
+			cancel(p, a)
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel() // most of it is waiting for the disk
@@ -188,7 +198,8 @@ func visitorBooks(p *enginetest.TestPractice) string {
 }
 
 func move(p *enginetest.TestPractice, id string) {
-	_, _ = p.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: p.SlotAt(30), Actor: "system"})
+	_, _ = p.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: id,
+		SlotStart: p.SlotAt(30), Actor: "system"})
 }
 
 func cancel(p *enginetest.TestPractice, id string) {
@@ -197,14 +208,17 @@ func cancel(p *enginetest.TestPractice, id string) {
 
 // cutAt runs a story with the power cut at one step, restarts and checks the outcome. happened reports whether the
 // story was long enough to be cut, review whether a person must review the booking.
-func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome, run func(*enginetest.TestPractice)) (happened, review bool) {
+func cutAt(t *testing.T, n int, after bool, outcomes []upstreamtest.Outcome,
+	run func(*enginetest.TestPractice)) (happened, review bool) {
 	source := &power{}
-	p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) {
-		if !source.happened() {
-			o.Store, o.Queue, o.Upstream = poweredStore{o.Store, source}, poweredQueue{o.Queue, source}, poweredUpstream{o.Upstream, source}
-			o.OnFatal = nil
-		}
-	}})
+	p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{},
+		Change: func(o *engine.Options) {
+			if !source.happened() {
+				o.Store, o.Queue, o.Upstream = poweredStore{o.Store, source}, poweredQueue{o.Queue, source},
+					poweredUpstream{o.Upstream, source}
+				o.OnFatal = nil
+			}
+		}})
 	p.Upstream.Outcomes(outcomes...)
 	synctest.Wait()
 	source.cut(n, after)

@@ -16,7 +16,8 @@ import (
 	"holdfast/store"
 )
 
-var mostSpecialists = flag.Int("specialists", 10, "how many specialists BenchmarkCurveOfSpecialists goes up to: 10, 30, 100, 300, 1000")
+var mostSpecialists = flag.Int("specialists", 10,
+	"how many specialists BenchmarkCurveOfSpecialists goes up to: 10, 30, 100, 300, 1000")
 
 // BenchmarkCurveOfSpecialists measures a growing number of specialists whose calendars are nine tenths full. It lists
 // a week of one pooled type: the first time after a start, computed again as after every booking, and from the cache.
@@ -70,7 +71,8 @@ func manySpecialists(b *testing.B, n int) {
 	took := make([]time.Duration, 201)
 	for i := range took {
 		began := time.Now()
-		h, err := e.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: list.Slots[i%len(list.Slots)].Start, Client: client(i)})
+		h, err := e.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup",
+			SlotStart: list.Slots[i%len(list.Slots)].Start, Client: client(i)})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -61,8 +61,8 @@ func raceChanges(t *testing.T, e *enginetest.TestClinic, specialists []string, d
 	var ids []string
 	for n := range 3 {
 		a, err := e.Booking.Book(ctx, booking.Request{
-			AppointmentTypeID: "checkup", SlotStart: start(n), SpecialistID: specialists[n%2], Source: store.SourceStaff, Actor: "system",
-			Patient: store.Patient{Name: "P"},
+			AppointmentTypeID: "checkup", SlotStart: start(n), SpecialistID: specialists[n%2],
+			Source: store.SourceStaff, Actor: "system", Patient: store.Patient{Name: "P"},
 		})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
@@ -77,14 +77,17 @@ func raceChanges(t *testing.T, e *enginetest.TestClinic, specialists []string, d
 				id, err := ids[r.IntN(len(ids))], error(nil)
 				switch r.IntN(4) {
 				case 0:
-					_, err = e.Booking.SetAttendance(ctx, id, 0, []store.Attendance{store.Arrived, store.Expected, store.Completed}[r.IntN(3)], "system", nil)
+					_, err = e.Booking.SetAttendance(ctx, id, 0,
+						[]store.Attendance{store.Arrived, store.Expected, store.Completed}[r.IntN(3)], "system", nil)
 				case 1:
 					_, err = e.Booking.Cancel(ctx, booking.CancelRequest{ID: id, Actor: "system"})
 				default:
-					_, err = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: id, SlotStart: start(r.IntN(16)), SpecialistID: specialists[r.IntN(2)], Actor: "system"})
+					_, err = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: id,
+						SlotStart: start(r.IntN(16)), SpecialistID: specialists[r.IntN(2)], Actor: "system"})
 				}
 				var held *holds.HeldError
-				if err != nil && !errors.Is(err, record.ErrNotConfirmed) && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrSlotTaken) && !errors.As(err, &held) {
+				if err != nil && !errors.Is(err, record.ErrNotConfirmed) && !errors.Is(err, store.ErrVersion) &&
+					!errors.Is(err, store.ErrSlotTaken) && !errors.As(err, &held) {
 					t.Errorf("seed %d: %v", seed, err)
 				}
 			}
@@ -100,7 +103,8 @@ func raceChanges(t *testing.T, e *enginetest.TestClinic, specialists []string, d
 	if !slices.Equal(got, want) {
 		t.Errorf("seed %d: memory has\n%s\nand the database\n%s", seed, spell(got), spell(want))
 	}
-	list, err := e.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: store.DateOf(from), To: store.DateOf(to)})
+	list, err := e.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup",
+		From: store.DateOf(from), To: store.DateOf(to)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,9 +118,12 @@ func raceChanges(t *testing.T, e *enginetest.TestClinic, specialists []string, d
 	for _, id := range specialists {
 		for n := range 16 {
 			busy, err := claimIsTaken(ctx, e.Holds, id, start(n), start(n+1))
-			booked := slices.ContainsFunc(want, func(x store.Taken) bool { return x.SpecialistID == id && x.SlotStart.Equal(start(n)) })
+			booked := slices.ContainsFunc(want, func(x store.Taken) bool {
+				return x.SpecialistID == id && x.SlotStart.Equal(start(n))
+			})
 			if err != nil || busy != booked {
-				t.Errorf("seed %d: %s at %s is busy: %t, %v; booked: %t", seed, id, start(n).Format("15:04"), busy, err, booked)
+				t.Errorf("seed %d: %s at %s is busy: %t, %v; booked: %t", seed, id, start(n).Format("15:04"), busy, err,
+					booked)
 			}
 		}
 	}
@@ -126,7 +133,8 @@ func raceChanges(t *testing.T, e *enginetest.TestClinic, specialists []string, d
 func claimIsTaken(ctx context.Context, live holds.Backend, specialistID string, from, to time.Time) (bool, error) {
 	owner := record.NewOwner()
 	h, err := live.Claim(ctx, holds.Claim{
-		Span:  holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to},
+		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: from, SlotEnd: to,
+			BusyStart: from, BusyEnd: to},
 		Owner: owner, Seats: []int{0}, TTL: time.Minute, MaxLife: time.Minute,
 	})
 	if errors.Is(err, holds.ErrTaken) {
@@ -157,14 +165,16 @@ func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 	}
 	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(10 * time.Hour)
 	for _, id := range specialists {
-		_, err := e.Booking.Book(ctx, booking.Request{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: id, Source: store.SourceStaff, Actor: "system",
+		_, err := e.Booking.Book(ctx, booking.Request{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: id,
+			Source: store.SourceStaff, Actor: "system",
 			Patient: store.Patient{Name: "P"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	day := store.DateOf(start)
-	if _, err := e.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: day.AddDays(-1), To: day.AddDays(2)}); err != nil {
+	if _, err := e.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup",
+		From: day.AddDays(-1), To: day.AddDays(2)}); err != nil {
 		t.Fatal(err)
 	}
 	if counting.reads == 0 {
@@ -172,11 +182,13 @@ func TestTakenTimeIsRefusedWithoutDatabase(t *testing.T) {
 	}
 	counting.reads = 0
 	for _, specialist := range []string{"", specialists[0]} {
-		_, err := e.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef"})
+		_, err := e.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start,
+			SpecialistID: specialist, Client: "client-0123456789abcdef"})
 		if !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a hold of %q: %v, want %v", specialist, err, store.ErrSlotTaken)
 		}
-		_, err = e.Booking.Book(ctx, booking.Request{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: "client-0123456789abcdef",
+		_, err = e.Booking.Book(ctx, booking.Request{AppointmentTypeID: "checkup", SlotStart: start,
+			SpecialistID: specialist, Client: "client-0123456789abcdef",
 			Source: store.SourceWeb, Actor: "client", Patient: store.Patient{Name: "P", Email: "p@example.org"}})
 		if !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a booking of %q: %v, want %v", specialist, err, store.ErrSlotTaken)
@@ -198,7 +210,8 @@ func (c *countedReads) Taken(ctx context.Context, ids []string, from, to time.Ti
 	return c.Store.Taken(ctx, ids, from, to)
 }
 
-func (c *countedReads) LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string, since time.Time) (store.WebBooking, error) {
+func (c *countedReads) LatestWebBooking(ctx context.Context, clientID, appointmentTypeID string,
+	since time.Time) (store.WebBooking, error) {
 	c.reads++
 	return c.Store.LatestWebBooking(ctx, clientID, appointmentTypeID, since)
 }

@@ -39,7 +39,8 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 		for b.Loop() {
 			n++
 			began := time.Now()
-			h, err := first.Booking.Hold(b.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.start.Add(time.Duration(n%400) * 30 * time.Minute), Client: enginetest.Client(n)})
+			h, err := first.Booking.Hold(b.Context(), booking.HoldRequest{AppointmentTypeID: "checkup",
+				SlotStart: c.start.Add(time.Duration(n%400) * 30 * time.Minute), Client: enginetest.Client(n)})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -48,7 +49,9 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				told = slices.ContainsFunc(events, func(e holds.Event) bool { return e.Kind == holds.EventHold && e.HoldID == h.ID })
+				told = slices.ContainsFunc(events, func(e holds.Event) bool {
+					return e.Kind == holds.EventHold && e.HoldID == h.ID
+				})
 			}
 			took = append(took, time.Since(began)) // from before the hold request
 			if _, err := first.Booking.ReleaseHold(b.Context(), h.ID, enginetest.Client(n)); err != nil {
@@ -69,7 +72,8 @@ func BenchmarkSeenAtAnotherNode(b *testing.B) {
 				b.Fatal(err)
 			}
 			took = append(took, time.Since(began))
-			if _, err := first.Booking.Cancel(b.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+			if _, err := first.Booking.Cancel(b.Context(), booking.CancelRequest{ID: a.ID,
+				Actor: "system"}); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -84,7 +84,8 @@ func newNodes(t testing.TB, n int, change func(*nodes)) *nodes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &nodes{t: t, redis: redistest.Start(t, redistest.Programs(t)[0]), url: server.Create(t), keys: token.Generate(time.Now()), start: enginetest.Noon(time.UTC, 2)}
+	c := &nodes{t: t, redis: redistest.Start(t, redistest.Programs(t)[0]), url: server.Create(t),
+		keys: token.Generate(time.Now()), start: enginetest.Noon(time.UTC, 2)}
 	if change != nil {
 		change(c)
 	}
@@ -105,7 +106,9 @@ func (c *nodes) open() *node {
 		}
 	}
 	n, err := &node{}, error(nil)
-	n.store, err = postgres.Open(ctx, postgres.Options{URL: c.url, OnFatal: func(err error) { c.t.Errorf("a node was given up: %v", err) }})
+	n.store, err = postgres.Open(ctx, postgres.Options{URL: c.url, OnFatal: func(err error) {
+		c.t.Errorf("a node was given up: %v", err)
+	}})
 	check(err)
 	c.t.Cleanup(func() {
 		if err := errors.Join(n.store.Check(ctx), n.store.Close()); err != nil {
@@ -127,13 +130,15 @@ func (c *nodes) open() *node {
 	n.holds = home.New(ctx, home.Options{Primary: shared, Database: database, Booked: booked, Lease: time.Minute})
 	c.t.Cleanup(func() { _ = n.holds.Close() })
 	o := engine.Options{
-		Store: n.store, Holds: n.holds, Queue: n.queue, Keyring: c.keys, Shared: true, Pace: practice.Pace{Reserve: n.queue.Pace, Again: n.queue.PaceAgain, Return: n.queue.PaceReturn},
+		Store: n.store, Holds: n.holds, Queue: n.queue, Keyring: c.keys, Shared: true,
+		Pace:     practice.Pace{Reserve: n.queue.Pace, Again: n.queue.PaceAgain, Return: n.queue.PaceReturn},
 		Presence: presence.Options{Sweep: time.Hour, Mirror: time.Hour, Reconcile: time.Hour},
 	}
 	if c.upstream != nil {
 		o.Pacer = upstream.NewPacer(200 * time.Millisecond)
 		o.Upstream, err = upstream.New(upstream.Options{
-			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: o.Pacer, HTTP: &http.Client{Transport: c.upstream},
+			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret",
+			Pacer: o.Pacer, HTTP: &http.Client{Transport: c.upstream},
 		})
 		check(err)
 	}
@@ -158,10 +163,12 @@ func (c *nodes) clinic(specialists ...string) {
 	file := enginetest.ClinicFile(priorities)
 	if c.upstream != nil {
 		for i := range file.Specialists {
-			file.Specialists[i].Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(i)}
+			file.Specialists[i].Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: enginetest.ViewGUID,
+				ScheduleColumnGUID: enginetest.ColumnGUID(i)}
 		}
 		for i := range file.AppointmentTypes {
-			file.AppointmentTypes[i].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: enginetest.ColumnGUID(100 + i)}
+			file.AppointmentTypes[i].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: enginetest.ColumnGUID(100 +
+				i)}
 		}
 	}
 	if _, err := c.all[0].Clinic.Import(context.Background(), "system", file); err != nil {
@@ -214,7 +221,8 @@ func TestStartKeepsOtherNodesOperations(t *testing.T) {
 	c := newNodes(t, 1, nil)
 	c.clinic("ada")
 	first := c.all[0]
-	op := store.Operation{ID: "op-1-aaaaaa", Kind: store.Webhook, Status: store.OperationPending, NextAttemptAt: time.Now()}
+	op := store.Operation{ID: "op-1-aaaaaa", Kind: store.Webhook, Status: store.OperationPending,
+		NextAttemptAt: time.Now()}
 	first.stop() // so that it does not deliver the operation that the test takes
 	if err := first.queue.Add(t.Context(), op); err != nil {
 		t.Fatal(err)
@@ -224,8 +232,11 @@ func TestStartKeepsOtherNodesOperations(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := c.open()
-	pending := store.Operation{ID: "op-2-aaaaaa", Kind: store.UpstreamComment, Status: store.OperationPending, NextAttemptAt: time.Now().Add(time.Hour)}
-	if err := second.store.Write(t.Context(), func(tx store.Tx) error { return tx.Promise(t.Context(), pending) }); err != nil {
+	pending := store.Operation{ID: "op-2-aaaaaa", Kind: store.UpstreamComment, Status: store.OperationPending,
+		NextAttemptAt: time.Now().Add(time.Hour)}
+	if err := second.store.Write(t.Context(), func(tx store.Tx) error {
+		return tx.Promise(t.Context(), pending)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	second.Outbound.Enqueue(booking.Promise{Operation: pending})
@@ -262,13 +273,16 @@ func (n *node) settled(t testing.TB) bool {
 // TestOperationOrderIgnoresClocks: a node whose clock is an hour ahead books, and another node cancels. The
 // cancellation is behind the booking on both nodes, and no clock changes the ids of the other node.
 func TestOperationOrderIgnoresClocks(t *testing.T) {
-	c := newNodes(t, 2, withUpstream(func(upstreamtest.Call) upstreamtest.Step { return upstreamtest.Step{Outcome: upstreamtest.RateLimited} }))
+	c := newNodes(t, 2, withUpstream(func(upstreamtest.Call) upstreamtest.Step {
+		return upstreamtest.Step{Outcome: upstreamtest.RateLimited}
+	}))
 	c.clinic("ada")
 	c.all[0].Outbound.Outbox.Ids.Ahead = time.Hour
 	for n := range 5 {
 		a := c.all[0].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute))
 		c.agree()
-		if _, err := c.all[1].Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+		if _, err := c.all[1].Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
+			Actor: "system"}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
@@ -281,11 +295,14 @@ func TestOperationOrderIgnoresClocks(t *testing.T) {
 		}
 		blocked := store.Operation{ID: cancel, Kind: store.UpstreamCancel, AppointmentID: a.ID}
 		c.until(time.Minute, "the cancellation waits for the booking", func() bool {
-			waits, pending, err := c.all[1].Outbound.Earlier(t.Context(), &blocked, func(*store.Operation) bool { return true })
+			waits, pending, err := c.all[1].Outbound.Earlier(t.Context(), &blocked, func(*store.Operation) bool {
+				return true
+			})
 			return err == nil && !pending && len(waits) == 1 && waits[0].ID == book
 		})
 	}
-	if id, limit := c.all[1].Outbound.Outbox.Ids.Next(time.Now()), "op-"+strconv.FormatInt(time.Now().Add(time.Minute).UnixMilli(), 10); id > limit {
+	if id, limit := c.all[1].Outbound.Outbox.Ids.Next(time.Now()), "op-"+
+		strconv.FormatInt(time.Now().Add(time.Minute).UnixMilli(), 10); id > limit {
 		t.Errorf("the second node follows the clock of the first: got %s, want an id before %s", id, limit)
 	}
 }
@@ -311,11 +328,13 @@ func TestWebhooksKeepTheirOrderUnderSkew(t *testing.T) {
 	for n := range 3 {
 		a := c.all[0].mustBook(t, n, c.start.Add(time.Duration(n)*30*time.Minute))
 		c.agree()
-		if _, err := c.all[1].Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+		if _, err := c.all[1].Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
+			Actor: "system"}); err != nil {
 			t.Fatal(err)
 		}
 		list, err := c.all[1].Record.Deliveries(t.Context(), a.ID)
-		if err != nil || len(list) != 2 || list[0].Notice != "appointment.created" || list[1].Notice != "appointment.cancelled" {
+		if err != nil || len(list) != 2 || list[0].Notice != "appointment.created" ||
+			list[1].Notice != "appointment.cancelled" {
 			t.Errorf("got %+v, %v; want the booking and then its end", list, err)
 		}
 		want = append(want, "appointment.created", "appointment.cancelled")
@@ -335,13 +354,15 @@ func TestUnqueuedOutboxRowIsDelivered(t *testing.T) {
 	first.stop()
 	a := first.mustBook(t, 1, c.start)
 	c.agree()
-	if _, err := second.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.start.Add(time.Hour), Actor: "system"}); err != nil {
+	if _, err := second.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+		SlotStart: c.start.Add(time.Hour), Actor: "system"}); err != nil {
 		t.Fatal(err)
 	}
 	c.until(time.Minute, "both are delivered", func() bool {
 		done := 0
 		for _, d := range enginetest.Must(second.Record.Deliveries(t.Context(), a.ID)) {
-			if op, err := second.queue.Operation(t.Context(), d.OperationID); err == nil && op.Status == store.OperationCompleted {
+			if op, err := second.queue.Operation(t.Context(), d.OperationID); err == nil &&
+				op.Status == store.OperationCompleted {
 				done++
 			}
 		}

@@ -36,21 +36,24 @@ func TestAgentSessionIsOnAllNodes(t *testing.T) {
 	third := c.open()
 	for i, n := range []*node{c.all[1], third, c.all[0]} {
 		b := agent.BookRequest{
-			StartTime: c.start.Add(time.Duration(i) * time.Hour).Format("01/02/2006 03:04 PM"), ScheduleColumnGUID: "ada", AppointmentTypeGUID: "checkup",
+			StartTime:          c.start.Add(time.Duration(i) * time.Hour).Format("01/02/2006 03:04 PM"),
+			ScheduleColumnGUID: "ada", AppointmentTypeGUID: "checkup",
 		}
 		if i == 0 {
 			b.PatientGUID = made.PatientGUID
 		} else {
 			b.UUI = "call-1"
 		}
-		if a, err := n.Agent.Book(t.Context(), record.Principal{KeyID: "other", Scope: store.ScopeAgent}, b); err != nil || a.ErrorType != token.BookingAuthMissing.Code() {
+		if a, err := n.Agent.Book(t.Context(), record.Principal{KeyID: "other", Scope: store.ScopeAgent},
+			b); err != nil || a.ErrorType != token.BookingAuthMissing.Code() {
 			t.Errorf("another key at node %d: got %+v, %v; want %s", i, a, err, token.BookingAuthMissing)
 		}
 		a, err := n.Agent.Book(t.Context(), enginetest.AgentKey, b)
 		if err != nil || a.Outcome != agent.Confirmed {
 			t.Fatalf("without a token at node %d: got %+v, %v", i, a, err)
 		}
-		if kept, err := n.Booking.Appointment(t.Context(), a.AppointmentGUID); err != nil || kept.Patient.Name != "Jane Roe" || kept.Patient.BirthDate != "1980-02-03" {
+		if kept, err := n.Booking.Appointment(t.Context(), a.AppointmentGUID); err != nil ||
+			kept.Patient.Name != "Jane Roe" || kept.Patient.BirthDate != "1980-02-03" {
 			t.Errorf("node %d books for %+v, %v; want Jane Roe", i, kept.Patient, err)
 		}
 	}
@@ -94,11 +97,13 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	}
 	first, second := identify(c.all[1], joe), identify(c.all[0], joe)
 	if !first.Success || first.PatientGUID != second.PatientGUID || added() != 3 {
-		t.Errorf("after a refusal: got %+v and %+v in %d calls, want one patient, tried twice and added once", first, second, added())
+		t.Errorf("after a refusal: got %+v and %+v in %d calls, want one patient, tried twice and added once", first,
+			second, added())
 	}
 
 	// An agent that does not wait for its answer calls both nodes concurrently.
-	ann, before := agent.Patient{FirstName: "Ann", LastName: "Poe", BirthDate: "1982-03-04", Phone: "+1 555 0102"}, added()
+	ann, before := agent.Patient{FirstName: "Ann", LastName: "Poe", BirthDate: "1982-03-04", Phone: "+1 555 0102"},
+		added()
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
@@ -116,8 +121,8 @@ func TestUnknownPatientIsAddedByNoNode(t *testing.T) {
 	c.options = func(o *engine.Options) {
 		var err error
 		o.Upstream, err = upstream.New(upstream.Options{
-			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: o.Pacer,
-			HTTP: &http.Client{Transport: hanging{server, began, killed}},
+			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret",
+			Pacer: o.Pacer, HTTP: &http.Client{Transport: hanging{server, began, killed}},
 		})
 		if err != nil {
 			t.Error(err)
@@ -166,7 +171,8 @@ func (h hanging) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestExpiredHoldBooksAtAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada", "bob")
-	request := booking.HoldRequest{AppointmentTypeID: "checkup", SpecialistID: "bob", SlotStart: c.start, Client: enginetest.Client(1), TTL: 4 * time.Second}
+	request := booking.HoldRequest{AppointmentTypeID: "checkup", SpecialistID: "bob", SlotStart: c.start,
+		Client: enginetest.Client(1), TTL: 4 * time.Second}
 	h, err := c.all[0].Booking.Hold(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)

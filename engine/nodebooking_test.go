@@ -62,12 +62,16 @@ func TestRepeatFindsItsOwnHold(t *testing.T) {
 	c.clinic("ada")
 	first, second := c.all[0], c.all[1]
 	once := func(key string) *record.Once {
-		return &record.Once{Scope: "a key on a route", Key: key, Answer: func(any) (int, []byte) { return 201, []byte("{}") }}
+		return &record.Once{Scope: "a key on a route", Key: key, Answer: func(any) (int, []byte) {
+			return 201, []byte("{}")
+		}}
 	}
 	held, err := first.Booking.Live().Claim(t.Context(), holds.Claim{
-		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start, SlotEnd: c.start.Add(30 * time.Minute),
+		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.start,
+			SlotEnd:   c.start.Add(30 * time.Minute),
 			BusyStart: c.start, BusyEnd: c.start.Add(30 * time.Minute)},
-		Seats: []int{0}, Owner: booking.ClaimOwner(holds.Owner{}, once("first")), TTL: booking.BookingTTL, MaxLife: booking.BookingTTL,
+		Seats: []int{0}, Owner: booking.ClaimOwner(holds.Owner{}, once("first")), TTL: booking.BookingTTL,
+		MaxLife: booking.BookingTTL,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +93,8 @@ func TestRepeatFindsItsOwnHold(t *testing.T) {
 	if _, err := book(first, "first"); !errors.Is(err, store.ErrSlotTaken) && !errors.Is(err, store.ErrDuplicate) {
 		t.Errorf("the first request: got %v, want that it was booked already", err)
 	}
-	if answer, err := first.Record.Recall(t.Context(), once("first")); err != nil || answer == nil || answer.Status != 201 {
+	if answer, err := first.Record.Recall(t.Context(), once("first")); err != nil || answer == nil ||
+		answer.Status != 201 {
 		t.Errorf("the answer at the first node: got %+v, %v", answer, err)
 	}
 }
@@ -113,7 +118,9 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 	lost.ID, lost.Owner = record.NewID(), enginetest.Client(2).Owner().String()
 	lost.SlotStart, lost.SlotEnd = booked.SlotStart.Add(2*time.Hour), booked.SlotEnd.Add(2*time.Hour)
 	lost.BusyStart, lost.BusyEnd = lost.SlotStart, lost.SlotEnd
-	if err := c.all[0].store.Write(t.Context(), func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), lost) }); err != nil {
+	if err := c.all[0].store.Write(t.Context(), func(tx store.Tx) error {
+		return tx.InsertAppointment(t.Context(), lost)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for n, watch := range watches {
@@ -128,7 +135,8 @@ func TestEveryNodePublishesEveryBooking(t *testing.T) {
 			for _, e := range events {
 				switch e.Kind {
 				case holds.EventBooked:
-					if e.SlotStart == lost.SlotStart && (e.SpecialistID != "ada" || !e.Owner.Is(enginetest.Client(2).Owner())) {
+					if e.SlotStart == lost.SlotStart && (e.SpecialistID != "ada" ||
+						!e.Owner.Is(enginetest.Client(2).Owner())) {
 						t.Errorf("node %d: got %+v, want the booking of client 2", n, e)
 					}
 					times[e.SlotStart]++
@@ -152,7 +160,8 @@ func TestBookingIsUnlistedAtAllNodes(t *testing.T) {
 	day := store.DateOf(c.start)
 	listed := func(n *node) bool {
 		t.Helper()
-		l, err := n.Booking.Timeslots(t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "checkup", From: day, To: day.AddDays(1)})
+		l, err := n.Booking.Timeslots(t.Context(), booking.TimeslotsRequest{AppointmentTypeID: "checkup",
+			From: day, To: day.AddDays(1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +195,8 @@ func TestRevocationReachesAllNodes(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	first, second := c.all[0], c.all[1]
-	key, secret, err := first.Account.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "phone", Scope: store.ScopeAgent})
+	key, secret, err := first.Account.CreateAPIKey(t.Context(), "system",
+		account.NewAPIKey{Name: "phone", Scope: store.ScopeAgent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -253,7 +263,8 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 				r := enginetest.BookingOf(i, types[random.IntN(3)])
 				r.SlotStart = c.start.Add(time.Duration(random.IntN(days*96)) * 15 * time.Minute)
 				if random.IntN(2) == 0 {
-					h, err := at.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, Client: r.Client})
+					h, err := at.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: r.AppointmentTypeID,
+						SlotStart: r.SlotStart, Client: r.Client})
 					if err == nil {
 						r.HoldID = h.ID
 						at = c.all[random.IntN(2)] // the next request reaches a random node
@@ -274,7 +285,8 @@ func TestNodesNeverDoubleBook(t *testing.T) {
 		})
 	}
 	all.Wait()
-	list, _, err := c.all[0].Booking.Appointments(t.Context(), store.AppointmentFilter{Status: store.Confirmed, Limit: 1})
+	list, _, err := c.all[0].Booking.Appointments(t.Context(),
+		store.AppointmentFilter{Status: store.Confirmed, Limit: 1})
 	if err != nil || len(list) == 0 || booked.Load() == 0 || refused.Load() == 0 {
 		t.Errorf("%d were booked and %d refused; want some of both; %v", booked.Load(), refused.Load(), err)
 	}
@@ -340,7 +352,8 @@ func TestNodeBehindFeedHoldsNoBookedTime(t *testing.T) {
 	}
 	slow.feed.Unlock()
 	c.agree()
-	if err := first.Booking.Live().Publish(t.Context(), holds.Event{Kind: holds.EventAvailability}); err != nil { // the last event
+	// the last event
+	if err := first.Booking.Live().Publish(t.Context(), holds.Event{Kind: holds.EventAvailability}); err != nil {
 		t.Fatal(err)
 	}
 	for last := false; !last; {
@@ -363,7 +376,8 @@ func TestLeftoverBusyBitIsCleared(t *testing.T) {
 	c := newNodes(t, 1, nil)
 	c.clinic("ada")
 	n := c.all[0]
-	left := holds.Booked{AppointmentID: "gone", SpecialistID: "ada", SlotStart: c.start, SlotEnd: c.start.Add(30 * time.Minute)}
+	left := holds.Booked{AppointmentID: "gone", SpecialistID: "ada", SlotStart: c.start,
+		SlotEnd: c.start.Add(30 * time.Minute)}
 	if err := n.holds.FollowBusy(t.Context(), n.store.LastChange(), holds.Booked{}, left); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,8 @@ import (
 func TestSweepRunsOnOneNode(t *testing.T) {
 	c := newNodes(t, 3, func(c *nodes) {
 		c.options = func(o *engine.Options) {
-			o.Presence = presence.Options{StaleAfter: 5 * time.Second, Sweep: 20 * time.Millisecond, Mirror: 50 * time.Millisecond, Reconcile: time.Hour}
+			o.Presence = presence.Options{StaleAfter: 5 * time.Second, Sweep: 20 * time.Millisecond,
+				Mirror: 50 * time.Millisecond, Reconcile: time.Hour}
 		}
 	})
 	c.clinic("ada", "bob")
@@ -87,7 +88,9 @@ func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
 	c := newNodes(t, 2, nil)
 	c.clinic("ada")
 	first, second := c.all[0], c.all[1]
-	if _, err := first.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.MaxSessions = 4 }); err != nil {
+	if _, err := first.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) {
+		p.MaxSessions = 4
+	}); err != nil {
 		t.Fatal(err)
 	}
 	c.agree()
@@ -113,7 +116,8 @@ func TestOfflineAtOneNodeIsOfflineAtAll(t *testing.T) {
 			return
 		}
 		if attempt == 6 {
-			t.Fatalf("attempt %d: the other node counted both changes after %v, want before its cached count expires", attempt, took)
+			t.Fatalf("attempt %d: the other node counted both changes after %v, want before its cached count expires",
+				attempt, took)
 		}
 	}
 }

@@ -19,7 +19,8 @@ func TestGuessesCountOnAllNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	try := func(n *node, password, address string) error {
-		_, _, err := n.Account.SignIn(t.Context(), account.Credentials{Email: "owner@example.org", Password: password, Address: address})
+		_, _, err := n.Account.SignIn(t.Context(), account.Credentials{Email: "owner@example.org",
+			Password: password, Address: address})
 		return err
 	}
 	var backoff *account.BackoffError

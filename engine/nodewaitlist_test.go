@@ -34,8 +34,10 @@ func TestNodesOfferTimeOnce(t *testing.T) {
 	}
 	for n := range times + 2 { // two more entries than times
 		_, err := c.all[n%2].Waitlist.Join(ctx, waitlist.JoinRequest{
-			AppointmentTypeID: "checkup", Actor: "user:desk", Patient: store.Patient{Name: "Waiting", Email: string(rune('a'+n)) + "@example.org"},
-			Wish: store.WaitlistWish{From: store.DateOf(c.start), To: store.DateOf(c.start), Earliest: 12 * 60, Latest: 14 * 60},
+			AppointmentTypeID: "checkup", Actor: "user:desk",
+			Patient: store.Patient{Name: "Waiting", Email: string(rune('a'+n)) + "@example.org"},
+			Wish: store.WaitlistWish{From: store.DateOf(c.start), To: store.DateOf(c.start), Earliest: 12 * 60,
+				Latest: 14 * 60},
 		})
 		if err != nil {
 			t.Fatal(err)

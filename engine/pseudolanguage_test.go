@@ -27,7 +27,9 @@ func TestNewLanguageReachesEveryText(t *testing.T) {
 		catalog := wordstest.Catalog(t, os.DirFS("words"))
 		c, folder := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Words = catalog })
 		ctx := context.Background()
-		if _, err := c.Clinic.UpdateClinic(ctx, "system", func(x *store.Clinic) { x.Locale, x.Phone = wordstest.Pseudo, "555" }); err != nil {
+		if _, err := c.Clinic.UpdateClinic(ctx, "system", func(x *store.Clinic) {
+			x.Locale, x.Phone = wordstest.Pseudo, "555"
+		}); err != nil {
 			t.Fatal(err)
 		}
 		r := enginetest.BookingOf(1, "checkup")
@@ -63,11 +65,13 @@ func TestNewLanguageReachesEveryText(t *testing.T) {
 			x.UpstreamState = state
 			says = append(says, c.Agent.StateSentence(&x))
 		}
-		for _, p := range []agent.Problem{agent.ProblemRequest, agent.ProblemKey, agent.ProblemBusy, agent.ProblemUnreachable, agent.ProblemOpen, agent.ProblemNoOperation} {
+		for _, p := range []agent.Problem{agent.ProblemRequest, agent.ProblemKey, agent.ProblemBusy,
+			agent.ProblemUnreachable, agent.ProblemOpen, agent.ProblemNoOperation} {
 			says = append(says, c.Agent.ProblemGuidance(p).VoiceResponse)
 		}
 		for _, text := range says {
-			if found := wordstest.Untranslated(figures.ReplaceAllString(text, ""), known...); text == "" || len(found) > 0 {
+			if found := wordstest.Untranslated(figures.ReplaceAllString(text, ""), known...); text == "" ||
+				len(found) > 0 {
 				t.Errorf("an agent says %q with untranslated words %q", text, found)
 			}
 		}

@@ -22,8 +22,9 @@ import (
 // The full proof takes 100,000 bookings and ten minutes: go test ./engine -run TestSimulation -bookings 100000
 // -timeout 1h
 var (
-	simulatedBookings = flag.Int("bookings", 0, "how many bookings TestSimulation makes; 0: as many as it gets through in about fifteen seconds")
-	simulationSeed    = flag.Uint64("seed", 1, "the seed of TestSimulation")
+	simulatedBookings = flag.Int("bookings", 0,
+		"how many bookings TestSimulation makes; 0: as many as it gets through in about fifteen seconds")
+	simulationSeed = flag.Uint64("seed", 1, "the seed of TestSimulation")
 )
 
 // TestSimulation proves that each booking has one upstream appointment, never two. Agents book all day. One fifth of
@@ -45,11 +46,13 @@ func TestSimulation(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Specialists: chairs, Upstream: &upstreamtest.Options{
 			WritesPerMinute: 5, Decide: func(c upstreamtest.Call) upstreamtest.Step { return fate(r, c) },
 		}})
-		s := &simulation{TestPractice: p, chairs: chairs, first: p.SlotAt(48 * 30), accepted: map[string]bool{}, from: map[string]place{}} // a month ahead, so that no booking becomes too late
+		s := &simulation{TestPractice: p, chairs: chairs, first: p.SlotAt(48 * 30), accepted: map[string]bool{},
+			from: map[string]place{}} // a month ahead, so that no booking becomes too late
 		// The callers share one random source. The upstream draws from another under its lock.
 		rnd := rand.New(rand.NewPCG(*simulationSeed, 3))
 		for n := range bookings {
-			b := p.WishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute)) // siblings are booked in pairs
+			// siblings are booked in pairs
+			b := p.WishFor(n/2, n%chairs, s.first.Add(time.Duration(n/chairs)*30*time.Minute))
 			b.ChildName = fmt.Sprintf("Child %d", n)
 			s.book(b)
 			// Fewer than the upstream accepts, but in bursts.
@@ -127,20 +130,23 @@ func (s *simulation) changeOne(r *rand.Rand, n int) {
 	at := r.IntN(n + 1)
 	start := s.first.Add(time.Duration(at/s.chairs) * 30 * time.Minute)
 	list, _, err := s.Store.Appointments(context.Background(), store.AppointmentFilter{
-		From: start, To: start.Add(time.Minute), SpecialistID: fmt.Sprintf("chair%d", at%s.chairs), Status: store.Confirmed,
+		From: start, To: start.Add(time.Minute), SpecialistID: fmt.Sprintf("chair%d", at%s.chairs),
+		Status: store.Confirmed,
 	})
 	if err != nil || len(list) == 0 {
 		return
 	}
 	a := list[0]
 	if r.IntN(2) == 0 {
-		if _, err := s.Booking.Cancel(context.Background(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err == nil {
+		if _, err := s.Booking.Cancel(context.Background(),
+			booking.CancelRequest{ID: a.ID, Actor: "system"}); err == nil {
 			s.ended++
 		}
 		return
 	}
 	to := s.first.AddDate(0, 6, 0).Add(time.Duration(n) * 30 * time.Minute) // where there are no other bookings
-	if _, err := s.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "system", IgnoreHours: true}); err == nil {
+	if _, err := s.Booking.Reschedule(context.Background(),
+		booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "system", IgnoreHours: true}); err == nil {
 		s.moved++
 		s.from[a.ID] = placeOf(&a)
 	}
@@ -149,11 +155,13 @@ func (s *simulation) changeOne(r *rand.Rand, n int) {
 // place is the patient, chair and start of an upstream appointment.
 type place struct {
 	patient, column string
-	start           string // on the clinic's wall clock, the only time that the upstream has: one hour a year occurs twice
+	// on the clinic's wall clock, the only time that the upstream has: one hour a year occurs twice
+	start string
 }
 
 func placeOf(a *store.Appointment) place {
-	return place{a.UpstreamPatientID, enginetest.ColumnGUID(chairOf(a.SpecialistID)), upstream.FormatTime(a.SlotStart, enginetest.PracticeZone)}
+	return place{a.UpstreamPatientID, enginetest.ColumnGUID(chairOf(a.SpecialistID)),
+		upstream.FormatTime(a.SlotStart, enginetest.PracticeZone)}
 }
 
 // check compares the appointments here with those at the upstream.
@@ -227,7 +235,8 @@ func spacing(calls []upstreamtest.Call) (least time.Duration, writes int) {
 		if c.Procedure != "SetAppointment" {
 			continue
 		}
-		quick := last.Outcome == upstreamtest.RateLimited && last.PatientGUID == c.PatientGUID && last.Start.Equal(c.Start) && c.At.Sub(last.At) >= 5*time.Second
+		quick := last.Outcome == upstreamtest.RateLimited && last.PatientGUID == c.PatientGUID &&
+			last.Start.Equal(c.Start) && c.At.Sub(last.At) >= 5*time.Second
 		if gap := c.At.Sub(last.At); writes > 0 && !quick && gap < least {
 			least = gap
 		}

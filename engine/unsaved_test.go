@@ -48,7 +48,8 @@ func (q fullQueue) Change(ctx context.Context, op store.Operation, event, detail
 
 // TestFullDiskLeavesNoOperationProcessing: the disk is full for an hour from the first write on.
 func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
-	for name, outcome := range map[string]upstreamtest.Outcome{"delivered": upstreamtest.OK, "unknown": upstreamtest.LostApplied} {
+	for name, outcome := range map[string]upstreamtest.Outcome{"delivered": upstreamtest.OK,
+		"unknown": upstreamtest.LostApplied} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				full, writes := &atomic.Bool{}, &atomic.Int32{}
@@ -69,7 +70,8 @@ func TestFullDiskLeavesNoOperationProcessing(t *testing.T) {
 					t.Fatal(err)
 				}
 				p.Until(time.Minute, "sent", full.Load)
-				if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "system"}); err != nil {
+				if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
+					Actor: "system"}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(time.Hour)

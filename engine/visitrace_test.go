@@ -49,7 +49,8 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 		switch {
 		case err == nil:
 			return true
-		case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.Is(err, store.ErrVersion), errors.Is(err, record.ErrNotConfirmed),
+		case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.Is(err, store.ErrVersion),
+			errors.Is(err, record.ErrNotConfirmed),
 			errors.Is(err, booking.ErrUndoLate), errors.Is(err, holds.ErrQuota):
 			refused.Add(1)
 		default:
@@ -79,7 +80,9 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 					r := enginetest.Family(when, "checkup", "checkup", "checkup")
 					r.Displace, r.Client = random.IntN(4) == 0, enginetest.Client(100*worker+n)
 					if random.IntN(2) == 0 {
-						h, err := e.Group.Visit.Hold(ctx, group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: when, Client: r.Client})
+						h, err := e.Group.Visit.Hold(ctx,
+							group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"},
+								SlotStart: when, Client: r.Client})
 						if !note(err) {
 							continue
 						}
@@ -115,12 +118,16 @@ func TestVisitRaceOnTwoNodesLeavesWholeVisits(t *testing.T) {
 	c.clinic("ada", "ben")
 	visitRace(t, c.start, c.all[0].Engine, c.all[1].Engine)
 	c.agree()
-	h, err := c.all[0].Group.Visit.Hold(t.Context(), group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start.AddDate(0, 0, 3), SpecialistID: "ada", Client: enginetest.Client(1)})
+	h, err := c.all[0].Group.Visit.Hold(t.Context(),
+		group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, SlotStart: c.start.AddDate(0, 0, 3),
+			SpecialistID: "ada", Client: enginetest.Client(1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var held *holds.HeldError
-	if _, err := c.all[1].Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: h.SlotStart.Add(30 * time.Minute), SpecialistID: "ada", Client: enginetest.Client(2)}); !errors.As(err, &held) {
+	if _, err := c.all[1].Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup",
+		SlotStart: h.SlotStart.Add(30 * time.Minute), SpecialistID: "ada",
+		Client: enginetest.Client(2)}); !errors.As(err, &held) {
 		t.Errorf("the second one's time at the other node: %v, want it held", err)
 	}
 }

@@ -45,7 +45,8 @@ func TestTicksAreCutAtMidnight(t *testing.T) {
 			run := holds.Ticks{First: first, End: first + length}
 			next, lastDay := first, int64(-1<<62)
 			run.Days(func(day int64, within holds.Ticks) {
-				if day <= lastDay || within.First < 0 || within.First >= within.End || within.End > holds.BusyTicksOfDay {
+				if day <= lastDay || within.First < 0 || within.First >= within.End ||
+					within.End > holds.BusyTicksOfDay {
 					t.Errorf("%v: day %d after %d has %v", run, day, lastDay, within)
 				}
 				if day*holds.BusyTicksOfDay+within.First != next {

@@ -6,11 +6,12 @@ import "time"
 type EventKind string
 
 const (
-	EventHold         EventKind = "hold"
-	EventHeartbeat    EventKind = "heartbeat" // a hold was extended; for its owner only
-	EventRelease      EventKind = "release"
-	EventConfirm      EventKind = "confirm"
-	EventBooked       EventKind = "booked" // a booking of the feed whose EventConfirm did not arrive; its type on the wire is "confirm"
+	EventHold      EventKind = "hold"
+	EventHeartbeat EventKind = "heartbeat" // a hold was extended; for its owner only
+	EventRelease   EventKind = "release"
+	EventConfirm   EventKind = "confirm"
+	// a booking of the feed whose EventConfirm did not arrive; its type on the wire is "confirm"
+	EventBooked       EventKind = "booked"
 	EventCancel       EventKind = "cancel"
 	EventSelect       EventKind = "select"
 	EventDeselect     EventKind = "deselect"
@@ -18,7 +19,8 @@ const (
 	EventPresence     EventKind = "presence"     // a specialist went online or offline; Reason has which
 	EventSession      EventKind = "session"      // an on-demand session changed; SessionID names it, Reason its status
 	EventAppointment  EventKind = "appointment"  // an appointment changed; for staff only
-	EventStream       EventKind = "stream"       // Owner opened the live stream ConnectionID, on any node; for the hubs only
+	// Owner opened the live stream ConnectionID, on any node; for the hubs only
+	EventStream EventKind = "stream"
 )
 
 // FromFeed reports whether events of this kind are published by the follower of the store's feed. Every process

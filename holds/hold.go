@@ -65,10 +65,11 @@ const MaxRestarts = 10
 
 // Claim asks for a hold.
 type Claim struct {
-	Span     // Seat is ignored; see Seats
-	Owner    Owner
-	Seats    []int         // the seats that are not booked, in the order to try; {0} unless the type is a group session
-	Needs    [][]string    // groups of resources that are not booked, in the order to try; the hold takes one of each group
+	Span  // Seat is ignored; see Seats
+	Owner Owner
+	Seats []int // the seats that are not booked, in the order to try; {0} unless the type is a group session
+	// groups of resources that are not booked, in the order to try; the hold takes one of each group
+	Needs    [][]string
 	TTL      time.Duration // > 0
 	MaxLife  time.Duration // ≥ TTL; the maximum lifetime of the hold without a restart
 	Quota    int           // the maximum number of live holds of the client, including this one; 0 = no limit

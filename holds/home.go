@@ -71,7 +71,8 @@ func (s Snapshot) Local() Snapshot {
 		}
 		return t.Add(by)
 	}
-	to := Snapshot{At: s.Asked, Asked: s.Asked, Holds: slices.Clone(s.Holds), Selections: slices.Clone(s.Selections), Present: slices.Clone(s.Present)}
+	to := Snapshot{At: s.Asked, Asked: s.Asked, Holds: slices.Clone(s.Holds), Selections: slices.Clone(s.Selections),
+		Present: slices.Clone(s.Present)}
 	for i := range to.Holds {
 		h := &to.Holds[i]
 		h.ExpiresAt, h.MaxExpiresAt, h.LapsesAt = moved(h.ExpiresAt), moved(h.MaxExpiresAt), moved(h.LapsesAt)

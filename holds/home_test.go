@@ -22,7 +22,8 @@ func TestLocalKeepsRemainingTime(t *testing.T) {
 				LapsesAt: server.Add(minutes(1)),
 			}},
 			Selections: []holds.Selection{{ExpiresAt: server.Add(10 * time.Second)}},
-			Present:    []holds.Present{{SpecialistID: "ada", HeartbeatAt: server.Add(-time.Second)}, {SpecialistID: "ben"}},
+			Present: []holds.Present{{SpecialistID: "ada", HeartbeatAt: server.Add(-time.Second)},
+				{SpecialistID: "ben"}},
 		}
 	}
 	from := read()

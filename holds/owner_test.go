@@ -25,7 +25,8 @@ func TestOwnerHidesClient(t *testing.T) {
 			t.Errorf("%q is read as %v, %v", o.String(), got, err)
 		}
 	}
-	for _, text := range []string{"0", strings.Repeat("0", 31), strings.Repeat("0", 33), strings.Repeat("x", 32), string(client)} {
+	for _, text := range []string{"0", strings.Repeat("0", 31), strings.Repeat("0", 33), strings.Repeat("x", 32),
+		string(client)} {
 		if _, err := holds.ParseOwner(text); err == nil {
 			t.Errorf("%q is read as an owner", text)
 		}

@@ -49,7 +49,8 @@ func (e *AuditEntry) Contains(words [][]string) bool {
 	if len(words) == 0 {
 		return true
 	}
-	text := fold(e.Subject + " " + e.Actor + " " + e.Action + " " + e.Reason + " " + string(e.Before) + " " + string(e.After))
+	text := fold(e.Subject + " " + e.Actor + " " + e.Action + " " + e.Reason + " " + string(e.Before) + " " +
+		string(e.After))
 	for _, alternatives := range words {
 		if !slices.ContainsFunc(alternatives, func(word string) bool { return strings.Contains(text, fold(word)) }) {
 			return false

@@ -22,8 +22,9 @@ type Block struct {
 type BlockSource string
 
 const (
-	BlockDesk     BlockSource = ""         // the desk created it
-	BlockCalendar BlockSource = "calendar" // from the specialist's external calendar, which also determines when it is removed
+	BlockDesk BlockSource = "" // the desk created it
+	// from the specialist's external calendar, which also determines when it is removed
+	BlockCalendar BlockSource = "calendar"
 )
 
 // BlockMemory is how long Schedule includes a block after its end, so that the snapshot does not grow over the years.

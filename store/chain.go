@@ -130,7 +130,8 @@ func (c *ChainCheck) Entry(e *ChainedEntry) {
 		c.breaks("link %d, entry %s, was erased but still has texts", e.Position, e.ID)
 	case !c.erased[e.Position]:
 		if digest := TextsDigest(e.Salt, &e.AuditEntry); !bytes.Equal(digest[:], e.Digest) {
-			c.breaks("link %d, entry %s: its reason, before or after was altered, and the chain has no erasure of it", e.Position, e.ID)
+			c.breaks("link %d, entry %s: its reason, before or after was altered, and the chain has no erasure of it",
+				e.Position, e.ID)
 		}
 	}
 }

@@ -41,11 +41,12 @@ type Change struct {
 	// cancellation and After alone a booking. If the two are equal, something else changed.
 	Before, After *Taken
 
-	Stands   Taken     // of an appointment: its time after the change, confirmed or not
-	What     Kind      // of an appointment: the kind of change
-	Version  int64     // of the appointment or session, after the change
-	Owner    string    // of the appointment or session; empty for staff
-	Assigned string    // of a session: the specialist, if there is one; of a closure: the specialist; of a sign-in: the user
+	Stands  Taken  // of an appointment: its time after the change, confirmed or not
+	What    Kind   // of an appointment: the kind of change
+	Version int64  // of the appointment or session, after the change
+	Owner   string // of the appointment or session; empty for staff
+	// of a session: the specialist, if there is one; of a closure: the specialist; of a sign-in: the user
+	Assigned string
 	Session  SessionAt // of a session
 }
 
@@ -62,13 +63,14 @@ const (
 	NounAppointment     Noun = "appointment"
 	NounClinic          Noun = "clinic" // also its settings
 	NounAppointmentType Noun = "appointment_type"
-	NounSpecialist      Noun = "specialist" // its row, weekly hours, overrides or blocks: everything that its calendar is computed from
-	NounUser            Noun = "user"
-	NounSignIn          Noun = "sign_in" // a sign-in that ended; without an ID, several sign-ins of one user
-	NounAPIKey          Noun = "api_key" // a revoked key
-	NounSession         Noun = "session"
-	NounClosure         Noun = "closure"  // Assigned: the specialist
-	NounWaitlist        Noun = "waitlist" // an entry or an offer to it
+	// its row, weekly hours, overrides or blocks: everything that its calendar is computed from
+	NounSpecialist Noun = "specialist"
+	NounUser       Noun = "user"
+	NounSignIn     Noun = "sign_in" // a sign-in that ended; without an ID, several sign-ins of one user
+	NounAPIKey     Noun = "api_key" // a revoked key
+	NounSession    Noun = "session"
+	NounClosure    Noun = "closure"  // Assigned: the specialist
+	NounWaitlist   Noun = "waitlist" // an entry or an offer to it
 )
 
 // Kind is what happened to an appointment. It is derived from the row before and after, so no caller can omit it or
@@ -95,8 +97,9 @@ func (a *Appointment) Takes() *Taken {
 
 func (a *Appointment) stands() Taken {
 	return Taken{
-		AppointmentID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Resources: IDsOf(a.Resources), Seat: a.Seat, Overbook: a.Overbook,
-		SlotStart: a.SlotStart, SlotEnd: a.SlotEnd, BusyStart: a.BusyStart, BusyEnd: a.BusyEnd,
+		AppointmentID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID,
+		Resources: IDsOf(a.Resources), Seat: a.Seat, Overbook: a.Overbook, SlotStart: a.SlotStart, SlotEnd: a.SlotEnd,
+		BusyStart: a.BusyStart, BusyEnd: a.BusyEnd,
 	}
 }
 
@@ -143,7 +146,9 @@ func (t *Taken) equal(o *Taken) bool {
 	if t == nil || o == nil {
 		return t == o
 	}
-	return t.AppointmentID == o.AppointmentID && t.AppointmentTypeID == o.AppointmentTypeID && t.SpecialistID == o.SpecialistID &&
-		t.Resources == o.Resources && t.Seat == o.Seat && t.Overbook == o.Overbook && t.SlotStart.Equal(o.SlotStart) && t.SlotEnd.Equal(o.SlotEnd) &&
+	return t.AppointmentID == o.AppointmentID && t.AppointmentTypeID == o.AppointmentTypeID &&
+		t.SpecialistID == o.SpecialistID &&
+		t.Resources == o.Resources && t.Seat == o.Seat && t.Overbook == o.Overbook && t.SlotStart.Equal(o.SlotStart) &&
+		t.SlotEnd.Equal(o.SlotEnd) &&
 		t.BusyStart.Equal(o.BusyStart) && t.BusyEnd.Equal(o.BusyEnd)
 }

@@ -7,8 +7,9 @@ import (
 
 // DurationBounds are the upper bounds of the buckets of Durations. Longer durations are counted too.
 var DurationBounds = [...]time.Duration{
-	500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
-	50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 10 * time.Second,
+	500 * time.Microsecond, time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond,
+	25 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond,
+	500 * time.Millisecond, time.Second, 2500 * time.Millisecond, 10 * time.Second,
 }
 
 // Durations counts durations. The zero value is ready to use. It is safe for concurrent use.

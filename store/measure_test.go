@@ -8,7 +8,8 @@ import (
 // TestDurationsCountByBound checks that a duration counts at its own bound and at every larger one.
 func TestDurationsCountByBound(t *testing.T) {
 	var d Durations
-	for _, took := range []time.Duration{0, 500 * time.Microsecond, 501 * time.Microsecond, 10 * time.Second, time.Minute} {
+	for _, took := range []time.Duration{0, 500 * time.Microsecond, 501 * time.Microsecond, 10 * time.Second,
+		time.Minute} {
 		d.Observe(took)
 	}
 	c := d.Counts()

@@ -16,7 +16,8 @@ type OverlapError struct {
 }
 
 func (e *OverlapError) Error() string {
-	return fmt.Sprintf("guarantee: %s %s is double-booked at %s by appointments %s and %s", e.Of, e.ID, e.At.Format(time.RFC3339), e.Words[0], e.Words[1])
+	return fmt.Sprintf("guarantee: %s %s is double-booked at %s by appointments %s and %s", e.Of, e.ID,
+		e.At.Format(time.RFC3339), e.Words[0], e.Words[1])
 }
 
 // Overlaps lists the overlaps in an error of Check.

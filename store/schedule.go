@@ -56,8 +56,9 @@ type Assignment struct {
 type SpecialistKind string
 
 const (
-	PersonKind   SpecialistKind = ""         // a person or a chair, booked directly
-	ResourceKind SpecialistKind = "resource" // a room or a device: taken by appointments that need it, and never booked directly
+	PersonKind SpecialistKind = "" // a person or a chair, booked directly
+	// a room or a device: taken by appointments that need it, and never booked directly
+	ResourceKind SpecialistKind = "resource"
 )
 
 // Specialist is the person or chair whose time is booked, or a resource.
@@ -107,7 +108,8 @@ type Schedule struct {
 	Specialists      []Specialist              // by Position, then id
 	WeeklyHours      map[string][]WeeklyWindow // by specialist id; ordered by weekday (Monday first), then start
 	Overrides        map[string][]Override     // by specialist id; ordered by date
-	Blocks           map[string][]Block        // by specialist id; ordered by start, then id; those that ended within BlockMemory or have not ended
+	// by specialist id; ordered by start, then id; those that ended within BlockMemory or have not ended
+	Blocks map[string][]Block
 
 	// Archived rows, to which only appointments still refer, by id: the types without their Specialists, the
 	// specialists without their Picture.

@@ -22,7 +22,8 @@ type User struct {
 	Role         Role
 	SpecialistID string // the user's own calendar, for RoleSpecialist
 	PasswordHash string // PHC string, argon2id; empty: this user has no password
-	Identity     string // the identity provider's issuer, client and subject, separated by spaces; empty: none yet; unique among users
+	// the identity provider's issuer, client and subject, separated by spaces; empty: none yet; unique among users
+	Identity     string
 	TOTPSecret   []byte // nil while TOTP is off
 	TOTPLastStep int64  // last accepted time step, so that a code works once (RFC 6238 section 5.2)
 	Active       bool

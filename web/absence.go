@@ -20,7 +20,8 @@ type awayBody struct {
 }
 
 func (b *awayBody) away(m *mistakes) absence.Away {
-	return absence.Away{SpecialistID: b.SpecialistID, Start: m.instant("start", b.Start), End: m.instant("end", b.End), Reason: b.Reason}
+	return absence.Away{SpecialistID: b.SpecialistID, Start: m.instant("start", b.Start), End: m.instant("end", b.End),
+		Reason: b.Reason}
 }
 
 // timeJSON is a new time for a displaced appointment.
@@ -97,7 +98,8 @@ func (s *Server) createAbsence(c *call, b *absenceBody) error {
 	r := absence.Request{Away: b.away(m), Hold: time.Duration(b.HoldHours) * time.Hour, Actor: c.caller.actor}
 	for i := range b.Choices {
 		x := &b.Choices[i]
-		choice := absence.Choice{AppointmentID: x.AppointmentID, Version: x.Version, By: store.DisplacedBy(x.By), SpecialistID: x.SpecialistID}
+		choice := absence.Choice{AppointmentID: x.AppointmentID, Version: x.Version, By: store.DisplacedBy(x.By),
+			SpecialistID: x.SpecialistID}
 		if x.SlotStartDate != "" {
 			choice.Start = m.instant(indexed("choices", i)+".slotStartDate", x.SlotStartDate)
 		}
@@ -159,17 +161,19 @@ func (s *Server) proposalOf(o *store.WaitlistOffer) *proposalJSON {
 		return nil
 	}
 	place := s.engine.Clinic.Current().PlaceAt(o.SpecialistID, o.SlotStart)
-	return &proposalJSON{timeJSON{o.SpecialistID, place, httpTime(o.SlotStart), httpTime(o.SlotEnd)}, string(o.Status), httpTime(o.ExpiresAt)}
+	return &proposalJSON{timeJSON{o.SpecialistID, place, httpTime(o.SlotStart), httpTime(o.SlotEnd)}, string(o.Status),
+		httpTime(o.ExpiresAt)}
 }
 
 func (s *Server) absenceOf(x *absence.Absence) absenceJSON {
 	b := blockOf(&x.Block)
-	said := absenceJSON{ID: b.ID, SpecialistID: b.SpecialistID, Start: b.Start, End: b.End, Reason: b.Reason, Appointments: make([]answerJSON, len(x.Answers))}
+	said := absenceJSON{ID: b.ID, SpecialistID: b.SpecialistID, Start: b.Start, End: b.End, Reason: b.Reason,
+		Appointments: make([]answerJSON, len(x.Answers))}
 	for i := range x.Answers {
 		a := &x.Answers[i]
 		said.Appointments[i] = answerJSON{
-			deskAppointmentOf(&a.Appointment), a.Was.SpecialistID, httpTime(a.Was.SlotStart), string(a.Was.By), string(a.Was.Channel), string(a.State),
-			s.proposalOf(a.Offer),
+			deskAppointmentOf(&a.Appointment), a.Was.SpecialistID, httpTime(a.Was.SlotStart), string(a.Was.By),
+			string(a.Was.Channel), string(a.State), s.proposalOf(a.Offer),
 		}
 		if a.State.Answered() {
 			said.Answered++
@@ -228,7 +232,8 @@ func (s *Server) proposed(c *call, a *store.Appointment) (*store.WaitlistOffer, 
 }
 
 // errNothingProposed: there is no proposed time to accept or decline.
-var errNothingProposed = errNotBookable.titled(notNow).because("not_offered", "No time is proposed for this appointment at the moment.")
+var errNothingProposed = errNotBookable.titled(notNow).because("not_offered",
+	"No time is proposed for this appointment at the moment.")
 
 // reachableProposal returns the appointment of the path and its latest proposal.
 func (s *Server) reachableProposal(c *call) (*store.WaitlistOffer, error) {
@@ -283,5 +288,6 @@ func proposalProblem(err error) error {
 	case !errors.As(err, &ended):
 		return err
 	}
-	return errHoldExpired.titled("The proposal has ended").because(ended.As, "The proposed time is no longer held. Choose another time, or call the clinic.")
+	return errHoldExpired.titled("The proposal has ended").because(ended.As,
+		"The proposed time is no longer held. Choose another time, or call the clinic.")
 }

@@ -26,7 +26,8 @@ func TestAbsenceProposesTimes(t *testing.T) {
 		}
 		best := times[0].(map[string]any)
 		choices = append(choices, map[string]any{
-			"appointmentId": ids[i], "by": by, "specialistId": best["specialistId"], "slotStartDate": best["slotStartDate"],
+			"appointmentId": ids[i], "by": by, "specialistId": best["specialistId"],
+			"slotStartDate": best["slotStartDate"],
 		})
 	}
 	away["choices"] = choices
@@ -43,7 +44,8 @@ func TestAbsenceProposesTimes(t *testing.T) {
 	}
 	h.do("GET", "/v1/appointments/"+ids[0], nil, links[0]).problem(401, "unauthorized") // it was moved
 	page := h.do("GET", "/v1/appointments/"+ids[1], nil, links[1]).want(200)
-	if page.text("proposal", "slotStartDate") != choices[1]["slotStartDate"] || page.text("proposal", "status") != "open" {
+	if page.text("proposal", "slotStartDate") != choices[1]["slotStartDate"] ||
+		page.text("proposal", "status") != "open" {
 		t.Errorf("the page of a patient: got %s", page.raw)
 	}
 	moved := h.do("POST", "/v1/appointments/"+ids[1]+"/proposal/accept", nil, links[1]).want(200)
@@ -53,7 +55,8 @@ func TestAbsenceProposesTimes(t *testing.T) {
 	h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/accept", nil, links[3]).problem(403, "forbidden")
 	h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/decline", nil, links[2]).want(200)
 	h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/decline", nil, links[2]).want(200)
-	if p := h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/accept", nil, links[2]).problem(410, "hold_expired"); p.text("reason") != "declined" {
+	if p := h.do("POST", "/v1/appointments/"+ids[2]+"/proposal/accept", nil, links[2]).problem(410,
+		"hold_expired"); p.text("reason") != "declined" {
 		t.Errorf("accepted after it was declined: got %s", p.raw)
 	}
 	h.do("POST", "/v1/appointments/"+ids[3]+"/proposal/accept", nil, links[3]).problem(409, "not_bookable")

@@ -54,5 +54,6 @@ func (c *call) sayChange() {
 
 // changes reports whether the answer that was left is to a change that other nodes hear of.
 func (c *call) changes() bool {
-	return c.engine.Shared() && c.status < http.StatusMultipleChoices && !safe(c.r.Method) && strings.HasPrefix(c.route.pattern, "/v1/")
+	return c.engine.Shared() && c.status < http.StatusMultipleChoices && !safe(c.r.Method) &&
+		strings.HasPrefix(c.route.pattern, "/v1/")
 }

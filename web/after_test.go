@@ -28,7 +28,8 @@ type nodeOf struct {
 func newNodeOf(t *testing.T, several bool) *nodeOf {
 	t.Helper()
 	db := enginetest.Database(t)
-	e, err := engine.New(t.Context(), engine.Options{Store: db, Holds: enginetest.Holds(t, db), AdminKey: adminKey, Shared: several})
+	e, err := engine.New(t.Context(), engine.Options{Store: db, Holds: enginetest.Holds(t, db), AdminKey: adminKey,
+		Shared: several})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,8 @@ func (n *nodeOf) book() *httptest.ResponseRecorder {
 // list lists ada's check-ups of that day.
 func (n *nodeOf) list(after string) *httptest.ResponseRecorder {
 	day := n.start.Format(time.DateOnly)
-	return n.ask("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada&from="+day+"&to="+n.start.AddDate(0, 0, 1).Format(time.DateOnly), "", after)
+	return n.ask("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada&from="+day+"&to="+
+		n.start.AddDate(0, 0, 1).Format(time.DateOnly), "", after)
 }
 
 func (n *nodeOf) lists(w *httptest.ResponseRecorder) bool {
@@ -92,15 +94,19 @@ func TestHoldfastAfterWaitsForChange(t *testing.T) {
 			t.Fatal("it was answered before this node knew what the caller does")
 		}
 		booked := n.book()
-		if booked.Code != http.StatusCreated || booked.Header().Get("Holdfast-Change") != strconv.FormatInt(n.engine.LastChange(), 10) {
-			t.Fatalf("booking: got %d %s, %v; want change %d", booked.Code, booked.Body, booked.Header(), n.engine.LastChange())
+		if booked.Code != http.StatusCreated ||
+			booked.Header().Get("Holdfast-Change") != strconv.FormatInt(n.engine.LastChange(), 10) {
+			t.Fatalf("booking: got %d %s, %v; want change %d", booked.Code, booked.Body, booked.Header(),
+				n.engine.LastChange())
 		}
 		if w := <-late; n.lists(w) || w.Header().Get("Holdfast-Change") == "" {
 			t.Errorf("the time is still listed; headers %v", w.Header())
 		}
 		began := time.Now()
-		if w := n.list("900000000000"); w.Code != http.StatusOK || w.Header().Get("Holdfast-Change") != booked.Header().Get("Holdfast-Change") {
-			t.Errorf("after a change that never comes: got %d, %v; want what this node has, and up to where", w.Code, w.Header())
+		if w := n.list("900000000000"); w.Code != http.StatusOK ||
+			w.Header().Get("Holdfast-Change") != booked.Header().Get("Holdfast-Change") {
+			t.Errorf("after a change that never comes: got %d, %v; want what this node has, and up to where", w.Code,
+				w.Header())
 		}
 		if waited := time.Since(began); waited != time.Second {
 			t.Errorf("it waited for %v, want a second", waited)
@@ -111,7 +117,8 @@ func TestHoldfastAfterWaitsForChange(t *testing.T) {
 func TestHoldfastAfterIsANumber(t *testing.T) {
 	n := newNodeOf(t, true)
 	for _, bad := range []string{"x", "-1", "+1", "1.5", "99999999999999999999", " "} {
-		if w := n.list(bad); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), "Holdfast-After") {
+		if w := n.list(bad); w.Code != http.StatusUnprocessableEntity ||
+			!strings.Contains(w.Body.String(), "Holdfast-After") {
 			t.Errorf("%q: got %d %s, want 422", bad, w.Code, w.Body)
 		}
 	}
@@ -128,7 +135,8 @@ func TestSingleNodeOmitsChangeNumber(t *testing.T) {
 			t.Errorf("got %d, %v", w.Code, w.Header())
 		}
 		began := time.Now()
-		if w := n.list("900000000000"); w.Code != http.StatusOK || w.Header().Get("Holdfast-Change") != "" || time.Since(began) > 0 {
+		if w := n.list("900000000000"); w.Code != http.StatusOK || w.Header().Get("Holdfast-Change") != "" ||
+			time.Since(began) > 0 {
 			t.Errorf("got %d, %v after %v; want an answer at once", w.Code, w.Header(), time.Since(began))
 		}
 	})

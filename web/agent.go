@@ -54,7 +54,8 @@ func (s *Server) agentPatient(c *call, b *agentPatientBody) error {
 	case err != nil:
 		return err
 	case a.Success:
-		return c.json(http.StatusOK, agentPatientJSON{true, a.PatientGUID, a.BookingAuthToken, httpTime(a.ExpiresAt), a.Guidance})
+		return c.json(http.StatusOK, agentPatientJSON{true, a.PatientGUID, a.BookingAuthToken, httpTime(a.ExpiresAt),
+			a.Guidance})
 	}
 	return c.unavailable(a.ErrorType, a.Message, a.Guidance)
 }
@@ -97,7 +98,8 @@ func agentSlotsOf(list []agent.Slot) []agentSlotJSON {
 	slots := make([]agentSlotJSON, len(list))
 	for i, x := range list {
 		slots[i] = agentSlotJSON{
-			httpTime(x.Start), x.Spoken, x.StartTime, x.Minutes, x.BookingToken, x.ScheduleViewGUID, x.ScheduleColumnGUID, x.AppointmentTypeGUID,
+			httpTime(x.Start), x.Spoken, x.StartTime, x.Minutes, x.BookingToken, x.ScheduleViewGUID,
+			x.ScheduleColumnGUID, x.AppointmentTypeGUID,
 		}
 	}
 	return slots
@@ -165,13 +167,15 @@ type agentBookBody struct {
 func (s *Server) agentBook(c *call, b *agentBookBody) error {
 	m := &c.wrong
 	minutes := m.number("minutes", b.Minutes)
-	if err := m.err(); err != nil { // the engine answers with the next step of the conversation, not with a list of fields
+	// the engine answers with the next step of the conversation, not with a list of fields
+	if err := m.err(); err != nil {
 		return err
 	}
 	a, err := s.engine.Agent.Book(c.ctx(), c.principal(), agent.BookRequest{
-		PatientGUID: b.PatientGUID, BookingAuthToken: b.BookingAuthToken, StartTime: b.StartTime, ScheduleViewGUID: b.ScheduleViewGUID,
-		ScheduleColumnGUID: b.ScheduleColumnGUID, AppointmentTypeGUID: b.AppointmentTypeGUID, Minutes: minutes, ChildName: b.ChildName,
-		Note: b.Note, UUI: b.UUI, SessionID: b.SessionID, BookingToken: b.BookingToken, Client: agent.ClientOf(c.principal(), b.SessionID),
+		PatientGUID: b.PatientGUID, BookingAuthToken: b.BookingAuthToken, StartTime: b.StartTime,
+		ScheduleViewGUID: b.ScheduleViewGUID, ScheduleColumnGUID: b.ScheduleColumnGUID,
+		AppointmentTypeGUID: b.AppointmentTypeGUID, Minutes: minutes, ChildName: b.ChildName, Note: b.Note, UUI: b.UUI,
+		SessionID: b.SessionID, BookingToken: b.BookingToken, Client: agent.ClientOf(c.principal(), b.SessionID),
 	})
 	if err != nil {
 		return err
@@ -229,7 +233,8 @@ func agentDebugOf(a *agent.Answer) map[string]any {
 	j := map[string]any{"timestamp": d.Timestamp.UTC().Format(time.RFC3339Nano)}
 	switch a.Outcome {
 	case agent.Confirmed:
-		j["cloud9_result"], j["cloud9_status"], j["attempts"], j["retried"] = a.Message, "Success", d.Attempts, d.Attempts > 1
+		j["cloud9_result"], j["cloud9_status"], j["attempts"], j["retried"] = a.Message, "Success", d.Attempts,
+			d.Attempts > 1
 		j["spacing_wait_ms"], j["note_result"], j["auth_method"] = d.SpacingWait.Milliseconds(), d.NoteResult, d.Method
 	case agent.Queued:
 		j["error_type"], j["sync_attempts"], j["last_error"] = a.ErrorType, d.Attempts, d.LastError

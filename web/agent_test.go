@@ -37,18 +37,21 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 	h := &house{t: t, log: new(lockedBuffer), start: enginetest.Noon(time.UTC, 2)}
 	logger := slog.New(slog.NewJSONHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	fake := upstreamtest.New(upstreamtest.Options{Columns: []upstreamtest.Column{{
-		ScheduleViewGUID: upstreamView, ScheduleColumnGUID: upstreamColumn, ToHour: 24, Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+		ScheduleViewGUID: upstreamView, ScheduleColumnGUID: upstreamColumn, ToHour: 24,
+		Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
 	}}})
 	pacer := upstream.NewPacer(time.Millisecond)
 	client, err := upstream.New(upstream.Options{
-		URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: pacer, HTTP: fake.Client(),
+		URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: pacer,
+		HTTP: fake.Client(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	o := engine.Options{
 		Store: db, Holds: live, Queue: queue, AdminKey: adminKey, Logger: logger, Upstream: client, Pacer: pacer,
-		Outbound: outbound.Limits{Backoff: 100 * time.Millisecond, Quarantine: 50 * time.Millisecond, MaxAttempts: 2}, Practice: practice.Limits{RetryDelay: 10 * time.Millisecond},
+		Outbound: outbound.Limits{Backoff: 100 * time.Millisecond, Quarantine: 50 * time.Millisecond, MaxAttempts: 2},
+		Practice: practice.Limits{RetryDelay: 10 * time.Millisecond},
 	}
 	for _, c := range change {
 		c(&o)
@@ -57,7 +60,8 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 		t.Fatal(err)
 	}
 	file := clinicFile()
-	file.Specialists[0].Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: upstreamView, ScheduleColumnGUID: upstreamColumn}
+	file.Specialists[0].Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: upstreamView,
+		ScheduleColumnGUID: upstreamColumn}
 	file.AppointmentTypes[0].Upstream = &clinic.UpstreamType{AppointmentTypeGUID: upstreamType}
 	if _, err := h.engine.Clinic.Import(ctx, "system", file); err != nil {
 		t.Fatal(err)
@@ -75,7 +79,8 @@ func newPractice(t testing.TB, change ...func(*engine.Options)) (*house, *upstre
 func (h *house) identified(key header, call string) map[string]any {
 	h.t.Helper()
 	r := h.do("POST", "/v1/agent/patients", map[string]any{
-		"firstName": "Jane", "lastName": "Canaroe", "birthDate": "1980-03-31", "phone": "030 5550199", "email": "canary@example.org", "uui": call, "sessionId": call,
+		"firstName": "Jane", "lastName": "Canaroe", "birthDate": "1980-03-31", "phone": "030 5550199",
+		"email": "canary@example.org", "uui": call, "sessionId": call,
 	}, key).want(200)
 	return map[string]any{"patientGUID": r.text("patientGUID"), "bookingAuthToken": r.text("bookingAuthToken")}
 }
@@ -98,55 +103,69 @@ func TestAgentAnswersOnTheWire(t *testing.T) {
 	h, fake := newPractice(t, func(o *engine.Options) { o.DebugReplies = true })
 	key := h.key("agent")
 	who := h.identified(key, "call-1")
-	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeGUID": upstreamType, "from": h.start.Format("1/2/2006"), "count": "3"}, key).want(200)
+	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeGUID": upstreamType,
+		"from": h.start.Format("1/2/2006"), "count": "3"}, key).want(200)
 	list := slots.get("slots").([]any)
 	if len(list) != 3 {
 		t.Fatalf("got %d slots, want 3\n%s", len(list), slots.raw)
 	}
 	first := list[0].(map[string]any)
-	if first["scheduleColumnGUID"] != upstreamColumn || first["appointmentTypeGUID"] != upstreamType || first["minutes"] != 30.0 {
+	if first["scheduleColumnGUID"] != upstreamColumn || first["appointmentTypeGUID"] != upstreamType ||
+		first["minutes"] != 30.0 {
 		t.Errorf("the slot is %v", first)
 	}
 
-	confirmed := h.do("POST", "/v1/agent/appointments", with(who, "bookingToken", first["bookingToken"], "childName", "Mia", "note", "DOB: 02/03/2015"), key).want(200)
-	if got, want := fieldsOf(confirmed), []string{"_debug", "appointmentGUID", "llm_guidance", "message", "noteAdded", "success"}; !slices.Equal(got, want) {
+	confirmed := h.do("POST", "/v1/agent/appointments", with(who,
+		"bookingToken", first["bookingToken"], "childName", "Mia", "note", "DOB: 02/03/2015"), key).want(200)
+	if got, want := fieldsOf(confirmed), []string{"_debug",
+		"appointmentGUID", "llm_guidance", "message", "noteAdded", "success"}; !slices.Equal(got, want) {
 		t.Errorf("confirmed has %v, want %v", got, want)
 	}
-	if got, want := fieldsOf(confirmed, "llm_guidance"), []string{"action_required", "chain_of_action", "current_state", "voice_response"}; !slices.Equal(got, want) {
+	if got, want := fieldsOf(confirmed, "llm_guidance"), []string{"action_required",
+		"chain_of_action", "current_state", "voice_response"}; !slices.Equal(got, want) {
 		t.Errorf("its guidance has %v, want %v", got, want)
 	}
-	for _, name := range []string{"cloud9_result", "cloud9_status", "attempts", "retried", "spacing_wait_ms", "note_result", "timestamp"} {
+	for _, name := range []string{"cloud9_result", "cloud9_status", "attempts", "retried", "spacing_wait_ms",
+		"note_result", "timestamp"} {
 		if confirmed.get("_debug", name) == nil {
 			t.Errorf("its _debug has no %s\n%s", name, confirmed.raw)
 		}
 	}
 	if confirmed.get("noteAdded") != true || confirmed.text("llm_guidance", "current_state") != "CONFIRMATION" ||
-		!strings.Contains(confirmed.text("llm_guidance", "voice_response"), first["spoken"].(string)+".") || strings.Contains(confirmed.text("llm_guidance", "voice_response"), "Mia") {
+		!strings.Contains(confirmed.text("llm_guidance", "voice_response"), first["spoken"].(string)+".") ||
+		strings.Contains(confirmed.text("llm_guidance", "voice_response"), "Mia") {
 		t.Errorf("confirmed: %s", confirmed.raw)
 	}
 
-	slot := with(who, "startTime", list[1].(map[string]any)["startTime"], "scheduleViewGUID", upstreamView, "scheduleColumnGUID", strings.ToUpper(upstreamColumn),
+	slot := with(who, "startTime", list[1].(map[string]any)["startTime"], "scheduleViewGUID", upstreamView,
+		"scheduleColumnGUID", strings.ToUpper(upstreamColumn),
 		"appointmentTypeGUID", upstreamType, "minutes", 30)
 	rejected := h.do("POST", "/v1/agent/appointments", with(slot, "bookingAuthToken", "x.y"), key)
-	if rejected.status != 401 || rejected.text("error_type") != "BOOKING_AUTH_SIGNATURE_INVALID" || rejected.text("llm_guidance", "error_type") != "booking_auth_failed" {
+	if rejected.status != 401 || rejected.text("error_type") != "BOOKING_AUTH_SIGNATURE_INVALID" ||
+		rejected.text("llm_guidance", "error_type") != "booking_auth_failed" {
 		t.Errorf("rejected: %d %s", rejected.status, rejected.raw)
 	}
-	if got, want := fieldsOf(rejected, "llm_guidance"), []string{"CRITICAL", "error_type", "recovery_steps", "voice_response"}; !slices.Equal(got, want) {
+	if got, want := fieldsOf(rejected, "llm_guidance"), []string{"CRITICAL",
+		"error_type", "recovery_steps", "voice_response"}; !slices.Equal(got, want) {
 		t.Errorf("its guidance has %v, want %v", got, want)
 	}
-	if got, want := fieldsOf(rejected, "_debug"), []string{"error_type", "received_patientGUID", "timestamp"}; !slices.Equal(got, want) {
+	if got, want := fieldsOf(rejected, "_debug"), []string{"error_type",
+		"received_patientGUID", "timestamp"}; !slices.Equal(got, want) {
 		t.Errorf("its _debug has %v, want %v", got, want)
 	}
 
 	fake.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited)
 	queued := h.do("POST", "/v1/agent/appointments", slot, key)
-	if queued.status != 202 || queued.get("success") != false || queued.get("queued") != true || queued.text("error_type") != "RATE_LIMITED_QUEUED" {
+	if queued.status != 202 || queued.get("success") != false || queued.get("queued") != true ||
+		queued.text("error_type") != "RATE_LIMITED_QUEUED" {
 		t.Fatalf("queued: %d %s", queued.status, queued.raw)
 	}
-	if got, want := fieldsOf(queued, "llm_guidance"), []string{"action_required", "chain_of_action", "current_state", "never_do", "next_state", "voice_response"}; !slices.Equal(got, want) {
+	if got, want := fieldsOf(queued, "llm_guidance"), []string{"action_required",
+		"chain_of_action", "current_state", "never_do", "next_state", "voice_response"}; !slices.Equal(got, want) {
 		t.Errorf("its guidance has %v, want %v", got, want)
 	}
-	if got, want := fieldsOf(queued, "_debug"), []string{"error_type", "last_error", "sync_attempts", "timestamp"}; !slices.Equal(got, want) {
+	if got, want := fieldsOf(queued, "_debug"), []string{"error_type",
+		"last_error", "sync_attempts", "timestamp"}; !slices.Equal(got, want) {
 		t.Errorf("its _debug has %v, want %v", got, want)
 	}
 	operation := queued.text("operationId")
@@ -161,12 +180,15 @@ func TestAgentAnswersOnTheWire(t *testing.T) {
 	}
 
 	fake.Outcomes(upstreamtest.SlotTaken)
-	refused := h.do("POST", "/v1/agent/appointments", with(slot, "startTime", list[2].(map[string]any)["startTime"]), key)
-	if refused.status != 409 || refused.text("error_type") != "SLOT_UNAVAILABLE" || len(refused.get("alternatives").([]any)) != 3 {
+	refused := h.do("POST", "/v1/agent/appointments", with(slot, "startTime", list[2].(map[string]any)["startTime"]),
+		key)
+	if refused.status != 409 || refused.text("error_type") != "SLOT_UNAVAILABLE" ||
+		len(refused.get("alternatives").([]any)) != 3 {
 		t.Errorf("refused: %d %s", refused.status, refused.raw)
 	}
 
-	invalid := h.do("POST", "/v1/agent/appointments", with(who, "startTime", "tomorrow", "minutes", "many"), key).problem(422, "validation_failed")
+	invalid := h.do("POST", "/v1/agent/appointments", with(who, "startTime", "tomorrow", "minutes", "many"),
+		key).problem(422, "validation_failed")
 	invalid.field("minutes")
 	if invalid.text("error_type") != "VALIDATION_FAILED" || invalid.get("llm_guidance", "recovery_steps") == nil {
 		t.Errorf("invalid: %s", invalid.raw)
@@ -185,7 +207,8 @@ func TestAgentAnswersOnTheWire(t *testing.T) {
 func TestAgentAnswersWithoutDebug(t *testing.T) {
 	h, _ := newPractice(t)
 	key := h.key("agent")
-	r := h.do("POST", "/v1/agent/appointments", map[string]any{"patientGUID": "3f2504e0-4f89-41d3-9a0c-000000000001"}, key)
+	r := h.do("POST", "/v1/agent/appointments", map[string]any{"patientGUID": "3f2504e0-4f89-41d3-9a0c-000000000001"},
+		key)
 	if r.status != 401 || r.text("error_type") != "BOOKING_AUTH_MISSING" || r.get("_debug") != nil {
 		t.Errorf("got %d %s", r.status, r.raw)
 	}
@@ -200,12 +223,14 @@ func TestRepeatReturnsFirstOutcome(t *testing.T) {
 		who := h.identified(key, "call "+strconv.Itoa(minutes))
 		at := upstream.FormatTime(h.start.Add(time.Duration(minutes)*time.Minute), time.UTC)
 		return func() *reply {
-			return h.do("POST", "/v1/agent/appointments", with(who, "startTime", at, "scheduleColumnGUID", upstreamColumn, "appointmentTypeGUID", upstreamType), key)
+			return h.do("POST", "/v1/agent/appointments", with(who,
+				"startTime", at, "scheduleColumnGUID", upstreamColumn, "appointmentTypeGUID", upstreamType), key)
 		}
 	}
 	said := func(r *reply, status int, errorType, state string) {
 		t.Helper()
-		if r.status != status || r.text("error_type") != errorType || r.text("llm_guidance", "current_state") != state ||
+		if r.status != status || r.text("error_type") != errorType ||
+			r.text("llm_guidance", "current_state") != state ||
 			(r.get("queued") != nil) != (status == 202) || (r.get("operationId") != nil) != (status == 202) {
 			t.Errorf("got %d %s, want %d, %s and %s", r.status, r.raw, status, errorType, state)
 		}
@@ -215,16 +240,20 @@ func TestRepeatReturnsFirstOutcome(t *testing.T) {
 	book := ask(0)
 	first := book()
 	said(first, 202, "RATE_LIMITED_QUEUED", "BOOKING_QUEUED")
-	h.eventually("given up after two", func() bool { return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0 })
+	h.eventually("given up after two", func() bool {
+		return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0
+	})
 	said(book(), 409, "BOOKING_FAILED", "BOOKING_FAILED")
 	operation := "/v1/agent/operations/" + first.text("operationId")
-	if r := h.do("GET", operation, nil, key).want(200); r.text("status") != "failed" || r.text("llm_guidance", "current_state") != "BOOKING_FAILED" {
+	if r := h.do("GET", operation, nil, key).want(200); r.text("status") != "failed" ||
+		r.text("llm_guidance", "current_state") != "BOOKING_FAILED" {
 		t.Errorf("the operation says %s", r.raw)
 	}
 	h.do("DELETE", "/v1/queue/"+first.text("operationId"), nil, asAdmin).want(200)
 	said(book(), 409, "BOOKING_FAILED", "BOOKING_FAILED")
 	gone := h.do("GET", operation, nil, key).problem(404, "not_found")
-	if gone.get("success") != false || gone.text("error_type") != "NOT_FOUND" || gone.text("llm_guidance", "voice_response") == "" {
+	if gone.get("success") != false || gone.text("error_type") != "NOT_FOUND" ||
+		gone.text("llm_guidance", "voice_response") == "" {
 		t.Errorf("an operation that is gone says %s", gone.raw)
 	}
 
@@ -245,7 +274,8 @@ func TestRepeatAfterFailedMove(t *testing.T) {
 	h, fake := newPractice(t)
 	key := h.key("agent")
 	who := h.identified(key, "call")
-	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeGUID": upstreamType, "from": h.start.Format("1/2/2006"), "count": "1"}, key).want(200)
+	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeGUID": upstreamType,
+		"from": h.start.Format("1/2/2006"), "count": "1"}, key).want(200)
 	token := slots.get("slots").([]any)[0].(map[string]any)["bookingToken"]
 	book := func() *reply {
 		return h.do("POST", "/v1/agent/appointments", with(who, "bookingToken", token), key)
@@ -256,8 +286,11 @@ func TestRepeatAfterFailedMove(t *testing.T) {
 		t.Fatalf("there are %d appointments, %v", len(list), err)
 	}
 	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 4)...)
-	h.do("POST", "/v1/appointments/"+list[0].ID+"/reschedule", map[string]any{"slotStartDate": h.at(26 * 60), "ignoreHours": true}, asAdmin).want(200)
-	h.eventually("the move is given up", func() bool { return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0 })
+	h.do("POST", "/v1/appointments/"+list[0].ID+"/reschedule",
+		map[string]any{"slotStartDate": h.at(26 * 60), "ignoreHours": true}, asAdmin).want(200)
+	h.eventually("the move is given up", func() bool {
+		return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0
+	})
 	if r := book(); r.status != 202 || r.text("llm_guidance", "current_state") != "BOOKING_REVIEW" {
 		t.Errorf("the repeat is answered %d %s, want that a person looks at it", r.status, r.raw)
 	}
@@ -269,13 +302,15 @@ func TestQueueOnTheWire(t *testing.T) {
 	key := h.key("agent")
 	fake.Outcomes(slices.Repeat([]upstreamtest.Outcome{upstreamtest.RateLimited}, 4)...)
 	who := h.identified(key, "call")
-	queued := h.do("POST", "/v1/agent/appointments", with(who, "startTime", upstream.FormatTime(h.start, time.UTC), "scheduleColumnGUID", upstreamColumn,
+	queued := h.do("POST", "/v1/agent/appointments", with(who,
+		"startTime", upstream.FormatTime(h.start, time.UTC), "scheduleColumnGUID", upstreamColumn,
 		"appointmentTypeGUID", upstreamType, "childName", "Mia Canary"), key)
 	if queued.status != 202 {
 		t.Fatalf("got %d %s", queued.status, queued.raw)
 	}
 	id := queued.text("operationId")
-	for kind, want := range map[string]float64{"": 1, "?kind=bookings": 1, "?kind=upstream.book": 1, "?kind=upstream.cancel": 0, "?kind=mail": 0, "?kind=webhook": 0, "?kind=all": 1} {
+	for kind, want := range map[string]float64{"": 1, "?kind=bookings": 1, "?kind=upstream.book": 1,
+		"?kind=upstream.cancel": 0, "?kind=mail": 0, "?kind=webhook": 0, "?kind=all": 1} {
 		if got := h.do("GET", "/v1/queue-status"+kind, nil, asAdmin).want(200).get("total"); got != want {
 			t.Errorf("queue-status%s counts %v, want %v", kind, got, want)
 		}
@@ -292,27 +327,37 @@ func TestQueueOnTheWire(t *testing.T) {
 			t.Errorf("the agent that booked counts %v with %q, want %v", got, path, want)
 		}
 	}
-	if other := h.do("GET", "/v1/queue-status?kind=all", nil, h.key("agent")).want(200); other.get("total") != 0.0 || len(other.get("operations").([]any)) != 0 {
+	if other := h.do("GET", "/v1/queue-status?kind=all", nil, h.key("agent")).want(200); other.get("total") != 0.0 ||
+		len(other.get("operations").([]any)) != 0 {
 		t.Errorf("another agent sees %s, want its own operations only", other.raw)
 	}
-	h.eventually("given up after two", func() bool { return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0 })
+	h.eventually("given up after two", func() bool {
+		return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("failed") == 1.0
+	})
 	full := h.do("GET", "/v1/queue-status?status=failed", nil, asAdmin).want(200)
 	op := full.get("operations").([]any)[0].(map[string]any)
-	if op["id"] != id || op["childName"] != "Mia Canary" || op["attempts"] != 2.0 || op["maxAttempts"] != 2.0 || op["kind"] != "upstream.book" ||
-		op["startTime"] != upstream.FormatTime(h.start, time.UTC) || op["lastError"] == nil || op["nextRetryAt"] != nil {
+	if op["id"] != id || op["childName"] != "Mia Canary" || op["attempts"] != 2.0 || op["maxAttempts"] != 2.0 ||
+		op["kind"] != "upstream.book" ||
+		op["startTime"] != upstream.FormatTime(h.start, time.UTC) || op["lastError"] == nil ||
+		op["nextRetryAt"] != nil {
 		t.Errorf("an admin sees %v", op)
 	}
 	h.do("POST", "/v1/queue/"+id+"/retry", nil, key).problem(403, "forbidden")
-	h.do("POST", "/v1/queue/"+id+"/review", map[string]any{"decision": "exists"}, asAdmin).problem(409, "operation_state")
-	h.do("POST", "/v1/queue/"+id+"/review", map[string]any{"decision": "perhaps"}, asAdmin).problem(422, "validation_failed")
+	h.do("POST", "/v1/queue/"+id+"/review", map[string]any{"decision": "exists"}, asAdmin).problem(409,
+		"operation_state")
+	h.do("POST", "/v1/queue/"+id+"/review", map[string]any{"decision": "perhaps"}, asAdmin).problem(422,
+		"validation_failed")
 	h.do("POST", "/v1/queue/op-1-unknown/retry", nil, asAdmin).problem(404, "not_found")
 	again := h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin, header{"Idempotency-Key": "again"}).want(200)
 	if again.get("ok") != true || again.text("operation", "id") != id {
 		t.Errorf("tried again: %s", again.raw)
 	}
-	h.eventually("delivered", func() bool { return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("completed") == 2.0 }) // and its note
+	h.eventually("delivered", func() bool {
+		return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("completed") == 2.0
+	}) // and its note
 	h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin).problem(409, "operation_state")
-	if repeat := h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin, header{"Idempotency-Key": "again"}).want(200); repeat.raw != again.raw {
+	if repeat := h.do("POST", "/v1/queue/"+id+"/retry", nil, asAdmin,
+		header{"Idempotency-Key": "again"}).want(200); repeat.raw != again.raw {
 		t.Errorf("repeated under its key: got %s, want %s again", repeat.raw, again.raw)
 	}
 	h.do("DELETE", "/v1/queue/"+id, nil, asAdmin).want(200)
@@ -332,10 +377,13 @@ func TestAgentsWithoutPracticeSystem(t *testing.T) {
 	h := newHouse(t)
 	key := h.key("agent")
 	who := h.identified(key, "call")
-	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeId": "checkup", "from": h.start.Format(time.DateOnly), "partOfDay": "morning"}, key).want(200)
+	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeId": "checkup",
+		"from": h.start.Format(time.DateOnly), "partOfDay": "morning"}, key).want(200)
 	slot := slots.get("slots").([]any)[0].(map[string]any)
-	a := h.do("POST", "/v1/agent/appointments", with(who, "startTime", slot["startTime"], "scheduleViewGUID", slot["scheduleViewGUID"],
-		"scheduleColumnGUID", slot["scheduleColumnGUID"], "appointmentTypeGUID", slot["appointmentTypeGUID"], "minutes", slot["minutes"]), key).want(200)
+	a := h.do("POST", "/v1/agent/appointments", with(who,
+		"startTime", slot["startTime"], "scheduleViewGUID", slot["scheduleViewGUID"],
+		"scheduleColumnGUID", slot["scheduleColumnGUID"], "appointmentTypeGUID", slot["appointmentTypeGUID"], "minutes",
+		slot["minutes"]), key).want(200)
 	if a.text("appointmentGUID") == "" || a.get("_debug") != nil {
 		t.Errorf("got %s", a.raw)
 	}

@@ -86,7 +86,8 @@ func (c *call) forAgent() bool { return strings.HasPrefix(c.r.URL.Path, "/v1/age
 // agentProblem leaves a problem as the answer, with guidance on the next step.
 func (c *call) agentProblem(p problem) error {
 	defer c.warn()
-	return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail, c.engine.Agent.ProblemGuidance(c.stateOf(p))})
+	return c.json(p.Status, invalidAgentJSON{p, false, strings.ToUpper(p.Code), p.Detail,
+		c.engine.Agent.ProblemGuidance(c.stateOf(p))})
 }
 
 type invalidAgentJSON struct {

@@ -14,8 +14,9 @@ func TestBookingAnswerOmitsPatient(t *testing.T) {
 	hold := h.hold(1, "checkup", h.at(0)).want(201)
 	r := h.book(1, "checkup", map[string]any{"holdId": hold.text("holdId")}).want(201)
 	for field, want := range map[string]any{
-		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0), "slotEndDate": h.at(30), "status": "confirmed",
-		"attendance": "expected", "source": "web", "seat": 0.0, "overbook": false, "upstreamState": "none", "version": 1.0,
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0), "slotEndDate": h.at(30),
+		"status": "confirmed", "attendance": "expected", "source": "web", "seat": 0.0, "overbook": false,
+		"upstreamState": "none", "version": 1.0,
 	} {
 		if got := r.get("appointment", field); got != want {
 			t.Errorf("%s: got %v, want %v", field, got, want)
@@ -48,7 +49,8 @@ func TestCallersBookAndRefuseAlike(t *testing.T) {
 	h.book(6, "checkup", map[string]any{"holdId": "never", "slotStartDate": h.at(120)}).want(201)
 	// A hold for a different time than the one in the request.
 	other := h.hold(7, "checkup", h.at(180)).want(201).text("holdId")
-	h.book(7, "checkup", map[string]any{"holdId": other, "slotStartDate": h.at(210)}).problem(422, "validation_failed").field("slotStartDate")
+	h.book(7, "checkup", map[string]any{"holdId": other, "slotStartDate": h.at(210)}).problem(422,
+		"validation_failed").field("slotStartDate")
 	h.book(7, "surgery", map[string]any{"holdId": other}).problem(422, "validation_failed").field("holdId")
 	// A group session has three seats with each specialist, and one more is refused.
 	for n := range 3 {
@@ -73,14 +75,22 @@ func TestBookRefusesInvalidRequests(t *testing.T) {
 		{"no time", map[string]any{"slotStartDate": nil}, 422, "validation_failed", "slotStartDate"},
 		{"no client", map[string]any{"clientId": nil}, 422, "validation_failed", "clientId"},
 		{"nobody", map[string]any{"patient": nil}, 422, "validation_failed", "patient.name"},
-		{"a patient without a name", map[string]any{"patient": map[string]any{"name": "  "}}, 422, "validation_failed", "patient.name"},
-		{"a long name", map[string]any{"patient": map[string]any{"name": strings.Repeat("n", 201)}}, 422, "validation_failed", "patient.name"},
-		{"a name with a control character", map[string]any{"patient": map[string]any{"name": "A\x00B"}}, 422, "validation_failed", "patient.name"},
+		{"a patient without a name", map[string]any{"patient": map[string]any{"name": "  "}}, 422, "validation_failed",
+			"patient.name"},
+		{"a long name", map[string]any{"patient": map[string]any{"name": strings.Repeat("n", 201)}}, 422,
+			"validation_failed", "patient.name"},
+		{"a name with a control character", map[string]any{"patient": map[string]any{"name": "A\x00B"}}, 422,
+			"validation_failed", "patient.name"},
 		{"an address that is none", map[string]any{"patient": map[string]any{"name": "A", "email": "nobody"}}, 422, "validation_failed", "patient.email"},
-		{"two addresses in one", map[string]any{"patient": map[string]any{"name": "A", "email": "a@b.c\r\nBcc: d@e.f"}}, 422, "validation_failed", "patient.email"},
-		{"a telephone that is none", map[string]any{"patient": map[string]any{"name": "A", "phone": "call me"}}, 422, "validation_failed", "patient.phone"},
-		{"a birth date that does not exist", map[string]any{"patient": map[string]any{"name": "A", "birthDate": "1980-02-30"}}, 422, "validation_failed", "patient.birthDate"},
-		{"a birth date to come", map[string]any{"patient": map[string]any{"name": "A", "birthDate": "2190-01-01"}}, 422, "validation_failed", "patient.birthDate"},
+		{"two addresses in one", map[string]any{"patient": map[string]any{"name": "A", "email": "a@b.c\r\nBcc: d@e.f"}},
+			422, "validation_failed", "patient.email"},
+		{"a telephone that is none", map[string]any{"patient": map[string]any{"name": "A", "phone": "call me"}}, 422,
+			"validation_failed", "patient.phone"},
+		{"a birth date that does not exist",
+			map[string]any{"patient": map[string]any{"name": "A", "birthDate": "1980-02-30"}}, 422, "validation_failed",
+			"patient.birthDate"},
+		{"a birth date to come", map[string]any{"patient": map[string]any{"name": "A", "birthDate": "2190-01-01"}}, 422,
+			"validation_failed", "patient.birthDate"},
 		{"a hold with a slash", map[string]any{"holdId": "a/b"}, 422, "validation_failed", "holdId"},
 		{"between two slots", map[string]any{"slotStartDate": h.at(7)}, 409, "not_bookable", ""},
 		{"a specialist who does not serve it", map[string]any{"specialistId": "nobody"}, 422, "validation_failed", "specialistId"},
@@ -113,7 +123,8 @@ func TestCooldownStartsAtSuccessAndEndsAtCancel(t *testing.T) {
 		t.Errorf("the refusal does not say until when: %s", r.raw)
 	}
 	for _, r := range []*reply{r, h.hold(1, "cooling", h.at(60)).problem(429, "cooldown_active")} {
-		if r.text("appointmentId") != booked.text("appointment", "id") || r.text("slotStartDate") != booked.text("appointment", "slotStartDate") {
+		if r.text("appointmentId") != booked.text("appointment", "id") ||
+			r.text("slotStartDate") != booked.text("appointment", "slotStartDate") {
 			t.Errorf("the refusal does not say which appointment stands in the way: %s", r.raw)
 		}
 	}
@@ -145,7 +156,8 @@ func TestManageLinkOpensOneAppointment(t *testing.T) {
 	path := "/v1/appointments/" + other.text("appointment", "id")
 	h.do("GET", path, nil, link).problem(403, "forbidden")
 	h.do("POST", path+"/cancel", nil, link).problem(403, "forbidden")
-	h.do("POST", "/v1/appointments/"+id+"/attendance", map[string]any{"attendance": "arrived"}, link).problem(401, "unauthorized")
+	h.do("POST", "/v1/appointments/"+id+"/attendance", map[string]any{"attendance": "arrived"}, link).problem(401,
+		"unauthorized")
 	h.do("GET", "/v1/appointments", nil, link).problem(401, "unauthorized")
 
 	r := h.do("GET", "/v1/appointments/"+id, nil).problem(401, "unauthorized")
@@ -161,7 +173,8 @@ func TestManageLinkOpensOneAppointment(t *testing.T) {
 	h.do("GET", "/v1/appointments/managed/ics?token="+token, nil).want(200)
 	h.do("GET", "/v1/appointments/managed?token="+token, nil).problem(401, "unauthorized")
 	// Reading changes nothing.
-	if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200).text("appointment", "status"); got != "confirmed" {
+	if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200).text("appointment",
+		"status"); got != "confirmed" {
 		t.Errorf("the appointment is %s", got)
 	}
 	h.do("GET", "/v1/appointments/nobody", nil, asAdmin).problem(404, "not_found")
@@ -187,7 +200,8 @@ func TestCancelFreesTime(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 	path := "/v1/appointments/" + booked.text("appointment", "id")
-	h.do("POST", path+"/cancel", map[string]any{"reason": strings.Repeat("r", 501)}, booked.managing()).problem(422, "validation_failed").field("reason")
+	h.do("POST", path+"/cancel", map[string]any{"reason": strings.Repeat("r", 501)}, booked.managing()).problem(422,
+		"validation_failed").field("reason")
 	r := h.do("POST", path+"/cancel", map[string]any{"reason": "better", "notify": false}, booked.managing()).want(200)
 	if r.text("appointment", "status") != "cancelled" || r.text("appointment", "cancelledAt") == "" {
 		t.Errorf("got %s", r.raw)
@@ -206,7 +220,8 @@ func TestRescheduleRotatesLink(t *testing.T) {
 	path, link := "/v1/appointments/managed", booked.managing()
 
 	// A move onto a taken time changes nothing.
-	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(180), "specialistId": "ada"}, link).problem(409, "slot_taken")
+	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(180), "specialistId": "ada"},
+		link).problem(409, "slot_taken")
 	if got := h.do("GET", path, nil, link).want(200).text("appointment", "slotStartDate"); got != h.at(0) {
 		t.Errorf("a refused move moved the appointment to %s", got)
 	}
@@ -218,38 +233,48 @@ func TestRescheduleRotatesLink(t *testing.T) {
 	h.do("GET", path, nil, link).problem(401, "unauthorized")
 	// To another specialist, with the client's own hold.
 	hold := h.hold(1, "surgery", h.at(600), map[string]any{"specialistId": "bea"}).want(201).text("holdId")
-	moved = h.do("POST", path+"/reschedule", map[string]any{"holdId": hold, "clientId": client(1)}, moved.managing()).want(200)
+	moved = h.do("POST", path+"/reschedule", map[string]any{"holdId": hold, "clientId": client(1)},
+		moved.managing()).want(200)
 	if moved.text("appointment", "slotStartDate") != h.at(600) || moved.text("appointment", "specialistId") != "bea" {
 		t.Errorf("got %s", moved.raw)
 	}
-	h.do("POST", path+"/reschedule", map[string]any{}, moved.managing()).problem(422, "validation_failed").field("slotStartDate")
-	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(0), "ignoreHours": true}, moved.managing()).problem(403, "forbidden")
-	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(7)}, moved.managing()).problem(409, "not_bookable")
+	h.do("POST", path+"/reschedule", map[string]any{}, moved.managing()).problem(422,
+		"validation_failed").field("slotStartDate")
+	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(0), "ignoreHours": true},
+		moved.managing()).problem(403, "forbidden")
+	h.do("POST", path+"/reschedule", map[string]any{"slotStartDate": h.at(7)}, moved.managing()).problem(409,
+		"not_bookable")
 }
 
 func TestIfMatchRefusesStaleVersion(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	path := "/v1/appointments/" + booked.text("appointment", "id")
-	arrived := h.do("POST", path+"/attendance", map[string]any{"attendance": "arrived"}, asAdmin, header{"If-Match": `"1"`}).want(200)
+	arrived := h.do("POST", path+"/attendance", map[string]any{"attendance": "arrived"}, asAdmin,
+		header{"If-Match": `"1"`}).want(200)
 	if arrived.text("appointment", "attendance") != "arrived" || arrived.header.Get("Etag") != `"2"` {
 		t.Errorf("got %s with %s", arrived.raw, arrived.header.Get("Etag"))
 	}
 	for _, action := range []string{"/attendance", "/cancel", "/reschedule"} {
-		body := map[string]map[string]any{"/attendance": {"attendance": "no_show"}, "/cancel": {}, "/reschedule": {"slotStartDate": h.at(60)}}[action]
+		body := map[string]map[string]any{"/attendance": {"attendance": "no_show"}, "/cancel": {},
+			"/reschedule": {"slotStartDate": h.at(60)}}[action]
 		h.do("POST", path+action, body, asAdmin, header{"If-Match": `"1"`}).problem(412, "version_mismatch")
 		for _, bad := range []string{"2", `"two"`, `W/"2"`, `"-1"`, `"`} {
-			h.do("POST", path+action, body, asAdmin, header{"If-Match": bad}).problem(422, "validation_failed").field("If-Match")
+			h.do("POST", path+action, body, asAdmin, header{"If-Match": bad}).problem(422,
+				"validation_failed").field("If-Match")
 		}
 	}
-	h.do("POST", path+"/attendance", map[string]any{"attendance": "late"}, asAdmin).problem(422, "validation_failed").field("attendance")
-	h.do("POST", path+"/attendance", map[string]any{"attendance": "expected"}, asAdmin, header{"If-Match": "*"}).want(200)
+	h.do("POST", path+"/attendance", map[string]any{"attendance": "late"}, asAdmin).problem(422,
+		"validation_failed").field("attendance")
+	h.do("POST", path+"/attendance", map[string]any{"attendance": "expected"}, asAdmin,
+		header{"If-Match": "*"}).want(200)
 }
 
 func TestDeskOverbooksWithReason(t *testing.T) {
 	h := newHouse(t)
 	body := func(change map[string]any) map[string]any {
-		all := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada", "patient": patient(1)}
+		all := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada",
+			"patient": patient(1)}
 		for k, v := range change {
 			all[k] = v
 		}
@@ -261,14 +286,19 @@ func TestDeskOverbooksWithReason(t *testing.T) {
 		t.Errorf("got %s", r.raw)
 	}
 	h.do("POST", "/v1/appointments", body(nil), asAdmin).problem(409, "slot_taken")
-	h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": ""}}), asAdmin).problem(422, "validation_failed").field("overbook.reason")
-	h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": " \t"}}), asAdmin).problem(422, "validation_failed").field("overbook.reason")
-	over := h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": " in pain "}}), asAdmin).want(201)
+	h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": ""}}),
+		asAdmin).problem(422, "validation_failed").field("overbook.reason")
+	h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": " \t"}}),
+		asAdmin).problem(422, "validation_failed").field("overbook.reason")
+	over := h.do("POST", "/v1/appointments", body(map[string]any{"overbook": map[string]any{"reason": " in pain "}}),
+		asAdmin).want(201)
 	if over.get("appointment", "overbook") != true || over.text("appointment", "overbookReason") != "in pain" {
 		t.Errorf("got %s", over.raw)
 	}
-	h.do("POST", "/v1/appointments", body(map[string]any{"slotStartDate": h.at(37)}), asAdmin).problem(409, "not_bookable")
-	h.do("POST", "/v1/appointments", body(map[string]any{"slotStartDate": h.at(37), "ignoreHours": true}), asAdmin).want(201)
+	h.do("POST", "/v1/appointments", body(map[string]any{"slotStartDate": h.at(37)}), asAdmin).problem(409,
+		"not_bookable")
+	h.do("POST", "/v1/appointments", body(map[string]any{"slotStartDate": h.at(37), "ignoreHours": true}),
+		asAdmin).want(201)
 }
 
 // TestDeskBooksOverHold: the desk may book over a visitor's hold, and the visitor is notified. If any specialist will
@@ -298,7 +328,8 @@ func TestDeskBooksOverHold(t *testing.T) {
 func TestAppointmentsArePaged(t *testing.T) {
 	h := newHouse(t)
 	for n := range 5 {
-		h.book(n, "checkup", map[string]any{"slotStartDate": h.at(60 * n), "specialistId": []string{"ada", "bea"}[n%2]}).want(201)
+		h.book(n, "checkup", map[string]any{"slotStartDate": h.at(60 * n),
+			"specialistId": []string{"ada", "bea"}[n%2]}).want(201)
 	}
 	list := func(query string) (ids []string, next string) {
 		t.Helper()
@@ -320,16 +351,18 @@ func TestAppointmentsArePaged(t *testing.T) {
 		t.Errorf("in pages: got %v, want %v", all, want)
 	}
 	for query, want := range map[string]int{
-		"from=" + h.at(60): 4, "from=" + h.at(60) + "&to=" + h.at(120): 1, "specialistId=bea": 2, "status=confirmed": 5, "status=cancelled": 0,
-		"q=patient+3": 1, "q=p4%40example": 1, "from=" + h.day(0) + "&to=" + h.day(2): 5, "to=" + h.day(0): 0,
+		"from=" + h.at(60): 4, "from=" + h.at(60) + "&to=" + h.at(120): 1, "specialistId=bea": 2, "status=confirmed": 5,
+		"status=cancelled": 0, "q=patient+3": 1, "q=p4%40example": 1, "from=" + h.day(0) + "&to=" + h.day(2): 5, "to=" +
+			h.day(0): 0,
 	} {
 		if got, _ := list(query); len(got) != want {
 			t.Errorf("%s: got %d, want %d", query, len(got), want)
 		}
 	}
 	for query, field := range map[string]string{
-		"from=monday": "from", "to=2026-02-30": "to", "status=gone": "status", "limit=0": "limit", "limit=501": "limit", "cursor=forged": "cursor",
-		"specialistId=a%2Fb": "specialistId", "from=2026-11-24&to=2026-11-23": "to", "q=" + strings.Repeat("x", 201): "q",
+		"from=monday": "from", "to=2026-02-30": "to", "status=gone": "status", "limit=0": "limit", "limit=501": "limit",
+		"cursor=forged": "cursor", "specialistId=a%2Fb": "specialistId", "from=2026-11-24&to=2026-11-23": "to", "q=" +
+			strings.Repeat("x", 201): "q",
 	} {
 		h.do("GET", "/v1/appointments?"+query, nil, asAdmin).problem(422, "validation_failed").field(field)
 	}
@@ -341,7 +374,8 @@ func TestCutOffRefusesPatientChange(t *testing.T) {
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	h.do("PUT", "/v1/settings", map[string]any{"changeCutoffHours": 72}, asAdmin).want(200)
 	for _, action := range []string{"/cancel", "/reschedule"} {
-		r := h.do("POST", "/v1/appointments/managed"+action, map[string]any{"slotStartDate": h.at(60)}, booked.managing())
+		r := h.do("POST", "/v1/appointments/managed"+action, map[string]any{"slotStartDate": h.at(60)},
+			booked.managing())
 		if action == "/cancel" {
 			r = h.do("POST", "/v1/appointments/managed"+action, nil, booked.managing())
 		}
@@ -357,7 +391,8 @@ func TestCutOffRefusesPatientChange(t *testing.T) {
 func TestPublicBookingNeedsVisibleName(t *testing.T) {
 	h := newHouse(t)
 	for n, name := range []string{"Lena\u202e Vogt", strings.Repeat("Lena ", 20)} {
-		body := map[string]any{"slotStartDate": h.at(60 * n), "specialistId": "ada", "clientId": client(n), "patient": map[string]any{"name": name}}
+		body := map[string]any{"slotStartDate": h.at(60 * n), "specialistId": "ada", "clientId": client(n),
+			"patient": map[string]any{"name": name}}
 		h.do("POST", "/v1/appointment-types/checkup/book", body).problem(422, "validation_failed").field("patient.name")
 		body["appointmentTypeId"] = "checkup"
 		h.do("POST", "/v1/appointments", body, asAdmin).want(201)

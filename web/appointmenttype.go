@@ -120,7 +120,9 @@ func (s *Server) createAppointmentType(c *call, b *appointmentTypeBody) error {
 	t := clinic.DefaultAppointmentType()
 	set(&t.ID, b.ID)
 	b.apply(&t)
-	ctx := committing(c, http.StatusCreated, func(t *store.AppointmentType) any { return s.appointmentTypeAnswer(c, t) })
+	ctx := committing(c, http.StatusCreated, func(t *store.AppointmentType) any {
+		return s.appointmentTypeAnswer(c, t)
+	})
 	made, err := s.engine.Clinic.CreateAppointmentType(ctx, c.caller.actor, t)
 	if err != nil {
 		return err

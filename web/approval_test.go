@@ -9,9 +9,11 @@ import (
 // but does not confirm it. Agents create requests like any visitor.
 func TestApprovalRequestOnTheWire(t *testing.T) {
 	h := newHouse(t)
-	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true, "remote": true, "videoLink": "https://video.example.org/{appointment}"}, asAdmin).want(200)
+	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"approval": true,
+		"remote": true, "videoLink": "https://video.example.org/{appointment}"}, asAdmin).want(200)
 	body := func(n, minutes int) map[string]any {
-		return map[string]any{"slotStartDate": h.at(minutes), "clientId": client(n), "patient": map[string]any{"name": "Rosa Winter", "phone": "030 1234567"}}
+		return map[string]any{"slotStartDate": h.at(minutes), "clientId": client(n),
+			"patient": map[string]any{"name": "Rosa Winter", "phone": "030 1234567"}}
 	}
 	asked := h.do("POST", bookCheckup, body(1, 0)).want(202)
 	id := asked.text("request", "id")
@@ -28,7 +30,8 @@ func TestApprovalRequestOnTheWire(t *testing.T) {
 		t.Errorf("approved: %s", booked.raw)
 	}
 	// A different time needs a new approval: the link cannot move the appointment, the desk can.
-	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(240)}, link).problem(403, "forbidden")
+	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(240)}, link).problem(403,
+		"forbidden")
 	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(240)}, asAdmin).want(200)
 	h.do("POST", "/v1/appointments/"+id+"/cancel", nil, asAdmin).want(200)
 	if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); got.get("appointment", "videoLink") != nil {
@@ -37,7 +40,8 @@ func TestApprovalRequestOnTheWire(t *testing.T) {
 	other := h.do("POST", bookCheckup, body(2, 60)).want(202).text("request", "id")
 	h.do("POST", "/v1/requests/managed/decline", nil, header{"Holdfast-Manage": h.requestLink(other)}).want(200)
 
-	key := h.do("POST", "/v1/api-keys", map[string]any{"name": "Phone", "scope": "agent"}, asAdmin).want(201).text("key")
+	key := h.do("POST", "/v1/api-keys", map[string]any{"name": "Phone", "scope": "agent"},
+		asAdmin).want(201).text("key")
 	agent := header{"Authorization": "Bearer " + key}
 	h.do("POST", bookCheckup, body(3, 120), agent).want(202)
 	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeId": "checkup"}, agent)

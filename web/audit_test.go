@@ -66,7 +66,8 @@ func TestErasureRemovesReasonFromAuditSearch(t *testing.T) {
 	id := h.do("POST", "/v1/appointments", map[string]any{
 		"appointmentTypeId": "checkup", "slotStartDate": h.at(60), "specialistId": "ada", "patient": p,
 	}, asAdmin).want(201).text("appointment", "id")
-	h.do("POST", "/v1/appointments/"+id+"/cancel", map[string]any{"reason": "flu of " + p["name"].(string)}, asAdmin).want(200)
+	h.do("POST", "/v1/appointments/"+id+"/cancel", map[string]any{"reason": "flu of " + p["name"].(string)},
+		asAdmin).want(200)
 	found := func(body map[string]any) int {
 		return len(h.do("POST", "/v1/audit/search", body, asAdmin).want(200).body["audit"].([]any))
 	}

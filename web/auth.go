@@ -22,10 +22,11 @@ const (
 	admin              // the clinic's set-up
 	agentKey           // voice and chat agents
 	presenceKey        // sets specialists online and accepts sessions
-	operator           // monitors the server: an admin, the reception, or a scraper on this machine or with a key for it
-	frontDesk          // the work of the clinic as a whole: an owner or the reception
-	queueing           // sees the state of outbound calls: the front desk and agents
-	bookers            // holds, books or requests a session: any caller except a presence key
+	// monitors the server: an admin, the reception, or a scraper on this machine or with a key for it
+	operator
+	frontDesk // the work of the clinic as a whole: an owner or the reception
+	queueing  // sees the state of outbound calls: the front desk and agents
+	bookers   // holds, books or requests a session: any caller except a presence key
 )
 
 // public reports whether no credential is needed.
@@ -128,7 +129,8 @@ func (s *Server) apiKey(c *call) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	c.caller = caller{actor: p.Actor(), scope: p.Scope, keyID: p.KeyID, specialistID: p.SpecialistID, secret: "key:" + p.KeyID}
+	c.caller = caller{actor: p.Actor(), scope: p.Scope, keyID: p.KeyID, specialistID: p.SpecialistID, secret: "key:" +
+		p.KeyID}
 	return true, nil
 }
 

@@ -16,7 +16,8 @@ func TestBaseURLIsInEveryLink(t *testing.T) {
 	settings := before.get("settings").(map[string]any)
 	settings["baseUrl"] = "https://Book.example.org/"
 	changed := h.do("PUT", "/v1/settings", settings, asAdmin).want(200)
-	if changed.get("settings", "baseUrl") != "https://book.example.org" || changed.get("address", "url") != "https://book.example.org" || changed.get("address", "from") != "settings" {
+	if changed.get("settings", "baseUrl") != "https://book.example.org" ||
+		changed.get("address", "url") != "https://book.example.org" || changed.get("address", "from") != "settings" {
 		t.Errorf("the settings answer %s", changed.raw)
 	}
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
@@ -26,7 +27,8 @@ func TestBaseURLIsInEveryLink(t *testing.T) {
 	if got := h.do("GET", "/v1/specialists/nobody", nil).problem(404, "not_found").text("type"); !strings.HasPrefix(got, "https://book.example.org/docs/errors#") {
 		t.Errorf("a problem's type is %q", got)
 	}
-	if page := h.do("GET", "/setup", nil).want(200).raw; !strings.Contains(page, `"address":{"url":"https://book.example.org","from":"settings"}`) {
+	if page := h.do("GET", "/setup", nil).want(200).raw; !strings.Contains(page,
+		`"address":{"url":"https://book.example.org","from":"settings"}`) {
 		t.Error("the pages do not know the address that links and codes are made of")
 	}
 	settings["baseUrl"] = "https://book.example.org/clinic"
@@ -37,8 +39,10 @@ func TestBaseURLIsInEveryLink(t *testing.T) {
 func TestPageLanguageIsRemembered(t *testing.T) {
 	h := newHouse(t)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "locale": "de"}).want(201)
-	if got := h.do("GET", "/v1/appointments/"+booked.text("appointment", "id"), nil, asAdmin).want(200).text("appointment", "locale"); got != "de" {
+	if got := h.do("GET", "/v1/appointments/"+booked.text("appointment", "id"), nil,
+		asAdmin).want(200).text("appointment", "locale"); got != "de" {
 		t.Errorf("the appointment's language is %q, want de", got)
 	}
-	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(30), "locale": "de\r\nX: y"}).problem(422, "validation_failed")
+	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(30), "locale": "de\r\nX: y"}).problem(422,
+		"validation_failed")
 }

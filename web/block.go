@@ -20,7 +20,8 @@ type blockJSON struct {
 }
 
 func blockOf(b *store.Block) blockJSON {
-	return blockJSON{b.ID, b.SpecialistID, string(instant.Append(nil, b.Start)), string(instant.Append(nil, b.End)), b.Reason, b.SetID, string(b.Source)}
+	return blockJSON{b.ID, b.SpecialistID, string(instant.Append(nil, b.Start)), string(instant.Append(nil, b.End)),
+		b.Reason, b.SetID, string(b.Source)}
 }
 
 // listBlocks shows a specialist when a colleague is away, but not the reason.
@@ -50,7 +51,8 @@ func (s *Server) createBlock(c *call, b *blockBody) error {
 		return errForbidden.with("You can change your own calendar only.")
 	}
 	m := &c.wrong
-	block := store.Block{SpecialistID: c.param("id"), Start: m.instant("start", b.Start), End: m.instant("end", b.End), Reason: b.Reason}
+	block := store.Block{SpecialistID: c.param("id"), Start: m.instant("start", b.Start), End: m.instant("end", b.End),
+		Reason: b.Reason}
 	render := func(result any) (int, []byte) {
 		made := result.(store.Block)
 		return rendered(http.StatusCreated, map[string]blockJSON{"block": blockOf(&made)})

@@ -45,8 +45,8 @@ func (s *Server) blockForm(c *call, b *blocksBody) (clinic.BlockForm, error) {
 			x.To = x.From
 		}
 		f.Spans = append(f.Spans, clinic.BlockSpan{
-			Title: x.Title, From: m.parseDate(at+"from", x.From), To: m.parseDate(at+"to", x.To), Whole: x.Start == "" && x.End == "",
-			Start: m.clock(at+"start", x.Start), End: m.clock(at+"end", x.End),
+			Title: x.Title, From: m.parseDate(at+"from", x.From), To: m.parseDate(at+"to", x.To),
+			Whole: x.Start == "" && x.End == "", Start: m.clock(at+"start", x.Start), End: m.clock(at+"end", x.End),
 		})
 	}
 	if b.Repeat != nil {
@@ -81,7 +81,9 @@ type inTheWayJSON struct {
 }
 
 func (s *Server) inTheWay(c *call, blocks []store.Block) (map[string]any, error) {
-	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b store.Block) bool { return !c.caller.reaches(b.SpecialistID) })
+	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b store.Block) bool {
+		return !c.caller.reaches(b.SpecialistID)
+	})
 	list, more, err := s.engine.Booking.InTheWay(c.ctx(), blocks)
 	if err != nil {
 		return nil, err

@@ -104,7 +104,9 @@ func beacon[T any](h func(*call, *T) error) handle {
 // bodyless wraps the handler of a POST whose path has all the data. The caller may send an empty object. A repeat
 // under its idempotency key is answered like that of any other request.
 func bodyless(h handle) handle {
-	return bodied(bodyRules{limit: maxBody, optional: true, plain: true}, func(c *call, _ *emptyBody) error { return h(c) })
+	return bodied(bodyRules{limit: maxBody, optional: true, plain: true}, func(c *call, _ *emptyBody) error {
+		return h(c)
+	})
 }
 
 // allOrNothing wraps a handler that changes nothing unless it succeeds, and that commits its answer with its change.
@@ -206,7 +208,8 @@ func (c *call) read(rules bodyRules) ([]byte, error) {
 	if !jsonContent(r.Header.Get("Content-Type"), rules.plain) {
 		return nil, errUnsupportedMediaType
 	}
-	tooLarge := errPayloadTooLarge.with("This route takes at most " + strconv.FormatInt(rules.limit>>10, 10) + " KiB. Split the request.")
+	tooLarge := errPayloadTooLarge.with("This route takes at most " + strconv.FormatInt(rules.limit>>10, 10) +
+		" KiB. Split the request.")
 	if r.ContentLength > rules.limit {
 		return nil, tooLarge
 	}
@@ -214,7 +217,8 @@ func (c *call) read(rules bodyRules) ([]byte, error) {
 	if r.ContentLength > 0 {
 		raw = make([]byte, r.ContentLength)
 		if n, err := io.ReadFull(r.Body, raw); err != nil {
-			return nil, errMalformedBody.with("The body ended after " + strconv.Itoa(n) + " of the announced " + strconv.Itoa(len(raw)) + " bytes. Send it again.")
+			return nil, errMalformedBody.with("The body ended after " + strconv.Itoa(n) + " of the announced " +
+				strconv.Itoa(len(raw)) + " bytes. Send it again.")
 		}
 		return raw, nil
 	}
@@ -257,7 +261,8 @@ func decode(raw []byte, expected *shape, dst any) error {
 	err := json.Unmarshal(raw, dst)
 	var syntax *json.SyntaxError
 	if errors.As(err, &syntax) {
-		return errMalformedBody.with("The body is not JSON: at byte " + strconv.FormatInt(syntax.Offset, 10) + ", " + syntax.Error() + ".")
+		return errMalformedBody.with("The body is not JSON: at byte " + strconv.FormatInt(syntax.Offset, 10) + ", " +
+			syntax.Error() + ".")
 	}
 	if trimmed[0] != wanted {
 		return errMalformedBody.with("The body must be " + what + ".")

@@ -88,7 +88,9 @@ func (a *bulkFiles) host(base string) *bulkHost {
 	}
 	h, in := &bulkHost{base: base, files: map[string]func() *bulkFile{}}, []byte(jsonText(base))
 	for name, f := range a.files {
-		h.files[name] = sync.OnceValue(func() *bulkFile { return packed(bytes.ReplaceAll(f.text, []byte(bulkBase), in)) })
+		h.files[name] = sync.OnceValue(func() *bulkFile {
+			return packed(bytes.ReplaceAll(f.text, []byte(bulkBase), in))
+		})
 	}
 	if len(a.hosts) == bulkHosts {
 		a.hosts = slices.Delete(a.hosts, 0, 1)
@@ -105,7 +107,8 @@ type bulk struct {
 }
 
 // ready returns files of the last minute. Of many who ask for newer ones, one makes them.
-func (k *bulk) ready(ctx context.Context, base string, build func(context.Context, *bulkFiles) (*bulkFiles, error)) (*bulkFiles, error) {
+func (k *bulk) ready(ctx context.Context, base string, build func(context.Context,
+	*bulkFiles) (*bulkFiles, error)) (*bulkFiles, error) {
 	for {
 		k.mu.Lock()
 		kept, others := k.kept, k.making
@@ -130,7 +133,8 @@ func (k *bulk) ready(ctx context.Context, base string, build func(context.Contex
 }
 
 // make builds the files. Whatever the outcome, it releases the callers that wait.
-func (k *bulk) make(ctx context.Context, kept *bulkFiles, build func(context.Context, *bulkFiles) (*bulkFiles, error)) (made *bulkFiles, err error) {
+func (k *bulk) make(ctx context.Context, kept *bulkFiles, build func(context.Context,
+	*bulkFiles) (*bulkFiles, error)) (made *bulkFiles, err error) {
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -216,8 +220,9 @@ func (s *Server) makeBulk(ctx context.Context, before *bulkFiles) (*bulkFiles, e
 			if !t.Active || t.Page.DeskOnly {
 				continue
 			}
-			schedule := fhir.Schedule{ResourceType: "Schedule", ID: scheduleID(t.ID, "place:"+place.ID), Active: true, ServiceType: serviceType(base, t),
-				Actor: []fhir.Reference{{Reference: "Location/" + id}}}
+			schedule := fhir.Schedule{ResourceType: "Schedule", ID: scheduleID(t.ID, "place:"+place.ID), Active: true,
+				ServiceType: serviceType(base, t),
+				Actor:       []fhir.Reference{{Reference: "Location/" + id}}}
 			if err := schedules.add(schedule); err != nil {
 				return nil, err
 			}
@@ -233,7 +238,8 @@ func (s *Server) makeBulk(ctx context.Context, before *bulkFiles) (*bulkFiles, e
 		}
 	}
 	made := &bulkFiles{made: time.Now(), base: said, files: map[string]*bulkFile{
-		"locations.ndjson": packed(locations.Bytes()), "schedules.ndjson": packed(schedules.Bytes()), "slots.ndjson": packed(slots.Bytes()),
+		"locations.ndjson": packed(locations.Bytes()), "schedules.ndjson": packed(schedules.Bytes()),
+		"slots.ndjson": packed(slots.Bytes()),
 	}}
 	made.changed = made.made
 	if before != nil && before.base == said && same(before.files, made.files) {
@@ -253,9 +259,10 @@ type freeSlot struct {
 
 func (f *freeSlot) resource() fhir.Slot {
 	return fhir.Slot{
-		ResourceType: "Slot", ID: f.schedule + "-" + strconv.FormatInt(f.start.Unix(), 10), Schedule: fhir.Reference{Reference: "Schedule/" + f.schedule},
-		Status: fhir.Free, Start: httpTime(f.start), End: httpTime(f.end),
-		Extension: []fhir.Extension{{URL: deepLink, ValueURL: f.link}, {URL: slotCapacity, ValueInteger: f.available}},
+		ResourceType: "Slot", ID: f.schedule + "-" + strconv.FormatInt(f.start.Unix(), 10),
+		Schedule: fhir.Reference{Reference: "Schedule/" + f.schedule}, Status: fhir.Free, Start: httpTime(f.start),
+		End: httpTime(f.end), Extension: []fhir.Extension{{URL: deepLink, ValueURL: f.link},
+			{URL: slotCapacity, ValueInteger: f.available}},
 	}
 }
 
@@ -279,9 +286,11 @@ func (n *nearest) cut() {
 }
 
 // addFree adds the free slots of one type in one place.
-func (s *Server) addFree(ctx context.Context, free *nearest, base string, t *store.AppointmentType, place, schedule string) error {
+func (s *Server) addFree(ctx context.Context, free *nearest, base string, t *store.AppointmentType, place,
+	schedule string) error {
 	today := store.DateOf(time.Now().In(s.engine.Clinic.Zone()))
-	list, err := s.engine.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, Place: place, From: today, To: today.AddDays(bulkDays)})
+	list, err := s.engine.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID,
+		Place: place, From: today, To: today.AddDays(bulkDays)})
 	if err != nil {
 		return err
 	}
@@ -306,7 +315,8 @@ func locationOf(now *clinic.Schedule, place *clinic.Place, id string) fhir.Locat
 			address = place.Address
 		}
 	}
-	for _, c := range []fhir.ContactPoint{{System: "phone", Value: about.Phone}, {System: "email", Value: about.Email}, {System: "url", Value: about.Website}} {
+	for _, c := range []fhir.ContactPoint{{System: "phone", Value: about.Phone}, {System: "email", Value: about.Email},
+		{System: "url", Value: about.Website}} {
 		if c.Value != "" {
 			l.Telecom = append(l.Telecom, c)
 		}

@@ -18,7 +18,8 @@ func TestSmartSchedulingPublishesFreeSlots(t *testing.T) {
 	h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	at := "/.well-known/smart-scheduling/"
 	manifest := h.do("GET", at+"$bulk-publish", nil).want(200)
-	if manifest.text("request") != h.server.URL+at+"$bulk-publish" || manifest.header.Get("Cache-Control") != "public, max-age=60" {
+	if manifest.text("request") != h.server.URL+at+"$bulk-publish" ||
+		manifest.header.Get("Cache-Control") != "public, max-age=60" {
 		t.Errorf("the manifest is %s, %v", manifest.raw, manifest.header)
 	}
 	there, counts := map[string]bool{}, map[string]int{}
@@ -26,7 +27,8 @@ func TestSmartSchedulingPublishesFreeSlots(t *testing.T) {
 		file := file.(map[string]any)
 		path := strings.TrimPrefix(file["url"].(string), h.server.URL)
 		text := h.do("GET", path, nil).want(200)
-		if text.header.Get("Content-Type") != "application/fhir+ndjson" || strings.Contains(text.raw, "Patient 1") || strings.Contains(text.raw, "holdfast.invalid") {
+		if text.header.Get("Content-Type") != "application/fhir+ndjson" || strings.Contains(text.raw, "Patient 1") ||
+			strings.Contains(text.raw, "holdfast.invalid") {
 			t.Errorf("%s is %s", path, text.header.Get("Content-Type"))
 		}
 		h.do("GET", path, nil, header{"If-None-Match": strings.TrimPrefix(text.header.Get("ETag"), "W/")}).want(304)
@@ -57,7 +59,8 @@ func TestSmartSchedulingRefusesLongHost(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for length, want := range map[int]int{200: 200, 8000: 404} {
-		r, err := http.NewRequestWithContext(t.Context(), "GET", h.server.URL+"/.well-known/smart-scheduling/slots.ndjson", nil)
+		r, err := http.NewRequestWithContext(t.Context(), "GET", h.server.URL+
+			"/.well-known/smart-scheduling/slots.ndjson", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,13 +110,16 @@ func TestMCPExplainsAuthentication(t *testing.T) {
 		t.Fatalf("challenged by %s", refused.header.Get("WWW-Authenticate"))
 	}
 	said := h.do("GET", strings.TrimPrefix(address, h.server.URL), nil).want(200)
-	if said.text("resource") != h.server.URL+"/mcp" || fmt.Sprint(said.get("bearer_methods_supported")) != "[header]" || said.get("authorization_servers") != nil {
+	if said.text("resource") != h.server.URL+"/mcp" || fmt.Sprint(said.get("bearer_methods_supported")) != "[header]" ||
+		said.get("authorization_servers") != nil {
 		t.Errorf("said is %s", said.raw)
 	}
-	if whole := h.do("GET", "/.well-known/oauth-protected-resource", nil).want(200); whole.text("resource") != h.server.URL {
+	if whole := h.do("GET", "/.well-known/oauth-protected-resource",
+		nil).want(200); whole.text("resource") != h.server.URL {
 		t.Errorf("of the API: %s", whole.raw)
 	}
-	if other := h.do("GET", "/v1/users", nil).want(401); strings.Contains(other.header.Get("WWW-Authenticate"), "metadata") {
+	if other := h.do("GET", "/v1/users", nil).want(401); strings.Contains(other.header.Get("WWW-Authenticate"),
+		"metadata") {
 		t.Errorf("elsewhere: %s", other.header.Get("WWW-Authenticate"))
 	}
 }

@@ -23,11 +23,15 @@ func TestPanicDoesNotBlockPublication(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	refused := errors.New("refused")
-	if _, err := k.ready(ctx, "", func(context.Context, *bulkFiles) (*bulkFiles, error) { return nil, refused }); !errors.Is(err, refused) {
+	if _, err := k.ready(ctx, "", func(context.Context, *bulkFiles) (*bulkFiles, error) {
+		return nil, refused
+	}); !errors.Is(err, refused) {
 		t.Fatalf("after a panic: %v", err)
 	}
 	want := &bulkFiles{made: time.Now()}
-	if got, err := k.ready(ctx, "", func(context.Context, *bulkFiles) (*bulkFiles, error) { return want, nil }); err != nil || got != want {
+	if got, err := k.ready(ctx, "", func(context.Context, *bulkFiles) (*bulkFiles, error) {
+		return want, nil
+	}); err != nil || got != want {
 		t.Errorf("made are %v, %v", got, err)
 	}
 }

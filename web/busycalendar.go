@@ -49,12 +49,14 @@ func (s *Server) busyCalendar(c *call, specialistID string) error {
 		return string(instant.Append(nil, at))
 	}
 	answer := busyCalendarJSON{
-		On: state.IsSet, Host: state.Host, SetAt: say(state.SetAt), AskedAt: say(state.AskedAt), ReadAt: say(state.ReadAt), Failure: state.Failure,
-		Unread: state.Unread, Old: state.IsOld, Blocks: state.Blocks, Conflicts: []busyConflictJSON{},
+		On: state.IsSet, Host: state.Host, SetAt: say(state.SetAt), AskedAt: say(state.AskedAt),
+		ReadAt: say(state.ReadAt), Failure: state.Failure, Unread: state.Unread, Old: state.IsOld, Blocks: state.Blocks,
+		Conflicts: []busyConflictJSON{},
 	}
 	for i := range state.Conflicts {
 		a := &state.Conflicts[i]
-		answer.Conflicts = append(answer.Conflicts, busyConflictJSON{a.ID, a.AppointmentTypeID, say(a.SlotStart), say(a.SlotEnd)})
+		answer.Conflicts = append(answer.Conflicts, busyConflictJSON{a.ID,
+			a.AppointmentTypeID, say(a.SlotStart), say(a.SlotEnd)})
 	}
 	return c.json(http.StatusOK, map[string]busyCalendarJSON{"busyCalendar": answer})
 }

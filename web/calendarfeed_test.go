@@ -25,10 +25,12 @@ func TestCalendarFeed(t *testing.T) {
 	}
 	made := h.do("POST", feed, map[string]any{}, asAdmin).want(201)
 	address := made.text("calendarFeed", "url")
-	if webcal := made.text("calendarFeed", "webcal"); !strings.HasPrefix(webcal, "webcal://") || !strings.HasSuffix(address, strings.TrimPrefix(webcal, "webcal")) {
+	if webcal := made.text("calendarFeed", "webcal"); !strings.HasPrefix(webcal, "webcal://") ||
+		!strings.HasSuffix(address, strings.TrimPrefix(webcal, "webcal")) {
 		t.Errorf("got %s and %s", address, webcal)
 	}
-	if got := h.do("GET", feed, nil, asAdmin).want(200); got.get("calendarFeed", "on") != true || strings.Contains(got.raw, "url") {
+	if got := h.do("GET", feed, nil, asAdmin).want(200); got.get("calendarFeed", "on") != true ||
+		strings.Contains(got.raw, "url") {
 		t.Errorf("the address is said again: %s", got.raw)
 	}
 	empty := read(address).want(200)
@@ -36,7 +38,8 @@ func TestCalendarFeed(t *testing.T) {
 	read(address, tag).want(304)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 	lines := unfolded(t, read(address, tag).want(200).raw)
-	if lines["UID"] != booked.text("appointment", "id")+"@holdfast" || lines["DTSTART"] != h.start.Format("20060102T150405Z") || lines["SUMMARY"] != "checkup" {
+	if lines["UID"] != booked.text("appointment", "id")+"@holdfast" ||
+		lines["DTSTART"] != h.start.Format("20060102T150405Z") || lines["SUMMARY"] != "checkup" {
 		t.Errorf("with one appointment: %v", lines)
 	}
 	if text := read(address, header{"Accept-Encoding": "gzip"}).want(200); text.header.Get("Content-Encoding") != "" {
@@ -58,7 +61,8 @@ func TestCalendarFeed(t *testing.T) {
 	// none.
 	file := h.do("GET", "/v1/export", nil, asAdmin).want(200).raw
 	audit := h.do("GET", "/v1/audit", nil, asAdmin).want(200).raw
-	if strings.Contains(file, `"feed"`) || strings.Contains(audit, `"hash"`) || !strings.Contains(audit, "specialist.feed_made") {
+	if strings.Contains(file, `"feed"`) || strings.Contains(audit, `"hash"`) ||
+		!strings.Contains(audit, "specialist.feed_made") {
 		t.Errorf("the file or the audit log: %s\n%s", file, audit)
 	}
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"line": "Children"}, asAdmin).want(200)
@@ -73,7 +77,8 @@ func TestCalendarFeed(t *testing.T) {
 // TestFeedOfDeactivatedSpecialistIsClosed: the calendar of a deactivated specialist can no longer be read.
 func TestFeedOfDeactivatedSpecialistIsClosed(t *testing.T) {
 	h := newHouse(t)
-	address := h.do("POST", "/v1/specialists/ada/calendar-feed", map[string]any{}, asAdmin).want(201).text("calendarFeed", "url")
+	address := h.do("POST", "/v1/specialists/ada/calendar-feed", map[string]any{},
+		asAdmin).want(201).text("calendarFeed", "url")
 	_, path, _ := strings.Cut(address, "/v1/")
 	h.do("GET", "/v1/"+path, nil).want(200)
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": false}, asAdmin).want(200)
@@ -84,9 +89,11 @@ func TestFeedOfDeactivatedSpecialistIsClosed(t *testing.T) {
 // the same specialist.
 func TestFeedEndsWithAccount(t *testing.T) {
 	h := newHouse(t)
-	user := h.do("POST", "/v1/users", map[string]any{"email": "ada@clinic.example", "name": "Ada", "role": "specialist", "specialistId": "ada",
-		"password": "a few words together"}, asAdmin).want(201).text("user", "id")
-	_, path, _ := strings.Cut(h.do("POST", "/v1/specialists/ada/calendar-feed", map[string]any{}, asAdmin).want(201).text("calendarFeed", "url"), "/v1/")
+	user := h.do("POST", "/v1/users", map[string]any{"email": "ada@clinic.example", "name": "Ada", "role": "specialist",
+		"specialistId": "ada",
+		"password":     "a few words together"}, asAdmin).want(201).text("user", "id")
+	_, path, _ := strings.Cut(h.do("POST", "/v1/specialists/ada/calendar-feed", map[string]any{},
+		asAdmin).want(201).text("calendarFeed", "url"), "/v1/")
 	h.do("PATCH", "/v1/users/"+user, map[string]any{"name": "Ada B."}, asAdmin).want(200)
 	h.do("GET", "/v1/"+path, nil).want(200)
 	h.do("PATCH", "/v1/users/"+user, map[string]any{"active": false}, asAdmin).want(200)
@@ -106,15 +113,18 @@ func TestAppointmentFeed(t *testing.T) {
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
 	made := h.do("GET", at, nil, booked.managing()).want(200)
 	address := made.text("calendar", "url")
-	if webcal := made.text("calendar", "webcal"); !strings.HasPrefix(webcal, "webcal://") || !strings.HasSuffix(address, strings.TrimPrefix(webcal, "webcal")) {
+	if webcal := made.text("calendar", "webcal"); !strings.HasPrefix(webcal, "webcal://") ||
+		!strings.HasSuffix(address, strings.TrimPrefix(webcal, "webcal")) {
 		t.Errorf("got %s and %s", address, webcal)
 	}
 	first := read(address).want(200)
 	lines := unfolded(t, first.raw)
-	if lines["UID"] != booked.text("appointment", "id")+"@holdfast" || lines["STATUS"] != "CONFIRMED" || lines["SEQUENCE"] != "1" || lines["REFRESH-INTERVAL;VALUE=DURATION"] == "" {
+	if lines["UID"] != booked.text("appointment", "id")+"@holdfast" || lines["STATUS"] != "CONFIRMED" ||
+		lines["SEQUENCE"] != "1" || lines["REFRESH-INTERVAL;VALUE=DURATION"] == "" {
 		t.Errorf("as it was booked: %v", lines)
 	}
-	if strings.Contains(first.raw, "manage") || strings.Contains(first.raw, "Patient 1") || strings.Contains(first.raw, "example.org") {
+	if strings.Contains(first.raw, "manage") || strings.Contains(first.raw, "Patient 1") ||
+		strings.Contains(first.raw, "example.org") {
 		t.Errorf("it has the person in it, or the link:\n%s", first.raw)
 	}
 	tag := header{"If-None-Match": first.header.Get("ETag")}
@@ -127,8 +137,11 @@ func TestAppointmentFeed(t *testing.T) {
 	_, token, _ := strings.Cut(booked.text("appointment", "manageUrl"), "#")
 	h.do("GET", "/v1/calendars/"+token+".ics", nil).problem(404, "not_found")
 
-	moved := h.do("POST", "/v1/appointments/managed/reschedule", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}, booked.managing()).want(200)
-	if lines := unfolded(t, read(address, tag).want(200).raw); lines["DTSTART"] != h.start.Add(time.Hour).Format("20060102T150405Z") || lines["SEQUENCE"] != "2" {
+	moved := h.do("POST", "/v1/appointments/managed/reschedule",
+		map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}, booked.managing()).want(200)
+	if lines := unfolded(t, read(address,
+		tag).want(200).raw); lines["DTSTART"] != h.start.Add(time.Hour).Format("20060102T150405Z") ||
+		lines["SEQUENCE"] != "2" {
 		t.Errorf("after a move: %v", lines)
 	}
 	if again := h.do("GET", at, nil, moved.managing()).want(200).text("calendar", "url"); again != address {
@@ -167,18 +180,22 @@ func TestAppointmentFeedEnds(t *testing.T) {
 	h.do("DELETE", at, nil, asAdmin).want(200)
 	ended()
 	next()
-	h.do("PATCH", "/v1/appointments/"+id, map[string]any{"patient": map[string]any{"phone": "030 7654321"}}, asAdmin).want(200)
+	h.do("PATCH", "/v1/appointments/"+id, map[string]any{"patient": map[string]any{"phone": "030 7654321"}},
+		asAdmin).want(200)
 	h.do("GET", addresses[2], nil).want(200)
-	h.do("PATCH", "/v1/appointments/"+id, map[string]any{"patient": map[string]any{"email": "another@example.org"}}, asAdmin).want(200)
+	h.do("PATCH", "/v1/appointments/"+id, map[string]any{"patient": map[string]any{"email": "another@example.org"}},
+		asAdmin).want(200)
 	ended()
 	next()
-	if audit := h.do("GET", "/v1/audit", nil, asAdmin).want(200).raw; strings.Count(audit, "appointment.calendar_ended") != 2 {
+	if audit := h.do("GET", "/v1/audit", nil, asAdmin).want(200).raw; strings.Count(audit,
+		"appointment.calendar_ended") != 2 {
 		t.Errorf("the log: %s", audit)
 	}
 	h.do("POST", "/v1/people/erase", map[string]any{"email": "another@example.org"}, asAdmin).want(200)
 	ended()
 	h.do("GET", at, nil, asAdmin).problem(404, "not_found")
 	// A different patient who gets the appointment is not reachable by those addresses.
-	h.do("PATCH", "/v1/appointments/"+id, map[string]any{"patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"}}, asAdmin).want(200)
+	h.do("PATCH", "/v1/appointments/"+id,
+		map[string]any{"patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"}}, asAdmin).want(200)
 	ended()
 }

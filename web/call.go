@@ -36,12 +36,14 @@ type call struct {
 	out    []byte       // its body
 
 	warnings []string // unknown fields that an agent sent
-	wrong    mistakes // mistakes in the body so far; if there are any, the request is refused, and ctx is that of a trial
+	// mistakes in the body so far; if there are any, the request is refused, and ctx is that of a trial
+	wrong mistakes
 
 	bounded context.Context // derived from ctx; nil until first used
 	release context.CancelFunc
 
-	id      string // names the request in the log and in the answer's header: the caller's own name for it if it has one
+	// names the request in the log and in the answer's header: the caller's own name for it if it has one
+	id      string
 	trace   string // the traceparent of W3C Trace Context that the caller sent; may be empty
 	counted *routeMetrics
 	started time.Time
@@ -288,7 +290,8 @@ func (c *call) fail(err error) {
 	p := problemOf(err, time.Now())
 	if p.Status >= http.StatusInternalServerError {
 		c.log.LogAttrs(c.ctx(), slog.LevelError, "request failed",
-			slog.String("route", c.route.pattern), slog.String("code", p.Code), slog.String("request", c.id), slog.Any("error", err))
+			slog.String("route", c.route.pattern), slog.String("code", p.Code), slog.String("request", c.id),
+			slog.Any("error", err))
 	}
 	if c.rw.status != 0 {
 		return // the answer has begun; cutting it short is all that is left
@@ -338,7 +341,8 @@ func (c *call) end() {
 			panic(cause)
 		}
 		c.log.LogAttrs(c.ctx(), slog.LevelError, "handler panicked",
-			slog.String("route", c.route.pattern), slog.String("request", c.id), slog.Any("panic", cause), slog.String("stack", string(debug.Stack())))
+			slog.String("route", c.route.pattern), slog.String("request", c.id), slog.Any("panic", cause),
+			slog.String("stack", string(debug.Stack())))
 		if c.rw.status == 0 {
 			c.problem(problemOf(errInternal, time.Now()))
 		}
@@ -355,9 +359,11 @@ func (c *call) end() {
 	}
 	if took >= slowRequest && !strings.HasSuffix(c.route.pattern, "/stream") {
 		store := c.spent.Writing() + c.spent.Reading()
-		c.log.LogAttrs(ctx, slog.LevelWarn, "request slow", append(c.said(took), slog.Int64("body_us", c.reading.Microseconds()),
-			slog.Int64("write_us", c.spent.Writing().Microseconds()), slog.Int64("read_us", c.spent.Reading().Microseconds()),
-			slog.Int64("other_us", max(0, took-c.reading-store).Microseconds()))...)
+		c.log.LogAttrs(ctx, slog.LevelWarn, "request slow",
+			append(c.said(took), slog.Int64("body_us", c.reading.Microseconds()),
+				slog.Int64("write_us", c.spent.Writing().Microseconds()),
+				slog.Int64("read_us", c.spent.Reading().Microseconds()),
+				slog.Int64("other_us", max(0, took-c.reading-store).Microseconds()))...)
 	}
 }
 
@@ -368,7 +374,8 @@ const slowRequest = time.Second
 // said returns the attributes with which every request is logged.
 func (c *call) said(took time.Duration) []slog.Attr {
 	all := []slog.Attr{slog.String("method", c.method()), slog.String("route", c.route.pattern),
-		slog.Int("status", c.rw.status), slog.Int("bytes", c.rw.bytes), slog.Int64("us", took.Microseconds()), slog.String("request", c.id)}
+		slog.Int("status", c.rw.status), slog.Int("bytes", c.rw.bytes), slog.Int64("us", took.Microseconds()),
+		slog.String("request", c.id)}
 	if c.trace != "" {
 		all = append(all, slog.String("trace", c.trace[3:35]))
 	}

@@ -39,7 +39,8 @@ func TestRequestIDIsKept(t *testing.T) {
 			if id == "" || (id == c.id) != c.keepsID || !strings.Contains(log.String(), "request="+id) {
 				t.Errorf("%q is answered with %q and logged as %s", c.id, id, log)
 			}
-			if (trace == c.trace && trace != "") != c.keepsItTrace || strings.Contains(log.String(), "trace="+traceOf) != c.keepsItTrace {
+			if (trace == c.trace && trace != "") != c.keepsItTrace ||
+				strings.Contains(log.String(), "trace="+traceOf) != c.keepsItTrace {
 				t.Errorf("the trace %q is answered with %q and logged as %s", c.trace, trace, log)
 			}
 		})
@@ -61,7 +62,8 @@ func TestSlowRequestLogsItsParts(t *testing.T) {
 			return c.empty(http.StatusNoContent)
 		}
 		s.try(slow, httptest.NewRequest("GET", "/", nil))
-		if want := "write_us=700000 read_us=200000 other_us=100000"; strings.Count(log.String(), "request slow") != 1 || !strings.Contains(log.String(), want) {
+		if want := "write_us=700000 read_us=200000 other_us=100000"; strings.Count(log.String(), "request slow") != 1 ||
+			!strings.Contains(log.String(), want) {
 			t.Errorf("got %s, want one line with %s", log, want)
 		}
 		log.Reset()

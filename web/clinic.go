@@ -29,7 +29,8 @@ type clinicPageJSON struct {
 
 func (s *Server) clinicPage(c *store.Clinic) clinicPageJSON {
 	settings := s.engine.Clinic.Settings()
-	return clinicPageJSON{clinicOf(c), settings.PrivacyURL, settings.ImprintURL, settings.Consent, settings.Places, settings.TypeGroups, s.engine.Waitlist.Open()}
+	return clinicPageJSON{clinicOf(c), settings.PrivacyURL, settings.ImprintURL, settings.Consent, settings.Places,
+		settings.TypeGroups, s.engine.Waitlist.Open()}
 }
 
 type contactJSON struct {

@@ -8,7 +8,8 @@ import (
 // signedIn creates a member of staff and returns the header of a browser with their sign-in.
 func (h *house) signedIn(email, role, specialistID string) header {
 	h.t.Helper()
-	user := map[string]any{"email": email, "name": email, "role": role, "specialistId": specialistID, "password": "a few words together"}
+	user := map[string]any{"email": email, "name": email, "role": role, "specialistId": specialistID,
+		"password": "a few words together"}
 	if specialistID == "" {
 		delete(user, "specialistId")
 	}
@@ -22,14 +23,18 @@ func (h *house) signedIn(email, role, specialistID string) header {
 // times: no name, no type, no id.
 func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	h := newHouse(t)
-	own := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201).get("appointment", "id")
+	own := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0),
+		"specialistId": "ada"}).want(201).get("appointment", "id")
 	h.book(2, "surgery", map[string]any{"slotStartDate": h.at(120), "specialistId": "bea"}).want(201)
-	gone := h.book(3, "checkup", map[string]any{"slotStartDate": h.at(300), "specialistId": "bea"}).want(201).text("appointment", "id")
+	gone := h.book(3, "checkup", map[string]any{"slotStartDate": h.at(300),
+		"specialistId": "bea"}).want(201).text("appointment", "id")
 	h.do("POST", "/v1/appointments/"+gone+"/cancel", nil, asAdmin).want(200)
-	ada, desk := h.signedIn("ada@clinic.example", "specialist", "ada"), h.signedIn("desk@clinic.example", "reception", "")
+	ada, desk := h.signedIn("ada@clinic.example", "specialist", "ada"),
+		h.signedIn("desk@clinic.example", "reception", "")
 
 	alone := h.do("GET", "/v1/appointments", nil, ada).want(200)
-	if list := alone.body["appointments"].([]any); len(list) != 1 || list[0].(map[string]any)["id"] != own || alone.body["busy"] != nil {
+	if list := alone.body["appointments"].([]any); len(list) != 1 || list[0].(map[string]any)["id"] != own ||
+		alone.body["busy"] != nil {
 		t.Errorf("the own calendar: got %s, want the appointment %v and nothing else", alone.raw, own)
 	}
 	h.do("GET", "/v1/appointments?specialistId=bea", nil, ada).problem(403, "forbidden")
@@ -47,15 +52,18 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 			t.Errorf("a colleague's %q is told:\n%s", secret, all.raw)
 		}
 	}
-	if list := h.do("GET", "/v1/appointments?specialistId=bea&colleagues=busy", nil, ada).want(200).body["appointments"].([]any); len(list) != 0 {
+	if list := h.do("GET", "/v1/appointments?specialistId=bea&colleagues=busy", nil,
+		ada).want(200).body["appointments"].([]any); len(list) != 0 {
 		t.Errorf("a colleague's calendar: got %v, want no appointment", list)
 	}
 	// The results of a search would reveal the patient of an appointment.
-	h.do("GET", "/v1/appointments?colleagues=busy&q=patient", nil, ada).problem(422, "validation_failed").field("colleagues")
+	h.do("GET", "/v1/appointments?colleagues=busy&q=patient", nil, ada).problem(422,
+		"validation_failed").field("colleagues")
 	h.do("GET", "/v1/appointments?colleagues=all", nil, ada).problem(422, "validation_failed").field("colleagues")
 
 	// The reception sees all appointments anyway.
-	if r := h.do("GET", "/v1/appointments?colleagues=busy&status=confirmed", nil, desk).want(200); len(r.body["appointments"].([]any)) != 2 || r.body["busy"] != nil {
+	if r := h.do("GET", "/v1/appointments?colleagues=busy&status=confirmed", nil,
+		desk).want(200); len(r.body["appointments"].([]any)) != 2 || r.body["busy"] != nil {
 		t.Errorf("the reception: got %s, want both appointments whole", r.raw)
 	}
 }

@@ -36,14 +36,16 @@ func (p *packers) pack(body []byte) []byte {
 // compressible reports whether the answers of a route may be compressed: public ones, pages included, and the
 // schedule. A specialist's calendar has a secret in its path.
 func (rt *route) compressible() bool {
-	return rt.method == http.MethodGet && (rt.access == anyone && rt.pattern != calendarPattern || rt.pattern == schedulePattern)
+	return rt.method == http.MethodGet && (rt.access == anyone &&
+		rt.pattern != calendarPattern || rt.pattern == schedulePattern)
 }
 
 // compress replaces the answer by its compressed form if that is allowed, requested and worthwhile. It always sets
 // Vary, and gives a compressed answer its own tag.
 func (c *call) compress() {
 	h := c.rw.Header()
-	if c.status != http.StatusOK && c.status != http.StatusNotModified || !c.route.compressible() || h["Content-Encoding"] != nil || isPicture(h) {
+	if c.status != http.StatusOK && c.status != http.StatusNotModified || !c.route.compressible() ||
+		h["Content-Encoding"] != nil || isPicture(h) {
 		return
 	}
 	addVary(h, "Accept-Encoding")

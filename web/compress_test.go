@@ -21,13 +21,16 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 		path string
 		as   header
 	}{
-		{"/", nil}, {"/staff", nil}, {"/v1/appointment-types", nil}, {"/v1/specialists", nil}, {"/docs", nil}, {"/docs/errors", nil}, {"/docs/backup", nil}, {"/openapi.json", nil},
-		{"/openapi.yaml", nil}, {"/v1/schedule", asAdmin},
+		{"/", nil}, {"/staff", nil}, {"/v1/appointment-types", nil}, {"/v1/specialists", nil}, {"/docs", nil},
+		{"/docs/errors", nil}, {"/docs/backup", nil}, {"/openapi.json", nil}, {"/openapi.yaml", nil},
+		{"/v1/schedule", asAdmin},
 	} {
 		plain, body := h.raw("GET", c.path, c.as)
 		small, zipped := h.raw("GET", c.path, c.as, asGzip)
-		if small.Header.Get("Content-Encoding") != "gzip" || len(zipped)*2 > len(body) || small.ContentLength != int64(len(zipped)) {
-			t.Errorf("%s: %d bytes came to %d with the encoding %q and the length %d", c.path, len(body), len(zipped), small.Header.Get("Content-Encoding"), small.ContentLength)
+		if small.Header.Get("Content-Encoding") != "gzip" || len(zipped)*2 > len(body) ||
+			small.ContentLength != int64(len(zipped)) {
+			t.Errorf("%s: %d bytes came to %d with the encoding %q and the length %d", c.path, len(body), len(zipped),
+				small.Header.Get("Content-Encoding"), small.ContentLength)
 			continue
 		}
 		if got := unzipped(t, zipped); !strings.Contains(got, "nonce") && got != string(body) {
@@ -41,10 +44,12 @@ func TestPublicAnswersAreCompressed(t *testing.T) {
 				t.Errorf("%s: Vary is %v", c.path, a.Header.Values("Vary"))
 			}
 		}
-		if never, _ := h.raw("GET", c.path, c.as, header{"Accept-Encoding": "br, gzip;q=0"}); never.Header.Get("Content-Encoding") != "" {
+		if never, _ := h.raw("GET", c.path, c.as,
+			header{"Accept-Encoding": "br, gzip;q=0"}); never.Header.Get("Content-Encoding") != "" {
 			t.Errorf("%s is compressed for one who refuses it", c.path)
 		}
-		if head, none := h.raw("HEAD", c.path, c.as, asGzip); len(none) > 0 || head.Header.Get("Content-Encoding") != "gzip" {
+		if head, none := h.raw("HEAD", c.path, c.as, asGzip); len(none) > 0 ||
+			head.Header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("HEAD %s: %d bytes, %v", c.path, len(none), head.Header)
 		}
 	}
@@ -65,7 +70,8 @@ func TestAnswersWithPatientsAreNotCompressed(t *testing.T) {
 		}, asAdmin).want(201)
 	}
 	a, body := h.raw("GET", "/v1/appointments?from="+h.day(0)+"&to="+h.day(7), asAdmin, asGzip)
-	if a.StatusCode != 200 || len(body) < 2000 || a.Header.Get("Content-Encoding") != "" || !strings.Contains(string(body), "Lena Vogt 3") {
+	if a.StatusCode != 200 || len(body) < 2000 || a.Header.Get("Content-Encoding") != "" ||
+		!strings.Contains(string(body), "Lena Vogt 3") {
 		t.Errorf("got %d with %v: %.200s", a.StatusCode, a.Header, body)
 	}
 	for _, path := range []string{"/v1/clinic", "/v1/nothing"} {
@@ -86,7 +92,8 @@ func TestPageOfLargeClinicIsSmall(t *testing.T) {
 		serving = append(serving, map[string]any{"specialistId": id, "priority": 1})
 	}
 	for n := range 40 {
-		h.do("POST", "/v1/appointment-types", map[string]any{"name": fmt.Sprintf("Examination %d", n), "durationMinutes": 30, "specialists": serving}, asAdmin).want(201)
+		h.do("POST", "/v1/appointment-types", map[string]any{"name": fmt.Sprintf("Examination %d", n),
+			"durationMinutes": 30, "specialists": serving}, asAdmin).want(201)
 	}
 	_, plain := h.raw("GET", "/")
 	_, small := h.raw("GET", "/", asGzip)

@@ -33,7 +33,8 @@ type connection struct {
 
 func newConnections(maxIdle, most int, exempt func(netip.Addr) bool) *connections {
 	return &connections{
-		maxIdle: maxIdle, max: most, exempt: exempt, of: make(map[netip.Addr]*networkConnections), at: make(map[net.Conn]*connection),
+		maxIdle: maxIdle, max: most, exempt: exempt, of: make(map[netip.Addr]*networkConnections),
+		at: make(map[net.Conn]*connection),
 	}
 }
 

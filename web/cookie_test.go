@@ -9,11 +9,14 @@ import (
 // TestCookiesAndTransportFollowTheBaseURL: on https the server sets cookies that no other host can set, and requires
 // HTTPS from then on. On plain HTTP it does neither, or a clinic on a local network could not sign in.
 func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
-	for base, prefix := range map[string]string{"https://book.example.org": "__Host-", "http://clinic.local": "", "": ""} {
+	for base, prefix := range map[string]string{"https://book.example.org": "__Host-", "http://clinic.local": "",
+		"": ""} {
 		t.Run(base, func(t *testing.T) {
 			h := newHouseAt(t, base)
-			h.do("POST", "/v1/users", map[string]any{"email": "jo@clinic.example", "name": "Jo", "role": "owner", "password": "a few words together"}, asAdmin).want(201)
-			r := h.do("POST", "/v1/auth/sign-in", map[string]any{"email": "jo@clinic.example", "password": "a few words together"}).want(200)
+			h.do("POST", "/v1/users", map[string]any{"email": "jo@clinic.example", "name": "Jo", "role": "owner",
+				"password": "a few words together"}, asAdmin).want(201)
+			r := h.do("POST", "/v1/auth/sign-in", map[string]any{"email": "jo@clinic.example",
+				"password": "a few words together"}).want(200)
 			set := make(map[string]*http.Cookie)
 			for _, line := range r.header.Values("Set-Cookie") {
 				cookie, err := http.ParseSetCookie(line)
@@ -24,20 +27,25 @@ func TestCookiesAndTransportFollowTheBaseURL(t *testing.T) {
 			}
 			for _, name := range []string{"holdfast_sign_in", "holdfast_device"} {
 				c := set[prefix+name]
-				if c == nil || !c.HttpOnly || c.Secure != (prefix != "") || c.Path != "/" || c.Domain != "" || c.SameSite != http.SameSiteLaxMode {
+				if c == nil || !c.HttpOnly || c.Secure != (prefix != "") || c.Path != "/" || c.Domain != "" ||
+					c.SameSite != http.SameSiteLaxMode {
 					t.Errorf("%s: got %v, want it under %q and Secure with that", name, c, prefix+name)
 				}
 			}
-			if got, want := r.header.Get("Strict-Transport-Security"), map[bool]string{true: "max-age=31536000"}[prefix != ""]; got != want {
+			if got, want := r.header.Get("Strict-Transport-Security"),
+				map[bool]string{true: "max-age=31536000"}[prefix != ""]; got != want {
 				t.Errorf("Strict-Transport-Security: got %q, want %q", got, want)
 			}
 			secret := set[prefix+"holdfast_sign_in"].Value
 			h.do("GET", "/v1/auth/me", nil, header{"Cookie": prefix + "holdfast_sign_in=" + secret}).want(200)
 			if prefix != "" { // a cookie that another host of the same domain could set is ignored
-				h.do("GET", "/v1/auth/me", nil, header{"Cookie": "holdfast_sign_in=" + secret}).problem(401, "unauthorized")
+				h.do("GET", "/v1/auth/me", nil, header{"Cookie": "holdfast_sign_in=" + secret}).problem(401,
+					"unauthorized")
 			}
-			out := h.do("POST", "/v1/auth/sign-out", nil, header{"Cookie": prefix + "holdfast_sign_in=" + secret}).want(200)
-			if got := strings.Join(out.header.Values("Set-Cookie"), "\n"); !strings.Contains(got, prefix+"holdfast_sign_in=;") || strings.Contains(got, "device") {
+			out := h.do("POST", "/v1/auth/sign-out", nil, header{"Cookie": prefix +
+				"holdfast_sign_in=" + secret}).want(200)
+			if got := strings.Join(out.header.Values("Set-Cookie"), "\n"); !strings.Contains(got, prefix+
+				"holdfast_sign_in=;") || strings.Contains(got, "device") {
 				t.Errorf("signing out sets %q, want the sign-in taken away and the device kept", got)
 			}
 		})
@@ -49,7 +57,8 @@ func TestKnownBrowserIsNotLockedOut(t *testing.T) {
 	h := newHouse(t)
 	h.signedIn("jo@clinic.example", "owner", "")
 	signIn := func(password string, headers ...header) *reply {
-		return h.do("POST", "/v1/auth/sign-in", map[string]any{"email": "jo@clinic.example", "password": password}, headers...)
+		return h.do("POST", "/v1/auth/sign-in", map[string]any{"email": "jo@clinic.example", "password": password},
+			headers...)
 	}
 	device := ""
 	for _, line := range signIn("a few words together").want(200).header.Values("Set-Cookie") {

@@ -89,7 +89,8 @@ func (s *Server) preflights(tree *httprouter.Router, all []*route) {
 		rt := &route{method: rt.method, pattern: rt.pattern, access: anyone, handle: func(c *call) error {
 			return c.preflight(allowed)
 		}}
-		tree.Handle(http.MethodOptions, treePath(pattern), func(w http.ResponseWriter, r *http.Request, p httprouter.Params) {
+		tree.Handle(http.MethodOptions, treePath(pattern), func(w http.ResponseWriter,
+			r *http.Request, p httprouter.Params) {
 			s.serve(rt, counted, params{p}, w, r)
 		})
 	}

@@ -40,17 +40,21 @@ func (r *reply) allows(yes bool) *reply {
 func TestNamedSiteBooks(t *testing.T) {
 	h := newSiteHouse(t)
 	site := header{"Origin": clinicSite, "Sec-Fetch-Site": "cross-site", "Holdfast-Client": client(1)}
-	listed := h.do("GET", "/v1/appointment-types/checkup/timeslots?date="+h.at(0)[:10], nil, site).want(200).allows(true)
+	listed := h.do("GET", "/v1/appointment-types/checkup/timeslots?date="+h.at(0)[:10], nil,
+		site).want(200).allows(true)
 	if vary := strings.Join(listed.header.Values("Vary"), ", "); !strings.Contains(vary, "Origin") {
 		t.Errorf("Vary: got %q, want it to name Origin", vary)
 	}
 	if !strings.Contains(listed.header.Get("Access-Control-Expose-Headers"), "ETag") {
 		t.Error("the page cannot read the entity tag")
 	}
-	hold := h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0)}, site).want(201).allows(true)
-	h.do("POST", "/v1/appointment-types/checkup/book", map[string]any{"slotStartDate": h.at(0), "specialistId": hold.text("specialistId"),
-		"patient": patient(1)}, site).want(201).allows(true)
-	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup"}, site).want(422).allows(true) // refusals can be read too
+	hold := h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0)},
+		site).want(201).allows(true)
+	h.do("POST", "/v1/appointment-types/checkup/book", map[string]any{"slotStartDate": h.at(0),
+		"specialistId": hold.text("specialistId"),
+		"patient":      patient(1)}, site).want(201).allows(true)
+	// refusals can be read too
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup"}, site).want(422).allows(true)
 }
 
 func TestOtherSiteIsRefused(t *testing.T) {
@@ -62,8 +66,10 @@ func TestOtherSiteIsRefused(t *testing.T) {
 			}
 			site := header{"Origin": otherSite, "Sec-Fetch-Site": "cross-site"}
 			h.do("GET", "/v1/clinic", nil, site).want(200).allows(false)
-			h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}, site).problem(403, "forbidden").allows(false)
-			asked := h.do("OPTIONS", "/v1/holds", nil, site, header{"Access-Control-Request-Method": "POST"}).want(204).allows(false)
+			h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0),
+				"clientId": client(1)}, site).problem(403, "forbidden").allows(false)
+			asked := h.do("OPTIONS", "/v1/holds", nil, site,
+				header{"Access-Control-Request-Method": "POST"}).want(204).allows(false)
 			if got := asked.header.Get("Access-Control-Allow-Methods"); got != "" {
 				t.Errorf("the preflight allows %s", got)
 			}
@@ -92,9 +98,11 @@ func TestNamedSiteHasNoCredentials(t *testing.T) {
 func TestPreflightNamesWhatIsAllowed(t *testing.T) {
 	h := newSiteHouse(t)
 	for path, want := range map[string]string{
-		"/v1/holds": "GET, POST, PATCH, DELETE", "/v1/appointment-types/checkup/book": "POST", "/v1/holds/stream": "GET",
+		"/v1/holds": "GET, POST, PATCH, DELETE", "/v1/appointment-types/checkup/book": "POST",
+		"/v1/holds/stream": "GET",
 	} {
-		asked := h.do("OPTIONS", path, nil, header{"Origin": clinicSite, "Access-Control-Request-Method": "POST"}).want(204).allows(true)
+		asked := h.do("OPTIONS", path, nil, header{"Origin": clinicSite,
+			"Access-Control-Request-Method": "POST"}).want(204).allows(true)
 		got := strings.Split(asked.header.Get("Access-Control-Allow-Methods"), ", ")
 		slices.Sort(got)
 		wanted := strings.Split(want, ", ")
@@ -102,18 +110,21 @@ func TestPreflightNamesWhatIsAllowed(t *testing.T) {
 		if !slices.Equal(got, wanted) {
 			t.Errorf("%s allows %q, want %q", path, got, wanted)
 		}
-		if headers := asked.header.Get("Access-Control-Allow-Headers"); !strings.Contains(headers, "Idempotency-Key") || strings.Contains(headers, "Authorization") {
+		if headers := asked.header.Get("Access-Control-Allow-Headers"); !strings.Contains(headers, "Idempotency-Key") ||
+			strings.Contains(headers, "Authorization") {
 			t.Errorf("%s allows the headers %q", path, headers)
 		}
 	}
 	for _, path := range []string{"/v1/settings", "/v1/appointments", "/v1/auth/sign-in", "/v1/users", "/metrics"} {
-		h.do("OPTIONS", path, nil, header{"Origin": clinicSite, "Access-Control-Request-Method": "POST"}).want(204).allows(false)
+		h.do("OPTIONS", path, nil, header{"Origin": clinicSite,
+			"Access-Control-Request-Method": "POST"}).want(204).allows(false)
 	}
 }
 
 func TestNamedSiteFollowsTheStream(t *testing.T) {
 	h := newSiteHouse(t)
-	q, err := http.NewRequestWithContext(t.Context(), "GET", h.server.URL+"/v1/holds/stream?appointmentTypeId=checkup", nil)
+	q, err := http.NewRequestWithContext(t.Context(), "GET", h.server.URL+"/v1/holds/stream?appointmentTypeId=checkup",
+		nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -94,10 +94,15 @@ func TestWebhookEventsAreDescribed(t *testing.T) {
 		calls <- call{r.Header, body}
 	}))
 	defer receiver.Close()
-	h, _ := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })
-	h.do("PUT", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": receiver.URL}}}, asAdmin).want(200)
-	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120), "specialistId": "ada"}).want(201) // not changed later, so that the practice-management system gets it
-	id := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201).text("appointment", "id")
+	h, _ := newPractice(t, func(o *engine.Options) {
+		o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true})
+	})
+	h.do("PUT", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": receiver.URL}}},
+		asAdmin).want(200)
+	// not changed later, so that the practice-management system gets it
+	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120), "specialistId": "ada"}).want(201)
+	id := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0),
+		"specialistId": "ada"}).want(201).text("appointment", "id")
 	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(60)}, asAdmin).want(200)
 	h.do("POST", "/v1/appointments/"+id+"/cancel", map[string]any{}, asAdmin).want(200)
 	seen := make(map[string]bool)
@@ -124,17 +129,20 @@ func TestWebhookEventsAreDescribed(t *testing.T) {
 		var named []string
 		for _, p := range operation.Parameters {
 			named = append(named, http.CanonicalHeaderKey(p.Value.Name))
-			if err := p.Value.Schema.Value.VisitJSON(got.header.Get(p.Value.Name)); err != nil || got.header.Get(p.Value.Name) == "" {
+			if err := p.Value.Schema.Value.VisitJSON(got.header.Get(p.Value.Name)); err != nil ||
+				got.header.Get(p.Value.Name) == "" {
 				t.Errorf("%s: the header %s is %q: %v", event, p.Value.Name, got.header.Get(p.Value.Name), err)
 			}
 		}
 		for name := range got.header {
-			if !slices.Contains(named, name) && !slices.Contains([]string{"Content-Type", "Content-Length", "Accept-Encoding"}, name) {
+			if !slices.Contains(named, name) &&
+				!slices.Contains([]string{"Content-Type", "Content-Length", "Accept-Encoding"}, name) {
 				t.Errorf("%s: the header %s is not described", event, name)
 			}
 		}
 	}
-	for _, event := range []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled", "upstream.completed"} {
+	for _, event := range []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled",
+		"upstream.completed"} {
 		if !seen[event] {
 			t.Errorf("%s did not arrive; there were %v", event, seen)
 		}

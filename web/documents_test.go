@@ -15,10 +15,13 @@ func TestManualServesEveryPage(t *testing.T) {
 		path := queue[0]
 		queue = queue[1:]
 		page := h.do("GET", path, nil).want(200)
-		if policy := page.header.Get("Content-Security-Policy"); path != "/openapi.yaml" && (!strings.HasPrefix(policy, "default-src 'none'; script-src 'self';") || strings.Contains(policy, "unsafe")) {
+		if policy := page.header.Get("Content-Security-Policy"); path != "/openapi.yaml" &&
+			(!strings.HasPrefix(policy, "default-src 'none'; script-src 'self';") ||
+				strings.Contains(policy, "unsafe")) {
 			t.Errorf("%s has the policy %q", path, policy)
 		}
-		if tag := page.header.Get("Etag"); path != "/openapi.yaml" && h.do("GET", path, nil, header{"If-None-Match": tag}).want(304).raw != "" {
+		if tag := page.header.Get("Etag"); path != "/openapi.yaml" &&
+			h.do("GET", path, nil, header{"If-None-Match": tag}).want(304).raw != "" {
 			t.Errorf("%s: a current copy is sent again", path)
 		}
 		for _, m := range regexp.MustCompile(` style="| on[a-z]+="`).FindAllString(page.raw, -1) {
@@ -42,7 +45,8 @@ func TestManualServesEveryPage(t *testing.T) {
 func TestManualRedirectsSourceNames(t *testing.T) {
 	h := newHouse(t)
 	for path, want := range map[string]string{
-		"/docs/backup.md": "/docs/backup", "/docs/README.md": "/docs", "/docs/": "/docs", "/docs/clinic/setup/": "/docs/clinic/setup",
+		"/docs/backup.md": "/docs/backup", "/docs/README.md": "/docs", "/docs/": "/docs",
+		"/docs/clinic/setup/": "/docs/clinic/setup",
 	} {
 		if got := h.do("GET", path, nil).want(301).header.Get("Location"); got != want {
 			t.Errorf("%s redirects to %q, want %q", path, got, want)
@@ -56,7 +60,8 @@ func TestManualRedirectsSourceNames(t *testing.T) {
 // TestManualPictureIsNotCompressed: a PNG does not become smaller.
 func TestManualPictureIsNotCompressed(t *testing.T) {
 	a, body := newHouse(t).raw("GET", "/docs/pictures/board-light.png", asGzip)
-	if a.StatusCode != 200 || a.Header.Get("Content-Type") != "image/png" || a.Header.Get("Content-Encoding") != "" || !strings.HasPrefix(string(body), "\x89PNG") {
+	if a.StatusCode != 200 || a.Header.Get("Content-Type") != "image/png" || a.Header.Get("Content-Encoding") != "" ||
+		!strings.HasPrefix(string(body), "\x89PNG") {
 		t.Errorf("got %d, %v", a.StatusCode, a.Header)
 	}
 }

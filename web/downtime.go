@@ -44,7 +44,8 @@ type kitSheetJSON struct {
 // specialist gets their own.
 func (s *Server) getDowntimeKit(c *call) error {
 	q := c.query()
-	r := downtime.Request{From: q.date("from"), Days: q.whole("days", 1, downtime.MaxDays, kitDays), SpecialistID: q.id("specialistId"), Actor: c.caller.actor}
+	r := downtime.Request{From: q.date("from"), Days: q.whole("days", 1, downtime.MaxDays, kitDays),
+		SpecialistID: q.id("specialistId"), Actor: c.caller.actor}
 	format := q.text("format")
 	if format != "" && format != "json" && format != "csv" && format != "html" {
 		q.add("format", "must be json, csv or html")
@@ -83,14 +84,17 @@ func (s *Server) getDowntimeKit(c *call) error {
 		style := s.files.File("plan.css").Plain()
 		sum := sha256.Sum256(style)
 		h["Content-Type"] = htmlType
-		h["Content-Security-Policy"] = []string{"default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'"}
+		h["Content-Security-Policy"] = []string{"default-src 'none'; style-src 'sha256-" +
+			base64.StdEncoding.EncodeToString(sum[:]) + "'; frame-ancestors 'none'"}
 		c.status, c.out = http.StatusOK, w.page(style)
 		return nil
 	}
-	j := kitJSON{MadeAt: httpTime(kit.MadeAt), Clinic: kit.Clinic, From: kit.From.String(), To: kit.To.String(), CSVHead: w.csvHead(), Sheets: make([]kitSheetJSON, len(kit.Sheets))}
+	j := kitJSON{MadeAt: httpTime(kit.MadeAt), Clinic: kit.Clinic, From: kit.From.String(), To: kit.To.String(),
+		CSVHead: w.csvHead(), Sheets: make([]kitSheetJSON, len(kit.Sheets))}
 	for i := range kit.Sheets {
 		x := &kit.Sheets[i]
-		j.Sheets[i] = kitSheetJSON{x.Date.String(), x.SpecialistID, x.Specialist, appointmentsOn(x), w.sheet(x), w.csv(x)}
+		j.Sheets[i] = kitSheetJSON{x.Date.String(), x.SpecialistID, x.Specialist, appointmentsOn(x), w.sheet(x),
+			w.csv(x)}
 	}
 	return c.json(http.StatusOK, map[string]kitJSON{"kit": j})
 }
@@ -113,8 +117,9 @@ type kitWriter struct {
 
 // The columns of a kit as a spreadsheet, and those of a sheet on paper.
 var (
-	kitColumns = []string{"date", "start", "end", "specialist", "kind", "name", "birthDate", "phone", "appointmentType", "room", "place", "notes"}
-	kitHeads   = []string{"time", "patient", "phone", "what", "room", "notes"}
+	kitColumns = []string{"date", "start", "end", "specialist", "kind", "name", "birthDate", "phone", "appointmentType",
+		"room", "place", "notes"}
+	kitHeads = []string{"time", "patient", "phone", "what", "room", "notes"}
 )
 
 // text returns a text of the plan.
@@ -146,9 +151,11 @@ func (w *kitWriter) csv(x *downtime.Sheet) string {
 	var b strings.Builder
 	for i := range x.Rows {
 		r := &x.Rows[i]
-		cells := []string{x.Date.String(), r.Start.In(x.Zone).Format("15:04"), r.End.In(x.Zone).Format("15:04"), x.Specialist, w.text("kind." + string(r.Kind)), "", "", "", "", r.Rooms, r.Place, r.Reason}
+		cells := []string{x.Date.String(), r.Start.In(x.Zone).Format("15:04"), r.End.In(x.Zone).Format("15:04"),
+			x.Specialist, w.text("kind." + string(r.Kind)), "", "", "", "", r.Rooms, r.Place, r.Reason}
 		if a := r.Appointment; a != nil {
-			cells[5], cells[6], cells[7], cells[8], cells[11] = a.Patient.Name, a.Patient.BirthDate, a.Patient.Phone, r.Type, w.notes(a)
+			cells[5], cells[6], cells[7], cells[8], cells[11] = a.Patient.Name, a.Patient.BirthDate, a.Patient.Phone,
+				r.Type, w.notes(a)
 		}
 		for j := range cells {
 			cells[j] = sheet.Guarded(cells[j])
@@ -184,7 +191,8 @@ func (w *kitWriter) sheet(x *downtime.Sheet) string {
 		hours[i] = h.Start.String() + "–" + h.End.String()
 	}
 	date := time.Date(x.Date.Year, x.Date.Month, x.Date.Day, 0, 0, 0, 0, time.UTC)
-	b.WriteString(`<section class="plan-sheet"><header><h2>` + bdi(x.Specialist) + `</h2><p>` + esc(w.words.Day(date)) + `</p><p>` + esc(strings.Join(hours, ", ")) + `</p></header><table><thead><tr><td></td>`)
+	b.WriteString(`<section class="plan-sheet"><header><h2>` + bdi(x.Specialist) + `</h2><p>` + esc(w.words.Day(date)) +
+		`</p><p>` + esc(strings.Join(hours, ", ")) + `</p></header><table><thead><tr><td></td>`)
 	for _, head := range kitHeads {
 		b.WriteString(`<th scope="col">` + esc(w.text("head."+head)) + `</th>`)
 	}
@@ -197,7 +205,8 @@ func (w *kitWriter) sheet(x *downtime.Sheet) string {
 	}
 	made := w.kit.MadeAt.In(w.zone)
 	b.WriteString(`</tbody></table><footer><span>` + bdi(w.kit.Clinic) + `, ` + esc(x.Zone.String()) + `</span><span>` +
-		esc(w.words.Fill("plan.asOf", "n", strconv.Itoa(appointmentsOn(x)), "day", w.words.Day(made), "time", made.Format("15:04"))) + `</span></footer></section>`)
+		esc(w.words.Fill("plan.asOf", "n", strconv.Itoa(appointmentsOn(x)), "day", w.words.Day(made), "time",
+			made.Format("15:04"))) + `</span></footer></section>`)
 	return b.String()
 }
 
@@ -205,7 +214,8 @@ func (w *kitWriter) row(b *strings.Builder, x *downtime.Sheet, r *downtime.Row) 
 	when := clinic.Clock(r.Start.In(x.Zone)) + "–" + clinic.Clock(r.End.In(x.Zone))
 	a := r.Appointment
 	if a == nil {
-		b.WriteString(`<tr class="` + string(r.Kind) + `"><td></td><td>` + when + `</td><td colspan="5">` + esc(w.text("kind."+string(r.Kind))))
+		b.WriteString(`<tr class="` + string(r.Kind) + `"><td></td><td>` + when + `</td><td colspan="5">` +
+			esc(w.text("kind."+string(r.Kind))))
 		for _, more := range []string{r.Place, r.Reason} {
 			if more != "" {
 				b.WriteString(`: ` + bdi(more))
@@ -216,20 +226,26 @@ func (w *kitWriter) row(b *strings.Builder, x *downtime.Sheet, r *downtime.Row) 
 	}
 	born := ""
 	if date, err := store.ParseDate(a.Patient.BirthDate); err == nil {
-		born = ` <small>` + esc(w.text("born")) + ` ` + w.words.BirthDate(time.Date(date.Year, date.Month, date.Day, 0, 0, 0, 0, time.UTC)) + `</small>`
+		born = ` <small>` + esc(w.text("born")) + ` ` +
+			w.words.BirthDate(time.Date(date.Year, date.Month, date.Day, 0, 0, 0, 0, time.UTC)) + `</small>`
 	}
 	where := r.Rooms
 	if r.Place != "" {
 		where = strings.TrimPrefix(where+", "+r.Place, ", ")
 	}
-	b.WriteString(`<tr><td><i></i></td><td>` + when + `</td><td><b>` + bdi(a.Patient.Name) + `</b>` + born + `</td><td>` + bdi(a.Patient.Phone) + `</td><td>` + bdi(r.Type) + `</td><td>` + bdi(where) + `</td><td>` + bdi(w.notes(a)) + `</td></tr>`)
+	b.WriteString(`<tr><td><i></i></td><td>` + when + `</td><td><b>` + bdi(a.Patient.Name) + `</b>` + born +
+		`</td><td>` + bdi(a.Patient.Phone) + `</td><td>` + bdi(r.Type) + `</td><td>` + bdi(where) + `</td><td>` +
+		bdi(w.notes(a)) + `</td></tr>`)
 }
 
 // page returns all sheets as one self-contained page, which a browser can save and open without a network.
 func (w *kitWriter) page(style []byte) []byte {
 	var b strings.Builder
 	title := esc(w.text("title") + " – " + w.kit.Clinic)
-	b.WriteString(`<!doctype html><html lang="` + w.words.Tag + `"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>` + title + `</title><style>` + string(style) + `</style></head><body class="plan-alone"><main><h1>` + title + `</h1>`)
+	b.WriteString(`<!doctype html><html lang="` + w.words.Tag +
+		`"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>` +
+		title + `</title><style>` + string(style) + `</style></head><body class="plan-alone"><main><h1>` + title +
+		`</h1>`)
 	if len(w.kit.Sheets) == 0 {
 		b.WriteString(`<p>` + esc(w.text("none")) + `</p>`)
 	}
@@ -292,7 +308,8 @@ func (s *Server) checkByHand(c *call, b *byHandBody) error {
 		if r.SlotStartDate == "" {
 			m.add(at+"slotStartDate", "is missing: an instant like 2026-11-23T09:00:00Z")
 		}
-		rows[i] = downtime.Written{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: m.instant(at+"slotStartDate", r.SlotStartDate)}
+		rows[i] = downtime.Written{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID,
+			Start: m.instant(at+"slotStartDate", r.SlotStartDate)}
 	}
 	verdicts, err := s.engine.Downtime.Check(c.ctx(), rows)
 	if err != nil {
@@ -303,7 +320,8 @@ func (s *Server) checkByHand(c *call, b *byHandBody) error {
 		said[i] = verdictJSON{Outcome: string(v.Outcome), Reason: v.Reason, Row: v.Row}
 		for j := range v.Appointments {
 			a := &v.Appointments[j]
-			said[i].Appointments = append(said[i].Appointments, obstacleBodyJSON{a.ID, a.Patient.Name, httpTime(a.SlotStart), httpTime(a.SlotEnd)})
+			said[i].Appointments = append(said[i].Appointments,
+				obstacleBodyJSON{a.ID, a.Patient.Name, httpTime(a.SlotStart), httpTime(a.SlotEnd)})
 		}
 	}
 	return c.json(http.StatusOK, map[string][]verdictJSON{"rows": said})

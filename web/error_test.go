@@ -70,7 +70,8 @@ func TestErrorsMapToProblems(t *testing.T) {
 		for _, err := range []error{c.err, fmt.Errorf("while booking: %w", c.err)} {
 			p := problemOf(err, now)
 			if p.Status != c.status || p.Code != c.code || p.RetryAfterSeconds != c.retry {
-				t.Errorf("%v: got %d %s retry %d, want %d %s retry %d", err, p.Status, p.Code, p.RetryAfterSeconds, c.status, c.code, c.retry)
+				t.Errorf("%v: got %d %s retry %d, want %d %s retry %d", err, p.Status, p.Code, p.RetryAfterSeconds,
+					c.status, c.code, c.retry)
 			}
 			if p.Title == "" || p.Detail == "" || strings.Contains(p.Detail, "SECRET") {
 				t.Errorf("%v: got the title %q and the detail %q", err, p.Title, p.Detail)
@@ -82,8 +83,9 @@ func TestErrorsMapToProblems(t *testing.T) {
 func TestReasonsHaveSentences(t *testing.T) {
 	said := make(map[string]availability.Reason)
 	for _, r := range []availability.Reason{
-		availability.ReasonInactive, availability.ReasonTooSoon, availability.ReasonTooFar, availability.ReasonOverrideClosed, availability.ReasonOutsideHours,
-		availability.ReasonNotASlotStart, availability.ReasonTaken, presence.ReasonAccepted, presence.ReasonEnded, presence.ReasonNotActive,
+		availability.ReasonInactive, availability.ReasonTooSoon, availability.ReasonTooFar,
+		availability.ReasonOverrideClosed, availability.ReasonOutsideHours, availability.ReasonNotASlotStart,
+		availability.ReasonTaken, presence.ReasonAccepted, presence.ReasonEnded, presence.ReasonNotActive,
 		presence.ReasonAtCapacity, presence.ReasonNotOnline, "something else",
 	} {
 		s := whyNot(r)
@@ -120,7 +122,8 @@ func bare(t *testing.T) (*Server, *bytes.Buffer) {
 		t.Fatal(err)
 	}
 	enginetest.Run(t, e.Run)
-	return &Server{engine: e, log: slog.New(slog.NewTextHandler(log, nil)), origins: http.NewCrossOriginProtection(), metrics: newMetrics("")}, log
+	return &Server{engine: e, log: slog.New(slog.NewTextHandler(log, nil)), origins: http.NewCrossOriginProtection(),
+		metrics: newMetrics("")}, log
 }
 
 func (s *Server) try(h handle, r *http.Request) *httptest.ResponseRecorder {
@@ -133,10 +136,12 @@ func (s *Server) try(h handle, r *http.Request) *httptest.ResponseRecorder {
 func TestPanicAnswers500(t *testing.T) {
 	s, log := bare(t)
 	w := s.try(func(*call) error { panic("Zounds!") }, httptest.NewRequest("GET", "/", nil))
-	if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) || strings.Contains(w.Body.String(), "Zounds") {
+	if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal"`) ||
+		strings.Contains(w.Body.String(), "Zounds") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
-	if id := w.Header().Get("X-Request-Id"); !strings.Contains(w.Body.String(), id) || !strings.Contains(log.String(), id) {
+	if id := w.Header().Get("X-Request-Id"); !strings.Contains(w.Body.String(), id) ||
+		!strings.Contains(log.String(), id) {
 		t.Errorf("the answer and the log do not share the request's id %q", id)
 	}
 	if !strings.Contains(log.String(), "error_test.go") {
@@ -164,15 +169,20 @@ func TestClosedConnectionGetsNoAnswer(t *testing.T) {
 	s, log := bare(t)
 	ctx, leave := context.WithCancel(t.Context())
 	leave()
-	w := s.try(func(c *call) error { return fmt.Errorf("write: %w", c.ctx().Err()) }, httptest.NewRequestWithContext(ctx, "GET", "/", nil))
-	if w.Body.Len() > 0 || !strings.Contains(log.String(), "status=499") || strings.Contains(log.String(), "level=ERROR") {
+	w := s.try(func(c *call) error {
+		return fmt.Errorf("write: %w", c.ctx().Err())
+	}, httptest.NewRequestWithContext(ctx, "GET", "/", nil))
+	if w.Body.Len() > 0 || !strings.Contains(log.String(), "status=499") ||
+		strings.Contains(log.String(), "level=ERROR") {
 		t.Errorf("got %q and the log %s", w.Body, log)
 	}
 }
 
 func TestInternalErrorIsLoggedOnly(t *testing.T) {
 	s, log := bare(t)
-	w := s.try(func(*call) error { return fmt.Errorf("disk i/o error at /var: %w", store.ErrUnavailable) }, httptest.NewRequest("GET", "/", nil))
+	w := s.try(func(*call) error {
+		return fmt.Errorf("disk i/o error at /var: %w", store.ErrUnavailable)
+	}, httptest.NewRequest("GET", "/", nil))
 	if w.Code != 503 || w.Header().Get("Retry-After") != "3" || strings.Contains(w.Body.String(), "/var") {
 		t.Errorf("got %d %s", w.Code, w.Body)
 	}
@@ -205,14 +215,16 @@ func TestConcurrentRepeatIsInFlight(t *testing.T) {
 	first := make(chan *httptest.ResponseRecorder)
 	go func() { first <- s.try(work, request()) }()
 	<-began
-	if w := s.try(work, request()); w.Code != 409 || !strings.Contains(w.Body.String(), "idempotency_in_flight") || w.Header().Get("Retry-After") != "1" {
+	if w := s.try(work, request()); w.Code != 409 || !strings.Contains(w.Body.String(), "idempotency_in_flight") ||
+		w.Header().Get("Retry-After") != "1" {
 		t.Errorf("the second got %d %s", w.Code, w.Body)
 	}
 	close(finish)
 	if w := <-first; w.Code != 201 {
 		t.Errorf("the first got %d %s", w.Code, w.Body)
 	}
-	if w := s.try(work, request()); w.Code != 201 || w.Header().Get("Idempotency-Replayed") != "true" || w.Body.String() != "1" {
+	if w := s.try(work, request()); w.Code != 201 || w.Header().Get("Idempotency-Replayed") != "true" ||
+		w.Body.String() != "1" {
 		t.Errorf("the repeat got %d %s", w.Code, w.Body)
 	}
 }

@@ -27,7 +27,9 @@ var expositionType = []string{"text/plain; version=0.0.4; charset=utf-8"}
 // text returns all lines, sorted by name.
 func (e *exposition) text() []byte {
 	var all []byte
-	for _, s := range slices.SortedFunc(maps.Keys(e.lines), func(a, b *metric) int { return strings.Compare(a.name, b.name) }) {
+	for _, s := range slices.SortedFunc(maps.Keys(e.lines), func(a, b *metric) int {
+		return strings.Compare(a.name, b.name)
+	}) {
 		all = append(all, e.lines[s]...)
 	}
 	return all

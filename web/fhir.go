@@ -42,7 +42,8 @@ func (c *call) isFHIR() bool { return strings.HasPrefix(c.r.URL.Path, "/fhir/") 
 // outcome leaves a problem as an OperationOutcome.
 func (c *call) outcome(p problem) error {
 	o := fhir.OperationOutcome{ResourceType: "OperationOutcome"}
-	issue := fhir.Issue{Severity: "error", Code: fhir.IssueCode(p.Status), Details: fhir.CodeableConcept{Text: p.Title}, Diagnostics: p.Detail}
+	issue := fhir.Issue{Severity: "error", Code: fhir.IssueCode(p.Status), Details: fhir.CodeableConcept{Text: p.Title},
+		Diagnostics: p.Detail}
 	issue.Details.Coding = []fhir.Coding{{System: c.base() + "/docs/errors", Code: p.Code}}
 	if len(p.Errors) == 0 {
 		o.Issue = []fhir.Issue{issue}
@@ -167,25 +168,30 @@ func (s *Server) offers() (all []offer) {
 }
 
 func serviceType(base string, t *store.AppointmentType) []fhir.CodeableConcept {
-	return []fhir.CodeableConcept{{Coding: []fhir.Coding{{System: base + "/v1/appointment-types", Code: t.ID, Display: t.Name}}, Text: t.Name}}
+	return []fhir.CodeableConcept{{Coding: []fhir.Coding{{System: base + "/v1/appointment-types", Code: t.ID,
+		Display: t.Name}}, Text: t.Name}}
 }
 
 func practitioner(base string, p *store.Specialist) fhir.Reference {
-	return fhir.Reference{Type: "Practitioner", Identifier: &fhir.Identifier{System: base + "/v1/specialists", Value: p.ID}, Display: p.Name}
+	return fhir.Reference{Type: "Practitioner", Identifier: &fhir.Identifier{System: base +
+		"/v1/specialists", Value: p.ID}, Display: p.Name}
 }
 
 func scheduleOf(base string, o *offer, now time.Time) fhir.Schedule {
 	return fhir.Schedule{
-		ResourceType: "Schedule", ID: o.id, Active: true, ServiceType: serviceType(base, o.t), Actor: []fhir.Reference{practitioner(base, o.p)},
-		Identifier:      []fhir.Identifier{{System: base + "/v1/appointment-types", Value: o.t.ID}, {System: base + "/v1/specialists", Value: o.p.ID}},
+		ResourceType: "Schedule", ID: o.id, Active: true, ServiceType: serviceType(base, o.t),
+		Actor: []fhir.Reference{practitioner(base, o.p)},
+		Identifier: []fhir.Identifier{{System: base + "/v1/appointment-types", Value: o.t.ID},
+			{System: base + "/v1/specialists", Value: o.p.ID}},
 		PlanningHorizon: &fhir.Period{Start: httpTime(now), End: httpTime(now.AddDate(0, 0, o.t.HorizonDays))},
 	}
 }
 
 func slotOf(base string, o *offer, start time.Time, status string) fhir.Slot {
 	return fhir.Slot{
-		ResourceType: "Slot", ID: o.id + "-" + strconv.FormatInt(start.Unix(), 10), ServiceType: serviceType(base, o.t), Status: status,
-		Schedule: fhir.Reference{Reference: "Schedule/" + o.id}, Start: httpTime(start), End: httpTime(start.Add(time.Duration(o.t.DurationMinutes) * time.Minute)),
+		ResourceType: "Slot", ID: o.id + "-" + strconv.FormatInt(start.Unix(), 10), ServiceType: serviceType(base, o.t),
+		Status: status, Schedule: fhir.Reference{Reference: "Schedule/" + o.id}, Start: httpTime(start),
+		End: httpTime(start.Add(time.Duration(o.t.DurationMinutes) * time.Minute)),
 	}
 }
 
@@ -268,14 +274,16 @@ func (s *Server) searchSlots(c *call) error {
 		q.add("schedule", "must name a Schedule, or add a service-type")
 	}
 	chosen := slices.DeleteFunc(s.offers(), func(o offer) bool {
-		return service != "" && o.t.ID != service || schedules[0] != "" && !slices.ContainsFunc(schedules, func(ref string) bool { return lastOf(ref) == o.id })
+		return service != "" && o.t.ID != service || schedules[0] != "" &&
+			!slices.ContainsFunc(schedules, func(ref string) bool { return lastOf(ref) == o.id })
 	})
 	if len(chosen) > maxSchedules {
 		q.add("schedule", "must not be more than "+strconv.Itoa(maxSchedules)+" schedules at once")
 	}
 	status := strings.Split(q.text("status"), ",")
 	for _, one := range status {
-		if one != "" && !slices.Contains([]string{fhir.Free, fhir.Held, fhir.Busy, fhir.Unavailable, "entered-in-error"}, one) {
+		if one != "" && !slices.Contains([]string{fhir.Free, fhir.Held, fhir.Busy, fhir.Unavailable,
+			"entered-in-error"}, one) {
 			q.add("status", "must be of busy, free, busy-unavailable, busy-tentative, entered-in-error")
 		}
 	}
@@ -294,7 +302,8 @@ func (s *Server) searchSlots(c *call) error {
 			return err
 		}
 		list, err := s.engine.Booking.Timeslots(c.ctx(), booking.TimeslotsRequest{
-			AppointmentTypeID: o.t.ID, SpecialistID: o.p.ID, From: store.DateOf(from.In(own)), To: store.DateOf(to.In(own)).AddDays(1),
+			AppointmentTypeID: o.t.ID, SpecialistID: o.p.ID, From: store.DateOf(from.In(own)),
+			To: store.DateOf(to.In(own)).AddDays(1),
 		})
 		if err != nil {
 			return err

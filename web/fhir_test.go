@@ -19,12 +19,15 @@ type definitions map[string]struct {
 
 // primitives are the formats of R4's primitive types that occur here.
 var primitives = map[string]*regexp.Regexp{
-	"id": regexp.MustCompile(`^[A-Za-z0-9\-.]{1,64}$`), "code": regexp.MustCompile(`^[^\s]+(\s[^\s]+)*$`), "uri": regexp.MustCompile(`^\S+$`), "url": regexp.MustCompile(`^\S+$`),
+	"id": regexp.MustCompile(`^[A-Za-z0-9\-.]{1,64}$`), "code": regexp.MustCompile(`^[^\s]+(\s[^\s]+)*$`),
+	"uri": regexp.MustCompile(`^\S+$`), "url": regexp.MustCompile(`^\S+$`),
 	"instant":  regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$`),
-	"dateTime": regexp.MustCompile(`^\d{4}(-\d\d(-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?)?)?$`), "date": regexp.MustCompile(`^\d{4}(-\d\d(-\d\d)?)?$`),
-	"string": regexp.MustCompile(`(?s)^.+$`), "markdown": regexp.MustCompile(`(?s)^.+$`), "canonical": regexp.MustCompile(`^\S+$`), "positiveInt": regexp.MustCompile(`^[1-9]\d*$`),
-	"decimal": regexp.MustCompile(`^-?\d+(\.\d+)?$`), "time": regexp.MustCompile(`^\d\d:\d\d:\d\d$`),
-	"unsignedInt": regexp.MustCompile(`^\d+$`), "integer": regexp.MustCompile(`^-?\d+$`), "boolean": regexp.MustCompile(`^(true|false)$`),
+	"dateTime": regexp.MustCompile(`^\d{4}(-\d\d(-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?)?)?$`),
+	"date":     regexp.MustCompile(`^\d{4}(-\d\d(-\d\d)?)?$`), "string": regexp.MustCompile(`(?s)^.+$`),
+	"markdown": regexp.MustCompile(`(?s)^.+$`), "canonical": regexp.MustCompile(`^\S+$`),
+	"positiveInt": regexp.MustCompile(`^[1-9]\d*$`), "decimal": regexp.MustCompile(`^-?\d+(\.\d+)?$`),
+	"time": regexp.MustCompile(`^\d\d:\d\d:\d\d$`), "unsignedInt": regexp.MustCompile(`^\d+$`),
+	"integer": regexp.MustCompile(`^-?\d+$`), "boolean": regexp.MustCompile(`^(true|false)$`),
 }
 
 func readDefinitions(t *testing.T) definitions {
@@ -135,7 +138,8 @@ func (d definitions) resource(t *testing.T, what string, raw []byte) map[string]
 func TestStandardWebhookExamples(t *testing.T) {
 	t.Parallel()
 	d := readDefinitions(t)
-	for _, name := range []string{"appointment-example", "schedule-example", "slot-example", "location-example", "operationoutcome-example", "capabilitystatement-example"} {
+	for _, name := range []string{"appointment-example", "schedule-example", "slot-example", "location-example",
+		"operationoutcome-example", "capabilitystatement-example"} {
 		raw, err := os.ReadFile("../testdata/fhir/" + name + ".json")
 		if err != nil {
 			t.Fatal(err)
@@ -225,7 +229,8 @@ func TestFHIRFollowsStandard(t *testing.T) {
 	status("free")
 	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"})
 	status("busy-tentative")
-	if held := entries(ask(200, "/fhir/Slot?schedule="+id+from+"&status=busy-tentative")); len(held) != 1 || held[0]["id"] != first {
+	if held := entries(ask(200, "/fhir/Slot?schedule="+id+from+"&status=busy-tentative")); len(held) != 1 ||
+		held[0]["id"] != first {
 		t.Errorf("held are %v", held)
 	}
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}).want(201)
@@ -248,7 +253,8 @@ func TestFHIRFollowsStandard(t *testing.T) {
 		t.Errorf("cancelled are %v", none)
 	}
 	h.do("POST", "/v1/appointments/"+appointment+"/cancel", nil, asAdmin).want(200)
-	if gone := entries(ask(200, "/fhir/Appointment?status=cancelled", asAdmin)); len(gone) != 1 || gone[0]["id"] != appointment {
+	if gone := entries(ask(200, "/fhir/Appointment?status=cancelled", asAdmin)); len(gone) != 1 ||
+		gone[0]["id"] != appointment {
 		t.Errorf("cancelled are %v", gone)
 	}
 	status("free")
@@ -257,13 +263,20 @@ func TestFHIRFollowsStandard(t *testing.T) {
 		status int
 		code   string
 	}{
-		"/fhir/Slot": {422, "invalid"}, "/fhir/Slot?schedule=" + id + "&start=ge2026-13-01": {422, "invalid"}, "/fhir/Slot?schedule=" + id + "&start=ge2026-11-01&start=le2099-01-01": {422, "invalid"},
-		"/fhir/Slot?schedule=" + id + "&patient=1": {422, "invalid"}, "/fhir/Slot?schedule=" + id + "&status=open": {422, "invalid"}, "/fhir/Schedule?_format=xml": {422, "invalid"},
-		"/fhir/Schedule/none": {404, "not-found"}, "/fhir/Slot/none": {404, "not-found"}, "/fhir/Slot/" + id + "-x": {404, "not-found"}, "/fhir/Slot/" + id + "-01": {404, "not-found"},
-		"/fhir/Patient": {404, "not-found"}, "/fhir/Appointment": {401, "login"}, "/fhir/Appointment/" + appointment: {401, "login"},
+		"/fhir/Slot": {422, "invalid"}, "/fhir/Slot?schedule=" + id + "&start=ge2026-13-01": {422, "invalid"},
+		"/fhir/Slot?schedule=" + id + "&start=ge2026-11-01&start=le2099-01-01": {422, "invalid"},
+		"/fhir/Slot?schedule=" + id + "&patient=1":                             {422, "invalid"},
+		"/fhir/Slot?schedule=" + id + "&status=open":                           {422, "invalid"},
+		"/fhir/Schedule?_format=xml":                                           {422, "invalid"},
+		"/fhir/Schedule/none":                                                  {404, "not-found"},
+		"/fhir/Slot/none":                                                      {404, "not-found"}, "/fhir/Slot/" + id +
+			"-x": {404, "not-found"}, "/fhir/Slot/" + id + "-01": {404, "not-found"},
+		"/fhir/Patient": {404, "not-found"}, "/fhir/Appointment": {401, "login"}, "/fhir/Appointment/" +
+			appointment: {401, "login"},
 	} {
 		o := ask(want.status, path)
-		if issue := o["issue"].([]any)[0].(map[string]any); o["resourceType"] != "OperationOutcome" || issue["code"] != want.code {
+		if issue := o["issue"].([]any)[0].(map[string]any); o["resourceType"] != "OperationOutcome" ||
+			issue["code"] != want.code {
 			t.Errorf("%s: %v", path, o)
 		}
 	}

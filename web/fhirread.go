@@ -80,17 +80,21 @@ func (s *Server) fhirAppointment(base string, a *store.Appointment) fhir.Appoint
 		who.Telecom = append(who.Telecom, fhir.ContactPoint{System: "email", Value: a.Patient.Email})
 	}
 	r := fhir.Appointment{
-		ResourceType: "Appointment", ID: a.ID, Meta: &fhir.Meta{VersionID: strconv.FormatInt(a.Version, 10), LastUpdated: httpTime(a.UpdatedAt)},
-		Identifier: []fhir.Identifier{{System: base + "/v1/appointments", Value: a.ID}}, Status: fhirStatus(a), Contained: []fhir.Patient{who},
-		Start: httpTime(a.SlotStart), End: httpTime(a.SlotEnd), MinutesDuration: int(a.SlotEnd.Sub(a.SlotStart) / time.Minute),
-		Created: httpTime(a.CreatedAt), Comment: a.Patient.Notes,
-		Participant: []fhir.Participant{{Actor: fhir.Reference{Reference: "#patient", Type: "Patient", Display: a.Patient.Name}, Status: "accepted"}},
+		ResourceType: "Appointment", ID: a.ID, Meta: &fhir.Meta{VersionID: strconv.FormatInt(a.Version, 10),
+			LastUpdated: httpTime(a.UpdatedAt)},
+		Identifier: []fhir.Identifier{{System: base + "/v1/appointments", Value: a.ID}}, Status: fhirStatus(a),
+		Contained: []fhir.Patient{who}, Start: httpTime(a.SlotStart), End: httpTime(a.SlotEnd),
+		MinutesDuration: int(a.SlotEnd.Sub(a.SlotStart) / time.Minute), Created: httpTime(a.CreatedAt),
+		Comment: a.Patient.Notes,
+		Participant: []fhir.Participant{{Actor: fhir.Reference{Reference: "#patient", Type: "Patient",
+			Display: a.Patient.Name}, Status: "accepted"}},
 	}
 	if r.Status == "cancelled" && a.CancelReason != "" {
 		r.CancelationReason = &fhir.CodeableConcept{Text: a.CancelReason}
 	}
 	now := s.engine.Clinic.Current()
-	with := fhir.Reference{Type: "Practitioner", Identifier: &fhir.Identifier{System: base + "/v1/specialists", Value: a.SpecialistID}}
+	with := fhir.Reference{Type: "Practitioner", Identifier: &fhir.Identifier{System: base +
+		"/v1/specialists", Value: a.SpecialistID}}
 	if p := now.SpecialistByID[a.SpecialistID]; p != nil {
 		with = practitioner(base, p)
 	}
@@ -172,20 +176,24 @@ func (s *Server) fhirMetadata(c *call) error {
 	both := []interaction{{"read"}, {"search-type"}}
 	base := c.base()
 	return c.sayFHIR(http.StatusOK, map[string]any{
-		"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance", "fhirVersion": "4.0.1",
-		"format":         []string{"json", fhir.ContentType},
-		"software":       map[string]string{"name": "Holdfast"}, // which version is for who operates it
-		"implementation": map[string]string{"description": s.engine.Clinic.Schedule().Clinic.Name, "url": base + "/fhir"},
+		"resourceType": "CapabilityStatement", "status": "active", "date": "2026-11-22", "kind": "instance",
+		"fhirVersion": "4.0.1", "format": []string{"json", fhir.ContentType},
+		"software": map[string]string{"name": "Holdfast"}, // which version is for who operates it
+		"implementation": map[string]string{"description": s.engine.Clinic.Schedule().Clinic.Name, "url": base +
+			"/fhir"},
 		"rest": []any{map[string]any{
 			"mode": "server",
 			"security": map[string]any{
 				"description": "Schedule and Slot are public. Appointment needs an API key with the scope admin as Authorization: Bearer hfk_….",
 			},
 			"resource": []resource{
-				{"Schedule", "Who can be booked for what.", both, "no-version", []param{{"_id", "token"}, {"service-type", "token"}, {"active", "token"}}},
+				{"Schedule", "Who can be booked for what.", both, "no-version",
+					[]param{{"_id", "token"}, {"service-type", "token"}, {"active", "token"}}},
 				{"Slot", "Free and held times of up to 20 schedules over up to 31 days.", both, "no-version",
-					[]param{{"schedule", "reference"}, {"service-type", "token"}, {"start", "date"}, {"status", "token"}}},
-				{"Appointment", "Appointments with their patients.", both, "versioned", []param{{"date", "date"}, {"status", "token"}}},
+					[]param{{"schedule", "reference"}, {"service-type", "token"}, {"start", "date"},
+						{"status", "token"}}},
+				{"Appointment", "Appointments with their patients.", both, "versioned",
+					[]param{{"date", "date"}, {"status", "token"}}},
 			},
 		}},
 	})

@@ -32,7 +32,8 @@ type foundJSON struct {
 func (s *Server) findTimes(c *call, b *findBody) error {
 	c.once = nil
 	m := &c.wrong
-	r := booking.FindRequest{AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, Client: c.client, Count: 12}
+	r := booking.FindRequest{AppointmentTypeID: c.param("id"), SpecialistIDs: b.SpecialistIDs, Client: c.client,
+		Count: 12}
 	if b.From != "" {
 		r.From = m.parseDate("from", b.From)
 	}

@@ -42,9 +42,10 @@ func fuzzed(t *testing.T, h *house, method, target, query, contentType string, b
 func FuzzBodies(f *testing.F) {
 	routes := []struct{ method, path string }{
 		{"POST", "/v1/holds"}, {"PATCH", "/v1/holds"}, {"DELETE", "/v1/holds"}, {"POST", "/v1/holds/release"},
-		{"POST", "/v1/appointment-types/checkup/book"}, {"POST", "/v1/appointments"}, {"POST", "/v1/import"}, {"PUT", "/v1/clinic"},
-		{"POST", "/v1/appointment-types"}, {"PATCH", "/v1/specialists/ada"}, {"PUT", "/v1/specialists/ada/weekly-hours"},
-		{"POST", "/v1/specialists/ada/overrides"}, {"POST", "/v1/specialists/ada/blocks"}, {"POST", "/v1/people/erase"}, {"POST", "/v1/appointments/x/reschedule"},
+		{"POST", "/v1/appointment-types/checkup/book"}, {"POST", "/v1/appointments"}, {"POST", "/v1/import"},
+		{"PUT", "/v1/clinic"}, {"POST", "/v1/appointment-types"}, {"PATCH", "/v1/specialists/ada"},
+		{"PUT", "/v1/specialists/ada/weekly-hours"}, {"POST", "/v1/specialists/ada/overrides"},
+		{"POST", "/v1/specialists/ada/blocks"}, {"POST", "/v1/people/erase"}, {"POST", "/v1/appointments/x/reschedule"},
 	}
 	for i, body := range []string{
 		`{"appointmentTypeId":"checkup","slotStartDate":"2026-11-23T09:00:00Z","clientId":"client-secret-0001","ttlSeconds":30}`,
@@ -52,9 +53,10 @@ func FuzzBodies(f *testing.F) {
 		`{"clientId":"client-secret-0001","slotStartDate":"2200-01-01T00:00:00+23:59","patient":{"name":"A","birthDate":"1980-03-31"}}`,
 		`{"appointmentTypeId":"checkup","overbook":{"reason":"x"},"patient":{"name":"A"},"specialistId":"ada"}`,
 		`{"clinic":{"name":"X","timezone":"UTC"},"specialists":[{"id":"x","name":"X","weeklyHours":[{"weekday":"monday","start":"09:00","end":"24:00"}]}]}`,
-		`{"contact":{"phone":null}}`, `{"name":"X","specialists":[{"specialistId":"ada","priority":1}]}`, `{"maxSessions":9223372036854775807}`,
-		`[{"weekday":"monday","start":"09:00","end":"10:00"}]`, `{"date":"2026-12-24","closed":true}`, `{"email":"a@b.c"}`, `[[[[`,
-		`{"a":{"b":[1,2,{"c":"\ud800"}]}}`, "\x00", `"`, `{"clientId":"\u0000"}`,
+		`{"contact":{"phone":null}}`, `{"name":"X","specialists":[{"specialistId":"ada","priority":1}]}`,
+		`{"maxSessions":9223372036854775807}`, `[{"weekday":"monday","start":"09:00","end":"10:00"}]`,
+		`{"date":"2026-12-24","closed":true}`, `{"email":"a@b.c"}`, `[[[[`, `{"a":{"b":[1,2,{"c":"\ud800"}]}}`, "\x00",
+		`"`, `{"clientId":"\u0000"}`,
 	} {
 		f.Add(i%len(routes), []byte(body), "application/json")
 	}
@@ -67,12 +69,16 @@ func FuzzBodies(f *testing.F) {
 
 func FuzzTargets(f *testing.F) {
 	for _, target := range []string{
-		"/v1/appointment-types/checkup/timeslots", "/v1/appointment-types/checkup/next-available", "/v1/appointment-types/checkup/explain",
-		"/v1/appointments", "/v1/holds", "/v1/appointments/managed/ics", "/", "/ui/x", "/docs/errors", "/v1/appointments/\xff\x00", "//", "",
+		"/v1/appointment-types/checkup/timeslots", "/v1/appointment-types/checkup/next-available",
+		"/v1/appointment-types/checkup/explain",
+		"/v1/appointments", "/v1/holds", "/v1/appointments/managed/ics", "/", "/ui/x", "/docs/errors",
+		"/v1/appointments/\xff\x00", "//", "",
 	} {
 		for _, query := range []string{
-			"from=2026-11-23&to=2026-11-30", "from=2200-12-31&to=2201-01-01", "after=2199-12-31T23:59:59Z", "slotStartDate=2026-11-23T09:00:00%2B14:00",
-			"cursor=AAAA&limit=1&q=%00", "clientId=client-secret-0001&holdId=x", "token=" + strings.Repeat("A", 58), "from=%zz;&&==", "lang=../../etc",
+			"from=2026-11-23&to=2026-11-30", "from=2200-12-31&to=2201-01-01", "after=2199-12-31T23:59:59Z",
+			"slotStartDate=2026-11-23T09:00:00%2B14:00", "cursor=AAAA&limit=1&q=%00",
+			"clientId=client-secret-0001&holdId=x", "token=" + strings.Repeat("A", 58), "from=%zz;&&==",
+			"lang=../../etc",
 		} {
 			f.Add("GET", target, query)
 		}

@@ -19,33 +19,50 @@ func described(name, help string, labels ...string) *metric {
 }
 
 var (
-	streamsDesc      = described("streams", "Open live streams; kind is appointment_type, staff or presence, type the appointment type's id.", "kind", "type")
-	streamsEndedDesc = described("streams_ended_total", "Live streams that ended, by reason; send-failed: the reader fell behind; client-abort: it left, or its connection stalled.", "reason")
-	holdsDesc        = described("holds", "Live holds.")
-	selectionsDesc   = described("selections", "Clients that have selected a slot.")
-	onlineDesc       = described("specialists_online", "Specialists online.")
-	availableDesc    = described("specialists_available", "Specialists who can take a session, at most 10 seconds old.")
-	modeDesc         = described("storage_mode", "1 for the storage that serves the live state, 0 for the others; fallback: Redis is configured but unreachable.", "mode")
-	switchesDesc     = described("storage_switches_total", "Number of times the live state moved to another storage, checked once a second.")
-	givenDesc        = described("holds_given_total", "Holds granted.")
-	bookingsDesc     = described("bookings_total", "Appointments booked, by booker.", "source")
-	movesDesc        = described("moves_total", "Appointments moved.")
-	ruleDesc         = described("booking_rule_total", "Calls of the booking rule, by outcome.", "outcome")
-	refusalsDesc     = described("refusals_total", "Refused holds, bookings and moves, by code or reason.", "act", "reason")
-	conflictsDesc    = described("conflicts_total", "Bookings and moves that only the database refused: all earlier checks had found the time free.")
-	queueDesc        = described("queue_operations", "Operations in the queue, at most 10 seconds old: waiting (reminders for later left out) or failed for good.", "kind", "state")
-	oldestDesc       = described("queue_oldest_seconds", "Age of the longest-waiting operation, at most 10 seconds old; 0 if none waits.", "kind")
-	attemptDesc      = described("queue_attempt_seconds", "Age of the oldest running attempt, at most 10 seconds old; 0 if none is running.", "kind")
-	deliveredDesc    = described("operations_delivered_total", "Outbound operations that took effect.", "kind")
-	missedDesc       = described("operation_attempts_failed_total", "Attempts at an outbound operation that failed or whose outcome is unknown; most are retried.", "kind")
-	failedDesc       = described("operations_failed_total", "Outbound operations that failed permanently.", "kind")
-	writeDesc        = described("write_seconds", "Duration of a write as its caller sees it: queueing, transaction and commit.")
-	fsyncDesc        = described("fsync_seconds", "Time of the commit of a batch of writes: the log is written and synced.")
-	databaseDesc     = described("database_bytes", "Size of the database file.")
-	walDesc          = described("wal_bytes", "Size of the write-ahead log.")
-	certificateDesc  = described("certificate_end_timestamp_seconds", "Expiry of a domain's certificate, as Unix time; 0 if there is none.", "domain")
-	backupDesc       = described("backup_age_seconds", "Age of the last backup that this server recorded; +Inf if there is none.")
-	copyDesc         = described("copy_age_seconds", "Age of the newest change that is not yet at the backup destination; +Inf if nothing is there yet. Only with incremental backups.")
+	streamsDesc = described("streams",
+		"Open live streams; kind is appointment_type, staff or presence, type the appointment type's id.", "kind",
+		"type")
+	streamsEndedDesc = described("streams_ended_total",
+		"Live streams that ended, by reason; send-failed: the reader fell behind; client-abort: it left, or its connection stalled.", "reason")
+	holdsDesc      = described("holds", "Live holds.")
+	selectionsDesc = described("selections", "Clients that have selected a slot.")
+	onlineDesc     = described("specialists_online", "Specialists online.")
+	availableDesc  = described("specialists_available", "Specialists who can take a session, at most 10 seconds old.")
+	modeDesc       = described("storage_mode",
+		"1 for the storage that serves the live state, 0 for the others; fallback: Redis is configured but unreachable.", "mode")
+	switchesDesc = described("storage_switches_total",
+		"Number of times the live state moved to another storage, checked once a second.")
+	givenDesc    = described("holds_given_total", "Holds granted.")
+	bookingsDesc = described("bookings_total", "Appointments booked, by booker.", "source")
+	movesDesc    = described("moves_total", "Appointments moved.")
+	ruleDesc     = described("booking_rule_total", "Calls of the booking rule, by outcome.", "outcome")
+	refusalsDesc = described("refusals_total", "Refused holds, bookings and moves, by code or reason.", "act",
+		"reason")
+	conflictsDesc = described("conflicts_total",
+		"Bookings and moves that only the database refused: all earlier checks had found the time free.")
+	queueDesc = described("queue_operations",
+		"Operations in the queue, at most 10 seconds old: waiting (reminders for later left out) or failed for good.",
+		"kind", "state")
+	oldestDesc = described("queue_oldest_seconds",
+		"Age of the longest-waiting operation, at most 10 seconds old; 0 if none waits.", "kind")
+	attemptDesc = described("queue_attempt_seconds",
+		"Age of the oldest running attempt, at most 10 seconds old; 0 if none is running.", "kind")
+	deliveredDesc = described("operations_delivered_total", "Outbound operations that took effect.", "kind")
+	missedDesc    = described("operation_attempts_failed_total",
+		"Attempts at an outbound operation that failed or whose outcome is unknown; most are retried.", "kind")
+	failedDesc = described("operations_failed_total", "Outbound operations that failed permanently.", "kind")
+	writeDesc  = described("write_seconds",
+		"Duration of a write as its caller sees it: queueing, transaction and commit.")
+	fsyncDesc = described("fsync_seconds",
+		"Time of the commit of a batch of writes: the log is written and synced.")
+	databaseDesc    = described("database_bytes", "Size of the database file.")
+	walDesc         = described("wal_bytes", "Size of the write-ahead log.")
+	certificateDesc = described("certificate_end_timestamp_seconds",
+		"Expiry of a domain's certificate, as Unix time; 0 if there is none.", "domain")
+	backupDesc = described("backup_age_seconds",
+		"Age of the last backup that this server recorded; +Inf if there is none.")
+	copyDesc = described("copy_age_seconds",
+		"Age of the newest change that is not yet at the backup destination; +Inf if nothing is there yet. Only with incremental backups.")
 )
 
 // gaugesTime is the time limit of all reads of a backend together.

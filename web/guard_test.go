@@ -84,7 +84,9 @@ func TestRevokedCredentialEndsStreams(t *testing.T) {
 			func(h *house, _ header) {
 				h.do("PATCH", user(h, desk), map[string]any{"password": "some other words"}, asAdmin).want(200)
 			}},
-		"specialist deactivated": {"/v1/presence/stream", func(h *house) header { return h.signedIn(ada, "specialist", "ada") },
+		"specialist deactivated": {"/v1/presence/stream", func(h *house) header {
+			return h.signedIn(ada, "specialist", "ada")
+		},
 			func(h *house, _ header) {
 				h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": false}, asAdmin).want(200)
 			}},
@@ -108,9 +110,11 @@ func TestRevokedCredentialEndsStreams(t *testing.T) {
 			defer stream.close()
 			c.revoke(h, as)
 			begun := time.Now()
-			late := time.AfterFunc(time.Minute, stream.close) // otherwise the stream is open until its credential expires
+			// otherwise the stream is open until its credential expires
+			late := time.AfterFunc(time.Minute, stream.close)
 			defer late.Stop()
-			if last, took := stream.end(), time.Since(begun); !strings.Contains(last, `"type":"end","reason":"unknown"`) {
+			if last, took := stream.end(), time.Since(begun); !strings.Contains(last,
+				`"type":"end","reason":"unknown"`) {
 				t.Errorf("the stream ended after %v with %q, want the reason unknown at once", took, last)
 			} else {
 				t.Logf("ended after %s", took.Round(time.Millisecond))

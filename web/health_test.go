@@ -15,7 +15,8 @@ func TestVersionNeedsOperator(t *testing.T) {
 		sees bool
 	}{
 		{"anybody", through, false},
-		{"an agent", header{"Authorization": h.key("agent")["Authorization"], "X-Forwarded-For": "198.51.100.7"}, false},
+		{"an agent", header{"Authorization": h.key("agent")["Authorization"], "X-Forwarded-For": "198.51.100.7"},
+			false},
 		{"an admin", header{"Authorization": "Bearer " + adminKey, "X-Forwarded-For": "198.51.100.7"}, true},
 		{"this machine", header{}, true},
 	} {

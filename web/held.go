@@ -15,9 +15,10 @@ import (
 // Limits bound what the public may have at a time. They are meant to stop a machine, not a waiting room; the zero value
 // of each is its default. Each node counts for itself.
 type Limits struct {
-	HoldsPerAddress    int // live holds of one address; default 200
-	HoldsPerDay        int // live holds on one UTC day of one specialist; default 100
-	HoldShare          int // per cent of one specialist's day, and of the week, that one address may hold, at least minHoldShare seats; default 20
+	HoldsPerAddress int // live holds of one address; default 200
+	HoldsPerDay     int // live holds on one UTC day of one specialist; default 100
+	// per cent of one specialist's day, and of the week, that one address may hold, at least minHoldShare seats; default 20
+	HoldShare          int
 	SessionsPerAddress int // requests for a session of one address that wait at a time; default 10
 	Streams            int // live streams in all, with or without Options.RateLimit; default 20,000
 	StreamsPerAddress  int // live streams of one address; default 200
@@ -31,7 +32,8 @@ func (l Limits) withDefaults() Limits {
 	for _, x := range []struct {
 		to    *int
 		value int
-	}{{&l.HoldsPerAddress, 200}, {&l.HoldsPerDay, 100}, {&l.HoldShare, 20}, {&l.SessionsPerAddress, 10}, {&l.Streams, 20_000}, {&l.StreamsPerAddress, 200}, {&l.IdlePerAddress, 256},
+	}{{&l.HoldsPerAddress, 200}, {&l.HoldsPerDay, 100}, {&l.HoldShare, 20}, {&l.SessionsPerAddress, 10},
+		{&l.Streams, 20_000}, {&l.StreamsPerAddress, 200}, {&l.IdlePerAddress, 256},
 		{&l.ConnectionsPerAddress, 1024}} {
 		if *x.to == 0 {
 			*x.to = x.value
@@ -216,14 +218,17 @@ func (s *Server) holdLimit(c *call) func(*holds.Span) error {
 		if address := s.address(c.r); address.IsValid() {
 			from := network(address)
 			day, week := s.engine.Booking.RoomAround(span)
-			if !s.byShare.hasRoom(c.ctx(), heldShare{from, span.SpecialistID, false, day.Period}, s.limits.shareOf(day), c.started) {
+			if !s.byShare.hasRoom(c.ctx(), heldShare{from, span.SpecialistID, false, day.Period}, s.limits.shareOf(day),
+				c.started) {
 				return errShareOfDay.again(10 * time.Second)
 			}
-			if !s.byShare.hasRoom(c.ctx(), heldShare{from, span.SpecialistID, true, week.Period}, s.limits.shareOf(week), c.started) {
+			if !s.byShare.hasRoom(c.ctx(), heldShare{from, span.SpecialistID, true, week.Period},
+				s.limits.shareOf(week), c.started) {
 				return errShareOfWeek.again(10 * time.Second)
 			}
 		}
-		if !s.byDay.hasRoom(c.ctx(), heldDay{span.SpecialistID, span.SlotStart.Unix() / 86400}, s.limits.HoldsPerDay, c.started) {
+		if !s.byDay.hasRoom(c.ctx(), heldDay{span.SpecialistID, span.SlotStart.Unix() / 86400}, s.limits.HoldsPerDay,
+			c.started) {
 			return errHoldsOfDay.again(10 * time.Second)
 		}
 		return nil
@@ -283,14 +288,17 @@ func (s *Server) tooManyHeld(c *call, h *holds.Hold) (refusal problem, ok bool) 
 			return errHoldsOfAddress, false
 		}
 		day, week := s.engine.Booking.RoomAround(&h.Span)
-		if !s.byShare.admit(c.ctx(), heldShare{from, h.SpecialistID, false, day.Period}, s.limits.shareOf(day), h.ID, h.ExpiresAt, c.started) {
+		if !s.byShare.admit(c.ctx(), heldShare{from, h.SpecialistID, false, day.Period}, s.limits.shareOf(day), h.ID,
+			h.ExpiresAt, c.started) {
 			return errShareOfDay, false
 		}
-		if !s.byShare.admit(c.ctx(), heldShare{from, h.SpecialistID, true, week.Period}, s.limits.shareOf(week), h.ID, h.ExpiresAt, c.started) {
+		if !s.byShare.admit(c.ctx(), heldShare{from, h.SpecialistID, true, week.Period}, s.limits.shareOf(week), h.ID,
+			h.ExpiresAt, c.started) {
 			return errShareOfWeek, false
 		}
 	}
-	return errHoldsOfDay, s.byDay.admit(c.ctx(), heldDay{h.SpecialistID, h.SlotStart.Unix() / 86400}, s.limits.HoldsPerDay, h.ID, h.ExpiresAt, c.started)
+	return errHoldsOfDay, s.byDay.admit(c.ctx(), heldDay{h.SpecialistID, h.SlotStart.Unix() / 86400},
+		s.limits.HoldsPerDay, h.ID, h.ExpiresAt, c.started)
 }
 
 // shareOf returns the number of seats that one address can hold.
@@ -303,7 +311,8 @@ func (s *Server) admitSession(c *call) error {
 	if c.caller.trusted() || s.bySession == nil || !address.IsValid() || c.client == "" {
 		return nil
 	}
-	if s.bySession.admit(c.ctx(), network(address), s.limits.SessionsPerAddress, c.client.Owner().String(), c.started.Add(presence.SessionRequestTTL), c.started) {
+	if s.bySession.admit(c.ctx(), network(address), s.limits.SessionsPerAddress, c.client.Owner().String(),
+		c.started.Add(presence.SessionRequestTTL), c.started) {
 		return nil
 	}
 	return errSessionsOfAddress.again(10 * time.Second)

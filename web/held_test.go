@@ -27,7 +27,8 @@ func from(address string) header { return header{"X-Forwarded-For": address} }
 func (h *house) holdFrom(n int, address string, more ...header) *reply {
 	h.t.Helper()
 	return h.do("POST", "/v1/holds", map[string]any{
-		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * n), "specialistId": "ada", "clientId": client(n), "ttlSeconds": 600,
+		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * n), "specialistId": "ada", "clientId": client(n),
+		"ttlSeconds": 600,
 	}, append(more, from(address))...)
 }
 
@@ -41,10 +42,12 @@ func TestNetworkHoldLimit(t *testing.T) {
 	if refused.header.Get("Retry-After") == "" {
 		t.Errorf("the refusal does not say when to come again: %s", refused.raw)
 	}
-	if held := h.do("GET", "/v1/holds", nil, header{"Holdfast-Client": client(4)}).want(200).body["holds"].([]any); len(held) != 0 {
+	if held := h.do("GET", "/v1/holds", nil,
+		header{"Holdfast-Client": client(4)}).want(200).body["holds"].([]any); len(held) != 0 {
 		t.Errorf("what was refused is held all the same: %v", held)
 	}
-	h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(600), "clientId": client(5), "lock": true}, from("203.0.113.7")).problem(429, "rate_limited")
+	h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(600),
+		"clientId": client(5), "lock": true}, from("203.0.113.7")).problem(429, "rate_limited")
 	h.holdFrom(1, "203.0.113.7").want(201)          // the client's own hold
 	h.holdFrom(4, "203.0.113.8").want(201)          // another network
 	h.holdFrom(5, "203.0.113.7", asAdmin).want(201) // the clinic's own programs
@@ -66,7 +69,8 @@ func TestDayHoldLimit(t *testing.T) {
 	h.holdFrom(first+2, "203.0.113.3").problem(429, "rate_limited")
 	h.holdFrom(first+48, "203.0.113.3").want(201) // the next day
 	h.do("POST", "/v1/holds", map[string]any{
-		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 2)), "specialistId": "bea", "clientId": client(90),
+		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 2)), "specialistId": "bea",
+		"clientId": client(90),
 	}, from("203.0.113.3")).want(201) // another specialist
 }
 
@@ -80,16 +84,19 @@ func TestNetworkHoldsFifthOfDay(t *testing.T) {
 	if refused.header.Get("Retry-After") == "" {
 		t.Errorf("the refusal does not say when to come again: %s", refused.raw)
 	}
-	if held := h.do("GET", "/v1/holds", nil, header{"Holdfast-Client": client(first + 9)}).want(200).body["holds"].([]any); len(held) != 0 {
+	if held := h.do("GET", "/v1/holds", nil,
+		header{"Holdfast-Client": client(first + 9)}).want(200).body["holds"].([]any); len(held) != 0 {
 		t.Errorf("what was refused is held all the same: %v", held)
 	}
-	lock := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 10)), "specialistId": "ada", "clientId": client(200), "lock": true}
+	lock := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 10)),
+		"specialistId": "ada", "clientId": client(200), "lock": true}
 	h.do("POST", "/v1/slots/select", lock, from("2001:db8:1:2::1")).problem(429, "rate_limited")
 	h.holdFrom(first+9, "2001:db8:1:3::1").want(201)           // another network
 	h.holdFrom(first+48, "2001:db8:1:2::1").want(201)          // the next day
 	h.holdFrom(first+10, "2001:db8:1:2::1", asAdmin).want(201) // the clinic's own programs
 	h.do("POST", "/v1/holds", map[string]any{
-		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * first), "specialistId": "bea", "clientId": client(90),
+		"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * first), "specialistId": "bea",
+		"clientId": client(90),
 	}, from("2001:db8:1:2::1")).want(201) // another specialist
 }
 
@@ -99,7 +106,8 @@ func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	const first = 24 // midnight; the day has 48 slots, so the share is 9
 	take := func(n, who int) *reply {
-		return h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * n), "clientId": client(who), "ttlSeconds": 300}, from("203.0.113.7"))
+		return h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup",
+			"slotStartDate": h.at(30 * n), "clientId": client(who), "ttlSeconds": 300}, from("203.0.113.7"))
 	}
 	for n := first; n < first+9; n++ {
 		if got := take(n, n).want(201).text("specialistId"); got != "ada" {
@@ -110,7 +118,8 @@ func TestHoldAnyGoesPastSpecialistWhoseShareIsHeld(t *testing.T) {
 		t.Errorf("over ada's share the hold is with %s, want bea", got)
 	}
 	take(first, first).want(201) // its own hold is renewed
-	lock := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 10)), "clientId": client(200), "lock": true}
+	lock := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 10)),
+		"clientId": client(200), "lock": true}
 	if got := h.do("POST", "/v1/slots/select", lock, from("203.0.113.7")).want(200).text("specialistId"); got != "bea" {
 		t.Errorf("over ada's share the lock is with %s, want bea", got)
 	}
@@ -127,7 +136,8 @@ func TestListingHidesWhatNetworkMayNotHold(t *testing.T) {
 	slots := func(more ...header) (ada, n int) {
 		t.Helper()
 		day := h.at(24 * 60)[:10]
-		for _, x := range h.do("GET", "/v1/appointment-types/checkup/timeslots?from="+day+"&to="+nextDay(t, day), nil, more...).want(200).body["slots"].([]any) {
+		for _, x := range h.do("GET", "/v1/appointment-types/checkup/timeslots?from="+day+"&to="+nextDay(t, day), nil,
+			more...).want(200).body["slots"].([]any) {
 			slot := x.(map[string]any)
 			if slot["held"].(float64) > 0 && slot["available"].(float64) == 0 {
 				continue
@@ -151,7 +161,8 @@ func TestListingHidesWhatNetworkMayNotHold(t *testing.T) {
 	}
 	for n := range 2 {
 		h.do("POST", "/v1/holds", map[string]any{
-			"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 4 + n)), "specialistId": "bea", "clientId": client(90 + n),
+			"appointmentTypeId": "checkup", "slotStartDate": h.at(30 * (first + 4 + n)), "specialistId": "bea",
+			"clientId": client(90 + n),
 		}, from("203.0.113.7")).want(201)
 	}
 	if _, n := slots(from("203.0.113.7")); n != 0 {
@@ -176,7 +187,8 @@ func TestNetworkHoldsFifthOfWeek(t *testing.T) {
 	h := newHouse(t, limited(web.Limits{}))
 	var hours []map[string]any // five slots a day
 	for day := range 7 {
-		hours = append(hours, map[string]any{"weekday": strings.ToLower(time.Weekday(day).String()), "start": "12:00", "end": "14:30"})
+		hours = append(hours, map[string]any{"weekday": strings.ToLower(time.Weekday(day).String()), "start": "12:00",
+			"end": "14:30"})
 	}
 	h.do("PUT", "/v1/specialists/ada/weekly-hours", hours, asAdmin).want(200)
 	monday := (8 - int(h.start.Weekday())) % 7
@@ -203,20 +215,23 @@ func TestPublicHoldTTLIsCapped(t *testing.T) {
 		who             header
 		asked, want     int
 	}{
-		{"checkup", nil, 600, 300}, {"checkup", nil, 301, 300}, {"checkup", nil, 300, 300}, {"checkup", nil, 20, 20}, {"surgery", nil, 600, 400},
-		{"checkup", asAdmin, 600, 600},
+		{"checkup", nil, 600, 300}, {"checkup", nil, 301, 300}, {"checkup", nil, 300, 300}, {"checkup", nil, 20, 20},
+		{"surgery", nil, 600, 400}, {"checkup", asAdmin, 600, 600},
 	} {
-		body := map[string]any{"appointmentTypeId": c.appointmentType, "slotStartDate": h.at(180 * n), "clientId": client(n), "ttlSeconds": c.asked}
+		body := map[string]any{"appointmentTypeId": c.appointmentType, "slotStartDate": h.at(180 * n),
+			"clientId": client(n), "ttlSeconds": c.asked}
 		r := h.do("POST", "/v1/holds", body, c.who).want(201)
 		if got := int(r.get("ttlMs").(float64)+500) / 1000; got != c.want {
 			t.Errorf("%s for %d s as %v: got %d s, want %d", c.appointmentType, c.asked, c.who, got, c.want)
 		}
-		r = h.do("PATCH", "/v1/holds", map[string]any{"holdId": r.text("holdId"), "clientId": client(n), "ttlSeconds": c.asked}, c.who).want(200)
+		r = h.do("PATCH", "/v1/holds", map[string]any{"holdId": r.text("holdId"), "clientId": client(n),
+			"ttlSeconds": c.asked}, c.who).want(200)
 		if got := int(r.get("ttlMs").(float64)+500) / 1000; got != c.want {
 			t.Errorf("%s extended for %d s as %v: got %d s, want %d", c.appointmentType, c.asked, c.who, got, c.want)
 		}
 	}
-	h.hold(9, "checkup", h.at(-60), map[string]any{"ttlSeconds": 601}).problem(422, "validation_failed").field("ttlSeconds")
+	h.hold(9, "checkup", h.at(-60), map[string]any{"ttlSeconds": 601}).problem(422,
+		"validation_failed").field("ttlSeconds")
 }
 
 func TestNetworkSessionLimit(t *testing.T) {
@@ -238,7 +253,9 @@ func TestNetworkSessionLimit(t *testing.T) {
 }
 
 func TestHoldsAreUnlimitedWhenRateLimitIsOff(t *testing.T) {
-	h := newHouse(t, limited(web.Limits{HoldsPerAddress: 1, HoldsPerDay: 1}), func(o *web.Options) { o.RateLimit = false })
+	h := newHouse(t, limited(web.Limits{HoldsPerAddress: 1, HoldsPerDay: 1}), func(o *web.Options) {
+		o.RateLimit = false
+	})
 	for n := 1; n <= 5; n++ {
 		h.holdFrom(n, "203.0.113.7").want(201)
 	}
@@ -265,7 +282,8 @@ func TestNetworkStreamLimit(t *testing.T) {
 		address string
 		want    int
 	}{
-		{"203.0.113.7", 200}, {"203.0.113.7", 200}, {"203.0.113.7", 429}, {"203.0.113.8", 200}, {"203.0.113.9", 200}, {"203.0.113.10", 503},
+		{"203.0.113.7", 200}, {"203.0.113.7", 200}, {"203.0.113.7", 429}, {"203.0.113.8", 200}, {"203.0.113.9", 200},
+		{"203.0.113.10", 503},
 	} {
 		if got := open(c.address).StatusCode; got != c.want {
 			t.Errorf("stream %d, of %s: got %d, want %d", i+1, c.address, got, c.want)

@@ -45,7 +45,8 @@ func (s *Server) getHistory(c *call) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
 	}
-	h, err := s.engine.Person.History(c.ctx(), c.param("id"), person.Viewer{SpecialistID: c.caller.specialistID, Actor: c.caller.actor})
+	h, err := s.engine.Person.History(c.ctx(), c.param("id"),
+		person.Viewer{SpecialistID: c.caller.specialistID, Actor: c.caller.actor})
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,8 @@ func (s *Server) getHistory(c *call) error {
 		}
 		return all
 	}
-	j := historyJSON{Coming: said(h.Coming), Past: said(h.Past), NoShows: h.NoShows, Cancelled: h.Cancelled, People: []identityJSON{}, Notes: []noteJSON{}, Links: []linkJSON{}}
+	j := historyJSON{Coming: said(h.Coming), Past: said(h.Past), NoShows: h.NoShows, Cancelled: h.Cancelled,
+		People: []identityJSON{}, Notes: []noteJSON{}, Links: []linkJSON{}}
 	for _, i := range h.Of {
 		j.People = append(j.People, identityJSON(i))
 	}
@@ -131,7 +133,8 @@ func (s *Server) addNote(c *call, b *noteBody) error {
 	}
 	render := func(result any) (int, []byte) {
 		n := result.(store.PersonNote)
-		return rendered(http.StatusCreated, map[string]any{"id": n.ID, "appointmentId": c.param("id"), "createdAt": httpTime(n.CreatedAt)})
+		return rendered(http.StatusCreated, map[string]any{"id": n.ID,
+			"appointmentId": c.param("id"), "createdAt": httpTime(n.CreatedAt)})
 	}
 	n, err := s.engine.Person.AddNote(c.ctx(), c.param("id"), b.Text, c.caller.actor, c.answering(render))
 	if err != nil {
@@ -155,7 +158,8 @@ type personLinkBody struct {
 
 func (s *Server) linkPeople(c *call, b *personLinkBody) error {
 	render := func(result any) (int, []byte) {
-		return rendered(http.StatusCreated, map[string]any{"id": result.(store.PersonLink).ID, "appointmentId": c.param("id")})
+		return rendered(http.StatusCreated, map[string]any{"id": result.(store.PersonLink).ID,
+			"appointmentId": c.param("id")})
 	}
 	l, err := s.engine.Person.Link(c.ctx(), c.param("id"), b.AppointmentID, c.caller.actor, c.answering(render))
 	if err != nil {

@@ -28,9 +28,11 @@ type holdJSON struct {
 
 func holdOf(h *holds.Hold, now time.Time) holdJSON {
 	return holdJSON{
-		HoldID: h.ID, AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID, SlotStartDate: httpTime(h.SlotStart),
-		SlotEndDate: httpTime(h.SlotEnd), Seat: h.Seat, HoldExpiresAt: milliTime(h.ExpiresAt),
-		TTLMs: max(0, h.ExpiresAt.Sub(now).Round(10*time.Millisecond).Milliseconds()), MaxExpiresAt: milliTime(h.MaxExpiresAt),
+		HoldID: h.ID, AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID,
+		SlotStartDate: httpTime(h.SlotStart), SlotEndDate: httpTime(h.SlotEnd), Seat: h.Seat,
+		HoldExpiresAt: milliTime(h.ExpiresAt), TTLMs: max(0,
+			h.ExpiresAt.Sub(now).Round(10*time.Millisecond).Milliseconds()),
+		MaxExpiresAt: milliTime(h.MaxExpiresAt),
 	}
 }
 
@@ -70,8 +72,9 @@ func (s *Server) createHold(c *call, b *createHoldBody) error {
 		ttl = s.engine.Booking.LimitTTL(b.AppointmentTypeID, ttl)
 	}
 	h, err := s.engine.Booking.Hold(c.ctx(), booking.HoldRequest{
-		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Place: b.Place, Client: c.client,
-		TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving, Limit: s.holdLimit(c),
+		AppointmentTypeID: b.AppointmentTypeID, SlotStart: start, SpecialistID: b.SpecialistID, Place: b.Place,
+		Client: c.client, TTL: ttl, Displace: b.Displace, IgnoreHours: b.IgnoreHours, Moving: moving,
+		Limit: s.holdLimit(c),
 	})
 	if err != nil {
 		return err
@@ -120,7 +123,8 @@ func (s *Server) extendHold(c *call, b *extendHoldBody) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, extendedJSON{true, milliTime(h.ExpiresAt), max(0, time.Until(h.ExpiresAt).Milliseconds()), milliTime(h.MaxExpiresAt)})
+	return c.json(http.StatusOK, extendedJSON{true, milliTime(h.ExpiresAt),
+		max(0, time.Until(h.ExpiresAt).Milliseconds()), milliTime(h.MaxExpiresAt)})
 }
 
 type releaseHoldBody struct {

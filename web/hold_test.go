@@ -66,22 +66,32 @@ func TestHoldRefusesInvalidRequests(t *testing.T) {
 		field  string // in errors; "reason=…" for the reason
 	}{
 		{"no type", map[string]any{"appointmentTypeId": ""}, 422, "validation_failed", "appointmentTypeId"},
-		{"a type with a slash", map[string]any{"appointmentTypeId": "a/b"}, 422, "validation_failed", "appointmentTypeId"},
-		{"a type of 65 characters", map[string]any{"appointmentTypeId": strings.Repeat("a", 65)}, 422, "validation_failed", "appointmentTypeId"},
+		{"a type with a slash", map[string]any{"appointmentTypeId": "a/b"}, 422, "validation_failed",
+			"appointmentTypeId"},
+		{"a type of 65 characters", map[string]any{"appointmentTypeId": strings.Repeat("a", 65)}, 422,
+			"validation_failed", "appointmentTypeId"},
 		{"an unknown type", map[string]any{"appointmentTypeId": "nobody"}, 404, "not_found", ""},
 		{"no start", map[string]any{"slotStartDate": ""}, 422, "validation_failed", "slotStartDate"},
-		{"a start without an offset", map[string]any{"slotStartDate": "2026-11-23T09:00:00"}, 422, "validation_failed", "slotStartDate"},
-		{"a date that does not exist", map[string]any{"slotStartDate": "2026-02-30T09:00:00Z"}, 422, "validation_failed", "slotStartDate"},
-		{"an hour that does not exist", map[string]any{"slotStartDate": "2026-11-23T25:00:00Z"}, 422, "validation_failed", "slotStartDate"},
-		{"the year 9999", map[string]any{"slotStartDate": "9999-11-23T09:00:00Z"}, 422, "validation_failed", "slotStartDate"},
+		{"a start without an offset", map[string]any{"slotStartDate": "2026-11-23T09:00:00"}, 422, "validation_failed",
+			"slotStartDate"},
+		{"a date that does not exist", map[string]any{"slotStartDate": "2026-02-30T09:00:00Z"}, 422,
+			"validation_failed", "slotStartDate"},
+		{"an hour that does not exist", map[string]any{"slotStartDate": "2026-11-23T25:00:00Z"}, 422,
+			"validation_failed", "slotStartDate"},
+		{"the year 9999", map[string]any{"slotStartDate": "9999-11-23T09:00:00Z"}, 422, "validation_failed",
+			"slotStartDate"},
 		{"no client", map[string]any{"clientId": ""}, 422, "validation_failed", "clientId"},
-		{"a client of 15 characters", map[string]any{"clientId": strings.Repeat("c", 15)}, 422, "validation_failed", "clientId"},
-		{"a client of 129 characters", map[string]any{"clientId": strings.Repeat("c", 129)}, 422, "validation_failed", "clientId"},
-		{"a client with a space", map[string]any{"clientId": "client secret 0001"}, 422, "validation_failed", "clientId"},
+		{"a client of 15 characters", map[string]any{"clientId": strings.Repeat("c", 15)}, 422, "validation_failed",
+			"clientId"},
+		{"a client of 129 characters", map[string]any{"clientId": strings.Repeat("c", 129)}, 422, "validation_failed",
+			"clientId"},
+		{"a client with a space", map[string]any{"clientId": "client secret 0001"}, 422, "validation_failed",
+			"clientId"},
 		{"a ttl of 0", map[string]any{"ttlSeconds": 0}, 422, "validation_failed", "ttlSeconds"},
 		{"a ttl below 0", map[string]any{"ttlSeconds": -5}, 422, "validation_failed", "ttlSeconds"},
 		{"a ttl of 601", map[string]any{"ttlSeconds": 601}, 422, "validation_failed", "ttlSeconds"},
-		{"a ttl that would overflow", map[string]any{"ttlSeconds": 9223372036854775807}, 422, "validation_failed", "ttlSeconds"},
+		{"a ttl that would overflow", map[string]any{"ttlSeconds": 9223372036854775807}, 422, "validation_failed",
+			"ttlSeconds"},
 		{"a specialist with a slash", map[string]any{"specialistId": "a/b"}, 422, "validation_failed", "specialistId"},
 		{"a specialist who does not serve it", map[string]any{"specialistId": "nobody"}, 422, "validation_failed", "specialistId"},
 		{"the past", map[string]any{"slotStartDate": "2020-11-23T09:00:00Z"}, 409, "not_bookable", "reason=too_soon"},
@@ -114,12 +124,15 @@ func TestHoldIsExtendedAndReleased(t *testing.T) {
 		t.Errorf("the hold was not kept: %s", kept.raw)
 	}
 	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(2)}).problem(403, "not_owner")
-	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "ttlSeconds": 601}).problem(422, "validation_failed").field("ttlSeconds")
-	h.do("PATCH", "/v1/holds", map[string]any{"holdId": "a b", "clientId": client(1)}).problem(422, "validation_failed").field("holdId")
+	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "ttlSeconds": 601}).problem(422,
+		"validation_failed").field("ttlSeconds")
+	h.do("PATCH", "/v1/holds", map[string]any{"holdId": "a b", "clientId": client(1)}).problem(422,
+		"validation_failed").field("holdId")
 	for range 10 {
 		h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "restart": true}).want(200)
 	}
-	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "restart": true}).problem(429, "quota_exceeded")
+	h.do("PATCH", "/v1/holds", map[string]any{"holdId": id, "clientId": client(1), "restart": true}).problem(429,
+		"quota_exceeded")
 
 	h.do("DELETE", "/v1/holds", map[string]any{"holdId": id, "clientId": client(2)}).problem(403, "not_owner")
 	for _, released := range []bool{true, false} {
@@ -138,7 +151,8 @@ func TestBeaconReleasesHold(t *testing.T) {
 	h := newHouse(t)
 	for _, contentType := range []string{"text/plain;charset=UTF-8", "application/json"} {
 		id := h.hold(1, "checkup", h.at(0)).want(201).text("holdId")
-		r := h.do("POST", "/v1/holds/release", `{"holdId":"`+id+`","clientId":"`+client(1)+`"}`, header{"Content-Type": contentType}).want(200)
+		r := h.do("POST", "/v1/holds/release", `{"holdId":"`+id+`","clientId":"`+client(1)+`"}`,
+			header{"Content-Type": contentType}).want(200)
 		if r.body["released"] != true {
 			t.Errorf("%s: got %s", contentType, r.raw)
 		}
@@ -151,10 +165,12 @@ func TestClientHeader(t *testing.T) {
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0)}
 	id := h.do("POST", "/v1/holds", body, header{"Holdfast-Client": client(1)}).want(201).text("holdId")
 	body["clientId"] = client(1)
-	if again := h.do("POST", "/v1/holds", body, header{"Holdfast-Client": client(1)}).want(201).text("holdId"); again != id {
+	if again := h.do("POST", "/v1/holds", body,
+		header{"Holdfast-Client": client(1)}).want(201).text("holdId"); again != id {
 		t.Errorf("the same client got another hold: %s, then %s", id, again)
 	}
-	h.do("POST", "/v1/holds", body, header{"Holdfast-Client": client(2)}).problem(422, "validation_failed").field("clientId")
+	h.do("POST", "/v1/holds", body, header{"Holdfast-Client": client(2)}).problem(422,
+		"validation_failed").field("clientId")
 	h.do("DELETE", "/v1/holds?holdId="+id, nil, header{"Holdfast-Client": client(1)}).want(200)
 }
 
@@ -198,7 +214,8 @@ func TestHoldIsVisibleToOwnerAndDesk(t *testing.T) {
 func TestDeskDisplacesHold(t *testing.T) {
 	h := newHouse(t)
 	h.hold(1, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
-	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada", "clientId": client(9)}
+	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada",
+		"clientId": client(9)}
 	h.do("POST", "/v1/holds", body, asAdmin).problem(409, "slot_held")
 	body["displace"] = true
 	h.do("POST", "/v1/holds", body, asAdmin).want(201)
@@ -227,6 +244,8 @@ func TestRescheduleIgnoresCooldown(t *testing.T) {
 	// A cancelled appointment cannot be moved.
 	h.do("POST", "/v1/appointments/managed/cancel", nil, moved.managing()).want(200)
 	surgery := h.book(2, "surgery", map[string]any{"slotStartDate": h.at(120)}).want(201)
-	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "surgery", "slotStartDate": h.at(240), "clientId": client(2)}, moved.managing()).problem(429, "cooldown_active")
-	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "surgery", "slotStartDate": h.at(240), "clientId": client(2)}, surgery.managing()).want(201)
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "surgery", "slotStartDate": h.at(240),
+		"clientId": client(2)}, moved.managing()).problem(429, "cooldown_active")
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "surgery", "slotStartDate": h.at(240),
+		"clientId": client(2)}, surgery.managing()).want(201)
 }

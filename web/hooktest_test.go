@@ -15,7 +15,9 @@ import (
 
 // TestWebhookTestRoute: an owner tests a webhook. The server sends one signed message and reports its real result.
 func TestWebhookTestRoute(t *testing.T) {
-	h, _ := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })
+	h, _ := newPractice(t, func(o *engine.Options) {
+		o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true})
+	})
 	var got *http.Request
 	var body []byte
 	status := http.StatusNoContent
@@ -26,11 +28,13 @@ func TestWebhookTestRoute(t *testing.T) {
 	}))
 	defer receiver.Close()
 	secret := notice.NewWebhookSecret()
-	h.do("PUT", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": receiver.URL, "secret": secret, "active": false}}}, asAdmin).want(200)
+	h.do("PUT", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": receiver.URL,
+		"secret": secret, "active": false}}}, asAdmin).want(200)
 
 	owner := h.signedIn("owner@clinic.example", "owner", "")
 	answer := h.do("POST", "/v1/settings/webhook-test", map[string]any{"id": "crm"}, owner).want(200)
-	if answer.text("delivery") != "taken" || answer.get("detail") != nil || got == nil || got.Header.Get("webhook-id") != answer.text("webhookId") {
+	if answer.text("delivery") != "taken" || answer.get("detail") != nil || got == nil ||
+		got.Header.Get("webhook-id") != answer.text("webhookId") {
 		t.Fatalf("answered %s, and sent %+v", answer.raw, got)
 	}
 	if !strings.Contains(string(body), `"type":"test"`) || strings.Contains(string(body), "appointment") {
@@ -40,7 +44,8 @@ func TestWebhookTestRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want, err := notice.Sign(secret, answer.text("webhookId"), time.Unix(at, 0), body); err != nil || got.Header.Get("webhook-signature") != want {
+	if want, err := notice.Sign(secret, answer.text("webhookId"), time.Unix(at, 0), body); err != nil ||
+		got.Header.Get("webhook-signature") != want {
 		t.Errorf("signed %q, want %q, %v", got.Header.Get("webhook-signature"), want, err)
 	}
 

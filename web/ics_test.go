@@ -28,7 +28,8 @@ func unfolded(t *testing.T, ics string) map[string]string {
 func TestAppointmentICS(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/clinic", map[string]any{
-		"name": "Praxis für Zähne; Ärzte, Haus \\ Hof, und noch ein recht langer Name, der gefaltet wird", "contact": map[string]any{"address": "Kai 1\n20457 Hamburg"},
+		"name":    "Praxis für Zähne; Ärzte, Haus \\ Hof, und noch ein recht langer Name, der gefaltet wird",
+		"contact": map[string]any{"address": "Kai 1\n20457 Hamburg"},
 	}, asAdmin).want(200)
 	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}).want(201)
 	r := h.do("GET", "/v1/appointments/managed/ics", nil, booked.managing()).want(200)
@@ -37,10 +38,10 @@ func TestAppointmentICS(t *testing.T) {
 	}
 	lines := unfolded(t, r.raw)
 	for name, want := range map[string]string{
-		"METHOD": "PUBLISH", "VERSION": "2.0", "STATUS": "CONFIRMED", "SEQUENCE": "1", "UID": booked.text("appointment", "id") + "@holdfast",
-		"DTSTART": h.start.Format("20060102T150405Z"), "LOCATION": `Kai 1\n20457 Hamburg`,
-		"SUMMARY": `checkup\, Praxis für Zähne\; Ärzte\, Haus \\ Hof\, und noch ein recht langer Name\, der gefaltet wird`,
-		"URL":     booked.text("appointment", "manageUrl"),
+		"METHOD": "PUBLISH", "VERSION": "2.0", "STATUS": "CONFIRMED", "SEQUENCE": "1",
+		"UID": booked.text("appointment", "id") + "@holdfast", "DTSTART": h.start.Format("20060102T150405Z"),
+		"LOCATION": `Kai 1\n20457 Hamburg`,
+		"SUMMARY":  `checkup\, Praxis für Zähne\; Ärzte\, Haus \\ Hof\, und noch ein recht langer Name\, der gefaltet wird`, "URL": booked.text("appointment", "manageUrl"),
 	} {
 		if lines[name] != want {
 			t.Errorf("%s: got %q, want %q", name, lines[name], want)
@@ -51,7 +52,8 @@ func TestAppointmentICS(t *testing.T) {
 	}
 	// A newer version replaces the event, and a cancelled one removes it from the calendar.
 	cancelled := h.do("POST", "/v1/appointments/managed/cancel", nil, booked.managing()).want(200)
-	lines = unfolded(t, h.do("GET", "/v1/appointments/"+cancelled.text("appointment", "id")+"/ics", nil, asAdmin).want(200).raw)
+	lines = unfolded(t, h.do("GET", "/v1/appointments/"+cancelled.text("appointment", "id")+"/ics", nil,
+		asAdmin).want(200).raw)
 	if lines["STATUS"] != "CANCELLED" || lines["SEQUENCE"] != "2" {
 		t.Errorf("got %v", lines)
 	}

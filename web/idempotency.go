@@ -110,7 +110,8 @@ func (c *call) fingerprint(raw []byte) [32]byte {
 }
 
 // replay gives the remembered answer, if there is one.
-func (c *call) replay(once *record.Once, recall func(context.Context, *record.Once) (*store.IdempotencyRecord, error)) (bool, error) {
+func (c *call) replay(once *record.Once, recall func(context.Context,
+	*record.Once) (*store.IdempotencyRecord, error)) (bool, error) {
 	record, err := recall(c.ctx(), once)
 	if record == nil || err != nil {
 		return false, err

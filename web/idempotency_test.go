@@ -26,7 +26,8 @@ func TestIdempotencyKeyReturnsFirstAnswer(t *testing.T) {
 	// The same key of another client is a different key.
 	h.book(2, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("one")).want(201)
 	// The same key on another route is a different key, too.
-	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(120), "clientId": client(1)}, key("one")).want(201)
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(120),
+		"clientId": client(1)}, key("one")).want(201)
 }
 
 // TestRepeatAfterCancelBooksOnce: the slot is free again, so only the key prevents a second booking.
@@ -39,7 +40,8 @@ func TestRepeatAfterCancelBooksOnce(t *testing.T) {
 	if again.raw != first.raw || again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("got %s, want %s again", again.raw, first.raw)
 	}
-	h.hold(2, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201) // the slot is neither booked nor held
+	// the slot is neither booked nor held
+	h.hold(2, "checkup", h.at(0), map[string]any{"specialistId": "ada"}).want(201)
 }
 
 func TestIdempotencyStoresOnlySuccess(t *testing.T) {
@@ -58,12 +60,14 @@ func TestIdempotencyCoversHoldsAndSchedule(t *testing.T) {
 		body    map[string]any
 		headers []header
 	}{
-		{"/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}, nil},
+		{"/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)},
+			nil},
 		{"/v1/appointment-types", map[string]any{"name": "New"}, []header{asAdmin}},
 		{"/v1/specialists", map[string]any{"name": "New"}, []header{asAdmin}},
 		{"/v1/specialists/ada/overrides", map[string]any{"date": h.day(9), "closed": true}, []header{asAdmin}},
 		{"/v1/specialists/ada/blocks", map[string]any{"start": h.at(900), "end": h.at(930)}, []header{asAdmin}},
-		{"/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(600), "specialistId": "ada", "patient": patient(1)}, []header{asAdmin}},
+		{"/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(600),
+			"specialistId": "ada", "patient": patient(1)}, []header{asAdmin}},
 	} {
 		headers := append(c.headers, key("k"))
 		first := h.do("POST", c.path, c.body, headers...).want(201)
@@ -120,7 +124,8 @@ func TestRacersWithOneKeyBookOnce(t *testing.T) {
 	if len(ids) != 1 {
 		t.Errorf("one key made %d appointments: %v", len(ids), ids)
 	}
-	if got := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)}, key("race")).want(201); ids[got.text("appointment", "id")] == 0 {
+	if got := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0)},
+		key("race")).want(201); ids[got.text("appointment", "id")] == 0 {
 		t.Error("the answer afterwards is another one")
 	}
 	if got := len(h.do("GET", "/v1/appointments", nil, asAdmin).body["appointments"].([]any)); got != 1 {

@@ -21,7 +21,8 @@ type rate struct {
 var (
 	publicWrites = rate{every: 50 * time.Millisecond, burst: 300}
 	streamOpens  = rate{every: 250 * time.Millisecond, burst: 120}
-	publicPolls  = rate{every: 10 * time.Millisecond, burst: 600} // a waiting room of 40 clients that poll every second, twice over
+	// a waiting room of 40 clients that poll every second, twice over
+	publicPolls = rate{every: 10 * time.Millisecond, burst: 600}
 )
 
 // limiter is a token bucket per address. It stores one instant for each: when the bucket will be full again (GCRA,
@@ -162,7 +163,8 @@ func parseAddress(s string) netip.Addr {
 // onThisMachine reports whether a request was made on this machine, to it by its own name, and was not passed on by a proxy
 // on it. The name keeps out a page in a browser here whose own name was made to lead here.
 func (s *Server) onThisMachine(r *http.Request) bool {
-	for _, name := range [...]string{"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
+	for _, name := range [...]string{"X-Forwarded-For", "Forwarded", "X-Forwarded-Host", "X-Forwarded-Proto",
+		"X-Real-Ip", "Via"} {
 		if r.Header.Get(name) != "" {
 			return false
 		}

@@ -79,7 +79,9 @@ func TestLimiterExpiresNetworks(t *testing.T) {
 }
 
 func TestClientAddressSkipsTrustedProxies(t *testing.T) {
-	s := &Server{log: slog.New(slog.DiscardHandler), options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
+	s := &Server{log: slog.New(slog.DiscardHandler),
+		options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"),
+			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
 	for _, c := range []struct {
 		name, peer string
 		headers    http.Header
@@ -90,19 +92,28 @@ func TestClientAddressSkipsTrustedProxies(t *testing.T) {
 		{"one proxy", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1"}}, "198.51.100.1"},
 		{"two proxies", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1, 10.1.2.3"}}, "198.51.100.1"},
 		{"two headers", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1", "10.1.2.3"}}, "198.51.100.1"},
-		{"an invented hop before", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.99, 198.51.100.1"}}, "198.51.100.1"},
+		{"an invented hop before", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.99, 198.51.100.1"}},
+			"198.51.100.1"},
 		{"with a port", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1:4711"}}, "198.51.100.1"},
 		{"an IPv6 address", "[fd00::1]:1", http.Header{"X-Forwarded-For": {"2001:db8::1"}}, "2001:db8::1"},
-		{"an IPv6 address with a port", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"[2001:db8::1]:4711"}}, "2001:db8::1"},
-		{"an IPv4 address as IPv6", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"::ffff:198.51.100.1"}}, "198.51.100.1"},
-		{"RFC 7239", "127.0.0.1:1", http.Header{"Forwarded": {`for="198.51.100.1:4711";proto=https, for=10.1.1.1`}}, "198.51.100.1"},
+		{"an IPv6 address with a port", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"[2001:db8::1]:4711"}},
+			"2001:db8::1"},
+		{"an IPv4 address as IPv6", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"::ffff:198.51.100.1"}},
+			"198.51.100.1"},
+		{"RFC 7239", "127.0.0.1:1", http.Header{"Forwarded": {`for="198.51.100.1:4711";proto=https, for=10.1.1.1`}},
+			"198.51.100.1"},
 		{"RFC 7239 and IPv6", "127.0.0.1:1", http.Header{"Forwarded": {`For="[2001:db8::1]"`}}, "2001:db8::1"},
-		{"RFC 7239 of a hop that says nothing", "127.0.0.1:1", http.Header{"Forwarded": {`for=192.0.2.99, proto=https;by=10.0.0.1`}}, "127.0.0.1"},
-		{"RFC 7239 of a hop that hides", "127.0.0.1:1", http.Header{"Forwarded": {`for=192.0.2.99, for=_hidden`}}, "127.0.0.1"},
-		{"RFC 7239 with an open quote before", "127.0.0.1:1", http.Header{"Forwarded": {`for="192.0.2.99`, `for=198.51.100.1`}}, "198.51.100.1"},
+		{"RFC 7239 of a hop that says nothing", "127.0.0.1:1",
+			http.Header{"Forwarded": {`for=192.0.2.99, proto=https;by=10.0.0.1`}}, "127.0.0.1"},
+		{"RFC 7239 of a hop that hides", "127.0.0.1:1", http.Header{"Forwarded": {`for=192.0.2.99, for=_hidden`}},
+			"127.0.0.1"},
+		{"RFC 7239 with an open quote before", "127.0.0.1:1",
+			http.Header{"Forwarded": {`for="192.0.2.99`, `for=198.51.100.1`}}, "198.51.100.1"},
 		{"a stranger's RFC 7239", "203.0.113.7:4711", http.Header{"Forwarded": {"for=198.51.100.1"}}, "203.0.113.7"},
-		{"two headers that agree", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1"}, "Forwarded": {"for=198.51.100.1"}}, "198.51.100.1"},
-		{"two headers that disagree", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.99"}, "Forwarded": {"for=198.51.100.1"}}, "127.0.0.1"},
+		{"two headers that agree", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"198.51.100.1"},
+			"Forwarded": {"for=198.51.100.1"}}, "198.51.100.1"},
+		{"two headers that disagree", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"192.0.2.99"},
+			"Forwarded": {"for=198.51.100.1"}}, "127.0.0.1"},
 		{"no header at all", "127.0.0.1:1", nil, "127.0.0.1"},
 		{"rubbish", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown"}}, "127.0.0.1"},
 		{"rubbish before a proxy", "127.0.0.1:1", http.Header{"X-Forwarded-For": {"unknown, 10.1.2.3"}}, "10.1.2.3"},
@@ -129,7 +140,8 @@ func TestClientAddressSkipsTrustedProxies(t *testing.T) {
 func TestUntrustedForwardingIsLoggedOnce(t *testing.T) {
 	for _, header := range []string{"X-Forwarded-For", "Forwarded"} {
 		var log strings.Builder
-		s := &Server{log: slog.New(slog.NewTextHandler(&log, nil)), options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
+		s := &Server{log: slog.New(slog.NewTextHandler(&log, nil)),
+			options: Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}}
 		ask := func(peer, value string) {
 			r := httptest.NewRequest("POST", "/", nil)
 			if r.RemoteAddr = peer; value != "" {
@@ -160,12 +172,14 @@ func (c *connFrom) RemoteAddr() net.Addr { return net.TCPAddrFromAddrPort(c.from
 
 func TestConnectionsPerNetworkAreBounded(t *testing.T) {
 	conns := make(map[string]*connFrom)
-	for _, from := range []string{"[2001:db8::1]:1", "[2001:db8::2]:2", "[2001:db8::3]:3", "[2001:db8:0:1::1]:4", "10.0.0.1:5", "10.0.0.1:6", "10.0.0.1:7", "[2001:db8::8]:8", "[2001:db8::9]:9"} {
+	for _, from := range []string{"[2001:db8::1]:1", "[2001:db8::2]:2", "[2001:db8::3]:3", "[2001:db8:0:1::1]:4",
+		"10.0.0.1:5", "10.0.0.1:6", "10.0.0.1:7", "[2001:db8::8]:8", "[2001:db8::9]:9"} {
 		a := netip.MustParseAddrPort(from)
 		conns[from[len(from)-1:]] = &connFrom{from: a}
 	}
 	of := newConnections(2, 4, func(a netip.Addr) bool { return a.IsPrivate() })
-	const begins, waits, works, leaves, ends = http.StateNew, http.StateIdle, http.StateActive, http.StateHijacked, http.StateClosed
+	const begins, waits, works, leaves, ends = http.StateNew, http.StateIdle, http.StateActive, http.StateHijacked,
+		http.StateClosed
 	for step, c := range []struct {
 		conn, over string
 		state      http.ConnState
@@ -179,7 +193,8 @@ func TestConnectionsPerNetworkAreBounded(t *testing.T) {
 		{"9", "1", begins}, {"1", "", ends}, {"9", "", works}, // the waiting one is closed
 		{"1", "1", begins}, {"1", "", ends}, // all of them work: the new one is closed
 		{"8", "", leaves}, {"1", "", begins}, // a stream counts as a stream
-		{"5", "", begins}, {"6", "", begins}, {"7", "", begins}, {"5", "", waits}, {"6", "", waits}, {"7", "", waits}, // a proxy
+		// a proxy
+		{"5", "", begins}, {"6", "", begins}, {"7", "", begins}, {"5", "", waits}, {"6", "", waits}, {"7", "", waits},
 	} {
 		got := ""
 		if over := of.note(conns[c.conn], c.state); over != nil {

@@ -19,7 +19,8 @@ type mailServerBody struct {
 }
 
 func (b *mailServerBody) wish() message.MailServerWish {
-	return message.MailServerWish{Host: b.Host, Port: b.Port, Encryption: b.Encryption, User: b.User, Password: b.Password, From: b.From}
+	return message.MailServerWish{Host: b.Host, Port: b.Port, Encryption: b.Encryption, User: b.User,
+		Password: b.Password, From: b.From}
 }
 
 // mailServerAnswer is the configured mail server. No answer has the password.
@@ -36,13 +37,14 @@ type givenMailServerJSON struct {
 }
 
 type chosenMailServerJSON struct {
-	Host             string            `json:"host"`
-	Port             int               `json:"port"`
-	Encryption       notice.Encryption `json:"encryption"`
-	User             string            `json:"user"`
-	PasswordSet      bool              `json:"passwordSet"`
-	PasswordReadable bool              `json:"passwordReadable"` // false: this server has not the key to it, and mail waits
-	From             string            `json:"from"`
+	Host        string            `json:"host"`
+	Port        int               `json:"port"`
+	Encryption  notice.Encryption `json:"encryption"`
+	User        string            `json:"user"`
+	PasswordSet bool              `json:"passwordSet"`
+	// false: this server has not the key to it, and mail waits
+	PasswordReadable bool   `json:"passwordReadable"`
+	From             string `json:"from"`
 }
 
 func (s *Server) mailServer() map[string]mailServerAnswer {
@@ -52,7 +54,8 @@ func (s *Server) mailServer() map[string]mailServerAnswer {
 		answer.Given = &givenMailServerJSON{g.Host, g.Port}
 	}
 	if c := setup.Chosen; c != nil {
-		answer.Chosen = &chosenMailServerJSON{c.Host, c.Port, c.Encryption, c.User, setup.IsSet, setup.IsReadable, c.From}
+		answer.Chosen = &chosenMailServerJSON{c.Host, c.Port, c.Encryption, c.User, setup.IsSet, setup.IsReadable,
+			c.From}
 	}
 	return map[string]mailServerAnswer{"mailServer": answer}
 }

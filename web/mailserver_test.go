@@ -24,13 +24,16 @@ func TestOwnerChoosesMailServer(t *testing.T) {
 		o.Notices.Mailer = mailer
 	})
 	owner := h.signedIn("owner@clinic.example", "owner", "")
-	body := map[string]any{"host": host, "port": 2525, "encryption": "starttls", "user": "clinic", "password": "wrong", "from": "post@clinic.example"}
+	body := map[string]any{"host": host, "port": 2525, "encryption": "starttls", "user": "clinic", "password": "wrong",
+		"from": "post@clinic.example"}
 	got := h.do("POST", "/v1/settings/mail-server/test", body, owner).want(200)
-	if got.text("delivery") != "failed" || got.text("finding") != "password" || got.text("said") != "535 5.7.8 Username and password not accepted" {
+	if got.text("delivery") != "failed" || got.text("finding") != "password" ||
+		got.text("said") != "535 5.7.8 Username and password not accepted" {
 		t.Errorf("with a wrong password: %s", got.raw)
 	}
 	body["password"] = "canarysmtp"
-	if got := h.do("POST", "/v1/settings/mail-server/test", body, owner).want(200); got.text("delivery") != "sent" || got.text("to") != "owner@clinic.example" {
+	if got := h.do("POST", "/v1/settings/mail-server/test", body, owner).want(200); got.text("delivery") != "sent" ||
+		got.text("to") != "owner@clinic.example" {
 		t.Errorf("with the right one: %s", got.raw)
 	}
 	answers := h.do("PUT", "/v1/settings/mail-server", body, owner).want(200).raw
@@ -38,7 +41,8 @@ func TestOwnerChoosesMailServer(t *testing.T) {
 		t.Errorf("after the choice: %s", got.raw)
 	}
 	got = h.do("GET", "/v1/settings/mail-server", nil, owner).want(200)
-	if got.text("mailServer", "chosen", "host") != host || got.get("mailServer", "chosen", "passwordSet") != true || !strings.Contains(got.text("mailServer", "sender"), "<post@clinic.example>") {
+	if got.text("mailServer", "chosen", "host") != host || got.get("mailServer", "chosen", "passwordSet") != true ||
+		!strings.Contains(got.text("mailServer", "sender"), "<post@clinic.example>") {
 		t.Errorf("it is shown as %s", got.raw)
 	}
 	answers += got.raw

@@ -37,7 +37,8 @@ func TestMailTestRoute(t *testing.T) {
 			})
 			owner := h.signedIn("owner@clinic.example", "owner", "")
 			got := h.do("POST", "/v1/settings/mail-test", nil, owner).want(200)
-			if got.text("delivery") != c.delivery || got.text("to") != "owner@clinic.example" || (got.get("detail") != nil) != (c.delivery == "failed") {
+			if got.text("delivery") != c.delivery || got.text("to") != "owner@clinic.example" ||
+				(got.get("detail") != nil) != (c.delivery == "failed") {
 				t.Errorf("got %s, want delivery %s", got.raw, c.delivery)
 			}
 			if strings.Contains(fmt.Sprint(got.get("detail")), "@") {
@@ -50,7 +51,8 @@ func TestMailTestRoute(t *testing.T) {
 		t.Fatalf("there are the files %v (%v), want one", files, err)
 	}
 	raw, err := os.ReadFile(files[0])
-	if err != nil || !strings.Contains(string(raw), "owner@clinic.example") || !strings.Contains(string(raw), "Subject: Test email of ") {
+	if err != nil || !strings.Contains(string(raw), "owner@clinic.example") ||
+		!strings.Contains(string(raw), "Subject: Test email of ") {
 		t.Errorf("the message is\n%s", raw)
 	}
 }
@@ -64,10 +66,14 @@ func TestAnswerReportsSentEmail(t *testing.T) {
 		sent    bool
 	}{
 		{"a mail server", func() notice.MailOptions {
-			return notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })}
+			return notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string {
+				return "250 ok"
+			})}
 		}, true},
 		{"a mail server that refuses the address", func() notice.MailOptions {
-			return notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "550 unknown" })}
+			return notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string {
+				return "550 unknown"
+			})}
 		}, false},
 		{"files", func() notice.MailOptions { return notice.MailOptions{Dir: t.TempDir()} }, false},
 	} {
@@ -95,26 +101,30 @@ func TestAnswerReportsSentEmail(t *testing.T) {
 				}
 			}
 			booked := h.book(1, "checkup", map[string]any{
-				"slotStartDate": h.at(0), "specialistId": "ada", "patient": map[string]any{"name": "Lena", "email": "lena@example.org"},
+				"slotStartDate": h.at(0), "specialistId": "ada",
+				"patient": map[string]any{"name": "Lena", "email": "lena@example.org"},
 			}).want(201)
 			id := booked.text("appointment", "id")
 			settled(id, "confirmation")
 			want(booked)
-			moved := h.do("POST", "/v1/appointments/managed/reschedule", map[string]any{"slotStartDate": h.at(60)}, booked.managing()).want(200)
+			moved := h.do("POST", "/v1/appointments/managed/reschedule", map[string]any{"slotStartDate": h.at(60)},
+				booked.managing()).want(200)
 			settled(id, "reschedule")
 			want(moved)
 			if got := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200).get("emailSent"); got != nil {
 				t.Errorf("the desk reads emailSent %v; it has the deliveries", got)
 			}
 			// This move sends no notice, and the earlier notice had a different time.
-			silent := h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(180), "notify": false}, asAdmin).want(200)
+			silent := h.do("POST", "/v1/appointments/"+id+"/reschedule",
+				map[string]any{"slotStartDate": h.at(180), "notify": false}, asAdmin).want(200)
 			h.eventually("the practice system has all three times", func() bool {
 				return h.do("GET", "/v1/queue-status", nil, asAdmin).want(200).get("pending") == 0.0
 			})
 			if got := said(silent); got != nil {
 				t.Errorf("after a move in silence the patient is told emailSent %v", got)
 			}
-			quiet := h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120), "patient": map[string]any{"name": "Jo", "phone": "030 1234567"}}).want(201)
+			quiet := h.book(2, "checkup", map[string]any{"slotStartDate": h.at(120),
+				"patient": map[string]any{"name": "Jo", "phone": "030 1234567"}}).want(201)
 			if got := said(quiet); got != nil {
 				t.Errorf("without an address the patient is told emailSent %v", got)
 			}

@@ -20,7 +20,8 @@ const malformedRequests = 10_000
 
 func TestMalformedRequests(t *testing.T) {
 	h, lines := newHouse(t), readRoleTable(t)
-	r := &roles{house: h, callers: map[string]header{"client": {}, "admin": asAdmin, "agent": h.key("agent"), "own": h.signedIn("ada@clinic.example", "specialist", "ada")}}
+	r := &roles{house: h, callers: map[string]header{"client": {}, "admin": asAdmin, "agent": h.key("agent"),
+		"own": h.signedIn("ada@clinic.example", "specialist", "ada")}}
 	for _, id := range []string{"ada", "bea"} {
 		r.do("PATCH", "/v1/specialists/"+id, map[string]any{"maxSessions": 100}, asAdmin).want(200)
 	}
@@ -29,16 +30,20 @@ func TestMalformedRequests(t *testing.T) {
 	for i := range lines {
 		// The subjects are created once for each route and caller. The requests are changed afterwards.
 		for _, column := range who {
-			if lines[i].path == "/v1/auth/sign-out" || lines[i].path == "/v1/auth/sign-in" || strings.HasSuffix(lines[i].path, "/ics") {
+			if lines[i].path == "/v1/auth/sign-out" || lines[i].path == "/v1/auth/sign-in" ||
+				strings.HasSuffix(lines[i].path, "/ics") {
 				continue // the first ends the sign-in, and the others are tested below
 			}
 			c := r.cell(column, &lines[i])
-			say = append(say, malformed{lines[i].method, c.fill(lines[i].path), lines[i].query, c.fill(lines[i].body), c.header})
+			say = append(say, malformed{lines[i].method, c.fill(lines[i].path), lines[i].query, c.fill(lines[i].body),
+				c.header})
 		}
 	}
-	for _, path := range []string{"/v1/appointments/managed/ics?token=x", "/v1/auth/sign-in", "/manage", "/staff", "/ui/x", "/", "/embed", "/nothing/at/all"} {
+	for _, path := range []string{"/v1/appointments/managed/ics?token=x", "/v1/auth/sign-in", "/manage", "/staff",
+		"/ui/x", "/", "/embed", "/nothing/at/all"} {
 		target, query, _ := strings.Cut(path, "?")
-		say = append(say, malformed{"GET", target, query, "", header{}}, malformed{"POST", target, query, `{"email":"a@b.c","password":"x"}`, header{}})
+		say = append(say, malformed{"GET", target, query, "", header{}},
+			malformed{"POST", target, query, `{"email":"a@b.c","password":"x"}`, header{}})
 	}
 	statuses := make(map[int]int)
 	for n := range malformedRequests {
@@ -54,19 +59,24 @@ func TestMalformedRequests(t *testing.T) {
 		w := m.send(h)
 		statuses[w.Code/100]++
 		if w.Code >= 500 {
-			t.Errorf("request %d: %s %q ?%q %q %q answered %d: %s", n, m.method, m.path, m.query, m.header, m.body, w.Code, w.Body)
+			t.Errorf("request %d: %s %q ?%q %q %q answered %d: %s", n, m.method, m.path, m.query, m.header, m.body,
+				w.Code, w.Body)
 		}
-		inItsWords := m.path == "/mcp" || strings.Contains(w.Body.String(), `"llm_guidance"`) || strings.Contains(w.Body.String(), `{"resourceType":"OperationOutcome",`) ||
-			m.method == "HEAD" && w.Header().Get("Content-Type") == "application/fhir+json" // the same, but a HEAD gets only the header
+		inItsWords := m.path == "/mcp" || strings.Contains(w.Body.String(), `"llm_guidance"`) ||
+			strings.Contains(w.Body.String(), `{"resourceType":"OperationOutcome",`) ||
+			// the same, but a HEAD gets only the header
+			m.method == "HEAD" && w.Header().Get("Content-Type") == "application/fhir+json"
 		if w.Code >= 400 && w.Header().Get("Content-Type") != "application/problem+json" && !inItsWords {
-			t.Errorf("request %d: %s %q answered %d as %q: %.200s", n, m.method, m.path, w.Code, w.Header().Get("Content-Type"), w.Body)
+			t.Errorf("request %d: %s %q answered %d as %q: %.200s", n, m.method, m.path, w.Code,
+				w.Header().Get("Content-Type"), w.Body)
 		}
 	}
 	if log := h.log.String(); strings.Contains(log, "panicked") {
 		t.Errorf("a handler panicked: %.3000s", log[strings.Index(log, "panicked"):])
 	}
 	if statuses[4] < malformedRequests/3 {
-		t.Errorf("only %d of %d were refused: they are not malformed enough; got %v", statuses[4], malformedRequests, statuses)
+		t.Errorf("only %d of %d were refused: they are not malformed enough; got %v", statuses[4], malformedRequests,
+			statuses)
 	}
 	t.Logf("%d malformed requests, %d answered with a 5xx; by hundreds: %v", malformedRequests, statuses[5], statuses)
 }
@@ -79,12 +89,14 @@ type malformed struct {
 
 // oddities are JSON values that are valid nowhere.
 var oddities = []string{
-	"null", "true", "-1", "0", "1e400", "9223372036854775808", "0.5", `""`, `"\u0000"`, `"\ud800"`, "[]", "{}", `["a"]`, `{"a":1}`, `"2026-02-30"`, `"24:01"`,
-	`"0000-00-00T00:00:00Z"`, `"9999-12-31T23:59:59+23:59"`, `"2026-11-23T09:00:00"`, `"../../etc/passwd"`, `"' OR 1=1 --"`, `"<script>"`, `"🦷"`, "\"\xff\xfe\"",
+	"null", "true", "-1", "0", "1e400", "9223372036854775808", "0.5", `""`, `"\u0000"`, `"\ud800"`, "[]", "{}", `["a"]`,
+	`{"a":1}`, `"2026-02-30"`, `"24:01"`, `"0000-00-00T00:00:00Z"`, `"9999-12-31T23:59:59+23:59"`,
+	`"2026-11-23T09:00:00"`, `"../../etc/passwd"`, `"' OR 1=1 --"`, `"<script>"`, `"🦷"`, "\"\xff\xfe\"",
 }
 
 // oddValues are the same for headers, queries and paths.
-var oddValues = []string{"", " ", "\x00", "\xff", "%", "%zz", "%00", "-1", "1e9", "null", "..", "a/b", "🦷", "' OR 1=1 --", `"`, ",", ";q=", "Bearer", "W/\"\"", "managed", "\r\nX: y"}
+var oddValues = []string{"", " ", "\x00", "\xff", "%", "%zz", "%00", "-1", "1e9", "null", "..", "a/b", "🦷",
+	"' OR 1=1 --", `"`, ",", ";q=", "Bearer", "W/\"\"", "managed", "\r\nX: y"}
 
 // bend adds one error to the request.
 func (m *malformed) bend(r *rand.Rand) {
@@ -115,19 +127,24 @@ func (m *malformed) bend(r *rand.Rand) {
 	case 5: // deeply nested, or long
 		m.body = strings.Repeat([]string{"[", `{"a":`, `"`, " ", "9"}[r.IntN(5)], 1<<r.IntN(17))
 	case 6:
-		name := []string{"Idempotency-Key", "If-Match", "If-None-Match", "Authorization", "Cookie", "Holdfast-Client", "Holdfast-Manage", "Content-Type",
-			"Accept", "Accept-Encoding", "Accept-Language", "Last-Event-ID", "Origin", "X-Forwarded-For", "Forwarded", "Mcp-Session-Id", "Mcp-Protocol-Version"}[r.IntN(17)]
+		name := []string{"Idempotency-Key", "If-Match", "If-None-Match", "Authorization", "Cookie", "Holdfast-Client",
+			"Holdfast-Manage", "Content-Type",
+			"Accept", "Accept-Encoding", "Accept-Language", "Last-Event-ID", "Origin", "X-Forwarded-For", "Forwarded",
+			"Mcp-Session-Id", "Mcp-Protocol-Version"}[r.IntN(17)]
 		m.header[name] = map[string]string{"Authorization": "Bearer ", "Cookie": "holdfast_sign_in="}[name] + word
 	case 7:
-		name := []string{"from", "to", "clientId", "specialistId", "appointmentTypeId", "slotStartDate", "cursor", "limit", "status", "date", "selected", "after",
+		name := []string{"from", "to", "clientId", "specialistId", "appointmentTypeId", "slotStartDate", "cursor",
+			"limit", "status", "date", "selected", "after",
 			"q", "leaseMs", "dryRun", "token", "colleagues", word}[r.IntN(18)]
-		m.query += "&" + name + "=" + []string{word, url.QueryEscape(word), strings.Trim(oddities[r.IntN(len(oddities))], `"`)}[r.IntN(3)]
+		m.query += "&" + name + "=" + []string{word, url.QueryEscape(word),
+			strings.Trim(oddities[r.IntN(len(oddities))], `"`)}[r.IntN(3)]
 	case 8: // another value of the same kind
 		parts := strings.Split(m.path, "/")
 		parts[len(parts)-1-r.IntN(min(2, len(parts)-1))] = word
 		m.path = strings.Join(parts, "/")
 	case 9:
-		m.method = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "get", "PROPFIND"}[r.IntN(10)]
+		m.method = []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "get",
+			"PROPFIND"}[r.IntN(10)]
 	}
 }
 

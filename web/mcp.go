@@ -39,10 +39,12 @@ func (s *Server) answerMCP(p record.Principal) http.Handler {
 
 func (s *Server) mcpServer(p record.Principal) *mcp.Server {
 	t := mcpTools{s, p}
-	server := mcp.NewServer(&mcp.Implementation{Name: "holdfast", Title: "Holdfast appointments", Version: s.options.Version},
+	server := mcp.NewServer(&mcp.Implementation{Name: "holdfast", Title: "Holdfast appointments",
+		Version: s.options.Version},
 		&mcp.ServerOptions{Instructions: t.instructions(), Capabilities: &mcp.ServerCapabilities{}})
 	reading, repeatable := &mcp.ToolAnnotations{ReadOnlyHint: true}, &mcp.ToolAnnotations{IdempotentHint: true}
-	addTool(t, server, "find_slots", "Find free times of an appointment type. Without a type, lists the types.", reading, t.findSlots)
+	addTool(t, server, "find_slots", "Find free times of an appointment type. Without a type, lists the types.",
+		reading, t.findSlots)
 	addTool(t, server, "hold_slot", "Hold one found time for five minutes while the caller decides.", nil, t.holdSlot)
 	addTool(t, server, "book", "Book one found time for a patient.", repeatable, t.book)
 	addTool(t, server, "booking_status", "Look up the outcome of a booking.", reading, t.status)
@@ -52,9 +54,11 @@ func (s *Server) mcpServer(p record.Principal) *mcp.Server {
 }
 
 // addTool adds a tool with the schemas of its input and output.
-func addTool[In, Out any](t mcpTools, server *mcp.Server, name, description string, hints *mcp.ToolAnnotations, h mcp.ToolHandlerFor[In, Out]) {
+func addTool[In, Out any](t mcpTools, server *mcp.Server, name, description string, hints *mcp.ToolAnnotations,
+	h mcp.ToolHandlerFor[In, Out]) {
 	mcp.AddTool(server, &mcp.Tool{
-		Name: name, Description: description, Annotations: hints, InputSchema: schemaOf[In](t), OutputSchema: schemaOf[Out](t),
+		Name: name, Description: description, Annotations: hints, InputSchema: schemaOf[In](t),
+		OutputSchema: schemaOf[Out](t),
 	}, h)
 }
 
@@ -104,8 +108,10 @@ type mcpSlot struct {
 	BookingToken string `json:"bookingToken"`
 }
 
-func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest, in findIn) (*mcp.CallToolResult, findOut, error) {
-	out := findOut{Clinic: t.engine.Clinic.Schedule().Clinic.Name, Timezone: t.engine.Clinic.Zone().String(), Today: t.today()}
+func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest,
+	in findIn) (*mcp.CallToolResult, findOut, error) {
+	out := findOut{Clinic: t.engine.Clinic.Schedule().Clinic.Name, Timezone: t.engine.Clinic.Zone().String(),
+		Today: t.today()}
 	if in.AppointmentTypeID == "" {
 		for _, kind := range t.engine.Clinic.Schedule().AppointmentTypes {
 			if kind.Active && !kind.Page.DeskOnly && !kind.Page.Approval {
@@ -115,7 +121,8 @@ func (t mcpTools) findSlots(ctx context.Context, _ *mcp.CallToolRequest, in find
 		out.Message = "Choose an appointment type and call find_slots with its id."
 		return nil, out, nil
 	}
-	r := agent.SlotsRequest{AppointmentTypeID: in.AppointmentTypeID, Days: in.Days, Count: in.Count, PartOfDay: in.PartOfDay}
+	r := agent.SlotsRequest{AppointmentTypeID: in.AppointmentTypeID, Days: in.Days, Count: in.Count,
+		PartOfDay: in.PartOfDay}
 	if in.From != "" {
 		day, err := store.ParseDate(in.From)
 		if err != nil {
@@ -145,9 +152,11 @@ type holdOut struct {
 	HoldExpiresAt string `json:"holdExpiresAt"`
 }
 
-func (t mcpTools) holdSlot(ctx context.Context, _ *mcp.CallToolRequest, in holdIn) (*mcp.CallToolResult, holdOut, error) {
+func (t mcpTools) holdSlot(ctx context.Context, _ *mcp.CallToolRequest,
+	in holdIn) (*mcp.CallToolResult, holdOut, error) {
 	if in.SessionID == "" {
-		return nil, holdOut{}, said(fieldError("sessionId", "add the id of the conversation that holds the time; use the same id in book"))
+		return nil, holdOut{}, said(fieldError("sessionId",
+			"add the id of the conversation that holds the time; use the same id in book"))
 	}
 	h, err := t.engine.Agent.Hold(ctx, in.BookingToken, agent.ClientOf(t.principal, in.SessionID))
 	if err != nil {
@@ -180,25 +189,30 @@ type bookingOut struct {
 	Alternatives []mcpSlot `json:"alternatives,omitempty"`
 }
 
-func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (*mcp.CallToolResult, bookingOut, error) {
+func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest,
+	in bookIn) (*mcp.CallToolResult, bookingOut, error) {
 	patient, err := t.engine.Agent.Identify(ctx, t.principal, agent.Patient{
-		FirstName: in.FirstName, LastName: in.LastName, BirthDate: in.BirthDate, Phone: in.Phone, Email: in.Email, SessionID: in.SessionID,
+		FirstName: in.FirstName, LastName: in.LastName, BirthDate: in.BirthDate, Phone: in.Phone, Email: in.Email,
+		SessionID: in.SessionID,
 	})
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
 	if !patient.Success {
-		return nil, bookingOut{Status: "refused", Message: patient.Guidance.VoiceResponse + " " + strings.Join(patient.Guidance.RecoverySteps, " ")}, nil
+		return nil, bookingOut{Status: "refused", Message: patient.Guidance.VoiceResponse + " " +
+			strings.Join(patient.Guidance.RecoverySteps, " ")}, nil
 	}
 	booked, err := t.engine.Agent.Book(ctx, t.principal, agent.BookRequest{
-		PatientGUID: patient.PatientGUID, BookingAuthToken: patient.BookingAuthToken, BookingToken: in.BookingToken, ChildName: in.ChildName, Note: in.Note,
-		SessionID: in.SessionID, Client: agent.ClientOf(t.principal, in.SessionID),
+		PatientGUID: patient.PatientGUID, BookingAuthToken: patient.BookingAuthToken, BookingToken: in.BookingToken,
+		ChildName: in.ChildName, Note: in.Note, SessionID: in.SessionID,
+		Client: agent.ClientOf(t.principal, in.SessionID),
 	})
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
 	// The sentence for the caller, in the language of the clinic's agents, as find_slots returns it.
-	out := bookingOut{Status: string(booked.Outcome), Message: booked.Guidance.VoiceResponse, OperationID: booked.OperationID}
+	out := bookingOut{Status: string(booked.Outcome), Message: booked.Guidance.VoiceResponse,
+		OperationID: booked.OperationID}
 	if booked.Outcome != agent.Confirmed && booked.Outcome != agent.Queued {
 		out.Status = "refused"
 		for _, x := range booked.Alternatives {
@@ -215,7 +229,8 @@ func (t mcpTools) book(ctx context.Context, _ *mcp.CallToolRequest, in bookIn) (
 }
 
 func (t mcpTools) describe(out *bookingOut, a *store.Appointment) {
-	out.AppointmentID, out.SlotStartDate, out.Spoken, out.ManageToken = a.ID, httpTime(a.SlotStart), t.engine.Agent.Spoken(a.SlotStart), t.engine.Booking.ManageToken(a)
+	out.AppointmentID, out.SlotStartDate, out.Spoken, out.ManageToken = a.ID, httpTime(a.SlotStart),
+		t.engine.Agent.Spoken(a.SlotStart), t.engine.Booking.ManageToken(a)
 }
 
 type statusIn struct {
@@ -235,9 +250,11 @@ func (t mcpTools) managed(ctx context.Context, token string) (store.Appointment,
 }
 
 // errDeadToken is errDeadLink, and where an assistant has the newer token from.
-var errDeadToken = errDeadLink.with(errDeadLink.Detail + " The newest manageToken is in the answer of the last book or reschedule.")
+var errDeadToken = errDeadLink.with(errDeadLink.Detail +
+	" The newest manageToken is in the answer of the last book or reschedule.")
 
-func (t mcpTools) status(ctx context.Context, _ *mcp.CallToolRequest, in statusIn) (*mcp.CallToolResult, bookingOut, error) {
+func (t mcpTools) status(ctx context.Context, _ *mcp.CallToolRequest,
+	in statusIn) (*mcp.CallToolResult, bookingOut, error) {
 	a, err := t.managed(ctx, in.ManageToken)
 	if err != nil {
 		return nil, bookingOut{}, err
@@ -261,7 +278,8 @@ type moveIn struct {
 	SessionID    string `json:"sessionId,omitempty" jsonschema:"the id of this conversation, as in hold_slot"`
 }
 
-func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest, in moveIn) (*mcp.CallToolResult, bookingOut, error) {
+func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest,
+	in moveIn) (*mcp.CallToolResult, bookingOut, error) {
 	a, err := t.managed(ctx, in.ManageToken)
 	if err != nil {
 		return nil, bookingOut{}, err
@@ -274,9 +292,11 @@ func (t mcpTools) reschedule(ctx context.Context, _ *mcp.CallToolRequest, in mov
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}
-	moved, err := t.engine.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true})
+	moved, err := t.engine.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID,
+		HoldID: h.ID, Client: client, Actor: t.principal.Actor(), CutOff: true})
 	if err != nil {
-		if _, releaseErr := t.engine.Booking.ReleaseHold(ctx, h.ID, client); releaseErr != nil && !errors.Is(releaseErr, holds.ErrNotOwner) {
+		if _, releaseErr := t.engine.Booking.ReleaseHold(ctx, h.ID, client); releaseErr != nil &&
+			!errors.Is(releaseErr, holds.ErrNotOwner) {
 			t.log.Warn("hold of an agent not released; it expires on its own", "error", releaseErr)
 		}
 		return nil, bookingOut{}, said(err)
@@ -291,12 +311,14 @@ type cancelIn struct {
 	Reason      string `json:"reason,omitempty"`
 }
 
-func (t mcpTools) cancel(ctx context.Context, _ *mcp.CallToolRequest, in cancelIn) (*mcp.CallToolResult, bookingOut, error) {
+func (t mcpTools) cancel(ctx context.Context, _ *mcp.CallToolRequest,
+	in cancelIn) (*mcp.CallToolResult, bookingOut, error) {
 	a, err := t.managed(ctx, in.ManageToken)
 	if err != nil {
 		return nil, bookingOut{}, err
 	}
-	cancelled, err := t.engine.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID, Reason: in.Reason, Actor: t.principal.Actor(), CutOff: true})
+	cancelled, err := t.engine.Booking.Cancel(ctx, booking.CancelRequest{ID: a.ID,
+		Reason: in.Reason, Actor: t.principal.Actor(), CutOff: true})
 	if err != nil {
 		return nil, bookingOut{}, said(err)
 	}

@@ -27,7 +27,8 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 func assistant(t *testing.T, h *house) *mcp.ClientSession {
 	t.Helper()
 	ctx := context.Background()
-	_, key, err := h.engine.Account.CreateAPIKey(ctx, "system", account.NewAPIKey{Name: "assistant", Scope: store.ScopeAgent})
+	_, key, err := h.engine.Account.CreateAPIKey(ctx, "system",
+		account.NewAPIKey{Name: "assistant", Scope: store.ScopeAgent})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,8 @@ func assistant(t *testing.T, h *house) *mcp.ClientSession {
 }
 
 // tool calls a tool and decodes its answer. failed reports whether the tool returned an error.
-func tool(t *testing.T, s *mcp.ClientSession, name string, in map[string]any) (out map[string]any, text string, failed bool) {
+func tool(t *testing.T, s *mcp.ClientSession, name string,
+	in map[string]any) (out map[string]any, text string, failed bool) {
 	t.Helper()
 	answer, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: name, Arguments: in})
 	if err != nil {
@@ -78,7 +80,8 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	if n := len(types["appointmentTypes"].([]any)); n != 4 {
 		t.Errorf("find_slots lists %d types, want 4", n)
 	}
-	found, _, _ := tool(t, s, "find_slots", map[string]any{"appointmentTypeId": "checkup", "from": h.start.Format("2006-01-02")})
+	found, _, _ := tool(t, s, "find_slots", map[string]any{"appointmentTypeId": "checkup",
+		"from": h.start.Format("2006-01-02")})
 	slots := found["slots"].([]any)
 	offer := func(i int) string { return slots[i].(map[string]any)["bookingToken"].(string) }
 
@@ -86,15 +89,18 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	if failed || held["holdId"] == "" {
 		t.Fatalf("hold_slot: %v", held)
 	}
-	if _, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": offer(0), "sessionId": "call-2"}); !failed || !strings.Contains(text, "slot_held") {
+	if _, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": offer(0),
+		"sessionId": "call-2"}); !failed || !strings.Contains(text, "slot_held") {
 		t.Errorf("another conversation's hold: %q, want slot_held", text)
 	}
-	book := map[string]any{"bookingToken": offer(0), "firstName": "Lena", "lastName": "Vogt", "phone": "030 1234567", "sessionId": "call-1"}
+	book := map[string]any{"bookingToken": offer(0), "firstName": "Lena", "lastName": "Vogt", "phone": "030 1234567",
+		"sessionId": "call-1"}
 	booked, text, failed := tool(t, s, "book", book)
 	if failed || booked["status"] != "confirmed" || booked["manageToken"] == "" {
 		t.Fatalf("book: %v %s", booked, text)
 	}
-	if message, _ := booked["message"].(string); strings.Contains(message, "GUID") || !strings.Contains(message, booked["spoken"].(string)) {
+	if message, _ := booked["message"].(string); strings.Contains(message, "GUID") ||
+		!strings.Contains(message, booked["spoken"].(string)) {
 		t.Errorf("book says %q, want the sentence for the caller with %q", message, booked["spoken"])
 	}
 	other := map[string]any{"bookingToken": offer(0), "firstName": "Per", "lastName": "Lind", "phone": "030 7654321"}
@@ -105,31 +111,38 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 	if tampered == offer(1) {
 		tampered = offer(1)[:20] + "y" + offer(1)[21:]
 	}
-	if _, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": tampered, "sessionId": "call-1"}); !failed || !strings.Contains(text, "bookingToken") {
+	if _, text, failed := tool(t, s, "hold_slot", map[string]any{"bookingToken": tampered,
+		"sessionId": "call-1"}); !failed || !strings.Contains(text, "bookingToken") {
 		t.Errorf("a miscopied token: %q, want a refusal that names it", text)
 	}
 
-	moved, text, failed := tool(t, s, "reschedule", map[string]any{"manageToken": booked["manageToken"], "bookingToken": offer(2)})
+	moved, text, failed := tool(t, s, "reschedule", map[string]any{"manageToken": booked["manageToken"],
+		"bookingToken": offer(2)})
 	if failed || moved["slotStartDate"] != slots[2].(map[string]any)["slotStartDate"] {
 		t.Fatalf("reschedule: %v %s", moved, text)
 	}
 	// The token from before the move is refused with the text for a patient's old link, in every tool.
-	rest := h.do("GET", "/v1/appointments/"+booked["appointmentId"].(string), nil, header{"Holdfast-Manage": booked["manageToken"].(string)}).problem(401, "unauthorized")
+	rest := h.do("GET", "/v1/appointments/"+booked["appointmentId"].(string), nil,
+		header{"Holdfast-Manage": booked["manageToken"].(string)}).problem(401, "unauthorized")
 	for _, name := range []string{"booking_status", "reschedule", "cancel"} {
 		in := map[string]any{"manageToken": booked["manageToken"]}
 		if name == "reschedule" {
 			in["bookingToken"] = offer(3)
 		}
-		if _, text, failed := tool(t, s, name, in); !failed || !strings.HasPrefix(text, "unauthorized: "+rest.text("detail")) {
-			t.Errorf("%s with the token of before the move: %q, want what REST says: %q", name, text, rest.text("detail"))
+		if _, text, failed := tool(t, s, name, in); !failed ||
+			!strings.HasPrefix(text, "unauthorized: "+rest.text("detail")) {
+			t.Errorf("%s with the token of before the move: %q, want what REST says: %q", name, text,
+				rest.text("detail"))
 		}
 	}
 	for range 2 {
-		if gone, _, _ := tool(t, s, "cancel", map[string]any{"manageToken": moved["manageToken"], "reason": "better now"}); gone["status"] != "cancelled" {
+		if gone, _, _ := tool(t, s, "cancel", map[string]any{"manageToken": moved["manageToken"],
+			"reason": "better now"}); gone["status"] != "cancelled" {
 			t.Errorf("cancel: %v", gone)
 		}
 	}
-	if status, _, _ := tool(t, s, "booking_status", map[string]any{"manageToken": moved["manageToken"]}); status["status"] != "cancelled" {
+	if status, _, _ := tool(t, s, "booking_status",
+		map[string]any{"manageToken": moved["manageToken"]}); status["status"] != "cancelled" {
 		t.Errorf("booking_status: %v, want cancelled", status)
 	}
 }
@@ -139,13 +152,15 @@ func TestMCPBooksMovesAndCancels(t *testing.T) {
 func TestMCPDescribesArguments(t *testing.T) {
 	h := newHouse(t)
 	s := assistant(t, h)
-	clinic, today := h.engine.Clinic.Schedule().Clinic.Name, time.Now().In(h.engine.Clinic.Zone()).Format("Monday, 2006-01-02")
+	clinic, today := h.engine.Clinic.Schedule().Clinic.Name,
+		time.Now().In(h.engine.Clinic.Zone()).Format("Monday, 2006-01-02")
 	for _, want := range []string{clinic, h.engine.Clinic.Zone().String(), today} {
 		if got := s.InitializeResult().Instructions; !strings.Contains(got, want) {
 			t.Errorf("the instructions do not say %q: %s", want, got)
 		}
 	}
-	if types, _, _ := tool(t, s, "find_slots", nil); types["clinic"] != clinic || types["today"] != today || types["timezone"] != h.engine.Clinic.Zone().String() {
+	if types, _, _ := tool(t, s, "find_slots", nil); types["clinic"] != clinic || types["today"] != today ||
+		types["timezone"] != h.engine.Clinic.Zone().String() {
 		t.Errorf("find_slots says %v", types)
 	}
 	list, err := s.ListTools(t.Context(), nil)
@@ -218,7 +233,8 @@ func TestMCPSpeaksOneLanguage(t *testing.T) {
 	} {
 		t.Run(language, func(t *testing.T) {
 			h := newHouse(t)
-			h.do("PATCH", "/v1/settings", map[string]any{"agentTexts": map[string]any{"language": language}}, asAdmin).want(200)
+			h.do("PATCH", "/v1/settings", map[string]any{"agentTexts": map[string]any{"language": language}},
+				asAdmin).want(200)
 			s := assistant(t, h)
 			found, _, _ := tool(t, s, "find_slots", map[string]any{"appointmentTypeId": "checkup", "count": 3})
 			offer := func(i int) any { return found["slots"].([]any)[i].(map[string]any)["bookingToken"] }
@@ -226,12 +242,14 @@ func TestMCPSpeaksOneLanguage(t *testing.T) {
 				t.Helper()
 				out, text, failed := tool(t, s, name, in)
 				message, _ := out["message"].(string)
-				if spoken, _ := out["spoken"].(string); failed || !strings.Contains(message, words[of]) || spoken == "" || !strings.Contains(message, spoken) {
+				if spoken, _ := out["spoken"].(string); failed || !strings.Contains(message, words[of]) ||
+					spoken == "" || !strings.Contains(message, spoken) {
 					t.Fatalf("%s says %q (%s), want %q with the time", name, message, text, words[of])
 				}
 				return out["manageToken"]
 			}
-			token := check("book", "booked", map[string]any{"bookingToken": offer(0), "firstName": "Lena", "lastName": "Vogt", "phone": "030 1234567", "sessionId": "call-1"})
+			token := check("book", "booked", map[string]any{"bookingToken": offer(0),
+				"firstName": "Lena", "lastName": "Vogt", "phone": "030 1234567", "sessionId": "call-1"})
 			check("booking_status", "booked", map[string]any{"manageToken": token})
 			token = check("reschedule", "moved", map[string]any{"manageToken": token, "bookingToken": offer(2)})
 			check("cancel", "cancelled", map[string]any{"manageToken": token})

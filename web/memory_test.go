@@ -12,7 +12,8 @@ func TestLowMemoryIsLoggedOnce(t *testing.T) {
 	var said bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&said, nil))
 	w := memoryWarning{what: "heap", bound: heapWarning}
-	for _, step := range []struct{ megabytes, warnings uint64 }{{499, 0}, {500, 0}, {501, 1}, {900, 1}, {490, 1}, {501, 1}, {440, 1}, {501, 2}} {
+	for _, step := range []struct{ megabytes, warnings uint64 }{{499, 0}, {500, 0}, {501, 1}, {900, 1}, {490, 1},
+		{501, 1}, {440, 1}, {501, 2}} {
 		warnMemory(log, &w, step.megabytes<<20)
 		if got := strings.Count(said.String(), "level=WARN"); uint64(got) != step.warnings {
 			t.Errorf("at %d MB: %d warnings so far, want %d", step.megabytes, got, step.warnings)

@@ -65,11 +65,14 @@ func TestBusyMetricsAreShort(t *testing.T) {
 func TestMetricsCountEvents(t *testing.T) {
 	h := newHouse(t)
 	before := h.scrape()
-	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}).want(201)
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0),
+		"clientId": client(1)}).want(201)
 	h.do("POST", "/v1/appointment-types/checkup/book", map[string]any{
-		"clientId": client(2), "slotStartDate": h.at(30), "specialistId": "ada", "patient": map[string]any{"name": "A Canary", "email": "canary@example.org"},
+		"clientId": client(2), "slotStartDate": h.at(30), "specialistId": "ada",
+		"patient": map[string]any{"name": "A Canary", "email": "canary@example.org"},
 	}).want(201)
-	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30), "clientId": client(3), "specialistId": "ada"}).problem(409, "slot_taken")
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(30),
+		"clientId": client(3), "specialistId": "ada"}).problem(409, "slot_taken")
 	after := h.scrape()
 	for series, want := range map[string][2]string{
 		"holdfast_holds":                                                                         {"0", "1"},

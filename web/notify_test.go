@@ -27,9 +27,12 @@ func TestNotifyFalseNeedsStaff(t *testing.T) {
 					}
 					o.Notices.Hooks = notice.NewHooks(notice.HookOptions{})
 				})
-				h.do("PUT", "/v1/settings", map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": "https://crm.invalid/hooks"}}}, asAdmin).want(200)
+				h.do("PUT", "/v1/settings",
+					map[string]any{"webhooks": []any{map[string]any{"id": "crm", "url": "https://crm.invalid/hooks"}}},
+					asAdmin).want(200)
 				booked := h.book(1, "checkup", map[string]any{
-					"slotStartDate": h.at(0), "specialistId": "ada", "patient": map[string]any{"name": "Lena", "email": "lena@example.org"},
+					"slotStartDate": h.at(0), "specialistId": "ada",
+					"patient": map[string]any{"name": "Lena", "email": "lena@example.org"},
 				}).want(201)
 				id := booked.text("appointment", "id")
 				who := asAdmin
@@ -41,7 +44,8 @@ func TestNotifyFalseNeedsStaff(t *testing.T) {
 				}
 				h.do("POST", "/v1/appointments/"+id+x.action, x.body, who).want(200)
 				told := h.do("GET", "/v1/appointments/"+id+"/deliveries", nil, asAdmin).want(200).raw
-				for _, promised := range []string{`"channel":"email","notice":"` + x.notice + `"`, `"channel":"webhook","notice":"appointment.` + x.event} {
+				for _, promised := range []string{`"channel":"email","notice":"` + x.notice + `"`,
+					`"channel":"webhook","notice":"appointment.` + x.event} {
 					if got := strings.Contains(told, promised); got != (by == "patient") {
 						t.Errorf("%s: promised %t, want %t\n%s", promised, got, by == "patient", told)
 					}
@@ -55,12 +59,15 @@ func TestNotifyFalseNeedsStaff(t *testing.T) {
 // answer has the clinic's phone number.
 func TestExpiredLinkShowsPhone(t *testing.T) {
 	h := newHouse(t)
-	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada", "patient": map[string]any{"name": "Lena", "email": "lena@example.org"}}).want(201)
+	booked := h.book(1, "checkup", map[string]any{"slotStartDate": h.at(0), "specialistId": "ada",
+		"patient": map[string]any{"name": "Lena", "email": "lena@example.org"}}).want(201)
 	id := booked.text("appointment", "id")
-	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(60), "notify": false}, asAdmin).want(200)
+	h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(60), "notify": false},
+		asAdmin).want(200)
 	for phone, want := range map[string]string{"": "or call the clinic.", "030 1234": "or call the clinic: 030 1234."} {
 		h.do("PUT", "/v1/clinic", map[string]any{"contact": map[string]any{"phone": phone}}, asAdmin).want(200)
-		if got := h.do("GET", "/v1/appointments/managed", nil, booked.managing()).want(401).text("detail"); !strings.HasSuffix(got, want) {
+		if got := h.do("GET", "/v1/appointments/managed", nil,
+			booked.managing()).want(401).text("detail"); !strings.HasSuffix(got, want) {
 			t.Errorf("with the number %q the answer is %q, want it to end in %q", phone, got, want)
 		}
 	}

@@ -19,7 +19,8 @@ func (s *Server) describeResource(path string) handle {
 	return func(c *call) error {
 		c.rw.Header()["Cache-Control"] = noCache
 		base := c.base()
-		return c.json(http.StatusOK, protectedResourceJSON{base + path, s.engine.Clinic.Schedule().Clinic.Name, []string{"header"}, base + "/docs"})
+		return c.json(http.StatusOK, protectedResourceJSON{base + path, s.engine.Clinic.Schedule().Clinic.Name,
+			[]string{"header"}, base + "/docs"})
 	}
 }
 

@@ -18,10 +18,12 @@ const (
 )
 
 var (
-	errOpenIDOff  = errNotFound.because("openid_off", "No identity provider is set up here. Sign in with your password.")
+	errOpenIDOff = errNotFound.because("openid_off",
+		"No identity provider is set up here. Sign in with your password.")
 	errOpenIDAway = errStorageUnavailable.titled("The identity provider does not answer").because("openid_away",
 		"The identity provider cannot be reached right now. Try again in a minute, or sign in with your password.")
-	errOpenIDElsewhere = errForbidden.because("openid_elsewhere", "Signing in with the identity provider works at the clinic's own address only. Open the page there.")
+	errOpenIDElsewhere = errForbidden.because("openid_elsewhere",
+		"Signing in with the identity provider works at the clinic's own address only. Open the page there.")
 )
 
 // beginOpenID starts a sign-in with the identity provider: the page sends the browser to the returned address. It is
@@ -47,7 +49,8 @@ func openIDProblem(err error) error {
 	case errors.Is(err, openid.ErrUnavailable), errors.Is(err, openid.ErrRefused):
 		return errOpenIDAway
 	case errors.Is(err, account.ErrBegin):
-		return errForbidden.because("openid_begin", "This sign-in was not started in this browser, or it took too long. Start again.")
+		return errForbidden.because("openid_begin",
+			"This sign-in was not started in this browser, or it took too long. Start again.")
 	case errors.Is(err, account.ErrStranger), errors.Is(err, account.ErrOtherIdentity):
 		return errUnauthorized.because("openid_stranger", "No user has this identity. Ask an owner.")
 	}
@@ -62,14 +65,15 @@ func (s *Server) finishOpenID(c *call) error {
 	}
 	q := c.query()
 	back := account.Return{
-		Cookie: c.newCookie(openIDCookie), State: q.text("state"), Code: q.text("code"), Issuer: q.text("iss"), Error: q.text("error"),
-		Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(),
+		Cookie: c.newCookie(openIDCookie), State: q.text("state"), Code: q.text("code"), Issuer: q.text("iss"),
+		Error: q.text("error"), Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(),
 	}
 	if q.err() != nil {
 		return c.toStaff("begin")
 	}
 	secret, staff, cookie, err := s.engine.Account.Identity.Finish(c.ctx(), back)
-	if !errors.Is(err, account.ErrBegin) || back.Cookie == "" { // an answer that is not this browser's leaves the sign-in it has begun
+	// an answer that is not this browser's leaves the sign-in it has begun
+	if !errors.Is(err, account.ErrBegin) || back.Cookie == "" {
 		c.setCookie(openIDCookie, cookie, openIDLife)
 	}
 	if err != nil {
@@ -89,9 +93,9 @@ func openIDWord(err error) string {
 		return "wait"
 	}
 	for word, is := range map[string]error{
-		"begin": account.ErrBegin, "off": account.ErrOff, "denied": account.ErrDenied, "unverified": account.ErrUnverified,
-		"away": openid.ErrUnavailable, "refused": openid.ErrRefused, "stranger": account.ErrStranger, "other": account.ErrOtherIdentity,
-		"code": account.ErrCodeNeeded,
+		"begin": account.ErrBegin, "off": account.ErrOff, "denied": account.ErrDenied,
+		"unverified": account.ErrUnverified, "away": openid.ErrUnavailable, "refused": openid.ErrRefused,
+		"stranger": account.ErrStranger, "other": account.ErrOtherIdentity, "code": account.ErrCodeNeeded,
 	} {
 		if errors.Is(err, is) {
 			return word
@@ -117,7 +121,8 @@ type openIDCodeBody struct {
 // codeOpenID is the second step for a user whom the provider has authenticated and who has one-time codes here.
 func (s *Server) codeOpenID(c *call, b *openIDCodeBody) error {
 	c.once = nil
-	secret, staff, err := s.engine.Account.Identity.FinishCode(c.ctx(), c.newCookie(openIDCookie), strings.ReplaceAll(b.Code, " ", ""), s.address(c.r).String(), c.r.UserAgent())
+	secret, staff, err := s.engine.Account.Identity.FinishCode(c.ctx(), c.newCookie(openIDCookie),
+		strings.ReplaceAll(b.Code, " ", ""), s.address(c.r).String(), c.r.UserAgent())
 	if err != nil {
 		return signInProblem(openIDProblem(err))
 	}

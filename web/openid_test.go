@@ -15,14 +15,16 @@ import (
 func openIDHouse(t *testing.T) (*house, *openidtest.Provider) {
 	t.Helper()
 	const base = "https://book.example.org"
-	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canarysecret", Redirect: base + "/v1/auth/openid/callback", Who: map[string]any{
+	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canarysecret", Redirect: base +
+		"/v1/auth/openid/callback", Who: map[string]any{
 		"sub": "canarysubject", "email": "owner@clinic.example", "email_verified": true,
 	}}).Serve(t)
 	h, _ := newPractice(t, func(o *engine.Options) {
 		o.OpenID, o.BaseURL = openid.NewClient(p.Roots), base
 	})
 	owner := h.signedIn("owner@clinic.example", "owner", "")
-	body := map[string]any{"name": "Clinic account", "issuer": p.Issuer, "clientId": "holdfast", "secret": "wrong", "domains": []string{"clinic.example"}}
+	body := map[string]any{"name": "Clinic account", "issuer": p.Issuer, "clientId": "holdfast", "secret": "wrong",
+		"domains": []string{"clinic.example"}}
 	if got := h.do("PUT", "/v1/settings/openid", body, owner).want(422); got.text("reason") != "client" {
 		t.Errorf("a wrong secret: %s", got.raw)
 	}
@@ -51,13 +53,16 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	begin := func() (*http.Cookie, string) {
 		got := h.do("POST", "/v1/auth/openid", nil, header{"Origin": "https://book.example.org"}).want(200)
 		c := cookieOf(t, got, "holdfast_openid")
-		if c.Name != "__Host-holdfast_openid" || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.MaxAge != 600 || c.Path != "/" {
+		if c.Name != "__Host-holdfast_openid" || !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode ||
+			c.MaxAge != 600 || c.Path != "/" {
 			t.Errorf("the cookie of a sign-in is %+v", c)
 		}
 		return c, got.text("url")
 	}
 	cookie, address := begin()
-	if u, err := url.Parse(address); err != nil || strings.Contains(address, "canarysecret") || u.Query().Get("redirect_uri") != "https://book.example.org/v1/auth/openid/callback" || u.Query().Get("code_challenge_method") != "S256" {
+	if u, err := url.Parse(address); err != nil || strings.Contains(address, "canarysecret") ||
+		u.Query().Get("redirect_uri") != "https://book.example.org/v1/auth/openid/callback" ||
+		u.Query().Get("code_challenge_method") != "S256" {
 		t.Errorf("the browser is sent to %s", address)
 	}
 	back := p.Follow(t, address)
@@ -68,7 +73,8 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 		want                string // Location
 	}{
 		{"in another browser", "GET", back.RawQuery, header{}, "/staff?openid=begin"},
-		{"with an address to go on to", "GET", "state=x&redirect_uri=https://evil.example&next=//evil.example", with, "/staff?openid=begin"},
+		{"with an address to go on to", "GET", "state=x&redirect_uri=https://evil.example&next=//evil.example", with,
+			"/staff?openid=begin"},
 		{"with two states", "GET", back.RawQuery + "&state=x", with, "/staff?openid=begin"},
 		{"as it was meant", "GET", back.RawQuery, with, "/staff"},
 		{"once more", "GET", back.RawQuery, with, "/staff?openid=begin"},
@@ -79,7 +85,9 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 		}
 		if x.want == "/staff" {
 			s := cookieOf(t, got, "holdfast_sign_in")
-			if me := h.do("GET", "/v1/auth/me", nil, header{"Cookie": s.Name + "=" + s.Value}).want(200); me.text("user", "email") != "owner@clinic.example" || me.get("user", "linked") != true {
+			if me := h.do("GET", "/v1/auth/me", nil, header{"Cookie": s.Name +
+				"=" + s.Value}).want(200); me.text("user", "email") != "owner@clinic.example" ||
+				me.get("user", "linked") != true {
 				t.Errorf("signed in is %s", me.raw)
 			}
 			if gone := cookieOf(t, got, "holdfast_openid"); gone.MaxAge >= 0 {
@@ -91,13 +99,16 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 
 	// No other site's page can begin a sign-in. From an address other than the clinic's own, the cookie would not be
 	// sent back.
-	h.do("POST", "/v1/auth/openid", nil, header{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}).want(403)
-	if got := h.do("POST", "/v1/auth/openid", nil, header{"Origin": "https://other.example.org", "Sec-Fetch-Site": "same-origin"}).want(403); got.text("reason") != "openid_elsewhere" {
+	h.do("POST", "/v1/auth/openid", nil, header{"Sec-Fetch-Site": "cross-site",
+		"Origin": "https://evil.example"}).want(403)
+	if got := h.do("POST", "/v1/auth/openid", nil, header{"Origin": "https://other.example.org",
+		"Sec-Fetch-Site": "same-origin"}).want(403); got.text("reason") != "openid_elsewhere" {
 		t.Errorf("at another address: %s", got.raw)
 	}
 	p.Do(func(p *openidtest.Provider) { p.Who = nil })
 	cookie, address = begin()
-	got := h.do("GET", "/v1/auth/openid/callback?"+p.Follow(t, address).RawQuery, nil, header{"Cookie": cookie.Name + "=" + cookie.Value}).want(303)
+	got := h.do("GET", "/v1/auth/openid/callback?"+p.Follow(t, address).RawQuery, nil,
+		header{"Cookie": cookie.Name + "=" + cookie.Value}).want(303)
 	if at := got.header.Get("Location"); at != "/staff?openid=denied" {
 		t.Errorf("who said no there is sent on to %q", at)
 	}
@@ -107,7 +118,8 @@ func TestBrowserSignsInWithIdentityProvider(t *testing.T) {
 	for _, path := range []string{"/v1/settings/openid", "/v1/settings", "/v1/export", "/v1/audit", "/v1/users"} {
 		all += h.do("GET", path, nil, owner).want(200).raw
 	}
-	for _, secret := range []string{"canarysecret", "canarysubject", "seal1.", back.Query().Get("code"), back.Query().Get("state"), cookie.Value} {
+	for _, secret := range []string{"canarysecret", "canarysubject", "seal1.", back.Query().Get("code"),
+		back.Query().Get("state"), cookie.Value} {
 		if strings.Contains(all, secret) {
 			t.Errorf("an answer or the log has %q in it", secret)
 		}
@@ -125,7 +137,8 @@ func TestUnreachableIdentityProvider(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := h.do("GET", "/v1/auth/openid/callback?code=x&state="+state.Query().Get("state"), nil, header{"Cookie": cookie.Name + "=" + cookie.Value}).want(303)
+	got := h.do("GET", "/v1/auth/openid/callback?code=x&state="+state.Query().Get("state"), nil,
+		header{"Cookie": cookie.Name + "=" + cookie.Value}).want(303)
 	if at := got.header.Get("Location"); at != "/staff?openid=away" {
 		t.Errorf("sent on to %q", at)
 	}

@@ -21,16 +21,18 @@ type openIDBody struct {
 
 // openIDAnswer is the configured identity provider. No answer has the secret.
 type openIDAnswer struct {
-	Chosen   *chosenOpenIDJSON `json:"chosen,omitempty"`
-	Redirect string            `json:"redirect"` // the address to register with the provider; empty while the clinic's own address is unknown
+	Chosen *chosenOpenIDJSON `json:"chosen,omitempty"`
+	// the address to register with the provider; empty while the clinic's own address is unknown
+	Redirect string `json:"redirect"`
 }
 
 type chosenOpenIDJSON struct {
-	Name           string   `json:"name"`
-	Issuer         string   `json:"issuer"`
-	ClientID       string   `json:"clientId"`
-	SecretSet      bool     `json:"secretSet"`
-	SecretReadable bool     `json:"secretReadable"` // false: this server cannot decrypt the secret, so this sign-in does not work
+	Name      string `json:"name"`
+	Issuer    string `json:"issuer"`
+	ClientID  string `json:"clientId"`
+	SecretSet bool   `json:"secretSet"`
+	// false: this server cannot decrypt the secret, so this sign-in does not work
+	SecretReadable bool     `json:"secretReadable"`
 	Domains        []string `json:"domains"`
 	NewRole        string   `json:"newRole"`
 	OwnersOnly     bool     `json:"ownersOnly"`
@@ -40,7 +42,8 @@ func (s *Server) openID() map[string]openIDAnswer {
 	setup := s.engine.Account.Identity.Setup()
 	answer := openIDAnswer{Redirect: setup.Redirect}
 	if p := setup.Chosen; p != nil {
-		answer.Chosen = &chosenOpenIDJSON{p.Name, p.Issuer, p.ClientID, setup.IsSet, setup.IsReadable, p.Domains, p.NewRole, p.OwnersOnly}
+		answer.Chosen = &chosenOpenIDJSON{p.Name, p.Issuer, p.ClientID, setup.IsSet, setup.IsReadable, p.Domains,
+			p.NewRole, p.OwnersOnly}
 	}
 	return map[string]openIDAnswer{"openId": answer}
 }
@@ -52,11 +55,13 @@ func (s *Server) getOpenID(c *call) error { return c.json(http.StatusOK, s.openI
 func (s *Server) putOpenID(c *call, b *openIDBody) error {
 	c.once = nil
 	err := s.engine.Account.Identity.Put(c.ctx(), c.caller.actor, account.ProviderWish{
-		Name: b.Name, Issuer: b.Issuer, ClientID: b.ClientID, Secret: b.Secret, IsPublic: b.Public, Domains: b.Domains, NewRole: b.NewRole, OwnersOnly: b.OwnersOnly,
+		Name: b.Name, Issuer: b.Issuer, ClientID: b.ClientID, Secret: b.Secret, IsPublic: b.Public, Domains: b.Domains,
+		NewRole: b.NewRole, OwnersOnly: b.OwnersOnly,
 	})
 	var found *account.FoundError
 	if errors.As(err, &found) {
-		return errValidationFailed.because(string(found.Finding), "Nothing was saved: a test sign-in with the identity provider failed. See reason.")
+		return errValidationFailed.because(string(found.Finding),
+			"Nothing was saved: a test sign-in with the identity provider failed. See reason.")
 	}
 	if err != nil {
 		return err

@@ -52,7 +52,8 @@ func (s *Server) createOverride(c *call, b *overrideBody) error {
 		return errForbidden.with("You can change your own calendar only.")
 	}
 	m := &c.wrong
-	o := store.Override{SpecialistID: c.param("id"), Closed: b.Closed, Reason: b.Reason, Date: m.parseDate("date", b.Date)}
+	o := store.Override{SpecialistID: c.param("id"), Closed: b.Closed, Reason: b.Reason,
+		Date: m.parseDate("date", b.Date)}
 	for i := range b.Hours {
 		o.Hours = append(o.Hours, b.Hours[i].read(m, indexed("hours", i)+"."))
 	}

@@ -66,25 +66,32 @@ func TestTimeslotsAreCompressedOnRequest(t *testing.T) {
 		t.Errorf("%d bytes came to %d; want an eighth at most", len(body), len(zipped))
 	}
 	if small.Header.Get("Content-Encoding") != "gzip" || plain.Header.Get("Content-Encoding") != "" {
-		t.Errorf("Content-Encoding: %q and %q", small.Header.Get("Content-Encoding"), plain.Header.Get("Content-Encoding"))
+		t.Errorf("Content-Encoding: %q and %q", small.Header.Get("Content-Encoding"),
+			plain.Header.Get("Content-Encoding"))
 	}
 	for _, a := range []*http.Response{plain, small} {
-		if a.Header.Get("Vary") != "Accept-Encoding" || a.Header.Get("Content-Type") != "application/json" || a.ContentLength <= 0 || a.Header.Get("Etag") == "" {
+		if a.Header.Get("Vary") != "Accept-Encoding" || a.Header.Get("Content-Type") != "application/json" ||
+			a.ContentLength <= 0 || a.Header.Get("Etag") == "" {
 			t.Errorf("the headers are %v", a.Header)
 		}
 	}
 	if plain.Header.Get("Etag") == small.Header.Get("Etag") {
 		t.Error("the two representations have one tag")
 	}
-	if head, none := h.raw("HEAD", path, asGzip); len(none) > 0 || head.ContentLength != small.ContentLength || head.Header.Get("Etag") != small.Header.Get("Etag") {
+	if head, none := h.raw("HEAD", path, asGzip); len(none) > 0 || head.ContentLength != small.ContentLength ||
+		head.Header.Get("Etag") != small.Header.Get("Etag") {
 		t.Errorf("HEAD says %v, GET %v", head.Header, small.Header)
 	}
 	// A list of three slots is too short to compress.
-	tiny, _ := h.raw("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada&from="+h.day(0)+"&to="+h.day(1), asGzip)
-	if h.do("PUT", "/v1/specialists/ada/weekly-hours", []map[string]any{{"weekday": "monday", "start": "09:00", "end": "10:00"}}, asAdmin).want(200); tiny.Header.Get("Content-Encoding") != "gzip" {
+	tiny, _ := h.raw("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada&from="+h.day(0)+"&to="+h.day(1),
+		asGzip)
+	if h.do("PUT", "/v1/specialists/ada/weekly-hours",
+		[]map[string]any{{"weekday": "monday", "start": "09:00", "end": "10:00"}},
+		asAdmin).want(200); tiny.Header.Get("Content-Encoding") != "gzip" {
 		t.Error("a whole day was not compressed")
 	}
-	if tiny, _ = h.raw("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada", asGzip); tiny.Header.Get("Content-Encoding") != "" {
+	if tiny, _ = h.raw("GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada",
+		asGzip); tiny.Header.Get("Content-Encoding") != "" {
 		t.Error("a handful of slots was compressed")
 	}
 }
@@ -101,8 +108,10 @@ func TestTimeslotsHonourETag(t *testing.T) {
 		fresh := func(why string, tag string, want int, more ...header) {
 			t.Helper()
 			a, body := h.raw("GET", path, append(more, as, header{"If-None-Match": tag})...)
-			if a.StatusCode != want || want == 304 && (len(body) > 0 || a.Header.Get("Etag") != strings.TrimPrefix(tag, "W/")) {
-				t.Errorf("%s: got %d with %d bytes and the tag %s, want %d", why, a.StatusCode, len(body), a.Header.Get("Etag"), want)
+			if a.StatusCode != want || want == 304 && (len(body) > 0 ||
+				a.Header.Get("Etag") != strings.TrimPrefix(tag, "W/")) {
+				t.Errorf("%s: got %d with %d bytes and the tag %s, want %d", why, a.StatusCode, len(body),
+					a.Header.Get("Etag"), want)
 			}
 		}
 		fresh("unchanged", first, 304)
@@ -124,8 +133,9 @@ func TestTimeslotsHonourETag(t *testing.T) {
 // TestAcceptsGzip checks the header by the rules of RFC 9110.
 func TestAcceptsGzip(t *testing.T) {
 	for accepted, want := range map[string]bool{
-		"": false, "gzip": true, "br, gzip": true, "deflate": false, "identity": false, "*": true, "gzip;q=0": false, "gzip; q=0.000": false, "gzip;q=0.1": true,
-		"*;q=0": false, "gzip;q=0, *": false, "GZIP": true, "x-gzip": true, "not-gzip-at-all": false, "gzip, deflate, br, zstd": true, "br;q=1.0, gzip;q=0.8, *;q=0.1": true,
+		"": false, "gzip": true, "br, gzip": true, "deflate": false, "identity": false, "*": true, "gzip;q=0": false,
+		"gzip; q=0.000": false, "gzip;q=0.1": true, "*;q=0": false, "gzip;q=0, *": false, "GZIP": true, "x-gzip": true,
+		"not-gzip-at-all": false, "gzip, deflate, br, zstd": true, "br;q=1.0, gzip;q=0.8, *;q=0.1": true,
 	} {
 		if got := web.TakesGzip(strings.Split(accepted, "\n")); got != want {
 			t.Errorf("%q: got %t, want %t", accepted, got, want)

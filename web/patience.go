@@ -19,7 +19,9 @@ const (
 // longRoutes may take longer. The test email waits for a mail server, and a sign-in waits for the identity provider.
 // The others work through the whole clinic.
 var longRoutes = map[string]bool{
-	"POST /v1/import": true, "POST /v1/import/appointments": true, "POST /v1/import/appointments-plan": true, "GET /v1/export/appointments": true, "GET /v1/export": true, "POST /v1/people/erase": true, "POST /v1/people/erase-plan": true, "POST /v1/settings/mail-test": true, "POST /v1/settings/mail-server/test": true,
+	"POST /v1/import": true, "POST /v1/import/appointments": true, "POST /v1/import/appointments-plan": true,
+	"GET /v1/export/appointments": true, "GET /v1/export": true, "POST /v1/people/erase": true,
+	"POST /v1/people/erase-plan": true, "POST /v1/settings/mail-test": true, "POST /v1/settings/mail-server/test": true,
 	"POST /v1/auth/openid": true, "GET " + account.ReturnPath: true, "PUT /v1/settings/openid": true,
 }
 

@@ -19,7 +19,8 @@ func TestEveryRequestHasADeadline(t *testing.T) {
 	}{
 		{"GET", "/v1/appointments", nil},
 		{"GET", "/v1/appointment-types/checkup/timeslots?specialistId=ada", nil},
-		{"POST", "/v1/appointments", map[string]any{"appointmentTypeId": "class", "slotStartDate": h.at(0), "patient": patient(1)}},
+		{"POST", "/v1/appointments", map[string]any{"appointmentTypeId": "class", "slotStartDate": h.at(0),
+			"patient": patient(1)}},
 	} {
 		r := h.do(x.method, x.path, x.body, asAdmin).problem(http.StatusServiceUnavailable, "storage_unavailable")
 		if r.header.Get("Retry-After") == "" {

@@ -48,7 +48,8 @@ func (s *Server) planErasure(c *call, b *erasePlanBody) error {
 	if err != nil {
 		return err
 	}
-	j := erasureJSON{People: make([]identityJSON, len(x.Of)), Coming: x.Coming, Past: x.Past, Notes: x.Notes, Links: x.Links, Sharing: foundPeople(x.Sharing)}
+	j := erasureJSON{People: make([]identityJSON, len(x.Of)), Coming: x.Coming, Past: x.Past, Notes: x.Notes,
+		Links: x.Links, Sharing: foundPeople(x.Sharing)}
 	for i, of := range x.Of {
 		j.People[i] = identityJSON(of)
 	}
@@ -102,10 +103,12 @@ func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
 	answer := func(n *person.Erased) any {
 		remains := remainsJSON{Copies: []copyJSON{}, MailFiles: append([]string{}, n.MailFilesLeft...)}
 		for _, k := range n.Copies {
-			remains.Copies = append(remains.Copies, copyJSON{k.Name, httpTime(k.MadeAt), int(time.Since(k.MadeAt).Hours() / 24)})
+			remains.Copies = append(remains.Copies, copyJSON{k.Name,
+				httpTime(k.MadeAt), int(time.Since(k.MadeAt).Hours() / 24)})
 		}
 		return map[string]any{
-			"erased": erasedJSON{n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions, n.Requests, n.Waitlist, n.Notes, n.Links, n.MailFiles}, "remains": remains,
+			"erased": erasedJSON{n.Appointments, n.Operations, n.Answers, n.AuditEntries, n.Sessions, n.Requests,
+				n.Waitlist, n.Notes, n.Links, n.MailFiles}, "remains": remains,
 		}
 	}
 	ctx := committing(c, http.StatusOK, answer)
@@ -113,7 +116,8 @@ func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
 	var err error
 	switch byName := b.Email+b.Phone+b.ClientID != ""; {
 	case byName && (b.AppointmentID != "" || len(b.Also) > 0):
-		return fieldError("appointmentId", "is given with email, phone or clientId; name the person by exactly one of them")
+		return fieldError("appointmentId",
+			"is given with email, phone or clientId; name the person by exactly one of them")
 	case b.Everybody && b.Email+b.Phone == "":
 		return fieldError("everybody", "belongs to an email or a phone that several people share")
 	case !byName && b.AppointmentID == "" && len(b.Also) > 0:
@@ -127,7 +131,8 @@ func (s *Server) erasePerson(c *call, b *erasePersonBody) error {
 		if err := s.alone(c, b); err != nil {
 			return err
 		}
-		n, err = s.engine.Person.Erase(ctx, c.caller.actor, store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()})
+		n, err = s.engine.Person.Erase(ctx, c.caller.actor,
+			store.Person{Email: b.Email, Phone: b.Phone, Owner: holds.ClientID(b.ClientID).Owner().String()})
 	}
 	if err != nil {
 		return err

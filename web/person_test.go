@@ -16,7 +16,8 @@ func TestEraseListsUnreachedCopies(t *testing.T) {
 		}
 	})
 	r := h.do("POST", "/v1/people/erase", map[string]any{"email": "nobody@example.org"}, asAdmin).want(200)
-	if !strings.Contains(r.raw, `"copies":[{"name":"backups/20260101T000000Z","madeAt":"`) || !strings.Contains(r.raw, `"ageDays":2}`) {
+	if !strings.Contains(r.raw, `"copies":[{"name":"backups/20260101T000000Z","madeAt":"`) ||
+		!strings.Contains(r.raw, `"ageDays":2}`) {
 		t.Errorf("got %s, want the backup, two days old", r.raw)
 	}
 }
@@ -26,7 +27,8 @@ func TestEraseListsUnreachedCopies(t *testing.T) {
 func TestSharedPhoneErasesNoPerson(t *testing.T) {
 	h := newHouse(t)
 	family := func(n int, name string) string {
-		return h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(60 * n),
+		return h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",
+			"specialistId": "ada", "slotStartDate": h.at(60 * n),
 			"patient": map[string]any{"name": name, "phone": "030 77"}}, asAdmin).want(201).text("appointment", "id")
 	}
 	lena, mia := family(0, "Lena Vogt"), family(1, "Mia Vogt")
@@ -36,14 +38,17 @@ func TestSharedPhoneErasesNoPerson(t *testing.T) {
 		t.Errorf("planned is %s", plan.raw)
 	}
 	h.do("POST", "/v1/people/erase", map[string]any{"appointmentId": lena}, asAdmin).want(200)
-	if a := h.do("GET", "/v1/appointments/"+mia, nil, asAdmin).want(200); a.get("appointment", "patient", "name") != "Mia Vogt" {
+	if a := h.do("GET", "/v1/appointments/"+mia, nil, asAdmin).want(200); a.get("appointment", "patient",
+		"name") != "Mia Vogt" {
 		t.Errorf("the other one is %s", a.raw)
 	}
-	h.do("POST", "/v1/people/erase-plan", map[string]any{"appointmentId": lena}, asAdmin).problem(422, "validation_failed")
+	h.do("POST", "/v1/people/erase-plan", map[string]any{"appointmentId": lena}, asAdmin).problem(422,
+		"validation_failed")
 	again := family(2, "Lena Vogt")
 	h.do("POST", "/v1/people/erase", map[string]any{"phone": "030 77", "everybody": true}, asAdmin).want(200)
 	for _, id := range []string{mia, again} {
-		if a := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); a.get("appointment", "patient", "name") == "Mia Vogt" {
+		if a := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); a.get("appointment", "patient",
+			"name") == "Mia Vogt" {
 			t.Errorf("left is %s", a.raw)
 		}
 	}

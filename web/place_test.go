@@ -10,7 +10,8 @@ import (
 func twoPlaces(t testing.TB) *house {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"places": []any{
-		map[string]any{"id": "north", "name": "North", "names": map[string]any{"de": "Nord"}, "address": "Hill 1"}, map[string]any{"id": "south", "name": "South", "address": "Quay 2"},
+		map[string]any{"id": "north", "name": "North", "names": map[string]any{"de": "Nord"}, "address": "Hill 1"},
+		map[string]any{"id": "south", "name": "South", "address": "Quay 2"},
 	}}, asAdmin).want(200)
 	hours := func(windows ...[3]string) (all []map[string]any) {
 		for _, day := range []string{"monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"} {
@@ -20,7 +21,8 @@ func twoPlaces(t testing.TB) *house {
 		}
 		return all
 	}
-	h.do("PUT", "/v1/specialists/ada/weekly-hours", hours([3]string{"08:00", "14:00", "north"}, [3]string{"14:00", "18:00", "south"}), asAdmin).want(200)
+	h.do("PUT", "/v1/specialists/ada/weekly-hours", hours([3]string{"08:00", "14:00", "north"},
+		[3]string{"14:00", "18:00", "south"}), asAdmin).want(200)
 	h.do("PUT", "/v1/specialists/bea/weekly-hours", hours([3]string{"08:00", "18:00", "south"}), asAdmin).want(200)
 	return h
 }
@@ -30,7 +32,8 @@ func twoPlaces(t testing.TB) *house {
 func TestPlaceFiltersTimeslots(t *testing.T) {
 	h := twoPlaces(t)
 	starts := func(place string) (all []string) {
-		list := h.do("GET", "/v1/appointment-types/checkup/timeslots?from="+h.day(0)+"&to="+h.day(1)+"&place="+place, nil).want(200)
+		list := h.do("GET", "/v1/appointment-types/checkup/timeslots?from="+h.day(0)+"&to="+h.day(1)+"&place="+place,
+			nil).want(200)
 		for _, x := range list.body["slots"].([]any) {
 			slot := x.(map[string]any)
 			all = append(all, slot["start"].(string)[11:16]+" "+idsOf(slot["specialistIds"]))
@@ -51,13 +54,16 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 			t.Errorf("in the south: %s", slot)
 		}
 	}
-	if first := h.do("GET", "/v1/appointment-types/checkup/next-available?place=south&after="+h.at(0), nil).want(200); !strings.Contains(first.raw, `"specialistIds":["bea"]`) {
+	if first := h.do("GET", "/v1/appointment-types/checkup/next-available?place=south&after="+h.at(0),
+		nil).want(200); !strings.Contains(first.raw, `"specialistIds":["bea"]`) {
 		t.Errorf("the first in the south: %s", first.raw)
 	}
-	h.do("GET", "/v1/appointment-types/checkup/timeslots?place=west", nil).problem(422, "validation_failed").field("place")
+	h.do("GET", "/v1/appointment-types/checkup/timeslots?place=west", nil).problem(422,
+		"validation_failed").field("place")
 
 	// ada is assigned first, but not for a request for the south.
-	slot := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1), "place": "south"}
+	slot := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1),
+		"place": "south"}
 	hold := h.do("POST", "/v1/holds", slot).want(201)
 	if hold.text("specialistId") != "bea" || hold.text("place") != "south" {
 		t.Errorf("a hold in the south: %s", hold.raw)
@@ -67,7 +73,8 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	slot["place"] = "west"
 	h.do("POST", "/v1/holds", slot).problem(422, "validation_failed").field("place")
 	person := map[string]any{"name": "Rosa Winter", "phone": "030 1234567"}
-	booked := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(30), "clientId": client(2), "place": "south", "patient": person}).want(201)
+	booked := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(30),
+		"clientId": client(2), "place": "south", "patient": person}).want(201)
 	if booked.text("appointment", "place") != "south" || booked.text("appointment", "specialistId") != "bea" {
 		t.Errorf("booked in the south: %s", booked.raw)
 	}
@@ -76,7 +83,8 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 	if !strings.Contains(ics.raw, `LOCATION:South\, Quay 2`) {
 		t.Errorf("the calendar file says\n%s", ics.raw)
 	}
-	moved := h.do("POST", "/v1/appointments/"+id+"/reschedule", map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}, asAdmin).want(200)
+	moved := h.do("POST", "/v1/appointments/"+id+"/reschedule",
+		map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}, asAdmin).want(200)
 	if moved.text("appointment", "place") != "north" {
 		t.Errorf("moved to ada in the morning: %s", moved.raw)
 	}
@@ -91,13 +99,16 @@ func TestPlaceFiltersTimeslots(t *testing.T) {
 // specialist's morning to the other's.
 func TestSeriesHasPlaceOfHours(t *testing.T) {
 	h := twoPlaces(t)
-	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}, map[string]any{"slotStartDate": h.at(7 * 24 * 60), "specialistId": "ada"}}
-	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "patient": patient(1), "times": times}, asAdmin).want(201)
+	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"},
+		map[string]any{"slotStartDate": h.at(7 * 24 * 60), "specialistId": "ada"}}
+	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "patient": patient(1),
+		"times": times}, asAdmin).want(201)
 	if n := strings.Count(made.raw, `"place":"north"`); n != 2 {
 		t.Errorf("%d of 2 are in the north: %s", n, made.raw)
 	}
 	first := made.get("appointments").([]any)[0].(map[string]any)["id"].(string)
-	moved := h.do("POST", "/v1/appointments/"+first+"/series/reschedule", map[string]any{"slotStartDate": h.at(0), "specialistId": "bea"}, asAdmin).want(200)
+	moved := h.do("POST", "/v1/appointments/"+first+"/series/reschedule",
+		map[string]any{"slotStartDate": h.at(0), "specialistId": "bea"}, asAdmin).want(200)
 	if n := strings.Count(moved.raw, `"place":"south"`); n != 2 {
 		t.Errorf("%d of 2 are in the south: %s", n, moved.raw)
 	}
@@ -113,16 +124,23 @@ func idsOf(v any) string {
 
 func TestPlacesAreValidated(t *testing.T) {
 	h := twoPlaces(t)
-	h.do("PUT", "/v1/specialists/ada/weekly-hours", []any{map[string]any{"weekday": "monday", "start": "08:00", "end": "09:00", "place": "west"}}, asAdmin).
+	h.do("PUT", "/v1/specialists/ada/weekly-hours",
+		[]any{map[string]any{"weekday": "monday", "start": "08:00", "end": "09:00", "place": "west"}}, asAdmin).
 		problem(422, "validation_failed").field("weeklyHours[0].place")
-	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.day(1), "hours": []any{map[string]any{"start": "08:00", "end": "09:00", "place": "west"}}}, asAdmin).
+	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.day(1),
+		"hours": []any{map[string]any{"start": "08:00", "end": "09:00", "place": "west"}}}, asAdmin).
 		problem(422, "validation_failed").field("hours[0].place")
-	h.do("PUT", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": "North"}}}, asAdmin).problem(422, "validation_failed").field("places")
-	h.do("PUT", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": ""}}}, asAdmin).problem(422, "validation_failed").field("places[0].name")
+	h.do("PUT", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": "North"}}},
+		asAdmin).problem(422, "validation_failed").field("places")
+	h.do("PUT", "/v1/settings", map[string]any{"places": []any{map[string]any{"id": "north", "name": ""}}},
+		asAdmin).problem(422, "validation_failed").field("places[0].name")
 
 	// The hours of an override have their own place.
-	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.day(0), "hours": []any{map[string]any{"start": "08:00", "end": "18:00", "place": "south"}}}, asAdmin).want(201)
-	made := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"}}, asAdmin).want(201)
+	h.do("POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.day(0),
+		"hours": []any{map[string]any{"start": "08:00", "end": "18:00", "place": "south"}}}, asAdmin).want(201)
+	made := h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",
+		"specialistId": "ada", "slotStartDate": h.at(0), "patient": map[string]any{"name": "Rosa Winter"}},
+		asAdmin).want(201)
 	if made.text("appointment", "place") != "south" {
 		t.Errorf("on the day of the override: %s", made.raw)
 	}
@@ -143,7 +161,8 @@ func TestOfferNamesSpecialistsPlace(t *testing.T) {
 	h := twoPlaces(t)
 	form := map[string]any{"to": h.day(20), "patient": patient(1)}
 	id := h.do("POST", "/v1/appointment-types/checkup/waitlist", form, asAdmin).want(201).text("waiting", "id")
-	offered := h.do("POST", "/v1/waitlist/"+id+"/offer", map[string]any{"slotStartDate": h.at(60), "specialistId": "bea"}, asAdmin).want(200)
+	offered := h.do("POST", "/v1/waitlist/"+id+"/offer", map[string]any{"slotStartDate": h.at(60),
+		"specialistId": "bea"}, asAdmin).want(200)
 	if got := offered.text("offer", "place"); got != "south" {
 		t.Errorf("bea's offer: got place %q, want south", got)
 	}

@@ -30,8 +30,9 @@ type presenceJSON struct {
 
 func presenceOf(p *presence.Status) presenceJSON {
 	return presenceJSON{
-		SpecialistID: p.SpecialistID, Online: p.Online, Deactivated: p.Deactivated, LastHeartbeatAt: optionalTime(p.HeartbeatAt),
-		LastOnlineAt: optionalTime(p.LastOnlineAt), LastOfflineAt: optionalTime(p.LastOfflineAt), LastChange: p.LastChange, Load: p.Load, MaxSessions: p.Max,
+		SpecialistID: p.SpecialistID, Online: p.Online, Deactivated: p.Deactivated,
+		LastHeartbeatAt: optionalTime(p.HeartbeatAt), LastOnlineAt: optionalTime(p.LastOnlineAt),
+		LastOfflineAt: optionalTime(p.LastOfflineAt), LastChange: p.LastChange, Load: p.Load, MaxSessions: p.Max,
 	}
 }
 
@@ -158,7 +159,8 @@ type sessionJSON struct {
 
 func sessionOf(x *store.Session) sessionJSON {
 	return sessionJSON{
-		x.ID, string(x.Status), x.SpecialistID, x.Outcome, httpTime(x.RequestedAt), optionalTime(x.AcceptedAt), optionalTime(x.EndedAt), httpTime(x.ExpiresAt),
+		x.ID, string(x.Status), x.SpecialistID, x.Outcome, httpTime(x.RequestedAt), optionalTime(x.AcceptedAt),
+		optionalTime(x.EndedAt), httpTime(x.ExpiresAt),
 	}
 }
 

@@ -33,7 +33,8 @@ func benchPoll(b *testing.B, looks bool) (url, tag string, size int) {
 			}
 		}
 	}
-	url = server.URL + "/v1/slots/poll?appointmentTypeId=checkup&date=" + day.Format(time.DateOnly) + "&clientId=client-secret-of-a-visitor"
+	url = server.URL + "/v1/slots/poll?appointmentTypeId=checkup&date=" + day.Format(time.DateOnly) +
+		"&clientId=client-secret-of-a-visitor"
 	answer, body := sendOnce(b, get(b, url))
 	return url, answer.Header.Get("ETag"), len(body)
 }
@@ -61,7 +62,9 @@ func BenchmarkPollHTTP(b *testing.B) {
 	})
 	b.Run("unchanged", func(b *testing.B) {
 		url, tag, _ := benchPoll(b, false)
-		peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotModified) }))
+		peer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotModified)
+		}))
 		defer peer.Close()
 		poll := func(url string) asked {
 			return asked{func(int64) *http.Request {
@@ -82,7 +85,8 @@ func asKey(r *http.Request, key string) *http.Request {
 // presenceKey returns an API key with the scope presence.
 func presenceKey(b *testing.B, server *httptest.Server) string {
 	b.Helper()
-	_, body := sendOnce(b, asKey(post(b, server.URL+"/v1/api-keys", `{"name":"bench","scope":"presence"}`), "Bearer "+adminKey))
+	_, body := sendOnce(b, asKey(post(b, server.URL+"/v1/api-keys", `{"name":"bench","scope":"presence"}`), "Bearer "+
+		adminKey))
 	var made struct{ Key string }
 	if err := json.Unmarshal(body, &made); err != nil || made.Key == "" {
 		b.Fatalf("no key, %v, in %s", err, body)

@@ -35,7 +35,8 @@ func (h *house) online(as header, specialists ...string) {
 // request requests a session as client n and returns its path.
 func (h *house) request(n int) string {
 	h.t.Helper()
-	return "/v1/sessions/" + h.do("POST", "/v1/sessions", map[string]any{"clientId": client(n)}).want(201).text("session", "id")
+	return "/v1/sessions/" + h.do("POST", "/v1/sessions",
+		map[string]any{"clientId": client(n)}).want(201).text("session", "id")
 }
 
 // TestPresenceSwitchRefusesFields: a route without fields accepts an empty object or an empty body. It refuses any
@@ -45,7 +46,8 @@ func TestPresenceSwitchRefusesFields(t *testing.T) {
 	for _, body := range []any{nil, "{}", " {} "} {
 		h.do("POST", "/v1/specialists/ada/online", body, asAdmin).want(200)
 	}
-	h.do("POST", "/v1/specialists/ada/online", "{}", asAdmin, header{"Content-Type": "text/plain"}).want(200) // a beacon
+	// a beacon
+	h.do("POST", "/v1/specialists/ada/online", "{}", asAdmin, header{"Content-Type": "text/plain"}).want(200)
 	r := h.do("POST", "/v1/specialists/ada/online", `{"online":true}`, asAdmin).problem(400, "malformed_body")
 	if want := `The field "online" is unknown. Send {} or nothing.`; r.text("detail") != want {
 		t.Errorf("got the detail %q, want %q", r.text("detail"), want)
@@ -55,14 +57,17 @@ func TestPresenceSwitchRefusesFields(t *testing.T) {
 func TestPresenceOverHTTP(t *testing.T) {
 	h, key := onCall(t, 2)
 	p := h.do("GET", "/v1/specialists/ada/presence", nil, key).want(200)
-	if want := map[string]any{"specialistId": "ada", "online": false, "deactivated": false, "load": 0.0, "maxSessions": 2.0}; !sameFields(p.get("presence").(map[string]any), want) {
+	if want := map[string]any{"specialistId": "ada", "online": false, "deactivated": false, "load": 0.0,
+		"maxSessions": 2.0}; !sameFields(p.get("presence").(map[string]any), want) {
 		t.Errorf("before anything: got %s, want exactly %v", p.raw, want)
 	}
-	if r := h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).problem(409, "not_bookable"); r.text("reason") != "not_online" || r.text("title") == "This time cannot be booked" {
+	if r := h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).problem(409,
+		"not_bookable"); r.text("reason") != "not_online" || r.text("title") == "This time cannot be booked" {
 		t.Errorf("a heartbeat of somebody offline: got %s", r.raw)
 	}
 	p = h.do("POST", "/v1/specialists/ada/online", nil, key).want(200)
-	if p.get("presence", "online") != true || p.text("presence", "lastOnlineAt") == "" || p.text("presence", "lastHeartbeatAt") == "" {
+	if p.get("presence", "online") != true || p.text("presence", "lastOnlineAt") == "" ||
+		p.text("presence", "lastHeartbeatAt") == "" {
 		t.Errorf("online: got %s", p.raw)
 	}
 	if r := h.do("POST", "/v1/specialists/ada/heartbeat", nil, key).want(200); r.raw != `{"ok":true}` {
@@ -75,7 +80,8 @@ func TestPresenceOverHTTP(t *testing.T) {
 			t.Fatalf("%s: got %s", path, r.raw)
 		}
 		one := list[0].(map[string]any)
-		if one["specialistId"] != "ada" || one["name"] != "Dr ada" || one["online"] != true || one["load"] != 0.0 || one["maxSessions"] != 2.0 || one["lastHeartbeatAt"] == nil {
+		if one["specialistId"] != "ada" || one["name"] != "Dr ada" || one["online"] != true || one["load"] != 0.0 ||
+			one["maxSessions"] != 2.0 || one["lastHeartbeatAt"] == nil {
 			t.Errorf("%s: got %v", path, one)
 		}
 	}
@@ -85,16 +91,20 @@ func TestPresenceOverHTTP(t *testing.T) {
 	}
 	log := h.do("GET", "/v1/specialists/ada/presence-log", nil, key).want(200)
 	lines, days, spans := log.body["log"].([]any), log.body["days"].([]any), log.body["spans"].([]any)
-	if len(spans) > 1 || len(spans) == 1 && spans[0].(map[string]any)["ended"] != "offline" { // none: it was over within a millisecond
+	// none: it was over within a millisecond
+	if len(spans) > 1 || len(spans) == 1 && spans[0].(map[string]any)["ended"] != "offline" {
 		t.Errorf("when it was: got %s", log.raw)
 	}
-	if len(lines) != 2 || lines[0].(map[string]any)["change"] != "online" || lines[1].(map[string]any)["change"] != "offline" || len(days) != 7 {
+	if len(lines) != 2 || lines[0].(map[string]any)["change"] != "online" ||
+		lines[1].(map[string]any)["change"] != "offline" || len(days) != 7 {
 		t.Errorf("the log of the last seven days: got %s", log.raw)
 	}
-	if today := time.Now().UTC().Format(time.DateOnly); days[6].(map[string]any)["date"] != today && days[5].(map[string]any)["date"] != today {
+	if today := time.Now().UTC().Format(time.DateOnly); days[6].(map[string]any)["date"] != today &&
+		days[5].(map[string]any)["date"] != today {
 		t.Errorf("today, %s, is not at the end of %v", today, days)
 	}
-	for query, field := range map[string]string{"?from=2026-01-02&to=2026-01-02": "to", "?from=2024-01-01&to=2026-01-02": "to", "?from=soon": "from"} {
+	for query, field := range map[string]string{"?from=2026-01-02&to=2026-01-02": "to",
+		"?from=2024-01-01&to=2026-01-02": "to", "?from=soon": "from"} {
 		h.do("GET", "/v1/specialists/ada/presence-log"+query, nil, key).problem(422, "validation_failed").field(field)
 	}
 	h.do("GET", "/v1/specialists/nobody/presence-log", nil, key).problem(404, "not_found")
@@ -112,7 +122,8 @@ func TestNewSpecialistHasOneSession(t *testing.T) {
 	h.do("POST", "/v1/specialists", map[string]any{"id": "new", "name": "Dr New"}, asAdmin).want(201)
 	h.do("POST", "/v1/import", `{"specialists":[{"id":"imported","name":"Dr Imported"},{"id":"none","name":"Dr None","maxSessions":0}]}`, asAdmin).want(200)
 	h.online(asAdmin, "new", "imported", "none")
-	if r := h.do("GET", "/v1/presence/available", nil, asAdmin).want(200); r.get("count") != 2.0 || strings.Contains(r.raw, `"none"`) {
+	if r := h.do("GET", "/v1/presence/available", nil, asAdmin).want(200); r.get("count") != 2.0 ||
+		strings.Contains(r.raw, `"none"`) {
 		t.Errorf("available: got %s, want new and imported", r.raw)
 	}
 }
@@ -120,10 +131,12 @@ func TestNewSpecialistHasOneSession(t *testing.T) {
 func TestPresenceNeedsScope(t *testing.T) {
 	h, key := onCall(t, 1)
 	agent := h.key("agent")
-	ada, desk := h.signedIn("ada@clinic.example", "specialist", "ada"), h.signedIn("desk@clinic.example", "reception", "")
+	ada, desk := h.signedIn("ada@clinic.example", "specialist", "ada"),
+		h.signedIn("desk@clinic.example", "reception", "")
 	routes := []struct{ method, path string }{
-		{"POST", "/v1/specialists/ada/online"}, {"POST", "/v1/specialists/ada/heartbeat"}, {"GET", "/v1/specialists/ada/presence"},
-		{"GET", "/v1/presence/available"}, {"GET", "/v1/presence/online"}, {"GET", "/v1/sessions"}, {"POST", "/v1/specialists/ada/offline"},
+		{"POST", "/v1/specialists/ada/online"}, {"POST", "/v1/specialists/ada/heartbeat"},
+		{"GET", "/v1/specialists/ada/presence"}, {"GET", "/v1/presence/available"}, {"GET", "/v1/presence/online"},
+		{"GET", "/v1/sessions"}, {"POST", "/v1/specialists/ada/offline"},
 	}
 	for _, r := range routes {
 		h.do(r.method, r.path, nil).problem(401, "unauthorized")
@@ -139,7 +152,8 @@ func TestPresenceNeedsScope(t *testing.T) {
 
 	// Specialists can change only their own online flag. The reception can change everyone's.
 	for _, act := range []string{"online", "heartbeat", "offline"} {
-		if r := h.do("POST", "/v1/specialists/bea/"+act, nil, ada).problem(403, "forbidden"); !strings.Contains(r.text("detail"), "yourself") {
+		if r := h.do("POST", "/v1/specialists/bea/"+act, nil, ada).problem(403,
+			"forbidden"); !strings.Contains(r.text("detail"), "yourself") {
 			t.Errorf("a colleague's switch: got %q", r.text("detail"))
 		}
 		h.do("POST", "/v1/specialists/bea/"+act, nil, desk).want(200)
@@ -151,11 +165,13 @@ func TestHeartbeatOfDeactivatedSpecialistIsRefused(t *testing.T) {
 	h.online(key, "ada")
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": false}, asAdmin).want(200)
 	for _, act := range []string{"heartbeat", "online"} {
-		if r := h.do("POST", "/v1/specialists/ada/"+act, nil, key).problem(403, "forbidden"); r.text("reason") != "deactivated" {
+		if r := h.do("POST", "/v1/specialists/ada/"+act, nil, key).problem(403,
+			"forbidden"); r.text("reason") != "deactivated" {
 			t.Errorf("%s: got the reason %s", act, r.raw)
 		}
 	}
-	if r := h.do("GET", "/v1/specialists/ada/presence", nil, key).want(200); r.get("presence", "deactivated") != true || r.get("presence", "online") != false {
+	if r := h.do("GET", "/v1/specialists/ada/presence", nil, key).want(200); r.get("presence", "deactivated") != true ||
+		r.get("presence", "online") != false {
 		t.Errorf("presence: got %s", r.raw)
 	}
 	h.do("PATCH", "/v1/specialists/ada", map[string]any{"active": true}, asAdmin).want(200)
@@ -184,7 +200,8 @@ func TestSessionsOverHTTP(t *testing.T) {
 	h, key := onCall(t, 1)
 	h.online(key, "ada", "bea")
 	r := h.do("POST", "/v1/sessions", map[string]any{"clientId": client(1)}).want(201)
-	if r.text("session", "status") != "requested" || r.get("session", "specialistId") != nil || r.text("session", "expiresAt") == "" {
+	if r.text("session", "status") != "requested" || r.get("session", "specialistId") != nil ||
+		r.text("session", "expiresAt") == "" {
 		t.Errorf("a request: got %s", r.raw)
 	}
 	session := "/v1/sessions/" + r.text("session", "id")
@@ -204,19 +221,23 @@ func TestSessionsOverHTTP(t *testing.T) {
 	refused(act("end", nil), "session_not_active")
 	act("accept", map[string]any{"specialistId": "nobody"}).problem(422, "validation_failed").field("specialistId")
 	act("accept", map[string]any{}).problem(422, "validation_failed").field("specialistId")
-	if r := act("accept", map[string]any{"specialistId": "ada"}).want(200); r.text("session", "status") != "active" || r.text("session", "acceptedAt") == "" {
+	if r := act("accept", map[string]any{"specialistId": "ada"}).want(200); r.text("session", "status") != "active" ||
+		r.text("session", "acceptedAt") == "" {
 		t.Errorf("accepted: got %s", r.raw)
 	}
 	refused(act("accept", map[string]any{"specialistId": "bea"}), "already_accepted")
 	second := h.request(2)
 	refused(h.do("POST", second+"/accept", map[string]any{"specialistId": "ada"}, key), "at_capacity")
-	if r := act("payment", map[string]any{"pending": true}).want(200); r.text("session", "status") != "pending_payment" {
+	if r := act("payment", map[string]any{"pending": true}).want(200); r.text("session",
+		"status") != "pending_payment" {
 		t.Errorf("payment: got %s", r.raw)
 	}
-	if r := act("reroute", map[string]any{"specialistId": "bea"}).want(200); r.text("session", "specialistId") != "bea" {
+	if r := act("reroute", map[string]any{"specialistId": "bea"}).want(200); r.text("session",
+		"specialistId") != "bea" {
 		t.Errorf("rerouted: got %s", r.raw)
 	}
-	if r := act("end", map[string]any{"outcome": "helped"}).want(200); r.text("session", "status") != "ended" || r.text("session", "outcome") != "helped" {
+	if r := act("end", map[string]any{"outcome": "helped"}).want(200); r.text("session", "status") != "ended" ||
+		r.text("session", "outcome") != "helped" {
 		t.Errorf("ended: got %s", r.raw)
 	}
 	refused(act("reroute", map[string]any{"specialistId": "ada"}), "session_over")
@@ -232,8 +253,9 @@ func TestSessionsOverHTTP(t *testing.T) {
 		outcome bool
 	}{
 		{"nobody", nil, 422, false}, {"another client", header{"Holdfast-Client": client(2)}, 403, false}, {"its client", header{"Holdfast-Client": client(1)}, 200, false},
-		{"an agent's key", h.key("agent"), 422, false}, {"a presence key", key, 200, false}, {"an admin key", asAdmin, 200, true},
-		{"another specialist", h.signedIn("sam@clinic.example", "specialist", "ada"), 200, false},
+		{"an agent's key", h.key("agent"), 422, false}, {"a presence key", key, 200, false},
+		{"an admin key", asAdmin, 200, true}, {"another specialist",
+			h.signedIn("sam@clinic.example", "specialist", "ada"), 200, false},
 		{"its specialist", h.signedIn("kim@clinic.example", "specialist", "bea"), 200, true},
 	} {
 		got := h.do("GET", session, nil, c.header).want(c.status)
@@ -243,15 +265,18 @@ func TestSessionsOverHTTP(t *testing.T) {
 		if c.status != 200 || c.who == "its client" {
 			continue
 		}
-		if got := h.do("GET", "/v1/sessions?status=ended", nil, c.header).want(200); strings.Contains(got.raw, "helped") != c.outcome {
+		if got := h.do("GET", "/v1/sessions?status=ended", nil, c.header).want(200); strings.Contains(got.raw,
+			"helped") != c.outcome {
 			t.Errorf("%s lists %s; want the outcome: %v", c.who, got.raw, c.outcome)
 		}
 	}
 	h.do("POST", second+"/cancel", nil).problem(422, "validation_failed").field("clientId")
-	if r := h.do("POST", second+"/cancel", map[string]any{"clientId": client(1)}).problem(403, "not_owner"); strings.Contains(r.raw, "hold") {
+	if r := h.do("POST", second+"/cancel", map[string]any{"clientId": client(1)}).problem(403,
+		"not_owner"); strings.Contains(r.raw, "hold") {
 		t.Errorf("a session's refusal speaks of holds: %s", r.raw)
 	}
-	if r := h.do("POST", second+"/cancel", nil, header{"Holdfast-Client": client(2)}).want(200); r.text("session", "status") != "cancelled" {
+	if r := h.do("POST", second+"/cancel", nil, header{"Holdfast-Client": client(2)}).want(200); r.text("session",
+		"status") != "cancelled" {
 		t.Errorf("cancelled: got %s", r.raw)
 	}
 
@@ -259,12 +284,14 @@ func TestSessionsOverHTTP(t *testing.T) {
 	if len(list) != 2 {
 		t.Errorf("two are over, the list has %v", list)
 	}
-	if list := h.do("GET", "/v1/sessions?specialistId=bea", nil, key).want(200).body["sessions"].([]any); len(list) != 1 {
+	if list := h.do("GET", "/v1/sessions?specialistId=bea", nil,
+		key).want(200).body["sessions"].([]any); len(list) != 1 {
 		t.Errorf("one was with bea, the list has %v", list)
 	}
 	h.do("GET", "/v1/sessions?status=open", nil, key).problem(422, "validation_failed").field("status")
 	h.do("GET", "/v1/sessions?limit=5&limit=6", nil, key).problem(422, "validation_failed").field("limit")
-	repeated := h.do("GET", "/v1/sessions?status=ended"+strings.Repeat("&status=cancelled&status=ended", 500), nil, key).want(200)
+	repeated := h.do("GET", "/v1/sessions?status=ended"+strings.Repeat("&status=cancelled&status=ended", 500), nil,
+		key).want(200)
 	if got := len(repeated.body["sessions"].([]any)); got != len(list) {
 		t.Errorf("statuses repeated a thousand times list %d sessions, want %d", got, len(list))
 	}
@@ -276,23 +303,28 @@ func TestSessionsOverHTTP(t *testing.T) {
 	for _, what := range []string{"accept", "end", "reroute", "payment"} {
 		h.do("POST", session+"/"+what, map[string]any{}).problem(401, "unauthorized")
 	}
-	h.do("POST", "/v1/sessions", map[string]any{"clientId": "short"}).problem(422, "validation_failed").field("clientId")
+	h.do("POST", "/v1/sessions", map[string]any{"clientId": "short"}).problem(422,
+		"validation_failed").field("clientId")
 	h.do("POST", session+"/payment", `{}`, key).problem(422, "validation_failed").field("pending")
 	h.do("POST", session+"/payment", `{"pending":"yes"}`, key).problem(422, "validation_failed").field("pending")
-	h.do("POST", session+"/end", map[string]any{"outcome": strings.Repeat("x", 201)}, key).problem(422, "validation_failed").field("outcome")
+	h.do("POST", session+"/end", map[string]any{"outcome": strings.Repeat("x", 201)}, key).problem(422,
+		"validation_failed").field("outcome")
 }
 
 func TestSpecialistChangesOwnSessions(t *testing.T) {
 	h, key := onCall(t, 2)
 	h.online(key, "ada", "bea")
-	ada, bea := h.signedIn("ada@clinic.example", "specialist", "ada"), h.signedIn("bea@clinic.example", "specialist", "bea")
+	ada, bea := h.signedIn("ada@clinic.example", "specialist", "ada"),
+		h.signedIn("bea@clinic.example", "specialist", "bea")
 	session := h.request(1)
 	h.do("POST", session+"/end", nil, bea).problem(409, "not_bookable") // no specialist has it yet
 	h.do("POST", session+"/accept", map[string]any{"specialistId": "bea"}, ada).problem(403, "forbidden")
-	if r := h.do("POST", session+"/accept", map[string]any{}, ada).want(200); r.text("session", "specialistId") != "ada" {
+	if r := h.do("POST", session+"/accept", map[string]any{}, ada).want(200); r.text("session",
+		"specialistId") != "ada" {
 		t.Errorf("accepted without a name: got %s, want ada", r.raw)
 	}
-	for what, body := range map[string]map[string]any{"end": {}, "payment": {"pending": true}, "reroute": {"specialistId": "bea"}} {
+	for what, body := range map[string]map[string]any{"end": {}, "payment": {"pending": true},
+		"reroute": {"specialistId": "bea"}} {
 		h.do("POST", session+"/"+what, body, bea).problem(403, "forbidden")
 	}
 	h.do("POST", session+"/reroute", map[string]any{"specialistId": "bea"}, ada).want(200)
@@ -317,7 +349,8 @@ func TestPresenceMetrics(t *testing.T) {
 	h.do("POST", h.request(1)+"/accept", map[string]any{"specialistId": "ada"}, key).want(200)
 	h.selects(1, h.at(0), nil).want(200)
 	r := h.do("GET", "/metrics", nil).want(http.StatusOK)
-	for _, line := range []string{"holdfast_specialists_online 2", "holdfast_specialists_available 1", "holdfast_selections 1"} {
+	for _, line := range []string{"holdfast_specialists_online 2", "holdfast_specialists_available 1",
+		"holdfast_selections 1"} {
 		if !strings.Contains(r.raw, "\n"+line+"\n") {
 			t.Errorf("the metrics have no %q", line)
 		}

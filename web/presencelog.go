@@ -70,6 +70,7 @@ func (s *Server) getPresenceLog(c *call) error {
 		days[i] = onlineDayJSON{d.Date.String(), int64(d.Online.Round(time.Second).Seconds())}
 	}
 	return c.json(http.StatusOK, map[string]any{
-		"timezone": h.Zone.String(), "from": httpTime(from), "to": httpTime(to), "log": lines, "spans": spans, "days": days,
+		"timezone": h.Zone.String(), "from": httpTime(from), "to": httpTime(to), "log": lines, "spans": spans,
+		"days": days,
 	})
 }

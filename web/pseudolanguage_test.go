@@ -23,10 +23,13 @@ func TestNewLanguageReachesPlanAndUnknownPage(t *testing.T) {
 	t.Parallel()
 	h := newHouseOf(t, engine.Options{Words: wordstest.Catalog(t, os.DirFS("../engine/words"))})
 	day := h.at(0)[:10]
-	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(0),
-		"patient": map[string]any{"name": "Lena Vogt", "birthDate": "1991-12-01"}}, asAdmin).want(201)
-	h.do("POST", "/v1/specialists/ada/blocks", map[string]any{"start": h.at(60), "end": h.at(120), "reason": "Meeting"}, asAdmin).want(201)
-	known := []string{"Lena Vogt", "Meeting", "Dr ada", "Dr bea", "checkup", "Checkup", h.engine.Clinic.Schedule().Clinic.Name, "Holdfast"}
+	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada",
+		"slotStartDate": h.at(0),
+		"patient":       map[string]any{"name": "Lena Vogt", "birthDate": "1991-12-01"}}, asAdmin).want(201)
+	h.do("POST", "/v1/specialists/ada/blocks", map[string]any{"start": h.at(60), "end": h.at(120), "reason": "Meeting"},
+		asAdmin).want(201)
+	known := []string{"Lena Vogt", "Meeting", "Dr ada", "Dr bea", "checkup", "Checkup",
+		h.engine.Clinic.Schedule().Clinic.Name, "Holdfast"}
 	check := func(what, text string) {
 		t.Helper()
 		if found := wordstest.Untranslated(zones.ReplaceAllString(text, " "), known...); len(found) > 0 {

@@ -32,8 +32,9 @@ type operationJSON struct {
 
 func operationOf(o *outbound.QueuedOperation, zone *time.Location, names bool) operationJSON {
 	j := operationJSON{
-		ID: o.ID, Kind: string(o.Kind), Status: string(o.Status), NeedsReview: o.NeedsReview, Attempts: o.Attempts, MaxAttempts: o.MaxAttempts,
-		CreatedAt: httpTime(o.CreatedAt), FinishedAt: optionalTime(o.FinishedAt), AppointmentID: o.AppointmentID, SlotStartDate: optionalTime(o.StartTime),
+		ID: o.ID, Kind: string(o.Kind), Status: string(o.Status), NeedsReview: o.NeedsReview, Attempts: o.Attempts,
+		MaxAttempts: o.MaxAttempts, CreatedAt: httpTime(o.CreatedAt), FinishedAt: optionalTime(o.FinishedAt),
+		AppointmentID: o.AppointmentID, SlotStartDate: optionalTime(o.StartTime),
 	}
 	if !o.StartTime.IsZero() {
 		j.StartTime = upstream.FormatTime(o.StartTime, zone)
@@ -61,7 +62,8 @@ func queueKinds(word string) ([]store.OperationKind, bool) {
 	for _, k := range store.Kinds() {
 		group, _, _ := strings.Cut(string(k), ".")
 		switch {
-		case word == string(k), word == group, word == "mail" && k == store.Email, (word == "" || word == "bookings") && group == "upstream":
+		case word == string(k), word == group, word == "mail" && k == store.Email, (word == "" || word == "bookings") &&
+			group == "upstream":
 			kinds = append(kinds, k)
 		}
 	}
@@ -75,7 +77,8 @@ func (s *Server) queueStatus(c *call) error {
 		q.add("kind", "must be bookings (the default), webhook, mail, all, or one kind such as upstream.book")
 	}
 	f := outbound.QueueFilter{
-		Kinds: kinds, Status: store.OperationStatus(q.text("status")), After: q.id("after"), Limit: q.whole("limit", 1, 500, 100), Names: c.seesNames(),
+		Kinds: kinds, Status: store.OperationStatus(q.text("status")), After: q.id("after"),
+		Limit: q.whole("limit", 1, 500, 100), Names: c.seesNames(),
 	}
 	if c.caller.scope == store.ScopeAgent {
 		f.By = c.caller.keyID
@@ -105,7 +108,8 @@ func (s *Server) queueStatus(c *call) error {
 		Failed     int             `json:"failed"`
 		Scheduled  int             `json:"scheduled"` // mail for later, such as reminders
 		Operations []operationJSON `json:"operations"`
-	}{n.Pending + n.Processing + n.Completed + n.Failed, n.Pending, n.Processing, n.Completed, n.Failed, status.Scheduled, list})
+	}{n.Pending + n.Processing + n.Completed + n.Failed, n.Pending, n.Processing, n.Completed, n.Failed,
+		status.Scheduled, list})
 }
 
 func (s *Server) retryOperation(c *call) error {
@@ -158,5 +162,6 @@ func (c *call) sayOperation() error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]any{"ok": true, "operation": operationOf(&o, c.engine.Clinic.Zone(), c.seesNames())})
+	return c.json(http.StatusOK, map[string]any{"ok": true,
+		"operation": operationOf(&o, c.engine.Clinic.Zone(), c.seesNames())})
 }

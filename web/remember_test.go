@@ -26,7 +26,8 @@ type writtenAnswers struct {
 	hangs, slow   atomic.Bool
 }
 
-func (w *writtenAnswers) Appointments(ctx context.Context, f store.AppointmentFilter) ([]store.Appointment, string, error) {
+func (w *writtenAnswers) Appointments(ctx context.Context,
+	f store.AppointmentFilter) ([]store.Appointment, string, error) {
 	if w.hangs.Load() {
 		<-ctx.Done()
 		return nil, "", ctx.Err()
@@ -55,7 +56,8 @@ func (w *writtenAnswers) Write(ctx context.Context, fn func(store.Tx) error) err
 	return err
 }
 
-func (w *writtenAnswers) Erase(ctx context.Context, p store.Person, at time.Time, last func(store.Tx, store.Erased) error) (store.Erased, error) {
+func (w *writtenAnswers) Erase(ctx context.Context, p store.Person, at time.Time,
+	last func(store.Tx, store.Erased) error) (store.Erased, error) {
 	var seen *watchedTx
 	erased, err := w.Store.Erase(ctx, p, at, func(tx store.Tx, erased store.Erased) error {
 		seen = &watchedTx{Tx: tx}
@@ -114,7 +116,8 @@ func TestIdempotencyIsScopedToRoute(t *testing.T) {
 		do      func(key header) *reply
 	}{
 		{"a hold", false, func(k header) *reply {
-			r := h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "specialistId": "ada"}, own, k)
+			r := h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup",
+				"slotStartDate": h.at(0), "specialistId": "ada"}, own, k)
 			held = r.text("holdId")
 			return r
 		}},
@@ -122,10 +125,12 @@ func TestIdempotencyIsScopedToRoute(t *testing.T) {
 			return h.do("POST", "/v1/holds/release", map[string]any{"holdId": held}, own, k)
 		}},
 		{"a look at a time", false, func(k header) *reply {
-			return h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(60), "specialistId": "ada"}, own, k)
+			return h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "checkup",
+				"slotStartDate": h.at(60), "specialistId": "ada"}, own, k)
 		}},
 		{"a booking", true, func(k header) *reply {
-			return h.do("POST", "/v1/appointment-types/checkup/book", map[string]any{"slotStartDate": h.at(120), "patient": patient(1)}, own, k)
+			return h.do("POST", "/v1/appointment-types/checkup/book",
+				map[string]any{"slotStartDate": h.at(120), "patient": patient(1)}, own, k)
 		}},
 		{"a specialist", true, func(k header) *reply {
 			return h.do("POST", "/v1/specialists", map[string]any{"name": "Cleo"}, asAdmin, k)
@@ -134,10 +139,12 @@ func TestIdempotencyIsScopedToRoute(t *testing.T) {
 			return h.do("POST", "/v1/appointment-types", map[string]any{"name": "Scan"}, asAdmin, k)
 		}},
 		{"a user", true, func(k header) *reply {
-			return h.do("POST", "/v1/users", map[string]any{"email": "desk@example.org", "name": "Desk", "role": "reception", "password": "correct horse battery"}, asAdmin, k)
+			return h.do("POST", "/v1/users", map[string]any{"email": "desk@example.org",
+				"name": "Desk", "role": "reception", "password": "correct horse battery"}, asAdmin, k)
 		}},
 		{"an import", true, func(k header) *reply {
-			return h.do("POST", "/v1/import", map[string]any{"specialists": []any{map[string]any{"id": "dora", "name": "Dora"}}}, asAdmin, k)
+			return h.do("POST", "/v1/import",
+				map[string]any{"specialists": []any{map[string]any{"id": "dora", "name": "Dora"}}}, asAdmin, k)
 		}},
 		{"a session", true, func(k header) *reply {
 			r := h.do("POST", "/v1/sessions", map[string]any{}, own, k)
@@ -208,7 +215,8 @@ func TestOneAPIKeyPerIdempotencyKey(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	restarted.Handler().ServeHTTP(w, r)
-	if got := w.Body.String(); w.Code != 201 || !strings.Contains(got, first.text("apiKey", "id")) || strings.Contains(got, first.text("key")) {
+	if got := w.Body.String(); w.Code != 201 || !strings.Contains(got, first.text("apiKey", "id")) ||
+		strings.Contains(got, first.text("key")) {
 		t.Errorf("repeated after a restart: got %d %s, want the key of before without its secret", w.Code, got)
 	}
 	if list := h.do("GET", "/v1/api-keys", nil, asAdmin).want(200).body["apiKeys"].([]any); len(list) != 1 {

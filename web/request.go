@@ -22,7 +22,8 @@ type requestJSON struct {
 	ExpiresAt         string `json:"expiresAt"`
 	Place             string `json:"place,omitempty"`
 	Approval          bool   `json:"approval,omitempty"` // the desk decides about it
-	ByMail            bool   `json:"byMail"`             // a mail with the link that confirms it is on its way; else the desk confirms it
+	// a mail with the link that confirms it is on its way; else the desk confirms it
+	ByMail bool `json:"byMail"`
 }
 
 // requestedJSON is a request as the desk and the holder of its link see it.
@@ -35,8 +36,9 @@ type requestedJSON struct {
 func (s *Server) requestOf(r *store.BookingRequest) requestJSON {
 	return requestJSON{
 		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Status: string(r.Status),
-		SlotStartDate: httpTime(r.SlotStart), SlotEndDate: httpTime(r.SlotEnd), CreatedAt: httpTime(r.CreatedAt), ExpiresAt: httpTime(r.ExpiresAt),
-		Place: s.engine.Clinic.Current().PlaceAt(r.SpecialistID, r.SlotStart), Approval: r.Approval, ByMail: !r.Approval && r.Patient.Email != "" && s.engine.Message.MailsLinks(),
+		SlotStartDate: httpTime(r.SlotStart), SlotEndDate: httpTime(r.SlotEnd), CreatedAt: httpTime(r.CreatedAt),
+		ExpiresAt: httpTime(r.ExpiresAt), Place: s.engine.Clinic.Current().PlaceAt(r.SpecialistID, r.SlotStart),
+		Approval: r.Approval, ByMail: !r.Approval && r.Patient.Email != "" && s.engine.Message.MailsLinks(),
 	}
 }
 
@@ -50,12 +52,14 @@ func (s *Server) bookPublic(c *call, r booking.Request, start string) error {
 		case store.Appointment:
 			// The caller has just sent the patient's data, and a caller who repeats the request must not receive
 			// them.
-			return rendered(http.StatusCreated, map[string]publicAppointmentJSON{"appointment": s.publicAppointmentOf(c, &x)})
+			return rendered(http.StatusCreated,
+				map[string]publicAppointmentJSON{"appointment": s.publicAppointmentOf(c, &x)})
 		}
 		return 0, nil
 	}
 	r.Once = c.answering(render)
-	from := request.Visitor{Unlimited: !s.options.RateLimit || r.Source == store.SourceAgent, AdmitHold: func(h *holds.Hold) error { return s.admitHold(c, h) }}
+	from := request.Visitor{Unlimited: !s.options.RateLimit || r.Source == store.SourceAgent,
+		AdmitHold: func(h *holds.Hold) error { return s.admitHold(c, h) }}
 	if address := s.address(c.r); address.IsValid() {
 		from.Network = network(address)
 	}
@@ -81,7 +85,8 @@ func (s *Server) listRequests(c *call) error {
 	said := make([]requestedJSON, 0, len(list))
 	for i := range list {
 		if c.caller.reaches(list[i].SpecialistID) {
-			said = append(said, requestedJSON{s.requestOf(&list[i]), patientJSON(list[i].Patient), intakeOf(&list[i].Intake)})
+			said = append(said, requestedJSON{s.requestOf(&list[i]), patientJSON(list[i].Patient),
+				intakeOf(&list[i].Intake)})
 		}
 	}
 	return c.json(http.StatusOK, map[string]any{"requests": said})
@@ -108,7 +113,8 @@ func (s *Server) getRequest(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusOK, map[string]requestedJSON{"request": {s.requestOf(&r), patientJSON(r.Patient), intakeOf(&r.Intake)}})
+	return c.json(http.StatusOK, map[string]requestedJSON{"request": {s.requestOf(&r), patientJSON(r.Patient),
+		intakeOf(&r.Intake)}})
 }
 
 // confirmRequest makes the appointment. The holder of the emailed link controls the address; the desk can confirm

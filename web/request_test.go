@@ -14,33 +14,39 @@ func TestPublicBookingsOverLimitAreRefused(t *testing.T) {
 	book := func(n int, headers ...header) *reply {
 		who := patient(n)
 		delete(who, "phone")
-		return h.do("POST", "/v1/appointment-types/checkup/book", map[string]any{"clientId": client(n), "slotStartDate": h.at(30 * n), "patient": who}, headers...)
+		return h.do("POST", "/v1/appointment-types/checkup/book",
+			map[string]any{"clientId": client(n), "slotStartDate": h.at(30 * n), "patient": who}, headers...)
 	}
 	for n := range 10 {
 		book(n).want(201)
 	}
 	r := book(10).problem(429, "rate_limited")
-	if r.text("reason") != "public_bookings" || r.header.Get("Retry-After") == "" || r.get("retryAfterSeconds").(float64) < 3500 {
-		t.Errorf("past the limit: got %s (Retry-After %q), want the reason public_bookings and most of an hour", r.raw, r.header.Get("Retry-After"))
+	if r.text("reason") != "public_bookings" || r.header.Get("Retry-After") == "" ||
+		r.get("retryAfterSeconds").(float64) < 3500 {
+		t.Errorf("past the limit: got %s (Retry-After %q), want the reason public_bookings and most of an hour", r.raw,
+			r.header.Get("Retry-After"))
 	}
 	book(11, asAdmin).want(201) // a program with a key does not count as the public
 	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"perNetwork": 11}}, asAdmin).want(200)
 	book(12).want(201)
 	book(13).problem(429, "rate_limited")
-	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"perPhone": -1, "confirmMinutes": 1}}, asAdmin).problem(422, "validation_failed")
+	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"perPhone": -1, "confirmMinutes": 1}},
+		asAdmin).problem(422, "validation_failed")
 }
 
 // TestBookingRequestOnTheWire: a booking becomes a request, the desk sees it, and the link of its email confirms it.
 func TestBookingRequestOnTheWire(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": true}}, asAdmin).want(200)
-	body := map[string]any{"clientId": client(1), "slotStartDate": h.at(0), "specialistId": "ada", "patient": patient(1)}
+	body := map[string]any{"clientId": client(1), "slotStartDate": h.at(0), "specialistId": "ada",
+		"patient": patient(1)}
 	asked := h.do("POST", "/v1/appointment-types/checkup/book", body, key("ask")).want(202)
 	id := asked.text("request", "id")
 	if again := h.do("POST", "/v1/appointment-types/checkup/book", body, key("ask")).want(202); again.raw != asked.raw {
 		t.Errorf("repeated under its key: got %s, want %s", again.raw, asked.raw)
 	}
-	if asked.get("appointment") != nil || asked.get("request", "manageUrl") != nil || asked.get("request", "patient") != nil {
+	if asked.get("appointment") != nil || asked.get("request", "manageUrl") != nil ||
+		asked.get("request", "patient") != nil {
 		t.Errorf("the one who asks is told %s; the link is for the mail alone", asked.raw)
 	}
 	h.do("GET", "/v1/appointments/"+id, nil, asAdmin).problem(404, "not_found")
@@ -61,7 +67,8 @@ func TestBookingRequestOnTheWire(t *testing.T) {
 	declined := h.asked("ada", client(2), h.at(30))
 	h.do("POST", "/v1/requests/"+declined+"/decline", nil, asAdmin).want(200)
 	h.do("POST", "/v1/requests/"+declined+"/decline", nil, asAdmin).want(200)
-	if r := h.do("POST", "/v1/requests/"+declined+"/confirm", nil, asAdmin).problem(410, "hold_expired"); r.text("reason") != "declined" {
+	if r := h.do("POST", "/v1/requests/"+declined+"/confirm", nil, asAdmin).problem(410,
+		"hold_expired"); r.text("reason") != "declined" {
 		t.Errorf("confirming a declined one: got %s", r.raw)
 	}
 }
@@ -70,7 +77,8 @@ func TestBookingRequestOnTheWire(t *testing.T) {
 func (h *house) asked(specialistID, client, start string) string {
 	h.t.Helper()
 	settings := func(confirm bool) {
-		h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": confirm}}, asAdmin).want(200)
+		h.do("PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": confirm}},
+			asAdmin).want(200)
 	}
 	settings(true)
 	defer settings(false)

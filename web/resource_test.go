@@ -12,37 +12,46 @@ import (
 // desk sees it, and patients do not.
 func TestRoomIsHiddenFromPublic(t *testing.T) {
 	h := newHouse(t)
-	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"}, asAdmin).want(201)
-	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": []any{[]any{"ada"}}}, asAdmin).problem(422, "validation_failed").field("needs[0]")
+	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"},
+		asAdmin).want(201)
+	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": []any{[]any{"ada"}}}, asAdmin).problem(422,
+		"validation_failed").field("needs[0]")
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": []any{[]any{"room-1"}}}, asAdmin).want(200)
-	h.do("PATCH", "/v1/specialists/room-1", map[string]any{"kind": ""}, asAdmin).problem(422, "validation_failed").field("kind")
+	h.do("PATCH", "/v1/specialists/room-1", map[string]any{"kind": ""}, asAdmin).problem(422,
+		"validation_failed").field("kind")
 	h.do("DELETE", "/v1/specialists/room-1", nil, asAdmin).problem(422, "validation_failed").field("id")
 
 	for _, path := range []string{"/v1/specialists", "/v1/appointment-types", "/v1/specialists/ada"} {
 		if list := h.do("GET", path, nil).want(200); strings.Contains(list.raw, "room-1") {
 			t.Errorf("%s tells the public of a room: %s", path, list.raw)
 		}
-		if list := h.do("GET", path, nil, asAdmin).want(200); path != "/v1/specialists/ada" && !strings.Contains(list.raw, "room-1") {
+		if list := h.do("GET", path, nil, asAdmin).want(200); path != "/v1/specialists/ada" &&
+			!strings.Contains(list.raw, "room-1") {
 			t.Errorf("%s tells the desk of no room: %s", path, list.raw)
 		}
 	}
 	h.do("GET", "/v1/specialists/room-1", nil).problem(404, "not_found")
 
 	person := map[string]any{"name": "Rosa Winter", "phone": "030 1234567"}
-	booked := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(0), "clientId": client(1), "patient": person}).want(201)
+	booked := h.do("POST", bookCheckup, map[string]any{"slotStartDate": h.at(0),
+		"clientId": client(1), "patient": person}).want(201)
 	if strings.Contains(booked.raw, "room-1") {
 		t.Errorf("the patient is told of the room: %s", booked.raw)
 	}
 	id := booked.text("appointment", "id")
-	if seen := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); !strings.Contains(seen.raw, `"resourceIds":["room-1"]`) {
+	if seen := h.do("GET", "/v1/appointments/"+id, nil, asAdmin).want(200); !strings.Contains(seen.raw,
+		`"resourceIds":["room-1"]`) {
 		t.Errorf("the desk is not told of the room: %s", seen.raw)
 	}
-	if of := h.do("GET", "/v1/appointments?specialistId=room-1", nil, asAdmin).want(200); !strings.Contains(of.raw, id) {
+	if of := h.do("GET", "/v1/appointments?specialistId=room-1", nil, asAdmin).want(200); !strings.Contains(of.raw,
+		id) {
 		t.Errorf("the room's appointments: %s", of.raw)
 	}
 	// All other specialists are free, but there is no other room.
-	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(2)}).problem(409, "slot_taken")
-	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "room-1", "slotStartDate": h.at(60), "patient": person}, asAdmin).problem(422, "validation_failed")
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0),
+		"clientId": client(2)}).problem(409, "slot_taken")
+	h.do("POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "room-1",
+		"slotStartDate": h.at(60), "patient": person}, asAdmin).problem(422, "validation_failed")
 
 	exported := h.do("GET", "/v1/export", nil, asAdmin).want(200)
 	if !strings.Contains(exported.raw, `"kind":"resource"`) || !strings.Contains(exported.raw, `"needs":[["room-1"]]`) {
@@ -55,10 +64,13 @@ func TestRoomIsHiddenFromPublic(t *testing.T) {
 // from the hold of a specialist that it does not show.
 func TestStreamReportsSharedRoom(t *testing.T) {
 	h := newHouse(t)
-	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"}, asAdmin).want(201)
+	h.do("POST", "/v1/specialists", map[string]any{"id": "room-1", "kind": "resource", "name": "Room 1"},
+		asAdmin).want(201)
 	needs := []any{[]any{"room-1"}}
-	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": needs, "specialists": []any{map[string]any{"specialistId": "ada"}}}, asAdmin).want(200)
-	h.do("POST", "/v1/appointment-types", map[string]any{"id": "peel", "name": "Peel", "needs": needs, "specialists": []any{map[string]any{"specialistId": "bea"}}}, asAdmin).want(201)
+	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": needs,
+		"specialists": []any{map[string]any{"specialistId": "ada"}}}, asAdmin).want(200)
+	h.do("POST", "/v1/appointment-types", map[string]any{"id": "peel",
+		"name": "Peel", "needs": needs, "specialists": []any{map[string]any{"specialistId": "bea"}}}, asAdmin).want(201)
 	answer, err := http.Get(h.server.URL + "/v1/holds/stream?appointmentTypeId=peel")
 	if err != nil {
 		t.Fatal(err)

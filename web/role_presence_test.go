@@ -12,19 +12,23 @@ import (
 func TestPresenceKeyWritesPresenceAlone(t *testing.T) {
 	its := regexp.MustCompile(`^/v1/(specialists/\{id\}/(online|offline|heartbeat)|sessions/\{id\}/(accept|end|reroute|payment)|auth/sign-(in|out))$`)
 	for _, line := range readRoleTable(t) {
-		if may := line.want[slices.Index(roleColumns, "presence")] == "ok"; may && line.method != "GET" && !its.MatchString(line.path) {
+		if may := line.want[slices.Index(roleColumns, "presence")] == "ok"; may && line.method != "GET" &&
+			!its.MatchString(line.path) {
 			t.Errorf("line %d: a presence key may %s %s", line.number, line.method, line.path)
 		}
 	}
 	r := newRoles(t)
-	held := r.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": r.slot(), "clientId": client(900)}).want(201).text("holdId")
+	held := r.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": r.slot(),
+		"clientId": client(900)}).want(201).text("holdId")
 	waits := r.do("POST", "/v1/sessions", map[string]any{"clientId": client(900)}).want(201).text("session", "id")
 	for _, x := range []struct {
 		method, path string
 		body         map[string]any
 	}{
-		{"POST", "/v1/appointment-types/checkup/book", map[string]any{"slotStartDate": r.slot(), "patient": patient(1)}}, // a key needs no client
-		{"POST", "/v1/appointment-types/checkup/book", map[string]any{"holdId": held, "clientId": client(900), "patient": patient(1)}},
+		{"POST", "/v1/appointment-types/checkup/book", map[string]any{"slotStartDate": r.slot(),
+			"patient": patient(1)}}, // a key needs no client
+		{"POST", "/v1/appointment-types/checkup/book", map[string]any{"holdId": held,
+			"clientId": client(900), "patient": patient(1)}},
 		{"PATCH", "/v1/holds", map[string]any{"holdId": held, "clientId": client(900)}},
 		{"DELETE", "/v1/holds", map[string]any{"holdId": held, "clientId": client(900)}},
 		{"POST", "/v1/holds/release", map[string]any{"holdId": held, "clientId": client(900)}},
@@ -38,7 +42,8 @@ func TestPresenceKeyWritesPresenceAlone(t *testing.T) {
 func TestBoundPresenceKeyServesOneSpecialist(t *testing.T) {
 	r := newRoles(t)
 	make := func(scope, specialist string) *reply {
-		return r.do("POST", "/v1/api-keys", map[string]any{"name": "pager", "scope": scope, "specialistId": specialist}, asAdmin)
+		return r.do("POST", "/v1/api-keys", map[string]any{"name": "pager", "scope": scope, "specialistId": specialist},
+			asAdmin)
 	}
 	make("agent", "ada").problem(422, "validation_failed").field("specialistId")
 	make("presence", "nobody").problem(422, "validation_failed").field("specialistId")
@@ -82,7 +87,8 @@ func TestMetricsKeyReadsMetricsAlone(t *testing.T) {
 			if got != 200 {
 				t.Errorf("%s: got %d, want 200", line.path, got)
 			}
-		case got/100 == 2 && (line.method != "GET" && !strings.HasPrefix(line.path, "/v1/auth/") || asNobody != "ok" && asNobody != "422"):
+		case got/100 == 2 && (line.method != "GET" && !strings.HasPrefix(line.path, "/v1/auth/") || asNobody != "ok" &&
+			asNobody != "422"):
 			t.Errorf("%s %s by a metrics key: got %d; nobody gets %s", line.method, line.path, got, asNobody)
 		}
 	}

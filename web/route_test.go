@@ -14,10 +14,13 @@ import (
 func TestEveryGetAnswersHead(t *testing.T) {
 	h := newHouse(t)
 	for _, path := range []string{
-		"/v1/clinic", "/v1/appointment-types", "/v1/appointment-types/checkup", "/v1/appointment-types/checkup/timeslots", "/v1/specialists",
-		"/v1/appointment-types/checkup/next-available", "/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/errors", "/docs/backup", "/docs/pictures/board-light.png", "/openapi.json", "/",
+		"/v1/clinic", "/v1/appointment-types", "/v1/appointment-types/checkup",
+		"/v1/appointment-types/checkup/timeslots", "/v1/specialists", "/v1/appointment-types/checkup/next-available",
+		"/livez", "/readyz", "/openapi.yaml", "/docs", "/docs/errors", "/docs/backup", "/docs/pictures/board-light.png",
+		"/openapi.json", "/",
 	} {
-		plain := header{"Accept-Encoding": "identity"} // otherwise Go's client requests gzip where there is a body, and hides it
+		// otherwise Go's client requests gzip where there is a body, and hides it
+		plain := header{"Accept-Encoding": "identity"}
 		head, get := h.do("HEAD", path, nil, plain).want(200), h.do("GET", path, nil, plain).want(200)
 		if head.raw != "" {
 			t.Errorf("HEAD %s has a body", path)
@@ -35,7 +38,8 @@ func TestEveryGetAnswersHead(t *testing.T) {
 
 func TestUnknownRouteIsProblem(t *testing.T) {
 	h := newHouse(t)
-	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/holds/", "/V1/holds", "/v1/appointments/a%2Fb", "/v1/appointments/a/b/c", "//v1/clinic", "/v1/../livez", "/.git/config", "/ui/0000/lib/api.js"} {
+	for _, path := range []string{"/nothing", "/v1", "/v1/", "/v1/holds/", "/V1/holds", "/v1/appointments/a%2Fb",
+		"/v1/appointments/a/b/c", "//v1/clinic", "/v1/../livez", "/.git/config", "/ui/0000/lib/api.js"} {
 		h.do("GET", path, nil).problem(404, "not_found")
 	}
 }
@@ -62,15 +66,18 @@ func TestWrongMethodHasAllowHeader(t *testing.T) {
 func TestAnswersHaveSecurityHeaders(t *testing.T) {
 	h := newHouse(t)
 	for _, r := range []*reply{
-		h.do("GET", "/v1/clinic", nil), h.do("GET", "/nothing", nil), h.do("PUT", "/livez", nil), h.do("POST", "/v1/holds", "{"), h.do("GET", "/docs", nil), h.do("GET", "/", nil),
+		h.do("GET", "/v1/clinic", nil), h.do("GET", "/nothing", nil), h.do("PUT", "/livez", nil),
+		h.do("POST", "/v1/holds", "{"), h.do("GET", "/docs", nil), h.do("GET", "/", nil),
 		h.do("GET", "/v1/appointment-types/checkup/timeslots", nil),
 	} {
-		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"} {
+		for name, want := range map[string]string{"X-Content-Type-Options": "nosniff",
+			"Referrer-Policy": "no-referrer"} {
 			if got := r.header.Get(name); got != want {
 				t.Errorf("%s: got %q, want %q", name, got, want)
 			}
 		}
-		if policy := r.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") {
+		if policy := r.header.Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") ||
+			!strings.Contains(policy, "frame-ancestors 'none'") {
 			t.Errorf("the policy is %q", policy)
 		}
 		if r.header.Get("X-Request-Id") == "" {
@@ -106,18 +113,23 @@ func TestBodiesAreStrict(t *testing.T) {
 		{"NaN", `{` + good + `,"ttlSeconds":NaN}`, 400, "malformed_body", "not JSON"},
 		{"an unknown field", `{` + good + `,"slotStart":"now"}`, 400, "malformed_body", `"slotStart" is unknown`},
 		{"a field in other letters", `{` + good + `,"CLIENTID":"x"}`, 400, "malformed_body", `"CLIENTID" is unknown`},
-		{"a field twice", `{` + good + `,"clientId":"` + client(2) + `"}`, 400, "malformed_body", `"clientId" is given twice`},
-		{"a field twice, once escaped", `{` + good + `,"client\u0049d":"` + client(2) + `"}`, 400, "malformed_body", `"clientId" is given twice`},
+		{"a field twice", `{` + good + `,"clientId":"` + client(2) + `"}`, 400, "malformed_body",
+			`"clientId" is given twice`},
+		{"a field twice, once escaped", `{` + good + `,"client\u0049d":"` + client(2) + `"}`, 400, "malformed_body",
+			`"clientId" is given twice`},
 		{"not UTF-8", `{` + good + `,"specialistId":"` + "\xff\xfe" + `"}`, 400, "malformed_body", "UTF-8"},
 		{"a byte order mark", "\xef\xbb\xbf{" + good + "}", 400, "malformed_body", "not JSON"},
 		{"deep", strings.Repeat("[", 30000), 400, "malformed_body", "not JSON"},
-		{"deep in a field", `{` + good + `,"specialistId":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, 400, "malformed_body", "not JSON"},
-		{"a number for a text", `{"appointmentTypeId":7,"slotStartDate":"` + h.at(0) + `","clientId":"` + client(1) + `"}`, 422, "validation_failed", "appointmentTypeId"},
+		{"deep in a field", `{` + good + `,"specialistId":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) +
+			`}`, 400, "malformed_body", "not JSON"},
+		{"a number for a text", `{"appointmentTypeId":7,"slotStartDate":"` + h.at(0) + `","clientId":"` + client(1) +
+			`"}`, 422, "validation_failed", "appointmentTypeId"},
 		{"a text for a number", `{` + good + `,"ttlSeconds":"30"}`, 422, "validation_failed", "ttlSeconds"},
 		{"a fraction for a whole number", `{` + good + `,"ttlSeconds":30.5}`, 422, "validation_failed", "ttlSeconds"},
 		{"a number past all bounds", `{` + good + `,"ttlSeconds":1e400}`, 422, "validation_failed", "ttlSeconds"},
 		{"a list for a text", `{` + good + `,"specialistId":["ada"]}`, 422, "validation_failed", "specialistId"},
-		{"a number for the client", `{"appointmentTypeId":"checkup","slotStartDate":"` + h.at(0) + `","clientId":7}`, 422, "validation_failed", "clientId"},
+		{"a number for the client", `{"appointmentTypeId":"checkup","slotStartDate":"` + h.at(0) + `","clientId":7}`,
+			422, "validation_failed", "clientId"},
 		{"the first of two", `{"clientId":[{"ttlSeconds":1}],"ttlSeconds":"x"}`, 422, "validation_failed", "clientId"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -132,9 +144,11 @@ func TestBodiesAreStrict(t *testing.T) {
 	}
 	h.t = t
 	// The same inside an object.
-	r := h.do("POST", "/v1/appointment-types/checkup/book", `{"clientId":"`+client(1)+`","patient":{"name":7}}`).problem(422, "validation_failed")
+	r := h.do("POST", "/v1/appointment-types/checkup/book", `{"clientId":"`+client(1)+
+		`","patient":{"name":7}}`).problem(422, "validation_failed")
 	r.field("patient.name")
-	r = h.do("POST", "/v1/appointment-types/checkup/book", `{"clientId":"`+client(1)+`","patient":{"name":"A","nmae":"B"}}`).problem(400, "malformed_body")
+	r = h.do("POST", "/v1/appointment-types/checkup/book", `{"clientId":"`+client(1)+
+		`","patient":{"name":"A","nmae":"B"}}`).problem(400, "malformed_body")
 	if !strings.Contains(r.text("detail"), `"patient.nmae"`) {
 		t.Errorf("the detail does not name the field: %s", r.raw)
 	}
@@ -163,10 +177,12 @@ func TestBodyIsSmallAndJSON(t *testing.T) {
 		t.Errorf("a chunked body of 1 MB: got %d, want 413", answer.StatusCode)
 	}
 
-	for _, contentType := range []string{"text/plain", "application/x-www-form-urlencoded", "text/json", "application/json; charset=latin1", "application/jsonx", "multipart/form-data; boundary=x", ";"} {
+	for _, contentType := range []string{"text/plain", "application/x-www-form-urlencoded", "text/json",
+		"application/json; charset=latin1", "application/jsonx", "multipart/form-data; boundary=x", ";"} {
 		h.do("POST", "/v1/holds", "{}", header{"Content-Type": contentType}).problem(415, "unsupported_media_type")
 	}
-	for _, contentType := range []string{"application/json", "application/json; charset=utf-8", "Application/JSON;charset=UTF-8"} {
+	for _, contentType := range []string{"application/json", "application/json; charset=utf-8",
+		"Application/JSON;charset=UTF-8"} {
 		h.do("POST", "/v1/holds", "{}", header{"Content-Type": contentType}).problem(422, "validation_failed")
 	}
 }
@@ -174,11 +190,13 @@ func TestBodyIsSmallAndJSON(t *testing.T) {
 func TestCrossSiteWriteIsRefused(t *testing.T) {
 	h := newHouseAt(t, "https://book.example.org")
 	body := map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(0), "clientId": client(1)}
-	h.do("POST", "/v1/holds", body, header{"Sec-Fetch-Site": "cross-site", "Origin": "https://evil.example"}).problem(403, "forbidden")
+	h.do("POST", "/v1/holds", body, header{"Sec-Fetch-Site": "cross-site",
+		"Origin": "https://evil.example"}).problem(403, "forbidden")
 	h.do("POST", "/v1/holds", body, header{"Origin": "https://evil.example"}).problem(403, "forbidden")
 	h.do("POST", "/v1/holds", body, header{"Sec-Fetch-Site": "same-origin"}).want(201)
-	h.do("POST", "/v1/holds", body, header{"Origin": "https://book.example.org"}).want(201) // behind a proxy that rewrites Host
-	h.do("POST", "/v1/holds", body).want(201)                                               // a program
+	// behind a proxy that rewrites Host
+	h.do("POST", "/v1/holds", body, header{"Origin": "https://book.example.org"}).want(201)
+	h.do("POST", "/v1/holds", body).want(201) // a program
 	h.do("GET", "/v1/clinic", nil, header{"Sec-Fetch-Site": "cross-site"}).want(200)
 }
 

@@ -25,12 +25,14 @@ type calendarJSON struct {
 // when a colleague is away, but not why.
 func (s *Server) getSchedule(c *call) error {
 	now := s.engine.Clinic.Schedule()
-	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(true), Calendars: []calendarJSON{}}
+	answer := scheduleJSON{Specialists: []specialistDetailsJSON{}, AppointmentTypes: s.appointmentTypesFor(true),
+		Calendars: []calendarJSON{}}
 	for i := range now.Specialists {
 		p := &now.Specialists[i]
 		answer.Specialists = append(answer.Specialists, s.specialistDetailsOf(p))
 		known := c.caller.reaches(p.ID)
-		calendar := calendarJSON{SpecialistID: p.ID, WeeklyHours: hoursOf(now.WeeklyHours[p.ID]), Overrides: []overrideJSON{}, Blocks: []blockJSON{}}
+		calendar := calendarJSON{SpecialistID: p.ID, WeeklyHours: hoursOf(now.WeeklyHours[p.ID]),
+			Overrides: []overrideJSON{}, Blocks: []blockJSON{}}
 		for j := range now.Overrides[p.ID] {
 			calendar.Overrides = append(calendar.Overrides, overrideOf(&now.Overrides[p.ID][j]))
 			if !known {

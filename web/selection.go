@@ -26,8 +26,8 @@ type selectBody struct {
 
 func (b *selectBody) request(c *call) booking.SelectRequest {
 	return booking.SelectRequest{
-		AppointmentTypeID: b.AppointmentTypeID, SlotStart: c.wrong.instant("slotStartDate", b.SlotStartDate), SpecialistID: b.SpecialistID,
-		Client: c.client, Lock: b.Lock,
+		AppointmentTypeID: b.AppointmentTypeID, SlotStart: c.wrong.instant("slotStartDate", b.SlotStartDate),
+		SpecialistID: b.SpecialistID, Client: c.client, Lock: b.Lock,
 	}
 }
 
@@ -60,7 +60,8 @@ func (s *Server) selectSlot(c *call, b *selectBody) error {
 		}
 	}
 	answer := selectedJSON{
-		Success: true, ClientID: string(c.client), SpecialistID: x.SpecialistID, Storage: s.options.StorageMode(), TTL: secondsUntil(x.ExpiresAt),
+		Success: true, ClientID: string(c.client), SpecialistID: x.SpecialistID, Storage: s.options.StorageMode(),
+		TTL: secondsUntil(x.ExpiresAt),
 	}
 	if x.Hold != nil {
 		answer.Locked, answer.HoldID, answer.TTL = true, x.Hold.ID, secondsUntil(x.Hold.ExpiresAt)
@@ -87,7 +88,8 @@ func (s *Server) deselectSlot(c *call, b *selectBody) error {
 // is answered 304. Every page of a waiting room asks every few seconds, so the JSON is written by hand.
 func (s *Server) pollSlots(c *call) error {
 	q := c.query()
-	r := booking.PollRequest{AppointmentTypeID: q.id("appointmentTypeId"), Date: q.date("date"), SpecialistID: q.id("specialistId"), Client: q.client(c)}
+	r := booking.PollRequest{AppointmentTypeID: q.id("appointmentTypeId"), Date: q.date("date"),
+		SpecialistID: q.id("specialistId"), Client: q.client(c)}
 	if q.text("appointmentTypeId") == "" && q.text("date") == "" {
 		q.add("date", "add a day, such as ?date=2026-11-23; with an appointmentTypeId you can omit it")
 	}
@@ -230,13 +232,16 @@ func (s *Server) getStorage(c *call) error {
 	}
 	x := s.storage(c.ctx())
 	answer := map[string]any{
-		"storageMode": x.mode, "enabled": x.redis, "redisStatus": x.redisStatus, "healthCheck": err == nil && s.engine.Booking.LiveStateHealth(c.ctx()) == nil,
+		"storageMode": x.mode, "enabled": x.redis, "redisStatus": x.redisStatus, "healthCheck": err == nil &&
+			s.engine.Booking.LiveStateHealth(c.ctx()) == nil,
 		"stats": map[string]int{
-			"holds": stats.Holds, "selections": stats.Selections, "online": stats.Online, "watches": stats.Watches, "streams": s.hub.Count(),
+			"holds": stats.Holds, "selections": stats.Selections, "online": stats.Online, "watches": stats.Watches,
+			"streams": s.hub.Count(),
 		},
 	}
 	if server, err := s.engine.Booking.HoldServer(c.ctx()); err == nil {
-		answer["usedMemory"], answer["connectedClients"], answer["hitRate"] = server.UsedMemory, server.ConnectedClients, server.HitRate
+		answer["usedMemory"], answer["connectedClients"], answer["hitRate"] = server.UsedMemory,
+			server.ConnectedClients, server.HitRate
 	}
 	return c.json(http.StatusOK, answer)
 }
@@ -257,9 +262,11 @@ func (s *Server) getLocks(c *call) error {
 	locks := make([]lockJSON, len(held))
 	for i := range held {
 		h := &held[i]
-		locks[i] = lockJSON{h.AppointmentTypeID, httpTime(h.SlotStart), h.SpecialistID, shortHash(h.Owner), secondsUntil(h.ExpiresAt)}
+		locks[i] = lockJSON{h.AppointmentTypeID, httpTime(h.SlotStart), h.SpecialistID, shortHash(h.Owner),
+			secondsUntil(h.ExpiresAt)}
 	}
-	return c.json(http.StatusOK, map[string]any{"lockedSlots": locks, "count": len(locks), "storageMode": s.options.StorageMode()})
+	return c.json(http.StatusOK, map[string]any{"lockedSlots": locks, "count": len(locks),
+		"storageMode": s.options.StorageMode()})
 }
 
 // shortHash distinguishes owners without identifying them.

@@ -25,7 +25,8 @@ func (h *house) selects(n int, start string, more map[string]any) *reply {
 
 func (h *house) deselects(n int, start string) *reply {
 	h.t.Helper()
-	return h.do("POST", "/v1/slots/deselect", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": start, "clientId": client(n)})
+	return h.do("POST", "/v1/slots/deselect", map[string]any{"appointmentTypeId": "checkup",
+		"slotStartDate": start, "clientId": client(n)})
 }
 
 // poll polls the day of the house's start as client n.
@@ -64,7 +65,8 @@ func (h *house) clock(minutes int) string {
 func TestSelectAndPoll(t *testing.T) {
 	h := newHouse(t)
 	r := h.selects(1, h.at(30), nil).want(200)
-	want := map[string]any{"success": true, "clientId": client(1), "specialistId": "ada", "locked": false, "storage": "memory", "ttl": 10.0}
+	want := map[string]any{"success": true, "clientId": client(1), "specialistId": "ada", "locked": false,
+		"storage": "memory", "ttl": 10.0}
 	if !sameFields(r.body, want) {
 		t.Errorf("select answers %s, want exactly %v", r.raw, want)
 	}
@@ -78,7 +80,8 @@ func TestSelectAndPoll(t *testing.T) {
 	if p.get("cacheInfo", "redisEnabled") != false || p.get("cacheInfo", "healthCheckUsed") != false {
 		t.Errorf("cacheInfo: got %v", p.get("cacheInfo"))
 	}
-	if at, err := time.Parse(time.RFC3339, p.text("cacheInfo", "timestamp")); err != nil || time.Since(at).Abs() > time.Minute {
+	if at, err := time.Parse(time.RFC3339, p.text("cacheInfo", "timestamp")); err != nil ||
+		time.Since(at).Abs() > time.Minute {
 		t.Errorf("the timestamp is %v, %v", at, err)
 	}
 	if strings.Contains(p.raw, client(1)) {
@@ -117,7 +120,8 @@ func TestSelectWithLock(t *testing.T) {
 	if left := time.Until(ends); err != nil || left < 590*time.Second || left > 600*time.Second {
 		t.Errorf("the lock ends in %v, %v", left, err)
 	}
-	h.do("PATCH", "/v1/holds", map[string]any{"holdId": r.text("holdId"), "clientId": client(1)}).want(200) // it is a hold
+	// it is a hold
+	h.do("PATCH", "/v1/holds", map[string]any{"holdId": r.text("holdId"), "clientId": client(1)}).want(200)
 	h.selects(2, h.at(0), map[string]any{"lock": true, "specialistId": "ada"}).problem(409, "slot_held")
 	h.poll(2, "&specialistId=ada").wantTimes("lockedSlots", h.clock(0))
 	h.poll(1, "&specialistId=ada").wantTimes("lockedSlots", h.clock(0))
@@ -175,7 +179,8 @@ func TestPollUsesLocalTime(t *testing.T) {
 	h.deselects(1, at.Format(time.RFC3339)).want(200)
 	h.poll(1, "&selected="+at.Format(time.RFC3339)).want(200)
 	h.poll(2, "").want(200).wantTimes("activeSelections", "06:00")
-	if day := h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup", nil).want(200); len(day.times("activeSelections")) != 0 {
+	if day := h.do("GET", "/v1/slots/poll?appointmentTypeId=checkup",
+		nil).want(200); len(day.times("activeSelections")) != 0 {
 		t.Errorf("without a date the day is today, and it has %s", day.raw)
 	}
 }
@@ -184,15 +189,18 @@ func TestPollReportsStorageMode(t *testing.T) {
 	for _, c := range []struct {
 		mode, status string
 		redis        bool
-	}{{"memory", "disabled", false}, {"postgres", "disabled", false}, {"redis", "available", true}, {"fallback", "unavailable", true}} {
+	}{{"memory", "disabled", false}, {"postgres", "disabled", false}, {"redis", "available", true},
+		{"fallback", "unavailable", true}} {
 		h := newHouse(t, func(o *web.Options) { o.StorageMode = func() string { return c.mode } })
 		p := h.poll(1, "").want(200)
-		if p.text("storageMode") != c.mode || p.text("redisStatus") != c.status || p.get("cacheInfo", "redisEnabled") != c.redis ||
+		if p.text("storageMode") != c.mode || p.text("redisStatus") != c.status ||
+			p.get("cacheInfo", "redisEnabled") != c.redis ||
 			p.get("cacheInfo", "healthCheckUsed") != c.redis {
 			t.Errorf("in %s the poll says %s", c.mode, p.raw)
 		}
 		r := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200)
-		if r.text("storageMode") != c.mode || r.get("enabled") != c.redis || r.text("redisStatus") != c.status || r.get("healthCheck") != true {
+		if r.text("storageMode") != c.mode || r.get("enabled") != c.redis || r.text("redisStatus") != c.status ||
+			r.get("healthCheck") != true {
 			t.Errorf("in %s the storage is %s", c.mode, r.raw)
 		}
 	}
@@ -259,7 +267,8 @@ func TestSelectRefusesInvalidRequests(t *testing.T) {
 		h.do("POST", path, `{"lock":"yes"}`).problem(422, "validation_failed").field("lock")
 		h.do("GET", path, nil).problem(405, "method_not_allowed")
 	}
-	h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "unknown", "slotStartDate": h.at(0), "clientId": client(1)}).problem(404, "not_found")
+	h.do("POST", "/v1/slots/select", map[string]any{"appointmentTypeId": "unknown", "slotStartDate": h.at(0),
+		"clientId": client(1)}).problem(404, "not_found")
 	if r := h.selects(1, h.at(7), nil).problem(409, "not_bookable"); r.text("reason") != "not_a_slot_start" {
 		t.Errorf("the reason: got %s", r.raw)
 	}
@@ -288,7 +297,8 @@ func TestDebugHidesSecrets(t *testing.T) {
 	h.hold(2, "checkup", h.at(120), map[string]any{"specialistId": "bea"}).want(201)
 	h.selects(3, h.at(0), nil).want(200)
 	storage := h.do("GET", "/v1/debug/storage", nil, asAdmin).want(200)
-	if storage.text("storageMode") != "memory" || storage.get("enabled") != false || storage.get("healthCheck") != true ||
+	if storage.text("storageMode") != "memory" || storage.get("enabled") != false ||
+		storage.get("healthCheck") != true ||
 		storage.get("stats", "holds") != 3.0 || storage.get("stats", "selections") != 1.0 {
 		t.Errorf("the storage: got %s", storage.raw)
 	}
@@ -324,7 +334,9 @@ func TestDebugHidesSecrets(t *testing.T) {
 	for _, path := range []string{"/v1/debug/storage", "/v1/debug/locks"} {
 		h.do("GET", path, nil).problem(401, "unauthorized")
 		h.do("GET", path, nil, h.key("presence")).problem(403, "forbidden")
-		h.do("GET", path, nil, h.signedIn("ada-"+path[10:]+"@clinic.example", "specialist", "ada")).problem(403, "forbidden")
-		h.do("GET", path, nil, h.signedIn("desk-"+path[10:]+"@clinic.example", "reception", "")).want(200) // the front desk uses the Live page
+		h.do("GET", path, nil, h.signedIn("ada-"+path[10:]+"@clinic.example", "specialist", "ada")).problem(403,
+			"forbidden")
+		// the front desk uses the Live page
+		h.do("GET", path, nil, h.signedIn("desk-"+path[10:]+"@clinic.example", "reception", "")).want(200)
 	}
 }

@@ -28,7 +28,8 @@ func TestSeriesOverHTTP(t *testing.T) {
 		}
 		return map[string]any{"appointmentTypeId": "checkup", "patient": patient(1), "times": list}
 	}
-	refused := h.do("POST", "/v1/series", body(h.at(0), h.at(7*24*60), h.at(14*24*60)), asAdmin).problem(409, "slot_taken")
+	refused := h.do("POST", "/v1/series", body(h.at(0), h.at(7*24*60), h.at(14*24*60)), asAdmin).problem(409,
+		"slot_taken")
 	refused.field("times[1]")
 	once := header{"Idempotency-Key": "a-series-of-two"}
 	made := h.do("POST", "/v1/series", body(h.at(0), h.at(14*24*60)), asAdmin, once).want(201)
@@ -41,15 +42,20 @@ func TestSeriesOverHTTP(t *testing.T) {
 	path := "/v1/appointments/" + first["id"].(string)
 	// Both move a day later. The first one's manage link cannot do that.
 	h.do("POST", path+"/series/plan", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin).want(200)
-	h.do("POST", path+"/series/reschedule", map[string]any{}, asAdmin).problem(422, "validation_failed").field("slotStartDate")
-	h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin, header{"If-Match": `"7"`}).problem(412, "version_mismatch")
-	moved := h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin, header{"If-Match": `"1"`}).want(200)
-	if list, _ := moved.get("appointments").([]any); len(list) != 2 || list[1].(map[string]any)["slotStartDate"] != h.at(15*24*60) {
+	h.do("POST", path+"/series/reschedule", map[string]any{}, asAdmin).problem(422,
+		"validation_failed").field("slotStartDate")
+	h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin,
+		header{"If-Match": `"7"`}).problem(412, "version_mismatch")
+	moved := h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(24 * 60)}, asAdmin,
+		header{"If-Match": `"1"`}).want(200)
+	if list, _ := moved.get("appointments").([]any); len(list) != 2 ||
+		list[1].(map[string]any)["slotStartDate"] != h.at(15*24*60) {
 		t.Errorf("got %s", moved.raw)
 	}
 	h.do("POST", path+"/series/cancel", map[string]any{"reason": "moved away"}, asAdmin).want(200)
 	listed := h.do("GET", path+"/series", nil, asAdmin).want(200)
-	if list, _ := listed.get("appointments").([]any); len(list) != 2 || list[1].(map[string]any)["status"] != "cancelled" {
+	if list, _ := listed.get("appointments").([]any); len(list) != 2 ||
+		list[1].(map[string]any)["status"] != "cancelled" {
 		t.Errorf("got %s", listed.raw)
 	}
 }
@@ -59,13 +65,16 @@ func TestSeriesOverHTTP(t *testing.T) {
 func TestDeskUndoesSeries(t *testing.T) {
 	h := newHouse(t)
 	reception := h.signedIn("desk@clinic.example", "reception", "")
-	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"}, map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}}
-	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "patient": patient(1), "times": times}, asAdmin).want(201)
+	times := []any{map[string]any{"slotStartDate": h.at(0), "specialistId": "ada"},
+		map[string]any{"slotStartDate": h.at(60), "specialistId": "ada"}}
+	made := h.do("POST", "/v1/series", map[string]any{"appointmentTypeId": "checkup", "patient": patient(1),
+		"times": times}, asAdmin).want(201)
 	first := made.get("appointments").([]any)[0].(map[string]any)
 	path := "/v1/appointments/" + first["id"].(string)
 	cancelled := func() { h.do("POST", path+"/series/cancel", map[string]any{"undoable": true}, reception).want(200) }
 	cancelled()
-	if got := h.do("POST", path+"/series/undo", nil, asAdmin).problem(409, "not_bookable"); got.text("reason") != "undo_late" {
+	if got := h.do("POST", path+"/series/undo", nil, asAdmin).problem(409,
+		"not_bookable"); got.text("reason") != "undo_late" {
 		t.Errorf("a program is answered %s", got.raw)
 	}
 	h.do("POST", path+"/series/undo", nil, reception, header{"If-Match": `"1"`}).problem(412, "version_mismatch")
@@ -73,7 +82,8 @@ func TestDeskUndoesSeries(t *testing.T) {
 	if list := back.get("appointments").([]any); len(list) != 2 || list[1].(map[string]any)["status"] != "confirmed" {
 		t.Errorf("got %s", back.raw)
 	}
-	h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(30), "undoable": true}, reception).want(200)
+	h.do("POST", path+"/series/reschedule", map[string]any{"slotStartDate": h.at(30), "undoable": true},
+		reception).want(200)
 	h.do("POST", path+"/series/undo", nil, reception).want(200)
 	// Changes within one millisecond have no order in the audit log, so an undo after both would be refused.
 	for undone := time.Now().UnixMilli(); time.Now().UnixMilli() == undone; {

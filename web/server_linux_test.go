@@ -30,7 +30,9 @@ func TestVanishedPeerIsDropped(t *testing.T) {
 	}
 	var got int
 	var optErr error
-	if err := raw.Control(func(fd uintptr) { got, optErr = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT) }); err != nil || optErr != nil {
+	if err := raw.Control(func(fd uintptr) {
+		got, optErr = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT)
+	}); err != nil || optErr != nil {
 		t.Fatal(err, optErr)
 	}
 	if want := int(vanishTime.Milliseconds()); got != want {

@@ -88,7 +88,8 @@ func TestServeShutsDownInOrder(t *testing.T) {
 		}
 		heard <- said
 	}()
-	if said := within(t, time.Minute, heard, "the end of the stream"); !strings.Contains(said, `"reason":"server-shutdown"`) {
+	if said := within(t, time.Minute, heard, "the end of the stream"); !strings.Contains(said,
+		`"reason":"server-shutdown"`) {
 		t.Errorf("the stream ended with %q", said)
 	}
 	if _, err := io.WriteString(slow, body); err != nil {
@@ -153,7 +154,8 @@ func TestRequestHeadsAreBounded(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /livez HTTP/1.1\r\nHost: x\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil { // without a timeout it would be open for ever
+	// without a timeout it would be open for ever
+	if err := conn.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	took := nodetest.Took(func() { _, err = io.ReadAll(conn) }) // returns when the server's timeout has passed
@@ -225,7 +227,8 @@ func TestIdleConnectionsPerNetworkAreBounded(t *testing.T) {
 		}
 		for range left {
 			if r := within(t, time.Minute, reads, c.name+": an answer"); !r.alive {
-				t.Errorf("%s: connection %d was closed, and there was room for %d of %d", c.name, r.conn, len(left), len(open))
+				t.Errorf("%s: connection %d was closed, and there was room for %d of %d", c.name, r.conn, len(left),
+					len(open))
 			}
 		}
 		stop()

@@ -12,7 +12,8 @@ import (
 // The first run: a one-time link, printed when the server starts without an owner, opens the set-up page once.
 
 var errSetupDone = problem{
-	Status: 410, Code: "setup_done", Title: "Setup is done", Detail: "This clinic is already set up. Sign in at /staff. For a lost password: holdfast admin reset-password.",
+	Status: 410, Code: "setup_done", Title: "Setup is done",
+	Detail: "This clinic is already set up. Sign in at /staff. For a lost password: holdfast admin reset-password.",
 }
 
 func setupProblem(err error) error {
@@ -20,7 +21,8 @@ func setupProblem(err error) error {
 	case errors.Is(err, account.ErrSetupDone):
 		return errSetupDone
 	case errors.Is(err, account.ErrSetupLink):
-		return errUnauthorized.because("setup_link", "This setup link is invalid or has expired. Create a new one on the server with: holdfast setup-url.")
+		return errUnauthorized.because("setup_link",
+			"This setup link is invalid or has expired. Create a new one on the server with: holdfast setup-url.")
 	}
 	return err
 }

@@ -140,7 +140,8 @@ func (w *walk) value(s *shape, path string) error {
 	case errors.As(err, &kind):
 		w.wrong.add(path, "must be "+kindOf(s.of))
 	default:
-		w.wrong.add(path, strings.TrimPrefix(err.Error(), "json: ")) // the errors of dates, times and weekdays name the required form
+		// the errors of dates, times and weekdays name the required form
+		w.wrong.add(path, strings.TrimPrefix(err.Error(), "json: "))
 	}
 	w.spans = append(w.spans, [2]int{start, w.i})
 	return nil

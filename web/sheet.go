@@ -54,7 +54,8 @@ type sheetProblemJSON struct {
 }
 
 func sheetOf(f *sheet.File) sheetJSON {
-	j := sheetJSON{Book: f.Count(sheet.Book), There: f.Count(sheet.There), Skipped: f.Count(sheet.Skipped), Refused: f.Count(sheet.Refused),
+	j := sheetJSON{Book: f.Count(sheet.Book), There: f.Count(sheet.There), Skipped: f.Count(sheet.Skipped),
+		Refused: f.Count(sheet.Refused),
 		Columns: f.Columns, Ignored: append([]string{}, f.Ignored...), Rows: make([]sheetRowJSON, len(f.Rows))}
 	said := func(list []sheet.Problem) []sheetProblemJSON {
 		all := make([]sheetProblemJSON, len(list))
@@ -65,7 +66,8 @@ func sheetOf(f *sheet.File) sheetJSON {
 	}
 	for i := range f.Rows {
 		r := &f.Rows[i]
-		j.Rows[i] = sheetRowJSON{r.Line, string(r.Outcome), r.AppointmentTypeID, r.SpecialistID, optionalTime(r.Start), r.Patient.Name, said(r.Problems), said(r.Warnings)}
+		j.Rows[i] = sheetRowJSON{r.Line, string(r.Outcome), r.AppointmentTypeID, r.SpecialistID, optionalTime(r.Start),
+			r.Patient.Name, said(r.Problems), said(r.Warnings)}
 	}
 	if j.Refused > 0 {
 		j.RefusedCSV = f.RefusedCSV()
@@ -95,7 +97,8 @@ type importedJSON struct {
 func (s *Server) importSheet(c *call, b *sheetBody) error {
 	render := func(result any) (int, []byte) {
 		f := result.(*sheet.File)
-		return rendered(http.StatusOK, map[string]importedJSON{"imported": {f.Count(sheet.Book), f.Count(sheet.There), f.Count(sheet.Skipped), f.Count(sheet.Refused)}})
+		return rendered(http.StatusOK, map[string]importedJSON{"imported": {f.Count(sheet.Book), f.Count(sheet.There),
+			f.Count(sheet.Skipped), f.Count(sheet.Refused)}})
 	}
 	f, err := s.engine.Sheet.Import(c.ctx(), b.CSV, b.OnlyGood, c.caller.actor, c.answering(render))
 	var refused *sheet.RefusedError
@@ -134,7 +137,8 @@ func (s *Server) exportSheet(c *call) error {
 	}
 	h := c.rw.Header()
 	h["Content-Type"] = []string{"text/csv; charset=utf-8"}
-	h["Content-Disposition"] = []string{`attachment; filename="appointments-` + store.DateOf(from.In(zone)).String() + `.csv"`}
+	h["Content-Disposition"] = []string{`attachment; filename="appointments-` + store.DateOf(from.In(zone)).String() +
+		`.csv"`}
 	c.status, c.out = http.StatusOK, []byte(text)
 	return nil
 }

@@ -71,7 +71,8 @@ func (c *call) cookie(name string) string {
 // otherwise a clinic on a plain local network could never sign in.
 func (c *call) setCookie(name, value string, life time.Duration) {
 	cookie := &http.Cookie{
-		Name: c.cookieName(name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: c.secure(), MaxAge: int(life.Seconds()),
+		Name: c.cookieName(name), Value: value, Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: c.secure(), MaxAge: int(life.Seconds()),
 	}
 	if value == "" {
 		cookie.MaxAge = -1
@@ -125,8 +126,9 @@ type userJSON struct {
 
 func userOf(u *store.User) userJSON {
 	return userJSON{
-		ID: u.ID, Email: u.Email, Name: u.Name, Role: string(u.Role), SpecialistID: u.SpecialistID, Active: u.Active, TOTP: u.TOTPSecret != nil, Linked: u.Identity != "",
-		CreatedAt: httpTime(u.CreatedAt), LastSignInAt: optionalTime(u.LastSignInAt),
+		ID: u.ID, Email: u.Email, Name: u.Name, Role: string(u.Role), SpecialistID: u.SpecialistID, Active: u.Active,
+		TOTP: u.TOTPSecret != nil, Linked: u.Identity != "", CreatedAt: httpTime(u.CreatedAt),
+		LastSignInAt: optionalTime(u.LastSignInAt),
 	}
 }
 
@@ -150,7 +152,8 @@ type signInBody struct {
 func (s *Server) signIn(c *call, b *signInBody) error {
 	c.once = nil // an answer with a secret is not kept
 	secret, staff, err := s.engine.Account.SignIn(c.ctx(), account.Credentials{
-		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""), Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(), Device: c.cookie(deviceCookie),
+		Email: b.Email, Password: b.Password, Code: strings.ReplaceAll(b.Code, " ", ""),
+		Address: s.address(c.r).String(), UserAgent: c.r.UserAgent(), Device: c.cookie(deviceCookie),
 	})
 	if err != nil {
 		return signInProblem(err)
@@ -164,15 +167,18 @@ func signInProblem(err error) error {
 	var backoff *account.BackoffError
 	switch {
 	case errors.As(err, &backoff):
-		return errRateLimited.again(time.Until(backoff.Until)).because("sign_in_backoff", "Too many failed sign-ins. Wait for the time in Retry-After, then try again.")
+		return errRateLimited.again(time.Until(backoff.Until)).because("sign_in_backoff",
+			"Too many failed sign-ins. Wait for the time in Retry-After, then try again.")
 	case errors.Is(err, account.ErrWrongPassword):
 		return errUnauthorized.because("wrong_password", "The email address or the password is wrong.")
 	case errors.Is(err, account.ErrPasswordOff):
-		return errUnauthorized.because("password_off", "Only owners can sign in with a password. Sign in with the identity provider.")
+		return errUnauthorized.because("password_off",
+			"Only owners can sign in with a password. Sign in with the identity provider.")
 	case errors.Is(err, account.ErrCodeNeeded):
 		return errUnauthorized.because("code_needed", "Enter the six digits that your authenticator app shows.")
 	case errors.Is(err, account.ErrWrongCode):
-		return errUnauthorized.because("wrong_code", "The code is wrong or already used. Enter the current code of the app.")
+		return errUnauthorized.because("wrong_code",
+			"The code is wrong or already used. Enter the current code of the app.")
 	}
 	return err
 }
@@ -276,7 +282,8 @@ func (s *Server) enableTOTP(c *call, b *totpBody) error {
 	if err != nil {
 		c.wrong.add("secret", "must be the secret that POST /v1/auth/totp answered")
 	}
-	if err := s.engine.Account.EnableTOTP(c.ctx(), staff, proof(b.Password, b.CurrentCode), secret, strings.ReplaceAll(b.Code, " ", "")); err != nil {
+	if err := s.engine.Account.EnableTOTP(c.ctx(), staff, proof(b.Password, b.CurrentCode), secret,
+		strings.ReplaceAll(b.Code, " ", "")); err != nil {
 		return proofProblem(err, "currentCode")
 	}
 	return c.json(http.StatusOK, map[string]bool{"ok": true})
@@ -340,7 +347,8 @@ func (s *Server) listSignIns(c *call) error {
 	}
 	answer := make([]signInJSON, len(list))
 	for i, x := range list {
-		answer[i] = signInJSON{x.ID, httpTime(x.CreatedAt), httpTime(x.LastSeenAt), httpTime(x.ExpiresAt), x.UserAgent, x.ID == staff.SignIn.ID}
+		answer[i] = signInJSON{x.ID, httpTime(x.CreatedAt), httpTime(x.LastSeenAt), httpTime(x.ExpiresAt), x.UserAgent,
+			x.ID == staff.SignIn.ID}
 	}
 	return c.json(http.StatusOK, map[string]any{"signIns": answer})
 }

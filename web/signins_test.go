@@ -10,7 +10,8 @@ func TestSignOutOtherSessions(t *testing.T) {
 	h := newHouse(t)
 	mine, others := h.signedIn("jo@clinic.example", "reception", ""), h.signedIn("robin@clinic.example", "owner", "")
 	again := func() header {
-		r := h.do("POST", "/v1/auth/sign-in", map[string]any{"email": "jo@clinic.example", "password": "a few words together"}).want(200)
+		r := h.do("POST", "/v1/auth/sign-in", map[string]any{"email": "jo@clinic.example",
+			"password": "a few words together"}).want(200)
 		value, _, _ := strings.Cut(r.header.Get("Set-Cookie"), ";")
 		return header{"Cookie": value}
 	}

@@ -18,8 +18,8 @@ func (s *Server) timeslots(c *call) error {
 		return s.visitSlots(c, q)
 	}
 	r := booking.TimeslotsRequest{
-		AppointmentTypeID: c.param("id"), SpecialistID: q.id("specialistId"), Place: s.place(q), From: q.date("from"), To: q.date("to"), Client: q.client(c),
-		MayHold: s.mayHold(c),
+		AppointmentTypeID: c.param("id"), SpecialistID: q.id("specialistId"), Place: s.place(q), From: q.date("from"),
+		To: q.date("to"), Client: q.client(c), MayHold: s.mayHold(c),
 	}
 	if err := q.err(); err != nil {
 		return err

@@ -45,7 +45,8 @@ func TestTimeslotsCountFreeAndHeld(t *testing.T) {
 		if s == nil {
 			t.Fatalf("%s is not listed", at)
 		}
-		if s["available"] != available || s["held"] != held || s["ownHold"] != own || fmt.Sprint(s["specialistIds"]) != fmt.Sprint(who) {
+		if s["available"] != available || s["held"] != held || s["ownHold"] != own ||
+			fmt.Sprint(s["specialistIds"]) != fmt.Sprint(who) {
 			t.Errorf("client %d sees %v, want available %v, held %v, own %v, %v", n, s, available, held, own, who)
 		}
 	}
@@ -155,7 +156,8 @@ func TestNextAvailableSkipsHeldSlots(t *testing.T) {
 	h := newHouse(t)
 	next := func(after string) string {
 		t.Helper()
-		return h.do("GET", "/v1/appointment-types/checkup/next-available?specialistId=ada&after="+after, nil).want(200).text("slot", "start")
+		return h.do("GET", "/v1/appointment-types/checkup/next-available?specialistId=ada&after="+after,
+			nil).want(200).text("slot", "start")
 	}
 	if got := next(h.at(0)); got != h.at(0) {
 		t.Errorf("got %s, want %s", got, h.at(0))

@@ -20,7 +20,8 @@ type specialistJSON struct {
 }
 
 func (s *Server) specialistOf(p *store.Specialist) specialistJSON {
-	return specialistJSON{p.ID, p.Name, p.Page.Line, p.Page.Lines, s.engine.Clinic.Current().PlacesOf(p.ID), picturePath(p)}
+	return specialistJSON{p.ID, p.Name, p.Page.Line, p.Page.Lines, s.engine.Clinic.Current().PlacesOf(p.ID),
+		picturePath(p)}
 }
 
 // specialistDetailsJSON is a specialist as the desk sees it.
@@ -37,7 +38,8 @@ type specialistDetailsJSON struct {
 func (s *Server) specialistDetailsOf(p *store.Specialist) specialistDetailsJSON {
 	j := specialistDetailsJSON{s.specialistOf(p), p.Kind, p.Timezone, p.Active, p.Email, p.MaxSessions, nil}
 	if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
-		j.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: p.UpstreamScheduleViewID, ScheduleColumnGUID: p.UpstreamColumnID}
+		j.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: p.UpstreamScheduleViewID,
+			ScheduleColumnGUID: p.UpstreamColumnID}
 	}
 	return j
 }

@@ -60,7 +60,8 @@ func (s *Server) streamTicket(c *call, _ *ticketBody) error {
 	if err != nil {
 		return err
 	}
-	return c.json(http.StatusCreated, map[string]string{"ticket": ticket, "expiresAt": string(instant.AppendMilli(nil, expiresAt))})
+	return c.json(http.StatusCreated, map[string]string{"ticket": ticket,
+		"expiresAt": string(instant.AppendMilli(nil, expiresAt))})
 }
 
 // reader returns the client of a stream: the one of the ticket, or the one that the query names. This uses the ticket
@@ -118,7 +119,8 @@ func (s *Server) staffStream(c *call) error {
 
 // lease reads leaseMs. A longer one than stream.MaxLease is shortened to that.
 func (q *query) lease() time.Duration {
-	ms := q.whole("leaseMs", int(stream.MinLease.Milliseconds()), math.MaxInt32, int(stream.DefaultLease.Milliseconds()))
+	ms := q.whole("leaseMs", int(stream.MinLease.Milliseconds()), math.MaxInt32,
+		int(stream.DefaultLease.Milliseconds()))
 	return min(time.Duration(ms)*time.Millisecond, stream.MaxLease)
 }
 

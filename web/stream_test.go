@@ -17,7 +17,8 @@ import (
 func TestLongLeasesAreShortened(t *testing.T) {
 	h := newHouse(t)
 	for asked, want := range map[string]string{
-		"60000": `"leaseMs":60000,`, "3600000": `"leaseMs":3600000,`, "3600001": `"leaseMs":3600000,`, "2147483647": `"leaseMs":3600000,`,
+		"60000": `"leaseMs":60000,`, "3600000": `"leaseMs":3600000,`, "3600001": `"leaseMs":3600000,`,
+		"2147483647": `"leaseMs":3600000,`,
 	} {
 		answer, err := http.Get(h.server.URL + "/v1/holds/stream?appointmentTypeId=checkup&leaseMs=" + asked)
 		if err != nil {
@@ -32,7 +33,8 @@ func TestLongLeasesAreShortened(t *testing.T) {
 		}
 	}
 	for _, asked := range []string{"99", "-1", "an hour", "1.5"} {
-		h.do("GET", "/v1/holds/stream?appointmentTypeId=checkup&leaseMs="+url.QueryEscape(asked), nil).problem(422, "validation_failed")
+		h.do("GET", "/v1/holds/stream?appointmentTypeId=checkup&leaseMs="+url.QueryEscape(asked), nil).problem(422,
+			"validation_failed")
 	}
 }
 
@@ -77,7 +79,8 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 		},
 	} {
 		got := ask().want(201)
-		if ends, err := time.Parse("2006-01-02T15:04:05.000Z", got.text("expiresAt")); err != nil || time.Until(ends) > 30*time.Second || time.Until(ends) < 25*time.Second {
+		if ends, err := time.Parse("2006-01-02T15:04:05.000Z", got.text("expiresAt")); err != nil ||
+			time.Until(ends) > 30*time.Second || time.Until(ends) < 25*time.Second {
 			t.Errorf("%s: the ticket ends at %s, want in 30 s", name, got.text("expiresAt"))
 		}
 		path := "/v1/holds/stream?appointmentTypeId=checkup&ticket=" + got.text("ticket")
@@ -91,11 +94,13 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 		h.do("GET", path, nil).problem(401, "unauthorized")
 	}
 	again := header{"Idempotency-Key": "one", "Holdfast-Client": client(1)}
-	first, second := h.do("POST", "/v1/holds/stream-ticket", nil, again).want(201), h.do("POST", "/v1/holds/stream-ticket", nil, again).want(201)
+	first, second := h.do("POST", "/v1/holds/stream-ticket", nil, again).want(201),
+		h.do("POST", "/v1/holds/stream-ticket", nil, again).want(201)
 	if first.text("ticket") == second.text("ticket") {
 		t.Error("a ticket was kept and given again")
 	}
-	for _, path := range []string{"/v1/holds/stream?appointmentTypeId=checkup&ticket=made-up", "/v1/holds/stream?appointmentTypeId=checkup&ticket=" + strings.Repeat("A", 9000)} {
+	for _, path := range []string{"/v1/holds/stream?appointmentTypeId=checkup&ticket=made-up",
+		"/v1/holds/stream?appointmentTypeId=checkup&ticket=" + strings.Repeat("A", 9000)} {
 		h.do("GET", path, nil).problem(401, "unauthorized")
 	}
 	both := "/v1/holds/stream?appointmentTypeId=checkup&clientId=" + client(1) + "&ticket=" + first.text("ticket")
@@ -103,8 +108,10 @@ func TestStreamTicketOpensOneStream(t *testing.T) {
 	if status, _ := h.opens("/v1/staff/stream?ticket="+first.text("ticket"), asAdmin); status != 200 {
 		t.Errorf("the desk's stream with a ticket is answered %d", status)
 	}
-	h.do("GET", "/v1/staff/stream?ticket="+second.text("ticket"), nil).problem(401, "unauthorized") // a ticket is not a credential of staff
-	h.do("POST", "/v1/holds/stream-ticket", map[string]any{"clientId": "short"}).problem(422, "validation_failed").field("clientId")
+	// a ticket is not a credential of staff
+	h.do("GET", "/v1/staff/stream?ticket="+second.text("ticket"), nil).problem(401, "unauthorized")
+	h.do("POST", "/v1/holds/stream-ticket", map[string]any{"clientId": "short"}).problem(422,
+		"validation_failed").field("clientId")
 	h.do("POST", "/v1/holds/stream-ticket", nil).problem(422, "validation_failed").field("clientId")
 	if strings.Contains(h.log.String(), first.text("ticket")) || strings.Contains(h.log.String(), client(1)) {
 		t.Error("a ticket or a client is in the log")
@@ -143,22 +150,27 @@ func TestSearchEqualsList(t *testing.T) {
 		query url.Values
 		body  map[string]any
 	}{
-		"a name":  {url.Values{"q": {name}}, map[string]any{"q": name}},
-		"a day":   {url.Values{"from": {day}, "specialistId": {"ada"}}, map[string]any{"from": day, "specialistId": "ada"}},
+		"a name": {url.Values{"q": {name}}, map[string]any{"q": name}},
+		"a day": {url.Values{"from": {day}, "specialistId": {"ada"}},
+			map[string]any{"from": day, "specialistId": "ada"}},
 		"a page":  {url.Values{"limit": {"2"}}, map[string]any{"limit": 2}},
 		"nothing": {nil, map[string]any{}},
 	} {
-		want, got := h.do("GET", "/v1/appointments?"+c.query.Encode(), nil, asAdmin).want(200), h.do("POST", "/v1/appointments/search", c.body, asAdmin).want(200)
+		want, got := h.do("GET", "/v1/appointments?"+c.query.Encode(), nil, asAdmin).want(200),
+			h.do("POST", "/v1/appointments/search", c.body, asAdmin).want(200)
 		if got.raw != want.raw {
 			t.Errorf("%s: the search answers %s, the list %s", what, got.raw, want.raw)
 		}
 	}
-	if found := h.do("POST", "/v1/appointments/search", map[string]any{"q": name}, asAdmin).want(200); strings.Count(found.raw, `"patient"`) != 1 {
+	if found := h.do("POST", "/v1/appointments/search", map[string]any{"q": name},
+		asAdmin).want(200); strings.Count(found.raw, `"patient"`) != 1 {
 		t.Errorf("one patient is found as %s", found.raw)
 	}
 	h.do("POST", "/v1/appointments/search", map[string]any{"q": name}).problem(401, "unauthorized")
-	h.do("POST", "/v1/appointments/search", map[string]any{"q": strings.Repeat("x", 201)}, asAdmin).problem(422, "validation_failed").field("q")
-	h.do("POST", "/v1/appointments/search", map[string]any{"limit": 501}, asAdmin).problem(422, "validation_failed").field("limit")
+	h.do("POST", "/v1/appointments/search", map[string]any{"q": strings.Repeat("x", 201)}, asAdmin).problem(422,
+		"validation_failed").field("q")
+	h.do("POST", "/v1/appointments/search", map[string]any{"limit": 501}, asAdmin).problem(422,
+		"validation_failed").field("limit")
 	h.do("GET", "/v1/appointments/search", nil, asAdmin).problem(404, "not_found")
 	h.do("DELETE", "/v1/appointments/search", nil, asAdmin).problem(405, "method_not_allowed")
 	if strings.Contains(h.log.String(), name) {

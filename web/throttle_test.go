@@ -27,7 +27,8 @@ func (h *house) write(headers ...header) *reply {
 func TestWritesPerAddressAreLimited(t *testing.T) {
 	h := newHouse(t, func(o *web.Options) { o.RateLimit = true })
 	n, last := 0, h.write()
-	if got := last.header.Get("RateLimit-Limit") + " " + last.header.Get("RateLimit-Remaining") + " " + last.header.Get("RateLimit-Reset"); got != "300 299 1" {
+	if got := last.header.Get("RateLimit-Limit") + " " + last.header.Get("RateLimit-Remaining") + " " +
+		last.header.Get("RateLimit-Reset"); got != "300 299 1" {
 		t.Errorf("limit, remaining and reset of the first write: got %s, want 300 299 1", got)
 	}
 	for ; last.status == 422; last = h.write() {
@@ -107,7 +108,8 @@ func TestMetricsNeedAdminOrLoopback(t *testing.T) {
 	// machine.
 	for host, want := range map[string]int{
 		"localhost:8788": 200, "LOCALHOST": 200, "127.0.0.1": 200, "127.8.8.8:80": 200, "[::1]:8788": 200, "[::1]": 200,
-		"book.example.org": 401, "127.0.0.1.example.org": 401, "localhost.example.org:80": 401, "10.0.0.1": 401, "127.0.0.1:80:80": 401, "": 401,
+		"book.example.org": 401, "127.0.0.1.example.org": 401, "localhost.example.org:80": 401, "10.0.0.1": 401,
+		"127.0.0.1:80:80": 401, "": 401,
 	} {
 		for _, key := range []header{nil, asAdmin} {
 			r := httptest.NewRequest("GET", "/metrics", nil)
@@ -133,7 +135,8 @@ func TestMetricsCountUnknownRoutes(t *testing.T) {
 	h := newHouse(t)
 	h.do("GET", "/v1/nothing", nil).problem(404, "not_found")
 	h.do("DELETE", "/v1/clinic", nil).problem(405, "method_not_allowed")
-	if r := h.do("GET", "/metrics", nil).want(200); strings.Count(r.raw, `holdfast_http_requests_total{class="4xx",route="unmatched"}`) != 1 {
+	if r := h.do("GET", "/metrics", nil).want(200); strings.Count(r.raw,
+		`holdfast_http_requests_total{class="4xx",route="unmatched"}`) != 1 {
 		t.Errorf("the requests without a route are not one row:\n%.2000s", r.raw)
 	}
 }

@@ -45,8 +45,8 @@ func (b *typePageBody) apply(p *store.TypePage) {
 // call.
 func publicPage(p *store.TypePage) store.TypePage {
 	return store.TypePage{
-		Group: p.Group, Color: p.Color, Price: p.Price, NewPatientsOnly: p.NewPatientsOnly, Texts: p.Texts, Questions: p.Questions,
-		Approval: p.Approval, CancelText: p.CancelText, Remote: p.Remote,
+		Group: p.Group, Color: p.Color, Price: p.Price, NewPatientsOnly: p.NewPatientsOnly, Texts: p.Texts,
+		Questions: p.Questions, Approval: p.Approval, CancelText: p.CancelText, Remote: p.Remote,
 	}
 }
 
@@ -110,10 +110,11 @@ type bootTypeJSON struct {
 	Price               string                    `json:"price,omitempty"`
 	NewPatientsOnly     bool                      `json:"newPatientsOnly,omitempty"`
 	Texts               map[string]store.TypeText `json:"texts,omitempty"`
-	Asks                string                    `json:"asks,omitempty"` // a sum of its questions, which the type itself names
-	Approval            bool                      `json:"approval,omitempty"`
-	CancelText          string                    `json:"cancelText,omitempty"`
-	Remote              bool                      `json:"remote,omitempty"`
+	// a sum of its questions, which the type itself names
+	Asks       string `json:"asks,omitempty"`
+	Approval   bool   `json:"approval,omitempty"`
+	CancelText string `json:"cancelText,omitempty"`
+	Remote     bool   `json:"remote,omitempty"`
 }
 
 // bootTypes lists the types that people may book.
@@ -121,10 +122,12 @@ func (s *Server) bootTypes() []bootTypeJSON {
 	list := []bootTypeJSON{}
 	for _, t := range s.appointmentTypesFor(false) {
 		j := bootTypeJSON{
-			ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, BufferBeforeMinutes: t.BufferBeforeMinutes,
-			BufferAfterMinutes: t.BufferAfterMinutes, HorizonDays: t.HorizonDays, Capacity: t.Capacity, MaxHoldSeconds: t.MaxHoldSeconds,
-			Specialists: make([]string, len(t.Specialists)), Group: t.Group, Color: t.Color, Price: t.Price, NewPatientsOnly: t.NewPatientsOnly,
-			Texts: t.Texts, Asks: sumOf(t.Questions), Approval: t.Approval, CancelText: t.CancelText, Remote: t.Remote,
+			ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes,
+			BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes,
+			HorizonDays: t.HorizonDays, Capacity: t.Capacity, MaxHoldSeconds: t.MaxHoldSeconds,
+			Specialists: make([]string, len(t.Specialists)), Group: t.Group, Color: t.Color, Price: t.Price,
+			NewPatientsOnly: t.NewPatientsOnly, Texts: t.Texts, Asks: sumOf(t.Questions), Approval: t.Approval,
+			CancelText: t.CancelText, Remote: t.Remote,
 		}
 		for i, a := range t.Specialists {
 			j.Specialists[i] = a.SpecialistID
@@ -160,5 +163,7 @@ func moreToSay(types []bootTypeJSON, people []specialistJSON) bool {
 		slices.ContainsFunc(types, func(t bootTypeJSON) bool {
 			return t.Group != "" || t.Color != "" || t.Price != "" || t.NewPatientsOnly || t.Remote || t.Approval
 		}) ||
-		slices.ContainsFunc(people, func(p specialistJSON) bool { return p.Line != "" || p.Picture != "" || len(p.Places) > 0 })
+		slices.ContainsFunc(people, func(p specialistJSON) bool {
+			return p.Line != "" || p.Picture != "" || len(p.Places) > 0
+		})
 }

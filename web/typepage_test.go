@@ -14,16 +14,20 @@ import (
 func TestTypePageRoundTrips(t *testing.T) {
 	h := newHouse(t)
 	h.do("PUT", "/v1/settings", map[string]any{"typeGroups": []any{
-		map[string]any{"id": "first", "name": "First visits", "names": map[string]any{"de": "Erste Besuche"}}, map[string]any{"id": "later", "name": "Later"},
+		map[string]any{"id": "first", "name": "First visits", "names": map[string]any{"de": "Erste Besuche"}},
+		map[string]any{"id": "later", "name": "Later"},
 	}}, asAdmin).want(200)
 	page := map[string]any{
-		"group": "first", "color": "plum", "price": "from 40 €", "newPatientsOnly": true, "cancelText": "Cancel a day before.", "remote": true,
+		"group": "first", "color": "plum", "price": "from 40 €", "newPatientsOnly": true,
+		"cancelText": "Cancel a day before.", "remote": true,
 		"videoLink": "https://video.example.org/{appointment}", "approval": true, "approvalHours": 24.0,
-		"texts": map[string]any{"de": map[string]any{"name": "Erstgespräch", "description": "Wir lernen uns kennen.", "price": "ab 40 €", "cancelText": "Einen Tag vorher."}},
+		"texts": map[string]any{"de": map[string]any{"name": "Erstgespräch", "description": "Wir lernen uns kennen.",
+			"price": "ab 40 €", "cancelText": "Einen Tag vorher."}},
 		"questions": []any{
 			map[string]any{"id": "why", "kind": "text", "label": "Why do you come?", "required": true},
 			map[string]any{"id": "knee", "kind": "choice", "label": "Which knee?", "options": []any{"left", "right"},
-				"texts": map[string]any{"de": map[string]any{"label": "Welches Knie?", "options": []any{"links", "rechts"}}}},
+				"texts": map[string]any{"de": map[string]any{"label": "Welches Knie?",
+					"options": []any{"links", "rechts"}}}},
 		},
 	}
 	h.do("PATCH", "/v1/appointment-types/checkup", page, asAdmin).want(200)
@@ -46,10 +50,12 @@ func TestTypePageRoundTrips(t *testing.T) {
 		t.Errorf("another clinic exports\n%s\nafter the import of\n%s", again.raw, file.raw)
 	}
 	h.do("PUT", "/v1/settings", map[string]any{}, asAdmin).problem(422, "validation_failed").field("typeGroups")
-	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"group": "", "texts": map[string]any{}, "questions": []any{}}, asAdmin).want(200)
+	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"group": "",
+		"texts": map[string]any{}, "questions": []any{}}, asAdmin).want(200)
 	h.do("PUT", "/v1/settings", map[string]any{}, asAdmin).want(200)
 	left := h.do("GET", "/v1/appointment-types/checkup", nil, asAdmin).want(200)
-	if left.get("appointmentType", "texts") != nil || left.get("appointmentType", "questions") != nil || left.text("appointmentType", "price") != "from 40 €" {
+	if left.get("appointmentType", "texts") != nil || left.get("appointmentType", "questions") != nil ||
+		left.text("appointmentType", "price") != "from 40 €" {
 		t.Errorf("after clearing: %s", left.raw)
 	}
 }
@@ -58,18 +64,25 @@ func TestTypePageIsValidated(t *testing.T) {
 	h := newHouse(t)
 	question := func(q map[string]any) map[string]any { return map[string]any{"questions": []any{q}} }
 	for field, body := range map[string]map[string]any{
-		"group": {"group": "nowhere"}, "color": {"color": "#ff0000"}, "price": {"price": strings.Repeat("x", 101)}, "texts.DE": {"texts": map[string]any{"DE": map[string]any{}}},
-		"texts.de.name": {"texts": map[string]any{"de": map[string]any{"name": strings.Repeat("x", 201)}}}, "approvalHours": {"approvalHours": 169},
-		"videoLink": {"remote": true, "videoLink": "javascript:alert(1)"}, "questions[0].label": question(map[string]any{"kind": "text"}),
-		"questions[0].kind": question(map[string]any{"kind": "number", "label": "How old?"}), "questions[0].options": question(map[string]any{"kind": "choice", "label": "Which?"}),
-		"questions[0].options[1]": question(map[string]any{"kind": "choice", "label": "Which?", "options": []any{"a", "a"}}),
-		"questions[0].id":         question(map[string]any{"id": "a b", "kind": "text", "label": "What?"}),
+		"group": {"group": "nowhere"}, "color": {"color": "#ff0000"}, "price": {"price": strings.Repeat("x", 101)},
+		"texts.DE":      {"texts": map[string]any{"DE": map[string]any{}}},
+		"texts.de.name": {"texts": map[string]any{"de": map[string]any{"name": strings.Repeat("x", 201)}}},
+		"approvalHours": {"approvalHours": 169}, "videoLink": {"remote": true, "videoLink": "javascript:alert(1)"},
+		"questions[0].label":   question(map[string]any{"kind": "text"}),
+		"questions[0].kind":    question(map[string]any{"kind": "number", "label": "How old?"}),
+		"questions[0].options": question(map[string]any{"kind": "choice", "label": "Which?"}),
+		"questions[0].options[1]": question(map[string]any{"kind": "choice", "label": "Which?",
+			"options": []any{"a", "a"}}),
+		"questions[0].id": question(map[string]any{"id": "a b", "kind": "text", "label": "What?"}),
 	} {
 		h.do("PATCH", "/v1/appointment-types/checkup", body, asAdmin).problem(422, "validation_failed").field(field)
 	}
-	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"videoLink": "https://video.example.org"}, asAdmin).problem(422, "validation_failed").field("videoLink")
-	h.do("PATCH", "/v1/appointment-types/checkup", `{"texts":{"de":{"nmae":"x"}}}`, asAdmin).problem(400, "malformed_body")
-	made := h.do("PATCH", "/v1/appointment-types/checkup", question(map[string]any{"kind": "yesno", "label": "First time?"}), asAdmin).want(200)
+	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"videoLink": "https://video.example.org"},
+		asAdmin).problem(422, "validation_failed").field("videoLink")
+	h.do("PATCH", "/v1/appointment-types/checkup", `{"texts":{"de":{"nmae":"x"}}}`, asAdmin).problem(400,
+		"malformed_body")
+	made := h.do("PATCH", "/v1/appointment-types/checkup",
+		question(map[string]any{"kind": "yesno", "label": "First time?"}), asAdmin).want(200)
 	if q := made.get("appointmentType", "questions").([]any)[0].(map[string]any); q["id"] != "q01" {
 		t.Errorf("a question without an id got %v", q)
 	}
@@ -79,7 +92,8 @@ func TestTypePageIsValidated(t *testing.T) {
 func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	h := newHouse(t)
 	h.do("PATCH", "/v1/appointment-types/checkup", map[string]any{"deskOnly": true}, asAdmin).want(200)
-	if strings.Contains(h.do("GET", "/v1/appointment-types", nil).want(200).raw, `"checkup"`) || strings.Contains(h.do("GET", "/", nil).want(200).raw, `"id":"checkup"`) {
+	if strings.Contains(h.do("GET", "/v1/appointment-types", nil).want(200).raw, `"checkup"`) ||
+		strings.Contains(h.do("GET", "/", nil).want(200).raw, `"id":"checkup"`) {
 		t.Error("the public is told of it")
 	}
 	h.do("GET", "/v1/appointment-types/checkup", nil).problem(404, "not_found")
@@ -87,26 +101,31 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	h.do("POST", "/v1/holds", slot).problem(404, "not_found")
 	slot["lock"] = true
 	h.do("POST", "/v1/slots/select", slot).problem(404, "not_found")
-	booking := map[string]any{"slotStartDate": h.at(0), "clientId": client(1), "patient": map[string]any{"name": "Rosa Winter"}}
+	booking := map[string]any{"slotStartDate": h.at(0), "clientId": client(1),
+		"patient": map[string]any{"name": "Rosa Winter"}}
 	h.do("POST", "/v1/appointment-types/checkup/book", booking).problem(404, "not_found")
 	// By its id it looks the same as a type that does not exist, at every address that takes one.
 	of := func(id string) map[string]*reply {
 		at, path := "slotStartDate="+h.at(0), "/v1/appointment-types/"+id
 		body := map[string]any{"appointmentTypeId": id, "slotStartDate": h.at(0), "clientId": client(1)}
-		waiting := map[string]any{"clientId": client(1), "patient": map[string]any{"name": "Rosa Winter", "email": "rosa@example.org"}}
+		waiting := map[string]any{"clientId": client(1), "patient": map[string]any{"name": "Rosa Winter",
+			"email": "rosa@example.org"}}
 		return map[string]*reply{
-			"type": h.do("GET", path, nil), "timeslots": h.do("GET", path+"/timeslots", nil), "family": h.do("GET", path+"/timeslots?people=2", nil),
-			"with": h.do("GET", "/v1/appointment-types/cooling/timeslots?with="+id, nil), "next": h.do("GET", path+"/next-available", nil),
-			"explain": h.do("GET", path+"/explain?"+at, nil), "stream": h.do("GET", "/v1/holds/stream?appointmentTypeId="+id, nil),
-			"poll": h.do("GET", "/v1/slots/poll?appointmentTypeId="+id, nil), "look": h.do("POST", "/v1/slots/select", body),
-			"hold": h.do("POST", "/v1/holds", body), "wait": h.do("POST", path+"/waitlist", waiting),
-			"book": h.do("POST", path+"/book", booking),
+			"type": h.do("GET", path, nil), "timeslots": h.do("GET", path+"/timeslots", nil),
+			"family": h.do("GET", path+"/timeslots?people=2", nil),
+			"with":   h.do("GET", "/v1/appointment-types/cooling/timeslots?with="+id, nil),
+			"next":   h.do("GET", path+"/next-available", nil), "explain": h.do("GET", path+"/explain?"+at, nil),
+			"stream": h.do("GET", "/v1/holds/stream?appointmentTypeId="+id, nil),
+			"poll":   h.do("GET", "/v1/slots/poll?appointmentTypeId="+id, nil),
+			"look":   h.do("POST", "/v1/slots/select", body), "hold": h.do("POST", "/v1/holds", body),
+			"wait": h.do("POST", path+"/waitlist", waiting), "book": h.do("POST", path+"/book", booking),
 		}
 	}
 	unknown := of("nowhere")
 	for name, got := range of("checkup") {
 		if want := unknown[name]; got.status != want.status || got.text("detail") != want.text("detail") {
-			t.Errorf("%s: got %d %s\nof a type that does not exist: %d %s", name, got.status, got.raw, want.status, want.raw)
+			t.Errorf("%s: got %d %s\nof a type that does not exist: %d %s", name, got.status, got.raw, want.status,
+				want.raw)
 		}
 	}
 	h.do("GET", "/v1/appointment-types/checkup/timeslots", nil, asAdmin).want(200)
@@ -115,7 +134,8 @@ func TestDeskOnlyTypeIsHidden(t *testing.T) {
 	// The link of such an appointment can move it.
 	_, token, _ := strings.Cut(made.text("appointment", "manageUrl"), "#")
 	h.do("GET", "/v1/appointment-types/checkup/timeslots", nil, header{"Holdfast-Manage": token}).want(200)
-	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(60), "clientId": client(2)}, header{"Holdfast-Manage": token}).want(201)
+	h.do("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(60),
+		"clientId": client(2)}, header{"Holdfast-Manage": token}).want(201)
 }
 
 // TestNewEntriesComeLast: an entry that is added by hand or by an import comes after the existing ones, which keep
@@ -164,8 +184,10 @@ func TestAppointmentTypesAreOrdered(t *testing.T) {
 	if got := order(h.do("GET", "/v1/appointment-types", nil).want(200)); !reflect.DeepEqual(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
-	h.do("PUT", "/v1/appointment-types/order", map[string]any{"ids": []string{"nowhere"}}, asAdmin).problem(422, "validation_failed").field("ids[0]")
-	h.do("PUT", "/v1/appointment-types/order", map[string]any{"ids": []string{last, last}}, asAdmin).problem(422, "validation_failed").field("ids[1]")
+	h.do("PUT", "/v1/appointment-types/order", map[string]any{"ids": []string{"nowhere"}}, asAdmin).problem(422,
+		"validation_failed").field("ids[0]")
+	h.do("PUT", "/v1/appointment-types/order", map[string]any{"ids": []string{last, last}}, asAdmin).problem(422,
+		"validation_failed").field("ids[1]")
 	h.do("PUT", "/v1/appointment-types/order", map[string]any{"ids": []string{last}}).problem(401, "unauthorized")
 }
 
@@ -178,25 +200,30 @@ func TestSpecialistHasAPicture(t *testing.T) {
 	h.do("GET", path, nil).problem(404, "not_found")
 	h.do("PUT", path, map[string]any{"content": pixel}).problem(401, "unauthorized")
 	large := append([]byte("\xff\xd8\xff"), make([]byte, 150<<10)...)
-	for name, content := range map[string]string{"no base64": "?", "no picture": base64.StdEncoding.EncodeToString([]byte("<svg onload=alert(1)>")), "too large": base64.StdEncoding.EncodeToString(large), "nothing": ""} {
+	for name, content := range map[string]string{"no base64": "?",
+		"no picture": base64.StdEncoding.EncodeToString([]byte("<svg onload=alert(1)>")),
+		"too large":  base64.StdEncoding.EncodeToString(large), "nothing": ""} {
 		if got := h.do("PUT", path, map[string]any{"content": content}, asAdmin); got.status != 422 {
 			t.Errorf("%s: got %d", name, got.status)
 		}
 	}
 	h.do("PUT", "/v1/specialists/nobody/picture", map[string]any{"content": pixel}, asAdmin).problem(404, "not_found")
-	h.do("PATCH", "/v1/specialists/ada", map[string]any{"line": " Children ", "lines": map[string]any{"de": "Kinder"}}, asAdmin).want(200)
+	h.do("PATCH", "/v1/specialists/ada", map[string]any{"line": " Children ", "lines": map[string]any{"de": "Kinder"}},
+		asAdmin).want(200)
 	h.do("PUT", path, map[string]any{"content": pixel}, asAdmin).want(200)
 
 	public := h.do("GET", "/v1/specialists/ada", nil).want(200)
 	where := public.text("specialist", "picture")
-	if public.text("specialist", "line") != "Children" || public.text("specialist", "lines", "de") != "Kinder" || !strings.HasPrefix(where, path+"?v=") {
+	if public.text("specialist", "line") != "Children" || public.text("specialist", "lines", "de") != "Kinder" ||
+		!strings.HasPrefix(where, path+"?v=") {
 		t.Errorf("the public reads %s", public.raw)
 	}
 	got := h.do("GET", where, nil).want(200)
 	if raw, _ := base64.StdEncoding.DecodeString(pixel); got.raw != string(raw) {
 		t.Errorf("got %q", got.raw)
 	}
-	for name, want := range map[string]string{"Content-Type": "image/png", "X-Content-Type-Options": "nosniff", "Cache-Control": "public, max-age=31536000, immutable"} {
+	for name, want := range map[string]string{"Content-Type": "image/png", "X-Content-Type-Options": "nosniff",
+		"Cache-Control": "public, max-age=31536000, immutable"} {
 		if x := got.header.Get(name); x != want {
 			t.Errorf("%s: %q, want %q", name, x, want)
 		}

@@ -25,7 +25,8 @@ var (
 
 func TestPageEmbedsItsData(t *testing.T) {
 	h := newHouse(t)
-	h.do("PUT", "/v1/clinic", map[string]any{"name": `Praxis </script><img src=x>`, "contact": map[string]any{"phone": "030 1234"}}, asAdmin).want(200)
+	h.do("PUT", "/v1/clinic", map[string]any{"name": `Praxis </script><img src=x>`,
+		"contact": map[string]any{"phone": "030 1234"}}, asAdmin).want(200)
 	page := h.do("GET", "/", nil).want(200)
 	if got := page.header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("Cache-Control is %q, want no-store", got)
@@ -50,8 +51,10 @@ func TestPageEmbedsItsData(t *testing.T) {
 	if err := json.Unmarshal([]byte(m[1]), &boot); err != nil {
 		t.Fatal(err)
 	}
-	if boot.Clinic.Name != `Praxis </script><img src=x>` || boot.Clinic.Phone != "030 1234" || boot.Clinic.Contact.Phone != "030 1234" ||
-		len(boot.AppointmentTypes) != 4 || len(boot.Specialists) != 2 || boot.Settings.RequiredFields == nil || boot.Demo {
+	if boot.Clinic.Name != `Praxis </script><img src=x>` || boot.Clinic.Phone != "030 1234" ||
+		boot.Clinic.Contact.Phone != "030 1234" ||
+		len(boot.AppointmentTypes) != 4 || len(boot.Specialists) != 2 || boot.Settings.RequiredFields == nil ||
+		boot.Demo {
 		t.Errorf("got %s", m[1])
 	}
 	if strings.Contains(page.raw, "clinic.example") {
@@ -106,7 +109,8 @@ func TestPagesAreNamedInLog(t *testing.T) {
 	h.do("BREW", "/coffee", nil).want(404)
 	log := h.log.String()
 	for _, want := range []string{
-		`"method":"HEAD","route":"/"`, `"method":"GET","route":"/"`, `"route":"/ui/{hash}/{file}"`, `"route":"/{file}"`, `"method":"GET","route":"unmatched"`, `"method":"other"`,
+		`"method":"HEAD","route":"/"`, `"method":"GET","route":"/"`, `"route":"/ui/{hash}/{file}"`, `"route":"/{file}"`,
+		`"method":"GET","route":"unmatched"`, `"method":"other"`,
 	} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not have %s", want)
@@ -146,7 +150,8 @@ func TestAssetsAreCompressed(t *testing.T) {
 func TestPageHonoursLanguage(t *testing.T) {
 	h := newHouse(t)
 	for _, c := range []struct{ query, accept, want string }{
-		{"", "", "en"}, {"?lang=de", "es", "de"}, {"", "fr, es;q=0.8, de;q=0.5", "es"}, {"?lang=xx", "de-AT", "de"}, {"?lang=%3Cscript%3E", "", "en"},
+		{"", "", "en"}, {"?lang=de", "es", "de"}, {"", "fr, es;q=0.8, de;q=0.5", "es"}, {"?lang=xx", "de-AT", "de"},
+		{"?lang=%3Cscript%3E", "", "en"},
 	} {
 		page := h.do("GET", "/"+c.query, nil, header{"Accept-Language": c.accept}).want(200)
 		if !strings.Contains(page.raw, `<html lang="`+c.want+`"`) {
@@ -160,10 +165,12 @@ func TestEmbeddingIsOffByDefault(t *testing.T) {
 	h.do("GET", "/embed", nil).problem(404, "not_found")
 	h.do("PUT", "/v1/settings", map[string]any{"embedOrigins": []string{"https://clinic.example"}}, asAdmin).want(200)
 	page := h.do("GET", "/embed", nil).want(200)
-	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors https://clinic.example") {
+	if policy := page.header.Get("Content-Security-Policy"); !strings.Contains(policy,
+		"frame-ancestors https://clinic.example") {
 		t.Errorf("the policy is %q", policy)
 	}
-	if policy := h.do("GET", "/", nil).header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'none'") {
+	if policy := h.do("GET", "/", nil).header.Get("Content-Security-Policy"); !strings.Contains(policy,
+		"frame-ancestors 'none'") {
 		t.Errorf("the whole page may be framed: %q", policy)
 	}
 	h.do("GET", "/embed.js", nil).want(200)
@@ -171,7 +178,8 @@ func TestEmbeddingIsOffByDefault(t *testing.T) {
 
 func TestPageWithoutScriptShowsPhone(t *testing.T) {
 	h := newHouse(t)
-	h.do("PUT", "/v1/clinic", map[string]any{"name": "Praxis Nord", "contact": map[string]any{"phone": "030 / 1234"}}, asAdmin).want(200)
+	h.do("PUT", "/v1/clinic", map[string]any{"name": "Praxis Nord", "contact": map[string]any{"phone": "030 / 1234"}},
+		asAdmin).want(200)
 	for _, page := range []string{"/", "/manage"} {
 		if raw := h.do("GET", page, nil).want(200).raw; !strings.Contains(raw, "Call 030 / 1234.") {
 			t.Errorf("%s does not say whom to call without JavaScript", page)
@@ -222,7 +230,10 @@ func (h *house) loaded(page string, all bool) map[string]int {
 			queue = append(queue, path.Join(path.Dir(name), cmp.Or(m[1], m[2])))
 		}
 		for _, m := range later.FindAllStringSubmatch(body, -1) {
-			if all && !strings.HasSuffix(m[1], "pseudo.js") && !slices.ContainsFunc(slices.Concat(onlySome...), func(some string) bool { return strings.HasSuffix(m[1], "/"+some+".js") }) {
+			if all && !strings.HasSuffix(m[1], "pseudo.js") &&
+				!slices.ContainsFunc(slices.Concat(onlySome...), func(some string) bool {
+					return strings.HasSuffix(m[1], "/"+some+".js")
+				}) {
 				queue = append(queue, path.Join(path.Dir(name), m[1]))
 			}
 		}
@@ -251,7 +262,9 @@ func TestPatientPageStaysInBudget(t *testing.T) {
 			total += n
 		}
 		for _, must := range c.must {
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(sizes)), func(name string) bool { return strings.HasSuffix(name, must) }) {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(sizes)), func(name string) bool {
+				return strings.HasSuffix(name, must)
+			}) {
 				t.Errorf("%s is not among the files that were counted: %v", must, slices.Sorted(maps.Keys(sizes)))
 			}
 		}
@@ -278,17 +291,21 @@ func TestPatientPageStaysInBudget(t *testing.T) {
 func TestDemoPageNeedsDemo(t *testing.T) {
 	real := newHouse(t)
 	real.do("GET", "/demo", nil).problem(404, "not_found")
-	if raw := real.do("GET", "/", nil).want(200).raw; strings.Contains(raw, web.DemoEmail) || strings.Contains(raw, web.DemoPassword) {
+	if raw := real.do("GET", "/", nil).want(200).raw; strings.Contains(raw, web.DemoEmail) ||
+		strings.Contains(raw, web.DemoPassword) {
 		t.Error("a real clinic's page has the demo's sign-in in it")
 	}
 	demo := newHouse(t, func(o *web.Options) { o.Demo = true })
-	for method, path := range map[string]string{"PUT": "/v1/settings/mail-server", "POST": "/v1/settings/mail-server/test"} {
+	for method, path := range map[string]string{"PUT": "/v1/settings/mail-server",
+		"POST": "/v1/settings/mail-server/test"} {
 		demo.do(method, path, map[string]any{"host": "mail.example.org"}, asAdmin).problem(403, "forbidden")
 	}
-	if policy := demo.do("GET", "/", nil).want(200).header.Get("Content-Security-Policy"); !strings.Contains(policy, "frame-ancestors 'self'") {
+	if policy := demo.do("GET", "/", nil).want(200).header.Get("Content-Security-Policy"); !strings.Contains(policy,
+		"frame-ancestors 'self'") {
 		t.Errorf("the demo cannot show the page in a frame: %q", policy)
 	}
-	if raw := demo.do("GET", "/demo", nil).want(200).raw; !strings.Contains(raw, web.DemoEmail) || !strings.Contains(raw, web.DemoPassword) {
+	if raw := demo.do("GET", "/demo", nil).want(200).raw; !strings.Contains(raw, web.DemoEmail) ||
+		!strings.Contains(raw, web.DemoPassword) {
 		t.Error("the demo's page does not say how to sign in")
 	}
 }

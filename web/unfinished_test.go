@@ -42,7 +42,8 @@ func TestUnfinishedBodiesAreClosed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		db := enginetest.Database(t)
 		logger := slog.New(slog.DiscardHandler)
-		e, err := engine.New(t.Context(), engine.Options{Store: db, Holds: enginetest.Holds(t, db), AdminKey: adminKey, Logger: logger})
+		e, err := engine.New(t.Context(), engine.Options{Store: db,
+			Holds: enginetest.Holds(t, db), AdminKey: adminKey, Logger: logger})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +79,8 @@ func TestUnfinishedBodiesAreClosed(t *testing.T) {
 			}
 			defer conn.Close()
 			began := time.Now()
-			if _, err := io.WriteString(conn, head+"Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{"); err != nil {
+			if _, err := io.WriteString(conn, head+
+				"Content-Type: application/json\r\nContent-Length: 60000\r\n\r\n{"); err != nil {
 				t.Error(err)
 				return
 			}

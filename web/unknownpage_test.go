@@ -12,7 +12,9 @@ import (
 // a page.
 func TestUnknownAddressShowsPage(t *testing.T) {
 	h := newHouse(t)
-	if _, err := h.engine.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) { k.Name = "Lena <&> Co" }); err != nil {
+	if _, err := h.engine.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) {
+		k.Name = "Lena <&> Co"
+	}); err != nil {
 		t.Fatal(err)
 	}
 	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -25,10 +27,12 @@ func TestUnknownAddressShowsPage(t *testing.T) {
 		for _, path := range []string{"/nowhere", "/v1/nowhere", "/.git/config", "/booking/%3Cscript%3E"} {
 			got, body := h.raw("GET", path, header{"Accept": browser, "Accept-Language": language})
 			page := string(body)
-			if got.StatusCode != 404 || got.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(got.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+			if got.StatusCode != 404 || got.Header.Get("Content-Type") != "text/html; charset=utf-8" ||
+				!strings.Contains(got.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 				t.Fatalf("%s: got %d %v", path, got.StatusCode, got.Header)
 			}
-			for _, want := range append(words, "Lena &lt;&amp;&gt; Co", `<header class="top">`, `class="btn primary" href="/`) {
+			for _, want := range append(words, "Lena &lt;&amp;&gt; Co", `<header class="top">`,
+				`class="btn primary" href="/`) {
 				if !strings.Contains(page, want) {
 					t.Errorf("%s in %s: the page has no %q:\n%s", path, language, want, page)
 				}
@@ -38,12 +42,14 @@ func TestUnknownAddressShowsPage(t *testing.T) {
 			}
 		}
 	}
-	for name, as := range map[string]header{"a program": nil, "curl": {"Accept": "*/*"}, "a page's own request": {"Accept": "application/json"}} {
+	for name, as := range map[string]header{"a program": nil, "curl": {"Accept": "*/*"},
+		"a page's own request": {"Accept": "application/json"}} {
 		if got := h.do("GET", "/nowhere", nil, as).problem(404, "not_found"); got.text("detail") == "" {
 			t.Errorf("%s: got %s", name, got.raw)
 		}
 	}
-	if got, _ := h.raw("POST", "/nowhere", header{"Accept": browser}); got.StatusCode != 404 || got.Header.Get("Content-Type") != "application/problem+json" {
+	if got, _ := h.raw("POST", "/nowhere", header{"Accept": browser}); got.StatusCode != 404 ||
+		got.Header.Get("Content-Type") != "application/problem+json" {
 		t.Errorf("a POST: got %d %v", got.StatusCode, got.Header)
 	}
 }

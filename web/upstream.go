@@ -50,10 +50,12 @@ func (s *Server) upstreamStatus(c *call) error {
 		Closures: []closureJSON{},
 	}
 	for _, k := range s.engine.Booking.OpeningsKnown() {
-		answer.Openings.Types = append(answer.Openings.Types, openingsTypeJSON{k.AppointmentTypeID, k.Used, k.Days, httpTime(k.Oldest), httpTime(k.Newest)})
+		answer.Openings.Types = append(answer.Openings.Types,
+			openingsTypeJSON{k.AppointmentTypeID, k.Used, k.Days, httpTime(k.Oldest), httpTime(k.Newest)})
 	}
 	for _, x := range s.engine.Booking.Closed() {
-		answer.Closures = append(answer.Closures, closureJSON{x.SpecialistID, httpTime(x.Start), httpTime(x.End), httpTime(x.Since), httpTime(x.Since.Add(occupancy.ClosedFor))})
+		answer.Closures = append(answer.Closures, closureJSON{x.SpecialistID,
+			httpTime(x.Start), httpTime(x.End), httpTime(x.Since), httpTime(x.Since.Add(occupancy.ClosedFor))})
 	}
 	return c.json(http.StatusOK, answer)
 }

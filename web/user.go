@@ -83,7 +83,8 @@ type apiKeyJSON struct {
 }
 
 func apiKeyOf(k *store.APIKey) apiKeyJSON {
-	return apiKeyJSON{k.ID, k.Name, string(k.Scope), k.Prefix, httpTime(k.CreatedAt), optionalTime(k.LastUsedAt), optionalTime(k.RevokedAt), k.SpecialistID}
+	return apiKeyJSON{k.ID, k.Name, string(k.Scope), k.Prefix, httpTime(k.CreatedAt), optionalTime(k.LastUsedAt),
+		optionalTime(k.RevokedAt), k.SpecialistID}
 }
 
 func (s *Server) listAPIKeys(c *call) error {
@@ -112,7 +113,8 @@ func (s *Server) createAPIKey(c *call, b *apiKeyBody) error {
 		k := result.(store.APIKey)
 		return rendered(http.StatusCreated, map[string]any{"apiKey": apiKeyOf(&k)})
 	})
-	k, secret, err := s.engine.Account.CreateAPIKey(record.WithOnce(c.ctx(), once), c.caller.actor, account.NewAPIKey{Name: b.Name, Scope: store.Scope(b.Scope), SpecialistID: b.SpecialistID})
+	k, secret, err := s.engine.Account.CreateAPIKey(record.WithOnce(c.ctx(), once), c.caller.actor,
+		account.NewAPIKey{Name: b.Name, Scope: store.Scope(b.Scope), SpecialistID: b.SpecialistID})
 	if err != nil {
 		return err
 	}

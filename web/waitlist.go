@@ -23,7 +23,8 @@ type wishBody struct {
 }
 
 func (b *wishBody) wish(m *mistakes) store.WaitlistWish {
-	w := store.WaitlistWish{SpecialistIDs: b.SpecialistIDs, Weekdays: m.weekdays("weekdays", b.Weekdays), Earliest: m.clock("earliest", b.Earliest), Latest: m.clock("latest", b.Latest)}
+	w := store.WaitlistWish{SpecialistIDs: b.SpecialistIDs, Weekdays: m.weekdays("weekdays", b.Weekdays),
+		Earliest: m.clock("earliest", b.Earliest), Latest: m.clock("latest", b.Latest)}
 	if len(b.SpecialistIDs) > 200 {
 		m.add("specialistIds", "at most 200 specialists")
 	}
@@ -78,15 +79,18 @@ type waitedJSON struct {
 }
 
 func offerOf(s *clinic.Schedule, o *store.WaitlistOffer) offerJSON {
-	return offerJSON{o.ID, o.SpecialistID, s.PlaceAt(o.SpecialistID, o.SlotStart), string(o.Status), httpTime(o.SlotStart), httpTime(o.SlotEnd), httpTime(o.CreatedAt), httpTime(o.ExpiresAt), optionalTime(o.EndedAt)}
+	return offerJSON{o.ID, o.SpecialistID, s.PlaceAt(o.SpecialistID, o.SlotStart), string(o.Status),
+		httpTime(o.SlotStart), httpTime(o.SlotEnd), httpTime(o.CreatedAt), httpTime(o.ExpiresAt),
+		optionalTime(o.EndedAt)}
 }
 
 func waitingOf(s *clinic.Schedule, x *waitlist.Waiting) waitingJSON {
 	w := &x.Wish
 	said := waitingJSON{
 		ID: x.ID, AppointmentTypeID: x.AppointmentTypeID, AppointmentID: x.AppointmentID, Status: string(x.Status),
-		SpecialistIDs: append([]string{}, w.SpecialistIDs...), Weekdays: []string{}, From: w.From.String(), To: w.To.String(), SlotStartDate: optionalTime(w.SlotStart),
-		CreatedAt: httpTime(x.CreatedAt), EndedAt: optionalTime(x.EndedAt), Offers: []offerJSON{},
+		SpecialistIDs: append([]string{}, w.SpecialistIDs...), Weekdays: []string{}, From: w.From.String(),
+		To: w.To.String(), SlotStartDate: optionalTime(w.SlotStart), CreatedAt: httpTime(x.CreatedAt),
+		EndedAt: optionalTime(x.EndedAt), Offers: []offerJSON{},
 	}
 	for _, day := range w.Weekdays {
 		said.Weekdays = append(said.Weekdays, day.String())
@@ -119,7 +123,8 @@ type joinBody struct {
 func (s *Server) joinWaitlist(c *call, b *joinBody) error {
 	m := &c.wrong
 	r := waitlist.JoinRequest{
-		AppointmentTypeID: c.param("id"), Wish: b.wish(m), Patient: store.Patient(b.Patient), Said: clinic.Said(b.saidBody), Locale: b.Locale, Actor: "client", Client: c.client,
+		AppointmentTypeID: c.param("id"), Wish: b.wish(m), Patient: store.Patient(b.Patient),
+		Said: clinic.Said(b.saidBody), Locale: b.Locale, Actor: "client", Client: c.client,
 	}
 	switch {
 	case c.caller.may(frontDesk):
@@ -162,7 +167,9 @@ func (s *Server) waitForSooner(c *call, b *soonerBody) error {
 
 func (s *Server) join(c *call, r waitlist.JoinRequest) error {
 	render := func(result any) (int, []byte) {
-		return rendered(http.StatusCreated, map[string]waitingJSON{"waiting": waitingOf(s.engine.Clinic.Current(), &waitlist.Waiting{WaitlistEntry: result.(store.WaitlistEntry)})})
+		return rendered(http.StatusCreated,
+			map[string]waitingJSON{"waiting": waitingOf(s.engine.Clinic.Current(),
+				&waitlist.Waiting{WaitlistEntry: result.(store.WaitlistEntry)})})
 	}
 	r.Once = c.answering(render)
 	e, err := s.engine.Waitlist.Join(c.ctx(), r)
@@ -220,7 +227,8 @@ func (s *Server) getWaiting(c *call) error {
 }
 
 // changeWaiting answers a change of an entry with the entry.
-func (s *Server) changeWaiting(c *call, change func(id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error)) error {
+func (s *Server) changeWaiting(c *call, change func(id string,
+	actor record.Actor, once *record.Once) (store.WaitlistEntry, error)) error {
 	x, _, err := s.waited(c)
 	if err != nil {
 		return err
@@ -263,7 +271,8 @@ func (s *Server) renderOffer(result any) (int, []byte) {
 func (s *Server) offerByHand(c *call, b *offerBody) error {
 	m := &c.wrong
 	start := m.instant("slotStartDate", b.SlotStartDate)
-	o, err := s.engine.Waitlist.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor, c.answering(s.renderOffer))
+	o, err := s.engine.Waitlist.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor,
+		c.answering(s.renderOffer))
 	if err != nil {
 		return err
 	}
@@ -272,7 +281,8 @@ func (s *Server) offerByHand(c *call, b *offerBody) error {
 }
 
 // errNothingOffered: there is no offer to take or decline.
-var errNothingOffered = errNotBookable.titled(notNow).because("not_offered", "Nothing is offered at the moment. A mail comes when a time becomes free.")
+var errNothingOffered = errNotBookable.titled(notNow).because("not_offered",
+	"Nothing is offered at the moment. A mail comes when a time becomes free.")
 
 // acceptOffer books the offered time, for the holder of the link or for a caller on the phone.
 func (s *Server) acceptOffer(c *call) error {

@@ -158,7 +158,8 @@ func (h *house) do(method, path string, body any, headers ...header) *reply {
 		h.t.Fatal(err)
 	}
 	got := &reply{t: h.t, status: answer.StatusCode, header: answer.Header, raw: string(raw)}
-	if kind := answer.Header.Get("Content-Type"); strings.Contains(kind, "json") && !strings.Contains(kind, "ndjson") && len(raw) > 0 {
+	if kind := answer.Header.Get("Content-Type"); strings.Contains(kind, "json") && !strings.Contains(kind, "ndjson") &&
+		len(raw) > 0 {
 		if err := json.Unmarshal(raw, &got.body); err != nil {
 			h.t.Fatalf("%s %s answered what is not JSON: %v\n%s", method, path, err, raw)
 		}
@@ -254,7 +255,8 @@ func (h *house) hold(n int, appointmentType, start string, more ...map[string]an
 
 // patient returns the patient data of client n.
 func patient(n int) map[string]any {
-	return map[string]any{"name": fmt.Sprintf("Patient %d", n), "email": fmt.Sprintf("p%d@example.org", n), "phone": "030 1234567"}
+	return map[string]any{"name": fmt.Sprintf("Patient %d", n), "email": fmt.Sprintf("p%d@example.org", n),
+		"phone": "030 1234567"}
 }
 
 // book books for client n.

@@ -139,7 +139,8 @@ func filesOf(root, declaration string) (files []string, err error) {
 		case err != nil:
 			return err
 		case d.IsDir():
-			if base := d.Name(); file != "." && (base[0] == '.' || base == "testdata" || base == "node_modules" || file == "clients") {
+			if base := d.Name(); file != "." && (base[0] == '.' ||
+				base == "testdata" || base == "node_modules" || file == "clients") {
 				return fs.SkipDir
 			}
 		case path.Base(path.Dir(file)) == name && path.Ext(file) == ".go" && !strings.HasSuffix(file, "_test.go"):

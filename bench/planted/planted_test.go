@@ -31,7 +31,8 @@ func tree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range map[string]string{
-		"a/house/door.go": door, "a/house/door_test.go": door, "a/house/sql/door.sql": "SELECT 1\nFROM doors\nWHERE open;\nSELECT 1\n",
+		"a/house/door.go": door, "a/house/door_test.go": door,
+		"a/house/sql/door.sql": "SELECT 1\nFROM doors\nWHERE open;\nSELECT 1\n",
 	} {
 		file := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -51,7 +52,8 @@ func TestFindNamesOnePlace(t *testing.T) {
 		{"house.knock", "times++", "times--", "\ttimes++", "\ttimes--"},
 		{"house.width", "2, 3", "3, 2", "const width, height = 2, 3", "const width, height = 3, 2"},
 		{"house.Door", "bool", "int", "type Door struct{ open bool }", "type Door struct{ open int }"},
-		{"a/house/sql/door.sql", "doors\nWHERE open", "doors\nWHERE closed", "FROM doors\nWHERE open;", "FROM doors\nWHERE closed;"},
+		{"a/house/sql/door.sql", "doors\nWHERE open", "doors\nWHERE closed", "FROM doors\nWHERE open;",
+			"FROM doors\nWHERE closed;"},
 	} {
 		p, err := Bug{c.in, c.old, c.wrong}.Find(root)
 		if err != nil || p.Old != c.line || p.Wrong != c.wrongLine {

@@ -41,8 +41,10 @@ func run(args []string, table []row, out, problems io.Writer) int {
 	flags.BoolVar(&o.long, "long", false, "the long form")
 	flags.StringVar(&o.rows, "rows", ".", "the rows whose name matches")
 	flags.Uint64Var(&o.seed, "seed", 1, "the first seed of the rows that have one; each further run takes the next")
-	flags.DurationVar(&o.most, "most", 0, "in the long form no row begins another run after this time; 0: until it has its count")
-	flags.DurationVar(&o.fuzz, "fuzz", 0, "how long each fuzz target runs; 0: for 2000 inputs, and 10 min in the long form")
+	flags.DurationVar(&o.most, "most", 0,
+		"in the long form no row begins another run after this time; 0: until it has its count")
+	flags.DurationVar(&o.fuzz, "fuzz", 0,
+		"how long each fuzz target runs; 0: for 2000 inputs, and 10 min in the long form")
 	flags.StringVar(&o.record, "record", "", "the page whose table is told what was seen")
 	if err := flags.Parse(args); err != nil {
 		return 2

@@ -130,7 +130,8 @@ func (p *prover) command(r *row, seed uint64, extra ...string) (*exec.Cmd, error
 		case p.long:
 			length = "10m"
 		}
-		args := append([]string{"test", "-run=^$", "-fuzz=^" + r.fuzz + "$", "-fuzztime=" + length, "-fuzzminimizetime=100x"}, extra...)
+		args := append([]string{"test", "-run=^$", "-fuzz=^" + r.fuzz + "$", "-fuzztime=" + length,
+			"-fuzzminimizetime=100x"}, extra...)
 		return exec.Command("go", append(args, r.pkg)...), nil
 	}
 	binary, err := p.tests(r.builtFrom(), extra...)

@@ -83,11 +83,14 @@ func TestRowsNameExistingTests(t *testing.T) {
 // TestRecordReplacesRow: a row that is run again replaces what it said, and leaves the others and the other form alone.
 func TestRecordReplacesRow(t *testing.T) {
 	page := filepath.Join(t.TempDir(), "proof.md")
-	text := "# Proof\n<!-- make prove, short form -->\n\n" + tableHead + "\n| a | 1 |\n| a and b | 2 |\n\n<!-- until here -->\nmore\n<!-- make prove, long form -->\n\n" + tableHead + "\n\n<!-- until here -->\n"
+	text := "# Proof\n<!-- make prove, short form -->\n\n" + tableHead +
+		"\n| a | 1 |\n| a and b | 2 |\n\n<!-- until here -->\nmore\n<!-- make prove, long form -->\n\n" + tableHead +
+		"\n\n<!-- until here -->\n"
 	if err := os.WriteFile(page, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, step := range []struct{ form, line string }{{"short", "| a | 3 |"}, {"short", "| c | 4 |"}, {"long", "| a | 5 |"}} {
+	for _, step := range []struct{ form, line string }{{"short", "| a | 3 |"}, {"short", "| c | 4 |"},
+		{"long", "| a | 5 |"}} {
 		if err := record(page, step.form, step.line); err != nil {
 			t.Fatal(err)
 		}

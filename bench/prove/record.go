@@ -20,7 +20,8 @@ func (r *row) line(x *result, seed uint64, seen string) string {
 	if r.isSeeded() {
 		first = fmt.Sprint(seed)
 	}
-	return fmt.Sprintf("| %s | %s | %s | %d | %s | %.0f | %s | %s |", r.name, count, asked, x.bad, x.sees, x.took.Seconds(), first, seen)
+	return fmt.Sprintf("| %s | %s | %s | %d | %s | %.0f | %s | %s |", r.name, count, asked, x.bad, x.sees,
+		x.took.Seconds(), first, seen)
 }
 
 // record puts a line into the table of a form on a page, in the place of the one of the same name, or at its end.

@@ -6,8 +6,10 @@ import "holdfast/bench/planted"
 // itself.
 var rows = []row{
 	{
-		name: "simulated clinic, every promise after every action", unit: "actions", pkg: "./web/simulation", run: "^TestSimulatedClinic$",
-		counted: `(\d+) actions in`, args: []string{"-seed", "{seed}", "-seeds", "1"}, long: []string{"-seed", "{seed}", "-seeds", "1", "-days", "3"}, asked: 120_000, // a thousand clinics of a day
+		name: "simulated clinic, every promise after every action", unit: "actions", pkg: "./web/simulation",
+		run:     "^TestSimulatedClinic$",
+		counted: `(\d+) actions in`, args: []string{"-seed", "{seed}", "-seeds", "1"},
+		long: []string{"-seed", "{seed}", "-seeds", "1", "-days", "3"}, asked: 120_000, // a thousand clinics of a day
 		bug: &bug{
 			says: `has 4 holds, and 3 may be`,
 			lines: []planted.Bug{
@@ -16,30 +18,36 @@ var rows = []row{
 		},
 	},
 	{
-		name: "kill -9 of the server under agents and visitors, SQLite", unit: "kills", pkg: "./cli", run: "^TestKillLosesNothingAndBooksNothingTwice$/^SQLite$",
-		counted: `(\d+) kills\n`, env: "HOLDFAST_KILLS=6 HOLDFAST_KILL_SEED={seed}", longEnv: "HOLDFAST_KILLS=100 HOLDFAST_KILL_SEED={seed}", asked: 10_000,
+		name: "kill -9 of the server under agents and visitors, SQLite", unit: "kills", pkg: "./cli",
+		run: "^TestKillLosesNothingAndBooksNothingTwice$/^SQLite$", counted: `(\d+) kills\n`,
+		env: "HOLDFAST_KILLS=6 HOLDFAST_KILL_SEED={seed}", longEnv: "HOLDFAST_KILLS=100 HOLDFAST_KILL_SEED={seed}",
+		asked: 10_000,
 		bug: &bug{ // the next start does not look for outbox rows that were not handed over before the kill
 			says: `is pending here and \d times upstream`,
 			lines: []planted.Bug{
-				{In: "outbound.Outbound.recoverQueue", Old: `out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)`, Wrong: "nil"},
+				{In: "outbound.Outbound.recoverQueue",
+					Old: `out.reconcile(ctx, "", out.started, out.Options.QueueRebuilt)`, Wrong: "nil"},
 			},
 		},
 	},
 	{
-		name: "the same, PostgreSQL", unit: "kills", pkg: "./cli", run: "^TestKillLosesNothingAndBooksNothingTwice$/^PostgreSQL$",
-		counted: `(\d+) kills\n`, longEnv: "HOLDFAST_KILLS=100 HOLDFAST_KILL_SEED={seed}", asked: 1_000, onlyLong: true,
+		name: "the same, PostgreSQL", unit: "kills", pkg: "./cli",
+		run: "^TestKillLosesNothingAndBooksNothingTwice$/^PostgreSQL$", counted: `(\d+) kills\n`,
+		longEnv: "HOLDFAST_KILLS=100 HOLDFAST_KILL_SEED={seed}", asked: 1_000, onlyLong: true,
 	},
 	{
-		name: "kill -9 of 32 writers", unit: "bookings", pkg: "./store/sqlite", run: "^TestKillKeepsAcknowledged$", counted: `round 2: (\d+) acknowledged`, asked: 100_000,
-		bug: undoneBatch,
+		name: "kill -9 of 32 writers", unit: "bookings", pkg: "./store/sqlite", run: "^TestKillKeepsAcknowledged$",
+		counted: `round 2: (\d+) acknowledged`, asked: 100_000, bug: undoneBatch,
 	},
 	{
-		name: "crash at the n-th write or sync", unit: "points", pkg: "./store/sqlite", run: "^TestCrashAtAnyWriteKeepsAcknowledged$", counted: `proved (\d+) crash`,
-		env: "HOLDFAST_CRASH_POINTS=12", longEnv: "HOLDFAST_CRASH_POINTS=300", asked: 300, bug: undoneBatch,
+		name: "crash at the n-th write or sync", unit: "points", pkg: "./store/sqlite",
+		run: "^TestCrashAtAnyWriteKeepsAcknowledged$", counted: `proved (\d+) crash`, env: "HOLDFAST_CRASH_POINTS=12",
+		longEnv: "HOLDFAST_CRASH_POINTS=300", asked: 300, bug: undoneBatch,
 	},
 	{
-		name: "power cut under the database", unit: "cuts", pkg: "./store/sqlite", run: "^TestPowerCutKeepsAcknowledged$", counted: `proved (\d+) power`,
-		env: "HOLDFAST_POWER_CUTS=6", longEnv: "HOLDFAST_POWER_CUTS=50", asked: 1_000, onDisk: true,
+		name: "power cut under the database", unit: "cuts", pkg: "./store/sqlite",
+		run: "^TestPowerCutKeepsAcknowledged$", counted: `proved (\d+) power`, env: "HOLDFAST_POWER_CUTS=6",
+		longEnv: "HOLDFAST_POWER_CUTS=50", asked: 1_000, onDisk: true,
 		bug: &bug{
 			says: `was acknowledged and is gone`,
 			lines: []planted.Bug{
@@ -49,7 +57,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "kill -9 of the queue", unit: "passes", pkg: "./store/bolt", run: "^TestKillKeepsAcknowledged$", asked: 100,
+		name: "kill -9 of the queue", unit: "passes", pkg: "./store/bolt", run: "^TestKillKeepsAcknowledged$",
+		asked: 100,
 		bug: &bug{
 			says: `was attempted: got \w+ with 0 attempts`,
 			lines: []planted.Bug{
@@ -58,16 +67,17 @@ var rows = []row{
 		},
 	},
 	{
-		name: "power cut at every step of a write upstream", unit: "cuts", pkg: "./engine", run: "^TestPowerCutAtEveryStep$", counted: `(\d+) cuts`, asked: 1_000,
-		bug: unasked,
+		name: "power cut at every step of a write upstream", unit: "cuts", pkg: "./engine",
+		run: "^TestPowerCutAtEveryStep$", counted: `(\d+) cuts`, asked: 1_000, bug: unasked,
 	},
 	{
-		name: "one appointment upstream, replies lost", unit: "bookings", pkg: "./engine", run: "^TestSimulation$", counted: `(\d+) bookings,`,
-		args: []string{"-bookings", "300", "-seed", "{seed}"}, long: []string{"-bookings", "10000", "-seed", "{seed}"}, asked: 1_000_000,
-		bug: unasked,
+		name: "one appointment upstream, replies lost", unit: "bookings", pkg: "./engine", run: "^TestSimulation$",
+		counted: `(\d+) bookings,`, args: []string{"-bookings", "300", "-seed", "{seed}"},
+		long: []string{"-bookings", "10000", "-seed", "{seed}"}, asked: 1_000_000, bug: unasked,
 	},
 	{
-		name: "disk full during a delivery, outcome stored afterwards", unit: "passes", pkg: "./engine", run: "^TestFullDiskLeavesNoOperationProcessing$", asked: 200,
+		name: "disk full during a delivery, outcome stored afterwards", unit: "passes", pkg: "./engine",
+		run: "^TestFullDiskLeavesNoOperationProcessing$", asked: 200,
 		bug: &bug{
 			says: `after the disk has room: got .*; want none processing`,
 			lines: []planted.Bug{
@@ -76,7 +86,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "order of one appointment under clocks that differ", unit: "passes", pkg: "./engine", run: "^TestOperationOrderIgnoresClocks$", asked: 200,
+		name: "order of one appointment under clocks that differ", unit: "passes", pkg: "./engine",
+		run: "^TestOperationOrderIgnoresClocks$", asked: 200,
 		bug: &bug{
 			says: `the cancellation waits for the booking`,
 			lines: []planted.Bug{
@@ -85,7 +96,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "PostgreSQL restarts during a delivery, outcome stored afterwards", unit: "passes", pkg: "./engine", run: "^TestPostgresRestartLeavesNoOperationProcessing$", asked: 200,
+		name: "PostgreSQL restarts during a delivery, outcome stored afterwards", unit: "passes", pkg: "./engine",
+		run: "^TestPostgresRestartLeavesNoOperationProcessing$", asked: 200,
 		bug: &bug{
 			says: `no operation is processing and the outbox is empty: not within`,
 			lines: []planted.Bug{
@@ -94,16 +106,19 @@ var rows = []row{
 		},
 	},
 	{
-		name: "data rolled back to a snapshot, nothing written upstream twice", unit: "passes", pkg: "./engine/practice", run: "^TestRollbackWritesNothingTwice$", asked: 200,
+		name: "data rolled back to a snapshot, nothing written upstream twice", unit: "passes",
+		pkg: "./engine/practice", run: "^TestRollbackWritesNothingTwice$", asked: 200,
 		bug: &bug{
 			says: `want each of 20 bookings written once`,
 			lines: []planted.Bug{
-				{In: "practice.Practice.attemptWrite", Old: `patient == "" && !op.Unknown && pr.mayBeWritten(op, &p)`, Wrong: "false"},
+				{In: "practice.Practice.attemptWrite", Old: `patient == "" && !op.Unknown && pr.mayBeWritten(op, &p)`,
+					Wrong: "false"},
 			},
 		},
 	},
 	{
-		name: "data directory rolled back behind its copies is refused", unit: "passes", pkg: "./cli", run: "^TestRolledBackDirectoryIsRefused$", asked: 200,
+		name: "data directory rolled back behind its copies is refused", unit: "passes", pkg: "./cli",
+		run: "^TestRolledBackDirectoryIsRefused$", asked: 200,
 		bug: &bug{
 			says: `is older than its copies`,
 			lines: []planted.Bug{
@@ -112,7 +127,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "live streams return with their events", unit: "passes", pkg: "./web/stream", run: "^TestStreamsReturnWithTheirEvents$", asked: 200,
+		name: "live streams return with their events", unit: "passes", pkg: "./web/stream",
+		run: "^TestStreamsReturnWithTheirEvents$", asked: 200,
 		bug: &bug{
 			says: `without events: got`,
 			lines: []planted.Bug{
@@ -121,7 +137,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "every node publishes every booking", unit: "passes", pkg: "./engine", run: "^TestEveryNodePublishesEveryBooking$", asked: 200,
+		name: "every node publishes every booking", unit: "passes", pkg: "./engine",
+		run: "^TestEveryNodePublishesEveryBooking$", asked: 200,
 		bug: &bug{
 			says: `want both bookings`,
 			lines: []planted.Bug{
@@ -130,7 +147,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "a repeat at another node finds its own hold", unit: "passes", pkg: "./engine", run: "^TestRepeatFindsItsOwnHold$", asked: 200,
+		name: "a repeat at another node finds its own hold", unit: "passes", pkg: "./engine",
+		run: "^TestRepeatFindsItsOwnHold$", asked: 200,
 		bug: &bug{
 			says: `the repeat: got`,
 			lines: []planted.Bug{
@@ -139,7 +157,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "the target of a move is refused until it is whole", unit: "passes", pkg: "./store/postgres", run: "^TestOpenRefusesUnfinishedTarget$", asked: 200,
+		name: "the target of a move is refused until it is whole", unit: "passes", pkg: "./store/postgres",
+		run: "^TestOpenRefusesUnfinishedTarget$", asked: 200,
 		bug: &bug{
 			says: `serving it: got`,
 			lines: []planted.Bug{
@@ -148,7 +167,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "a poll while a hold becomes a booking", unit: "passes", pkg: "./engine/booking", run: "^TestPollSeesAHoldBecomeABooking$", asked: 200,
+		name: "a poll while a hold becomes a booking", unit: "passes", pkg: "./engine/booking",
+		run: "^TestPollSeesAHoldBecomeABooking$", asked: 200,
 		bug: &bug{
 			says: `booked: got`,
 			lines: []planted.Bug{
@@ -157,27 +177,32 @@ var rows = []row{
 		},
 	},
 	{
-		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine/booking", run: "^TestSlotHistoriesAreLinearizable$", counted: `(\d+) histories`,
+		name: "histories of one slot, linearizable", unit: "histories", pkg: "./engine/booking",
+		run: "^TestSlotHistoriesAreLinearizable$", counted: `(\d+) histories`,
 		args: []string{"-histories", "1200", "-seed", "{seed}"}, asked: 100_000,
 		bug: &bug{
 			says: `of one slot is Illegal`,
 			lines: []planted.Bug{
-				{In: "occupancy.appointments.apply", Old: "s.from, s.to) {", Wrong: "s.from, s.to) && after.Seat > 0 {"},
+				{In: "occupancy.appointments.apply", Old: "s.from, s.to) {",
+					Wrong: "s.from, s.to) && after.Seat > 0 {"},
 			},
 		},
 	},
 	{
-		name: "live stream under a storm of claims", unit: "readers", pkg: "./web/stream", run: "^TestStreamIsCompleteAndUnique$", counted: `(\d+) readers`,
-		env: "HOLDFAST_READERS=300", longEnv: "HOLDFAST_READERS=5000",
+		name: "live stream under a storm of claims", unit: "readers", pkg: "./web/stream",
+		run: "^TestStreamIsCompleteAndUnique$", counted: `(\d+) readers`, env: "HOLDFAST_READERS=300",
+		longEnv: "HOLDFAST_READERS=5000",
 		bug: &bug{
 			says: `visitor \d+ (believes in|was never told of)`,
 			lines: []planted.Bug{
-				{In: "memory.shard.end", Old: "s.b.log.Hold(kind, reason, now.wall, &r.Hold)", Wrong: "_, _ = kind, reason"},
+				{In: "memory.shard.end", Old: "s.b.log.Hold(kind, reason, now.wall, &r.Hold)",
+					Wrong: "_, _ = kind, reason"},
 			},
 		},
 	},
 	{
-		name: "readers that never read", unit: "passes", pkg: "./web/stream", run: "^TestSlowReaderIsCutOff$|^TestReaderBehindRingIsEnded$", asked: 200,
+		name: "readers that never read", unit: "passes", pkg: "./web/stream",
+		run: "^TestSlowReaderIsCutOff$|^TestReaderBehindRingIsEnded$", asked: 200,
 		bug: &bug{
 			says: `streams are left 5 s after the first event`,
 			lines: []planted.Bug{
@@ -186,8 +211,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "every zone, every change of its clocks over two years", unit: "changes", pkg: "./engine/availability", run: "^TestEveryZoneAtEveryChangeOfClocks$",
-		counted: `(\d+) changes of clocks`,
+		name: "every zone, every change of its clocks over two years", unit: "changes", pkg: "./engine/availability",
+		run: "^TestEveryZoneAtEveryChangeOfClocks$", counted: `(\d+) changes of clocks`,
 		bug: &bug{
 			says: `\d{4}-\d\d-\d\d, \[\{.*\}\]:\n\s*got \[\d.*\]\n\s*want \[\d`,
 			lines: []planted.Bug{
@@ -196,16 +221,19 @@ var rows = []row{
 		},
 	},
 	{
-		name: "malformed requests on every route", unit: "requests", pkg: "./web", run: "^TestMalformedRequests$", counted: `(\d+) malformed`, asked: 10_000,
+		name: "malformed requests on every route", unit: "requests", pkg: "./web", run: "^TestMalformedRequests$",
+		counted: `(\d+) malformed`, asked: 10_000,
 		bug: &bug{
 			says: `answered 500`,
 			lines: []planted.Bug{
-				{In: "web.decode", Old: `return errMalformedBody.with("The body is not UTF-8. Send the text in UTF-8.`, Wrong: `panic("a body that is not UTF-8`},
+				{In: "web.decode", Old: `return errMalformedBody.with("The body is not UTF-8. Send the text in UTF-8.`,
+					Wrong: `panic("a body that is not UTF-8`},
 			},
 		},
 	},
 	{
-		name: "nothing personal in logs, metrics and answers", unit: "passes", pkg: "./web", run: "^TestNothingPersonalLeaks$",
+		name: "nothing personal in logs, metrics and answers", unit: "passes", pkg: "./web",
+		run: "^TestNothingPersonalLeaks$",
 		bug: &bug{
 			says: `the log says`,
 			lines: []planted.Bug{
@@ -214,12 +242,14 @@ var rows = []row{
 		},
 	},
 	{
-		name: "one node without Redis, without PostgreSQL or stopped: no time given twice", unit: "faults", pkg: "./holds/home",
-		run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`, env: "HOLDFAST_HOME_FAULTS=24", longEnv: "HOLDFAST_HOME_FAULTS=600", asked: 2_000,
+		name: "one node without Redis, without PostgreSQL or stopped: no time given twice", unit: "faults",
+		pkg: "./holds/home", run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`,
+		env: "HOLDFAST_HOME_FAULTS=24", longEnv: "HOLDFAST_HOME_FAULTS=600", asked: 2_000,
 		bug: &bug{ // a node that resumes changes the old copy
 			says: `was given while .* is held until|is gone before its time`,
 			lines: []planted.Bug{
-				{In: "holds/redis/lua/under.lua", Old: "~= '' and redis.call('GET', 'holdfast:epoch') ~= under", Wrong: "== 'planted'"},
+				{In: "holds/redis/lua/under.lua", Old: "~= '' and redis.call('GET', 'holdfast:epoch') ~= under",
+					Wrong: "== 'planted'"},
 			},
 		},
 	},
@@ -244,8 +274,8 @@ var rows = []row{
 		},
 	},
 	{
-		name: "one node is cut off from PostgreSQL during a delivery, nothing stays processing", unit: "passes", pkg: "./cli",
-		run: "^TestNodeCutFromDatabaseLeavesNothingProcessing$", asked: 200,
+		name: "one node is cut off from PostgreSQL during a delivery, nothing stays processing", unit: "passes",
+		pkg: "./cli", run: "^TestNodeCutFromDatabaseLeavesNothingProcessing$", asked: 200,
 		bug: &bug{ // the outcome that could not be stored is dropped
 			says: `still not: every operation is completed`,
 			lines: []planted.Bug{
@@ -254,9 +284,9 @@ var rows = []row{
 		},
 	},
 	{
-		name: "1,000 cuts of one node from Redis: no time given twice, no client refused for 1.5 s", unit: "faults", pkg: "./holds/home",
-		run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000, onlyLong: true,
-		longEnv: "HOLDFAST_HOME_FAULTS=200 HOLDFAST_HOME_KIND=cut HOLDFAST_HOME_LIMIT=1.5s",
+		name: "1,000 cuts of one node from Redis: no time given twice, no client refused for 1.5 s", unit: "faults",
+		pkg: "./holds/home", run: "^TestFaultOfOneNodeGivesNoTimeTwice$", counted: `(\d+) faults,`, asked: 1_000,
+		onlyLong: true, longEnv: "HOLDFAST_HOME_FAULTS=200 HOLDFAST_HOME_KIND=cut HOLDFAST_HOME_LIMIT=1.5s",
 	},
 	{
 		name: "1,000 pauses of one node: the same", unit: "faults", pkg: "./holds/home",
@@ -264,18 +294,23 @@ var rows = []row{
 		longEnv: "HOLDFAST_HOME_FAULTS=200 HOLDFAST_HOME_KIND=pause HOLDFAST_HOME_LIMIT=1.5s",
 	},
 	{
-		name: "two nodes, one fault after another", unit: "passes", pkg: "./cli", run: "^TestTwoNodesUnderFaults$", longEnv: "HOLDFAST_FAULTS=120", onlyLong: true,
+		name: "two nodes, one fault after another", unit: "passes", pkg: "./cli", run: "^TestTwoNodesUnderFaults$",
+		longEnv: "HOLDFAST_FAULTS=120", onlyLong: true,
 	},
 	{
-		name: "histories of two nodes under faults", unit: "passes", pkg: "./store/postgres", run: "^TestHistoriesUnderFaults$", longEnv: "HOLDFAST_HISTORIES=100", onlyLong: true,
+		name: "histories of two nodes under faults", unit: "passes", pkg: "./store/postgres",
+		run: "^TestHistoriesUnderFaults$", longEnv: "HOLDFAST_HISTORIES=100", onlyLong: true,
 	},
 	{
-		name: "64 clients try to double-book, on this disk", unit: "booked", program: []string{"torture", "--for"}, counted: `(\d+) booked`,
+		name: "64 clients try to double-book, on this disk", unit: "booked", program: []string{"torture", "--for"},
+		counted: `(\d+) booked`,
 		bug: &bug{ // the holds keep two apart, and so does the database: it takes both to be wrong
 			says: `is double-booked at`,
 			lines: []planted.Bug{
-				{In: "memory.firstFree", Old: "c.Span) {", Wrong: "c.Span) || r.AppointmentTypeID != c.AppointmentTypeID {"},
-				{In: "store/sqlite/migrations/0001_first.sql", Old: "CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\nWHEN NEW.status = 'confirmed' AND NEW.overbook = 0", Wrong: "CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\nWHEN NEW.status = 'confirmed' AND NEW.overbook = 2"},
+				{In: "memory.firstFree", Old: "c.Span) {",
+					Wrong: "c.Span) || r.AppointmentTypeID != c.AppointmentTypeID {"},
+				{In: "store/sqlite/migrations/0001_first.sql",
+					Old: "CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\nWHEN NEW.status = 'confirmed' AND NEW.overbook = 0", Wrong: "CREATE TRIGGER appointments_guarantee_insert\nBEFORE INSERT ON appointments\nWHEN NEW.status = 'confirmed' AND NEW.overbook = 2"},
 			},
 		},
 	},
@@ -388,7 +423,8 @@ var rows = []row{
 var unasked = &bug{
 	says: `is there \d times|upstream there are [2-9], want [01]`,
 	lines: []planted.Bug{
-		{In: "practice.Practice.attemptWrite", Old: `patient != "" && (op.Unknown || pr.mayBeWritten(op, &p))`, Wrong: "false"},
+		{In: "practice.Practice.attemptWrite", Old: `patient != "" && (op.Unknown || pr.mayBeWritten(op, &p))`,
+			Wrong: "false"},
 	},
 }
 

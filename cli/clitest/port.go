@@ -18,7 +18,8 @@ func Port(t testing.TB) int {
 	t.Helper()
 	for range 1000 {
 		port := 12_000 + rand.IntN(8_000)
-		lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("holdfast-port-%d", port)), os.O_CREATE|os.O_RDWR, 0o600)
+		lock, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("holdfast-port-%d", port)),
+			os.O_CREATE|os.O_RDWR, 0o600)
 		if err != nil {
 			t.Fatal(err)
 		}

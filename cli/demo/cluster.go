@@ -44,7 +44,8 @@ func (c *Cluster) StartServer(ctx context.Context, s Server) error {
 	if err != nil {
 		return err
 	}
-	args := slices.Concat([]string{"demo", "node", "--data", s.Dir, "--listen", address, "--trusted-proxies", "127.0.0.1/32"}, s.Args)
+	args := slices.Concat([]string{"demo", "node", "--data", s.Dir, "--listen", address, "--trusted-proxies",
+		"127.0.0.1/32"}, s.Args)
 	return c.begin(ctx, &part{id: s.ID, url: at, command: func() *exec.Cmd {
 		x := exec.Command(self, args...)
 		x.Env, x.Stderr = s.Env, log
@@ -56,7 +57,8 @@ func (c *Cluster) StartServer(ctx context.Context, s Server) error {
 func (c *Cluster) StartRedis(ctx context.Context, p Programs, dir string) (string, error) {
 	socket := filepath.Join(dir, "redis.sock")
 	err := c.begin(ctx, &part{id: "redis", socket: socket, command: func() *exec.Cmd {
-		return exec.Command(p.redis, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", dir,
+		return exec.Command(p.redis, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir",
+			dir,
 			"--logfile", filepath.Join(dir, "redis.log"))
 	}})
 	return "unix://" + socket, err
@@ -73,7 +75,8 @@ func (c *Cluster) Servers() (all [][2]string) {
 }
 
 // Serve serves the load balancer on front, with the visitors and the agent of a clinic, until ctx ends.
-func (c *Cluster) Serve(ctx context.Context, front net.Listener, adminKey string, f clinic.File, log *slog.Logger) (err error) {
+func (c *Cluster) Serve(ctx context.Context, front net.Listener, adminKey string, f clinic.File,
+	log *slog.Logger) (err error) {
 	base := "http://" + front.Addr().String()
 	server := &http.Server{Handler: newBalancer(c, log), ReadHeaderTimeout: 5 * time.Second}
 	defer server.Close()

@@ -21,12 +21,14 @@ const startHour = 11
 // harbours has one harbour for each hour of the day, in zones without daylight saving time. The clinic stays in
 // Hamburg if it is late morning there.
 var harbours = []struct{ zone, address string }{
-	{"Pacific/Pago_Pago", "Pago Pago"}, {"Pacific/Honolulu", "Honolulu"}, {"Pacific/Gambier", "Rikitea"}, {"Pacific/Pitcairn", "Adamstown"},
-	{"America/Hermosillo", "Guaymas"}, {"America/Costa_Rica", "Puerto Limón"}, {"America/Panama", "Panamá"}, {"America/Puerto_Rico", "San Juan"},
-	{"America/Sao_Paulo", "Santos"}, {"America/Noronha", "Fernando de Noronha"}, {"Atlantic/Cape_Verde", "Mindelo"}, {"Africa/Dakar", "Dakar"},
-	{"Africa/Lagos", "Lagos"}, {"Africa/Johannesburg", "Cape Town"}, {"Africa/Nairobi", "Mombasa"}, {"Asia/Dubai", "Dubai"},
-	{"Asia/Karachi", "Karachi"}, {"Asia/Dhaka", "Chittagong"}, {"Asia/Ho_Chi_Minh", "Ho Chi Minh City"}, {"Asia/Singapore", "Singapore"},
-	{"Asia/Tokyo", "Yokohama"}, {"Australia/Brisbane", "Brisbane"}, {"Pacific/Noumea", "Nouméa"}, {"Pacific/Fiji", "Suva"},
+	{"Pacific/Pago_Pago", "Pago Pago"}, {"Pacific/Honolulu", "Honolulu"}, {"Pacific/Gambier", "Rikitea"},
+	{"Pacific/Pitcairn", "Adamstown"}, {"America/Hermosillo", "Guaymas"}, {"America/Costa_Rica", "Puerto Limón"},
+	{"America/Panama", "Panamá"}, {"America/Puerto_Rico", "San Juan"}, {"America/Sao_Paulo", "Santos"},
+	{"America/Noronha", "Fernando de Noronha"}, {"Atlantic/Cape_Verde", "Mindelo"}, {"Africa/Dakar", "Dakar"},
+	{"Africa/Lagos", "Lagos"}, {"Africa/Johannesburg", "Cape Town"}, {"Africa/Nairobi", "Mombasa"},
+	{"Asia/Dubai", "Dubai"}, {"Asia/Karachi", "Karachi"}, {"Asia/Dhaka", "Chittagong"},
+	{"Asia/Ho_Chi_Minh", "Ho Chi Minh City"}, {"Asia/Singapore", "Singapore"}, {"Asia/Tokyo", "Yokohama"},
+	{"Australia/Brisbane", "Brisbane"}, {"Pacific/Noumea", "Nouméa"}, {"Pacific/Fiji", "Suva"},
 }
 
 // ClinicAt returns the demo's clinic at an instant: in a harbour where it is late morning, and with all
@@ -120,7 +122,8 @@ func dayOf(now time.Time, f clinic.File) (visits []visit, pause store.Block, err
 		add("physiotherapy", "jonas", 40, at(15+n%3, 0).AddDate(0, 0, n/3))
 	}
 	sort.SliceStable(visits, func(i, j int) bool { return visits[i].start.Before(visits[j].start) })
-	return visits, store.Block{SpecialistID: "grace", Start: half.Add(90 * time.Minute), End: half.Add(135 * time.Minute), Reason: "Team meeting"}, nil
+	return visits, store.Block{SpecialistID: "grace", Start: half.Add(90 * time.Minute),
+		End: half.Add(135 * time.Minute), Reason: "Team meeting"}, nil
 }
 
 // furnish books the demo's day. It leaves out visits that do not fit: the day is only an example.
@@ -135,9 +138,11 @@ func (d Data) furnish(ctx context.Context, now time.Time, f clinic.File) error {
 	for i, v := range visits {
 		name := givenNames[i%len(givenNames)] + " " + familyNames[i*7%len(familyNames)]
 		a, err := d.Engine.Booking.Book(ctx, booking.Request{
-			AppointmentTypeID: v.typeID, SpecialistID: v.specialistID, SlotStart: v.start, Source: store.SourceStaff, Actor: d.Actor, IgnoreHours: true,
-			Patient: store.Patient{Name: name, Email: fmt.Sprintf("visitor%d@example.com", i), Phone: "+49 40 555 0100", BirthDate: fmt.Sprintf("19%02d-0%d-1%d", 50+i%45, 1+i%9, i%10)},
-			Silent:  v.start.Before(now),
+			AppointmentTypeID: v.typeID, SpecialistID: v.specialistID, SlotStart: v.start, Source: store.SourceStaff,
+			Actor: d.Actor, IgnoreHours: true, Patient: store.Patient{Name: name,
+				Email: fmt.Sprintf("visitor%d@example.com", i), Phone: "+49 40 555 0100",
+				BirthDate: fmt.Sprintf("19%02d-0%d-1%d", 50+i%45, 1+i%9, i%10)},
+			Silent: v.start.Before(now),
 		})
 		if err != nil {
 			d.Logger.Debug("demo appointment skipped", "type", v.typeID, "start", v.start, "error", err)

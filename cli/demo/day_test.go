@@ -17,8 +17,9 @@ import (
 func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 	t.Parallel()
 	days := []time.Time{
-		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), time.Date(2026, 7, 18, 0, 0, 0, 0, time.UTC),
-		time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, 7, 18, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC), time.Date(2028, 2, 29, 0, 0, 0, 0, time.UTC),
 	}
 	for _, day := range days {
 		for minutes := 0; minutes < 24*60; minutes += 20 {
@@ -49,19 +50,23 @@ func TestDemoDayIsBusyAtEveryHour(t *testing.T) {
 					seats[v.start]++
 				}
 			}
-			if seen[store.Completed] < 6 || seen[store.InProgress] < 1 || seen[store.Arrived] < 1 || seen[store.Expected] < 6 || len(seats) != 2 {
+			if seen[store.Completed] < 6 || seen[store.InProgress] < 1 || seen[store.Arrived] < 1 ||
+				seen[store.Expected] < 6 || len(seats) != 2 {
 				t.Errorf("at %s: got %v and groups at %v; want a day in full swing", local, seen, seats)
 			}
-			if pause.Start.Before(now) || pause.End.Sub(now) > 4*time.Hour || store.DateOf(pause.Start.In(zone)) != today {
+			if pause.Start.Before(now) || pause.End.Sub(now) > 4*time.Hour ||
+				store.DateOf(pause.Start.In(zone)) != today {
 				t.Errorf("at %s the break is %s to %s, want it soon", local, pause.Start, pause.End)
 			}
 			working := 0
 			for _, p := range f.Specialists {
-				c, err := availability.NewCalendar(store.Specialist{ID: p.ID, Timezone: p.Timezone, Active: true}, weekly(p.WeeklyHours), nil, nil)
+				c, err := availability.NewCalendar(store.Specialist{ID: p.ID, Timezone: p.Timezone, Active: true},
+					weekly(p.WeeklyHours), nil, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
-				if c.Bookable(&store.AppointmentType{DurationMinutes: 30, SlotStepMinutes: 30, Capacity: 1, HorizonDays: 9, Active: true}, local.Truncate(time.Hour).Add(5*time.Hour), nil, now) == "" {
+				if c.Bookable(&store.AppointmentType{DurationMinutes: 30, SlotStepMinutes: 30, Capacity: 1,
+					HorizonDays: 9, Active: true}, local.Truncate(time.Hour).Add(5*time.Hour), nil, now) == "" {
 					working++
 				}
 			}

@@ -50,7 +50,8 @@ func (d Data) Seed(ctx context.Context, now time.Time, f clinic.File) error {
 	if err := d.fill(ctx, now, f); err != nil {
 		return err
 	}
-	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
+	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner,
+		Password: web.DemoPassword}
 	if _, err := d.Engine.Account.CreateUser(ctx, d.Actor, owner); err != nil {
 		return fmt.Errorf("the demo's sign-in: %w", err)
 	}

@@ -71,7 +71,8 @@ func TestClinicAlwaysHasFreeSlots(t *testing.T) {
 	calendars := map[string]*availability.Calendar{}
 	for _, s := range schedule.Specialists {
 		var err error
-		if calendars[s.ID], err = availability.NewCalendar(s, schedule.WeeklyHours[s.ID], schedule.Overrides[s.ID], schedule.Blocks[s.ID]); err != nil {
+		if calendars[s.ID], err = availability.NewCalendar(s, schedule.WeeklyHours[s.ID], schedule.Overrides[s.ID],
+			schedule.Blocks[s.ID]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -80,7 +81,8 @@ func TestClinicAlwaysHasFreeSlots(t *testing.T) {
 		now := midnight.Add(time.Duration(at) * 6 * time.Hour)
 		today := store.DateOf(now.In(zone))
 		for day := range 14 {
-			from, to := availability.StartOfDay(zone, today.AddDays(day)), availability.StartOfDay(zone, today.AddDays(day+1))
+			from, to := availability.StartOfDay(zone, today.AddDays(day)),
+				availability.StartOfDay(zone, today.AddDays(day+1))
 			offered := 0
 			for i := range schedule.AppointmentTypes {
 				a := &schedule.AppointmentTypes[i]
@@ -113,7 +115,8 @@ func TestVisitorsNeverFillTheCalendar(t *testing.T) {
 		serving.Go(func() { _ = h.web.Serve(ctx, listener) })
 
 		var said bytes.Buffer
-		v := NewVisitors("http://demo.test", adminKey, clinic, slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})))
+		v := NewVisitors("http://demo.test", adminKey, clinic,
+			slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelDebug})))
 		v.http.Transport = &http.Transport{DialContext: listener.Dial}
 		leave, left := context.WithCancel(t.Context())
 		visiting.Go(func() { v.Run(leave) })
@@ -125,7 +128,8 @@ func TestVisitorsNeverFillTheCalendar(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
+			list, _, err := h.engine.Booking.Appointments(t.Context(),
+				store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -133,7 +137,8 @@ func TestVisitorsNeverFillTheCalendar(t *testing.T) {
 		}
 		left()
 		visiting.Wait()
-		cancelled, _, err := h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Status: store.Cancelled, Limit: 500})
+		cancelled, _, err := h.engine.Booking.Appointments(t.Context(),
+			store.AppointmentFilter{Status: store.Cancelled, Limit: 500})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,8 @@ const (
 	raceHost = "ada"
 )
 
-var patientNotes = []string{"", "", "Prefers the mornings", "", "Brings the referral", "", "", "Needs a lift", "", "Speaks Portuguese", "", "First visit", "", "Hard of hearing: speak clearly", ""}
+var patientNotes = []string{"", "", "Prefers the mornings", "", "Brings the referral", "", "", "Needs a lift", "",
+	"Speaks Portuguese", "", "First visit", "", "Hard of hearing: speak clearly", ""}
 
 // sheetOf returns the spreadsheet of those days. It is a pure function of the instant.
 func sheetOf(now time.Time, f clinic.File) (string, error) {
@@ -38,7 +39,8 @@ func sheetOf(now time.Time, f clinic.File) (string, error) {
 	}
 	var b strings.Builder
 	w := csv.NewWriter(&b)
-	_ = w.Write([]string{"appointmentTypeId", "specialistId", "start", "attendance", "name", "email", "phone", "birthDate", "notes"}) // writes to memory do not fail
+	_ = w.Write([]string{"appointmentTypeId", "specialistId", "start", "attendance", "name", "email", "phone",
+		"birthDate", "notes"}) // writes to memory do not fail
 	for i := range f.Specialists {
 		p := &f.Specialists[i]
 		zone, err := time.LoadLocation(p.Timezone)
@@ -74,7 +76,8 @@ func sheetOf(now time.Time, f clinic.File) (string, error) {
 						continue
 					}
 					instant := time.Date(year, month, today+day, 0, at, 0, 0, zone)
-					if p.ID == raceHost && !instant.Before(now.Add(-15*time.Minute)) && instant.Before(now.Add(raceRoom)) {
+					if p.ID == raceHost && !instant.Before(now.Add(-15*time.Minute)) &&
+						instant.Before(now.Add(raceRoom)) {
 						at, open = at+15, open+15
 						continue
 					}
@@ -85,16 +88,20 @@ func sheetOf(now time.Time, f clinic.File) (string, error) {
 						most, quiet = pastPercent, 0 // then the rest of today has free slots for the demo's users
 					}
 					full := open > 0 && booked*100 >= open*most
-					if full || at+takes > int(h.End) || busyUntil(visited, at, at+takes) > at || dice.IntN(100) < quiet && booked > 0 {
+					if full || at+takes > int(h.End) || busyUntil(visited, at, at+takes) > at ||
+						dice.IntN(100) < quiet && booked > 0 {
 						at, open = at+15, open+15
 						continue
 					}
 					start := time.Date(year, month, today+day, 0, at+t.BufferBeforeMinutes, 0, 0, zone)
 					end := start.Add(time.Duration(t.DurationMinutes) * time.Minute)
 					n := dice.IntN(1000)
-					_ = w.Write([]string{t.ID, p.ID, start.Format(time.RFC3339), string(attendanceAt(now, start, end, n)),
-						givenNames[n%len(givenNames)] + " " + familyNames[n/7%len(familyNames)], fmt.Sprintf("patient%d@example.com", n),
-						fmt.Sprintf("+49 40 555 %04d", n), fmt.Sprintf("%d-%02d-%02d", 1940+n%70, 1+n%12, 1+n%28), patientNotes[n%len(patientNotes)]})
+					_ = w.Write([]string{t.ID, p.ID, start.Format(time.RFC3339),
+						string(attendanceAt(now, start, end, n)),
+						givenNames[n%len(givenNames)] + " " + familyNames[n/7%len(familyNames)],
+						fmt.Sprintf("patient%d@example.com", n),
+						fmt.Sprintf("+49 40 555 %04d", n), fmt.Sprintf("%d-%02d-%02d", 1940+n%70, 1+n%12, 1+n%28),
+						patientNotes[n%len(patientNotes)]})
 					takes = (takes + 14) / 15 * 15
 					at, open, booked = at+takes, open+takes, booked+takes
 				}
@@ -117,7 +124,8 @@ func visitsOf(visits []visit, f clinic.File, specialistID string, date time.Time
 		}
 		for _, t := range f.AppointmentTypes {
 			from := start.Hour()*60 + start.Minute()
-			if b := (busy{from - t.BufferBeforeMinutes, from + t.DurationMinutes + t.BufferAfterMinutes}); t.ID == v.typeID && !slices.Contains(all, b) {
+			if b := (busy{from - t.BufferBeforeMinutes, from + t.DurationMinutes +
+				t.BufferAfterMinutes}); t.ID == v.typeID && !slices.Contains(all, b) {
 				all = append(all, b)
 			}
 		}

@@ -15,7 +15,8 @@ import (
 func TestDemoDaysAre70PercentFull(t *testing.T) {
 	t.Parallel()
 	for hour := 0; hour < 7*24; hour += 27 {
-		now := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC).Add(time.Duration(hour) * time.Hour) // the days are a function of the instant
+		// the days are a function of the instant
+		now := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC).Add(time.Duration(hour) * time.Hour)
 		h, _ := newHouse(t)
 		f, err := ClinicAt(now)
 		if err != nil {
@@ -33,7 +34,8 @@ func TestDemoDaysAre70PercentFull(t *testing.T) {
 		var list []store.Appointment
 		for cursor, more := "", true; more; more = cursor != "" {
 			var page []store.Appointment
-			if page, cursor, err = h.engine.Booking.Appointments(t.Context(), store.AppointmentFilter{Limit: 500, Cursor: cursor}); err != nil {
+			if page, cursor, err = h.engine.Booking.Appointments(t.Context(),
+				store.AppointmentFilter{Limit: 500, Cursor: cursor}); err != nil {
 				t.Fatal(err)
 			}
 			list = append(list, page...)
@@ -54,7 +56,8 @@ func TestDemoDaysAre70PercentFull(t *testing.T) {
 					}
 				}
 				for i := range list {
-					if a := &list[i]; a.SpecialistID == p.ID && store.DateOf(a.SlotStart.In(zone)) == store.DateOf(date) {
+					if a := &list[i]; a.SpecialistID == p.ID &&
+						store.DateOf(a.SlotStart.In(zone)) == store.DateOf(date) {
 						if group := a.SpecialistID + a.SlotStart.String(); groups[group] {
 							continue
 						} else {

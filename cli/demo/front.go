@@ -28,7 +28,8 @@ type balancer struct {
 
 func newBalancer(c *Cluster, log *slog.Logger) http.Handler {
 	f := &balancer{Cluster: c, line: &http.Transport{
-		DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, MaxIdleConnsPerHost: 64, IdleConnTimeout: 30 * time.Second, DisableCompression: true,
+		DialContext: (&net.Dialer{Timeout: time.Second}).DialContext, MaxIdleConnsPerHost: 64,
+		IdleConnTimeout: 30 * time.Second, DisableCompression: true,
 	}}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {

@@ -247,7 +247,8 @@ func (c *Cluster) StartPostgres(ctx context.Context, p Programs, dir string) (st
 		return x
 	}
 	data := filepath.Join(dir, "data")
-	if out, err := command("initdb", "-D", data, "-U", "holdfast", "-A", "trust", "-E", "UTF8", "--no-sync", "--no-instructions").CombinedOutput(); err != nil {
+	if out, err := command("initdb", "-D", data, "-U", "holdfast", "-A", "trust", "-E", "UTF8", "--no-sync",
+		"--no-instructions").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("PostgreSQL's initdb: %w\n%s", err, out)
 	}
 	server := command("postgres", "-D", data, "-c", "listen_addresses=", "-c", "unix_socket_directories="+dir,

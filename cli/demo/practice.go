@@ -40,7 +40,8 @@ func NewPractice(clinic clinic.File) *upstreamtest.Server {
 	for _, s := range clinic.Specialists {
 		if s.Upstream != nil {
 			o.Columns = append(o.Columns, upstreamtest.Column{
-				ScheduleViewGUID: s.Upstream.ScheduleViewGUID, ScheduleColumnGUID: s.Upstream.ScheduleColumnGUID, FromHour: 10, ToHour: 19, Minutes: 40,
+				ScheduleViewGUID: s.Upstream.ScheduleViewGUID, ScheduleColumnGUID: s.Upstream.ScheduleColumnGUID,
+				FromHour: 10, ToHour: 19, Minutes: 40,
 			})
 		}
 	}
@@ -90,7 +91,8 @@ func (a *Agent) TakeCall(ctx context.Context) error {
 		BookingAuthToken string `json:"bookingAuthToken"`
 	}
 	first, last, _ := strings.Cut(parent, " ")
-	if err := a.call(ctx, "/v1/agent/patients", map[string]any{"firstName": first, "lastName": last, "uui": call, "sessionId": call}, &who); err != nil {
+	if err := a.call(ctx, "/v1/agent/patients", map[string]any{"firstName": first,
+		"lastName": last, "uui": call, "sessionId": call}, &who); err != nil {
 		return err
 	}
 	var offered struct {
@@ -98,13 +100,16 @@ func (a *Agent) TakeCall(ctx context.Context) error {
 			BookingToken string `json:"bookingToken"`
 		} `json:"slots"`
 	}
-	ask := map[string]any{"appointmentTypeGUID": a.types[random.IntN(len(a.types))], "from": time.Now().AddDate(0, 0, 1+random.IntN(50)).Format(time.DateOnly), "count": 20}
+	ask := map[string]any{"appointmentTypeGUID": a.types[random.IntN(len(a.types))],
+		"from": time.Now().AddDate(0, 0, 1+random.IntN(50)).Format(time.DateOnly), "count": 20}
 	if err := a.call(ctx, "/v1/agent/slots", ask, &offered); err != nil || len(offered.Slots) == 0 {
 		return err
 	}
 	return a.call(ctx, "/v1/agent/appointments", map[string]any{
-		"patientGUID": who.PatientGUID, "bookingAuthToken": who.BookingAuthToken, "bookingToken": offered.Slots[random.IntN(len(offered.Slots))].BookingToken,
-		"childName": givenNames[random.IntN(len(givenNames))] + " " + last, "note": "DOB: 02/03/2018", "uui": call, "sessionId": call,
+		"patientGUID": who.PatientGUID, "bookingAuthToken": who.BookingAuthToken,
+		"bookingToken": offered.Slots[random.IntN(len(offered.Slots))].BookingToken,
+		"childName":    givenNames[random.IntN(len(givenNames))] + " " + last, "note": "DOB: 02/03/2018", "uui": call,
+		"sessionId": call,
 	}, nil)
 }
 

@@ -149,7 +149,8 @@ func (v *Visitors) book(ctx context.Context, appointmentType, hold, client strin
 		} `json:"appointment"`
 	}
 	err := v.call(ctx, http.MethodPost, "/v1/appointment-types/"+appointmentType+"/book", map[string]any{
-		"clientId": client, "holdId": hold, "patient": map[string]any{"name": invented(), "email": "visitor@example.com"}}, &reply)
+		"clientId": client, "holdId": hold, "patient": map[string]any{"name": invented(),
+			"email": "visitor@example.com"}}, &reply)
 	if err != nil {
 		return err
 	}
@@ -200,8 +201,10 @@ func (v *Visitors) call(ctx context.Context, method, path string, body, into any
 	return json.Unmarshal(b, into)
 }
 
-var givenNames = []string{"Mara", "Elias", "Noor", "Theo", "Ines", "Jonah", "Liv", "Samir", "Clara", "Pavel", "Yuki", "Rosa"}
-var familyNames = []string{"Winter", "Okoye", "Lindqvist", "Marsh", "Becker", "Ferreira", "Novak", "Sato", "Kaya", "Moreau"}
+var givenNames = []string{"Mara", "Elias", "Noor", "Theo", "Ines", "Jonah", "Liv", "Samir", "Clara", "Pavel", "Yuki",
+	"Rosa"}
+var familyNames = []string{"Winter", "Okoye", "Lindqvist", "Marsh", "Becker", "Ferreira", "Novak", "Sato", "Kaya",
+	"Moreau"}
 
 // invented returns an invented name.
 func invented() string {

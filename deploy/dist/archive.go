@@ -38,7 +38,8 @@ func packTar(path, below string, content []entry, at time.Time) error {
 			if err != nil {
 				return err
 			}
-			if err := t.WriteHeader(&tar.Header{Name: below + "/" + e.name, Mode: e.mode, Size: int64(len(b)), ModTime: at, Format: tar.FormatUSTAR}); err != nil {
+			if err := t.WriteHeader(&tar.Header{Name: below + "/" + e.name, Mode: e.mode, Size: int64(len(b)),
+				ModTime: at, Format: tar.FormatUSTAR}); err != nil {
 				return err
 			}
 			if _, err := t.Write(b); err != nil {

@@ -51,12 +51,15 @@ type needs struct {
 // billOf lists the modules that are linked into the program for one system. The sums are those of go.sum, which the
 // checksum database verifies.
 func billOf(o *options, t target, goVersion string, parts []part) ([]byte, error) {
-	self := component{Type: "application", Ref: "holdfast", Name: "holdfast", Version: o.version, Licences: []licenceRef{idOf("Apache-2.0")},
+	self := component{Type: "application", Ref: "holdfast", Name: "holdfast", Version: o.version,
+		Licences:   []licenceRef{idOf("Apache-2.0")},
 		Properties: []property{{"holdfast:target", t.String()}, {"holdfast:go", goVersion}}}
-	b := bill{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{o.at.Format(time.RFC3339), self}, Components: []component{}}
+	b := bill{Format: "CycloneDX", Spec: "1.6", Version: 1, Metadata: metadata{o.at.Format(time.RFC3339), self},
+		Components: []component{}}
 	on := []string{}
 	for _, p := range parts {
-		c := component{Type: "library", Name: p.path, Version: p.version, PURL: "pkg:" + cmp.Or(p.system, "golang") + "/" + p.path + "@" + p.version}
+		c := component{Type: "library", Name: p.path, Version: p.version, PURL: "pkg:" + cmp.Or(p.system, "golang") +
+			"/" + p.path + "@" + p.version}
 		c.Ref = c.PURL
 		seen := map[string]bool{}
 		for _, l := range p.licences {

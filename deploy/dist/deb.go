@@ -91,7 +91,8 @@ func packDeb(file string, o *options, machine, program string, parts []part) err
 	var sums strings.Builder
 	for _, e := range content {
 		size += len(e.content)
-		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(e.content), strings.TrimPrefix(e.name, "./")) // for dpkg --verify; authenticity depends on SHA256SUMS
+		// for dpkg --verify; authenticity depends on SHA256SUMS
+		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(e.content), strings.TrimPrefix(e.name, "./"))
 	}
 	control := fmt.Sprintf(`Package: holdfast
 Version: %s
@@ -123,9 +124,11 @@ Description: appointment server in one binary
 	}
 	return pack(file, func(w io.Writer) error {
 		_, err := io.WriteString(w, "!<arch>\n")
-		for _, m := range []entry{{name: "debian-binary", content: []byte("2.0\n")}, {name: "control.tar.gz", content: inner}, {name: "data.tar.gz", content: data}} {
+		for _, m := range []entry{{name: "debian-binary", content: []byte("2.0\n")},
+			{name: "control.tar.gz", content: inner}, {name: "data.tar.gz", content: data}} {
 			if err == nil {
-				_, err = fmt.Fprintf(w, "%-16s%-12d%-6d%-6d%-8s%-10d`\n", m.name, o.at.Unix(), 0, 0, "100644", len(m.content))
+				_, err = fmt.Fprintf(w, "%-16s%-12d%-6d%-6d%-8s%-10d`\n", m.name, o.at.Unix(), 0, 0, "100644",
+					len(m.content))
 			}
 			if err == nil {
 				_, err = w.Write(append(m.content, make([]byte, len(m.content)%2)...))
@@ -181,13 +184,16 @@ func tarball(content []entry, at time.Time) ([]byte, error) {
 			return nil
 		}
 		made[dir] = true
-		return errors.Join(lead(path.Dir(dir)), t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "./" + dir + "/", Mode: 0o755, ModTime: at, Format: tar.FormatUSTAR}))
+		return errors.Join(lead(path.Dir(dir)),
+			t.WriteHeader(&tar.Header{Typeflag: tar.TypeDir, Name: "./" + dir + "/", Mode: 0o755, ModTime: at,
+				Format: tar.FormatUSTAR}))
 	}
 	for _, e := range content {
 		if err := lead(path.Dir(e.name)); err != nil {
 			return nil, err
 		}
-		if err := t.WriteHeader(&tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.content)), ModTime: at, Format: tar.FormatUSTAR}); err != nil {
+		if err := t.WriteHeader(&tar.Header{Name: e.name, Mode: e.mode, Size: int64(len(e.content)), ModTime: at,
+			Format: tar.FormatUSTAR}); err != nil {
 			return nil, err
 		}
 		if _, err := t.Write(e.content); err != nil {

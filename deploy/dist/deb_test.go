@@ -27,7 +27,8 @@ func TestDpkgAcceptsPackage(t *testing.T) {
 		version: "v1.2.0-3-gabcdef0", at: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC),
 		manual: []entry{{name: "./usr/share/man/man1/holdfast.1", content: []byte(".TH HOLDFAST 1\n"), mode: 0o644}},
 	}
-	if err := packDeb(deb, o, "amd64", program, []part{{path: "example.org/x", licences: []licence{{"LICENSE", "do as you like", "MIT"}}}}); err != nil {
+	if err := packDeb(deb, o, "amd64", program,
+		[]part{{path: "example.org/x", licences: []licence{{"LICENSE", "do as you like", "MIT"}}}}); err != nil {
 		t.Fatal(err)
 	}
 	field := func(name string) string {
@@ -44,10 +45,12 @@ func TestDpkgAcceptsPackage(t *testing.T) {
 	if out, err := exec.Command(dpkg, "--extract", deb, root).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := exec.Command(filepath.Join(root, "usr/bin/holdfast")).Output(); err != nil || string(out) != "made\n" {
+	if out, err := exec.Command(filepath.Join(root, "usr/bin/holdfast")).Output(); err != nil ||
+		string(out) != "made\n" {
 		t.Errorf("the program that was installed: %q, %v", out, err)
 	}
-	for _, path := range []string{"etc/default/holdfast", "lib/systemd/system/holdfast.service", "usr/share/doc/holdfast/copyright", "usr/share/man/man1/holdfast.1.gz"} {
+	for _, path := range []string{"etc/default/holdfast", "lib/systemd/system/holdfast.service",
+		"usr/share/doc/holdfast/copyright", "usr/share/man/man1/holdfast.1.gz"} {
 		if info, err := os.Stat(filepath.Join(root, path)); err != nil || info.Mode().Perm() != 0o644 {
 			t.Errorf("%s: %v, %v", path, info, err)
 		}
@@ -64,7 +67,8 @@ func TestDpkgAcceptsPackage(t *testing.T) {
 }
 
 func TestDebVersionsAreOrdered(t *testing.T) {
-	for given, want := range map[string]string{"v1.2.0": "1.2.0", "v1.2.0-3-gabc": "1.2.0+3+gabc", "abc123-dirty": "0+abc123+dirty", "dev": "0+dev", "v1.2.0-rc.1": "1.2.0~rc.1"} {
+	for given, want := range map[string]string{"v1.2.0": "1.2.0", "v1.2.0-3-gabc": "1.2.0+3+gabc",
+		"abc123-dirty": "0+abc123+dirty", "dev": "0+dev", "v1.2.0-rc.1": "1.2.0~rc.1"} {
 		if got := debVersion(given); got != want {
 			t.Errorf("%q: got %s, want %s", given, got, want)
 		}
@@ -77,7 +81,8 @@ func TestUnitIsHardened(t *testing.T) {
 	if err != nil {
 		t.Skip("there is no systemd-analyze")
 	}
-	out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager", "../systemd/holdfast.service").CombinedOutput()
+	out, err := exec.Command(analyze, "security", "--offline=true", "--no-pager",
+		"../systemd/holdfast.service").CombinedOutput()
 	m := regexp.MustCompile(`Overall exposure level for holdfast.service: ([0-9.]+)`).FindSubmatch(out)
 	if m == nil {
 		t.Skipf("this systemd-analyze does not look at files: %v %s", err, out)

@@ -56,7 +56,8 @@ func checkArchive(t *testing.T, name string, archive, sold []byte) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"holdfast", "LICENSE", "README.md", "harbour.json", "THIRD-PARTY-LICENSES.txt", "sbom.cdx.json"} {
+	for _, want := range []string{"holdfast", "LICENSE", "README.md", "harbour.json", "THIRD-PARTY-LICENSES.txt",
+		"sbom.cdx.json"} {
 		if len(content[want]) == 0 {
 			t.Errorf("the archive has no %s", want)
 		}

@@ -28,7 +28,8 @@ type target struct{ system, machine string }
 
 // targets lists all targets. linux/arm is ARMv6 and later.
 var targets = []target{
-	{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "arm"}, {"darwin", "amd64"}, {"darwin", "arm64"}, {"windows", "amd64"}, {"freebsd", "amd64"},
+	{"linux", "amd64"}, {"linux", "arm64"}, {"linux", "arm"}, {"darwin", "amd64"}, {"darwin", "arm64"},
+	{"windows", "amd64"}, {"freebsd", "amd64"},
 }
 
 func (t target) String() string { return t.system + "/" + t.machine }
@@ -153,9 +154,11 @@ func (o *options) make(ctx context.Context, t target) (made []string, err error)
 	if t.system == "windows" {
 		program += ".exe"
 	}
-	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags", "-s -w -buildid= -X main.version="+o.version,
+	build := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-trimpath", "-ldflags",
+		"-s -w -buildid= -X main.version="+o.version,
 		"-o", program, ".")
-	build.Env = append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.machine, "GOARM=6", "GOAMD64=v1", "CGO_ENABLED=0", "GOFLAGS=")
+	build.Env = append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.machine, "GOARM=6", "GOAMD64=v1", "CGO_ENABLED=0",
+		"GOFLAGS=")
 	build.Env = append(build.Env, o.env...)
 	if out, err := build.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("go build: %w\n%s", err, out)
@@ -177,8 +180,10 @@ func (o *options) make(ctx context.Context, t target) (made []string, err error)
 	if err := os.WriteFile(bills, bill, 0o644); err != nil {
 		return nil, err
 	}
-	content := []entry{{name: filepath.Base(program), from: program, mode: 0o755}, {name: "LICENSE", from: "LICENSE", mode: 0o644},
-		{name: "README.md", from: "deploy/dist/README.md", mode: 0o644}, {name: "harbour.json", from: "testdata/clinic/harbour.json", mode: 0o644},
+	content := []entry{{name: filepath.Base(program), from: program, mode: 0o755},
+		{name: "LICENSE", from: "LICENSE", mode: 0o644},
+		{name: "README.md", from: "deploy/dist/README.md", mode: 0o644},
+		{name: "harbour.json", from: "testdata/clinic/harbour.json", mode: 0o644},
 		{name: "THIRD-PARTY-LICENSES.txt", content: licencesOf(parts), mode: 0o644},
 		{name: "sbom.cdx.json", content: bill, mode: 0o644}}
 	archive := filepath.Join(o.into, name+".tar.gz")

@@ -86,7 +86,10 @@ func readLicences(dir string) (all []licence, err error) {
 	known := false
 	for _, f := range files {
 		name := strings.ToUpper(f.Name())
-		if f.IsDir() || strings.HasSuffix(name, ".SUM.LICENSE") || !slices.ContainsFunc([]string{"LICEN", "COPYING", "NOTICE", "PATENTS"}, func(p string) bool { return strings.HasPrefix(name, p) }) {
+		if f.IsDir() || strings.HasSuffix(name, ".SUM.LICENSE") ||
+			!slices.ContainsFunc([]string{"LICEN", "COPYING", "NOTICE", "PATENTS"}, func(p string) bool {
+				return strings.HasPrefix(name, p)
+			}) {
 			continue
 		}
 		b, err := os.ReadFile(filepath.Join(dir, f.Name()))
@@ -129,7 +132,8 @@ func licencesOf(parts []part) []byte {
 	b.WriteString("Holdfast is made with these. Each is here under its own licence.\n")
 	for _, p := range parts {
 		for _, l := range p.licences {
-			fmt.Fprintf(&b, "\n%s\n%s %s: %s\n\n%s\n", strings.Repeat("=", 80), p.path, p.version, l.file, strings.TrimSpace(l.text))
+			fmt.Fprintf(&b, "\n%s\n%s %s: %s\n\n%s\n", strings.Repeat("=", 80), p.path, p.version, l.file,
+				strings.TrimSpace(l.text))
 		}
 	}
 	return b.Bytes()

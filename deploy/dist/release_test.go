@@ -20,7 +20,8 @@ import (
 func TestReleaseIsReproducible(t *testing.T) {
 	clitest.Long(t, "two releases are built")
 	t.Chdir("../..")
-	o := options{version: "v0.0.0-test", at: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC), targets: []target{{runtime.GOOS, runtime.GOARCH}}}
+	o := options{version: "v0.0.0-test", at: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC),
+		targets: []target{{runtime.GOOS, runtime.GOARCH}}}
 	var first map[string][]byte
 	for range 2 {
 		o.into = filepath.Join(t.TempDir(), "made")

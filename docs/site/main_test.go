@@ -68,10 +68,12 @@ func TestBrokenLinksAreRefused(t *testing.T) {
 		files[p.file()] = []byte(p.body)
 	}
 	err = checkLinks(files, nil)
-	if err == nil || !strings.Contains(err.Error(), "/docs/gone") || !strings.Contains(err.Error(), "/docs/other#none") || strings.Contains(err.Error(), "for-all") {
+	if err == nil || !strings.Contains(err.Error(), "/docs/gone") ||
+		!strings.Contains(err.Error(), "/docs/other#none") || strings.Contains(err.Error(), "for-all") {
 		t.Errorf("got %v, want the missing page and the missing section", err)
 	}
-	if other := string(files["other.html"]); !strings.Contains(other, `<h2 id="a-b_c-d">`) || !strings.Contains(other, "source (main.go in the source)") {
+	if other := string(files["other.html"]); !strings.Contains(other, `<h2 id="a-b_c-d">`) ||
+		!strings.Contains(other, "source (main.go in the source)") {
 		t.Errorf("got %s", other)
 	}
 }
@@ -100,7 +102,8 @@ func TestReferenceDescribesEveryOperation(t *testing.T) {
 				t.Errorf("%s %s has no description, or no security", o.method, o.path)
 			}
 			article := r.article(o)
-			for _, part := range []string{"Credential: ", "<h3>Answers</h3>", "<h3>Errors</h3>", "<h3>Example</h3>", `data-try="`} {
+			for _, part := range []string{"Credential: ", "<h3>Answers</h3>", "<h3>Errors</h3>", "<h3>Example</h3>",
+				`data-try="`} {
 				if !strings.Contains(article, part) {
 					t.Errorf("%s %s has no %s", o.method, o.path, part)
 				}

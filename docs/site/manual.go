@@ -193,7 +193,8 @@ func unlink(link *ast.Link) {
 	for link.FirstChild() != nil {
 		parent.InsertBefore(parent, link, link.FirstChild())
 	}
-	parent.ReplaceChild(parent, link, ast.NewString([]byte(" ("+html.EscapeString(string(link.Destination))+" in the source)")))
+	parent.ReplaceChild(parent, link, ast.NewString([]byte(" ("+html.EscapeString(string(link.Destination))+
+		" in the source)")))
 }
 
 // target returns the address for the target of a link in a file, and false with the path in the source if the site does not

@@ -50,7 +50,8 @@ func readReference(description []byte) (*reference, error) {
 	}
 	for _, all := range r.operations {
 		slices.SortFunc(all, func(a, b operation) int {
-			return cmp.Or(strings.Compare(a.path, b.path), slices.Index(methods, a.method)-slices.Index(methods, b.method))
+			return cmp.Or(strings.Compare(a.path, b.path), slices.Index(methods,
+				a.method)-slices.Index(methods, b.method))
 		})
 	}
 	return r, nil
@@ -85,7 +86,8 @@ func (r *reference) pages() []page {
 		list.WriteString(`</tbody></table></section>`)
 		pages = append(pages, page{address, "API: " + tag.Name, body.String()})
 	}
-	return append(pages, page{"/docs/api", "API reference", list.String()}, page{"/docs/api/schemas", "Schemas", r.schemas()})
+	return append(pages, page{"/docs/api", "API reference", list.String()},
+		page{"/docs/api/schemas", "Schemas", r.schemas()})
 }
 
 // tryKey is filled in by the script, because without it no operation can be tried.
@@ -101,7 +103,8 @@ func (r *reference) credentials() string {
 		if s.Type == "apiKey" {
 			sent = s.In + " " + s.Name
 		}
-		fmt.Fprintf(&b, `<tr id="credential-%s"><td>%s</td><td><code>%s</code></td><td>%s</td></tr>`, name, credentialNames[name], html.EscapeString(sent), inline(s.Description))
+		fmt.Fprintf(&b, `<tr id="credential-%s"><td>%s</td><td><code>%s</code></td><td>%s</td></tr>`, name,
+			credentialNames[name], html.EscapeString(sent), inline(s.Description))
 	}
 	return b.String() + `</tbody></table>`
 }
@@ -162,7 +165,8 @@ func (r *reference) parameters(b *strings.Builder, o operation) {
 	for _, ref := range o.Parameters {
 		p := ref.Value
 		fmt.Fprintf(b, `<tr><td><code>%s</code>%s</td><td>%s</td><td>%s</td><td>%s</td></tr>`,
-			html.EscapeString(p.Name), mark(p.Required), p.In, typeOf(p.Schema), inline(cmp.Or(p.Description, p.Schema.Value.Description)))
+			html.EscapeString(p.Name), mark(p.Required), p.In, typeOf(p.Schema),
+			inline(cmp.Or(p.Description, p.Schema.Value.Description)))
 	}
 	b.WriteString(`</tbody></table>`)
 }
@@ -250,7 +254,8 @@ func (r *reference) example(b *strings.Builder, o operation) {
 		if !strings.HasPrefix(status, "2") {
 			continue
 		}
-		if answer := o.Responses.Value(status).Value.Content["application/json"]; answer != nil && answer.Schema != nil {
+		if answer := o.Responses.Value(status).Value.Content["application/json"]; answer != nil &&
+			answer.Schema != nil {
 			fmt.Fprintf(b, `<details><summary>Answer <code>%s</code></summary><pre tabindex="0"><code>%s</code></pre></details>`, status, html.EscapeString(indented(exampleOf(answer.Schema, 0))))
 		}
 		break
@@ -291,7 +296,9 @@ func errorCodes(r *reference, o operation) []string {
 		}
 	}
 	ways := r.ways(o)
-	if len(ways) > 0 && !slices.ContainsFunc(ways, func(way openapi3.SecurityRequirement) bool { return len(way) == 0 }) {
+	if len(ways) > 0 && !slices.ContainsFunc(ways, func(way openapi3.SecurityRequirement) bool {
+		return len(way) == 0
+	}) {
 		codes = append(codes, "unauthorized", "forbidden")
 	}
 	if o.RequestBody != nil && o.RequestBody.Value.Content["application/json"] != nil {

@@ -21,7 +21,8 @@ func (r *reference) schemas() string {
 	for _, name := range sortedKeys(r.doc.Components.Schemas) {
 		schema := r.doc.Components.Schemas[name]
 		plain := &openapi3.SchemaRef{Value: schema.Value} // not a link to itself
-		fmt.Fprintf(&b, `<article><h2 id="%[1]s">%[1]s</h2>%[2]s<p>%[3]s</p>%[4]s</article>`, name, renderText(schema.Value.Description), typeOf(plain), fieldTable(plain))
+		fmt.Fprintf(&b, `<article><h2 id="%[1]s">%[1]s</h2>%[2]s<p>%[3]s</p>%[4]s</article>`, name,
+			renderText(schema.Value.Description), typeOf(plain), fieldTable(plain))
 	}
 	return b.String()
 }
@@ -42,7 +43,8 @@ func fieldTable(schema *openapi3.SchemaRef) string {
 	var b strings.Builder
 	b.WriteString(`<table><thead><tr><th scope="col">Field</th><th scope="col">Type and limits</th><th scope="col">Meaning</th></tr></thead><tbody>`)
 	for _, f := range fields {
-		fmt.Fprintf(&b, `<tr><td><code>%s</code>%s</td><td>%s</td><td>%s</td></tr>`, html.EscapeString(f.path), mark(f.required), typeOf(f.schema), inline(descriptionOf(f.schema)))
+		fmt.Fprintf(&b, `<tr><td><code>%s</code>%s</td><td>%s</td><td>%s</td></tr>`, html.EscapeString(f.path),
+			mark(f.required), typeOf(f.schema), inline(descriptionOf(f.schema)))
 	}
 	return b.String() + `</tbody></table>`
 }

@@ -52,7 +52,8 @@ type Away struct {
 // block returns the block of an absence, truncated like every block.
 func (a *Away) block() store.Block {
 	return store.Block{
-		SpecialistID: a.SpecialistID, Start: a.Start.UTC().Truncate(time.Second), End: a.End.UTC().Truncate(time.Second), Reason: a.Reason,
+		SpecialistID: a.SpecialistID, Start: a.Start.UTC().Truncate(time.Second),
+		End: a.End.UTC().Truncate(time.Second), Reason: a.Reason,
 	}
 }
 

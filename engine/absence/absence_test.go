@@ -27,7 +27,8 @@ const jo = "user:jo"
 func sickDay(t *testing.T) (c *enginetest.TestClinic, folder string, booked []store.Appointment, away absence.Away) {
 	t.Helper()
 	c, folder = enginetest.NoticeClinic(t)
-	if _, err := c.Clinic.Import(t.Context(), "system", enginetest.ClinicFile(map[string]int{"ada": 1, "ben": 1})); err != nil {
+	if _, err := c.Clinic.Import(t.Context(), "system",
+		enginetest.ClinicFile(map[string]int{"ada": 1, "ben": 1})); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 16 {
@@ -36,7 +37,8 @@ func sickDay(t *testing.T) (c *enginetest.TestClinic, folder string, booked []st
 				continue
 			}
 			r := enginetest.BookingOf(i, "checkup")
-			r.SlotStart, r.SpecialistID, r.Source, r.Actor = c.Start.Add(time.Duration(i)*30*time.Minute), who, store.SourceStaff, jo
+			r.SlotStart, r.SpecialistID, r.Source, r.Actor = c.Start.Add(time.Duration(i)*30*time.Minute), who,
+				store.SourceStaff, jo
 			r.Patient.Phone = fmt.Sprintf("030 1234%02d", i)
 			if i >= 14 {
 				r.Patient.Email = ""
@@ -50,7 +52,8 @@ func sickDay(t *testing.T) (c *enginetest.TestClinic, folder string, booked []st
 		}
 	}
 	time.Sleep(time.Minute) // the emails about the bookings
-	return c, folder, booked, absence.Away{SpecialistID: "ada", Start: c.Start.Add(-time.Hour), End: c.Start.Add(10 * time.Hour), Reason: "flu"}
+	return c, folder, booked, absence.Away{SpecialistID: "ada", Start: c.Start.Add(-time.Hour),
+		End: c.Start.Add(10 * time.Hour), Reason: "flu"}
 }
 
 // planned returns the plan of an absence as the choices of the desk.
@@ -163,7 +166,8 @@ func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 		if n := emails(c, folder); n != before {
 			t.Errorf("%d emails were sent while the absence can be undone", n-before)
 		}
-		wantStates(c, "at first", id, map[absence.State]int{absence.StateMoved: 4, absence.StateAsked: 10, absence.StateCall: 2})
+		wantStates(c, "at first", id, map[absence.State]int{absence.StateMoved: 4, absence.StateAsked: 10,
+			absence.StateCall: 2})
 		for i, a := range booked[4:] {
 			o := proposal(c, a)
 			if _, err := c.Hold(50, "checkup", o.SlotStart, o.SpecialistID); err == nil {
@@ -175,7 +179,8 @@ func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 			t.Errorf("%d emails were sent, want one for each of the 14 patients with an address", got)
 		}
 		text := c.Mails(folder, proposal(c, booked[4]).ID)["proposal"]
-		if token := c.Booking.ManageToken(&booked[4]); !strings.Contains(text, "manage#"+token) || !strings.Contains(text, "because your specialist is away") {
+		if token := c.Booking.ManageToken(&booked[4]); !strings.Contains(text, "manage#"+token) ||
+			!strings.Contains(text, "because your specialist is away") {
 			t.Errorf("the email with the proposal: %q", text)
 		}
 
@@ -190,10 +195,12 @@ func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 			t.Error(err)
 		}
 		other := proposal(c, rebooked).SlotStart.Add(5 * 24 * time.Hour)
-		if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: rebooked.ID, SlotStart: other, Actor: "manage", CutOff: true}); err != nil {
+		if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: rebooked.ID,
+			SlotStart: other, Actor: "manage", CutOff: true}); err != nil {
 			t.Errorf("another time: %v", err)
 		}
-		if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: cancelled.ID, Actor: "manage", CutOff: true}); err != nil {
+		if _, err := c.Booking.Cancel(ctx, booking.CancelRequest{ID: cancelled.ID,
+			Actor: "manage", CutOff: true}); err != nil {
 			t.Errorf("cancel: %v", err)
 		}
 		time.Sleep(time.Minute)
@@ -201,8 +208,8 @@ func TestAbsenceFindsTimesForAllPatients(t *testing.T) {
 			t.Errorf("the declined time is not free again: %+v", slot)
 		}
 		wantStates(c, "after four answers", id, map[absence.State]int{
-			absence.StateMoved: 4, absence.StateAsked: 6, absence.StateCall: 2, absence.StateAccepted: 1, absence.StateDeclined: 1,
-			absence.StateRebooked: 1, absence.StateCancelled: 1,
+			absence.StateMoved: 4, absence.StateAsked: 6, absence.StateCall: 2, absence.StateAccepted: 1,
+			absence.StateDeclined: 1, absence.StateRebooked: 1, absence.StateCancelled: 1,
 		})
 		time.Sleep(absence.DefaultHold)
 		wantStates(c, "after a day", id, map[absence.State]int{
@@ -236,7 +243,8 @@ func TestUndoRevertsAbsence(t *testing.T) {
 		}
 		for i, was := range booked {
 			is, err := c.Booking.Appointment(ctx, was.ID)
-			if err != nil || !is.SlotStart.Equal(was.SlotStart) || is.SpecialistID != "ada" || c.Booking.ManageToken(&is) != c.Booking.ManageToken(&was) {
+			if err != nil || !is.SlotStart.Equal(was.SlotStart) || is.SpecialistID != "ada" ||
+				c.Booking.ManageToken(&is) != c.Booking.ManageToken(&was) {
 				t.Errorf("row %d after the undo: got %+v, %v", i, is, err)
 			}
 		}
@@ -266,7 +274,8 @@ func TestTakenTimeFailsAlone(t *testing.T) {
 		choices := planned(c, away)
 		for _, i := range []int{0, 6} {
 			r := enginetest.BookingOf(60+i, "checkup")
-			r.SlotStart, r.SpecialistID, r.Source, r.Actor = choices[i].Start, choices[i].SpecialistID, store.SourceStaff, jo
+			r.SlotStart, r.SpecialistID, r.Source, r.Actor = choices[i].Start, choices[i].SpecialistID,
+				store.SourceStaff, jo
 			c.MustBook(r)
 		}
 		made, err := c.Absence.Create(t.Context(), absence.Request{Away: away, Choices: choices, Actor: jo})
@@ -274,10 +283,12 @@ func TestTakenTimeFailsAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		failed := slices.DeleteFunc(slices.Clone(made.Results), func(r absence.Result) bool { return r.Err == nil })
-		if len(failed) != 2 || failed[0].AppointmentID != choices[0].AppointmentID || failed[1].AppointmentID != choices[6].AppointmentID {
+		if len(failed) != 2 || failed[0].AppointmentID != choices[0].AppointmentID ||
+			failed[1].AppointmentID != choices[6].AppointmentID {
 			t.Errorf("failed: got %+v, want rows 0 and 6", failed)
 		}
-		wantStates(c, "with two taken times", made.Block.ID, map[absence.State]int{absence.StateMoved: 3, absence.StateAsked: 9, absence.StateCall: 4})
+		wantStates(c, "with two taken times", made.Block.ID,
+			map[absence.State]int{absence.StateMoved: 3, absence.StateAsked: 9, absence.StateCall: 4})
 	})
 }
 

@@ -105,7 +105,8 @@ func (ab *Absences) Create(ctx context.Context, r Request) (Created, error) {
 	}
 	return made, ab.Store.Write(ctx, func(tx store.Tx) error {
 		now := record.Now()
-		err := record.Audit(ctx, tx, now, r.Actor, record.ActionAbsenceCreated, "specialist:"+b.SpecialistID, b.Reason, nil, after)
+		err := record.Audit(ctx, tx, now, r.Actor, record.ActionAbsenceCreated, "specialist:"+b.SpecialistID, b.Reason,
+			nil, after)
 		if err != nil {
 			return err
 		}
@@ -164,14 +165,16 @@ func (ab *Absences) apply(ctx context.Context, r *Request, absenceID string, c *
 	}
 	if c.By == store.DisplacedMove {
 		_, err := ab.Booking.Reschedule(ctx, booking.RescheduleRequest{
-			ID: a.ID, Version: a.Version, SlotStart: c.Start, SpecialistID: c.SpecialistID, Actor: r.Actor, Undoable: true,
+			ID: a.ID, Version: a.Version, SlotStart: c.Start, SpecialistID: c.SpecialistID, Actor: r.Actor,
+			Undoable: true,
 			Admit: func(ctx context.Context, tx store.Tx, a *store.Appointment) error {
 				return ab.Waitlist.RecordMove(ctx, tx, absenceID, a, r.Actor)
 			},
 		})
 		return err
 	}
-	d := waitlist.Displacement{AbsenceID: absenceID, Appointment: a, By: c.By, SpecialistID: c.SpecialistID, Start: c.Start, Actor: r.Actor}
+	d := waitlist.Displacement{AbsenceID: absenceID, Appointment: a, By: c.By, SpecialistID: c.SpecialistID,
+		Start: c.Start, Actor: r.Actor}
 	if !c.Start.IsZero() {
 		now := record.Now()
 		if d.Until = now.Add(r.Hold); c.Start.Add(-lead).Before(d.Until) {

@@ -129,7 +129,8 @@ func (ab *Absences) absenceOf(ctx context.Context, b store.Block, entries []wait
 	}
 	for i := range list {
 		if a := &list[i]; !seen[a.ID] {
-			x.Answers = append(x.Answers, Answer{*a, store.Displaced{SpecialistID: a.SpecialistID, SlotStart: a.SlotStart}, nil, StateCall})
+			x.Answers = append(x.Answers, Answer{*a, store.Displaced{SpecialistID: a.SpecialistID,
+				SlotStart: a.SlotStart}, nil, StateCall})
 		}
 	}
 	slices.SortStableFunc(x.Answers, func(a, b Answer) int { return a.Was.SlotStart.Compare(b.Was.SlotStart) })

@@ -54,7 +54,8 @@ type Account struct {
 type Hooks struct {
 	// UserChanged runs in the transaction that creates or changes a member of staff, and writes the emails that
 	// notify them. The caller calls committed after the commit.
-	UserChanged func(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (committed func(), err error)
+	UserChanged func(ctx context.Context, tx store.Tx, before, after *store.User,
+		at time.Time) (committed func(), err error)
 }
 
 // Options configure an Account.
@@ -72,12 +73,13 @@ type Options struct {
 // New returns an Account. It fails if the admin key is too short.
 func New(o Options) (*Account, error) {
 	ac := &Account{
-		store: o.Store, log: o.Logger, clinic: o.Clinic, keys: o.Keys, hooks: o.Hooks, shared: o.Shared, passwords: newPasswords(),
-		usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets),
+		store: o.Store, log: o.Logger, clinic: o.Clinic, keys: o.Keys, hooks: o.Hooks, shared: o.Shared,
+		passwords: newPasswords(), usedTickets: timed.NewMap[[12]byte, struct{}](token.StreamTicketTTL, maxUsedTickets),
 	}
 	if o.AdminKey != "" {
 		if len(o.AdminKey) < MinAdminKey {
-			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(o.AdminKey), MinAdminKey)
+			return nil, fmt.Errorf("the admin key has %d characters; it needs at least %d", len(o.AdminKey),
+				MinAdminKey)
 		}
 		sum := sha256.Sum256([]byte(o.AdminKey))
 		ac.adminKey = sum[:]
@@ -86,7 +88,8 @@ func New(o Options) (*Account, error) {
 		o.OpenID = openid.NewClient(nil)
 	}
 	ac.Identity = &Identities{
-		store: o.Store, log: o.Logger, clinic: o.Clinic, account: ac, client: o.OpenID, keys: o.Keys, calling: make(chan struct{}, 8),
+		store: o.Store, log: o.Logger, clinic: o.Clinic, account: ac, client: o.OpenID, keys: o.Keys,
+		calling: make(chan struct{}, 8),
 	}
 	return ac, nil
 }

@@ -54,11 +54,12 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 	if err := m.Err(); err != nil {
 		return store.APIKey{}, "", err
 	}
-	secret := apiKeyPrefix + rand.Text() + rand.Text() // 260 bits in base32, which does not depend on the case of letters
+	// 260 bits in base32, which does not depend on the case of letters
+	secret := apiKeyPrefix + rand.Text() + rand.Text()
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	key := store.APIKey{
-		ID: record.NewID(), Name: name, Scope: scope, Hash: sha256.Sum256([]byte(secret)), Prefix: secret[:len(apiKeyPrefix)+6], CreatedAt: now,
-		SpecialistID: n.SpecialistID,
+		ID: record.NewID(), Name: name, Scope: scope, Hash: sha256.Sum256([]byte(secret)),
+		Prefix: secret[:len(apiKeyPrefix)+6], CreatedAt: now, SpecialistID: n.SpecialistID,
 	}
 	err := ac.store.Write(ctx, func(tx store.Tx) error {
 		if err := tx.InsertAPIKey(ctx, key); err != nil {
@@ -67,7 +68,8 @@ func (ac *Account) CreateAPIKey(ctx context.Context, actor record.Actor, n NewAP
 		if err := record.OnceOf(ctx).Remember(ctx, tx, key, now); err != nil {
 			return err
 		}
-		return record.Audit(ctx, tx, now, actor, record.ActionAPIKeyCreated, "apikey:"+key.ID, "", nil, map[string]string{"name": name, "scope": string(scope)})
+		return record.Audit(ctx, tx, now, actor, record.ActionAPIKeyCreated, "apikey:"+key.ID, "", nil,
+			map[string]string{"name": name, "scope": string(scope)})
 	})
 	return key, secret, err
 }

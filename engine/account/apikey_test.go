@@ -16,12 +16,14 @@ import (
 func TestRevokedKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
-	key, secret, err := c.Account.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
+	key, secret, err := c.Account.CreateAPIKey(t.Context(), "system",
+		account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if p, err := c.Account.Authenticate(t.Context(), secret); err != nil || p.KeyID != key.ID || p.Scope != store.ScopePresence {
+		if p, err := c.Account.Authenticate(t.Context(), secret); err != nil || p.KeyID != key.ID ||
+			p.Scope != store.ScopePresence {
 			t.Fatalf("got %+v, %v", p, err)
 		}
 	}
@@ -47,14 +49,17 @@ func TestKeyRevokedAtOtherNodeIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := enginetest.NewClinic(t, map[string]int{"ada": 1})
-		key, secret, err := c.Account.CreateAPIKey(t.Context(), "system", account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
+		key, secret, err := c.Account.CreateAPIKey(t.Context(), "system",
+			account.NewAPIKey{Name: "pager", Scope: store.ScopePresence})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Account.Authenticate(t.Context(), secret); err != nil {
 			t.Fatal(err)
 		}
-		err = c.Store.Write(t.Context(), func(tx store.Tx) error { return tx.RevokeAPIKey(t.Context(), key.ID, time.Now()) })
+		err = c.Store.Write(t.Context(), func(tx store.Tx) error {
+			return tx.RevokeAPIKey(t.Context(), key.ID, time.Now())
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

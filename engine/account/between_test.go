@@ -27,7 +27,8 @@ func staff(c *enginetest.TestClinic) store.User {
 	if _, err := c.Account.CreateUser(ctx, "system", enginetest.Owner()); err != nil {
 		c.T.Fatal(err)
 	}
-	u, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "kim@example.org", Name: "Kim", Role: store.RoleReception, Password: enginetest.GoodPassword})
+	u, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "kim@example.org",
+		Name: "Kim", Role: store.RoleReception, Password: enginetest.GoodPassword})
 	if err != nil {
 		c.T.Fatal(err)
 	}
@@ -54,8 +55,11 @@ func user(c *enginetest.TestClinic, id string) store.User {
 func signedIn(c *enginetest.TestClinic, u *store.User) *account.Staff {
 	c.T.Helper()
 	n, now := c.SignIns.Add(1), time.Now().UTC()
-	s := store.SignIn{ID: fmt.Sprintf("sign-in-%d", n), Hash: [32]byte{byte(n)}, UserID: u.ID, CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(time.Hour)}
-	if err := c.Store.Write(context.Background(), func(tx store.Tx) error { return tx.InsertSignIn(context.Background(), s) }); err != nil {
+	s := store.SignIn{ID: fmt.Sprintf("sign-in-%d", n), Hash: [32]byte{byte(n)}, UserID: u.ID, CreatedAt: now,
+		LastSeenAt: now, ExpiresAt: now.Add(time.Hour)}
+	if err := c.Store.Write(context.Background(), func(tx store.Tx) error {
+		return tx.InsertSignIn(context.Background(), s)
+	}); err != nil {
 		c.T.Fatal(err)
 	}
 	return &account.Staff{User: *u, SignIn: s}
@@ -69,7 +73,8 @@ func withCode(c *enginetest.TestClinic, u *store.User) (secret []byte, code func
 }
 
 // withCodeBy is withCode for a user with another password.
-func withCodeBy(c *enginetest.TestClinic, u *store.User, proof account.Proof) (secret []byte, code func(steps int) string) {
+func withCodeBy(c *enginetest.TestClinic, u *store.User,
+	proof account.Proof) (secret []byte, code func(steps int) string) {
 	c.T.Helper()
 	secret, _ = c.Account.BeginTOTP(u)
 	now := time.Now()
@@ -82,7 +87,8 @@ func withCodeBy(c *enginetest.TestClinic, u *store.User, proof account.Proof) (s
 
 var kimsProof = account.Proof{Password: enginetest.GoodPassword}
 
-var kim = account.Credentials{Email: "kim@example.org", Password: enginetest.GoodPassword, Address: "192.0.2.7", UserAgent: "a browser"}
+var kim = account.Credentials{Email: "kim@example.org", Password: enginetest.GoodPassword, Address: "192.0.2.7",
+	UserAgent: "a browser"}
 
 func ofTheSignIn(s store.SignIn) bool { return s.UserAgent == kim.UserAgent }
 
@@ -101,7 +107,8 @@ func TestSignInUsesCurrentAccount(t *testing.T) {
 			updateUser(c, u.ID, func(u *store.User) { u.Email = "lee@example.org" })
 		}, account.ErrWrongPassword},
 		{"another password", func(c *enginetest.TestClinic, u store.User) {
-			if _, err := c.Account.UpdateUser(context.Background(), "system", u.ID, func(*store.User) {}, &other); err != nil {
+			if _, err := c.Account.UpdateUser(context.Background(), "system", u.ID, func(*store.User) {},
+				&other); err != nil {
 				c.T.Error(err)
 			}
 		}, account.ErrWrongPassword},
@@ -123,11 +130,13 @@ func TestSignInUsesCurrentAccount(t *testing.T) {
 				t.Errorf("got %v, want %v", err, x.want)
 			}
 			after := user(c, u.ID)
-			if after.Active != changed.Active || after.Email != changed.Email || after.PasswordHash != changed.PasswordHash ||
+			if after.Active != changed.Active || after.Email != changed.Email ||
+				after.PasswordHash != changed.PasswordHash ||
 				after.Role != changed.Role || string(after.TOTPSecret) != string(changed.TOTPSecret) {
 				t.Errorf("the sign-in undid the change: got %+v, want %+v", after, changed)
 			}
-			if list, err := c.Account.SignIns(context.Background(), u.ID); err != nil || slices.ContainsFunc(list, ofTheSignIn) != (x.want == nil) {
+			if list, err := c.Account.SignIns(context.Background(), u.ID); err != nil ||
+				slices.ContainsFunc(list, ofTheSignIn) != (x.want == nil) {
 				t.Errorf("open are %v, error %v; want one of this sign-in only if it succeeded", list, err)
 			}
 		})
@@ -169,7 +178,8 @@ func TestUsedOneTimeCodeIsRefused(t *testing.T) {
 	var invalid *record.ValidationError
 	proof := kimsProof
 	proof.Code = code(0)
-	if err := c.Account.EnableTOTP(context.Background(), signedIn(c, &u), proof, secret, code(0)); !errors.As(err, &invalid) {
+	if err := c.Account.EnableTOTP(context.Background(), signedIn(c, &u), proof, secret, code(0)); !errors.As(err,
+		&invalid) {
 		t.Errorf("the code that switched it on: got %v, want *ValidationError", err)
 	}
 }
@@ -239,7 +249,8 @@ func TestChangePasswordRefusesStaleChange(t *testing.T) {
 				}
 				want = user(c, u.ID).PasswordHash
 			})
-			if err := e.Account.ChangePassword(ctx, &staff, enginetest.GoodPassword, "chosen by the user"); !errors.Is(err, x.want) {
+			if err := e.Account.ChangePassword(ctx, &staff, enginetest.GoodPassword,
+				"chosen by the user"); !errors.Is(err, x.want) {
 				t.Errorf("got %v, want %v", err, x.want)
 			}
 			if got := user(c, u.ID).PasswordHash; (got == want) != (x.want != nil) {
@@ -255,7 +266,8 @@ func TestLastOwnersCannotBothStepDown(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	var owners []store.User
 	for _, email := range []string{"a@example.org", "b@example.org", "c@example.org", "d@example.org"} {
-		u, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: email, Name: email, Role: store.RoleOwner, Password: enginetest.GoodPassword})
+		u, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: email,
+			Name: email, Role: store.RoleOwner, Password: enginetest.GoodPassword})
 		if err != nil {
 			t.Fatal(err)
 		}

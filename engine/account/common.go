@@ -49,7 +49,8 @@ func isCommonWord(word string) bool {
 var leet = strings.NewReplacer("0", "o", "1", "i", "3", "e", "4", "a", "5", "s", "7", "t", "@", "a", "$", "s", "!", "i")
 
 // rows are sequences that isCommon searches forwards and backwards. They wrap around at their end.
-var rows = []string{"abcdefghijklmnopqrstuvwxyz", "0123456789", "1234567890", "qwertyuiop", "qwertzuiop", "asdfghjkl", "zxcvbnm", "1q2w3e4r5t6z7u8i9o0p", "1q2w3e4r5t6y7u8i9o0p"}
+var rows = []string{"abcdefghijklmnopqrstuvwxyz", "0123456789", "1234567890", "qwertyuiop", "qwertzuiop", "asdfghjkl",
+	"zxcvbnm", "1q2w3e4r5t6z7u8i9o0p", "1q2w3e4r5t6y7u8i9o0p"}
 
 // isCommon reports whether a password is one of the first that an attacker tries. about are texts of the account: its
 // email address and the clinic's name.
@@ -59,7 +60,9 @@ func isCommon(password string, about ...string) bool {
 		return true
 	}
 	for _, known := range about {
-		for _, word := range strings.FieldsFunc(strings.ToLower(known), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		for _, word := range strings.FieldsFunc(strings.ToLower(known), func(r rune) bool {
+			return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
 			if len(word) >= 4 && bare(text) == word {
 				return true
 			}

@@ -10,14 +10,17 @@ import (
 func TestCommonPasswordsAreRefused(t *testing.T) {
 	about := []string{"lena.vogt@clinic.example", "Harbour Clinic Berlin"}
 	for password, want := range map[string]bool{
-		"password1234": true, "Password2026!": true, "passwordpassword": true, "P@ssw0rd12345": true, "123456789012": true, "qwertyuiop123": true,
-		"aaaaaaaaaaaa": true, "abababababab": true, "abcdefghijkl": true, "098765432109": true, "qwertzuiopqwertz": true, "1q2w3e4r5t6z": true,
-		"Willkommen2026": true, "holdfast12345": true, "Praxis-2026-!!": true, "!!letmein!!!!": true, "iloveyouiloveyou": true, "harbour20262026": true,
-		"lena  2026 2026": true, "contraseña12": true,
-		"Liverpool-1892": true, "!Starwars1977": true, "m3talL1ca2024": true, "starwarsstarwars": true, "xxxxNirvana1994": false, "Hamburger SV 1887": false, "pass word 1234": true,
+		"password1234": true, "Password2026!": true, "passwordpassword": true, "P@ssw0rd12345": true,
+		"123456789012": true, "qwertyuiop123": true, "aaaaaaaaaaaa": true, "abababababab": true, "abcdefghijkl": true,
+		"098765432109": true, "qwertzuiopqwertz": true, "1q2w3e4r5t6z": true, "Willkommen2026": true,
+		"holdfast12345": true, "Praxis-2026-!!": true, "!!letmein!!!!": true, "iloveyouiloveyou": true,
+		"harbour20262026": true, "lena  2026 2026": true, "contraseña12": true, "Liverpool-1892": true,
+		"!Starwars1977": true, "m3talL1ca2024": true, "starwarsstarwars": true, "xxxxNirvana1994": false,
+		"Hamburger SV 1887": false, "pass word 1234": true,
 
-		"a few words together": false, "tide and harbour": false, "four words make one": false, "correct horse battery": false, "some other words": false,
-		"x7#mQpL0vT9z": false, "my dentist has a boat": false, "Grüne Wiese am Fluss": false, "passwordless-harbour": false,
+		"a few words together": false, "tide and harbour": false, "four words make one": false,
+		"correct horse battery": false, "some other words": false, "x7#mQpL0vT9z": false,
+		"my dentist has a boat": false, "Grüne Wiese am Fluss": false, "passwordless-harbour": false,
 	} {
 		var m record.Mistakes
 		if checkPassword(&m, "password", password, about...); (m.Err() != nil) != want {

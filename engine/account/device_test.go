@@ -50,7 +50,8 @@ func TestOthersNeverLockOutKnownBrowser(t *testing.T) {
 		attack(kim.Address) // another person behind the same router
 		var backoff *account.BackoffError
 		for name, device := range map[string]string{
-			"no token": "", "another account's": c.Account.DeviceToken("jo@example.org"), "a forged one": strings.Replace(known.Device, ".", ".0", 1), "half a one": known.Device[:20],
+			"no token": "", "another account's": c.Account.DeviceToken("jo@example.org"),
+			"a forged one": strings.Replace(known.Device, ".", ".0", 1), "half a one": known.Device[:20],
 		} {
 			with := kim
 			with.Device = device
@@ -96,12 +97,14 @@ func TestFailedSignInsAreInTheAuditLog(t *testing.T) {
 		if err != nil || len(list) != 2 {
 			t.Fatalf("got %d entries, %v; want one for each account and network", len(list), err)
 		}
-		for i, want := range []struct{ subject, network string }{{"user:unknown", "192.0.2.9"}, {"user:" + u.ID, "2001:db8:1:2::/64"}} {
+		for i, want := range []struct{ subject, network string }{{"user:unknown", "192.0.2.9"},
+			{"user:" + u.ID, "2001:db8:1:2::/64"}} {
 			var said struct {
 				Network  string
 				Failures int
 			}
-			if err := json.Unmarshal(list[i].After, &said); err != nil || list[i].Subject != want.subject || said.Network != want.network || said.Failures != 1 {
+			if err := json.Unmarshal(list[i].After, &said); err != nil || list[i].Subject != want.subject ||
+				said.Network != want.network || said.Failures != 1 {
 				t.Errorf("entry %d: got %s %s, %v; want %+v", i, list[i].Subject, list[i].After, err, want)
 			}
 			if strings.Contains(fmt.Sprintf("%+v", list[i])+string(list[i].After), "secret") {

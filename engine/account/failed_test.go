@@ -34,7 +34,8 @@ func TestFailedSignInsDoNotFillTheLog(t *testing.T) {
 		count(fmt.Sprint("network ", n))
 	}
 	if lines != maxFailedEntries+1 || more != 1 || len(f.counts) > maxFailedEntries+1 {
-		t.Errorf("got %d lines (%d say that there are more) and %d counts, want %d, the last of which says so", lines, more, len(f.counts), maxFailedEntries+1)
+		t.Errorf("got %d lines (%d say that there are more) and %d counts, want %d, the last of which says so", lines,
+			more, len(f.counts), maxFailedEntries+1)
 	}
 	now = now.Add(time.Hour)
 	if got := count("192.0.2.1"); got.Failures != 1 {

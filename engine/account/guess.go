@@ -64,7 +64,8 @@ func keyOf(parts ...string) guessKey {
 func guessOf(email, address string) guess {
 	network := networkOf(address)
 	return guess{
-		{keyOf("pair", email, network), freeByPair, maxBackoff, false}, byNetwork(network), {keyOf("account", email), freeByAccount, maxBackoff, false},
+		{keyOf("pair", email, network), freeByPair, maxBackoff, false}, byNetwork(network),
+		{keyOf("account", email), freeByAccount, maxBackoff, false},
 	}
 }
 
@@ -132,7 +133,8 @@ func (g *guesses) end(x guess, err error) {
 
 // isWrong reports whether the error of a sign-in counts as a failed guess.
 func isWrong(err error) bool {
-	return errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode) || errors.Is(err, ErrStranger) || errors.Is(err, ErrOtherIdentity)
+	return errors.Is(err, ErrWrongPassword) || errors.Is(err, ErrWrongCode) || errors.Is(err, ErrStranger) ||
+		errors.Is(err, ErrOtherIdentity)
 }
 
 // since returns the failures that still count.

@@ -100,7 +100,8 @@ func TestGuessesOutliveThoseOfOthers(t *testing.T) {
 	for i := range 3 * maxGuessKeys {
 		var from [16]byte
 		binary.BigEndian.PutUint64(from[:], uint64(i+1))
-		g.begin(now.Add(time.Millisecond), guessOf(strings.Repeat("x", 1000)+netip.AddrFrom16(from).String(), netip.AddrFrom16(from).String()))
+		g.begin(now.Add(time.Millisecond), guessOf(strings.Repeat("x", 1000)+
+			netip.AddrFrom16(from).String(), netip.AddrFrom16(from).String()))
 	}
 	if len(g.all) > maxGuessKeys+1 {
 		t.Errorf("%d keys are kept, want at most %d", len(g.all), maxGuessKeys+1)

@@ -132,7 +132,8 @@ func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (b
 	switch {
 	case errors.Is(err, store.ErrNotFound) && id.NewRole != "":
 		action, audited = record.ActionUserCreated, nil
-		u = store.User{ID: record.NewID(), Email: email, Name: cmp.Or(strings.TrimSpace(id.Name), email), Role: id.NewRole, Active: true, CreatedAt: record.Now()}
+		u = store.User{ID: record.NewID(), Email: email, Name: cmp.Or(strings.TrimSpace(id.Name), email),
+			Role: id.NewRole, Active: true, CreatedAt: record.Now()}
 		var m record.Mistakes
 		ac.checkUser(&m, &u)
 		if m.Err() != nil {
@@ -148,5 +149,6 @@ func (ac *Account) identified(ctx context.Context, tx store.Tx, id *Identity) (b
 		return before, u, ErrOtherIdentity
 	}
 	u.Identity = id.key()
-	return before, u, record.Audit(ctx, tx, record.Now(), record.Actor("user:"+u.ID), action, "user:"+u.ID, id.By, audited, auditedUser(&u))
+	return before, u, record.Audit(ctx, tx, record.Now(), record.Actor("user:"+u.ID), action, "user:"+u.ID, id.By,
+		audited, auditedUser(&u))
 }

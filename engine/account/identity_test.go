@@ -27,14 +27,19 @@ const returnURL = "https://book.example.org" + account.ReturnPath
 
 // identityClinic opens a clinic whose owner has chosen a provider, and creates olga, a user with the address that the
 // provider has for her.
-func identityClinic(t *testing.T, change ...func(*engine.Options)) (*enginetest.TestClinic, *openidtest.Provider, store.User) {
+func identityClinic(t *testing.T, change ...func(*engine.Options)) (*enginetest.TestClinic, *openidtest.Provider,
+	store.User) {
 	t.Helper()
-	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canary secret", Redirect: returnURL, Who: claimsOf("olga")}).Serve(t)
-	c, _ := enginetest.NoticeClinic(t, append(change, func(o *engine.Options) { o.OpenID = openid.NewClient(p.Roots) })...)
+	p := (&openidtest.Provider{ClientID: "holdfast", Secret: "canary secret", Redirect: returnURL,
+		Who: claimsOf("olga")}).Serve(t)
+	c, _ := enginetest.NoticeClinic(t, append(change, func(o *engine.Options) {
+		o.OpenID = openid.NewClient(p.Roots)
+	})...)
 	if err := c.Account.Identity.Put(t.Context(), "user:owner", wishFor(p)); err != nil {
 		t.Fatal(err)
 	}
-	u, err := c.Account.CreateUser(t.Context(), "system", account.NewUser{Email: "olga@clinic.example", Name: "Olga", Role: store.RoleOwner, Password: enginetest.GoodPassword})
+	u, err := c.Account.CreateUser(t.Context(), "system", account.NewUser{Email: "olga@clinic.example",
+		Name: "Olga", Role: store.RoleOwner, Password: enginetest.GoodPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +47,8 @@ func identityClinic(t *testing.T, change ...func(*engine.Options)) (*enginetest.
 }
 
 func wishFor(p *openidtest.Provider) account.ProviderWish {
-	return account.ProviderWish{Name: "Clinic account", Issuer: p.Issuer, ClientID: p.ClientID, Secret: p.Secret, Domains: []string{"clinic.example"}}
+	return account.ProviderWish{Name: "Clinic account", Issuer: p.Issuer, ClientID: p.ClientID, Secret: p.Secret,
+		Domains: []string{"clinic.example"}}
 }
 
 func claimsOf(name string) map[string]any {
@@ -62,7 +68,8 @@ func begin(c *enginetest.TestClinic, p *openidtest.Provider) account.Return {
 
 func returned(cookie string, back *url.URL) account.Return {
 	q := back.Query()
-	return account.Return{Cookie: cookie, State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"), Error: q.Get("error"), Address: "192.0.2.7", UserAgent: "browser"}
+	return account.Return{Cookie: cookie, State: q.Get("state"), Code: q.Get("code"), Issuer: q.Get("iss"),
+		Error: q.Get("error"), Address: "192.0.2.7", UserAgent: "browser"}
 }
 
 func finish(c *enginetest.TestClinic, r account.Return) (account.Staff, error) {
@@ -144,19 +151,31 @@ func TestUnknownIdentityIsRefused(t *testing.T) {
 		{"signed with what the client knows", func(p *openidtest.Provider) {
 			p.Lie = func(header, _ map[string]any) { header["alg"] = "HS256" }
 		}, nil, openid.ErrRefused},
-		{"signed with a key that is not the issuer's, under its name", func(p *openidtest.Provider) { p.SignWith = stolen }, nil, openid.ErrRefused},
-		{"changed after it was signed", func(p *openidtest.Provider) { p.Forge = asSomebodyElse }, nil, openid.ErrRefused},
-		{"no token at all", func(p *openidtest.Provider) { p.Forge = func(string) string { return "" } }, nil, openid.ErrRefused},
+		{"signed with a key that is not the issuer's, under its name", func(p *openidtest.Provider) {
+			p.SignWith = stolen
+		}, nil, openid.ErrRefused},
+		{"changed after it was signed", func(p *openidtest.Provider) {
+			p.Forge = asSomebodyElse
+		}, nil, openid.ErrRefused},
+		{"no token at all", func(p *openidtest.Provider) {
+			p.Forge = func(string) string { return "" }
+		}, nil, openid.ErrRefused},
 		{"a code that nobody made", nil, func(r *account.Return) { r.Code = "guessed" }, openid.ErrRefused},
 		{"the code of another sign-in", nil, func(r *account.Return) { r.Code = begin(c, p).Code }, openid.ErrRefused},
-		{"the state of another browser", nil, func(r *account.Return) { r.Cookie = begin(c, p).Cookie }, account.ErrBegin},
+		{"the state of another browser", nil, func(r *account.Return) {
+			r.Cookie = begin(c, p).Cookie
+		}, account.ErrBegin},
 		{"no state", nil, func(r *account.Return) { r.State = "" }, account.ErrBegin},
 		{"no cookie", nil, func(r *account.Return) { r.Cookie = "" }, account.ErrBegin},
 		{"begun too long ago", nil, func(r *account.Return) { r.Cookie = aged(c, r.Cookie) }, account.ErrBegin},
 		{"a cookie that was made up", nil, func(r *account.Return) { r.Cookie = "seal1.0000.AAAA" }, account.ErrBegin},
-		{"another issuer's answer", func(p *openidtest.Provider) { p.Extra = url.Values{"iss": {"https://evil.example"}} }, nil, openid.ErrRefused},
+		{"another issuer's answer", func(p *openidtest.Provider) {
+			p.Extra = url.Values{"iss": {"https://evil.example"}}
+		}, nil, openid.ErrRefused},
 		{"who said no there", func(p *openidtest.Provider) { p.Who = nil }, nil, account.ErrDenied},
-		{"an unknown identity", func(p *openidtest.Provider) { p.Who = claimsOf("stranger") }, nil, account.ErrStranger},
+		{"an unknown identity", func(p *openidtest.Provider) {
+			p.Who = claimsOf("stranger")
+		}, nil, account.ErrStranger},
 		{"an address that nobody vouches for", func(p *openidtest.Provider) {
 			p.Who = claimsOf("olga")
 			p.Who["sub"], p.Who["email_verified"] = "id-mallory", false
@@ -238,7 +257,8 @@ func TestFailedReturnCountsForItsNetwork(t *testing.T) {
 		case 3:
 			// A return in a browser that has begun no sign-in here does not count as an attempt, so no page that
 			// redirects a browser here can lock a user out.
-			if _, err := finish(c, account.Return{State: r.State, Code: r.Code, Address: r.Address}); !errors.Is(err, account.ErrBegin) {
+			if _, err := finish(c, account.Return{State: r.State, Code: r.Code, Address: r.Address}); !errors.Is(err,
+				account.ErrBegin) {
 				t.Errorf("without a begun sign-in: got %v", err)
 			}
 			if _, err := finish(c, begin(c, p)); err != nil {
@@ -269,7 +289,8 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	c, p, olga := identityClinic(t)
-	otto, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: enginetest.GoodPassword})
+	otto, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example",
+		Name: "Otto", Role: store.RoleReception, Password: enginetest.GoodPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +304,9 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	}
 	switchTo := func(active bool) {
 		t.Helper()
-		if _, err := c.Account.UpdateUser(ctx, "user:olga", otto.ID, func(u *store.User) { u.Active = active }, nil); err != nil {
+		if _, err := c.Account.UpdateUser(ctx, "user:olga", otto.ID, func(u *store.User) {
+			u.Active = active
+		}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -307,23 +330,30 @@ func TestIdentitySettingsAdmitUsers(t *testing.T) {
 	if err != nil || nina.Role != store.RoleReception || nina.PasswordHash != "" {
 		t.Fatalf("somebody new is %+v, %v", nina, err)
 	}
-	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: nina.Email, Password: ""}); !errors.Is(err, account.ErrWrongPassword) {
+	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: nina.Email, Password: ""}); !errors.Is(err,
+		account.ErrWrongPassword) {
 		t.Errorf("without a password, by password: got %v", err)
 	}
-	if _, err := c.Account.UpdateUser(ctx, "user:olga", nina.ID, func(u *store.User) { u.Role = store.RoleOwner }, nil); err != nil {
+	if _, err := c.Account.UpdateUser(ctx, "user:olga", nina.ID, func(u *store.User) {
+		u.Role = store.RoleOwner
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
 	var invalid *record.ValidationError
-	if _, err := c.Account.UpdateUser(ctx, "user:nina", olga.ID, func(u *store.User) { u.Active = false }, nil); !errors.As(err, &invalid) {
+	if _, err := c.Account.UpdateUser(ctx, "user:nina", olga.ID, func(u *store.User) {
+		u.Active = false
+	}, nil); !errors.As(err, &invalid) {
 		t.Errorf("the last owner who has a password was switched off: %v", err)
 	}
 
 	// If only owners may sign in by password, other users cannot. Owners can even while the provider is unreachable.
 	p.Do(func(p *openidtest.Provider) { p.Down = true })
-	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: otto.Email, Password: enginetest.GoodPassword}); !errors.Is(err, account.ErrPasswordOff) {
+	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: otto.Email,
+		Password: enginetest.GoodPassword}); !errors.Is(err, account.ErrPasswordOff) {
 		t.Errorf("the reception by password: got %v", err)
 	}
-	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: olga.Email, Password: enginetest.GoodPassword}); err != nil {
+	if _, _, err := c.Account.SignIn(ctx, account.Credentials{Email: olga.Email,
+		Password: enginetest.GoodPassword}); err != nil {
 		t.Errorf("an owner by password while the provider is away: %v", err)
 	}
 	p.Do(func(p *openidtest.Provider) { p.Down, p.Who = false, claimsOf("otto") })
@@ -384,18 +414,26 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 		{"a wrong secret", nil, func(w *account.ProviderWish) { w.Secret = "wrong" }, openid.FoundClient},
 		{"a wrong client", nil, func(w *account.ProviderWish) { w.ClientID = "wrong" }, openid.FoundClient},
 		{"nobody there", nil, func(w *account.ProviderWish) { w.Issuer = "https://127.0.0.1:1" }, openid.FoundUnreachable},
-		{"no such name", nil, func(w *account.ProviderWish) { w.Issuer = "https://id.holdfast.invalid" }, openid.FoundNoHost},
+		{"no such name", nil, func(w *account.ProviderWish) {
+			w.Issuer = "https://id.holdfast.invalid"
+		}, openid.FoundNoHost},
 		{"another page", nil, func(w *account.ProviderWish) { w.Issuer += "/tenant" }, openid.FoundNoProvider},
 		{"away", func(p *openidtest.Provider) { p.Down = true }, nil, openid.FoundNoProvider},
-		{"another name", func(p *openidtest.Provider) { p.Metadata = map[string]any{"issuer": "https://other.example"} }, nil, openid.FoundOtherIssuer},
-		{"a token address in the clear", func(p *openidtest.Provider) { p.Metadata = map[string]any{"token_endpoint": "http://id.example/token"} }, nil, openid.FoundNotHTTPS},
+		{"another name", func(p *openidtest.Provider) {
+			p.Metadata = map[string]any{"issuer": "https://other.example"}
+		}, nil, openid.FoundOtherIssuer},
+		{"a token address in the clear", func(p *openidtest.Provider) {
+			p.Metadata = map[string]any{"token_endpoint": "http://id.example/token"}
+		}, nil, openid.FoundNotHTTPS},
 		{"no code flow", func(p *openidtest.Provider) {
 			p.Metadata = map[string]any{"response_types_supported": []string{"id_token"}}
 		}, nil, openid.FoundNoCode},
 		{"no public keys", func(p *openidtest.Provider) {
 			p.Metadata = map[string]any{"id_token_signing_alg_values_supported": []string{"none", "HS256"}}
 		}, nil, openid.FoundNoCode},
-		{"no keys at all", func(p *openidtest.Provider) { p.Metadata = map[string]any{"jwks_uri": p.Issuer + "/nothing"} }, nil, openid.FoundNoKeys},
+		{"no keys at all", func(p *openidtest.Provider) {
+			p.Metadata = map[string]any{"jwks_uri": p.Issuer + "/nothing"}
+		}, nil, openid.FoundNoKeys},
 	} {
 		p.Do(func(p *openidtest.Provider) {
 			p.Down, p.Metadata = false, nil
@@ -408,11 +446,13 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 			x.wish(&w)
 		}
 		var found *account.FoundError
-		if err := c.Account.Identity.Put(ctx, "user:olga", w); !errors.As(err, &found) || found.Finding != x.want && (x.want != openid.FoundNoHost || found.Finding != openid.FoundUnreachable) {
+		if err := c.Account.Identity.Put(ctx, "user:olga", w); !errors.As(err, &found) || found.Finding != x.want &&
+			(x.want != openid.FoundNoHost || found.Finding != openid.FoundUnreachable) {
 			t.Errorf("%s: got %v, want %s", x.name, err, x.want)
 		}
 	}
-	if now := c.Account.Identity.Setup(); now.Chosen.ClientID != kept.Chosen.ClientID || now.Chosen.Issuer != kept.Chosen.Issuer {
+	if now := c.Account.Identity.Setup(); now.Chosen.ClientID != kept.Chosen.ClientID ||
+		now.Chosen.Issuer != kept.Chosen.Issuer {
 		t.Errorf("what was refused is kept: %+v", now.Chosen)
 	}
 	for field, change := range map[string]func(*account.ProviderWish){
@@ -425,7 +465,8 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 	} {
 		w := wishFor(p)
 		change(&w)
-		if err := c.Account.Identity.Put(ctx, "user:olga", w); err == nil || !strings.Contains(err.Error(), field+": ") {
+		if err := c.Account.Identity.Put(ctx, "user:olga", w); err == nil ||
+			!strings.Contains(err.Error(), field+": ") {
 			t.Errorf("a wrong %s: got %v", field, err)
 		}
 	}
@@ -437,7 +478,8 @@ func TestIdentityProviderIsCheckedFirst(t *testing.T) {
 	if err := c.Account.Identity.Put(ctx, "user:olga", w); err != nil {
 		t.Errorf("another domain while the provider is away: %v", err)
 	}
-	if s := c.Account.Identity.Setup(); !s.IsSet || !s.IsReadable || s.Redirect != returnURL || !slices.Equal(s.Chosen.Domains, []string{"clinic.example", "other.example"}) {
+	if s := c.Account.Identity.Setup(); !s.IsSet || !s.IsReadable || s.Redirect != returnURL ||
+		!slices.Equal(s.Chosen.Domains, []string{"clinic.example", "other.example"}) {
 		t.Errorf("it is shown as %+v", s)
 	}
 }

@@ -25,7 +25,8 @@ func TestIdentityOfOtherClientIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	staff, err := finish(c, begin(c, p))
-	if want := p.Issuer + " holdfast+2 pairwise-olga"; err != nil || staff.User.ID != olga.ID || staff.User.Identity != want {
+	if want := p.Issuer + " holdfast+2 pairwise-olga"; err != nil || staff.User.ID != olga.ID ||
+		staff.User.Identity != want {
 		t.Errorf("got %+v, %v; want olga as %q", staff.User, err, want)
 	}
 	p.Do(func(p *openidtest.Provider) { p.Who["sub"] = "pairwise-mallory" })
@@ -40,7 +41,8 @@ func TestPasswordWorksWithoutProvider(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	c, p, _ := identityClinic(t)
-	otto, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example", Name: "Otto", Role: store.RoleReception, Password: enginetest.GoodPassword})
+	otto, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: "otto@clinic.example",
+		Name: "Otto", Role: store.RoleReception, Password: enginetest.GoodPassword})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,11 +58,12 @@ func TestPasswordWorksWithoutProvider(t *testing.T) {
 	if err := signIn(); !errors.Is(err, account.ErrPasswordOff) {
 		t.Errorf("while it can be used: got %v", err)
 	}
-	err = c.Clinic.ChangeOpenID(ctx, "system", clinic.OpenIDChanged, func(p *openid.Provider) (*openid.Provider, error) {
-		after := *p
-		after.Sealed = "seal1.0000.AAAA"
-		return &after, nil
-	})
+	err = c.Clinic.ChangeOpenID(ctx, "system", clinic.OpenIDChanged,
+		func(p *openid.Provider) (*openid.Provider, error) {
+			after := *p
+			after.Sealed = "seal1.0000.AAAA"
+			return &after, nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,9 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
 		ctx := context.Background()
-		if _, err := c.Clinic.UpdateClinic(ctx, "system", func(k *store.Clinic) { k.Name, k.Locale = "Praxis am Kai", "de" }); err != nil {
+		if _, err := c.Clinic.UpdateClinic(ctx, "system", func(k *store.Clinic) {
+			k.Name, k.Locale = "Praxis am Kai", "de"
+		}); err != nil {
 			t.Fatal(err)
 		}
 		// news returns the emails that arrived since its last call.
@@ -62,13 +64,16 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 				}
 			}
 			for _, text := range got {
-				if !strings.Contains(text, "<"+to+">") || !strings.Contains(text, "Praxis am Kai") || !strings.Contains(text, "Wenn nicht, wenden Sie sich sofort") ||
-					strings.Contains(text, "{clinic") || strings.Contains(text, "{when") || strings.Contains(text, "{you") {
+				if !strings.Contains(text, "<"+to+">") || !strings.Contains(text, "Praxis am Kai") ||
+					!strings.Contains(text, "Wenn nicht, wenden Sie sich sofort") ||
+					strings.Contains(text, "{clinic") || strings.Contains(text, "{when") ||
+					strings.Contains(text, "{you") {
 					t.Errorf("%s: got %s", what, text)
 				}
 			}
 		}
-		const password, codes, app, address = "das Passwort Ihres Kontos", "kein Einmalcode mehr verlangt", "jetzt ein Einmalcode aus einer App verlangt", "eine andere E-Mail-Adresse"
+		const password, codes, app, address = "das Passwort Ihres Kontos", "kein Einmalcode mehr verlangt",
+			"jetzt ein Einmalcode aus einer App verlangt", "eine andere E-Mail-Adresse"
 		u := staff(c)
 		want("a new account", "")
 		secret, _ := withCode(c, &u)
@@ -82,19 +87,24 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("the own password", "kim@example.org", password)
-		if err := c.Account.DisableTOTP(ctx, here, account.Proof{Password: "another few words", Code: account.TOTPCode(secret, time.Now().Unix()/account.TotpStep)}); err != nil {
+		if err := c.Account.DisableTOTP(ctx, here, account.Proof{Password: "another few words",
+			Code: account.TOTPCode(secret, time.Now().Unix()/account.TotpStep)}); err != nil {
 			t.Fatal(err)
 		}
 		want("the own codes", "kim@example.org", codes)
 		withCodeBy(c, &u, account.Proof{Password: "another few words"})
 		want("codes switched on again", "kim@example.org", app)
-		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Name = "Kim B." }, nil); err != nil {
+		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) {
+			u.Name = "Kim B."
+		}, nil); err != nil {
 			t.Fatal(err)
 		}
 		want("another name", "")
 		// As the command on the server's machine does it, for a person who also replaces the address with their own.
 		reset := "words by somebody else"
-		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.TOTPSecret, u.Email = nil, "taken@example.org" }, &reset); err != nil {
+		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) {
+			u.TOTPSecret, u.Email = nil, "taken@example.org"
+		}, &reset); err != nil {
 			t.Fatal(err)
 		}
 		want("a password reset", "kim@example.org", password, codes, address)
@@ -104,13 +114,16 @@ func TestAccountChangeNotifiesUser(t *testing.T) {
 		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(*store.User) {}, &again); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Email = "again@example.org" }, nil); err != nil {
+		if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) {
+			u.Email = "again@example.org"
+		}, nil); err != nil {
 			t.Fatal(err)
 		}
 		want("an account that is taken over", "taken@example.org", password, address)
 		// The first sign-in with an identity links it. Later ones change nothing, and a new account has no earlier
 		// user to notify.
-		by := account.Identity{Issuer: "https://id.example", ClientID: "holdfast", Subject: "kim", Email: "again@example.org", By: "Clinic account"}
+		by := account.Identity{Issuer: "https://id.example", ClientID: "holdfast", Subject: "kim",
+			Email: "again@example.org", By: "Clinic account"}
 		for _, mails := range [][]string{{"Identitätsanbieter der Praxis"}, nil} {
 			if _, _, err := c.Account.SignInByIdentity(ctx, by); err != nil {
 				t.Fatal(err)

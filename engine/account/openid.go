@@ -103,7 +103,8 @@ func (x *Identities) Begin(ctx context.Context) (address, cookie string, err err
 	if err != nil {
 		return "", "", err
 	}
-	b := begun{rand.Text(), rand.Text(), openid.NewVerifier(), login.Issuer, login.ClientID, time.Now().Add(beginLife).Unix()}
+	b := begun{rand.Text(), rand.Text(), openid.NewVerifier(), login.Issuer, login.ClientID,
+		time.Now().Add(beginLife).Unix()}
 	address, err = x.client.SignInURL(ctx, login, openid.Secrets{State: b.State, Nonce: b.Nonce, Verifier: b.Verifier})
 	if err != nil {
 		x.log.Warn("sign-in with the identity provider not started", "issuer", login.Issuer, "error", err)
@@ -167,7 +168,8 @@ func isRefused(err error) bool {
 }
 
 // finish is Finish for a browser that has begun the sign-in b.
-func (x *Identities) finish(ctx context.Context, b *begun, r Return) (secret string, staff Staff, cookie string, err error) {
+func (x *Identities) finish(ctx context.Context, b *begun,
+	r Return) (secret string, staff Staff, cookie string, err error) {
 	if r.State == "" || subtle.ConstantTimeCompare([]byte(r.State), []byte(b.State)) != 1 {
 		return "", Staff{}, "", ErrBegin
 	}
@@ -193,14 +195,16 @@ func (x *Identities) finish(ctx context.Context, b *begun, r Return) (secret str
 	case <-ctx.Done():
 		return "", Staff{}, "", store.ErrOverloaded
 	}
-	claims, err := x.client.Claims(ctx, login, openid.Return{Code: r.Code, Issuer: r.Issuer}, openid.Secrets{State: b.State, Nonce: b.Nonce, Verifier: b.Verifier})
+	claims, err := x.client.Claims(ctx, login, openid.Return{Code: r.Code, Issuer: r.Issuer},
+		openid.Secrets{State: b.State, Nonce: b.Nonce, Verifier: b.Verifier})
 	if err != nil {
 		x.log.Warn("sign-in with the identity provider failed", "issuer", login.Issuer, "error", err)
 		return "", Staff{}, "", err
 	}
 	id := Identity{
-		Issuer: login.Issuer, ClientID: login.ClientID, Subject: claims.Subject, Name: claims.Name, NewRole: store.Role(p.NewRole), HasSecondFactor: claims.HasSecondFactor, By: p.Name,
-		Address: r.Address, UserAgent: r.UserAgent,
+		Issuer: login.Issuer, ClientID: login.ClientID, Subject: claims.Subject, Name: claims.Name,
+		NewRole: store.Role(p.NewRole), HasSecondFactor: claims.HasSecondFactor, By: p.Name, Address: r.Address,
+		UserAgent: r.UserAgent,
 	}
 	if isOf(p.Domains, claims.Email) {
 		id.Email = claims.Email
@@ -244,7 +248,8 @@ type waiting struct {
 
 // FinishCode finishes a sign-in for which Finish returned ErrCodeNeeded. Errors: ErrBegin, ErrOff, and those of
 // Account.SignInByIdentity.
-func (x *Identities) FinishCode(ctx context.Context, cookie, code, address, userAgent string) (secret string, staff Staff, err error) {
+func (x *Identities) FinishCode(ctx context.Context, cookie, code, address,
+	userAgent string) (secret string, staff Staff, err error) {
 	var w waiting
 	if !x.open(cookie, forCode, &w) || time.Now().Unix() >= w.Until {
 		return "", Staff{}, ErrBegin
@@ -260,6 +265,7 @@ func (x *Identities) FinishCode(ctx context.Context, cookie, code, address, user
 		return "", Staff{}, ErrCodeNeeded
 	}
 	return x.account.SignInByIdentity(ctx, Identity{
-		Issuer: w.Issuer, ClientID: w.ClientID, Subject: w.Subject, Email: w.Email, Code: code, By: p.Name, Address: address, UserAgent: userAgent,
+		Issuer: w.Issuer, ClientID: w.ClientID, Subject: w.Subject, Email: w.Email, Code: code, By: p.Name,
+		Address: address, UserAgent: userAgent,
 	})
 }

@@ -85,7 +85,8 @@ func (p *passwords) verify(ctx context.Context, phc, password string) (bool, err
 
 func encodeArgon(p argonParams, salt, key []byte) string {
 	b64 := base64.RawStdEncoding
-	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memoryKiB, p.passes, p.lanes, b64.EncodeToString(salt), b64.EncodeToString(key))
+	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memoryKiB, p.passes, p.lanes,
+		b64.EncodeToString(salt), b64.EncodeToString(key))
 }
 
 func decodeArgon(phc string) (p argonParams, salt, key []byte, err error) {
@@ -98,7 +99,8 @@ func decodeArgon(phc string) (p argonParams, salt, key []byte, err error) {
 	if _, err := fmt.Sscanf(parts[2], "v=%d", &version); err != nil || version != argon2.Version {
 		return p, nil, nil, bad
 	}
-	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memoryKiB, &p.passes, &p.lanes); err != nil || p.memoryKiB > 1<<20 || p.passes == 0 || p.lanes == 0 {
+	if _, err := fmt.Sscanf(parts[3], "m=%d,t=%d,p=%d", &p.memoryKiB, &p.passes, &p.lanes); err != nil ||
+		p.memoryKiB > 1<<20 || p.passes == 0 || p.lanes == 0 {
 		return p, nil, nil, bad
 	}
 	if salt, err = base64.RawStdEncoding.DecodeString(parts[4]); err != nil {

@@ -89,13 +89,17 @@ func (x *Identities) Put(ctx context.Context, actor record.Actor, w ProviderWish
 	if secret != "" {
 		p.Sealed = x.keys.Current().Seal(secret, use(p))
 	}
-	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) { return p, nil })
+	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) {
+		return p, nil
+	})
 }
 
 // Remove deletes the choice, so that all users sign in by password again. It is not an error if no provider is
 // chosen.
 func (x *Identities) Remove(ctx context.Context, actor record.Actor) error {
-	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) { return nil, nil })
+	return x.clinic.ChangeOpenID(ctx, actor, clinic.OpenIDChanged, func(*openid.Provider) (*openid.Provider, error) {
+		return nil, nil
+	})
 }
 
 // Seal seals the secret again with the current signing key. A key rotation calls it before it replaces that key.
@@ -103,18 +107,19 @@ func (x *Identities) Seal(ctx context.Context) error {
 	if kept := x.clinic.Settings().OpenID; kept == nil || kept.Sealed == "" {
 		return nil
 	}
-	return x.clinic.ChangeOpenID(ctx, "system", clinic.OpenIDSealed, func(before *openid.Provider) (*openid.Provider, error) {
-		if before == nil || before.Sealed == "" {
-			return before, nil
-		}
-		secret, isReadable := x.secret(before)
-		if !isReadable { // unchanged: an owner has to enter it again
-			return before, nil
-		}
-		after := *before
-		after.Sealed = x.keys.Current().Seal(secret, use(before))
-		return &after, nil
-	})
+	return x.clinic.ChangeOpenID(ctx, "system", clinic.OpenIDSealed,
+		func(before *openid.Provider) (*openid.Provider, error) {
+			if before == nil || before.Sealed == "" {
+				return before, nil
+			}
+			secret, isReadable := x.secret(before)
+			if !isReadable { // unchanged: an owner has to enter it again
+				return before, nil
+			}
+			after := *before
+			after.Sealed = x.keys.Current().Seal(secret, use(before))
+			return &after, nil
+		})
 }
 
 const maxDomains = 20
@@ -123,13 +128,15 @@ const maxDomains = 20
 func (x *Identities) complete(w ProviderWish, before *openid.Provider) (_ *openid.Provider, secret string, _ error) {
 	var m record.Mistakes
 	p := &openid.Provider{
-		Name: strings.TrimSpace(w.Name), Issuer: strings.TrimSpace(w.Issuer), ClientID: strings.TrimSpace(w.ClientID), NewRole: w.NewRole, OwnersOnly: w.OwnersOnly,
+		Name: strings.TrimSpace(w.Name), Issuer: strings.TrimSpace(w.Issuer), ClientID: strings.TrimSpace(w.ClientID),
+		NewRole: w.NewRole, OwnersOnly: w.OwnersOnly,
 	}
 	if p.Name == "" {
 		m.Add("name", "enter a name for the staff, such as Google or Clinic account")
 	}
 	record.CheckText(&m, "name", p.Name, 40, false)
-	if u, err := url.Parse(p.Issuer); err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || len(p.Issuer) > 300 {
+	if u, err := url.Parse(p.Issuer); err != nil || u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" || len(p.Issuer) > 300 {
 		m.Add("issuer", "must be the issuer address of the provider, such as https://accounts.google.com")
 	}
 	record.CheckText(&m, "issuer", p.Issuer, 300, false)
@@ -171,7 +178,8 @@ func domains(m *record.Mistakes, typed []string) []string {
 		if d == "" {
 			continue
 		}
-		if len(d) > 253 || !strings.Contains(d, ".") || strings.Trim(d, "abcdefghijklmnopqrstuvwxyz0123456789-.") != "" || strings.Trim(d, ".-") != d {
+		if len(d) > 253 || !strings.Contains(d, ".") || strings.Trim(d,
+			"abcdefghijklmnopqrstuvwxyz0123456789-.") != "" || strings.Trim(d, ".-") != d {
 			m.Add("domains", "must be domains of email addresses, such as clinic.example.org")
 			return nil
 		}

@@ -34,7 +34,8 @@ func (ac *Account) EnableTOTP(ctx context.Context, s *Staff, proof Proof, secret
 		}
 		step, ok := checkTOTP(secret, code, last, now)
 		if !ok || len(secret) < 16 {
-			return record.Invalid("code", "is not the code that the app shows now; check that the clock of the phone is right")
+			return record.Invalid("code",
+				"is not the code that the app shows now; check that the clock of the phone is right")
 		}
 		u.TOTPSecret, u.TOTPLastStep = secret, step
 		return nil
@@ -54,7 +55,8 @@ func (ac *Account) DisableTOTP(ctx context.Context, s *Staff, proof Proof) error
 
 // changeTOTP changes the second factor of a user who gives the right password and, if codes are on, a right code. A
 // wrong proof counts as a failed sign-in.
-func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action record.Action, proof Proof, edit func(*store.User) error) error {
+func (ac *Account) changeTOTP(ctx context.Context, s *Staff, action record.Action, proof Proof,
+	edit func(*store.User) error) error {
 	now, guess := record.Now(), guessByDevice(s.User.Email, s.SignIn.ID)
 	if until, err := ac.beginGuess(ctx, now, guess); err != nil {
 		return err

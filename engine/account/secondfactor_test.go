@@ -50,7 +50,8 @@ func TestSecondFactorNeedsPasswordAndCode(t *testing.T) {
 			if !open[here.SignIn.ID] || open[elsewhere.SignIn.ID] != (x.want != nil) {
 				t.Errorf("open are %v; want this one, and the other only if nothing was changed", open)
 			}
-			if err := c.Account.DisableTOTP(ctx, elsewhere, proof); x.want == nil && !errors.Is(err, record.ErrUnauthorized) {
+			if err := c.Account.DisableTOTP(ctx, elsewhere, proof); x.want == nil &&
+				!errors.Is(err, record.ErrUnauthorized) {
 				t.Errorf("from a sign-in that was ended: got %v, want ErrUnauthorized", err)
 			}
 		})

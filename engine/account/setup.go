@@ -40,7 +40,8 @@ func (ac *Account) NewSetupToken(ctx context.Context) (string, error) {
 		if users, err := tx.Users(ctx); err != nil || len(users) > 0 {
 			return errors.Join(err, ErrSetupDone)
 		}
-		return tx.PutSetupToken(ctx, store.SetupToken{Hash: sha256.Sum256([]byte(token)), ExpiresAt: record.Now().Add(SetupTTL)})
+		return tx.PutSetupToken(ctx, store.SetupToken{Hash: sha256.Sum256([]byte(token)),
+			ExpiresAt: record.Now().Add(SetupTTL)})
 	})
 	return token, err
 }
@@ -71,12 +72,14 @@ func (ac *Account) checkSetup(ctx context.Context, r store.Reader, token string)
 
 // Setup creates the first owner, names the clinic, and disables the setup link. *ValidationError, ErrSetupDone,
 // ErrSetupLink.
-func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit func(*store.Clinic)) (store.User, error) {
+func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit func(*store.Clinic)) (store.User,
+	error) {
 	if err := ac.CheckSetup(ctx, token); err != nil {
 		return store.User{}, err
 	}
 	owner.Role, owner.SpecialistID = store.RoleOwner, ""
-	u := store.User{ID: record.NewID(), Email: owner.Email, Name: owner.Name, Role: owner.Role, Active: true, CreatedAt: record.Now()}
+	u := store.User{ID: record.NewID(), Email: owner.Email, Name: owner.Name, Role: owner.Role, Active: true,
+		CreatedAt: record.Now()}
 	named := ac.clinic.Schedule().Clinic
 	edit(&named)
 	var m record.Mistakes
@@ -90,7 +93,8 @@ func (ac *Account) Setup(ctx context.Context, token string, owner NewUser, edit 
 	if u.PasswordHash, err = ac.passwords.hash(ctx, owner.Password); err != nil {
 		return u, err
 	}
-	return u, ac.clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: record.Actor("user:" + u.ID), Action: record.ActionClinicSetUp, Subject: "clinic"}, func(tx store.Tx) error {
+	return u, ac.clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: record.Actor("user:" + u.ID),
+		Action: record.ActionClinicSetUp, Subject: "clinic"}, func(tx store.Tx) error {
 		if err := ac.checkSetup(ctx, tx, token); err != nil {
 			return err
 		}

@@ -97,13 +97,15 @@ func (ac *Account) SignIn(ctx context.Context, c Credentials) (secret string, st
 // may have been deactivated or changed during the slow check of the password. who also checks the one-time code, and
 // the transaction stores its step as used. So of any number of sign-ins with one code, exactly one succeeds. by names
 // the identity provider that identified the user; empty: this server did.
-func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now time.Time, who func(store.Tx) (store.User, error)) (secret string, staff Staff, err error) {
+func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now time.Time,
+	who func(store.Tx) (store.User, error)) (secret string, staff Staff, err error) {
 	raw := make([]byte, 32)
 	rand.Read(raw)
 	secret = base64.RawURLEncoding.EncodeToString(raw)
 	userAgent = store.CutText(store.Text(userAgent), maxUserAgent)
 	s := store.SignIn{
-		ID: record.NewID(), Hash: sha256.Sum256([]byte(secret)), CreatedAt: now, LastSeenAt: now, ExpiresAt: now.Add(SignInIdle), UserAgent: userAgent,
+		ID: record.NewID(), Hash: sha256.Sum256([]byte(secret)), CreatedAt: now, LastSeenAt: now,
+		ExpiresAt: now.Add(SignInIdle), UserAgent: userAgent,
 	}
 	var u store.User
 	err = ac.store.Write(ctx, func(tx store.Tx) error {
@@ -118,7 +120,8 @@ func (ac *Account) openSignIn(ctx context.Context, userAgent, by string, now tim
 		if err := tx.InsertSignIn(ctx, s); err != nil {
 			return err
 		}
-		return record.Audit(ctx, tx, now, record.Actor("user:"+u.ID), record.ActionUserSignedIn, "user:"+u.ID, by, nil, nil)
+		return record.Audit(ctx, tx, now, record.Actor("user:"+u.ID), record.ActionUserSignedIn, "user:"+u.ID, by, nil,
+			nil)
 	})
 	if err != nil {
 		return "", Staff{}, err
@@ -146,7 +149,9 @@ func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error)
 		return nil
 	}
 	s, err := r.Schedule(ctx)
-	if err == nil && !slices.ContainsFunc(s.Specialists, func(p store.Specialist) bool { return p.ID == u.SpecialistID && p.Active }) {
+	if err == nil && !slices.ContainsFunc(s.Specialists, func(p store.Specialist) bool {
+		return p.ID == u.SpecialistID && p.Active
+	}) {
 		err = refusal
 	}
 	return err
@@ -229,17 +234,18 @@ func (ac *Account) ChangePassword(ctx context.Context, s *Staff, current, passwo
 	if err != nil {
 		return err
 	}
-	_, err = ac.changeUser(ctx, s.Actor(), record.ActionUserPassword, s.User.ID, func(tx store.Tx, u *store.User) error {
-		if _, err := unchangedUser(ctx, tx, &checked); err != nil {
+	_, err = ac.changeUser(ctx, s.Actor(), record.ActionUserPassword, s.User.ID,
+		func(tx store.Tx, u *store.User) error {
+			if _, err := unchangedUser(ctx, tx, &checked); err != nil {
+				return err
+			}
+			if err := stillSignedIn(ctx, tx, s); err != nil {
+				return err
+			}
+			u.PasswordHash = hash
+			_, err := tx.DeleteSignIns(ctx, u.ID, s.SignIn.ID)
 			return err
-		}
-		if err := stillSignedIn(ctx, tx, s); err != nil {
-			return err
-		}
-		u.PasswordHash = hash
-		_, err := tx.DeleteSignIns(ctx, u.ID, s.SignIn.ID)
-		return err
-	})
+		})
 	return err
 }
 
@@ -270,7 +276,9 @@ func (ac *Account) SignedIn(ctx context.Context, secret string) (Staff, error) {
 		if limit := s.CreatedAt.Add(SignInLife); s.ExpiresAt.After(limit) {
 			s.ExpiresAt = limit
 		}
-		err := ac.store.Write(ctx, func(tx store.Tx) error { return tx.TouchSignIn(ctx, s.ID, s.LastSeenAt, s.ExpiresAt) })
+		err := ac.store.Write(ctx, func(tx store.Tx) error {
+			return tx.TouchSignIn(ctx, s.ID, s.LastSeenAt, s.ExpiresAt)
+		})
 		if err != nil {
 			ac.log.Warn("activity of a sign-in not recorded", "error", err)
 		}
@@ -316,7 +324,8 @@ func (ac *Account) SignInStands(ctx context.Context, s *Staff) (until time.Time,
 	if until = open.CreatedAt.Add(SignInLife); open.ExpiresAt.Before(until) {
 		until = open.ExpiresAt
 	}
-	if !u.Active || !ac.works(&u) || !now.Before(until) || u.Role != s.User.Role || u.SpecialistID != s.User.SpecialistID {
+	if !u.Active || !ac.works(&u) || !now.Before(until) || u.Role != s.User.Role ||
+		u.SpecialistID != s.User.SpecialistID {
 		return time.Time{}, record.ErrUnauthorized
 	}
 	return until, nil

@@ -18,12 +18,14 @@ func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
-	user := account.NewUser{Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada", Password: enginetest.GoodPassword}
+	user := account.NewUser{Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada",
+		Password: enginetest.GoodPassword}
 	if _, err := c.Account.CreateUser(ctx, "system", user); err != nil {
 		t.Fatal(err)
 	}
 	password := account.Credentials{Email: user.Email, Password: enginetest.GoodPassword, Address: "192.0.2.1"}
-	identity := account.Identity{Issuer: "https://id.example.org", ClientID: "c", Subject: "1", Email: user.Email, HasSecondFactor: true}
+	identity := account.Identity{Issuer: "https://id.example.org", ClientID: "c", Subject: "1", Email: user.Email,
+		HasSecondFactor: true}
 	signIns := func() (secret string, byPassword, byIdentity error) {
 		secret, _, byPassword = c.Account.SignIn(ctx, password)
 		_, _, byIdentity = c.Account.SignInByIdentity(ctx, identity)
@@ -31,7 +33,9 @@ func TestDeactivatedSpecialistCannotSignIn(t *testing.T) {
 	}
 	activate := func(active bool) {
 		t.Helper()
-		if _, err := c.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
+		if _, err := c.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) {
+			p.Active = active
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,7 +71,8 @@ func TestSignInStoresValidUserAgent(t *testing.T) {
 		"Latin-1":                "M\xfcller/1.0",
 		"only continuations":     strings.Repeat("\x80", 400),
 	} {
-		_, staff, err := c.Account.SignIn(t.Context(), account.Credentials{Email: "owner@example.org", Password: enginetest.GoodPassword, Address: "192.0.2.1", UserAgent: agent})
+		_, staff, err := c.Account.SignIn(t.Context(), account.Credentials{Email: "owner@example.org",
+			Password: enginetest.GoodPassword, Address: "192.0.2.1", UserAgent: agent})
 		if got := staff.SignIn.UserAgent; err != nil || !utf8.ValidString(got) || len(got) > 300 || got == "" {
 			t.Errorf("%s: stored %q, %v", name, got, err)
 		}

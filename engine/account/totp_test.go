@@ -12,7 +12,8 @@ func TestTOTPVectors(t *testing.T) {
 	for _, x := range []struct {
 		unix int64
 		code string
-	}{{59, "287082"}, {1111111109, "081804"}, {1111111111, "050471"}, {1234567890, "005924"}, {2000000000, "279037"}, {20000000000, "353130"}} {
+	}{{59, "287082"}, {1111111109, "081804"}, {1111111111, "050471"}, {1234567890, "005924"}, {2000000000, "279037"},
+		{20000000000, "353130"}} {
 		if got := TOTPCode(secret, x.unix/TotpStep); got != x.code {
 			t.Errorf("at %d: got %s, want %s", x.unix, got, x.code)
 		}
@@ -37,7 +38,8 @@ func TestPasswordHash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for password, want := range map[string]bool{"correct horse battery": true, "correct horse batterx": false, "": false} {
+	for password, want := range map[string]bool{"correct horse battery": true, "correct horse batterx": false,
+		"": false} {
 		if got, err := p.verify(ctx, phc, password); err != nil || got != want {
 			t.Errorf("verify %q: %v %v, want %v", password, got, err, want)
 		}
@@ -45,7 +47,8 @@ func TestPasswordHash(t *testing.T) {
 	if ok, err := p.verify(ctx, p.decoy, "anything"); ok || err != nil {
 		t.Errorf("the decoy: %v %v", ok, err)
 	}
-	for _, bad := range []string{"", "$argon2id$v=19$m=19456,t=2,p=1$!!$AAAA", "$argon2i$v=19$m=1,t=1,p=1$AAAA$AAAA", "plain"} {
+	for _, bad := range []string{"", "$argon2id$v=19$m=19456,t=2,p=1$!!$AAAA", "$argon2i$v=19$m=1,t=1,p=1$AAAA$AAAA",
+		"plain"} {
 		if _, err := p.verify(ctx, bad, "x"); err == nil {
 			t.Errorf("%q was read as a hash", bad)
 		}

@@ -19,7 +19,8 @@ type NewUser struct {
 
 // CreateUser adds a member of staff. *ValidationError, also if the email address is in use.
 func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser) (store.User, error) {
-	u := store.User{ID: record.NewID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID, Active: true, CreatedAt: record.Now()}
+	u := store.User{ID: record.NewID(), Email: n.Email, Name: n.Name, Role: n.Role, SpecialistID: n.SpecialistID,
+		Active: true, CreatedAt: record.Now()}
 	var m record.Mistakes
 	ac.checkUser(&m, &u)
 	checkPassword(&m, "password", n.Password, n.Email, ac.clinic.Schedule().Clinic.Name)
@@ -34,7 +35,8 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 		if err := tx.PutUser(ctx, u); err != nil {
 			return err
 		}
-		if err := record.Audit(ctx, tx, record.Now(), actor, record.ActionUserCreated, "user:"+u.ID, "", nil, auditedUser(&u)); err != nil {
+		if err := record.Audit(ctx, tx, record.Now(), actor, record.ActionUserCreated, "user:"+u.ID, "", nil,
+			auditedUser(&u)); err != nil {
 			return err
 		}
 		return record.OnceOf(ctx).Remember(ctx, tx, u, record.Now())
@@ -46,7 +48,8 @@ func (ac *Account) CreateUser(ctx context.Context, actor record.Actor, n NewUser
 // stored or neither. A user who is deactivated, or gets another role, specialist, password or identity, is signed out
 // everywhere. edit may be called more than once. Errors: store.ErrNotFound; *ValidationError, also if no active owner
 // with a password would remain.
-func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string, edit func(*store.User), password *string) (store.User, error) {
+func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string, edit func(*store.User),
+	password *string) (store.User, error) {
 	hash := ""
 	if password != nil {
 		var err error
@@ -58,7 +61,8 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 	changed, err := ac.changeUser(ctx, actor, record.ActionUserChanged, id, func(tx store.Tx, u *store.User) error {
 		before := *u
 		edit(u)
-		if left = ""; before.Role == store.RoleSpecialist && (!u.Active || u.Role != before.Role || u.SpecialistID != before.SpecialistID) {
+		if left = ""; before.Role == store.RoleSpecialist &&
+			(!u.Active || u.Role != before.Role || u.SpecialistID != before.SpecialistID) {
 			left = before.SpecialistID
 		}
 		u.ID = id
@@ -70,10 +74,12 @@ func (ac *Account) UpdateUser(ctx context.Context, actor record.Actor, id string
 		switch {
 		case hash != "":
 			u.PasswordHash = hash
-			if err := record.Audit(ctx, tx, record.Now(), actor, record.ActionUserPassword, "user:"+id, "", nil, nil); err != nil {
+			if err := record.Audit(ctx, tx, record.Now(), actor, record.ActionUserPassword, "user:"+id, "", nil,
+				nil); err != nil {
 				return err
 			}
-		case u.Active && u.Role == before.Role && u.SpecialistID == before.SpecialistID && u.Identity == before.Identity:
+		case u.Active && u.Role == before.Role && u.SpecialistID == before.SpecialistID &&
+			u.Identity == before.Identity:
 			return nil
 		}
 		_, err := tx.DeleteSignIns(ctx, id, "")
@@ -136,7 +142,8 @@ func (ac *Account) checkUser(m *record.Mistakes, u *store.User) {
 // changeUser calls edit with one user as the transaction has it, so that of two concurrent changes neither is lost.
 // It commits the change together with its audit entry and with the emails that notify the user. edit may be called
 // more than once. Errors: store.ErrNotFound; *ValidationError, also if no active owner with a password would remain.
-func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action record.Action, id string, edit func(store.Tx, *store.User) error) (store.User, error) {
+func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action record.Action, id string,
+	edit func(store.Tx, *store.User) error) (store.User, error) {
 	var after store.User
 	var committed func()
 	err := ac.store.Write(ctx, func(tx store.Tx) error {
@@ -156,7 +163,8 @@ func (ac *Account) changeUser(ctx context.Context, actor record.Actor, action re
 		if err := tx.PutUser(ctx, after); err != nil {
 			return err
 		}
-		if err := record.Audit(ctx, tx, record.Now(), actor, action, "user:"+id, "", auditedUser(&before), auditedUser(&after)); err != nil {
+		if err := record.Audit(ctx, tx, record.Now(), actor, action, "user:"+id, "", auditedUser(&before),
+			auditedUser(&after)); err != nil {
 			return err
 		}
 		if committed, err = ac.hooks.UserChanged(ctx, tx, &before, &after, record.Now()); err != nil {
@@ -192,5 +200,6 @@ func requireOwner(ctx context.Context, r store.Reader, without string) error {
 }
 
 func auditedUser(u *store.User) map[string]any {
-	return map[string]any{"role": u.Role, "specialistId": u.SpecialistID, "active": u.Active, "totp": u.TOTPSecret != nil, "linked": u.Identity != ""}
+	return map[string]any{"role": u.Role, "specialistId": u.SpecialistID, "active": u.Active,
+		"totp": u.TOTPSecret != nil, "linked": u.Identity != ""}
 }

@@ -41,7 +41,8 @@ func TestSetupHappensOnce(t *testing.T) {
 			t.Errorf("the clinic is called %q", got)
 		}
 		if got := c.Clinic.Settings().ReminderHours; got != clinic.SetupReminderHours {
-			t.Errorf("reminders after the setup: got %d hours before, want %d, as the setup says", got, clinic.SetupReminderHours)
+			t.Errorf("reminders after the setup: got %d hours before, want %d, as the setup says", got,
+				clinic.SetupReminderHours)
 		}
 		if _, err := c.Account.Setup(ctx, token, enginetest.Owner(), name); !errors.Is(err, account.ErrSetupDone) {
 			t.Errorf("a second use: got %v, want ErrSetupDone", err)
@@ -61,7 +62,8 @@ func TestSignIn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		good := account.Credentials{Email: " owner@example.org", Password: enginetest.GoodPassword, Address: "192.0.2.1"}
+		good := account.Credentials{Email: " owner@example.org", Password: enginetest.GoodPassword,
+			Address: "192.0.2.1"}
 		secret, _, err := c.Account.SignIn(ctx, good)
 		if err != nil {
 			t.Fatal(err)
@@ -115,7 +117,9 @@ func TestLastOwnerIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	var invalid *record.ValidationError
-	if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Active = false }, nil); !errors.As(err, &invalid) {
+	if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) {
+		u.Active = false
+	}, nil); !errors.As(err, &invalid) {
 		t.Errorf("switching off the last owner: got %v, want *ValidationError", err)
 	}
 	n := enginetest.Owner()
@@ -126,7 +130,9 @@ func TestLastOwnerIsKept(t *testing.T) {
 	if _, err := c.Account.CreateUser(ctx, "system", n); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) { u.Role = store.RoleReception }, nil); err != nil {
+	if _, err := c.Account.UpdateUser(ctx, "system", u.ID, func(u *store.User) {
+		u.Role = store.RoleReception
+	}, nil); err != nil {
 		t.Errorf("with a second owner: %v", err)
 	}
 }

@@ -37,9 +37,10 @@ func BenchmarkAgentBook(b *testing.B) {
 	for _, noted := range []bool{false, true} {
 		b.Run(fmt.Sprintf("note=%v", noted), func(b *testing.B) {
 			const chairs = 50
-			p := enginetest.NewPractice(b, enginetest.PracticeOptions{Specialists: chairs, Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) {
-				o.Upstream, o.Pacer = instant{}, upstream.NewPacer(time.Nanosecond)
-			}})
+			p := enginetest.NewPractice(b, enginetest.PracticeOptions{Specialists: chairs,
+				Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) {
+					o.Upstream, o.Pacer = instant{}, upstream.NewPacer(time.Nanosecond)
+				}})
 			wishes := make([]agent.BookRequest, b.N)
 			for n := range wishes {
 				wishes[n] = p.WishFor(n, n%chairs, p.SlotAt(48+n/chairs))
@@ -74,8 +75,9 @@ func BenchmarkQueueWaiting(b *testing.B) {
 		ops := make([]store.Operation, waiting)
 		for n := range ops {
 			ops[n] = store.Operation{
-				ID: fmt.Sprintf("op-1769335200000-%06d", n), Kind: store.UpstreamBook, AppointmentID: fmt.Sprintf("appointment-%d", n),
-				Status: store.OperationPending, MaxAttempts: 10, CreatedAt: time.Now(), NextAttemptAt: time.Now().Add(time.Hour + time.Duration(n)*time.Second),
+				ID: fmt.Sprintf("op-1769335200000-%06d", n), Kind: store.UpstreamBook,
+				AppointmentID: fmt.Sprintf("appointment-%d", n), Status: store.OperationPending, MaxAttempts: 10,
+				CreatedAt: time.Now(), NextAttemptAt: time.Now().Add(time.Hour + time.Duration(n)*time.Second),
 				StartTime: time.Now().Add(24 * time.Hour),
 			}
 		}
@@ -105,7 +107,8 @@ func BenchmarkQueueWaiting(b *testing.B) {
 		})
 		b.Run(fmt.Sprintf("status/waiting=%d", waiting), func(b *testing.B) {
 			for b.Loop() {
-				if s, err := p.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || s.Pending != waiting || len(s.Operations) != 100 {
+				if s, err := p.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || s.Pending != waiting ||
+					len(s.Operations) != 100 {
 					b.Fatalf("%d listed: %v", len(s.Operations), err)
 				}
 			}

@@ -42,31 +42,46 @@ func TestAgentAnswers(t *testing.T) {
 	}{
 		"confirmed": {nil, nil, agent.Confirmed, "", "confirm_booking_to_caller",
 			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 0, true}},
-		"confirmed at the second try": {[]upstreamtest.Outcome{limited, ok}, nil, agent.Confirmed, "", "confirm_booking_to_caller",
+		"confirmed at the second try": {[]upstreamtest.Outcome{limited, ok}, nil, agent.Confirmed, "",
+			"confirm_booking_to_caller",
 			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 5 * time.Second, true}},
-		"confirmed without a GUID": {[]upstreamtest.Outcome{upstreamtest.OKNoGUID}, nil, agent.Confirmed, "", "confirm_booking_to_caller",
+		"confirmed without a GUID": {[]upstreamtest.Outcome{upstreamtest.OKNoGUID}, nil, agent.Confirmed, "",
+			"confirm_booking_to_caller",
 			after{store.Confirmed, store.UpstreamConfirmed, 1, 0, 0, true}},
-		"queued by the limit": {[]upstreamtest.Outcome{limited, limited}, nil, agent.Queued, "RATE_LIMITED_QUEUED", "inform_caller_queued",
+		"queued by the limit": {[]upstreamtest.Outcome{limited, limited}, nil, agent.Queued, "RATE_LIMITED_QUEUED",
+			"inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 0, 1, 5 * time.Second, false}},
-		"queued by silence": {[]upstreamtest.Outcome{upstreamtest.Slow}, nil, agent.Queued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
+		"queued by silence": {[]upstreamtest.Outcome{upstreamtest.Slow}, nil, agent.Queued, "OUTCOME_UNKNOWN_QUEUED",
+			"inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 1, 1, 12 * time.Second, false}},
-		"queued by a cut line": {[]upstreamtest.Outcome{upstreamtest.LostApplied}, nil, agent.Queued, "OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
+		"queued by a cut line": {[]upstreamtest.Outcome{upstreamtest.LostApplied}, nil, agent.Queued,
+			"OUTCOME_UNKNOWN_QUEUED", "inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 1, 1, 0, false}},
-		"queued by wrong credentials": {[]upstreamtest.Outcome{upstreamtest.Unauthorized}, nil, agent.Queued, "UPSTREAM_MISCONFIGURED_QUEUED", "inform_caller_queued",
+		"queued by wrong credentials": {[]upstreamtest.Outcome{upstreamtest.Unauthorized}, nil, agent.Queued,
+			"UPSTREAM_MISCONFIGURED_QUEUED", "inform_caller_queued",
 			after{store.Confirmed, store.UpstreamPending, 0, 1, 0, false}},
 		"refused: taken": {[]upstreamtest.Outcome{taken}, nil, agent.Refused, "SLOT_UNAVAILABLE", "offer_alternatives",
 			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
-		"refused: no such patient": {[]upstreamtest.Outcome{upstreamtest.PatientUnknown}, nil, agent.Refused, "PATIENT_NOT_FOUND", "identify_patient_again",
+		"refused: no such patient": {[]upstreamtest.Outcome{upstreamtest.PatientUnknown}, nil, agent.Refused,
+			"PATIENT_NOT_FOUND", "identify_patient_again",
 			after{store.Cancelled, store.UpstreamNone, 0, 0, 0, false}},
-		"rejected: no token":        {nil, func(b *agent.BookRequest) { b.BookingAuthToken = "" }, agent.Rejected, "BOOKING_AUTH_MISSING", "", after{}},
-		"rejected: a changed token": {nil, func(b *agent.BookRequest) { b.BookingAuthToken = changed(b.BookingAuthToken) }, agent.Rejected, "BOOKING_AUTH_SIGNATURE_INVALID", "", after{}},
-		"rejected: another patient": {nil, func(b *agent.BookRequest) { b.PatientGUID = enginetest.PatientGUID(99) }, agent.Rejected, "BOOKING_AUTH_GUID_MISMATCH", "", after{}},
+		"rejected: no token": {nil, func(b *agent.BookRequest) {
+			b.BookingAuthToken = ""
+		}, agent.Rejected, "BOOKING_AUTH_MISSING", "", after{}},
+		"rejected: a changed token": {nil, func(b *agent.BookRequest) {
+			b.BookingAuthToken = changed(b.BookingAuthToken)
+		}, agent.Rejected, "BOOKING_AUTH_SIGNATURE_INVALID", "", after{}},
+		"rejected: another patient": {nil, func(b *agent.BookRequest) {
+			b.PatientGUID = enginetest.PatientGUID(99)
+		}, agent.Rejected, "BOOKING_AUTH_GUID_MISMATCH", "", after{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
-					ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
-				}}}})
+				p := enginetest.NewPractice(t,
+					enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
+						ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0),
+						Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+					}}}})
 				p.Upstream.Outcomes(test.script...)
 				b := p.Wish(20)
 				b.ChildName, b.Note = "Mia Canary", "DOB: 02/03/2015"
@@ -76,7 +91,8 @@ func TestAgentAnswers(t *testing.T) {
 				began := time.Now()
 				a := p.Ask(b)
 				if a.Outcome != test.outcome || a.ErrorType != test.error || a.Guidance.Action != test.action {
-					t.Fatalf("got %s %q, action %q: %+v\nwant %s %q, action %q", a.Outcome, a.ErrorType, a.Guidance.Action, a, test.outcome, test.error, test.action)
+					t.Fatalf("got %s %q, action %q: %+v\nwant %s %q, action %q", a.Outcome, a.ErrorType,
+						a.Guidance.Action, a, test.outcome, test.error, test.action)
 				}
 				if got := time.Since(began); got != test.after.elapsed {
 					t.Errorf("it took %s, want %s", got, test.after.elapsed)
@@ -107,12 +123,15 @@ func TestAgentAnswers(t *testing.T) {
 				}
 				here := p.BookingOf()
 				if here.Status != test.after.status || here.UpstreamState != test.after.state {
-					t.Errorf("here it is %s, upstream %s; want %s, %s", here.Status, here.UpstreamState, test.after.status, test.after.state)
+					t.Errorf("here it is %s, upstream %s; want %s, %s", here.Status, here.UpstreamState,
+						test.after.status, test.after.state)
 				}
 				switch test.outcome {
 				case agent.Confirmed:
-					if a.AppointmentGUID == "" || a.AppointmentGUID != here.UpstreamID || a.Message != "Appointment GUID Added: "+a.AppointmentGUID {
-						t.Errorf("confirmed as %q with message %q, here it is %q", a.AppointmentGUID, a.Message, here.UpstreamID)
+					if a.AppointmentGUID == "" || a.AppointmentGUID != here.UpstreamID ||
+						a.Message != "Appointment GUID Added: "+a.AppointmentGUID {
+						t.Errorf("confirmed as %q with message %q, here it is %q", a.AppointmentGUID, a.Message,
+							here.UpstreamID)
 					}
 					if want := "{childName} is booked at Harbour Dental for Saturday, January 1st at 10 AM. Please note that a parent or legal guardian has to come along."; a.Guidance.VoiceResponse != want {
 						t.Errorf("voice response %q, want %q", a.Guidance.VoiceResponse, want)
@@ -150,28 +169,30 @@ func TestLateTurnWritesNothing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		stopped, turns := 30*time.Second, 0
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) {
-			o.Pace = practice.Pace{
-				Reserve: func(_ context.Context, name string, _, _ time.Duration) (time.Duration, int64, error) {
-					if name != "upstream" {
-						return 0, 1, nil
-					}
-					wait := stopped
-					stopped = 0
-					turns++
-					return wait, 1, nil
-				},
-				Again:  func(context.Context, string, time.Duration, int64) (bool, error) { return false, nil },
-				Return: func(context.Context, string, time.Duration, int64) error { return nil },
-			}
-		}})
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{},
+			Change: func(o *engine.Options) {
+				o.Pace = practice.Pace{
+					Reserve: func(_ context.Context, name string, _, _ time.Duration) (time.Duration, int64, error) {
+						if name != "upstream" {
+							return 0, 1, nil
+						}
+						wait := stopped
+						stopped = 0
+						turns++
+						return wait, 1, nil
+					},
+					Again:  func(context.Context, string, time.Duration, int64) (bool, error) { return false, nil },
+					Return: func(context.Context, string, time.Duration, int64) error { return nil },
+				}
+			}})
 		began := time.Now()
 		if a := p.Ask(p.Wish(20)); a.Outcome != agent.Queued || time.Since(began) > practice.DefaultAgentBound {
 			t.Fatalf("got %+v after %v, want queued within the bound", a, time.Since(began))
 		}
 		p.Until(10*time.Minute, "delivered", p.Settled)
 		if asked := p.Asked("SetAppointment"); len(asked) != 1 || turns != 2 {
-			t.Errorf("written %d times after %d turns; want once, in the second turn, which the queue took", len(asked), turns)
+			t.Errorf("written %d times after %d turns; want once, in the second turn, which the queue took", len(asked),
+				turns)
 		}
 	})
 }
@@ -186,20 +207,23 @@ func TestAgentWithoutUpstream(t *testing.T) {
 		b.Note = "a note"
 		a := p.Ask(b)
 		here := p.BookingOf()
-		if a.Outcome != agent.Confirmed || a.AppointmentGUID != here.ID || !a.NoteAdded || here.UpstreamState != store.UpstreamNone {
+		if a.Outcome != agent.Confirmed || a.AppointmentGUID != here.ID || !a.NoteAdded ||
+			here.UpstreamState != store.UpstreamNone {
 			t.Errorf("got %+v; here %s, upstream %s", a, here.ID, here.UpstreamState)
 		}
 		if again := p.Ask(b); again.Outcome != agent.Confirmed || again.AppointmentGUID != here.ID {
 			t.Errorf("the same booking again: got %+v, want the first answer", again)
 		}
 		other := p.WishFor(21, 0, p.SlotAt(20))
-		if a := p.Ask(other); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" || len(a.Alternatives) != 3 {
+		if a := p.Ask(other); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" ||
+			len(a.Alternatives) != 3 {
 			t.Errorf("a booked slot for another patient: got %+v", a)
 		}
 		b = p.Wish(22)
 		b.Minutes = 60
 		var wrong *record.ValidationError
-		if _, err := p.Agent.Book(t.Context(), enginetest.AgentKey, b); !errors.As(err, &wrong) || wrong.Fields[0].Field != "minutes" {
+		if _, err := p.Agent.Book(t.Context(), enginetest.AgentKey, b); !errors.As(err, &wrong) ||
+			wrong.Fields[0].Field != "minutes" {
 			t.Errorf("another length than the type's: got %v, want a mistake in minutes", err)
 		}
 	})
@@ -211,11 +235,15 @@ func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
-		made, err := p.Agent.Identify(t.Context(), enginetest.AgentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		made, err := p.Agent.Identify(t.Context(), enginetest.AgentKey,
+			agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100",
+				UUI: "call-1"})
 		if err != nil || !made.Success {
 			t.Fatalf("identify: %+v, %v", made, err)
 		}
-		again, err := p.Agent.Identify(t.Context(), enginetest.AgentKey, agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100", UUI: "call-1"})
+		again, err := p.Agent.Identify(t.Context(), enginetest.AgentKey,
+			agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "02/03/1980", Phone: "+1 555 0100",
+				UUI: "call-1"})
 		if err != nil || again.PatientGUID != made.PatientGUID {
 			t.Errorf("the same person again is %q, want %q: %v", again.PatientGUID, made.PatientGUID, err)
 		}
@@ -234,13 +262,19 @@ func TestAuthorization(t *testing.T) {
 			}
 			return a
 		}
-		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) { b.BookingAuthToken = made.BookingAuthToken }); a.Outcome != agent.Confirmed {
+		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) {
+			b.BookingAuthToken = made.BookingAuthToken
+		}); a.Outcome != agent.Confirmed {
 			t.Errorf("with its token: %+v", a)
 		}
-		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) { b.PatientGUID = strings.ToUpper(made.PatientGUID) }); a.Outcome != agent.Confirmed {
+		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) {
+			b.PatientGUID = strings.ToUpper(made.PatientGUID)
+		}); a.Outcome != agent.Confirmed {
 			t.Errorf("by the session, in capitals: %+v", a)
 		}
-		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) { b.PatientGUID, b.UUI = "", "call-1" }); a.Outcome != agent.Confirmed {
+		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) {
+			b.PatientGUID, b.UUI = "", "call-1"
+		}); a.Outcome != agent.Confirmed {
 			t.Errorf("by the call alone: %+v", a)
 		}
 		if here := p.Bookings()[0]; here.Patient.Name != "Jane Roe" || here.Patient.BirthDate != "1980-02-03" {
@@ -249,11 +283,14 @@ func TestAuthorization(t *testing.T) {
 		if a := try(otherKey, func(b *agent.BookRequest) {}); a.ErrorType != token.BookingAuthMissing.Code() {
 			t.Errorf("another key's session: %+v, want %s", a, token.BookingAuthMissing)
 		}
-		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) { b.PatientGUID, b.UUI = enginetest.PatientGUID(7), "call-1" }); a.ErrorType != token.BookingAuthGUIDMismatch.Code() {
+		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) {
+			b.PatientGUID, b.UUI = enginetest.PatientGUID(7), "call-1"
+		}); a.ErrorType != token.BookingAuthGUIDMismatch.Code() {
 			t.Errorf("the call's token for another patient: %+v, want %s", a, token.BookingAuthGUIDMismatch)
 		}
 		time.Sleep(15 * time.Minute)
-		if a := try(enginetest.AgentKey, func(b *agent.BookRequest) {}); a.ErrorType != token.BookingAuthExpired.Code() {
+		if a := try(enginetest.AgentKey,
+			func(b *agent.BookRequest) {}); a.ErrorType != token.BookingAuthExpired.Code() {
 			t.Errorf("a session that has lapsed: %+v, want %s", a, token.BookingAuthExpired)
 		}
 	})
@@ -287,7 +324,8 @@ func TestLegacyIsOffByDefault(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) { o.AgentAllowLegacy = allowed }})
+			p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{},
+				Change: func(o *engine.Options) { o.AgentAllowLegacy = allowed }})
 			b := p.Wish(20)
 			b.BookingAuthToken = ""
 			a := p.Ask(b)
@@ -309,9 +347,11 @@ func TestBookingTokens(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: []upstreamtest.Column{{
-			ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+			ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0),
+			Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
 		}}}})
-		slots, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: strings.ToUpper(enginetest.TypeGUID), Count: 10})
+		slots, err := p.Agent.Slots(t.Context(),
+			agent.SlotsRequest{AppointmentTypeGUID: strings.ToUpper(enginetest.TypeGUID), Count: 10})
 		if err != nil || len(slots.Slots) != 10 {
 			t.Fatalf("slots: %+v, %v", slots, err)
 		}
@@ -406,10 +446,12 @@ func TestQueuedBookingKeepsSlot(t *testing.T) {
 		if _, err := p.Booking.Book(t.Context(), visitor); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a visitor books the queued slot: got %v, want ErrSlotTaken", err)
 		}
-		if _, err := p.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(20), Client: enginetest.Client(1)}); !errors.Is(err, store.ErrSlotTaken) {
+		if _, err := p.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning",
+			SlotStart: p.SlotAt(20), Client: enginetest.Client(1)}); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a visitor holds the queued slot: got %v, want ErrSlotTaken", err)
 		}
-		if _, err := p.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(21), Client: enginetest.Client(1)}); err != nil {
+		if _, err := p.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "cleaning",
+			SlotStart: p.SlotAt(21), Client: enginetest.Client(1)}); err != nil {
 			t.Fatal(err)
 		}
 		if a := p.Ask(p.Wish(21)); a.Outcome != agent.Refused || a.ErrorType != "SLOT_UNAVAILABLE" {

@@ -21,28 +21,32 @@ func (ag *Agent) agentBooked(a *store.Appointment, noted bool) Answer {
 }
 
 // agentAttempted returns the answer to a booking whose upstream write was attempted.
-func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence, r practice.Attempted) Answer {
+func (ag *Agent) agentAttempted(ctx context.Context, slot *agentSlot, a store.Appointment, f *fence,
+	r practice.Attempted) Answer {
 	debug := &Debug{Attempts: r.Attempts, SpacingWait: r.Waited, NoteResult: r.NoteResult, LastError: r.Detail}
 	var answer Answer
 	switch {
 	case r.End == outbound.Delivered:
 		answer = Answer{
-			Outcome: Confirmed, Message: "Appointment GUID Added: " + r.Guid, AppointmentGUID: r.Guid, NoteAdded: r.NoteAdded,
-			Guidance: ag.guideBooked(&a),
+			Outcome: Confirmed, Message: "Appointment GUID Added: " + r.Guid, AppointmentGUID: r.Guid,
+			NoteAdded: r.NoteAdded, Guidance: ag.guideBooked(&a),
 		}
 		if r.Guid == "" {
 			answer.Message = "Appointment successfully created"
 		}
 	case r.End == outbound.Refused && (r.Reason == upstream.SlotTaken || r.Reason == upstream.AlreadyBooked):
-		answer = ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The practice system refused the slot: it is not available.", time.Now().Add(practice.CallReserve))
+		answer = ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable,
+			"The practice system refused the slot: it is not available.", time.Now().Add(practice.CallReserve))
 	case r.End == outbound.Refused && r.Reason == upstream.PatientUnknown:
 		ag.forgetPatient(ctx, a.UpstreamPatientID)
 		answer = Answer{
-			Outcome: Refused, ErrorType: PatientNotFound, Message: "The practice system does not know this patient.", Guidance: ag.guide(sayNoPatient, a.SlotStart),
+			Outcome: Refused, ErrorType: PatientNotFound, Message: "The practice system does not know this patient.",
+			Guidance: ag.guide(sayNoPatient, a.SlotStart),
 		}
 	case r.End == outbound.Refused:
 		answer = Answer{
-			Outcome: Refused, ErrorType: errorNotAccepted, Message: "The practice system did not accept the booking.", Guidance: ag.guide(sayNotAccepted, a.SlotStart),
+			Outcome: Refused, ErrorType: errorNotAccepted, Message: "The practice system did not accept the booking.",
+			Guidance: ag.guide(sayNotAccepted, a.SlotStart),
 		}
 	default:
 		answer = ag.agentQueued(&a, f.call.ID, r.ErrorType)
@@ -64,7 +68,8 @@ func (ag *Agent) agentQueued(a *store.Appointment, operationID, errorType string
 }
 
 // agentRefused returns the answer for a slot that is not available, with alternatives.
-func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorType, message string, deadline time.Time) Answer {
+func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorType, message string,
+	deadline time.Time) Answer {
 	answer := Answer{Outcome: Refused, ErrorType: errorType, Message: message, Guidance: ag.guide(say, slot.start)}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
@@ -72,7 +77,8 @@ func (ag *Agent) agentRefused(ctx context.Context, slot *agentSlot, say, errorTy
 	if now := time.Now(); from.Before(now) {
 		from = now
 	}
-	list, err := ag.Slots(ctx, SlotsRequest{AppointmentTypeID: slot.kind.ID, From: store.DateOf(from.In(ag.clinic.Zone())), Days: 7, Count: 3})
+	list, err := ag.Slots(ctx, SlotsRequest{AppointmentTypeID: slot.kind.ID,
+		From: store.DateOf(from.In(ag.clinic.Zone())), Days: 7, Count: 3})
 	if err == nil {
 		answer.Alternatives = list.Slots
 	}
@@ -96,13 +102,15 @@ func (ag *Agent) firstAnswer(ctx context.Context, b *BookRequest, slot *agentSlo
 		return ag.agentKnown(ctx, &a), true
 	case errors.Is(refusal, store.ErrSlotTaken):
 		list, _, err := ag.store.Appointments(ctx, store.AppointmentFilter{
-			From: slot.start, To: slot.start.Add(time.Minute), SpecialistID: slot.specialist.ID, Status: store.Confirmed,
+			From: slot.start, To: slot.start.Add(time.Minute), SpecialistID: slot.specialist.ID,
+			Status: store.Confirmed,
 		})
 		if err != nil {
 			return Answer{}, false
 		}
 		for i := range list {
-			if a := &list[i]; a.SlotStart.Equal(slot.start) && a.AppointmentTypeID == slot.kind.ID && a.Source == store.SourceAgent &&
+			if a := &list[i]; a.SlotStart.Equal(slot.start) && a.AppointmentTypeID == slot.kind.ID &&
+				a.Source == store.SourceAgent &&
 				a.UpstreamPatientID == patient && patient != "" && a.Patient.Notes == b.Note {
 				return ag.agentKnown(ctx, a), true
 			}
@@ -116,7 +124,8 @@ func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 	switch {
 	case a.Status == store.Cancelled:
 		return Answer{
-			Outcome: Refused, ErrorType: errorSlotUnavailable, Message: "This booking was cancelled.", Guidance: ag.guide(sayCancelled, a.SlotStart),
+			Outcome: Refused, ErrorType: errorSlotUnavailable, Message: "This booking was cancelled.",
+			Guidance: ag.guide(sayCancelled, a.SlotStart),
 		}
 	case a.UpstreamState == store.UpstreamNone:
 		return ag.agentBooked(a, a.Patient.Notes != "")
@@ -129,7 +138,8 @@ func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 		return answer
 	case a.UpstreamState == store.UpstreamFailed && a.UpstreamID == "":
 		return Answer{
-			Outcome: Refused, ErrorType: errorBookingFailed, Message: "The booking could not be completed. The clinic has been notified.",
+			Outcome: Refused, ErrorType: errorBookingFailed,
+			Message:  "The booking could not be completed. The clinic has been notified.",
 			Guidance: ag.guide(sayFailed, a.SlotStart),
 		}
 	}
@@ -145,7 +155,8 @@ func (ag *Agent) agentKnown(ctx context.Context, a *store.Appointment) Answer {
 		errorType = practice.ErrorUnknownQueued
 	}
 	answer := ag.agentQueued(a, id, errorType)
-	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed { // failed: a later move of it failed
+	// failed: a later move of it failed
+	if a.UpstreamState == store.UpstreamReview || a.UpstreamState == store.UpstreamFailed {
 		answer.Guidance = ag.guide(sayReview, a.SlotStart)
 		answer.Message = "The clinic is reviewing the booking."
 	}

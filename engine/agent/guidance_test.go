@@ -12,9 +12,10 @@ import (
 func TestGuidanceHasSentences(t *testing.T) {
 	all := words.Embedded()
 	for _, of := range []string{
-		sayPatient, saySlots, sayNoSlots, sayQueued, sayRejected, sayTaken, sayNoPatient, sayNotAccepted, sayOfferLapsed, sayInvalid,
-		sayPatientOpen, sayUnreachable, sayStillQueued, sayFailed, sayReview, sayCancelled, sayNoOperation, sayPatientRefused, sayKey, sayBusy, sayOpen,
-		sayAskBirthDate, sayAskPhone, sayAskEmail, sayAskPerson, sayNoMatch,
+		sayPatient, saySlots, sayNoSlots, sayQueued, sayRejected, sayTaken, sayNoPatient, sayNotAccepted,
+		sayOfferLapsed, sayInvalid, sayPatientOpen, sayUnreachable, sayStillQueued, sayFailed, sayReview, sayCancelled,
+		sayNoOperation, sayPatientRefused, sayKey, sayBusy, sayOpen, sayAskBirthDate, sayAskPhone, sayAskEmail,
+		sayAskPerson, sayNoMatch,
 	} {
 		if g := guidances(of); g.Action == "" && g.Critical == "" {
 			t.Errorf("%s: no instruction", of)
@@ -29,7 +30,8 @@ func TestGuidanceHasSentences(t *testing.T) {
 			}
 		}
 		says := strings.ToLower(all.Find("en").Text("agent." + of))
-		if strings.Contains(says, "confirmed") && !strings.Contains(says, "not yet confirmed") && !strings.Contains(says, "whether it is confirmed") {
+		if strings.Contains(says, "confirmed") && !strings.Contains(says, "not yet confirmed") &&
+			!strings.Contains(says, "whether it is confirmed") {
 			t.Errorf("%s: promises a confirmation: %q", of, says)
 		}
 	}

@@ -21,28 +21,38 @@ import (
 // sentence only for minors. It is in the clinic's language and never contains text that a patient typed.
 func TestConfirmationNamesClinic(t *testing.T) {
 	t.Parallel()
-	texts := clinic.AgentTexts{Place: "the harbour", Address: "Pier 7", Directions: "Tram 3 to the end", Closing: "Please bring your card."}
+	texts := clinic.AgentTexts{Place: "the harbour", Address: "Pier 7", Directions: "Tram 3 to the end",
+		Closing: "Please bring your card."}
 	for name, c := range map[string]struct {
 		texts       clinic.AgentTexts
 		born, child string
 		want        string
 	}{
-		"nothing chosen": {clinic.AgentTexts{}, "1980-02-03", "", "You are booked at Harbour Dental for Saturday, January 1st at 10 AM."},
-		"an adult":       {texts, "1980-02-03", "", "You are booked at the harbour for Saturday, January 1st at 10 AM. Please bring your card. Would you like the address?"},
-		"a minor of 17":  {clinic.AgentTexts{}, "1982-01-02", "", "You are booked at Harbour Dental for Saturday, January 1st at 10 AM. Please note that a parent or legal guardian has to come along."},
-		"18 that day":    {clinic.AgentTexts{}, "1982-01-01", "", "You are booked at Harbour Dental for Saturday, January 1st at 10 AM."},
+		"nothing chosen": {clinic.AgentTexts{}, "1980-02-03", "",
+			"You are booked at Harbour Dental for Saturday, January 1st at 10 AM."},
+		"an adult": {texts, "1980-02-03", "",
+			"You are booked at the harbour for Saturday, January 1st at 10 AM. Please bring your card. Would you like the address?"},
+		"a minor of 17": {clinic.AgentTexts{}, "1982-01-02", "",
+			"You are booked at Harbour Dental for Saturday, January 1st at 10 AM. Please note that a parent or legal guardian has to come along."},
+		"18 that day": {clinic.AgentTexts{}, "1982-01-01", "",
+			"You are booked at Harbour Dental for Saturday, January 1st at 10 AM."},
 		"a child": {clinic.AgentTexts{Guardian: "Come with them."}, "1980-02-03", "Canary {date}",
 			"{childName} is booked at Harbour Dental for Saturday, January 1st at 10 AM. Come with them."},
-		"in German":  {clinic.AgentTexts{Language: "de"}, "1980-02-03", "", "Ihr Termin bei Harbour Dental ist gebucht: Samstag, 1. Januar um 10 Uhr."},
-		"in Spanish": {clinic.AgentTexts{Language: "es", Address: "Muelle 7"}, "1980-02-03", "", "Su cita en Harbour Dental está reservada para el sábado 1 de enero a las 10:00. ¿Quiere que le dé la dirección?"},
+		"in German": {clinic.AgentTexts{Language: "de"}, "1980-02-03", "",
+			"Ihr Termin bei Harbour Dental ist gebucht: Samstag, 1. Januar um 10 Uhr."},
+		"in Spanish": {clinic.AgentTexts{Language: "es", Address: "Muelle 7"}, "1980-02-03", "",
+			"Su cita en Harbour Dental está reservada para el sábado 1 de enero a las 10:00. ¿Quiere que le dé la dirección?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
-				if _, err := p.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.AgentTexts = c.texts }); err != nil {
+				if _, err := p.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+					s.AgentTexts = c.texts
+				}); err != nil {
 					t.Fatal(err)
 				}
-				who, err := p.Agent.Identify(t.Context(), enginetest.AgentKey, agent.Patient{FirstName: "Canary", LastName: "Roe", BirthDate: c.born, Phone: "555 0100"})
+				who, err := p.Agent.Identify(t.Context(), enginetest.AgentKey,
+					agent.Patient{FirstName: "Canary", LastName: "Roe", BirthDate: c.born, Phone: "555 0100"})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -53,22 +63,28 @@ func TestConfirmationNamesClinic(t *testing.T) {
 					t.Errorf("got %q, want %q", a.Guidance.VoiceResponse, c.want)
 				}
 				chain := strings.Join(a.Guidance.Chain, "\n")
-				if strings.Contains(c.want, " at ") != strings.Contains(chain, "and the place: ") && !strings.Contains(name, "in ") ||
+				if strings.Contains(c.want, " at ") != strings.Contains(chain, "and the place: ") &&
+					!strings.Contains(name, "in ") ||
 					(c.child != "") != strings.Contains(chain, "the child's name") {
 					t.Errorf("the steps do not have the place and the child of %q: %q", c.want, chain)
 				}
-				if before, after := strings.Index(chain, "address"), strings.Index(chain, "Ask whether another member"); before > after {
+				if before, after := strings.Index(chain, "address"),
+					strings.Index(chain, "Ask whether another member"); before > after {
 					t.Errorf("the address comes after the question for another appointment: %q", chain)
 				}
-				if !strings.HasSuffix(chain, "Ask whether the caller needs anything else.\nIf not, thank the caller, say goodbye and end the call.") {
+				if !strings.HasSuffix(chain,
+					"Ask whether the caller needs anything else.\nIf not, thank the caller, say goodbye and end the call.") {
 					t.Errorf("the steps do not end the call: %q", chain)
 				}
 				said, _ := json.Marshal(a.Guidance)
 				if strings.Contains(string(said), "Canary") {
 					t.Errorf("somebody's words are in it: %s", said)
 				}
-				for _, step := range []struct{ words, of string }{{c.texts.Address, "address"}, {c.texts.Directions, "way"}} {
-					tells := slices.ContainsFunc(a.Guidance.Chain, func(s string) bool { return strings.Contains(s, step.of) && strings.Contains(s, step.words) })
+				for _, step := range []struct{ words, of string }{{c.texts.Address, "address"},
+					{c.texts.Directions, "way"}} {
+					tells := slices.ContainsFunc(a.Guidance.Chain, func(s string) bool {
+						return strings.Contains(s, step.of) && strings.Contains(s, step.words)
+					})
 					if tells != (step.words != "") {
 						t.Errorf("the %s is %q, and the steps are %q", step.of, step.words, a.Guidance.Chain)
 					}
@@ -89,12 +105,14 @@ func TestQueuedAnswerHidesDetails(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if chain := strings.Join(a.Guidance.Chain, "\n"); !strings.Contains(chain, "needs anything else.\nIf not, thank the caller, say goodbye and end the call.") {
+		if chain := strings.Join(a.Guidance.Chain, "\n"); !strings.Contains(chain,
+			"needs anything else.\nIf not, thank the caller, say goodbye and end the call.") {
 			t.Errorf("the steps after a queued booking do not end the call: %q", chain)
 		}
 		for _, g := range []agent.Guidance{a.Guidance, op.Guidance} {
 			never := strings.Join(g.NeverDo, " ")
-			for _, word := range []string{"confirmed", "failed", "rate limits", "system issues", "errors", "same booking again"} {
+			for _, word := range []string{"confirmed", "failed", "rate limits", "system issues", "errors",
+				"same booking again"} {
 				if !strings.Contains(never, word) {
 					t.Errorf("%s: never_do does not name %q: %q", g.CurrentState, word, g.NeverDo)
 				}
@@ -144,11 +162,14 @@ func TestRejectedGuidanceNamesFirstCall(t *testing.T) {
 func TestSlotsStayInRequestedDates(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{ExtraDays: 2, Columns: []upstreamtest.Column{{
-			ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
-		}}}})
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{ExtraDays: 2,
+			Columns: []upstreamtest.Column{{
+				ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0),
+				Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6},
+			}}}})
 		from := store.DateOf(time.Now().In(p.Clinic.Zone())).AddDays(3)
-		slots, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: enginetest.TypeGUID, From: from, Days: 2, Count: 50})
+		slots, err := p.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeGUID: enginetest.TypeGUID,
+			From: from, Days: 2, Count: 50})
 		if err != nil || len(slots.Slots) == 0 {
 			t.Fatalf("slots: %+v, %v", slots, err)
 		}

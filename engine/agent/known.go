@@ -35,7 +35,8 @@ func (ag *Agent) knownAs(ctx context.Context, r *Patient, born string) (guid, as
 	var found []store.Appointment
 	err = ag.eachKnown(ctx, store.AppointmentFilter{Query: query}, func(a *store.Appointment) bool {
 		theirs := digitsOf(a.Patient.Phone)
-		return foldName(a.Patient.Name) == name && theirs != "" && a.Patient.BirthDate != "" && (theirs == phone || phone == "") &&
+		return foldName(a.Patient.Name) == name && theirs != "" && a.Patient.BirthDate != "" &&
+			(theirs == phone || phone == "") &&
 			(a.Patient.BirthDate == born || born == "")
 	}, func(a *store.Appointment) {
 		switch {
@@ -51,11 +52,15 @@ func (ag *Agent) knownAs(ctx context.Context, r *Patient, born string) (guid, as
 		return "", ask, err
 	}
 	if len(distinct(found, func(a *store.Appointment) string { return strings.ToLower(a.Patient.Email) })) > 1 &&
-		len(distinct(found, func(a *store.Appointment) string { return upstream.CanonicalGUID(a.UpstreamPatientID) })) > 1 {
+		len(distinct(found, func(a *store.Appointment) string {
+			return upstream.CanonicalGUID(a.UpstreamPatientID)
+		})) > 1 {
 		if r.Email == "" {
 			return "", sayAskEmail, nil
 		}
-		if found = slices.DeleteFunc(found, func(a store.Appointment) bool { return !strings.EqualFold(a.Patient.Email, r.Email) }); len(found) == 0 {
+		if found = slices.DeleteFunc(found, func(a store.Appointment) bool {
+			return !strings.EqualFold(a.Patient.Email, r.Email)
+		}); len(found) == 0 {
 			return "", sayAskPerson, nil
 		}
 	}
@@ -81,7 +86,8 @@ func (ag *Agent) knownBy(ctx context.Context, keyID, guid, born string) (patient
 
 // eachKnown calls visit for each appointment that matches the filter and fits, and whose patient the practice system
 // presumably has.
-func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits func(*store.Appointment) bool, visit func(*store.Appointment)) error {
+func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits func(*store.Appointment) bool,
+	visit func(*store.Appointment)) error {
 	f.Limit = 500
 	for range knownPages {
 		list, next, err := ag.store.Appointments(ctx, f)
@@ -91,7 +97,8 @@ func (ag *Agent) eachKnown(ctx context.Context, f store.AppointmentFilter, fits 
 		for i := range list {
 			// A booking can have been refused because the practice system did not have its patient.
 			a := &list[i]
-			there := ag.practice.Options.Upstream == nil || a.UpstreamID != "" || a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamPending
+			there := ag.practice.Options.Upstream == nil || a.UpstreamID != "" ||
+				a.UpstreamState == store.UpstreamConfirmed || a.UpstreamState == store.UpstreamPending
 			if !there || a.UpstreamPatientID == "" || !fits(a) {
 				continue
 			}
@@ -167,7 +174,8 @@ func gone(guid string) string { return "\x00gone\x00" + upstream.CanonicalGUID(g
 
 // patientAsk returns the answer for a person who may be known, or whose details match no patient.
 func (ag *Agent) patientAsk(say string) PatientAnswer {
-	a := PatientAnswer{ErrorType: PatientAmbiguous, Message: "More details are needed to identify the patient.", Guidance: ag.guide(say, time.Time{})}
+	a := PatientAnswer{ErrorType: PatientAmbiguous, Message: "More details are needed to identify the patient.",
+		Guidance: ag.guide(say, time.Time{})}
 	if say == sayNoMatch {
 		a.ErrorType, a.Message = PatientNotFound, "No patient has this patientGUID and date of birth."
 	}

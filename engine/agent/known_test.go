@@ -43,7 +43,8 @@ func TestKnownPatientIsFound(t *testing.T) {
 				t.Errorf("the practice system was asked to add %d patients, want %d", n, want)
 			}
 		}
-		jane := agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100", SessionID: "monday"}
+		jane := agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100",
+			SessionID: "monday"}
 		first := identify(jane)
 		if !first.Success {
 			t.Fatalf("got %+v", first)
@@ -63,8 +64,10 @@ func TestKnownPatientIsFound(t *testing.T) {
 		added(1)
 
 		for name, r := range map[string]agent.Patient{
-			"spelt otherwise":     {FirstName: " JANE ", LastName: "canary roe", BirthDate: "02/03/1980", Phone: "+1 (555) 01-00", SessionID: "tuesday"},
-			"by GUID":             {PatientGUID: strings.ToUpper(first.PatientGUID), BirthDate: "02/03/1980", SessionID: "wednesday"},
+			"spelt otherwise": {FirstName: " JANE ", LastName: "canary roe", BirthDate: "02/03/1980",
+				Phone: "+1 (555) 01-00", SessionID: "tuesday"},
+			"by GUID": {PatientGUID: strings.ToUpper(first.PatientGUID), BirthDate: "02/03/1980",
+				SessionID: "wednesday"},
 			"by GUID, once again": {PatientGUID: first.PatientGUID, BirthDate: "1980-02-03"},
 		} {
 			a := identify(r)
@@ -76,7 +79,8 @@ func TestKnownPatientIsFound(t *testing.T) {
 		a := identify(agent.Patient{PatientGUID: first.PatientGUID, BirthDate: "1980-02-03", UUI: "thursday"})
 		b = p.Wish(22)
 		b.PatientGUID, b.BookingAuthToken, b.UUI = a.PatientGUID, a.BookingAuthToken, "thursday"
-		if a := p.Ask(b); a.Outcome != agent.Confirmed || p.Bookings()[1].Patient.BirthDate != "1980-02-03" || p.Bookings()[1].Patient.Name == "" {
+		if a := p.Ask(b); a.Outcome != agent.Confirmed || p.Bookings()[1].Patient.BirthDate != "1980-02-03" ||
+			p.Bookings()[1].Patient.Name == "" {
 			t.Errorf("booked by GUID: got %+v for %q", a, p.Bookings()[1].Patient.Name)
 		}
 
@@ -84,20 +88,28 @@ func TestKnownPatientIsFound(t *testing.T) {
 			agent.Patient
 			errorType, ask string
 		}{
-			"no date of birth":    {agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", Phone: "+15550100"}, agent.PatientAmbiguous, "ask_for_birth_date"},
-			"no telephone number": {agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03"}, agent.PatientAmbiguous, "ask_for_phone"},
-			"another's birthday":  {agent.Patient{PatientGUID: first.PatientGUID, BirthDate: "1980-02-04"}, agent.PatientNotFound, "ask_for_name_birth_date_and_phone"},
-			"unknown GUID":        {agent.Patient{PatientGUID: enginetest.PatientGUID(99), BirthDate: "1980-02-03"}, agent.PatientNotFound, "ask_for_name_birth_date_and_phone"},
+			"no date of birth": {agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", Phone: "+15550100"},
+				agent.PatientAmbiguous, "ask_for_birth_date"},
+			"no telephone number": {agent.Patient{FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03"},
+				agent.PatientAmbiguous, "ask_for_phone"},
+			"another's birthday": {agent.Patient{PatientGUID: first.PatientGUID, BirthDate: "1980-02-04"},
+				agent.PatientNotFound, "ask_for_name_birth_date_and_phone"},
+			"unknown GUID": {agent.Patient{PatientGUID: enginetest.PatientGUID(99), BirthDate: "1980-02-03"},
+				agent.PatientNotFound, "ask_for_name_birth_date_and_phone"},
 		} {
-			if a := identify(c.Patient); a.Success || a.ErrorType != c.errorType || a.Guidance.Action != c.ask || a.PatientGUID != "" {
+			if a := identify(c.Patient); a.Success || a.ErrorType != c.errorType || a.Guidance.Action != c.ask ||
+				a.PatientGUID != "" {
 				t.Errorf("%s: got %+v, want %s and %s", name, a, c.errorType, c.ask)
 			}
 		}
 		added(1)
 		for name, r := range map[string]agent.Patient{
-			"another name":       {FirstName: "Ann", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+15550100"},
-			"another birthday":   {FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-04", Phone: "+15550100"},
-			"another phone":      {FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03", Phone: "+15550101"},
+			"another name": {FirstName: "Ann", LastName: "Canary-Roe", BirthDate: "1980-02-03",
+				Phone: "+15550100"},
+			"another birthday": {FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-04",
+				Phone: "+15550100"},
+			"another phone": {FirstName: "Jane", LastName: "Canary-Roe", BirthDate: "1980-02-03",
+				Phone: "+15550101"},
 			"only a common name": {FirstName: "Jane", LastName: "Canary-Roe"},
 		} {
 			if a := identify(r); !a.Success || a.PatientGUID == first.PatientGUID {
@@ -128,7 +140,8 @@ func TestPatientsOfOneName(t *testing.T) {
 			t.Helper()
 			b := p.Wish(n)
 			b.PatientGUID, b.BookingAuthToken = a.PatientGUID, a.BookingAuthToken
-			if a, err := p.Agent.Book(t.Context(), record.Principal{KeyID: key, Scope: store.ScopeAgent}, b); err != nil || a.Outcome != agent.Confirmed {
+			if a, err := p.Agent.Book(t.Context(), record.Principal{KeyID: key, Scope: store.ScopeAgent},
+				b); err != nil || a.Outcome != agent.Confirmed {
 				t.Fatalf("got %+v, %v", a, err)
 			}
 		}

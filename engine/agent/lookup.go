@@ -32,7 +32,8 @@ type lookups struct {
 
 // knownThere returns the GUID under which the practice system has the person, or the question (sayAsk…) that decides
 // it. If both are empty, the practice system does not have the person, or the server could not find out.
-func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, deadline time.Time) (guid, ask string, err error) {
+func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time,
+	deadline time.Time) (guid, ask string, err error) {
 	phone := digitsOf(r.Phone)
 	if born.IsZero() && phone == "" {
 		return "", "", nil
@@ -85,14 +86,20 @@ func (ag *Agent) knownThere(ctx context.Context, r *Patient, born time.Time, dea
 // oneOf distinguishes patients of one name and date of birth by the telephone number, and those of one number by the
 // email address. A person with another number may still be the same one, so ask requests the email address.
 func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string) {
-	reached := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool { return !samePhone(digitsOf(p.Phone), phone) })
-	written := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool { return email == "" || !strings.EqualFold(p.Email, email) })
+	reached := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool {
+		return !samePhone(digitsOf(p.Phone), phone)
+	})
+	written := slices.DeleteFunc(slices.Clone(list), func(p upstream.KnownPatient) bool {
+		return email == "" || !strings.EqualFold(p.Email, email)
+	})
 	switch {
 	case len(reached) == 1:
 		return reached[0].GUID, ""
 	case len(written) == 1:
 		return written[0].GUID, ""
-	case len(reached) == 0 && (email != "" || !slices.ContainsFunc(list, func(p upstream.KnownPatient) bool { return p.Email != "" })):
+	case len(reached) == 0 && (email != "" || !slices.ContainsFunc(list, func(p upstream.KnownPatient) bool {
+		return p.Email != ""
+	})):
 		return "", "" // probably another person
 	case email == "":
 		return "", sayAskEmail
@@ -101,7 +108,8 @@ func oneOf(list []upstream.KnownPatient, phone, email string) (guid, ask string)
 }
 
 // knownThereBy returns the patient with a GUID and a date of birth as the practice system has them.
-func (ag *Agent) knownThereBy(ctx context.Context, guid string, born, deadline time.Time) (known upstream.KnownPatient, found bool) {
+func (ag *Agent) knownThereBy(ctx context.Context, guid string, born,
+	deadline time.Time) (known upstream.KnownPatient, found bool) {
 	ctx, cancel := context.WithDeadline(ctx, deadline.Add(-ag.practice.Options.AgentBound/2))
 	defer cancel()
 	found = ag.ask(ctx, deadline, func() (err error) {

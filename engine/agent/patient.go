@@ -94,18 +94,21 @@ func (ag *Agent) Identify(ctx context.Context, p record.Principal, r Patient) (P
 	}
 	if !known {
 		var refused *PatientAnswer
-		if s.PatientID, refused, err = ag.addPatient(ctx, &r, born, now, deadline, gone, sessionNames(said, person)); err != nil || refused != nil {
+		if s.PatientID, refused, err = ag.addPatient(ctx, &r, born, now, deadline, gone,
+			sessionNames(said, person)); err != nil || refused != nil {
 			return *cmp.Or(refused, &PatientAnswer{}), err
 		}
 	}
-	s.Patient = store.Patient{Name: r.FirstName + " " + r.LastName, Email: r.Email, Phone: r.Phone, BirthDate: dateOfBirth(born)}
+	s.Patient = store.Patient{Name: r.FirstName + " " + r.LastName, Email: r.Email, Phone: r.Phone,
+		BirthDate: dateOfBirth(born)}
 	return ag.identified(ctx, p, &r, s, now, said, person)
 }
 
 // addPatient adds a patient upstream, or creates a GUID without an upstream. It records the attempt first, so that no
 // other request repeats an attempt of unknown outcome: neither after this node was killed, nor on another node at the
 // same time. The answer is not nil if there is no patient.
-func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline time.Time, gone string, names []string) (string, *PatientAnswer, error) {
+func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline time.Time, gone string,
+	names []string) (string, *PatientAnswer, error) {
 	if ag.practice.Options.Upstream == nil {
 		return newGUID(), nil, nil
 	}
@@ -122,7 +125,8 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 	guid, err := ag.setPatientNow(ctx, deadline, upstream.NewPatient{
 		FirstName: r.FirstName, LastName: r.LastName, BirthDate: born, Phone: r.Phone, Email: r.Email,
 	})
-	answer := PatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: ag.guide(sayUnreachable, time.Time{})}
+	answer := PatientAnswer{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.",
+		Guidance: ag.guide(sayUnreachable, time.Time{})}
 	switch upstream.ClassOf(err) {
 	case "":
 		return guid, nil, nil
@@ -131,7 +135,8 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 		return "", &answer, nil
 	case upstream.Refused:
 		answer = PatientAnswer{
-			ErrorType: PatientRefused, Message: "The practice system did not accept these details.", Guidance: ag.guide(sayPatientRefused, time.Time{}),
+			ErrorType: PatientRefused, Message: "The practice system did not accept these details.",
+			Guidance: ag.guide(sayPatientRefused, time.Time{}),
 		}
 	}
 	// The patient was not added. If this record fails, the outcome counts as unknown and a person must check it.
@@ -142,7 +147,8 @@ func (ag *Agent) addPatient(ctx context.Context, r *Patient, born, now, deadline
 }
 
 // identifyKnown is Identify for a patientGUID and its date of birth. If they match no patient, it adds none.
-func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now, deadline time.Time) (PatientAnswer, error) {
+func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patient, born, now,
+	deadline time.Time) (PatientAnswer, error) {
 	s := store.AgentSession{PatientID: upstream.CanonicalGUID(r.PatientGUID)}
 	var found bool
 	var err error
@@ -154,13 +160,15 @@ func (ag *Agent) identifyKnown(ctx context.Context, p record.Principal, r *Patie
 		if !there {
 			return ag.patientAsk(sayNoMatch), nil
 		}
-		s.Patient = store.Patient{Name: known.FirstName + " " + known.LastName, Email: known.Email, Phone: known.Phone, BirthDate: dateOfBirth(born)}
+		s.Patient = store.Patient{Name: known.FirstName + " " + known.LastName, Email: known.Email, Phone: known.Phone,
+			BirthDate: dateOfBirth(born)}
 	}
 	return ag.identified(ctx, p, r, s, now)
 }
 
 // identified signs a token for the patient of a session, and stores the session under these names and its own.
-func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient, s store.AgentSession, now time.Time, names ...string) (PatientAnswer, error) {
+func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient, s store.AgentSession, now time.Time,
+	names ...string) (PatientAnswer, error) {
 	signed, auth, err := ag.booking.Keys().IssueBookingAuth(r.SessionID, s.PatientID, now)
 	if err != nil {
 		return PatientAnswer{}, err
@@ -175,7 +183,8 @@ func (ag *Agent) identified(ctx context.Context, p record.Principal, r *Patient,
 		return PatientAnswer{}, err
 	}
 	return PatientAnswer{
-		Success: true, PatientGUID: s.PatientID, BookingAuthToken: signed, ExpiresAt: s.ExpiresAt.UTC(), Guidance: ag.guide(sayPatient, time.Time{}),
+		Success: true, PatientGUID: s.PatientID, BookingAuthToken: signed, ExpiresAt: s.ExpiresAt.UTC(),
+		Guidance: ag.guide(sayPatient, time.Time{}),
 	}, nil
 }
 
@@ -216,7 +225,8 @@ func (r *Patient) normalize(today store.Date) (time.Time, error) {
 	var m record.Mistakes
 	words := func(s string) string { return strings.Join(strings.Fields(s), " ") }
 	r.FirstName, r.LastName = words(r.FirstName), words(r.LastName)
-	r.Phone, r.Email, r.BirthDate = strings.TrimSpace(r.Phone), strings.TrimSpace(r.Email), strings.TrimSpace(r.BirthDate)
+	r.Phone, r.Email, r.BirthDate = strings.TrimSpace(r.Phone), strings.TrimSpace(r.Email),
+		strings.TrimSpace(r.BirthDate)
 	for _, f := range []struct{ field, value string }{{"firstName", r.FirstName}, {"lastName", r.LastName}} {
 		if f.value == "" && r.PatientGUID == "" {
 			m.Add(f.field, "must be said; ask the caller for it")

@@ -29,7 +29,8 @@ func byUUI(keyID, uui string) string   { return keyID + "\x00uui\x00" + uui }
 // bySaid finds a session by the details in the request, so that a repeated request adds one patient.
 func bySaid(keyID string, r *Patient) string {
 	return keyID + "\x00said\x00" + strings.Join([]string{
-		strings.ToLower(r.FirstName), strings.ToLower(r.LastName), r.BirthDate, r.Phone, strings.ToLower(r.Email), r.SessionID, r.UUI,
+		strings.ToLower(r.FirstName), strings.ToLower(r.LastName), r.BirthDate, r.Phone, strings.ToLower(r.Email),
+		r.SessionID, r.UUI,
 	}, "\x00")
 }
 
@@ -61,7 +62,8 @@ func (ag *Agent) put(ctx context.Context, tx store.Tx, s store.AgentSession, nam
 // begin records under these names that a patient is being added. If another request is adding or has added the
 // patient, it returns that session and true. The check and the record are one transaction, because two nodes can
 // receive the same request at the same time. gone is a patient whom the practice system no longer has.
-func (ag *Agent) begin(ctx context.Context, now time.Time, gone string, names []string) (there store.AgentSession, found bool, err error) {
+func (ag *Agent) begin(ctx context.Context, now time.Time, gone string,
+	names []string) (there store.AgentSession, found bool, err error) {
 	var all []string
 	for _, name := range names {
 		all = append(all, ag.booking.Keys().Names(name, now)...)
@@ -88,7 +90,8 @@ const (
 
 // authorizeBooking decides whether an agent may book for the patient, and fills in the patient from the key's own
 // session. The error is a token.Error or a storage error.
-func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequest, now time.Time) (method string, s store.AgentSession, err error) {
+func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequest,
+	now time.Time) (method string, s store.AgentSession, err error) {
 	var names []string
 	if b.PatientGUID != "" {
 		names = append(names, byGUID(keyID, b.PatientGUID))
@@ -115,7 +118,8 @@ func (ag *Agent) authorizeBooking(ctx context.Context, keyID string, b *BookRequ
 	auth, err := ag.booking.Keys().VerifyBookingAuth(b.BookingAuthToken, b.PatientGUID, now)
 	if err == nil && !found {
 		// Another key identified the patient: from now on this key has a session for the patient, too.
-		s = store.AgentSession{PatientID: upstream.CanonicalGUID(b.PatientGUID), At: now, ExpiresAt: time.UnixMilli(auth.ExpiresAt)}
+		s = store.AgentSession{PatientID: upstream.CanonicalGUID(b.PatientGUID), At: now,
+			ExpiresAt: time.UnixMilli(auth.ExpiresAt)}
 		names = []string{byGUID(keyID, b.PatientGUID)}
 		if b.UUI != "" {
 			names = append(names, byUUI(keyID, b.UUI))

@@ -97,7 +97,8 @@ func TestSiblings(t *testing.T) {
 			count[(<-answers).Outcome]++
 		}
 		p.Until(5*time.Minute, "settled", p.Settled)
-		if s := p.Upstream.Score(); s.Appointments != 7 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second || count[agent.Queued] < 2 {
+		if s := p.Upstream.Score(); s.Appointments != 7 || s.Duplicates != 0 || s.MinSpacing < 10*time.Second ||
+			count[agent.Queued] < 2 {
 			t.Errorf("four at once: answers %v, upstream %+v", count, s)
 		}
 	})

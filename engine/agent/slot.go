@@ -68,7 +68,8 @@ func (ag *Agent) Slots(ctx context.Context, r SlotsRequest) (Slots, error) {
 	if ag.practice.Options.Upstream != nil && t.UpstreamTypeID != "" {
 		found, err = ag.upstreamOffers(ctx, s, t, &r)
 		if noAnswer := new(upstream.Error); errors.As(err, &noAnswer) {
-			return Slots{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.", Guidance: ag.guide(sayUnreachable, time.Time{})}, nil
+			return Slots{ErrorType: errorUpstreamMissing, Message: "The practice system does not answer.",
+				Guidance: ag.guide(sayUnreachable, time.Time{})}, nil
 		}
 	} else {
 		found, err = ag.ownOffers(ctx, t, &r)
@@ -151,7 +152,8 @@ type offer struct {
 
 // ownOffers lists the slots that visitors can book, each with the specialist who would be assigned.
 func (ag *Agent) ownOffers(ctx context.Context, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
-	list, err := ag.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID, From: r.From, To: r.From.AddDays(r.Days)})
+	list, err := ag.booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: t.ID,
+		From: r.From, To: r.From.AddDays(r.Days)})
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +184,8 @@ func among(t *store.AppointmentType, ids []string) []store.Assignment {
 const maxOfferMinutes = 24 * 60
 
 // upstreamOffers lists the openings of the upstream without those that are booked or held here.
-func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, r *SlotsRequest) ([]offer, error) {
+func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType,
+	r *SlotsRequest) ([]offer, error) {
 	question, columns := practice.QuestionFor(s, t, r.From, r.From.AddDays(r.Days))
 	if len(columns) == 0 || !t.Active {
 		return nil, nil
@@ -201,7 +204,8 @@ func (ag *Agent) upstreamOffers(ctx context.Context, s *clinic.Schedule, t *stor
 	longest := *t
 	longest.DurationMinutes = maxOfferMinutes
 	sn, err := ag.booking.Snapshot(ctx, booking.Question{
-		Schedule: s, Types: []*store.AppointmentType{&longest}, Specialists: ids, From: question.From.Add(-24 * time.Hour), To: question.To.Add(24 * time.Hour),
+		Schedule: s, Types: []*store.AppointmentType{&longest}, Specialists: ids,
+		From: question.From.Add(-24 * time.Hour), To: question.To.Add(24 * time.Hour),
 		Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}, RoomHours: true},
 	})
 	if err != nil {
@@ -263,7 +267,8 @@ func (ag *Agent) agentOffer(t *store.AppointmentType, p *store.Specialist, o off
 		return guid
 	}
 	return Slot{
-		Start: o.start, Spoken: ag.Spoken(o.start), StartTime: upstream.FormatTime(o.start, ag.clinic.Zone()), Minutes: o.minutes, BookingToken: signed,
-		ScheduleViewGUID: or(p.UpstreamScheduleViewID, p.ID), ScheduleColumnGUID: or(p.UpstreamColumnID, p.ID), AppointmentTypeGUID: or(t.UpstreamTypeID, t.ID),
+		Start: o.start, Spoken: ag.Spoken(o.start), StartTime: upstream.FormatTime(o.start, ag.clinic.Zone()),
+		Minutes: o.minutes, BookingToken: signed, ScheduleViewGUID: or(p.UpstreamScheduleViewID, p.ID),
+		ScheduleColumnGUID: or(p.UpstreamColumnID, p.ID), AppointmentTypeGUID: or(t.UpstreamTypeID, t.ID),
 	}, nil
 }

@@ -34,7 +34,8 @@ func TestExplainAndAgentSlotsSeeOverbookedTime(t *testing.T) {
 			}
 			offered := func() (found string) {
 				t.Helper()
-				slots, err := c.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeID: "checkup", From: store.DateOf(c.Start), Days: 1, Count: 48})
+				slots, err := c.Agent.Slots(t.Context(), agent.SlotsRequest{AppointmentTypeID: "checkup",
+					From: store.DateOf(c.Start), Days: 1, Count: 48})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -77,12 +77,15 @@ func TestAssignPicksTheHighestPriorityInAnyOrder(t *testing.T) {
 		if !slices.Equal(candidates, before) {
 			t.Fatalf("the candidates were changed: %v", candidates)
 		}
-		other, _ := Assign("checkup", start.In(time.FixedZone("", 19800)), rapid.Permutation(candidates).Draw(t, "order"))
+		other, _ := Assign("checkup", start.In(time.FixedZone("", 19800)),
+			rapid.Permutation(candidates).Draw(t, "order"))
 		if !ok || got != other {
 			t.Fatalf("assigned %q, in another order %q", got, other)
 		}
 		for _, c := range candidates {
-			picked := candidates[slices.IndexFunc(candidates, func(a store.Assignment) bool { return a.SpecialistID == got })]
+			picked := candidates[slices.IndexFunc(candidates, func(a store.Assignment) bool {
+				return a.SpecialistID == got
+			})]
 			if c.Priority > picked.Priority {
 				t.Fatalf("assigned %v although %v has a higher priority", picked, c)
 			}
@@ -102,7 +105,8 @@ func TestAssignSpreadsOverEquals(t *testing.T) {
 	}
 	for _, c := range candidates {
 		if counts[c.SpecialistID] < n/4 {
-			t.Errorf("%s is assigned %d of %d starts, want at least a quarter: %v", c.SpecialistID, counts[c.SpecialistID], n, counts)
+			t.Errorf("%s is assigned %d of %d starts, want at least a quarter: %v", c.SpecialistID,
+				counts[c.SpecialistID], n, counts)
 		}
 	}
 }

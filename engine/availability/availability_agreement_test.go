@@ -97,10 +97,12 @@ func TestListingAndBookingAgree(t *testing.T) {
 		// A listing in two parts equals the listing of the whole, at any cut.
 		cut := from.Add(time.Duration(rapid.Int64Range(0, int64(to.Sub(from))).Draw(t, "cut")))
 		if len(starts) > 0 && rapid.Bool().Draw(t, "cut at a start") {
-			cut = time.UnixMilli(rapid.SampledFrom(starts).Draw(t, "start")).Add(time.Duration(rapid.IntRange(-1, 1).Draw(t, "beside")))
+			cut = time.UnixMilli(rapid.SampledFrom(starts).Draw(t,
+				"start")).Add(time.Duration(rapid.IntRange(-1, 1).Draw(t, "beside")))
 		}
 		before, after := calendar.Starts(nil, kind, from, cut), calendar.Starts(nil, kind, cut, to)
-		if len(before) > 0 && !time.UnixMilli(before[len(before)-1]).Before(cut) || len(after) > 0 && time.UnixMilli(after[0]).Before(cut) {
+		if len(before) > 0 && !time.UnixMilli(before[len(before)-1]).Before(cut) || len(after) > 0 &&
+			time.UnixMilli(after[0]).Before(cut) {
 			t.Fatalf("cut at %s:\nbefore %v\nafter %v", cut, before, after)
 		}
 		if parts := slices.Concat(before, after); !slices.Equal(parts, starts) {
@@ -124,7 +126,8 @@ func TestListingAndBookingAgree(t *testing.T) {
 func beyond(t *store.AppointmentType, start time.Time, taken []store.Taken) int {
 	seats := map[int]bool{}
 	for _, a := range taken {
-		if a.SpecialistID == listedSpecialist && a.AppointmentTypeID == t.ID && a.SlotStart.Equal(start) && a.SlotEnd.Equal(start.Add(Minutes(t.DurationMinutes))) && a.Seat >= t.Capacity {
+		if a.SpecialistID == listedSpecialist && a.AppointmentTypeID == t.ID && a.SlotStart.Equal(start) &&
+			a.SlotEnd.Equal(start.Add(Minutes(t.DurationMinutes))) && a.Seat >= t.Capacity {
 			seats[a.Seat] = true
 		}
 	}
@@ -148,7 +151,8 @@ func seatIsFree(kind *store.AppointmentType, start time.Time, seat int, taken []
 func meetsBlock(kind *store.AppointmentType, start time.Time, blocks []store.Block) bool {
 	span := SpanOf(kind, listedSpecialist, start)
 	return slices.ContainsFunc(blocks, func(b store.Block) bool {
-		return span.Conflicts(&holds.Span{SpecialistID: listedSpecialist, SlotStart: b.Start, SlotEnd: b.End, BusyStart: b.Start, BusyEnd: b.End})
+		return span.Conflicts(&holds.Span{SpecialistID: listedSpecialist, SlotStart: b.Start, SlotEnd: b.End,
+			BusyStart: b.Start, BusyEnd: b.End})
 	})
 }
 
@@ -186,7 +190,8 @@ func drawCalendar(t *rapid.T, zone string, date store.Date, blocks []store.Block
 		overrides = append(overrides, o)
 	}
 	active := rapid.IntRange(0, 19).Draw(t, "active") > 0
-	calendar, err := NewCalendar(store.Specialist{ID: listedSpecialist, Timezone: zone, Active: active}, hours, overrides, blocks)
+	calendar, err := NewCalendar(store.Specialist{ID: listedSpecialist, Timezone: zone, Active: active}, hours,
+		overrides, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}

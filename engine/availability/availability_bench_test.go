@@ -38,16 +38,19 @@ func BenchmarkNewCalendar(b *testing.B) {
 	hours := everyDay(9*60, 17*60)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := NewCalendar(store.Specialist{ID: "ada", Timezone: "Europe/Berlin", Active: true}, hours, nil, nil); err != nil {
+		if _, err := NewCalendar(store.Specialist{ID: "ada", Timezone: "Europe/Berlin", Active: true}, hours, nil,
+			nil); err != nil {
 			b.Fatal(err)
 		}
 	}
 }
 
 // fullCalendars returns specialists who work from 9 to 17 every day in half hours, with booked percent of them taken.
-func fullCalendars(tb testing.TB, specialists, days, booked int) ([]*Calendar, *store.AppointmentType, time.Time, time.Time, []store.Taken) {
+func fullCalendars(tb testing.TB, specialists, days,
+	booked int) ([]*Calendar, *store.AppointmentType, time.Time, time.Time, []store.Taken) {
 	tb.Helper()
-	kind := &store.AppointmentType{ID: "checkup", DurationMinutes: 30, SlotStepMinutes: 30, BufferAfterMinutes: 0, Capacity: 1, HorizonDays: 365, Active: true}
+	kind := &store.AppointmentType{ID: "checkup", DurationMinutes: 30, SlotStepMinutes: 30, BufferAfterMinutes: 0,
+		Capacity: 1, HorizonDays: 365, Active: true}
 	from := store.Date{Year: 2026, Month: 10, Day: 10} // the range contains a change of the clocks
 	var (
 		calendars []*Calendar
@@ -56,7 +59,8 @@ func fullCalendars(tb testing.TB, specialists, days, booked int) ([]*Calendar, *
 		end       time.Time
 	)
 	for i := range specialists {
-		c, err := NewCalendar(store.Specialist{ID: fmt.Sprintf("specialist-%02d", i), Timezone: "Europe/Berlin", Active: true}, everyDay(9*60, 17*60), nil, nil)
+		c, err := NewCalendar(store.Specialist{ID: fmt.Sprintf("specialist-%02d", i), Timezone: "Europe/Berlin",
+			Active: true}, everyDay(9*60, 17*60), nil, nil)
 		if err != nil {
 			tb.Fatal(err)
 		}

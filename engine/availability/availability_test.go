@@ -27,12 +27,13 @@ type availabilityCase struct {
 	Blocks             []blockData
 	Type               appointmentTypeData
 	Taken              []takenData
-	Now                string                // default 2026-11-01T00:00Z
-	From, To           store.Date            // local dates, To excluded
-	Want               map[store.Date]string // "09:00 09:30/2 +01:00": starts with free seats (one if not given), then their offset
-	Seats              map[string][]int      // start → the free seats
-	Bookable           []string              // listed starts, in another notation
-	Refused            map[string]Reason     // start → the reason why it is not listed
+	Now                string     // default 2026-11-01T00:00Z
+	From, To           store.Date // local dates, To excluded
+	// "09:00 09:30/2 +01:00": starts with free seats (one if not given), then their offset
+	Want     map[store.Date]string
+	Seats    map[string][]int  // start → the free seats
+	Bookable []string          // listed starts, in another notation
+	Refused  map[string]Reason // start → the reason why it is not listed
 }
 
 type weeklyHoursData struct {
@@ -119,7 +120,8 @@ func (c availabilityCase) run(t *testing.T) {
 			t.Errorf("%s is listed, but not bookable: %s", start.In(calendar.Zone()), reason)
 		}
 		if seats := FreeSeats(&kind, SpanOf(&kind, listedSpecialist, start), taken); len(seats) != o.Free {
-			t.Errorf("%s is listed with %d free seats, but these are free: %v", start.In(calendar.Zone()), o.Free, seats)
+			t.Errorf("%s is listed with %d free seats, but these are free: %v", start.In(calendar.Zone()), o.Free,
+				seats)
 		}
 	}
 	if want := c.want(t); !slices.Equal(got, want) {
@@ -142,7 +144,8 @@ func (c availabilityCase) run(t *testing.T) {
 		}
 	}
 	for start, want := range c.Seats {
-		if got := FreeSeats(&kind, SpanOf(&kind, listedSpecialist, instantOf(t, start)), taken); !slices.Equal(got, want) {
+		if got := FreeSeats(&kind, SpanOf(&kind, listedSpecialist, instantOf(t, start)), taken); !slices.Equal(got,
+			want) {
 			t.Errorf("%s has the free seats %v, want %v", start, got, want)
 		}
 	}
@@ -160,9 +163,11 @@ func (c availabilityCase) calendar(t *testing.T) *Calendar {
 	}
 	var blocks []store.Block
 	for i, b := range c.Blocks {
-		blocks = append(blocks, store.Block{ID: fmt.Sprint("b", i), SpecialistID: listedSpecialist, Start: instantOf(t, b.Start), End: instantOf(t, b.End)})
+		blocks = append(blocks, store.Block{ID: fmt.Sprint("b", i), SpecialistID: listedSpecialist,
+			Start: instantOf(t, b.Start), End: instantOf(t, b.End)})
 	}
-	calendar, err := NewCalendar(store.Specialist{ID: listedSpecialist, Timezone: c.Timezone, Active: !c.SpecialistInactive}, hours, overrides, blocks)
+	calendar, err := NewCalendar(store.Specialist{ID: listedSpecialist, Timezone: c.Timezone,
+		Active: !c.SpecialistInactive}, hours, overrides, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +186,8 @@ func (c availabilityCase) appointmentType() store.AppointmentType {
 	return store.AppointmentType{
 		ID: id, DurationMinutes: c.Type.DurationMinutes, SlotStepMinutes: c.Type.SlotStepMinutes,
 		BufferBeforeMinutes: c.Type.BufferBeforeMinutes, BufferAfterMinutes: c.Type.BufferAfterMinutes,
-		MinNoticeMinutes: c.Type.MinNoticeMinutes, HorizonDays: horizon, Capacity: max(c.Type.Capacity, 1), Active: !c.Type.Inactive,
+		MinNoticeMinutes: c.Type.MinNoticeMinutes, HorizonDays: horizon, Capacity: max(c.Type.Capacity, 1),
+		Active: !c.Type.Inactive,
 	}
 }
 
@@ -192,8 +198,9 @@ func (c availabilityCase) taken(t *testing.T) []store.Taken {
 		start := instantOf(t, a.Start)
 		end := start.Add(Minutes(a.Minutes))
 		row := store.Taken{
-			AppointmentID: fmt.Sprint("a", i), AppointmentTypeID: a.Type, SpecialistID: a.SpecialistID, Seat: a.Seat, Overbook: a.Overbook,
-			SlotStart: start, SlotEnd: end, BusyStart: start.Add(-Minutes(a.BufferBefore)), BusyEnd: end.Add(Minutes(a.BufferAfter)),
+			AppointmentID: fmt.Sprint("a", i), AppointmentTypeID: a.Type, SpecialistID: a.SpecialistID, Seat: a.Seat,
+			Overbook: a.Overbook, SlotStart: start, SlotEnd: end, BusyStart: start.Add(-Minutes(a.BufferBefore)),
+			BusyEnd: end.Add(Minutes(a.BufferAfter)),
 		}
 		if row.AppointmentTypeID == "" {
 			row.AppointmentTypeID = c.appointmentType().ID
@@ -269,7 +276,8 @@ func decodeStrictly(t *testing.T, file string, raw []byte, into any) {
 func TestPoolListsWhoIsFree(t *testing.T) {
 	monday := store.Date{Year: 2026, Month: time.November, Day: 23}
 	hours := func(start, end string) []store.WeeklyWindow {
-		return []store.WeeklyWindow{{Weekday: store.Weekday(time.Monday), Window: store.Window{Start: timeOfDay(t, start), End: timeOfDay(t, end)}}}
+		return []store.WeeklyWindow{{Weekday: store.Weekday(time.Monday),
+			Window: store.Window{Start: timeOfDay(t, start), End: timeOfDay(t, end)}}}
 	}
 	calendar := func(id, zone string, active bool, hours []store.WeeklyWindow) *Calendar {
 		c, err := NewCalendar(store.Specialist{ID: id, Timezone: zone, Active: active}, hours, nil, nil)
@@ -284,12 +292,16 @@ func TestPoolListsWhoIsFree(t *testing.T) {
 		calendar("bob", "Europe/Berlin", false, hours("09:00", "11:00")),
 		calendar("dan", "Europe/Berlin", true, nil),
 	}
-	kind := store.AppointmentType{ID: "checkup", DurationMinutes: 30, SlotStepMinutes: 30, Capacity: 2, HorizonDays: 365, Active: true}
+	kind := store.AppointmentType{ID: "checkup", DurationMinutes: 30, SlotStepMinutes: 30, Capacity: 2,
+		HorizonDays: 365, Active: true}
 	at := func(s string) time.Time { return instantOf(t, "2026-11-23T"+s+"Z") }
 	taken := []store.Taken{
-		{AppointmentTypeID: "checkup", SpecialistID: "ada", Seat: 1, SlotStart: at("08:30"), SlotEnd: at("09:00"), BusyStart: at("08:30"), BusyEnd: at("09:00")},
-		{AppointmentTypeID: "other", SpecialistID: "cleo", SlotStart: at("08:00"), SlotEnd: at("08:30"), BusyStart: at("08:00"), BusyEnd: at("08:30")},
-		{AppointmentTypeID: "other", SpecialistID: "cleo", SlotStart: at("09:00"), SlotEnd: at("09:05"), BusyStart: at("09:00"), BusyEnd: at("09:05")},
+		{AppointmentTypeID: "checkup", SpecialistID: "ada", Seat: 1, SlotStart: at("08:30"), SlotEnd: at("09:00"),
+			BusyStart: at("08:30"), BusyEnd: at("09:00")},
+		{AppointmentTypeID: "other", SpecialistID: "cleo", SlotStart: at("08:00"), SlotEnd: at("08:30"),
+			BusyStart: at("08:00"), BusyEnd: at("08:30")},
+		{AppointmentTypeID: "other", SpecialistID: "cleo", SlotStart: at("09:00"), SlotEnd: at("09:05"),
+			BusyStart: at("09:00"), BusyEnd: at("09:05")},
 	}
 	zone := calendars[0].Zone()
 	var got []string
@@ -337,13 +349,18 @@ func TestNewCalendarRefusesInvalidRules(t *testing.T) {
 		overrides []store.Override
 		want      string
 	}{
-		"unknown zone":       {zone: "Europe/Atlantis", want: `specialist ada: "Europe/Atlantis" is not a time zone like Europe/Berlin`},
+		"unknown zone": {zone: "Europe/Atlantis",
+			want: `specialist ada: "Europe/Atlantis" is not a time zone like Europe/Berlin`},
 		"no zone":            {zone: "", want: `specialist ada: "" is not a time zone like Europe/Berlin`},
 		"the machine's zone": {zone: "Local", want: `specialist ada: "Local" is not a time zone like Europe/Berlin`},
-		"the machine's file": {zone: "localtime", want: `specialist ada: "localtime" is not a time zone like Europe/Berlin`},
-		"leap seconds":       {zone: "right/Europe/Berlin", want: `specialist ada: "right/Europe/Berlin" is not a time zone like Europe/Berlin`},
-		"a second spelling":  {zone: "Europe//Berlin", want: `specialist ada: "Europe//Berlin" is not a time zone like Europe/Berlin`},
-		"a path":             {zone: "../zoneinfo/UTC", want: `specialist ada: "../zoneinfo/UTC" is not a time zone like Europe/Berlin`},
+		"the machine's file": {zone: "localtime",
+			want: `specialist ada: "localtime" is not a time zone like Europe/Berlin`},
+		"leap seconds": {zone: "right/Europe/Berlin",
+			want: `specialist ada: "right/Europe/Berlin" is not a time zone like Europe/Berlin`},
+		"a second spelling": {zone: "Europe//Berlin",
+			want: `specialist ada: "Europe//Berlin" is not a time zone like Europe/Berlin`},
+		"a path": {zone: "../zoneinfo/UTC",
+			want: `specialist ada: "../zoneinfo/UTC" is not a time zone like Europe/Berlin`},
 		"reversed window": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 1, Window: window(600, 540)}},
 			want: "specialist ada, monday: the hours 10:00 to 09:00 must start and end on the same day"},
 		"empty window": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 1, Window: window(600, 600)}},
@@ -352,7 +369,9 @@ func TestNewCalendarRefusesInvalidRules(t *testing.T) {
 			want: "specialist ada, monday: the hours 10:00 to 24:01 must start and end on the same day"},
 		"eighth weekday": {zone: "UTC", hours: []store.WeeklyWindow{{Weekday: 7, Window: window(540, 600)}},
 			want: "specialist ada: weekday 7 is not a day of the week"},
-		"reversed override": {zone: "UTC", overrides: []store.Override{{Date: store.Date{Year: 2026, Month: 12, Day: 24}, Hours: []store.Window{window(600, 540)}}},
+		"reversed override": {zone: "UTC",
+			overrides: []store.Override{{Date: store.Date{Year: 2026, Month: 12, Day: 24},
+				Hours: []store.Window{window(600, 540)}}},
 			want: "specialist ada, 2026-12-24: the hours 10:00 to 09:00 must start and end on the same day"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -66,13 +66,15 @@ func checkDateAgainstWall(t *testing.T, zone *time.Location, date store.Date) {
 		{{Start: 0, End: 1440}},
 		{{Start: 0, End: 150}, {Start: 150, End: 1350}, {Start: 1350, End: 1440}},
 	} {
-		calendar, err := NewCalendar(store.Specialist{ID: "ada", Timezone: zone.String(), Active: true}, weekly(c...), nil, nil)
+		calendar, err := NewCalendar(store.Specialist{ID: "ada", Timezone: zone.String(), Active: true}, weekly(c...),
+			nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		begin, end := StartOfDay(zone, date), StartOfDay(zone, date.AddDays(1))
 		if !begin.Equal(wall.begin) || !end.Equal(wall.end) {
-			t.Fatalf("%s, %s: the date is %s to %s, want %s to %s", zone, date, begin, end, wall.begin.UTC(), wall.end.UTC())
+			t.Fatalf("%s, %s: the date is %s to %s, want %s to %s", zone, date, begin, end, wall.begin.UTC(),
+				wall.end.UTC())
 		}
 		var want []int64
 		for _, w := range c {
@@ -187,7 +189,8 @@ func zoneNames(t testing.TB) []string {
 // Any name that a clinic sends is refused, or is a zone of the database whose days can be listed.
 func FuzzLoadZone(f *testing.F) {
 	names := zoneNames(f)
-	for _, s := range []string{"Europe/Berlin", "", "Local", "localtime", "right/UTC", "../UTC", "Europe//Berlin", "Europe/./Berlin", "/etc/localtime", "tzdata.zi", "europe/berlin", "UTC\x00"} {
+	for _, s := range []string{"Europe/Berlin", "", "Local", "localtime", "right/UTC", "../UTC", "Europe//Berlin",
+		"Europe/./Berlin", "/etc/localtime", "tzdata.zi", "europe/berlin", "UTC\x00"} {
 		f.Add(s, int64(1793836800))
 	}
 	f.Fuzz(func(t *testing.T, name string, at int64) {
@@ -211,7 +214,8 @@ func FuzzLoadZone(f *testing.F) {
 				continue
 			}
 			// Times that do not exist move forward: the wall clock shows a later one.
-			if wall := time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), 0, time.UTC); !wall.After(
+			if wall := time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(),
+				0, time.UTC); !wall.After(
 				time.Date(date.Year, date.Month, date.Day, 0, int(m), 0, 0, time.UTC)) {
 				t.Fatalf("%s, %s %s became %s", name, date, m, shown)
 			}

@@ -137,7 +137,9 @@ func (r *Rooms) Free(i int) []Room {
 
 // Search returns the first slot that starts at or after an instant, and whether it starts then.
 func (r *Rooms) Search(at time.Time) (int, bool) {
-	return slices.BinarySearchFunc(r.starts, at, func(start int64, at time.Time) int { return time.UnixMilli(start).Compare(at) })
+	return slices.BinarySearchFunc(r.starts, at, func(start int64, at time.Time) int {
+		return time.UnixMilli(start).Compare(at)
+	})
 }
 
 // PoolRooms lists the slots of at most 65,535 specialists together: every start with from ≤ start < to at which at
@@ -243,7 +245,8 @@ type seatAt struct {
 
 const noSession = math.MinInt64
 
-func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from, to time.Time, taken []store.Taken) []Opening {
+func (w *sweep) open(dst []Opening, c *Calendar, t *store.AppointmentType, from, to time.Time,
+	taken []store.Taken) []Opening {
 	if !c.active || !t.Active {
 		return dst
 	}

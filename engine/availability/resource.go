@@ -119,7 +119,8 @@ func (n *Needs) isHeld(id string, start time.Time, held []holds.Hold, asking hol
 	span := spanOf(n.t, id, start)
 	for i := range held {
 		h := &held[i]
-		if !slices.Contains(h.Resources.List(), id) || h.Owner.Is(asking) && h.AppointmentTypeID == n.t.ID && h.SlotStart.Equal(start) {
+		if !slices.Contains(h.Resources.List(), id) || h.Owner.Is(asking) && h.AppointmentTypeID == n.t.ID &&
+			h.SlotStart.Equal(start) {
 			continue
 		}
 		other := h.Span

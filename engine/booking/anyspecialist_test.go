@@ -32,7 +32,8 @@ func TestBookAnyRefusesOverbookedTime(t *testing.T) {
 			any := enginetest.BookingOf(9, "checkup")
 			any.SlotStart = c.Start
 			if a, err := c.Book(any); !errors.Is(err, store.ErrSlotTaken) {
-				t.Errorf("a booking for any specialist: got %s with %s, %v; want %v", a.ID, a.SpecialistID, err, store.ErrSlotTaken)
+				t.Errorf("a booking for any specialist: got %s with %s, %v; want %v", a.ID, a.SpecialistID, err,
+					store.ErrSlotTaken)
 			}
 			if _, err := c.Hold(9, "checkup", c.Start, ""); !errors.Is(err, store.ErrSlotTaken) {
 				t.Errorf("a hold of any specialist: got %v, want %v", err, store.ErrSlotTaken)
@@ -56,12 +57,15 @@ func TestMoveTakesAnotherSpecialistIfOwnIsHeld(t *testing.T) {
 			a := c.MustBook(r)
 			to := c.Start.Add(time.Hour)
 			c.MustHold(2, "checkup", to, "ben")
-			moved, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Client: enginetest.Client(1), Actor: "client"})
+			moved, err := c.Booking.Reschedule(t.Context(),
+				booking.RescheduleRequest{ID: a.ID, SlotStart: to, Client: enginetest.Client(1), Actor: "client"})
 			if err != nil || moved.SpecialistID == "ben" || !moved.SlotStart.Equal(to) {
-				t.Fatalf("got %s at %s, %v; want another specialist at %s", moved.SpecialistID, moved.SlotStart, err, to)
+				t.Fatalf("got %s at %s, %v; want another specialist at %s", moved.SpecialistID, moved.SlotStart, err,
+					to)
 			}
 			// The appointment's own specialist comes first if free.
-			back, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start, Client: enginetest.Client(1), Actor: "client"})
+			back, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+				SlotStart: c.Start, Client: enginetest.Client(1), Actor: "client"})
 			if err != nil || back.SpecialistID != moved.SpecialistID {
 				t.Errorf("got %s, %v; want %s again", back.SpecialistID, err, moved.SpecialistID)
 			}
@@ -74,7 +78,8 @@ func TestMoveTakesAnotherSpecialistIfOwnIsHeld(t *testing.T) {
 			}
 			c.MustHold(9, "checkup", to, back.SpecialistID)
 			var held *holds.HeldError
-			if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Client: enginetest.Client(1), Actor: "client"}); !errors.As(err, &held) {
+			if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+				SlotStart: to, Client: enginetest.Client(1), Actor: "client"}); !errors.As(err, &held) {
 				t.Errorf("all are held: got %v, want a HeldError", err)
 			}
 		})

@@ -189,7 +189,8 @@ func (sn *Snapshot) Offer(t *store.AppointmentType, specialistID string, start t
 		return Offer{}, Refusal{Reason: reason}
 	}
 	o := Offer{
-		Assignment: t.Specialists[i], Type: t, Span: availability.SpanOf(t, specialistID, start), Seats: seats, from: sn,
+		Assignment: t.Specialists[i], Type: t, Span: availability.SpanOf(t, specialistID, start), Seats: seats,
+		from: sn,
 	}
 	needs := availability.NeedsOf(sn.Schedule.Calendars, t, sn.taken)
 	o.Rooms = needs.Free(start, rules.IgnoreHours && !rules.RoomHours)

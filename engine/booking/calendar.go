@@ -69,7 +69,8 @@ func (bk *Booking) CalendarToken(ctx context.Context, a *store.Appointment, now 
 	if err != nil {
 		return "", err
 	}
-	return bk.Keys().IssueCalendar(token.Calendar{AppointmentID: a.ID, Serial: serial, ExpiresAt: calendarEnds(a)}, a.CreatedAt)
+	return bk.Keys().IssueCalendar(token.Calendar{AppointmentID: a.ID, Serial: serial, ExpiresAt: calendarEnds(a)},
+		a.CreatedAt)
 }
 
 // EndCalendar revokes the address of an appointment's calendar for everyone who has it. If there is none to revoke,
@@ -86,7 +87,8 @@ func (bk *Booking) EndCalendar(ctx context.Context, actor record.Actor, appointm
 		} else if err != nil {
 			return err
 		}
-		return record.Audit(ctx, tx, now, actor, record.ActionAppointmentCalendarEnded, "appointment:"+a.ID, "", nil, nil)
+		return record.Audit(ctx, tx, now, actor, record.ActionAppointmentCalendarEnded, "appointment:"+a.ID, "", nil,
+			nil)
 	})
 }
 

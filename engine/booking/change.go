@@ -44,10 +44,11 @@ const (
 	ChangeUndone      = "undone"
 
 	// Changes by answers of the upstream. The appointment's UpstreamState has the same result.
-	ChangeUpstreamDone    = "upstream.completed"
-	ChangeUpstreamFailed  = "upstream.failed"
-	ChangeUpstreamReview  = "upstream.needs_review"
-	ChangeUpstreamRefused = "upstream.refused" // while an agent's caller waited: the appointment is cancelled and was never confirmed
+	ChangeUpstreamDone   = "upstream.completed"
+	ChangeUpstreamFailed = "upstream.failed"
+	ChangeUpstreamReview = "upstream.needs_review"
+	// while an agent's caller waited: the appointment is cancelled and was never confirmed
+	ChangeUpstreamRefused = "upstream.refused"
 )
 
 // Fence adds the steps of an agent's booking to a booking. Its row reserves the time before anything is written
@@ -69,7 +70,8 @@ func (c *Change) Told() (kind string, ok bool) {
 	switch {
 	case c.Silent || c.Fence:
 		return "", false
-	case c.Kind == ChangeUpstreamDone && c.Before != nil && c.Before.UpstreamState == store.UpstreamPending && c.After.Source == store.SourceAgent &&
+	case c.Kind == ChangeUpstreamDone && c.Before != nil && c.Before.UpstreamState == store.UpstreamPending &&
+		c.After.Source == store.SourceAgent &&
 		c.After.Status == store.Confirmed:
 		return ChangeCreated, true
 	case c.Kind == ChangeCreated, c.Kind == ChangeCancelled, c.Kind == ChangeRescheduled:

@@ -55,7 +55,8 @@ func (bk *Booking) secure(ctx context.Context, w *wanted) (secured, error) {
 		}
 	}
 	if w.Overbook {
-		return secured{Hold: holds.Hold{Span: availability.SpanOf(w.Type, w.SpecialistID, w.SlotStart), Owner: w.Owner}}, nil
+		return secured{Hold: holds.Hold{Span: availability.SpanOf(w.Type, w.SpecialistID, w.SlotStart),
+			Owner: w.Owner}}, nil
 	}
 	offers, err := bk.Offers(ctx, bk.clinic.Current(), w.Type, w.SpecialistID, w.SlotStart, w.Rules)
 	if err != nil {
@@ -259,7 +260,8 @@ func (w *wanted) takeOver(held holds.Span) error {
 	if w.SpecialistID != "" && w.SpecialistID != held.SpecialistID {
 		m.Add("specialistId", "this hold is for another specialist; leave specialistId out, or hold that time")
 	}
-	if len(m) == 0 && !w.IsRequested && held.SlotEnd.Sub(held.SlotStart) > availability.Minutes(w.Type.DurationMinutes) {
+	if len(m) == 0 && !w.IsRequested &&
+		held.SlotEnd.Sub(held.SlotStart) > availability.Minutes(w.Type.DurationMinutes) {
 		m.Add("holdId", "this hold is for a group visit, or was created when the type was longer; hold the time again")
 	}
 	if len(m) == 0 {

@@ -16,7 +16,8 @@ func TestDeskAppointmentHasNoClient(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	const browser = holds.ClientID("the-browser-at-the-desk")
-	held, err := c.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.Start.Add(2 * time.Hour), Client: browser})
+	held, err := c.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup",
+		SlotStart: c.Start.Add(2 * time.Hour), Client: browser})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,15 +25,22 @@ func TestDeskAppointmentHasNoClient(t *testing.T) {
 		request booking.Request
 		want    holds.ClientID
 	}{
-		"the desk":                    {booking.Request{SlotStart: c.Start, Source: store.SourceStaff}, ""},
-		"the desk, with its browser":  {booking.Request{SlotStart: c.Start.Add(time.Hour), Source: store.SourceStaff, Client: browser}, ""},
-		"the desk, from a hold":       {booking.Request{HoldID: held.ID, Source: store.SourceStaff, Client: browser}, ""},
-		"the desk, overbooked":        {booking.Request{SlotStart: c.Start.Add(6 * time.Hour), SpecialistID: "ada", OverbookReason: "pain", Source: store.SourceStaff, Client: browser}, ""},
-		"a program":                   {booking.Request{SlotStart: c.Start.Add(3 * time.Hour), Source: store.SourceAPI}, ""},
-		"a program, for its client":   {booking.Request{SlotStart: c.Start.Add(4 * time.Hour), Source: store.SourceAPI, Client: "a-client-of-the-program"}, "a-client-of-the-program"},
-		"a patient, who has a secret": {booking.Request{SlotStart: c.Start.Add(5 * time.Hour), Source: store.SourceWeb, Client: "a-patient-who-books"}, "a-patient-who-books"},
+		"the desk": {booking.Request{SlotStart: c.Start, Source: store.SourceStaff}, ""},
+		"the desk, with its browser": {booking.Request{SlotStart: c.Start.Add(time.Hour), Source: store.SourceStaff,
+			Client: browser}, ""},
+		"the desk, from a hold": {booking.Request{HoldID: held.ID, Source: store.SourceStaff, Client: browser},
+			""},
+		"the desk, overbooked": {booking.Request{SlotStart: c.Start.Add(6 * time.Hour), SpecialistID: "ada",
+			OverbookReason: "pain", Source: store.SourceStaff, Client: browser}, ""},
+		"a program": {booking.Request{SlotStart: c.Start.Add(3 * time.Hour), Source: store.SourceAPI},
+			""},
+		"a program, for its client": {booking.Request{SlotStart: c.Start.Add(4 * time.Hour), Source: store.SourceAPI,
+			Client: "a-client-of-the-program"}, "a-client-of-the-program"},
+		"a patient, who has a secret": {booking.Request{SlotStart: c.Start.Add(5 * time.Hour), Source: store.SourceWeb,
+			Client: "a-patient-who-books"}, "a-patient-who-books"},
 	} {
-		x.request.AppointmentTypeID, x.request.Actor, x.request.Patient = "checkup", "user:jo", store.Patient{Name: "Jo Doe"}
+		x.request.AppointmentTypeID, x.request.Actor, x.request.Patient = "checkup", "user:jo",
+			store.Patient{Name: "Jo Doe"}
 		made, err := c.Booking.Book(t.Context(), x.request)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -40,7 +48,8 @@ func TestDeskAppointmentHasNoClient(t *testing.T) {
 		}
 		kept, err := c.Store.Appointment(t.Context(), made.ID)
 		if err != nil || kept.Owner != x.want.Owner().String() || made.Owner != x.want.Owner().String() {
-			t.Errorf("%s: the owner is %q, and %q in the database (%v); want that of %q", name, made.Owner, kept.Owner, err, x.want)
+			t.Errorf("%s: the owner is %q, and %q in the database (%v); want that of %q", name, made.Owner, kept.Owner,
+				err, x.want)
 		}
 	}
 	booked := booking.Booked(c.Store)

@@ -44,7 +44,8 @@ type confirmKey struct {
 }
 
 func newConfirms() *confirms {
-	return &confirms{waiting: make(map[string]expected), woken: make(chan struct{}, 1), seen: timed.NewMap[confirmKey, struct{}](time.Minute, 1<<12)}
+	return &confirms{waiting: make(map[string]expected), woken: make(chan struct{}, 1),
+		seen: timed.NewMap[confirmKey, struct{}](time.Minute, 1<<12)}
 }
 
 // FollowBooking applies a change of the feed: it waits for the EventConfirm of a booking or a move, and stops waiting
@@ -112,7 +113,8 @@ func (bk *Booking) ConfirmFromFeed(ctx context.Context) {
 		for i := range list {
 			x := &list[i]
 			bk.events.Publish(ctx, holds.Event{
-				Kind: holds.EventBooked, Span: availability.TakenSpan(&x.taken), Resources: holds.IDs(x.taken.Resources), Owner: x.owner,
+				Kind: holds.EventBooked, Span: availability.TakenSpan(&x.taken),
+				Resources: holds.IDs(x.taken.Resources), Owner: x.owner,
 			})
 		}
 		timed.Sleep(ctx, wait, bk.confirms.woken)

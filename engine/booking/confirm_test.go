@@ -24,12 +24,18 @@ func TestConfirmsWaitForTheEvent(t *testing.T) {
 		happens func(*Booking)
 		overdue int
 	}{
-		"no event":               {func(bk *Booking) { bk.FollowBooking(booked) }, 1},
-		"event after the feed":   {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon, 30, 1) }, 0},
-		"event before the feed":  {func(bk *Booking) { event(bk, noon, 30, 1); bk.FollowBooking(booked) }, 0},
-		"event of another seat":  {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon, 30, 0) }, 1},
-		"event of another start": {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon.Add(time.Hour), 30, 1) }, 1},
-		"event of a whole visit": {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon.Add(-time.Hour), 120, 1) }, 0},
+		"no event":              {func(bk *Booking) { bk.FollowBooking(booked) }, 1},
+		"event after the feed":  {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon, 30, 1) }, 0},
+		"event before the feed": {func(bk *Booking) { event(bk, noon, 30, 1); bk.FollowBooking(booked) }, 0},
+		"event of another seat": {func(bk *Booking) { bk.FollowBooking(booked); event(bk, noon, 30, 0) }, 1},
+		"event of another start": {func(bk *Booking) {
+			bk.FollowBooking(booked)
+			event(bk, noon.Add(time.Hour), 30, 1)
+		}, 1},
+		"event of a whole visit": {func(bk *Booking) {
+			bk.FollowBooking(booked)
+			event(bk, noon.Add(-time.Hour), 120, 1)
+		}, 0},
 		"cancelled in the second": {func(bk *Booking) {
 			bk.FollowBooking(booked)
 			bk.FollowBooking(&store.Change{ID: "a1", Before: booked.After})
@@ -45,7 +51,8 @@ func TestConfirmsWaitForTheEvent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bk := &Booking{confirms: newConfirms()}
 			test.happens(bk)
-			if list, wait := bk.confirms.overdue(time.Now().Add(-time.Minute)); len(list) != 0 || (wait > 0) != (test.overdue > 0) {
+			if list, wait := bk.confirms.overdue(time.Now().Add(-time.Minute)); len(list) != 0 ||
+				(wait > 0) != (test.overdue > 0) {
 				t.Errorf("before a second: got %d overdue, %v to wait", len(list), wait)
 			}
 			if list, wait := bk.confirms.overdue(time.Now().Add(time.Hour)); len(list) != test.overdue || wait >= 0 {

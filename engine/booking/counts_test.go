@@ -13,7 +13,9 @@ import (
 
 // refusalsOf returns how often an act was refused for a reason.
 func refusalsOf(c booking.Counts, act booking.Act, reason string) uint64 {
-	i := slices.IndexFunc(c.Refused, func(r booking.RefusalCount) bool { return r.Act == actNames[act] && r.Reason == reason })
+	i := slices.IndexFunc(c.Refused, func(r booking.RefusalCount) bool {
+		return r.Act == actNames[act] && r.Reason == reason
+	})
 	return c.Refused[i].Count
 }
 
@@ -49,14 +51,26 @@ func TestCountsSeparateActsAndReasons(t *testing.T) {
 		"a taken slot held":   {booking.ActHold, "slot_taken", func() error { return hold(3, 1) }},
 		"a taken slot booked": {booking.ActBook, "slot_taken", func() error { return book(3, 1, nil) }},
 		"beyond the horizon":  {booking.ActHold, "too_far", func() error { return hold(3, 48*365) }},
-		"between two starts":  {booking.ActBook, "not_a_slot_start", func() error { return book(3, 2, func(r *booking.Request) { r.SlotStart = at(2).Add(time.Minute) }) }},
-		"yesterday":           {booking.ActBook, "too_soon", func() error { return book(3, -96-48, nil) }},
+		"between two starts": {booking.ActBook, "not_a_slot_start", func() error {
+			return book(3, 2, func(r *booking.Request) { r.SlotStart = at(2).Add(time.Minute) })
+		}},
+		"yesterday": {booking.ActBook, "too_soon", func() error { return book(3, -96-48, nil) }},
 		"a hold that is gone": {booking.ActBook, "hold_expired", func() error {
 			return book(3, 2, func(r *booking.Request) { r.HoldID, r.SlotStart = "gone", time.Time{} })
 		}},
-		"without a name":      {booking.ActBook, "invalid", func() error { return book(3, 2, func(r *booking.Request) { r.Patient.Name = "" }) }},
-		"of an unknown type":  {booking.ActHold, "invalid", func() error { _, err := c.Hold(3, "unknown", at(2), ""); return err }},
-		"more than the quota": {booking.ActHold, "quota_exceeded", func() error { hold(4, 4); hold(4, 5); hold(4, 6); return hold(4, 7) }},
+		"without a name": {booking.ActBook, "invalid", func() error {
+			return book(3, 2, func(r *booking.Request) { r.Patient.Name = "" })
+		}},
+		"of an unknown type": {booking.ActHold, "invalid", func() error {
+			_, err := c.Hold(3, "unknown", at(2), "")
+			return err
+		}},
+		"more than the quota": {booking.ActHold, "quota_exceeded", func() error {
+			hold(4, 4)
+			hold(4, 5)
+			hold(4, 6)
+			return hold(4, 7)
+		}},
 		"booked a moment ago": {booking.ActHold, "cooldown_active", func() error {
 			r := enginetest.BookingOf(5, "cooling")
 			r.SlotStart = at(8)
@@ -94,8 +108,11 @@ func TestConflictIsCounted(t *testing.T) {
 	defer other.Close()
 	b, later := a, 2*time.Hour
 	b.ID, b.Version = "written-by-another-program", 1
-	b.SlotStart, b.SlotEnd, b.BusyStart, b.BusyEnd = a.SlotStart.Add(later), a.SlotEnd.Add(later), a.BusyStart.Add(later), a.BusyEnd.Add(later)
-	if err := other.Write(t.Context(), func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), b) }); err != nil {
+	b.SlotStart, b.SlotEnd, b.BusyStart, b.BusyEnd = a.SlotStart.Add(later), a.SlotEnd.Add(later),
+		a.BusyStart.Add(later), a.BusyEnd.Add(later)
+	if err := other.Write(t.Context(), func(tx store.Tx) error {
+		return tx.InsertAppointment(t.Context(), b)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	r = enginetest.BookingOf(2, "checkup")
@@ -103,13 +120,16 @@ func TestConflictIsCounted(t *testing.T) {
 	if _, err := c.Book(r); err == nil {
 		t.Error("a slot that another program booked was booked")
 	}
-	if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: b.SlotStart, Actor: "system"}); err == nil {
+	if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+		SlotStart: b.SlotStart, Actor: "system"}); err == nil {
 		t.Error("an appointment was moved to a slot that another program booked")
 	}
-	if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: a.SlotStart.Add(time.Hour), Actor: "system"}); err != nil {
+	if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+		SlotStart: a.SlotStart.Add(time.Hour), Actor: "system"}); err != nil {
 		t.Error(err)
 	}
-	if got := c.Booking.Counts(); got.Conflicts != 2 || got.Moves != 1 || got.Bookings[2] != 1 || refusalsOf(got, booking.ActMove, "slot_taken") != 1 {
+	if got := c.Booking.Counts(); got.Conflicts != 2 || got.Moves != 1 || got.Bookings[2] != 1 ||
+		refusalsOf(got, booking.ActMove, "slot_taken") != 1 {
 		t.Errorf("got %+v, want 2 conflicts, 1 move, 1 refused one, 1 booking of the desk", got)
 	}
 }

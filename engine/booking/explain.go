@@ -19,7 +19,8 @@ type Explanation struct {
 
 // Explain answers "why not 10:30?" for each specialist of a type, or for the named one. store.ErrNotFound,
 // *ValidationError.
-func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID string, start time.Time) ([]Explanation, error) {
+func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID string,
+	start time.Time) ([]Explanation, error) {
 	var m record.Mistakes
 	record.CheckStart(&m, start)
 	if err := m.Err(); err != nil {
@@ -45,7 +46,8 @@ func (bk *Booking) Explain(ctx context.Context, appointmentTypeID, specialistID 
 	answer := make([]Explanation, len(ids))
 	for i, id := range ids {
 		_, refusal := sn.Offer(t, id, start)
-		answer[i] = Explanation{SpecialistID: id, Bookable: refusal.Reason == "", Reason: refusal.Reason, HeldUntil: refusal.HeldUntil}
+		answer[i] = Explanation{SpecialistID: id, Bookable: refusal.Reason == "", Reason: refusal.Reason,
+			HeldUntil: refusal.HeldUntil}
 	}
 	return answer, nil
 }

@@ -19,7 +19,8 @@ const (
 
 // NextAvailable returns the first slot with a free seat that no client holds, at or after the instant, up to the
 // type's horizon. ErrNoSlots, store.ErrNotFound, *ValidationError.
-func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID, place string, after time.Time) (Timeslot, error) {
+func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, specialistID, place string,
+	after time.Time) (Timeslot, error) {
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(appointmentTypeID, specialistID)
 	if err != nil {
@@ -32,7 +33,8 @@ func (bk *Booking) NextAvailable(ctx context.Context, appointmentTypeID, special
 	last := store.DateOf(now.AddDate(0, 0, t.HorizonDays+1).In(zone))
 	for from := store.DateOf(after.In(zone)); !last.Before(from); from = from.AddDays(DefaultTimeslotDays) {
 		list, err := bk.Timeslots(ctx, TimeslotsRequest{
-			AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, Place: place, From: from, To: from.AddDays(DefaultTimeslotDays),
+			AppointmentTypeID: appointmentTypeID, SpecialistID: specialistID, Place: place, From: from,
+			To: from.AddDays(DefaultTimeslotDays),
 		})
 		if err != nil {
 			return Timeslot{}, err
@@ -100,7 +102,9 @@ func (bk *Booking) FreeTimes(ctx context.Context, r FindRequest) ([]Timeslot, er
 				continue
 			}
 			if len(r.SpecialistIDs) > 0 {
-				slot.SpecialistIDs = slices.DeleteFunc(slices.Clone(slot.SpecialistIDs), func(id string) bool { return !slices.Contains(r.SpecialistIDs, id) })
+				slot.SpecialistIDs = slices.DeleteFunc(slices.Clone(slot.SpecialistIDs), func(id string) bool {
+					return !slices.Contains(r.SpecialistIDs, id)
+				})
 			}
 			if len(slot.SpecialistIDs) == 0 {
 				continue

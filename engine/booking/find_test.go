@@ -38,7 +38,8 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 	r := enginetest.BookingOf(1, "checkup")
 	r.SlotStart, r.SpecialistID = c.Start, "ada"
 	c.MustBook(r)
-	if got := find(booking.FindRequest{Earliest: noon}); !got[0].Start.Equal(c.Start) || !slices.Equal(got[0].SpecialistIDs, []string{"bea"}) {
+	if got := find(booking.FindRequest{Earliest: noon}); !got[0].Start.Equal(c.Start) ||
+		!slices.Equal(got[0].SpecialistIDs, []string{"bea"}) {
 		t.Errorf("booked with ada: %+v", got)
 	}
 	c.MustHold(2, "checkup", c.Start, "bea")
@@ -50,8 +51,10 @@ func TestDeskFindsFreeTimes(t *testing.T) {
 	}
 	// Only ada, only in the morning, only on one weekday.
 	weekday := store.Weekday(c.Start.AddDate(0, 0, 6).Weekday())
-	for _, slot := range find(booking.FindRequest{SpecialistIDs: []string{"ada"}, Latest: noon, Weekdays: []store.Weekday{weekday}, Count: 20}) {
-		if slot.Start.Weekday() != time.Weekday(weekday) || slot.Start.Hour() >= 12 || !slices.Equal(slot.SpecialistIDs, []string{"ada"}) {
+	for _, slot := range find(booking.FindRequest{SpecialistIDs: []string{"ada"}, Latest: noon,
+		Weekdays: []store.Weekday{weekday}, Count: 20}) {
+		if slot.Start.Weekday() != time.Weekday(weekday) || slot.Start.Hour() >= 12 ||
+			!slices.Equal(slot.SpecialistIDs, []string{"ada"}) {
 			t.Errorf("found %+v", slot)
 		}
 	}

@@ -51,7 +51,8 @@ func TestBookingOutlivesLostHold(t *testing.T) {
 		t.Fatalf("booking: got %v, want it booked", err)
 	}
 	live.left = 1
-	if _, err := e.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: start.Add(time.Hour), Actor: "system"}); err != nil {
+	if _, err := e.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+		SlotStart: start.Add(time.Hour), Actor: "system"}); err != nil {
 		t.Errorf("moving: got %v, want it moved", err)
 	}
 	live.left = 1000

@@ -139,7 +139,8 @@ func (r *HoldRequest) validate() error {
 // With restart, the maximum life starts again, at most holds.MaxRestarts times.
 //
 // Errors: holds.ErrNotFound (expired or unknown), holds.ErrNotOwner, holds.ErrRestarts, *ValidationError.
-func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration, restart bool) (holds.Hold, error) {
+func (bk *Booking) ExtendHold(ctx context.Context, id string, client holds.ClientID, ttl time.Duration,
+	restart bool) (holds.Hold, error) {
 	var m record.Mistakes
 	record.CheckID(&m, "holdId", id)
 	record.CheckClient(&m, client)
@@ -230,7 +231,8 @@ func Booked(s store.Store) func(holds.Hold) bool {
 			From: h.SlotStart, To: h.SlotEnd, SpecialistID: h.SpecialistID, Status: store.Confirmed, Limit: 500,
 		})
 		return err == nil && slices.ContainsFunc(list, func(a store.Appointment) bool {
-			return a.AppointmentTypeID == h.AppointmentTypeID && a.SlotStart.Equal(h.SlotStart) && !a.Overbook && a.Seat == h.Seat &&
+			return a.AppointmentTypeID == h.AppointmentTypeID && a.SlotStart.Equal(h.SlotStart) && !a.Overbook &&
+				a.Seat == h.Seat &&
 				(a.Owner == h.Owner.String() || a.Owner == "")
 		})
 	}

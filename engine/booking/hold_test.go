@@ -64,7 +64,8 @@ func TestConcurrentHoldsHaveOneWinner(t *testing.T) {
 	}
 	again := c.MustHold(2, "checkup", c.Start, "")
 	if again.ID != second.ID {
-		t.Errorf("a repeat gave hold %s with %s, want the one it has, %s with %s", again.ID, again.SpecialistID, second.ID, second.SpecialistID)
+		t.Errorf("a repeat gave hold %s with %s, want the one it has, %s with %s", again.ID, again.SpecialistID,
+			second.ID, second.SpecialistID)
 	}
 }
 
@@ -73,7 +74,8 @@ func TestHoldRefusals(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	tomorrow := store.DateOf(c.Start)
-	if _, err := c.Clinic.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada", Date: tomorrow.AddDays(3), Closed: true}, nil); err != nil {
+	if _, err := c.Clinic.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada",
+		Date: tomorrow.AddDays(3), Closed: true}, nil); err != nil {
 		t.Fatal(err)
 	}
 	r := enginetest.BookingOf(9, "checkup")
@@ -84,10 +86,14 @@ func TestHoldRefusals(t *testing.T) {
 		start time.Time
 		want  error
 	}{
-		{"between two starts", c.Start.Add(7 * time.Minute), &availability.NotBookableError{Reason: availability.ReasonNotASlotStart}},
-		{"in the past", c.Start.Add(-96 * time.Hour), &availability.NotBookableError{Reason: availability.ReasonTooSoon}},
-		{"past the horizon", c.Start.Add(100 * 24 * time.Hour), &availability.NotBookableError{Reason: availability.ReasonTooFar}},
-		{"on a closed date", c.Start.Add(72 * time.Hour), &availability.NotBookableError{Reason: availability.ReasonOverrideClosed}},
+		{"between two starts", c.Start.Add(7 * time.Minute),
+			&availability.NotBookableError{Reason: availability.ReasonNotASlotStart}},
+		{"in the past", c.Start.Add(-96 * time.Hour),
+			&availability.NotBookableError{Reason: availability.ReasonTooSoon}},
+		{"past the horizon", c.Start.Add(100 * 24 * time.Hour),
+			&availability.NotBookableError{Reason: availability.ReasonTooFar}},
+		{"on a closed date", c.Start.Add(72 * time.Hour),
+			&availability.NotBookableError{Reason: availability.ReasonOverrideClosed}},
 		{"taken", r.SlotStart, store.ErrSlotTaken},
 	} {
 		_, err := c.Hold(1, "checkup", x.start, "ada")
@@ -107,7 +113,8 @@ func TestHoldRefusals(t *testing.T) {
 		t.Errorf("the fourth hold: got %v, want ErrQuota", err)
 	}
 	var invalid *record.ValidationError
-	if _, err := c.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.Start, Client: "fifteen-chars.."}); !errors.As(err, &invalid) {
+	if _, err := c.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: c.Start,
+		Client: "fifteen-chars.."}); !errors.As(err, &invalid) {
 		t.Errorf("a client of 15 characters: got %v, want *ValidationError", err)
 	}
 }
@@ -124,7 +131,8 @@ func TestOverrideShowsInTheNextListing(t *testing.T) {
 	if c.Slot(1, "checkup", c.Start, "ada") == nil {
 		t.Fatal("the slot is not listed to begin with")
 	}
-	o, err := c.Clinic.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada", Date: store.DateOf(c.Start), Closed: true}, nil)
+	o, err := c.Clinic.PutOverride(ctx, "key:test", store.Override{SpecialistID: "ada",
+		Date: store.DateOf(c.Start), Closed: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +140,10 @@ func TestOverrideShowsInTheNextListing(t *testing.T) {
 		t.Errorf("a closed date lists %+v", slot)
 	}
 	events, err := watch.Next(ctx, nil)
-	if err != nil || events[0].Kind != holds.EventAvailability || events[0].SpecialistID != "ada" || events[0].Generation != c.Clinic.Generation("checkup") {
-		t.Errorf("the event is %+v (%v), want availability of ada with generation %d", events, err, c.Clinic.Generation("checkup"))
+	if err != nil || events[0].Kind != holds.EventAvailability || events[0].SpecialistID != "ada" ||
+		events[0].Generation != c.Clinic.Generation("checkup") {
+		t.Errorf("the event is %+v (%v), want availability of ada with generation %d", events, err,
+			c.Clinic.Generation("checkup"))
 	}
 	if err := c.Clinic.DeleteOverride(ctx, "key:test", o.ID); err != nil {
 		t.Fatal(err)

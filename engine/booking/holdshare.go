@@ -74,7 +74,8 @@ func (bk *Booking) DayAround(h *holds.Span) int64 {
 // roomOf counts the seats of a range of days. Of slots that overlap, it counts only one.
 func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date, days int) int {
 	slots, free := 0, int64(0)
-	for _, start := range c.Starts(nil, t, availability.StartOfDay(c.Zone(), from), availability.StartOfDay(c.Zone(), from.AddDays(days))) {
+	for _, start := range c.Starts(nil, t, availability.StartOfDay(c.Zone(), from),
+		availability.StartOfDay(c.Zone(), from.AddDays(days))) {
 		if start >= free {
 			slots, free = slots+1, start+availability.Minutes(t.DurationMinutes).Milliseconds()
 		}
@@ -86,7 +87,8 @@ func roomOf(c *availability.Calendar, t *store.AppointmentType, from store.Date,
 // store cannot be read, it returns true and an instant one second from now.
 func (bk *Booking) SessionWaits(ctx context.Context, owner string) (time.Time, bool) {
 	now := record.Now()
-	list, err := bk.store.Sessions(ctx, store.SessionFilter{Owner: owner, Statuses: []store.SessionStatus{store.SessionRequested}})
+	list, err := bk.store.Sessions(ctx, store.SessionFilter{Owner: owner,
+		Statuses: []store.SessionStatus{store.SessionRequested}})
 	if err != nil {
 		return now.Add(time.Second), true
 	}

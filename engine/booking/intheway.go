@@ -15,7 +15,8 @@ const MaxInTheWay = 500
 
 // InTheWay lists the confirmed appointments that overlap the blocks and are not over, by start. more reports whether
 // there are more than it lists.
-func (bk *Booking) InTheWay(ctx context.Context, blocks []store.Block) (list []store.Appointment, more bool, err error) {
+func (bk *Booking) InTheWay(ctx context.Context,
+	blocks []store.Block) (list []store.Appointment, more bool, err error) {
 	// One query for each specialist covers all blocks, from the first start to the last end.
 	bySpecialist := make(map[string][]store.Block)
 	for _, b := range blocks {
@@ -42,7 +43,9 @@ func (bk *Booking) InTheWay(ctx context.Context, blocks []store.Block) (list []s
 		}
 		for i := range taken {
 			t := &taken[i]
-			if t.SlotEnd.Before(now) || seen[t.AppointmentID] || !slices.ContainsFunc(all, func(b store.Block) bool { return b.Start.Before(t.SlotEnd) && t.SlotStart.Before(b.End) }) {
+			if t.SlotEnd.Before(now) || seen[t.AppointmentID] || !slices.ContainsFunc(all, func(b store.Block) bool {
+				return b.Start.Before(t.SlotEnd) && t.SlotStart.Before(b.End)
+			}) {
 				continue
 			}
 			if len(list) == MaxInTheWay {

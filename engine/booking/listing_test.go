@@ -51,13 +51,15 @@ func TestPooledHoldBuildsNoLists(t *testing.T) {
 	start := record.Now().Truncate(24*time.Hour).AddDate(0, 0, 3).Add(8 * time.Hour)
 	allocations := testing.AllocsPerRun(10, func() {
 		e.Clinic.MoveGenerations()
-		h, err := e.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup", SlotStart: start, Client: "client-0123456789abcdef"})
+		h, err := e.Booking.Hold(t.Context(), booking.HoldRequest{AppointmentTypeID: "checkup",
+			SlotStart: start, Client: "client-0123456789abcdef"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		e.Booking.Release(t.Context(), h, holds.ReasonReleased)
 	})
 	if allocations > 10*100 {
-		t.Errorf("a hold of any of 100 specialists takes %.0f allocations; a list of each takes several thousand", allocations)
+		t.Errorf("a hold of any of 100 specialists takes %.0f allocations; a list of each takes several thousand",
+			allocations)
 	}
 }

@@ -31,14 +31,16 @@ func (c *countedHolds) Claim(ctx context.Context, claim holds.Claim) (holds.Hold
 	return c.Backend.Claim(ctx, claim)
 }
 
-func (c *countedHolds) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+func (c *countedHolds) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration,
+	restart bool) (holds.Hold, error) {
 	if err := store.Trial(ctx); err != nil {
 		return holds.Hold{}, err
 	}
 	return c.Backend.Extend(ctx, id, owner, ttl, restart)
 }
 
-func (c *countedHolds) Pin(ctx context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
+func (c *countedHolds) Pin(ctx context.Context, id string, owner holds.Owner,
+	atLeast time.Duration) (holds.Hold, error) {
 	if err := store.Trial(ctx); err != nil {
 		return holds.Hold{}, err
 	}
@@ -52,7 +54,8 @@ func (c *countedHolds) Renew(ctx context.Context, owner holds.Owner) (bool, erro
 	return c.Backend.Renew(ctx, owner)
 }
 
-func (c *countedHolds) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
+func (c *countedHolds) Unpin(ctx context.Context, id string, owner holds.Owner,
+	grace time.Duration) (holds.Hold, error) {
 	if err := store.Trial(ctx); err != nil {
 		return holds.Hold{}, err
 	}
@@ -60,7 +63,8 @@ func (c *countedHolds) Unpin(ctx context.Context, id string, owner holds.Owner, 
 	return c.Backend.Unpin(ctx, id, owner, grace)
 }
 
-func (c *countedHolds) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+func (c *countedHolds) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl,
+	maxLife time.Duration) (holds.Hold, error) {
 	if err := store.Trial(ctx); err != nil {
 		return holds.Hold{}, err
 	}
@@ -149,7 +153,8 @@ func (l *liveDays) put(key liveKey, d *liveDay) {
 
 // liveDay reads the holds and selections between two instants, or returns the shared copy. If other nodes can change
 // the live state too, it always reads.
-func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.AppointmentType, specialists []string, from, to, now time.Time) (*liveDay, error) {
+func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.AppointmentType, specialists []string, from, to,
+	now time.Time) (*liveDay, error) {
 	d := &liveDay{changes: bk.holds.changes.Load(), until: now.Add(maxLiveAge)}
 	shared := bk.holds.Mode() == "memory"
 	if shared {
@@ -162,12 +167,16 @@ func (bk *Booking) liveDay(ctx context.Context, key liveKey, t *store.Appointmen
 		return nil, err
 	}
 	first, last := availability.Around(t, from, to)
-	d.held = slices.DeleteFunc(d.held, func(h holds.Hold) bool { return !h.BusyStart.Before(last) || !first.Before(h.BusyEnd) })
+	d.held = slices.DeleteFunc(d.held, func(h holds.Hold) bool {
+		return !h.BusyStart.Before(last) || !first.Before(h.BusyEnd)
+	})
 	if d.looking, err = bk.holds.Selected(ctx, from, to, specialists...); err != nil {
 		return nil, err
 	}
 	// A selection that began on the day before and reaches into this one is listed on that day.
-	d.looking = slices.DeleteFunc(d.looking, func(x holds.Selection) bool { return x.AppointmentTypeID != t.ID || x.SlotStart.Before(from) })
+	d.looking = slices.DeleteFunc(d.looking, func(x holds.Selection) bool {
+		return x.AppointmentTypeID != t.ID || x.SlotStart.Before(from)
+	})
 	slices.SortStableFunc(d.looking, func(x, y holds.Selection) int { return x.SlotStart.Compare(y.SlotStart) })
 	for i := range d.held {
 		d.lapses(d.held[i].ExpiresAt, now)

@@ -22,7 +22,8 @@ func TestPollSeesTheHoldOfAVisit(t *testing.T) {
 		c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 		held := func() int {
 			t.Helper()
-			p, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.Start), Client: enginetest.Client(9)})
+			p, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup",
+				Date: store.DateOf(c.Start), Client: enginetest.Client(9)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,8 +24,10 @@ func BenchmarkPoll(b *testing.B) {
 			c := enginetest.NewClinic(b, ids)
 			for i := range visitors {
 				start := c.Start.AddDate(0, 0, i/20%30).Add(time.Duration(i/600+i%12) * 30 * time.Minute)
-				span := availability.SpanOf(&store.AppointmentType{ID: "checkup", DurationMinutes: 30}, fmt.Sprintf("s%02d", i%20), start)
-				_, err := c.Holds.Claim(b.Context(), holds.Claim{Span: span, Owner: enginetest.Client(i).Owner(), Seats: []int{0}, TTL: time.Hour, MaxLife: time.Hour})
+				span := availability.SpanOf(&store.AppointmentType{ID: "checkup", DurationMinutes: 30},
+					fmt.Sprintf("s%02d", i%20), start)
+				_, err := c.Holds.Claim(b.Context(), holds.Claim{Span: span,
+					Owner: enginetest.Client(i).Owner(), Seats: []int{0}, TTL: time.Hour, MaxLife: time.Hour})
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -33,7 +35,8 @@ func BenchmarkPoll(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			r := booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.Start), Client: enginetest.Client(visitors + 1)}
+			r := booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.Start),
+				Client: enginetest.Client(visitors + 1)}
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, err := c.Booking.Poll(b.Context(), r); err != nil {

@@ -106,7 +106,8 @@ func (bk *Booking) CheckRequest(ctx context.Context, r *Request) (*store.Appoint
 // failures are only logged: the time is claimed again when the request is confirmed.
 func (bk *Booking) TransferToRequest(ctx context.Context, h holds.Hold, to holds.Owner, until time.Time) {
 	ttl := max(time.Until(until), time.Second)
-	if _, err := bk.holds.Transfer(context.WithoutCancel(ctx), h.ID, h.Owner, to, ttl, ttl+maxHoldExtension); err != nil {
+	if _, err := bk.holds.Transfer(context.WithoutCancel(ctx), h.ID, h.Owner, to, ttl, ttl+
+		maxHoldExtension); err != nil {
 		bk.log.Warn("failed to transfer the hold to its request; confirmation claims it again", "error", err)
 	}
 }

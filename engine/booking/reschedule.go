@@ -83,7 +83,8 @@ func (bk *Booking) reschedule(ctx context.Context, r RescheduleRequest) (store.A
 	}
 	seen := a.ManageEpoch
 	c := Change{
-		Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, Undoable: r.Undoable && r.Actor.AtDesk(), once: r.Once,
+		Kind: ChangeRescheduled, Actor: r.Actor, Silent: r.Silent, Undoable: r.Undoable && r.Actor.AtDesk(),
+		once: r.Once,
 	}
 	moved, err := bk.ChangeAppointment(ctx, r.ID, r.Version, c,
 		func(tx store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
@@ -169,7 +170,8 @@ func isNotFree(err error) bool {
 	var held *holds.HeldError
 	var reason *availability.NotBookableError
 	var wrong *record.ValidationError // the specialist no longer serves the type
-	return errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.As(err, &reason) || errors.As(err, &wrong)
+	return errors.Is(err, store.ErrSlotTaken) || errors.As(err, &held) || errors.As(err, &reason) ||
+		errors.As(err, &wrong)
 }
 
 // asksDesk reports whether appointments of this type need the desk's approval. Another time then needs a new request

@@ -26,7 +26,8 @@ func TestReschedule(t *testing.T) {
 	a := book(1, c.Start, "ada")
 	other := book(2, c.Start.Add(4*time.Hour), "ada")
 	move := func(to time.Time, specialist string) (store.Appointment, error) {
-		return c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: to, SpecialistID: specialist, Actor: "manage"})
+		return c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID,
+			SlotStart: to, SpecialistID: specialist, Actor: "manage"})
 	}
 
 	// Onto a part of its own old time, and then onto its own time.
@@ -45,12 +46,14 @@ func TestReschedule(t *testing.T) {
 		t.Fatal(err)
 	}
 	own, err := c.Booking.Hold(ctx, booking.HoldRequest{
-		AppointmentTypeID: "surgery", SlotStart: standing.SlotStart, SpecialistID: "ada", Client: enginetest.Client(1), Moving: &standing,
+		AppointmentTypeID: "surgery", SlotStart: standing.SlotStart, SpecialistID: "ada", Client: enginetest.Client(1),
+		Moving: &standing,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: own.SlotStart, HoldID: own.ID, Client: enginetest.Client(1), Actor: "manage"}); err != nil {
+	if _, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID,
+		SlotStart: own.SlotStart, HoldID: own.ID, Client: enginetest.Client(1), Actor: "manage"}); err != nil {
 		t.Fatal(err)
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 0 {
@@ -121,7 +124,8 @@ func TestConcurrentMoveIsRefused(t *testing.T) {
 			return err
 		}, 1, store.ErrVersion},
 		{"it was moved", func(id string, elsewhere time.Time) error {
-			_, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: id, SlotStart: elsewhere, Actor: "manage"})
+			_, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: id,
+				SlotStart: elsewhere, Actor: "manage"})
 			return err
 		}, 0, store.ErrVersion},
 		{"it was cancelled", func(id string, _ time.Time) error {
@@ -139,7 +143,8 @@ func TestConcurrentMoveIsRefused(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			moved, err := e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, Version: x.version, SlotStart: day.Add(time.Hour), Actor: "manage"})
+			moved, err := e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID,
+				Version: x.version, SlotStart: day.Add(time.Hour), Actor: "manage"})
 			if !errors.Is(err, x.want) {
 				t.Fatalf("the move: got %v, want %v", err, x.want)
 			}

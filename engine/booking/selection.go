@@ -37,7 +37,8 @@ type Selected struct {
 //
 // Errors: those of Hold.
 func (bk *Booking) Select(ctx context.Context, r SelectRequest) (Selected, error) {
-	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client, TTL: LockTTL, Limit: r.Limit}
+	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID,
+		Client: r.Client, TTL: LockTTL, Limit: r.Limit}
 	if r.Lock {
 		return bk.lock(ctx, asked)
 	}
@@ -75,7 +76,8 @@ func (bk *Booking) lock(ctx context.Context, asked HoldRequest) (Selected, error
 // Deselect ends the client's selection of a slot, and the hold that the client has on it. It is idempotent and
 // reports whether there was either. *ValidationError.
 func (bk *Booking) Deselect(ctx context.Context, r SelectRequest) (bool, error) {
-	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Client: r.Client}
+	asked := HoldRequest{AppointmentTypeID: r.AppointmentTypeID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID,
+		Client: r.Client}
 	if err := asked.validate(); err != nil {
 		return false, err
 	}
@@ -197,7 +199,8 @@ func (bk *Booking) Poll(ctx context.Context, r PollRequest) (Poll, error) {
 		types = slices.Collect(maps.Keys(bk.clinic.Current().Types))
 	}
 	for _, id := range types {
-		one, err := bk.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID, anyType: true})
+		one, err := bk.pollType(ctx, PollRequest{AppointmentTypeID: id, Date: r.Date, SpecialistID: r.SpecialistID,
+			anyType: true})
 		if err != nil {
 			return Poll{}, err
 		}
@@ -222,7 +225,8 @@ func without(all, leave []time.Time) []time.Time {
 // does.
 func (p *Poll) add(other *Poll) {
 	p.Generation = max(p.Generation, other.Generation)
-	p.Booked, p.Locked, p.Looking = unite(p.Booked, other.Booked), unite(p.Locked, other.Locked), unite(p.Looking, other.Looking)
+	p.Booked, p.Locked, p.Looking = unite(p.Booked, other.Booked), unite(p.Locked, other.Locked),
+		unite(p.Looking, other.Looking)
 	p.free = unite(p.free, other.free)
 }
 
@@ -249,7 +253,8 @@ func (bk *Booking) pollType(ctx context.Context, r PollRequest) (p Poll, err err
 }
 
 func (bk *Booking) readPoll(ctx context.Context, r PollRequest) (Poll, error) {
-	generation := bk.clinic.Generation(r.AppointmentTypeID) // read before the schedule, so that the list is at least as new
+	// read before the schedule, so that the list is at least as new
+	generation := bk.clinic.Generation(r.AppointmentTypeID)
 	s := bk.clinic.Current()
 	t, zone, err := s.Listed(r.AppointmentTypeID, r.SpecialistID)
 	if err != nil {
@@ -294,7 +299,8 @@ func (bk *Booking) readPoll(ctx context.Context, r PollRequest) (Poll, error) {
 
 // renewSelection renews the selection of a polling client, or creates it again from the given list. A selection is
 // only a hint, so a failure is only logged.
-func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *SlotList, r *PollRequest, now time.Time) {
+func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType, list *SlotList, r *PollRequest,
+	now time.Time) {
 	renewed, err := bk.holds.Renew(ctx, r.Client.Owner())
 	if err == nil && !renewed && !r.Selected.IsZero() && availability.WithinNotice(t, r.Selected, now) == "" {
 		if place, ok := list.at(r.Selected); ok {
@@ -311,7 +317,9 @@ func (bk *Booking) renewSelection(ctx context.Context, t *store.AppointmentType,
 func (l *SlotList) assignments(place int) []store.Assignment {
 	var free []store.Assignment
 	for _, f := range l.Free(place) {
-		i := slices.IndexFunc(l.t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == l.specialists[f.Who] })
+		i := slices.IndexFunc(l.t.Specialists, func(a store.Assignment) bool {
+			return a.SpecialistID == l.specialists[f.Who]
+		})
 		free = append(free, l.t.Specialists[i])
 	}
 	return free
@@ -329,7 +337,8 @@ func (l *SlotList) locked(held []holds.Hold) []time.Time {
 			if here[f.Who] == nil {
 				return true
 			}
-			others, _ := HeldSeats(availability.SpanOf(l.t, l.specialists[f.Who], start), int(f.Seats), here[f.Who], holds.Owner{})
+			others, _ := HeldSeats(availability.SpanOf(l.t, l.specialists[f.Who], start), int(f.Seats), here[f.Who],
+				holds.Owner{})
 			return others < int(f.Seats)
 		}) || l.needs.Left(start, held, holds.Owner{}) == 0 {
 			starts = append(starts, start)

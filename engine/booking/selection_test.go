@@ -61,7 +61,8 @@ func TestPollSeesAHoldBecomeABooking(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantStarts(t, "locked before", poll(c, 2, "checkup", "ada", time.Time{}).Locked, c.Start)
-	if _, err := c.Hold(1, "checkup", c.Start.Add(time.Hour), "ada"); err != nil { // otherwise the earlier poll is shared
+	// otherwise the earlier poll is shared
+	if _, err := c.Hold(1, "checkup", c.Start.Add(time.Hour), "ada"); err != nil {
 		t.Fatal(err)
 	}
 	live.once = func() {
@@ -80,14 +81,16 @@ func TestPollSeesAHoldBecomeABooking(t *testing.T) {
 }
 
 func looking(n int, start time.Time, specialist string, lock bool) booking.SelectRequest {
-	return booking.SelectRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist, Client: enginetest.Client(n), Lock: lock}
+	return booking.SelectRequest{AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialist,
+		Client: enginetest.Client(n), Lock: lock}
 }
 
 // poll polls the day of the clinic's start as client n.
 func poll(c *enginetest.TestClinic, n int, appointmentType, specialist string, selected time.Time) booking.Poll {
 	c.T.Helper()
 	p, err := c.Booking.Poll(c.T.Context(), booking.PollRequest{
-		AppointmentTypeID: appointmentType, Date: store.DateOf(c.Start), SpecialistID: specialist, Client: enginetest.Client(n), Selected: selected,
+		AppointmentTypeID: appointmentType, Date: store.DateOf(c.Start), SpecialistID: specialist,
+		Client: enginetest.Client(n), Selected: selected,
 	})
 	if err != nil {
 		c.T.Fatal(err)
@@ -117,7 +120,8 @@ func TestSelectionExpires(t *testing.T) {
 		wantStarts(t, "at its end", poll(c, 2, "checkup", "", time.Time{}).Looking)
 		time.Sleep(50 * time.Millisecond)
 		at := c.Start.Format("15:04")
-		if got, want := enginetest.Kinds(events()), []string{"select " + at, "deselect expired " + at}; !slices.Equal(got, want) {
+		if got, want := enginetest.Kinds(events()), []string{"select " +
+			at, "deselect expired " + at}; !slices.Equal(got, want) {
 			t.Errorf("the streams got %v, want %v", got, want)
 		}
 	})
@@ -137,7 +141,8 @@ func TestPollRenewsOwnSelection(t *testing.T) {
 		if got := enginetest.Kinds(events()); len(got) != 0 {
 			t.Errorf("renewing told the streams %v", got)
 		}
-		p, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.Start)})
+		p, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup",
+			Date: store.DateOf(c.Start)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -145,7 +150,8 @@ func TestPollRenewsOwnSelection(t *testing.T) {
 		time.Sleep(11 * time.Second) // the tab was frozen
 		wantStarts(t, "lapsed", poll(c, 2, "checkup", "", time.Time{}).Looking)
 		poll(c, 1, "checkup", "", c.Start)
-		wantStarts(t, "selected again by a poll with its start", poll(c, 2, "checkup", "", time.Time{}).Looking, c.Start)
+		wantStarts(t, "selected again by a poll with its start", poll(c, 2, "checkup", "", time.Time{}).Looking,
+			c.Start)
 	})
 }
 
@@ -156,10 +162,12 @@ func TestPollSelectsBookableOnly(t *testing.T) {
 	b.SlotStart = c.Start
 	c.MustBook(b)
 	for what, start := range map[string]time.Time{
-		"a booked slot": c.Start, "no slot's start": c.Start.Add(7 * time.Minute), "another day": c.Start.AddDate(0, 0, 3),
+		"a booked slot": c.Start, "no slot's start": c.Start.Add(7 * time.Minute),
+		"another day": c.Start.AddDate(0, 0, 3),
 	} {
 		poll(c, 1, "checkup", "", start)
-		if all, err := c.Holds.Selected(t.Context(), c.Start.AddDate(0, 0, -9), c.Start.AddDate(0, 0, 9)); err != nil || len(all) != 0 {
+		if all, err := c.Holds.Selected(t.Context(), c.Start.AddDate(0, 0, -9), c.Start.AddDate(0, 0, 9)); err != nil ||
+			len(all) != 0 {
 			t.Errorf("%s was selected: %v, %v", what, all, err)
 		}
 	}
@@ -182,7 +190,8 @@ func TestClientHasOneSelection(t *testing.T) {
 		}
 	}
 	a, b := c.Start.Format("15:04"), later.Format("15:04")
-	if got, want := enginetest.Kinds(events()), []string{"select " + a, "deselect released " + a, "select " + b, "deselect released " + b}; !slices.Equal(got, want) {
+	if got, want := enginetest.Kinds(events()), []string{"select " +
+		a, "deselect released " + a, "select " + b, "deselect released " + b}; !slices.Equal(got, want) {
 		t.Errorf("the streams got %v, want %v", got, want)
 	}
 }
@@ -215,7 +224,9 @@ func TestLock(t *testing.T) {
 		}
 		wantStarts(t, "released", poll(c, 2, "checkup", "", time.Time{}).Locked)
 
-		if _, err := c.Clinic.UpdateAppointmentType(t.Context(), "system", "checkup", func(t *store.AppointmentType) { t.MaxHoldSeconds = 300 }); err != nil {
+		if _, err := c.Clinic.UpdateAppointmentType(t.Context(), "system", "checkup", func(t *store.AppointmentType) {
+			t.MaxHoldSeconds = 300
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if x := look(c, 1, c.Start, "", true); time.Until(x.Hold.ExpiresAt) != 300*time.Second {
@@ -335,7 +346,9 @@ func TestPollWithoutTypeKeepsFreeStarts(t *testing.T) {
 func TestPollDaysAreLocal(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "bea": 1})
-	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Timezone = "Asia/Kolkata" }); err != nil {
+	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) {
+		p.Timezone = "Asia/Kolkata"
+	}); err != nil {
 		t.Fatal(err)
 	}
 	midnight := availability.StartOfDay(time.UTC, store.DateOf(c.Start))
@@ -351,7 +364,8 @@ func TestPollDaysAreLocal(t *testing.T) {
 		t.Errorf("the zone: got %v", pooled.Zone)
 	}
 	wantStarts(t, "the date, in the clinic's zone", pooled.Looking, late)
-	next, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", Date: store.DateOf(c.Start).AddDays(1), SpecialistID: "ada", Client: enginetest.Client(2)})
+	next, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup",
+		Date: store.DateOf(c.Start).AddDays(1), SpecialistID: "ada", Client: enginetest.Client(2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -373,10 +387,12 @@ func TestBadSelections(t *testing.T) {
 			r.Lock = lock
 			spoil(&r)
 			var invalid *record.ValidationError
-			if _, err := c.Booking.Select(t.Context(), r); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
+			if _, err := c.Booking.Select(t.Context(), r); !errors.As(err, &invalid) ||
+				invalid.Fields[0].Field != field {
 				t.Errorf("select with a bad %s: got %v", field, err)
 			}
-			if _, err := c.Booking.Deselect(t.Context(), r); !errors.As(err, &invalid) || invalid.Fields[0].Field != field {
+			if _, err := c.Booking.Deselect(t.Context(), r); !errors.As(err, &invalid) ||
+				invalid.Fields[0].Field != field {
 				t.Errorf("deselect with a bad %s: got %v", field, err)
 			}
 		}
@@ -397,10 +413,12 @@ func TestBadSelections(t *testing.T) {
 	_, err = c.Booking.Select(t.Context(), r)
 	enginetest.WantRefusal(t, "past", err, availability.ReasonTooSoon)
 	var invalid *record.ValidationError
-	if _, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup", SpecialistID: "unknown"}); !errors.As(err, &invalid) {
+	if _, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "checkup",
+		SpecialistID: "unknown"}); !errors.As(err, &invalid) {
 		t.Errorf("a poll of an unknown specialist: got %v", err)
 	}
-	if _, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "unknown"}); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.Booking.Poll(t.Context(), booking.PollRequest{AppointmentTypeID: "unknown"}); !errors.Is(err,
+		store.ErrNotFound) {
 		t.Errorf("a poll of an unknown type: got %v", err)
 	}
 }

@@ -78,7 +78,8 @@ func (l *SlotList) at(start time.Time) (place int, ok bool) { return l.Search(st
 func (l *SlotList) Timeslot(place int) Timeslot {
 	free := l.Free(place)
 	start := l.Start(place)
-	slot := Timeslot{Start: start, End: start.Add(availability.Minutes(l.t.DurationMinutes)), SpecialistIDs: make([]string, len(free))}
+	slot := Timeslot{Start: start, End: start.Add(availability.Minutes(l.t.DurationMinutes)),
+		SpecialistIDs: make([]string, len(free))}
 	for i, f := range free {
 		slot.SpecialistIDs[i] = l.specialists[f.Who]
 		slot.Available += int(f.Seats)
@@ -175,7 +176,8 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 	if err != nil {
 		bk.log.Warn("slots listed without live holds", "error", err)
 	}
-	answer := Listing{AppointmentTypeID: t.ID, Timezone: zone.String(), From: r.From, To: r.To, Generation: bk.clinic.Generation(t.ID)}
+	answer := Listing{AppointmentTypeID: t.ID, Timezone: zone.String(), From: r.From, To: r.To,
+		Generation: bk.clinic.Generation(t.ID)}
 	list, err := bk.slotList(ctx, s, t, r.SpecialistID, r.Place, zone, r.From, r.To, answer.Generation)
 	if err != nil {
 		return Listing{}, err
@@ -189,18 +191,22 @@ func (bk *Booking) List(ctx context.Context, r TimeslotsRequest) (Listing, error
 }
 
 // slotList returns the list from the cache, or computes it from the database.
-func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID, place string, zone *time.Location,
+func (bk *Booking) slotList(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID,
+	place string, zone *time.Location,
 	from, to store.Date, generation uint64) (*SlotList, error) {
 	if bk.clinic.Current() != s {
 		// The schedule has changed since it was read, so the generation may be newer than s: do not cache the list.
-		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
+		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from),
+			availability.StartOfDay(zone, to))
 	}
 	return bk.lists.list(slotKey(t.ID, specialistID, place, from, to, generation), func() (*SlotList, error) {
-		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from), availability.StartOfDay(zone, to))
+		return bk.computeSlots(ctx, s, t, specialistID, place, availability.StartOfDay(zone, from),
+			availability.StartOfDay(zone, to))
 	})
 }
 
-func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID, place string, from, to time.Time) (*SlotList, error) {
+func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *store.AppointmentType, specialistID,
+	place string, from, to time.Time) (*SlotList, error) {
 	list := &SlotList{t: t, Rooms: new(availability.Rooms)}
 	if !t.Active {
 		return list, nil
@@ -210,7 +216,8 @@ func (bk *Booking) computeSlots(ctx context.Context, s *clinic.Schedule, t *stor
 		return list, nil
 	}
 	sn, err := bk.Snapshot(ctx, Question{
-		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: list.specialists, From: from, To: to, Rules: Rules{Place: place}, IgnoreHeld: true,
+		Schedule: s, Types: []*store.AppointmentType{t}, Specialists: list.specialists, From: from, To: to,
+		Rules: Rules{Place: place}, IgnoreHeld: true,
 	})
 	if err != nil {
 		return nil, err
@@ -231,7 +238,8 @@ func (l *SlotList) bookable(t *store.AppointmentType, now time.Time) (first, end
 }
 
 // touched returns the slots from first to before end that live holds or mayHold touch, with the seats that are left.
-func (l *SlotList) touched(first, end int, held []holds.Hold, asking holds.Owner, mayHold func(*holds.Span) bool) []touchedSlot {
+func (l *SlotList) touched(first, end int, held []holds.Hold, asking holds.Owner,
+	mayHold func(*holds.Span) bool) []touchedSlot {
 	if len(held) == 0 && mayHold == nil || first == end {
 		return nil
 	}
@@ -264,7 +272,8 @@ func (l *SlotList) touched(first, end int, held []holds.Hold, asking holds.Owner
 			}
 		}
 		if l.t.Needs != nil {
-			if enough := l.needs.Left(l.Start(place), held, asking); left.place >= 0 || enough < l.needs.Most(l.Start(place)) {
+			if enough := l.needs.Left(l.Start(place), held, asking); left.place >= 0 ||
+				enough < l.needs.Most(l.Start(place)) {
 				if left.place < 0 {
 					left = touchedSlot{place, l.Timeslot(place)}
 				}

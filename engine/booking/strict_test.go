@@ -62,8 +62,9 @@ var strictSlot = porcupine.Model{
 }
 
 var (
-	wantedHistories = flag.Int("histories", 0, "how many histories TestSlotHistoriesAreLinearizable makes; 0: as many as fit an ordinary run")
-	historySeed     = flag.Uint64("seed", 1, "the seed of the histories of one slot")
+	wantedHistories = flag.Int("histories", 0,
+		"how many histories TestSlotHistoriesAreLinearizable makes; 0: as many as fit an ordinary run")
+	historySeed = flag.Uint64("seed", 1, "the seed of the histories of one slot")
 )
 
 // TestSlotHistoriesAreLinearizable: concurrent holds and bookings of one slot get the answers of some sequence of the
@@ -96,13 +97,15 @@ func TestSlotHistoriesAreLinearizable(t *testing.T) {
 						to := time.Since(began)
 						mu.Lock()
 						defer mu.Unlock()
-						history = append(history, porcupine.Operation{ClientId: id, Input: slotCall{do, id}, Call: int64(from), Output: ok, Return: int64(to)})
+						history = append(history, porcupine.Operation{ClientId: id,
+							Input: slotCall{do, id}, Call: int64(from), Output: ok, Return: int64(to)})
 					}
 					var made store.Appointment
 					ask(do, func() bool { return callSlot(c, do, 1000*n+id, at, &made) })
 					if made.ID != "" {
 						ask("cancel", func() bool {
-							_, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: made.ID, Actor: "client"})
+							_, err := c.Booking.Cancel(context.Background(),
+								booking.CancelRequest{ID: made.ID, Actor: "client"})
 							return err == nil
 						})
 					}
@@ -110,10 +113,12 @@ func TestSlotHistoriesAreLinearizable(t *testing.T) {
 			})
 		}
 		all.Wait()
-		if result, info := porcupine.CheckOperationsVerbose(strictSlot, history, 10*time.Second); result != porcupine.Ok {
+		if result, info := porcupine.CheckOperationsVerbose(strictSlot, history,
+			10*time.Second); result != porcupine.Ok {
 			_ = info
 			for _, op := range history {
-				t.Logf("%8d to %8d ns: client %d %s", op.Call, op.Return, op.ClientId, strictSlot.DescribeOperation(op.Input, op.Output))
+				t.Logf("%8d to %8d ns: client %d %s", op.Call, op.Return, op.ClientId,
+					strictSlot.DescribeOperation(op.Input, op.Output))
 			}
 			t.Fatalf("history %d of one slot is %s", n, result)
 		}

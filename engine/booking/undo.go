@@ -114,7 +114,8 @@ func (bk *Booking) ApplyUndo(ctx context.Context, tx store.Tx, a *store.Appointm
 	a.ManageEpoch = before.ManageEpoch // the link of a new time was never sent
 	a.Status, a.CancelledAt, a.CancelReason, a.VisitID = store.Confirmed, time.Time{}, "", before.VisitID
 	a.Overbook, a.OverbookReason, a.UpstreamState = before.Overbook, before.OverbookReason, before.UpstreamState
-	a.AppointmentTypeID, a.SpecialistID, a.Seat, a.Resources = span.AppointmentTypeID, span.SpecialistID, span.Seat, resources
+	a.AppointmentTypeID, a.SpecialistID, a.Seat, a.Resources = span.AppointmentTypeID, span.SpecialistID, span.Seat,
+		resources
 	a.SlotStart, a.SlotEnd, a.BusyStart, a.BusyEnd = span.SlotStart, span.SlotEnd, span.BusyStart, span.BusyEnd
 	return nil
 }
@@ -136,9 +137,9 @@ func undoStateOf(c *Change) store.UndoState {
 	return store.UndoState{
 		AppointmentID: a.ID, Version: c.After.Version, ChangeID: cmp.Or(c.ID, record.NewID()), Actor: string(c.Actor),
 		At: c.At, ExpiresAt: c.At.Add(UndoTime + undoSlack),
-		AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, SlotStart: a.SlotStart, SlotEnd: a.SlotEnd,
-		Overbook: a.Overbook, OverbookReason: a.OverbookReason, Resources: a.Resources, UpstreamState: a.UpstreamState,
-		ManageEpoch: a.ManageEpoch, VisitID: a.VisitID,
+		AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, SlotStart: a.SlotStart,
+		SlotEnd: a.SlotEnd, Overbook: a.Overbook, OverbookReason: a.OverbookReason, Resources: a.Resources,
+		UpstreamState: a.UpstreamState, ManageEpoch: a.ManageEpoch, VisitID: a.VisitID,
 	}
 }
 

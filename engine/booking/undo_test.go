@@ -22,7 +22,9 @@ import (
 func TestUndoRestoresEverything(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c *enginetest.TestClinic, a *store.Appointment) store.Appointment{
-		"a cancellation": func(c *enginetest.TestClinic, a *store.Appointment) store.Appointment { return c.DeskCancels(a.ID) },
+		"a cancellation": func(c *enginetest.TestClinic, a *store.Appointment) store.Appointment {
+			return c.DeskCancels(a.ID)
+		},
 		"a move": func(c *enginetest.TestClinic, a *store.Appointment) store.Appointment {
 			return c.DeskMoves(a.ID, a.SlotStart.Add(time.Hour))
 		},
@@ -36,7 +38,8 @@ func TestUndoRestoresEverything(t *testing.T) {
 				time.Sleep(time.Second)
 				changed := change(c, &a)
 				time.Sleep(9 * time.Second)
-				back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Version: changed.Version, Actor: enginetest.Jo})
+				back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID,
+					Version: changed.Version, Actor: enginetest.Jo})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -55,10 +58,12 @@ func TestUndoRestoresEverything(t *testing.T) {
 				if held, _ := c.Booking.Holds(t.Context()); len(held) != 0 {
 					t.Errorf("%d holds are left behind", len(held))
 				}
-				if c.Slot(2, "checkup", a.SlotStart, "ada") != nil || c.Slot(2, "checkup", a.SlotStart.Add(time.Hour), "ada") == nil {
+				if c.Slot(2, "checkup", a.SlotStart, "ada") != nil ||
+					c.Slot(2, "checkup", a.SlotStart.Add(time.Hour), "ada") == nil {
 					t.Error("the old time is listed, or the other one is not")
 				}
-				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID,
+					Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("an undo of the undo: %v", err)
 				}
 			})
@@ -76,7 +81,9 @@ func TestUndoRules(t *testing.T) {
 		by        record.Actor
 		want      error
 	}{
-		{"too late", func(*enginetest.TestClinic, *store.Appointment) { time.Sleep(13 * time.Second) }, enginetest.Jo, booking.ErrUndoLate},
+		{"too late", func(*enginetest.TestClinic, *store.Appointment) {
+			time.Sleep(13 * time.Second)
+		}, enginetest.Jo, booking.ErrUndoLate},
 		{"another user", func(*enginetest.TestClinic, *store.Appointment) {}, "user:ann", booking.ErrUndoLate},
 		{"a program", func(*enginetest.TestClinic, *store.Appointment) {}, "key:bootstrap", booking.ErrUndoLate},
 		{"the time is booked", func(c *enginetest.TestClinic, a *store.Appointment) {
@@ -94,7 +101,8 @@ func TestUndoRules(t *testing.T) {
 				time.Sleep(time.Second)
 				gone := clinic.DeskCancels(a.ID)
 				c.meanwhile(clinic, &a)
-				if _, err := clinic.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: c.by}); !errors.Is(err, c.want) {
+				if _, err := clinic.Booking.Undo(t.Context(),
+					booking.UndoRequest{ID: a.ID, Actor: c.by}); !errors.Is(err, c.want) {
 					t.Errorf("got %v, want %v", err, c.want)
 				}
 				if now, _ := clinic.Booking.Appointment(t.Context(), a.ID); !reflect.DeepEqual(now, gone) {
@@ -118,10 +126,12 @@ func TestUndoRefusesHeldTime(t *testing.T) {
 	a := c.MustBook(r)
 	c.DeskCancels(a.ID)
 	c.MustHold(2, "checkup", c.Start, "ada")
-	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); err == nil || errors.Is(err, booking.ErrUndoLate) {
+	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); err == nil ||
+		errors.Is(err, booking.ErrUndoLate) {
 		t.Errorf("got %v, want that the time is held", err)
 	}
-	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Version: 1, Actor: enginetest.Jo}); !errors.Is(err, store.ErrVersion) {
+	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID,
+		Version: 1, Actor: enginetest.Jo}); !errors.Is(err, store.ErrVersion) {
 		t.Errorf("with another version: %v", err)
 	}
 }
@@ -141,7 +151,8 @@ func TestUndoRefusesChangeInSameInstant(t *testing.T) {
 		if err != nil || !after.UpdatedAt.Equal(moved.UpdatedAt) || after.Version != moved.Version+1 {
 			t.Fatalf("%v: the changes at %s and %s are not of one instant", err, moved.UpdatedAt, after.UpdatedAt)
 		}
-		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); !errors.Is(err,
+			booking.ErrUndoLate) {
 			t.Errorf("got %v, want ErrUndoLate", err)
 		}
 	})
@@ -153,7 +164,8 @@ func TestUndoStatesAreDeleted(t *testing.T) {
 	for name, then := range map[string]func(c *enginetest.TestClinic){
 		"by the sweep": func(*enginetest.TestClinic) { time.Sleep(12 * time.Minute) },
 		"by an erasure": func(c *enginetest.TestClinic) {
-			if _, err := c.Person.Erase(context.Background(), enginetest.Jo, store.Person{Email: "p1@example.org"}); err != nil {
+			if _, err := c.Person.Erase(context.Background(), enginetest.Jo,
+				store.Person{Email: "p1@example.org"}); err != nil {
 				c.T.Error(err)
 			}
 		},
@@ -172,7 +184,8 @@ func TestUndoStatesAreDeleted(t *testing.T) {
 				if _, err := c.Store.UndoState(t.Context(), a.ID, gone.Version); !errors.Is(err, store.ErrNotFound) {
 					t.Errorf("got %v, want ErrNotFound", err)
 				}
-				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID,
+					Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("an undo: %v, want ErrUndoLate", err)
 				}
 			})
@@ -188,10 +201,12 @@ func TestUndoNeedsItsOwnRow(t *testing.T) {
 	r := enginetest.BookingOf(1, "checkup")
 	r.SlotStart = c.Start
 	a := c.MustBook(r)
-	if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: enginetest.Jo, Silent: true}); err != nil {
+	if _, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
+		Actor: enginetest.Jo, Silent: true}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+	if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: a.ID, Actor: enginetest.Jo}); !errors.Is(err,
+		booking.ErrUndoLate) {
 		t.Errorf("got %v, want ErrUndoLate", err)
 	}
 }
@@ -205,7 +220,8 @@ func TestUndoOverbooksAgain(t *testing.T) {
 	r.SlotStart = c.Start
 	c.MustBook(r)
 	r = enginetest.BookingOf(2, "checkup")
-	r.SlotStart, r.SpecialistID, r.Source, r.Actor, r.OverbookReason = c.Start, "ada", store.SourceStaff, enginetest.Jo, "in pain"
+	r.SlotStart, r.SpecialistID, r.Source, r.Actor, r.OverbookReason = c.Start, "ada", store.SourceStaff, enginetest.Jo,
+		"in pain"
 	over := c.MustBook(r)
 	if moved := c.DeskMoves(over.ID, c.Start.Add(time.Hour)); moved.Overbook {
 		t.Fatal("it is still overbooked")
@@ -223,7 +239,8 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
 		a, err := p.Booking.Book(t.Context(), booking.Request{
-			AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(48 * 3), SpecialistID: "chair0", Source: store.SourceStaff, Actor: enginetest.Jo,
+			AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(48 * 3), SpecialistID: "chair0",
+			Source: store.SourceStaff, Actor: enginetest.Jo,
 			Patient: store.Patient{Name: "Lena Vogt", Phone: "030 1234567"},
 		})
 		if err != nil {
@@ -236,7 +253,8 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 		p.Until(time.Minute, "it is upstream", written)
 		before := len(p.Upstream.Calls())
 		for range 2 {
-			if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: enginetest.Jo, Undoable: true}); err != nil {
+			if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
+				Actor: enginetest.Jo, Undoable: true}); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(5 * time.Second)
@@ -249,11 +267,14 @@ func TestUndoWithdrawsUpstreamWrite(t *testing.T) {
 			t.Errorf("the practice system heard %d calls: %v", len(after)-before, after[before:])
 		}
 		// A change that is not undone is delivered after the undo period.
-		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: enginetest.Jo, Undoable: true}); err != nil {
+		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID,
+			Actor: enginetest.Jo, Undoable: true}); err != nil {
 			t.Fatal(err)
 		}
 		p.Until(time.Minute, "settled", p.Settled)
-		if !slices.ContainsFunc(p.Upstream.Appointments(), func(x upstreamtest.Appointment) bool { return x.Cancelled }) {
+		if !slices.ContainsFunc(p.Upstream.Appointments(), func(x upstreamtest.Appointment) bool {
+			return x.Cancelled
+		}) {
 			t.Errorf("upstream are %+v, want it cancelled", p.Upstream.Appointments())
 		}
 	})
@@ -270,10 +291,12 @@ func TestDeskCorrectsType(t *testing.T) {
 	next.SlotStart = c.Start.Add(2 * time.Hour)
 	other := c.MustBook(next)
 	become := func(id, kind string, start time.Time) (store.Appointment, error) {
-		return c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: id, SlotStart: start, SpecialistID: "ada", AppointmentTypeID: kind, Actor: enginetest.Jo, Undoable: true})
+		return c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: id,
+			SlotStart: start, SpecialistID: "ada", AppointmentTypeID: kind, Actor: enginetest.Jo, Undoable: true})
 	}
 	b, err := become(a.ID, "surgery", a.SlotStart)
-	if err != nil || b.AppointmentTypeID != "surgery" || !b.SlotEnd.After(a.SlotEnd) || !b.SlotStart.Equal(a.SlotStart) {
+	if err != nil || b.AppointmentTypeID != "surgery" || !b.SlotEnd.After(a.SlotEnd) ||
+		!b.SlotStart.Equal(a.SlotStart) {
 		t.Fatalf("%v: it is %+v", err, b)
 	}
 	if c.Slot(3, "checkup", a.SlotEnd, "ada") != nil {

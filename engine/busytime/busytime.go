@@ -119,25 +119,31 @@ func (ca *Calendars) Of(ctx context.Context, specialistID string) (State, error)
 			s.Host = u.Hostname()
 		}
 	}
-	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b store.Block) bool { return b.Source != store.BlockCalendar || !b.End.After(now) })
+	blocks = slices.DeleteFunc(slices.Clone(blocks), func(b store.Block) bool {
+		return b.Source != store.BlockCalendar || !b.End.After(now)
+	})
 	s.Blocks = len(blocks)
 	s.Conflicts, err = ca.conflicts(ctx, specialistID, blocks, now)
 	return s, err
 }
 
 // conflicts lists the future appointments that overlap one of the blocks, by start.
-func (ca *Calendars) conflicts(ctx context.Context, specialistID string, blocks []store.Block, now time.Time) (all []store.Appointment, err error) {
+func (ca *Calendars) conflicts(ctx context.Context, specialistID string, blocks []store.Block,
+	now time.Time) (all []store.Appointment, err error) {
 	if len(blocks) == 0 {
 		return nil, nil
 	}
-	filter := store.AppointmentFilter{SpecialistID: specialistID, Status: store.Confirmed, From: now, To: now.Add(Ahead), Limit: 500}
+	filter := store.AppointmentFilter{SpecialistID: specialistID, Status: store.Confirmed, From: now,
+		To: now.Add(Ahead), Limit: 500}
 	for {
 		page, next, err := ca.Store.Appointments(ctx, filter)
 		if err != nil {
 			return nil, err
 		}
 		for i := range page {
-			if a := &page[i]; slices.ContainsFunc(blocks, func(b store.Block) bool { return b.Start.Before(a.SlotEnd) && a.SlotStart.Before(b.End) }) {
+			if a := &page[i]; slices.ContainsFunc(blocks, func(b store.Block) bool {
+				return b.Start.Before(a.SlotEnd) && a.SlotStart.Before(b.End)
+			}) {
 				all = append(all, *a)
 			}
 		}
@@ -180,14 +186,17 @@ func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, 
 	case u.Scheme == "http" && !ca.Fetcher.AllowsPrivate():
 		return record.Invalid("url", "must begin with https:// or webcal://: the address gives access to the calendar, so the connection must be encrypted")
 	}
-	b := store.BusyCalendar{SpecialistID: specialistID, Address: ca.Keys.Current().Seal(address, about(specialistID)), SetAt: record.Now()}
-	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: record.ActionSpecialistBusyCalendarSet, Subject: "specialist:" + specialistID},
+	b := store.BusyCalendar{SpecialistID: specialistID, Address: ca.Keys.Current().Seal(address, about(specialistID)),
+		SetAt: record.Now()}
+	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor,
+		Action: record.ActionSpecialistBusyCalendarSet, Subject: "specialist:" + specialistID},
 		func(tx store.Tx) error { return tx.PutBusyCalendar(ctx, b) })
 }
 
 // Remove removes the calendar and its busy times. If there is none, it returns nil. store.ErrNotFound.
 func (ca *Calendars) Remove(ctx context.Context, actor record.Actor, specialistID string) error {
-	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor, Action: record.ActionSpecialistBusyCalendarRemoved, Subject: "specialist:" + specialistID},
+	return ca.Clinic.ChangeSchedule(ctx, &clinic.ScheduleChange{Actor: actor,
+		Action: record.ActionSpecialistBusyCalendarRemoved, Subject: "specialist:" + specialistID},
 		func(tx store.Tx) error {
 			if _, err := tx.PutBusyBlocks(ctx, specialistID, nil); err != nil {
 				return err
@@ -242,7 +251,8 @@ func (ca *Calendars) round(ctx context.Context) {
 		running.Go(func() {
 			defer func() { <-room }()
 			if err := ca.read(ctx, b.SpecialistID, false); err != nil && ctx.Err() == nil && !errors.Is(err, ErrNone) {
-				ca.Logger.Warn("busy times of a specialist's calendar not stored", "specialist", b.SpecialistID, "error", err)
+				ca.Logger.Warn("busy times of a specialist's calendar not stored", "specialist", b.SpecialistID,
+					"error", err)
 			}
 		})
 	}
@@ -311,7 +321,8 @@ func (ca *Calendars) read(ctx context.Context, specialistID string, isNow bool) 
 
 // ask fetches the calendar of a specialist and returns its new state. If isNew is true, busy replaces the stored busy
 // times.
-func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Specialist, now time.Time) (after store.BusyCalendar, busy []ical.Span, isNew bool) {
+func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Specialist,
+	now time.Time) (after store.BusyCalendar, busy []ical.Span, isNew bool) {
 	after = b
 	address, ok := ca.open(&b)
 	if !ok {
@@ -320,7 +331,8 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 	}
 	readIn, tag, _ := strings.Cut(b.Tag, " ")
 	modified := b.Modified
-	if readIn != p.Timezone || !today(b.ReadAt).Equal(today(now)) { // the zone has changed, or a new day has begun and repeated events must be expanded for it
+	// the zone has changed, or a new day has begun and repeated events must be expanded for it
+	if readIn != p.Timezone || !today(b.ReadAt).Equal(today(now)) {
 		tag, modified = "", ""
 	}
 	got, err := ca.Fetcher.Fetch(ctx, address, "text/calendar, */*;q=0.1", tag, modified)
@@ -333,14 +345,16 @@ func (ca *Calendars) ask(ctx context.Context, b store.BusyCalendar, p *store.Spe
 		var zone *time.Location
 		if zone, err = time.LoadLocation(p.Timezone); err == nil {
 			from := today(now).Add(-24 * time.Hour)
-			busy, unread, err = ical.Busy(got.Text, ical.Query{Home: zone, From: from, To: from.Add(24*time.Hour + Ahead), Zone: upstream.Zone, IsOwn: func(id string) bool {
-				_, err := ca.Store.Appointment(ctx, id)
-				return err == nil
-			}})
+			busy, unread, err = ical.Busy(got.Text, ical.Query{Home: zone,
+				From: from, To: from.Add(24*time.Hour + Ahead), Zone: upstream.Zone, IsOwn: func(id string) bool {
+					_, err := ca.Store.Appointment(ctx, id)
+					return err == nil
+				}})
 		}
 	}
 	if after.Failure = failure(err); err != nil {
-		ca.Logger.Info("specialist's calendar not read; using the last version", "specialist", b.SpecialistID, "why", after.Failure)
+		ca.Logger.Info("specialist's calendar not read; using the last version", "specialist", b.SpecialistID, "why",
+			after.Failure)
 		return after, nil, false
 	}
 	after.ReadAt, after.Unread, after.Tag, after.Modified = now, unread, p.Timezone+" "+got.Tag, got.Modified

@@ -68,7 +68,8 @@ func (e *elsewhere) has(status int, events ...string) {
 
 func busyFrom(at time.Time, minutes int) string {
 	const layout = "20060102T150405Z"
-	return "BEGIN:VEVENT\r\nUID:" + at.Format(layout) + "\r\nSUMMARY:Canary of the dentist\r\nDTSTART:" + at.Format(layout) + "\r\nDTEND:" +
+	return "BEGIN:VEVENT\r\nUID:" + at.Format(layout) + "\r\nSUMMARY:Canary of the dentist\r\nDTSTART:" +
+		at.Format(layout) + "\r\nDTEND:" +
 		at.Add(time.Duration(minutes)*time.Minute).Format(layout) + "\r\nEND:VEVENT\r\n"
 }
 
@@ -76,7 +77,9 @@ func busyFrom(at time.Time, minutes int) string {
 // a test runs it.
 func busyClinic(t *testing.T, db store.Store, keys *token.Keyring) *engine.Engine {
 	t.Helper()
-	e, err := engine.New(context.Background(), engine.Options{Store: db, Holds: enginetest.Holds(t, db), Keyring: keys, Fetcher: notice.NewFetcher(notice.FetchOptions{AllowPrivate: true})})
+	e, err := engine.New(context.Background(), engine.Options{Store: db,
+		Holds: enginetest.Holds(t, db), Keyring: keys,
+		Fetcher: notice.NewFetcher(notice.FetchOptions{AllowPrivate: true})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,10 +129,12 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 	if s := state(); !s.IsSet || s.Host != "127.0.0.1" || !s.ReadAt.IsZero() || s.Blocks != 0 {
 		t.Errorf("before it was read: %+v", s)
 	}
-	if s := read(); s.Blocks != 1 || s.Failure != "" || s.ReadAt.IsZero() || s.IsOld || len(s.Conflicts) != 1 || s.Conflicts[0].ID != booked.ID {
+	if s := read(); s.Blocks != 1 || s.Failure != "" || s.ReadAt.IsZero() || s.IsOld || len(s.Conflicts) != 1 ||
+		s.Conflicts[0].ID != booked.ID {
 		t.Errorf("read: %+v", s)
 	}
-	if c.Slot(2, "checkup", at.Add(time.Hour), "ada") != nil || c.Slot(2, "checkup", at.Add(3*time.Hour), "ada") == nil {
+	if c.Slot(2, "checkup", at.Add(time.Hour), "ada") != nil ||
+		c.Slot(2, "checkup", at.Add(3*time.Hour), "ada") == nil {
 		t.Error("what is listed is not what is free by both calendars")
 	}
 	r = enginetest.BookingOf(2, "checkup")
@@ -141,7 +146,8 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 	if len(blocks) != 1 || blocks[0].Source != store.BlockCalendar || blocks[0].Reason != "" {
 		t.Fatalf("the blocks are %+v", blocks)
 	}
-	if err := e.Clinic.DeleteBlock(ctx, "user:olga", blocks[0].ID); err == nil || !strings.Contains(err.Error(), "external calendar") {
+	if err := e.Clinic.DeleteBlock(ctx, "user:olga", blocks[0].ID); err == nil ||
+		!strings.Contains(err.Error(), "external calendar") {
 		t.Errorf("a block of a calendar elsewhere was deleted here: %v", err)
 	}
 
@@ -164,10 +170,12 @@ func TestBusyTimeRefusesBooking(t *testing.T) {
 	if s := read(); s.Failure != "" || s.Blocks != 1 || len(s.Conflicts) != 0 {
 		t.Errorf("as it is now: %+v", s)
 	}
-	if c.Slot(2, "checkup", at.Add(time.Hour), "ada") == nil || c.Slot(2, "checkup", at.Add(3*time.Hour), "ada") != nil {
+	if c.Slot(2, "checkup", at.Add(time.Hour), "ada") == nil ||
+		c.Slot(2, "checkup", at.Add(3*time.Hour), "ada") != nil {
 		t.Error("what was taken back is not free, or what came is")
 	}
-	if got, err := e.Booking.Appointment(ctx, booked.ID); err != nil || got.Status != store.Confirmed || got.Version != booked.Version {
+	if got, err := e.Booking.Appointment(ctx, booked.ID); err != nil || got.Status != store.Confirmed ||
+		got.Version != booked.Version {
 		t.Errorf("the appointment in the way is %+v, %v", got, err)
 	}
 
@@ -277,12 +285,15 @@ func TestCalendarIsReadAgainInNewZone(t *testing.T) {
 	}
 	far := newElsewhere(t)
 	const floating = "20060102T150405"
-	far.has(200, "BEGIN:VEVENT\r\nUID:lunch\r\nDTSTART:"+at.Format(floating)+"\r\nDTEND:"+at.Add(time.Hour).Format(floating)+"\r\nEND:VEVENT\r\n")
+	far.has(200, "BEGIN:VEVENT\r\nUID:lunch\r\nDTSTART:"+at.Format(floating)+"\r\nDTEND:"+
+		at.Add(time.Hour).Format(floating)+"\r\nEND:VEVENT\r\n")
 	if err := e.BusyTime.Set(ctx, "user:olga", "ada", far.URL); err != nil {
 		t.Fatal(err)
 	}
 	for _, zone := range []string{"UTC", "UTC", "America/New_York", "Asia/Tokyo"} {
-		if _, err := e.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Timezone = zone }); err != nil {
+		if _, err := e.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) {
+			p.Timezone = zone
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if err := e.BusyTime.Read(ctx, "ada"); err != nil {
@@ -300,7 +311,8 @@ func TestCalendarIsReadAgainInNewZone(t *testing.T) {
 	}
 	far.mu.Lock()
 	defer far.mu.Unlock()
-	if far.unchanged != 1 && time.Now().UTC().Day() == began.Day() { // on a new day the calendar is parsed again in any zone
+	// on a new day the calendar is parsed again in any zone
+	if far.unchanged != 1 && time.Now().UTC().Day() == began.Day() {
 		t.Errorf("it was told %d times that nothing has changed, want once, in the zone it was read in", far.unchanged)
 	}
 }

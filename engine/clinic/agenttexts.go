@@ -30,7 +30,8 @@ func checkAgentTexts(m *record.Mistakes, t *AgentTexts) {
 	for _, f := range []struct {
 		field string
 		text  *string
-	}{{"place", &t.Place}, {"address", &t.Address}, {"directions", &t.Directions}, {"guardian", &t.Guardian}, {"closing", &t.Closing}} {
+	}{{"place", &t.Place}, {"address", &t.Address}, {"directions", &t.Directions}, {"guardian", &t.Guardian},
+		{"closing", &t.Closing}} {
 		*f.text = strings.TrimSpace(*f.text)
 		record.CheckText(m, "agentTexts."+f.field, *f.text, maxAgentText, false)
 		if strings.ContainsAny(*f.text, "{}<>") {

@@ -27,30 +27,35 @@ func DefaultAppointmentType() store.AppointmentType {
 
 // CreateAppointmentType adds a type. An empty id becomes a new one. A SlotStepMinutes of 0 becomes the duration.
 // *ValidationError.
-func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor, t store.AppointmentType) (store.AppointmentType, error) {
+func (cl *Clinic) CreateAppointmentType(ctx context.Context, actor record.Actor,
+	t store.AppointmentType) (store.AppointmentType, error) {
 	if t.ID == "" {
 		t.ID = record.NewID()
 	}
-	return cl.putAppointmentType(ctx, actor, record.ActionAppointmentTypeCreated, t.ID, func(before *store.AppointmentType) (store.AppointmentType, error) {
-		if before != nil {
-			return t, record.Invalid("id", "this id is in use; choose another, or change that appointment type with PATCH")
-		}
-		return t, nil
-	})
+	return cl.putAppointmentType(ctx, actor, record.ActionAppointmentTypeCreated, t.ID,
+		func(before *store.AppointmentType) (store.AppointmentType, error) {
+			if before != nil {
+				return t, record.Invalid("id",
+					"this id is in use; choose another, or change that appointment type with PATCH")
+			}
+			return t, nil
+		})
 }
 
 // UpdateAppointmentType calls edit to change one type. store.ErrNotFound, *ValidationError.
-func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor, id string, edit func(*store.AppointmentType)) (store.AppointmentType, error) {
-	return cl.putAppointmentType(ctx, actor, record.ActionAppointmentTypeChanged, id, func(before *store.AppointmentType) (store.AppointmentType, error) {
-		if before == nil {
-			return store.AppointmentType{}, record.ErrNoAppointmentType
-		}
-		t := *before
-		t.Specialists = append([]store.Assignment(nil), before.Specialists...)
-		edit(&t)
-		t.ID = id
-		return t, nil
-	})
+func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor, id string,
+	edit func(*store.AppointmentType)) (store.AppointmentType, error) {
+	return cl.putAppointmentType(ctx, actor, record.ActionAppointmentTypeChanged, id,
+		func(before *store.AppointmentType) (store.AppointmentType, error) {
+			if before == nil {
+				return store.AppointmentType{}, record.ErrNoAppointmentType
+			}
+			t := *before
+			t.Specialists = append([]store.Assignment(nil), before.Specialists...)
+			edit(&t)
+			t.ID = id
+			return t, nil
+		})
 }
 
 // ArchiveAppointmentType removes a type from every listing. Its appointments stay. store.ErrNotFound.
@@ -156,7 +161,8 @@ func assigned(list []store.Assignment) []string {
 }
 
 // checkAppointmentType trims and checks one type. It prefixes field names with at.
-func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentType, known func(specialistID string) bool, groups []TypeGroup) {
+func checkAppointmentType(m *record.Mistakes, at string, t *store.AppointmentType, known func(specialistID string) bool,
+	groups []TypeGroup) {
 	checkTypePage(m, at, &t.Page, groups)
 	t.Name, t.Description = strings.TrimSpace(t.Name), strings.TrimSpace(t.Description)
 	if t.SlotStepMinutes == 0 {
@@ -225,7 +231,8 @@ type AppointmentTypeEntry struct {
 	Active              bool              `json:"active"`
 	Upstream            *UpstreamType     `json:"upstream,omitempty"`
 	Specialists         []AssignmentEntry `json:"specialists"`
-	Needs               []store.Need      `json:"needs,omitempty"` // groups of rooms and devices; an appointment takes one of each
+	// groups of rooms and devices; an appointment takes one of each
+	Needs []store.Need `json:"needs,omitempty"`
 	store.TypePage
 }
 
@@ -253,10 +260,12 @@ func (t *AppointmentTypeEntry) UnmarshalJSON(b []byte) error {
 
 func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
 	row := store.AppointmentType{
-		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
-		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
-		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
-		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Position: position, Needs: t.Needs, Page: t.TypePage,
+		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes,
+		SlotStepMinutes: t.SlotStepMinutes, BufferBeforeMinutes: t.BufferBeforeMinutes,
+		BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes, HorizonDays: t.HorizonDays,
+		CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
+		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Position: position, Needs: t.Needs,
+		Page: t.TypePage,
 	}
 	if t.Upstream != nil {
 		row.UpstreamTypeID = t.Upstream.AppointmentTypeGUID
@@ -270,10 +279,12 @@ func (t *AppointmentTypeEntry) row(position int) store.AppointmentType {
 // EntryOf converts an appointment type to its form in a File, in the audit log and in the API.
 func EntryOf(t *store.AppointmentType) AppointmentTypeEntry {
 	entry := AppointmentTypeEntry{
-		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes, SlotStepMinutes: t.SlotStepMinutes,
-		BufferBeforeMinutes: t.BufferBeforeMinutes, BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes,
-		HorizonDays: t.HorizonDays, CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
-		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []AssignmentEntry{}, Needs: t.Needs, TypePage: t.Page,
+		ID: t.ID, Name: t.Name, Description: t.Description, DurationMinutes: t.DurationMinutes,
+		SlotStepMinutes: t.SlotStepMinutes, BufferBeforeMinutes: t.BufferBeforeMinutes,
+		BufferAfterMinutes: t.BufferAfterMinutes, MinNoticeMinutes: t.MinNoticeMinutes, HorizonDays: t.HorizonDays,
+		CooldownMinutes: t.CooldownMinutes, Capacity: t.Capacity, HoldTTLSeconds: t.HoldTTLSeconds,
+		MaxHoldSeconds: t.MaxHoldSeconds, HoldQuota: t.HoldQuota, Active: t.Active, Specialists: []AssignmentEntry{},
+		Needs: t.Needs, TypePage: t.Page,
 	}
 	if t.UpstreamTypeID != "" {
 		entry.Upstream = &UpstreamType{t.UpstreamTypeID}
@@ -281,6 +292,8 @@ func EntryOf(t *store.AppointmentType) AppointmentTypeEntry {
 	for _, a := range t.Specialists {
 		entry.Specialists = append(entry.Specialists, AssignmentEntry(a))
 	}
-	sort.Slice(entry.Specialists, func(i, j int) bool { return entry.Specialists[j].Priority < entry.Specialists[i].Priority })
+	sort.Slice(entry.Specialists, func(i, j int) bool {
+		return entry.Specialists[j].Priority < entry.Specialists[i].Priority
+	})
 	return entry
 }

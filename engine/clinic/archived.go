@@ -17,7 +17,9 @@ func (s *Schedule) TypeOf(id string) *store.AppointmentType {
 	if t := s.Types[id]; t != nil {
 		return t
 	}
-	if i, found := slices.BinarySearchFunc(s.ArchivedTypes, id, func(t store.AppointmentType, id string) int { return cmp.Compare(t.ID, id) }); found {
+	if i, found := slices.BinarySearchFunc(s.ArchivedTypes, id, func(t store.AppointmentType, id string) int {
+		return cmp.Compare(t.ID, id)
+	}); found {
 		return &s.ArchivedTypes[i]
 	}
 	return nil
@@ -37,7 +39,9 @@ func (s *Schedule) Who(id string) (name string, zone *time.Location) {
 	if p := s.SpecialistByID[id]; p != nil {
 		return p.Name, s.Calendars[id].Zone()
 	}
-	i, found := slices.BinarySearchFunc(s.ArchivedSpecialists, id, func(p store.Specialist, id string) int { return cmp.Compare(p.ID, id) })
+	i, found := slices.BinarySearchFunc(s.ArchivedSpecialists, id, func(p store.Specialist, id string) int {
+		return cmp.Compare(p.ID, id)
+	})
 	if !found {
 		return "", s.Zone
 	}

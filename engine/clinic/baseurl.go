@@ -37,7 +37,8 @@ func ParseBaseURL(s string) (string, error) {
 		return "", nil
 	}
 	u, err := url.Parse(s)
-	if err == nil && u.User == nil && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && len(s) <= 300 {
+	if err == nil && u.User == nil && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && !u.ForceQuery &&
+		u.Fragment == "" && len(s) <= 300 {
 		origin := strings.ToLower(u.Scheme + "://" + u.Host)
 		if u.Port() == defaultPorts[strings.ToLower(u.Scheme)] {
 			origin = strings.TrimSuffix(origin, ":"+u.Port())

@@ -58,11 +58,15 @@ func TestScheduleChangesAreNotLost(t *testing.T) {
 			func(e *engine.Engine) bool { return e.Clinic.Settings().ReminderHours == 24 }},
 		{"an appointment type",
 			func(e *engine.Engine) error {
-				_, err := e.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) { t.Active = false })
+				_, err := e.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) {
+					t.Active = false
+				})
 				return err
 			},
 			func(e *engine.Engine) error {
-				_, err := e.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) { t.Description = "Once a year" })
+				_, err := e.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) {
+					t.Description = "Once a year"
+				})
 				return err
 			},
 			func(e *engine.Engine) bool {
@@ -71,11 +75,15 @@ func TestScheduleChangesAreNotLost(t *testing.T) {
 			}},
 		{"a specialist",
 			func(e *engine.Engine) error {
-				_, err := e.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Active = false })
+				_, err := e.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) {
+					p.Active = false
+				})
 				return err
 			},
 			func(e *engine.Engine) error {
-				_, err := e.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) { p.Name = "Ada L." })
+				_, err := e.Clinic.UpdateSpecialist(ctx, "system", "ada", func(p *store.Specialist) {
+					p.Name = "Ada L."
+				})
 				return err
 			},
 			func(e *engine.Engine) bool {
@@ -123,11 +131,14 @@ func TestScheduleRefusesConcurrentConflict(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if _, err := e.Clinic.UpdateSpecialist(ctx, "system", "bea", func(p *store.Specialist) { p.Name = "Bea" }); !errors.Is(err, store.ErrNotFound) {
+	if _, err := e.Clinic.UpdateSpecialist(ctx, "system", "bea", func(p *store.Specialist) {
+		p.Name = "Bea"
+	}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a specialist who was archived meanwhile: got %v, want ErrNotFound", err)
 	}
 	e = c.Beside(nil)
-	o, err := c.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.Date{Year: 2030, Month: 1, Day: 2}, Closed: true}, nil)
+	o, err := c.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada",
+		Date: store.Date{Year: 2030, Month: 1, Day: 2}, Closed: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,8 @@ import (
 // mustBlock blocks an hour of ada's day.
 func mustBlock(c *enginetest.TestClinic, reason string, start time.Time) store.Block {
 	c.T.Helper()
-	b, err := c.Clinic.CreateBlock(context.Background(), "key:test", store.Block{SpecialistID: "ada", Start: start, End: start.Add(time.Hour), Reason: reason}, nil)
+	b, err := c.Clinic.CreateBlock(context.Background(), "key:test",
+		store.Block{SpecialistID: "ada", Start: start, End: start.Add(time.Hour), Reason: reason}, nil)
 	if err != nil {
 		c.T.Fatalf("block %s: %v", reason, err)
 	}
@@ -98,7 +99,8 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	}
 
 	entries, _, err := c.Record.Audit(ctx, store.AuditFilter{Subjects: []string{"specialist:ada"}})
-	if err != nil || len(entries) < 3 || entries[0].Action != "block.deleted" || entries[2].Action != "block.created" || entries[2].Reason != "Meeting" {
+	if err != nil || len(entries) < 3 || entries[0].Action != "block.deleted" || entries[2].Action != "block.created" ||
+		entries[2].Reason != "Meeting" {
 		t.Errorf("the audit log has %+v, %v; want the three changes", entries, err)
 	}
 }
@@ -117,7 +119,8 @@ func TestBlockRefusals(t *testing.T) {
 		"shorter than it says": {store.Block{Start: at, End: at.Add(time.Second / 2)}, "end"},
 		"longer than a year":   {store.Block{Start: at, End: at.AddDate(2, 0, 0)}, "end"},
 		"over long ago":        {store.Block{Start: at.AddDate(-1, 0, 0), End: at.AddDate(-1, 0, 1)}, "end"},
-		"too long a reason":    {store.Block{Start: at, End: at.Add(time.Hour), Reason: strings.Repeat("x", 501)}, "reason"},
+		"too long a reason": {store.Block{Start: at, End: at.Add(time.Hour), Reason: strings.Repeat("x", 501)},
+			"reason"},
 	} {
 		x.block.SpecialistID = "ada"
 		_, err := c.Clinic.CreateBlock(context.Background(), "key:test", x.block, nil)
@@ -156,7 +159,8 @@ func TestClinicFileHasBlocks(t *testing.T) {
 	}
 	file.Specialists[0].Blocks = append(file.Specialists[0].Blocks, file.Specialists[0].Blocks[0])
 	var invalid *record.ValidationError
-	if _, err := fresh.Clinic.Import(ctx, "system", file); !errors.As(err, &invalid) || invalid.Fields[0].Field != "specialists[0].blocks[1].id" {
+	if _, err := fresh.Clinic.Import(ctx, "system", file); !errors.As(err, &invalid) ||
+		invalid.Fields[0].Field != "specialists[0].blocks[1].id" {
 		t.Errorf("one block twice: got %v, want a mistake in specialists[0].blocks[1].id", err)
 	}
 	file.Specialists[0].Blocks = nil

@@ -103,7 +103,8 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 			if n > 0 && (f.EveryWeeks == 0 || f.Until.Before(from)) {
 				break
 			}
-			b := store.Block{Reason: span.Title, SetID: setID, Start: availability.WallTime(s.Zone, from, span.Start), End: availability.WallTime(s.Zone, to, span.End)}
+			b := store.Block{Reason: span.Title, SetID: setID, Start: availability.WallTime(s.Zone, from, span.Start),
+				End: availability.WallTime(s.Zone, to, span.End)}
 			if span.Whole {
 				b.Start, b.End = availability.StartOfDay(s.Zone, from), availability.StartOfDay(s.Zone, to.AddDays(1))
 			}
@@ -115,11 +116,13 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 				all = append(all, b)
 			}
 			if len(all) > MaxBlocks {
-				m.Add("spans", "that would be more than %d blocks (specialists times days); choose fewer days", MaxBlocks)
+				m.Add("spans", "that would be more than %d blocks (specialists times days); choose fewer days",
+					MaxBlocks)
 			}
 			if len(m) > 0 {
 				for j := range m { // use the field names of the form
-					m[j].Field = strings.NewReplacer(at+"start", at+"from", at+"end", at+"to", at+"reason", at+"title").Replace(m[j].Field)
+					m[j].Field = strings.NewReplacer(at+"start", at+"from", at+"end", at+"to", at+"reason", at+
+						"title").Replace(m[j].Field)
 				}
 				return nil, m.Err()
 			}
@@ -137,12 +140,14 @@ func (cl *Clinic) PlanBlocks(f BlockForm) ([]store.Block, error) {
 
 // CreateBlocks creates the blocks of a form, all or none. Existing appointments and other blocks in their time stay.
 // *ValidationError.
-func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockForm, once *record.Once) ([]store.Block, error) {
+func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockForm,
+	once *record.Once) ([]store.Block, error) {
 	all, err := cl.PlanBlocks(f)
 	if err != nil {
 		return nil, err
 	}
-	c := ScheduleChange{Actor: actor, Action: record.ActionBlocksCreated, Subject: "blocks", reason: strings.TrimSpace(f.Spans[0].Title), after: auditedSet(all), once: once, result: all}
+	c := ScheduleChange{Actor: actor, Action: record.ActionBlocksCreated, Subject: "blocks",
+		reason: strings.TrimSpace(f.Spans[0].Title), after: auditedSet(all), once: once, result: all}
 	return all, cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		for _, b := range all {
 			if err := tx.PutBlock(ctx, b); err != nil {
@@ -156,7 +161,8 @@ func (cl *Clinic) CreateBlocks(ctx context.Context, actor record.Actor, f BlockF
 // DeleteBlockSet removes all blocks that one form created. reaches reports whether the caller may change a
 // specialist's calendar. If it is false for one of the specialists, DeleteBlockSet removes nothing and returns
 // record.ErrForbidden. store.ErrNotFound.
-func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID string, reaches func(specialistID string) bool) error {
+func (cl *Clinic) DeleteBlockSet(ctx context.Context, actor record.Actor, setID string,
+	reaches func(specialistID string) bool) error {
 	c := ScheduleChange{Actor: actor, Action: record.ActionBlocksDeleted, Subject: "blocks"}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		all, err := tx.DeleteBlocks(ctx, setID)

@@ -83,7 +83,8 @@ func New(o Options) (*Clinic, error) {
 func (cl *Clinic) Words() *words.Catalog { return cl.words }
 
 // UpdateClinic calls edit to change the clinic itself, without its settings. *ValidationError.
-func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic, error) {
+func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic,
+	error) {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
 	var after store.Clinic
@@ -179,7 +180,8 @@ func CheckClinic(m *record.Mistakes, at, contact string, c *store.Clinic) {
 	if c.Email != "" {
 		record.CheckEmail(m, contact+"email", c.Email)
 	}
-	if c.Website != "" && (len(c.Website) > 500 || !strings.HasPrefix(c.Website, "https://") && !strings.HasPrefix(c.Website, "http://")) {
+	if c.Website != "" && (len(c.Website) > 500 || !strings.HasPrefix(c.Website, "https://") &&
+		!strings.HasPrefix(c.Website, "http://")) {
 		m.Add(contact+"website", "must be an address like https://example.org")
 	}
 	record.CheckText(m, contact+"website", c.Website, 500, false)

@@ -13,7 +13,8 @@ type feedAudit struct {
 }
 
 // PutCalendarFeed replaces the address of a specialist's calendar feed. The zero value removes it. store.ErrNotFound.
-func (cl *Clinic) PutCalendarFeed(ctx context.Context, actor record.Actor, specialistID string, f store.CalendarFeed) error {
+func (cl *Clinic) PutCalendarFeed(ctx context.Context, actor record.Actor, specialistID string,
+	f store.CalendarFeed) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistFeedEnded, Subject: "specialist:" + specialistID}

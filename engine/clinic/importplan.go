@@ -43,11 +43,13 @@ func (cl *Clinic) PlanImport(f File) (ImportPlan, error) {
 	}
 	for i := range f.Specialists {
 		p := &f.Specialists[i]
-		plan.Specialists = append(plan.Specialists, ImportEntry{p.ID, p.Name, changeOf(known, "specialist "+p.ID, inJSON(p))})
+		plan.Specialists = append(plan.Specialists, ImportEntry{p.ID,
+			p.Name, changeOf(known, "specialist "+p.ID, inJSON(p))})
 	}
 	for i := range f.AppointmentTypes {
 		t := &f.AppointmentTypes[i]
-		plan.AppointmentTypes = append(plan.AppointmentTypes, ImportEntry{t.ID, t.Name, changeOf(known, "type "+t.ID, inJSON(t))})
+		plan.AppointmentTypes = append(plan.AppointmentTypes,
+			ImportEntry{t.ID, t.Name, changeOf(known, "type "+t.ID, inJSON(t))})
 	}
 	return plan, nil
 }

@@ -33,7 +33,8 @@ func mailAudited(s *notice.Server) any {
 
 // ChangeMailServer calls edit with the chosen mail server and stores the result; nil means none. Errors: those of
 // edit.
-func (cl *Clinic) ChangeMailServer(ctx context.Context, actor record.Actor, action record.Action, edit func(before *notice.Server) (*notice.Server, error)) error {
+func (cl *Clinic) ChangeMailServer(ctx context.Context, actor record.Actor, action record.Action,
+	edit func(before *notice.Server) (*notice.Server, error)) error {
 	return cl.changeChoice(ctx, actor, action, func(s *Settings) (before, after any, err error) {
 		before = mailAudited(s.Mail)
 		s.Mail, err = edit(s.Mail)
@@ -43,7 +44,8 @@ func (cl *Clinic) ChangeMailServer(ctx context.Context, actor record.Actor, acti
 
 // changeChoice calls edit to change a part of the settings that contains a secret. edit returns the values before and
 // after for the audit log.
-func (cl *Clinic) changeChoice(ctx context.Context, actor record.Actor, action record.Action, edit func(*Settings) (before, after any, err error)) error {
+func (cl *Clinic) changeChoice(ctx context.Context, actor record.Actor, action record.Action,
+	edit func(*Settings) (before, after any, err error)) error {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: actor, Action: action, Subject: "clinic"}

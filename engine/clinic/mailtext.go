@@ -21,7 +21,9 @@ type MailText struct {
 type MailTexts map[string]map[string]MailText
 
 // mailNotices are the emails to patients whose text a clinic can choose.
-var mailNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "confirmation_request", "request_received", "request_declined", "waitlist_confirm", "waitlist_joined", "waitlist_offer", "waitlist_withdrawn"}
+var mailNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "confirmation_request",
+	"request_received", "request_declined", "waitlist_confirm", "waitlist_joined", "waitlist_offer",
+	"waitlist_withdrawn"}
 
 // mailPlaceholders are the placeholders for data of the appointment in a MailText. Text that patients entered is not
 // among them.
@@ -48,7 +50,8 @@ func CheckMailText(m *record.Mistakes, at, notice, language string, text *MailTe
 	for field, s := range map[string]string{"subject": text.Subject, "text": text.Text} {
 		for _, found := range placeholder.FindAllStringSubmatch(s, -1) {
 			if !slices.Contains(mailPlaceholders, found[1]) {
-				m.Add(at+field, "has no placeholder {%s}; the placeholders are {%s}", record.Clip(found[1]), strings.Join(mailPlaceholders, "}, {"))
+				m.Add(at+field, "has no placeholder {%s}; the placeholders are {%s}", record.Clip(found[1]),
+					strings.Join(mailPlaceholders, "}, {"))
 				break
 			}
 		}

@@ -31,7 +31,8 @@ func openIDAudited(p *openid.Provider) any {
 
 // ChangeOpenID calls edit with the chosen identity provider and stores the result; nil means none. Errors: those of
 // edit.
-func (cl *Clinic) ChangeOpenID(ctx context.Context, actor record.Actor, action record.Action, edit func(before *openid.Provider) (*openid.Provider, error)) error {
+func (cl *Clinic) ChangeOpenID(ctx context.Context, actor record.Actor, action record.Action,
+	edit func(before *openid.Provider) (*openid.Provider, error)) error {
 	return cl.changeChoice(ctx, actor, action, func(s *Settings) (before, after any, err error) {
 		before = openIDAudited(s.OpenID)
 		s.OpenID, err = edit(s.OpenID)

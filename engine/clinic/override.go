@@ -21,7 +21,8 @@ func (cl *Clinic) Overrides(specialistID string) ([]store.Override, error) {
 
 // PutOverride closes one local date of a specialist or gives it other hours. It replaces an override of that date.
 // Appointments on that date stay. The next listing shows it. store.ErrNotFound, *ValidationError.
-func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override, once *record.Once) (store.Override, error) {
+func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.Override,
+	once *record.Once) (store.Override, error) {
 	if _, err := cl.Specialist(o.SpecialistID); err != nil {
 		return o, err
 	}
@@ -32,8 +33,8 @@ func (cl *Clinic) PutOverride(ctx context.Context, actor record.Actor, o store.O
 	}
 	o.ID = record.NewID()
 	return o, cl.ChangeSchedule(ctx, &ScheduleChange{
-		Actor: actor, Action: record.ActionOverridePut, Subject: "specialist:" + o.SpecialistID, reason: o.Reason, after: overrideEntry(&o),
-		once: once, result: o,
+		Actor: actor, Action: record.ActionOverridePut, Subject: "specialist:" + o.SpecialistID, reason: o.Reason,
+		after: overrideEntry(&o), once: once, result: o,
 	}, func(tx store.Tx) error { return tx.PutOverride(ctx, o) })
 }
 
@@ -69,7 +70,8 @@ func checkOverride(m *record.Mistakes, at string, o *store.Override, places []Pl
 	sort.Slice(o.Hours, func(i, j int) bool { return o.Hours[i].Start < o.Hours[j].Start })
 	for i := 1; i < len(o.Hours); i++ {
 		if o.Hours[i].Start < o.Hours[i-1].End {
-			m.Add(at+"hours", "windows overlap: %s to %s and %s to %s", o.Hours[i-1].Start, o.Hours[i-1].End, o.Hours[i].Start, o.Hours[i].End)
+			m.Add(at+"hours", "windows overlap: %s to %s and %s to %s", o.Hours[i-1].Start, o.Hours[i-1].End,
+				o.Hours[i].Start, o.Hours[i].End)
 		}
 	}
 }

@@ -40,7 +40,8 @@ type pictureAudit struct {
 
 // PutPicture sets the picture of a specialist and replaces the previous one: a PNG, JPEG or WebP of at most
 // MaxPicture bytes. store.ErrNotFound, *ValidationError.
-func (cl *Clinic) PutPicture(ctx context.Context, actor record.Actor, specialistID string, content []byte) (store.Picture, error) {
+func (cl *Clinic) PutPicture(ctx context.Context, actor record.Actor, specialistID string,
+	content []byte) (store.Picture, error) {
 	sum := sha256.Sum256(content)
 	p := store.Picture{ContentType: pictureType(content), Digest: hex.EncodeToString(sum[:8]), Content: content}
 	switch {
@@ -50,13 +51,15 @@ func (cl *Clinic) PutPicture(ctx context.Context, actor record.Actor, specialist
 		return p, record.Invalid("content", "must be at most %d KB", MaxPicture>>10)
 	}
 	c := ScheduleChange{
-		Actor: actor, Action: record.ActionSpecialistPicturePut, Subject: "specialist:" + specialistID, after: pictureAudit{p.ContentType, p.Digest, len(content)},
+		Actor: actor, Action: record.ActionSpecialistPicturePut, Subject: "specialist:" + specialistID,
+		after: pictureAudit{p.ContentType, p.Digest, len(content)},
 	}
 	return p, cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error { return tx.PutPicture(ctx, specialistID, p) })
 }
 
 // DeletePicture removes the picture of a specialist. store.ErrNotFound.
 func (cl *Clinic) DeletePicture(ctx context.Context, actor record.Actor, specialistID string) error {
-	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistPictureDeleted, Subject: "specialist:" + specialistID}
+	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistPictureDeleted, Subject: "specialist:" +
+		specialistID}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error { return tx.DeletePicture(ctx, specialistID) })
 }

@@ -41,7 +41,8 @@ func checkPublicBookings(m *record.Mistakes, p *PublicBookings) {
 		n     int
 	}{{"perNetwork", p.PerNetwork}, {"perEmail", p.PerEmail}, {"perPhone", p.PerPhone}} {
 		if x.n < 0 || x.n > maxPublicBookings {
-			m.Add("publicBookings."+x.field, "must be 1 to %d bookings an hour, or 0 for the default", maxPublicBookings)
+			m.Add("publicBookings."+x.field, "must be 1 to %d bookings an hour, or 0 for the default",
+				maxPublicBookings)
 		}
 	}
 	if p.ConfirmMinutes != 0 && (p.ConfirmMinutes < 5 || p.ConfirmMinutes > maxConfirmMinutes) {

@@ -58,7 +58,8 @@ func kinds(s *store.Schedule) map[string]store.SpecialistKind {
 func checkNeeds(m *record.Mistakes, at string, t *store.AppointmentType, kinds map[string]store.SpecialistKind) {
 	for i, a := range t.Specialists {
 		if kinds[a.SpecialistID] == store.ResourceKind {
-			m.Add(at+indexed("specialists", i)+".specialistId", "%q is a room or a device: name it in needs", record.Clip(a.SpecialistID))
+			m.Add(at+indexed("specialists", i)+".specialistId", "%q is a room or a device: name it in needs",
+				record.Clip(a.SpecialistID))
 		}
 	}
 	if len(t.Needs) > maxNeeds {

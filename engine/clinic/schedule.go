@@ -168,7 +168,8 @@ func newSchedule(read store.Schedule) (*Schedule, error) {
 		if p.Kind == store.ResourceKind && len(hours) == 0 {
 			hours = always()
 		}
-		if s.Calendars[p.ID], err = availability.NewCalendar(*p, hours, read.Overrides[p.ID], read.Blocks[p.ID]); err != nil {
+		if s.Calendars[p.ID], err = availability.NewCalendar(*p, hours, read.Overrides[p.ID],
+			read.Blocks[p.ID]); err != nil {
 			return nil, err
 		}
 	}

@@ -14,29 +14,34 @@ import (
 )
 
 // CreateSpecialist adds a specialist. An empty id becomes a new one, an empty zone the clinic's. *ValidationError.
-func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor, p store.Specialist) (store.Specialist, error) {
+func (cl *Clinic) CreateSpecialist(ctx context.Context, actor record.Actor,
+	p store.Specialist) (store.Specialist, error) {
 	if p.ID == "" {
 		p.ID = record.NewID()
 	}
-	return cl.putSpecialist(ctx, actor, record.ActionSpecialistCreated, p.ID, func(before *store.Specialist) (store.Specialist, error) {
-		if before != nil {
-			return p, record.Invalid("id", "this id is in use; choose another, or change that specialist with PATCH")
-		}
-		return p, nil
-	})
+	return cl.putSpecialist(ctx, actor, record.ActionSpecialistCreated, p.ID,
+		func(before *store.Specialist) (store.Specialist, error) {
+			if before != nil {
+				return p, record.Invalid("id",
+					"this id is in use; choose another, or change that specialist with PATCH")
+			}
+			return p, nil
+		})
 }
 
 // UpdateSpecialist calls edit to change one specialist. store.ErrNotFound, *ValidationError.
-func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id string, edit func(*store.Specialist)) (store.Specialist, error) {
-	return cl.putSpecialist(ctx, actor, record.ActionSpecialistChanged, id, func(before *store.Specialist) (store.Specialist, error) {
-		if before == nil {
-			return store.Specialist{}, store.ErrNotFound
-		}
-		p := *before
-		edit(&p)
-		p.ID = id
-		return p, nil
-	})
+func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id string,
+	edit func(*store.Specialist)) (store.Specialist, error) {
+	return cl.putSpecialist(ctx, actor, record.ActionSpecialistChanged, id,
+		func(before *store.Specialist) (store.Specialist, error) {
+			if before == nil {
+				return store.Specialist{}, store.ErrNotFound
+			}
+			p := *before
+			edit(&p)
+			p.ID = id
+			return p, nil
+		})
 }
 
 // ArchiveSpecialist removes a specialist from every listing and signs out their user accounts. The appointments stay.
@@ -172,13 +177,15 @@ func (cl *Clinic) WeeklyHours(specialistID string) ([]store.WeeklyWindow, error)
 
 // PutWeeklyHours replaces all weekly hours of one specialist. Appointments outside the new hours stay.
 // store.ErrNotFound, *ValidationError.
-func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specialistID string, hours []store.WeeklyWindow) error {
+func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specialistID string,
+	hours []store.WeeklyWindow) error {
 	hours, err := checkedHours(hours, cl.Settings().Places)
 	if err != nil {
 		return err
 	}
 	c := ScheduleChange{
-		Actor: actor, Action: record.ActionWeeklyHoursReplaced, Subject: "specialist:" + specialistID, after: hoursEntries(hours),
+		Actor: actor, Action: record.ActionWeeklyHoursReplaced, Subject: "specialist:" + specialistID,
+		after: hoursEntries(hours),
 	}
 	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
 		s, err := StoredSchedule(ctx, tx)
@@ -195,7 +202,8 @@ func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specia
 
 // DryRunWeeklyHours lists the slots of one type that these hours would give a specialist. It changes nothing and
 // ignores live holds. store.ErrNotFound, *ValidationError.
-func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string, hours []store.WeeklyWindow, from, to store.Date) ([]availability.Slot, error) {
+func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointmentTypeID string,
+	hours []store.WeeklyWindow, from, to store.Date) ([]availability.Slot, error) {
 	s := cl.Current()
 	p := s.SpecialistByID[specialistID]
 	t := s.Types[appointmentTypeID]
@@ -222,7 +230,9 @@ func (cl *Clinic) DryRunWeeklyHours(ctx context.Context, specialistID, appointme
 	}
 	slots := availability.Pool([]*availability.Calendar{calendar}, &openedType, begin, end, taken)
 	now := time.Now()
-	return slices.DeleteFunc(slots, func(slot availability.Slot) bool { return availability.WithinNotice(t, slot.Start, now) != "" }), nil
+	return slices.DeleteFunc(slots, func(slot availability.Slot) bool {
+		return availability.WithinNotice(t, slot.Start, now) != ""
+	}), nil
 }
 
 func checkedHours(hours []store.WeeklyWindow, places []Place) ([]store.WeeklyWindow, error) {
@@ -310,8 +320,10 @@ func (p *SpecialistEntry) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone string, before *store.Specialist, r *importRows) {
-	row := store.Specialist{ID: p.ID, Kind: store.SpecialistKind(p.Kind), Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, Position: position, Page: p.SpecialistPage}
+func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone string, before *store.Specialist,
+	r *importRows) {
+	row := store.Specialist{ID: p.ID, Kind: store.SpecialistKind(p.Kind), Name: p.Name, Timezone: p.Timezone,
+		Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, Position: position, Page: p.SpecialistPage}
 	if row.Timezone == "" {
 		row.Timezone = zone
 	}
@@ -324,7 +336,8 @@ func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone
 	if p.WeeklyHours != nil {
 		hours := make([]store.WeeklyWindow, len(p.WeeklyHours))
 		for i, w := range p.WeeklyHours {
-			hours[i] = store.WeeklyWindow{Weekday: w.Weekday, Window: store.Window{Start: w.Start, End: w.End, Place: w.Place}}
+			hours[i] = store.WeeklyWindow{Weekday: w.Weekday,
+				Window: store.Window{Start: w.Start, End: w.End, Place: w.Place}}
 		}
 		r.hours[p.ID] = checkHours(m, at, hours, r.places)
 	}
@@ -337,14 +350,16 @@ func (p *SpecialistEntry) rows(m *record.Mistakes, at string, position int, zone
 		r.overrides = append(r.overrides, row)
 	}
 	for i, b := range p.Blocks {
-		r.addBlock(m, at+indexed("blocks", i)+".", store.Block{ID: b.ID, SpecialistID: p.ID, Start: b.Start, End: b.End, Reason: b.Reason, SetID: b.SetID})
+		r.addBlock(m, at+indexed("blocks", i)+".", store.Block{ID: b.ID,
+			SpecialistID: p.ID, Start: b.Start, End: b.End, Reason: b.Reason, SetID: b.SetID})
 	}
 }
 
 // specialistEntry converts a specialist, without hours, overrides and blocks, to the form in a File and in the audit
 // log.
 func specialistEntry(p *store.Specialist) SpecialistEntry {
-	entry := SpecialistEntry{ID: p.ID, Kind: string(p.Kind), Name: p.Name, Timezone: p.Timezone, Active: p.Active, Email: p.Email, MaxSessions: p.MaxSessions, SpecialistPage: p.Page}
+	entry := SpecialistEntry{ID: p.ID, Kind: string(p.Kind), Name: p.Name, Timezone: p.Timezone, Active: p.Active,
+		Email: p.Email, MaxSessions: p.MaxSessions, SpecialistPage: p.Page}
 	entry.Feed = store.CalendarFeed{} // it belongs to this server and is confidential
 	if p.UpstreamScheduleViewID != "" || p.UpstreamColumnID != "" {
 		entry.Upstream = &UpstreamSpecialist{p.UpstreamScheduleViewID, p.UpstreamColumnID}

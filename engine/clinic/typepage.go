@@ -86,7 +86,8 @@ func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor,
 
 // checkTypePage trims and checks the page texts of a type. groups are the groups of the settings.
 func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []TypeGroup) {
-	p.Price, p.CancelText, p.VideoLink = strings.TrimSpace(p.Price), strings.TrimSpace(p.CancelText), strings.TrimSpace(p.VideoLink)
+	p.Price, p.CancelText, p.VideoLink = strings.TrimSpace(p.Price), strings.TrimSpace(p.CancelText),
+		strings.TrimSpace(p.VideoLink)
 	if p.Group != "" && !slices.ContainsFunc(groups, func(g TypeGroup) bool { return g.ID == p.Group }) {
 		m.Add(at+"group", "no group has the id %q; the settings list them as typeGroups", record.Clip(p.Group))
 	}
@@ -99,7 +100,8 @@ func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []Ty
 	texts := make(map[string]store.TypeText, len(p.Texts))
 	for language, text := range p.Texts {
 		field := at + "texts." + record.Clip(language) + "."
-		text = store.TypeText{Name: strings.TrimSpace(text.Name), Description: strings.TrimSpace(text.Description), Price: strings.TrimSpace(text.Price), CancelText: strings.TrimSpace(text.CancelText)}
+		text = store.TypeText{Name: strings.TrimSpace(text.Name), Description: strings.TrimSpace(text.Description),
+			Price: strings.TrimSpace(text.Price), CancelText: strings.TrimSpace(text.CancelText)}
 		record.CheckText(m, field+"name", text.Name, 200, false)
 		record.CheckText(m, field+"description", text.Description, 2000, true)
 		record.CheckText(m, field+"price", text.Price, 100, false)
@@ -113,7 +115,8 @@ func checkTypePage(m *record.Mistakes, at string, p *store.TypePage, groups []Ty
 	}
 	p.Questions = checkQuestions(m, at, p.Questions)
 	if p.ApprovalHours != 0 && (p.ApprovalHours < 1 || p.ApprovalHours > MaxApprovalHours) {
-		m.Add(at+"approvalHours", "must be 1 to %d hours, or 0 for the default of %d", MaxApprovalHours, DefaultApprovalHours)
+		m.Add(at+"approvalHours", "must be 1 to %d hours, or 0 for the default of %d", MaxApprovalHours,
+			DefaultApprovalHours)
 	}
 	if p.VideoLink != "" {
 		if !p.Remote {
@@ -202,7 +205,8 @@ func checkLanguages(m *record.Mistakes, field string, tags []string) {
 // checkLink refuses a link that is not the http or https address of a page.
 func checkLink(m *record.Mistakes, field, link string) {
 	_, after, found := strings.Cut(link, "://")
-	if !strings.HasPrefix(link, "https://") && !strings.HasPrefix(link, "http://") || !found || after == "" || len(link) > 500 || strings.ContainsAny(link, " \t\r\n\"<>") {
+	if !strings.HasPrefix(link, "https://") && !strings.HasPrefix(link, "http://") || !found || after == "" ||
+		len(link) > 500 || strings.ContainsAny(link, " \t\r\n\"<>") {
 		m.Add(field, "must be an address like https://example.org/privacy")
 	}
 	record.CheckText(m, field, link, 500, false)
@@ -211,7 +215,8 @@ func checkLink(m *record.Mistakes, field, link string) {
 // checkNamed trims and checks the common fields of the lists in the settings: a unique id, a name, and names by
 // language. field is the path of the list entry, with a dot at the end. what is the word for the entry in error
 // messages.
-func checkNamed(m *record.Mistakes, field, what, id string, name *string, names map[string]string, seen map[string]bool) {
+func checkNamed(m *record.Mistakes, field, what, id string, name *string, names map[string]string,
+	seen map[string]bool) {
 	*name = strings.TrimSpace(*name)
 	record.CheckID(m, field+"id", id)
 	if seen[id] {
@@ -280,8 +285,11 @@ func groupsOf(s *store.Schedule) []TypeGroup {
 func (s *Settings) checkUse(m *record.Mistakes, schedule *store.Schedule) {
 	for i := range schedule.AppointmentTypes {
 		t := &schedule.AppointmentTypes[i]
-		if t.Page.Group != "" && !slices.ContainsFunc(s.TypeGroups, func(g TypeGroup) bool { return g.ID == t.Page.Group }) {
-			m.Add("typeGroups", "the group %q has the appointment type %q; give that another group first", t.Page.Group, t.Name)
+		if t.Page.Group != "" && !slices.ContainsFunc(s.TypeGroups, func(g TypeGroup) bool {
+			return g.ID == t.Page.Group
+		}) {
+			m.Add("typeGroups", "the group %q has the appointment type %q; give that another group first", t.Page.Group,
+				t.Name)
 			break
 		}
 	}

@@ -15,9 +15,10 @@ import (
 
 // WebhookEndpoint is a program of the clinic that receives webhooks.
 type WebhookEndpoint struct {
-	ID     string   `json:"id"`
-	URL    string   `json:"url"`
-	Secret string   `json:"secret"`           // "whsec_…"; if empty, a known webhook keeps its secret and a new one gets one
+	ID  string `json:"id"`
+	URL string `json:"url"`
+	// "whsec_…"; if empty, a known webhook keeps its secret and a new one gets one
+	Secret string   `json:"secret"`
 	Events []string `json:"events,omitempty"` // none: all of them
 	Active bool     `json:"active"`           // default true
 
@@ -69,7 +70,8 @@ var errKeepSettings = errors.New("clinic: nothing to change")
 // DisableWebhook sets the webhook with this id to inactive, if it is active and still has this address. It calls
 // notify in the same transaction. It reports whether it disabled the webhook: of concurrent calls, only the first one
 // does.
-func (cl *Clinic) DisableWebhook(ctx context.Context, id, url, reason string, notify func(tx store.Tx, at time.Time) error) (bool, error) {
+func (cl *Clinic) DisableWebhook(ctx context.Context, id, url, reason string,
+	notify func(tx store.Tx, at time.Time) error) (bool, error) {
 	cl.schedule.change.Lock()
 	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: "system", Action: record.ActionSettingsChanged, Subject: "clinic", reason: reason}
@@ -84,7 +86,9 @@ func (cl *Clinic) DisableWebhook(ctx context.Context, id, url, reason string, no
 		}
 		after, now := before, time.Now().UTC().Truncate(time.Second)
 		after.Webhooks = slices.Clone(before.Webhooks)
-		i := slices.IndexFunc(after.Webhooks, func(w WebhookEndpoint) bool { return w.ID == id && w.URL == url && w.Active })
+		i := slices.IndexFunc(after.Webhooks, func(w WebhookEndpoint) bool {
+			return w.ID == id && w.URL == url && w.Active
+		})
 		if i < 0 {
 			return errKeepSettings
 		}
@@ -112,7 +116,8 @@ func (w *WebhookEndpoint) UnmarshalJSON(b []byte) error {
 func WebhookEvents() []string { return slices.Clone(webhookEvents) }
 
 var webhookEvents = []string{
-	"appointment.created", "appointment.cancelled", "appointment.rescheduled", "upstream.completed", "upstream.failed", "upstream.needs_review",
+	"appointment.created", "appointment.cancelled", "appointment.rescheduled", "upstream.completed", "upstream.failed",
+	"upstream.needs_review",
 }
 
 // checkWebhooks completes and checks the endpoints of new settings. An endpoint whose id is in known keeps its secret
@@ -137,7 +142,8 @@ func checkWebhooks(m *record.Mistakes, list, known []WebhookEndpoint) {
 			m.Add(at+"id", "is used twice")
 		}
 		seen[w.ID] = true
-		if !strings.HasPrefix(w.URL, "https://") && !strings.HasPrefix(w.URL, "http://") || len(w.URL) > 2000 || strings.ContainsAny(w.URL, " \r\n\t") {
+		if !strings.HasPrefix(w.URL, "https://") && !strings.HasPrefix(w.URL, "http://") || len(w.URL) > 2000 ||
+			strings.ContainsAny(w.URL, " \r\n\t") {
 			m.Add(at+"url", "must be an address like https://example.org/hooks")
 		}
 		if !notice.ValidWebhookSecret(w.Secret) {

@@ -144,11 +144,13 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 	}
 	said := map[string]any{"from": kit.From.String(), "to": kit.To.String(), "appointments": count}
 	err = k.store.Write(ctx, func(tx store.Tx) error {
-		return record.Audit(ctx, tx, now, r.Actor, record.ActionAppointmentsDowntimeKit, "appointments", r.SpecialistID, nil, said)
+		return record.Audit(ctx, tx, now, r.Actor, record.ActionAppointmentsDowntimeKit, "appointments", r.SpecialistID,
+			nil, said)
 	})
 	if errors.Is(err, store.ErrFull) || errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrOverloaded) {
 		// The plan is needed especially when nothing can be written, so a failed audit entry does not prevent it.
-		k.log.Error("downtime plan delivered without an audit entry", "actor", r.Actor, "appointments", count, "error", err)
+		k.log.Error("downtime plan delivered without an audit entry", "actor", r.Actor, "appointments", count, "error",
+			err)
 		err = nil
 	}
 	return kit, err
@@ -156,11 +158,13 @@ func (k *Kits) Kit(ctx context.Context, r Request) (*Kit, error) {
 
 // confirmed reads the confirmed appointments on the days of a kit, by specialist and start. The range is extended at
 // both ends, because a specialist can have another zone than the clinic.
-func (k *Kits) confirmed(ctx context.Context, s *clinic.Schedule, kit *Kit, specialistID string) (map[string][]store.Appointment, error) {
+func (k *Kits) confirmed(ctx context.Context, s *clinic.Schedule, kit *Kit,
+	specialistID string) (map[string][]store.Appointment, error) {
 	const zones = 26 * time.Hour // from the first midnight on earth to the last
 	f := store.AppointmentFilter{
-		From: availability.StartOfDay(s.Zone, kit.From).Add(-zones), To: availability.StartOfDay(s.Zone, kit.To).Add(zones),
-		SpecialistID: specialistID, Status: store.Confirmed, Limit: 500,
+		From: availability.StartOfDay(s.Zone, kit.From).Add(-zones),
+		To:   availability.StartOfDay(s.Zone, kit.To).Add(zones), SpecialistID: specialistID, Status: store.Confirmed,
+		Limit: 500,
 	}
 	all := make(map[string][]store.Appointment)
 	for {

@@ -48,7 +48,8 @@ func TestKitListsWholeDay(t *testing.T) {
 	ctx := t.Context()
 	day := store.DateOf(c.Start)
 	hours := []store.Window{{Start: 9 * 60, End: 12 * 60}, {Start: 13 * 60, End: 14 * 60}}
-	if _, err := c.Clinic.PutOverride(ctx, enginetest.Jo, store.Override{SpecialistID: "ada", Date: day, Hours: hours}, nil); err != nil {
+	if _, err := c.Clinic.PutOverride(ctx, enginetest.Jo, store.Override{SpecialistID: "ada", Date: day, Hours: hours},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	at := func(hour, minute int) time.Time {
@@ -56,15 +57,16 @@ func TestKitListsWholeDay(t *testing.T) {
 	}
 	book := func(start time.Time, name string) store.Appointment {
 		return c.MustBook(booking.Request{
-			AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start, Source: store.SourceStaff, Actor: enginetest.Jo,
-			IgnoreHours: true, Patient: store.Patient{Name: name},
+			AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start, Source: store.SourceStaff,
+			Actor: enginetest.Jo, IgnoreHours: true, Patient: store.Patient{Name: name},
 		})
 	}
 	book(at(9, 0), "Rosa")
 	c.DeskCancels(book(at(10, 0), "Lena").ID)
 	book(at(11, 27), "Tim") // 3 minutes before the end
 	book(at(18, 0), "Eva")  // outside the hours
-	if _, err := c.Clinic.CreateBlock(ctx, enginetest.Jo, store.Block{SpecialistID: "ada", Start: at(13, 0), End: at(13, 30), Reason: "Meeting"}, nil); err != nil {
+	if _, err := c.Clinic.CreateBlock(ctx, enginetest.Jo, store.Block{SpecialistID: "ada",
+		Start: at(13, 0), End: at(13, 30), Reason: "Meeting"}, nil); err != nil {
 		t.Fatal(err)
 	}
 
@@ -85,7 +87,8 @@ func TestKitListsWholeDay(t *testing.T) {
 		"18:00-18:30 booked Eva, checkup",
 	})
 	entries, _, err := c.Record.Audit(ctx, store.AuditFilter{Limit: 1})
-	if err != nil || len(entries) != 1 || entries[0].Action != string(record.ActionAppointmentsDowntimeKit) || entries[0].Actor != string(enginetest.Jo) {
+	if err != nil || len(entries) != 1 || entries[0].Action != string(record.ActionAppointmentsDowntimeKit) ||
+		entries[0].Actor != string(enginetest.Jo) {
 		t.Errorf("the newest audit entry is %+v, %v; want the delivery of the kit", entries, err)
 	}
 }
@@ -110,8 +113,8 @@ func TestKitUsesSpecialistsZone(t *testing.T) {
 	}
 	start := time.Date(c.Start.Year(), c.Start.Month(), c.Start.Day(), 22, 0, 0, 0, zone)
 	c.MustBook(booking.Request{
-		AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start, Source: store.SourceStaff, Actor: enginetest.Jo,
-		IgnoreHours: true, Patient: store.Patient{Name: "Rosa"},
+		AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start, Source: store.SourceStaff,
+		Actor: enginetest.Jo, IgnoreHours: true, Patient: store.Patient{Name: "Rosa"},
 	})
 	day := store.DateOf(c.Start)
 	kit, err := c.Downtime.Kit(t.Context(), downtime.Request{From: day.AddDays(-1), Days: 3, Actor: enginetest.Jo})
@@ -150,11 +153,13 @@ func TestKitNamesRooms(t *testing.T) {
 	wantRows(t, "cleo's day", rowsOf(&cleos), []string{"12:00-12:30 booked Patient 1, peel, " + a.Resources[0]})
 
 	one, err := c.Downtime.Kit(ctx, downtime.Request{From: day, Days: 2, SpecialistID: "ada", Actor: enginetest.Jo})
-	if err != nil || len(one.Sheets) != 2 || one.Sheets[0].SpecialistID != "ada" || one.Sheets[1].Date != day.AddDays(1) {
+	if err != nil || len(one.Sheets) != 2 || one.Sheets[0].SpecialistID != "ada" ||
+		one.Sheets[1].Date != day.AddDays(1) {
 		t.Errorf("ada's two days: %+v, %v", one, err)
 	}
 	for _, id := range []string{"room-1", "zoe"} {
-		if _, err := c.Downtime.Kit(ctx, downtime.Request{From: day, Days: 1, SpecialistID: id}); !errors.Is(err, store.ErrNotFound) {
+		if _, err := c.Downtime.Kit(ctx, downtime.Request{From: day, Days: 1, SpecialistID: id}); !errors.Is(err,
+			store.ErrNotFound) {
 			t.Errorf("the plan of %s: got %v, want ErrNotFound", id, err)
 		}
 	}
@@ -175,17 +180,21 @@ func TestCheckNamesConflictOfRow(t *testing.T) {
 	at := func(minutes int) time.Time { return c.Start.Add(time.Duration(minutes) * time.Minute) }
 	booked := c.BookFor(0, store.Patient{Name: "Rosa"})
 	c.MustHold(1, "checkup", at(240), "ada")
-	if _, err := c.Clinic.CreateBlock(ctx, enginetest.Jo, store.Block{SpecialistID: "ada", Start: at(300), End: at(360)}, nil); err != nil {
+	if _, err := c.Clinic.CreateBlock(ctx, enginetest.Jo, store.Block{SpecialistID: "ada",
+		Start: at(300), End: at(360)}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Clinic.UpdateAppointmentType(ctx, enginetest.Jo, "cooling", func(x *store.AppointmentType) { x.Active = false }); err != nil {
+	if _, err := c.Clinic.UpdateAppointmentType(ctx, enginetest.Jo, "cooling", func(x *store.AppointmentType) {
+		x.Active = false
+	}); err != nil {
 		t.Fatal(err)
 	}
 	week := -7 * 24 * 60
 	var rows []downtime.Written
 	var want []string
 	add := func(verdict, kind, who string, start time.Time) {
-		rows, want = append(rows, downtime.Written{AppointmentTypeID: kind, SpecialistID: who, Start: start}), append(want, verdict)
+		rows, want = append(rows, downtime.Written{AppointmentTypeID: kind, SpecialistID: who, Start: start}),
+			append(want, verdict)
 	}
 	add("taken overlap, booked "+booked.ID, "checkup", "ada", at(15))
 	add("free", "checkup", "ada", at(30))
@@ -241,7 +250,8 @@ func TestCheckCountsRooms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if last := got[2]; last.Outcome != downtime.IsTaken || last.Reason != "room" || last.Row != 0 || last.Appointments != nil {
+	if last := got[2]; last.Outcome != downtime.IsTaken || last.Reason != "room" || last.Row != 0 ||
+		last.Appointments != nil {
 		t.Errorf("the row without a room: %+v", last)
 	}
 }
@@ -263,7 +273,8 @@ func TestCheckLimitsRows(t *testing.T) {
 			t.Errorf("%s: got %v, want a ValidationError", what, err)
 		}
 	}
-	if got, err := c.Downtime.Check(t.Context(), []downtime.Written{{AppointmentTypeID: "massage"}}); err != nil || got[0].Outcome != downtime.IsWrong {
+	if got, err := c.Downtime.Check(t.Context(), []downtime.Written{{AppointmentTypeID: "massage"}}); err != nil ||
+		got[0].Outcome != downtime.IsWrong {
 		t.Errorf("only a wrong row: got %+v, %v", got, err)
 	}
 }

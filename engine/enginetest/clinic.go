@@ -31,7 +31,9 @@ var PriorityOrders = map[string]map[string]int{
 
 // Lowest returns the specialist of the lowest priority, and the others.
 func Lowest(priorities map[string]int) (lowest string, others []string) {
-	byPriority := slices.SortedFunc(maps.Keys(priorities), func(a, b string) int { return cmp.Compare(priorities[a], priorities[b]) })
+	byPriority := slices.SortedFunc(maps.Keys(priorities), func(a, b string) int {
+		return cmp.Compare(priorities[a], priorities[b])
+	})
 	return byPriority[0], byPriority[1:]
 }
 
@@ -140,13 +142,16 @@ func Must[T any](v T, err error) T {
 // BookFor books a check-up for a patient, some hours after the test's start.
 func (c *TestClinic) BookFor(hours int, p store.Patient) store.Appointment {
 	c.T.Helper()
-	return c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.Start.Add(time.Duration(hours) * time.Hour), Source: store.SourceStaff, Actor: "user:jo", IgnoreHours: true, Patient: p})
+	return c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada",
+		SlotStart: c.Start.Add(time.Duration(hours) * time.Hour), Source: store.SourceStaff, Actor: "user:jo",
+		IgnoreHours: true, Patient: p})
 }
 
 // Confirmed returns the confirmed appointments by start.
 func (c *TestClinic) Confirmed() []store.Appointment {
 	c.T.Helper()
-	list, _, err := c.Booking.Appointments(context.Background(), store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
+	list, _, err := c.Booking.Appointments(context.Background(),
+		store.AppointmentFilter{Status: store.Confirmed, Limit: 500})
 	if err != nil {
 		c.T.Fatal(err)
 	}

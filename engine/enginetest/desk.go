@@ -21,7 +21,8 @@ func (c *TestClinic) DeskCancels(id string) store.Appointment {
 // DeskMoves moves an appointment as the desk. The move can be undone.
 func (c *TestClinic) DeskMoves(id string, to time.Time) store.Appointment {
 	c.T.Helper()
-	a, err := c.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: id, SlotStart: to, Actor: Jo, IgnoreHours: true, Undoable: true})
+	a, err := c.Booking.Reschedule(context.Background(), booking.RescheduleRequest{ID: id,
+		SlotStart: to, Actor: Jo, IgnoreHours: true, Undoable: true})
 	if err != nil {
 		c.T.Fatal(err)
 	}

@@ -27,7 +27,8 @@ func BookedClinic(t testing.TB, specialists, days int) (*TestClinic, []string) {
 		t.Fatal(err)
 	}
 	f := clinic.File{Clinic: &clinic.FileClinic{Name: "Full", Timezone: "UTC"}}
-	kind := clinic.AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
+	kind := clinic.AppointmentTypeEntry{ID: "checkup", Name: "Check-up", DurationMinutes: 30, HorizonDays: 60,
+		Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3, Active: true}
 	var ids []string
 	for n := range specialists {
 		p := clinic.SpecialistEntry{ID: fmt.Sprintf("specialist-%d", n), Name: "Dr", Active: true}
@@ -51,9 +52,11 @@ func BookedClinic(t testing.TB, specialists, days int) (*TestClinic, []string) {
 				continue
 			}
 			id, n := ids[i%specialists], i/specialists
-			start := now.Truncate(24 * time.Hour).Add(time.Duration(n/16)*24*time.Hour + 8*time.Hour + time.Duration(n%16)*30*time.Minute)
+			start := now.Truncate(24 * time.Hour).Add(time.Duration(n/16)*24*time.Hour + 8*time.Hour +
+				time.Duration(n%16)*30*time.Minute)
 			r := booking.Request{Patient: store.Patient{Name: "P"}, Source: store.SourceStaff}
-			if err := tx.InsertAppointment(ctx, booking.NewAppointment(&r, availability.SpanOf(row, id, start))); err != nil {
+			if err := tx.InsertAppointment(ctx, booking.NewAppointment(&r,
+				availability.SpanOf(row, id, start))); err != nil {
 				return err
 			}
 		}

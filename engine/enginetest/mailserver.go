@@ -25,10 +25,12 @@ func NewMailProvider(t *testing.T) *MailProvider {
 	host, address := noticetest.MailPort()
 	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
 	p := &MailProvider{
-		Wish:  message.MailServerWish{Host: host, Port: 2525, Encryption: notice.StartTLS, User: "clinic", Password: "canarysmtp", From: "Harbour <post@clinic.example>"},
+		Wish: message.MailServerWish{Host: host, Port: 2525, Encryption: notice.StartTLS, User: "clinic",
+			Password: "canarysmtp", From: "Harbour <post@clinic.example>"},
 		Roots: roots, Taken: make(chan string, 100),
 	}
-	(&noticetest.Script{Address: address, Certificate: certificate, User: "clinic", Password: "canarysmtp", Taken: func(m string) { p.Taken <- m }}).Serve(t)
+	(&noticetest.Script{Address: address, Certificate: certificate, User: "clinic", Password: "canarysmtp",
+		Taken: func(m string) { p.Taken <- m }}).Serve(t)
 	return p
 }
 

@@ -46,7 +46,8 @@ func MailBy(t *testing.T, address string, log io.Writer) func(*engine.Options) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o.Notices.Mailer, o.Notices.From, o.Logger = mailer, "post@clinic.example", slog.New(slog.NewTextHandler(log, nil))
+		o.Notices.Mailer, o.Notices.From, o.Logger = mailer, "post@clinic.example",
+			slog.New(slog.NewTextHandler(log, nil))
 	}
 }
 
@@ -156,7 +157,8 @@ func NoticeClinic(t *testing.T, change ...func(*engine.Options)) (c *TestClinic,
 }
 
 // NoticeClinicOn is NoticeClinic with the database wrapped by around.
-func NoticeClinicOn(t *testing.T, around func(store.Store) store.Store, change ...func(*engine.Options)) (c *TestClinic, folder string) {
+func NoticeClinicOn(t *testing.T, around func(store.Store) store.Store, change ...func(*engine.Options)) (c *TestClinic,
+	folder string) {
 	t.Helper()
 	ctx := context.Background()
 	db, queue := Database(t), Queue(t)
@@ -166,9 +168,10 @@ func NoticeClinicOn(t *testing.T, around func(store.Store) store.Store, change .
 		t.Fatal(err)
 	}
 	live := Holds(t, db)
-	o := engine.Options{Store: around(db), Holds: live, Queue: queue, BaseURL: "https://book.example.org", Notices: message.Transport{
-		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}),
-	}, Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour}} // specialists stay offline during days of virtual time
+	o := engine.Options{Store: around(db), Holds: live, Queue: queue, BaseURL: "https://book.example.org",
+		Notices: message.Transport{
+			Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true}),
+		}, Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour}} // specialists stay offline during days of virtual time
 	for _, with := range change {
 		with(&o)
 	}
@@ -207,7 +210,8 @@ func (c *TestClinic) Mails(folder, appointmentID string) map[string]string {
 // BySMTP returns an option to send email through a server that accepts everything.
 func BySMTP(t *testing.T) func(*engine.Options) {
 	return func(o *engine.Options) {
-		mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })})
+		mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" +
+			noticetest.MailServer(t, func(string) string { return "250 ok" })})
 		if err != nil {
 			t.Fatal(err)
 		}

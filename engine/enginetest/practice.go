@@ -32,7 +32,8 @@ import (
 
 // AlwaysOpen is a chair that the practice-management system lists every day.
 func AlwaysOpen() []upstreamtest.Column {
-	return []upstreamtest.Column{{ScheduleViewGUID: ViewGUID, ScheduleColumnGUID: ColumnGUID(0), Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}}
+	return []upstreamtest.Column{{ScheduleViewGUID: ViewGUID, ScheduleColumnGUID: ColumnGUID(0),
+		Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}}
 }
 
 // LookUp is the procedure that looks up the appointments of a patient.
@@ -49,7 +50,8 @@ func (p *TestPractice) Asked(procedure string) (at []time.Time) {
 }
 
 // Jane is a patient whom the practice-management system does not have yet.
-var Jane = agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100", UUI: "call-1"}
+var Jane = agent.Patient{FirstName: "Jane", LastName: "Roe", BirthDate: "1980-02-03", Phone: "+1 555 0100",
+	UUI: "call-1"}
 
 // OpenPractice is a practice with an upstream that lists its openings. The engine fetches them every 5 minutes and
 // uses them for at most an hour.
@@ -57,7 +59,8 @@ func OpenPractice(t *testing.T, columns []upstreamtest.Column) *TestPractice {
 	return NewPractice(t, PracticeOptions{
 		Upstream: &upstreamtest.Options{Columns: columns},
 		Change: func(o *engine.Options) {
-			o.Practice.OpeningsEvery, o.Practice.OpeningsMaxAge, o.TimeslotsCacheTTL = 5*time.Minute, time.Hour, 24*time.Hour
+			o.Practice.OpeningsEvery, o.Practice.OpeningsMaxAge, o.TimeslotsCacheTTL = 5*time.Minute, time.Hour,
+				24*time.Hour
 		},
 		File: func(f *clinic.File) { f.AppointmentTypes[0].HorizonDays = 20 },
 	})
@@ -140,7 +143,8 @@ func NewPractice(t testing.TB, o PracticeOptions) *TestPractice {
 	}
 	var everyone []clinic.AssignmentEntry
 	for n := range max(o.Specialists, 1) {
-		s := clinic.SpecialistEntry{ID: fmt.Sprintf("chair%d", n), Name: fmt.Sprintf("Chair %d", n), Timezone: "America/New_York", Active: true, WeeklyHours: hours}
+		s := clinic.SpecialistEntry{ID: fmt.Sprintf("chair%d", n), Name: fmt.Sprintf("Chair %d", n),
+			Timezone: "America/New_York", Active: true, WeeklyHours: hours}
 		if p.Upstream != nil {
 			s.Upstream = &clinic.UpstreamSpecialist{ScheduleViewGUID: ViewGUID, ScheduleColumnGUID: ColumnGUID(n)}
 		}
@@ -148,8 +152,8 @@ func NewPractice(t testing.TB, o PracticeOptions) *TestPractice {
 		everyone = append(everyone, clinic.AssignmentEntry{SpecialistID: s.ID, Priority: 1})
 	}
 	kind := clinic.AppointmentTypeEntry{
-		ID: "cleaning", Name: "Cleaning", DurationMinutes: 30, HorizonDays: 365, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 3,
-		Active: true, Specialists: everyone,
+		ID: "cleaning", Name: "Cleaning", DurationMinutes: 30, HorizonDays: 365, Capacity: 1, HoldTTLSeconds: 30,
+		MaxHoldSeconds: 900, HoldQuota: 3, Active: true, Specialists: everyone,
 	}
 	if p.Upstream != nil {
 		kind.Upstream = &clinic.UpstreamType{AppointmentTypeGUID: TypeGUID}
@@ -179,13 +183,14 @@ func (p *TestPractice) Open() {
 	p.Holds = memory.New(memory.Options{Booked: booking.Booked(p.Store)})
 	p.Pacer = upstream.NewPacer(0)
 	o := engine.Options{
-		Store: p.Store, Holds: p.Holds, Queue: p.Queue, QueueRebuilt: p.Queue.Rebuilt(), Keyring: p.Keys, Pacer: p.Pacer,
-		Logger: slog.New(slog.NewTextHandler(&p.Log, nil)), OnFatal: func(err error) { p.Fatal = err },
+		Store: p.Store, Holds: p.Holds, Queue: p.Queue, QueueRebuilt: p.Queue.Rebuilt(), Keyring: p.Keys,
+		Pacer: p.Pacer, Logger: slog.New(slog.NewTextHandler(&p.Log, nil)), OnFatal: func(err error) { p.Fatal = err },
 		Presence: presence.Options{Sweep: 100 * time.Hour, Mirror: 100 * time.Hour, Reconcile: 100 * time.Hour},
 	}
 	if p.Upstream != nil {
 		if o.Upstream, err = upstream.New(upstream.Options{
-			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: p.Pacer, HTTP: &http.Client{Transport: p.Line},
+			URL: "https://pms.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret",
+			Pacer: p.Pacer, HTTP: &http.Client{Transport: p.Line},
 		}); err != nil {
 			p.T.Fatal(err)
 		}
@@ -264,8 +269,9 @@ func (p *TestPractice) WishFor(patient, chair int, start time.Time) agent.BookRe
 		column, view, kind = fmt.Sprintf("chair%d", chair), "", "cleaning"
 	}
 	return agent.BookRequest{
-		PatientGUID: PatientGUID(patient), BookingAuthToken: signed, StartTime: upstream.FormatTime(start, PracticeZone),
-		ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: kind, Minutes: 30,
+		PatientGUID: PatientGUID(patient), BookingAuthToken: signed,
+		StartTime: upstream.FormatTime(start, PracticeZone), ScheduleViewGUID: view, ScheduleColumnGUID: column,
+		AppointmentTypeGUID: kind, Minutes: 30,
 	}
 }
 
@@ -284,7 +290,8 @@ func (p *TestPractice) Bookings() []store.Appointment {
 	p.T.Helper()
 	var all []store.Appointment
 	for cursor := ""; ; {
-		list, next, err := p.Store.Appointments(context.Background(), store.AppointmentFilter{Cursor: cursor, Limit: 500})
+		list, next, err := p.Store.Appointments(context.Background(),
+			store.AppointmentFilter{Cursor: cursor, Limit: 500})
 		if err != nil {
 			p.T.Fatal(err)
 		}

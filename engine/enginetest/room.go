@@ -19,11 +19,13 @@ func WithRooms(t testing.TB) *TestClinic {
 	f := ClinicFile(who)
 	everyone := f.AppointmentTypes[0].Specialists
 	for _, id := range []string{"room-1", "room-2", "laser-1"} {
-		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id, Kind: "resource", Name: id, Timezone: "UTC", Active: true})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id,
+			Kind: "resource", Name: id, Timezone: "UTC", Active: true})
 	}
 	for _, x := range []clinic.AppointmentTypeEntry{
 		{ID: "peel", DurationMinutes: 30, Needs: []store.Need{{"room-1", "room-2"}}},
-		{ID: "laser", DurationMinutes: 60, SlotStepMinutes: 30, BufferAfterMinutes: 30, Needs: []store.Need{{"laser-1"}, {"room-2", "room-1"}}},
+		{ID: "laser", DurationMinutes: 60, SlotStepMinutes: 30, BufferAfterMinutes: 30,
+			Needs: []store.Need{{"laser-1"}, {"room-2", "room-1"}}},
 	} {
 		x.Name, x.HorizonDays, x.Capacity, x.Active, x.Specialists = x.ID, 60, 1, true, everyone
 		x.HoldTTLSeconds, x.MaxHoldSeconds, x.HoldQuota = 30, 900, 3

@@ -11,9 +11,11 @@ import (
 
 // Family returns a visit with one person per type: a parent and children.
 func Family(start time.Time, types ...string) group.VisitRequest {
-	r := group.VisitRequest{SlotStart: start, Email: "vogt@example.org", Phone: "030 12345", Source: store.SourceStaff, Actor: Jo}
+	r := group.VisitRequest{SlotStart: start, Email: "vogt@example.org", Phone: "030 12345", Source: store.SourceStaff,
+		Actor: Jo}
 	for i, id := range types {
-		r.People = append(r.People, group.Person{AppointmentTypeID: id, Patient: store.Patient{Name: []string{"Lena", "Mia", "Ben", "Ida", "Max", "Tom"}[i] + " Vogt"}})
+		r.People = append(r.People, group.Person{AppointmentTypeID: id,
+			Patient: store.Patient{Name: []string{"Lena", "Mia", "Ben", "Ida", "Max", "Tom"}[i] + " Vogt"}})
 	}
 	return r
 }
@@ -30,5 +32,6 @@ func (c *TestClinic) MustVisit(r group.VisitRequest) []store.Appointment {
 
 // HoldVisit holds a visit of these types, one after the other, for client n.
 func (c *TestClinic) HoldVisit(n int, start time.Time, who string, types ...string) (holds.Hold, error) {
-	return c.Group.Visit.Hold(context.Background(), group.HoldRequest{AppointmentTypeIDs: types, SlotStart: start, SpecialistID: who, Client: Client(n)})
+	return c.Group.Visit.Hold(context.Background(), group.HoldRequest{AppointmentTypeIDs: types,
+		SlotStart: start, SpecialistID: who, Client: Client(n)})
 }

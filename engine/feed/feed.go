@@ -49,7 +49,8 @@ func New(s store.Store, c *clinic.Clinic, b *booking.Booking, m *message.Message
 // Create creates the address of a specialist's calendar and revokes an earlier one. The secret is the last part of
 // the path and cannot be read again. With names the calendar contains the patients' names and phone numbers.
 // store.ErrNotFound.
-func (ca *Feeds) Create(ctx context.Context, actor record.Actor, specialistID string, names bool) (secret string, made store.CalendarFeed, err error) {
+func (ca *Feeds) Create(ctx context.Context, actor record.Actor, specialistID string,
+	names bool) (secret string, made store.CalendarFeed, err error) {
 	secret = rand.Text() // 130 bits
 	made = store.CalendarFeed{Hash: hashOf(secret), Names: names, MadeAt: time.Now().UTC().Truncate(time.Millisecond)}
 	err = ca.clinic.PutCalendarFeed(ctx, actor, specialistID, made)
@@ -87,7 +88,8 @@ func (ca *Feeds) Read(ctx context.Context, secret string, now time.Time) ([]byte
 		return nil, store.ErrNotFound
 	}
 	p := &all[at]
-	filter := store.AppointmentFilter{SpecialistID: p.ID, Status: store.Confirmed, From: now.Add(-past), To: now.Add(coming), Limit: 500}
+	filter := store.AppointmentFilter{SpecialistID: p.ID, Status: store.Confirmed, From: now.Add(-past),
+		To: now.Add(coming), Limit: 500}
 	if p.Kind != store.PersonKind {
 		filter.SpecialistID, filter.ResourceID = "", p.ID
 	}

@@ -71,7 +71,8 @@ func TestFeedShowsConfirmedAppointments(t *testing.T) {
 	}
 	wantClosed(t, c, "the address before the new one", anonymous)
 	text = read(named)
-	if !strings.Contains(text, `SUMMARY:Rosa Fischer\, checkup`) || !strings.Contains(text, "030 77") || strings.Contains(text, "rosa@") || strings.Contains(text, "fear") {
+	if !strings.Contains(text, `SUMMARY:Rosa Fischer\, checkup`) || !strings.Contains(text, "030 77") ||
+		strings.Contains(text, "rosa@") || strings.Contains(text, "fear") {
 		t.Errorf("with names, it must have the name and the phone number only:\n%s", text)
 	}
 }
@@ -101,7 +102,9 @@ func TestFeedEndsWhenRevoked(t *testing.T) {
 		}
 	}
 	wantClosed(t, c, "a revoked address", adas)
-	if _, err := c.Clinic.UpdateSpecialist(ctx, enginetest.Jo, "ben", func(p *store.Specialist) { p.Active = false }); err != nil {
+	if _, err := c.Clinic.UpdateSpecialist(ctx, enginetest.Jo, "ben", func(p *store.Specialist) {
+		p.Active = false
+	}); err != nil {
 		t.Fatal(err)
 	}
 	wantClosed(t, c, "a deactivated specialist's address", bens)
@@ -184,7 +187,8 @@ func TestPatientFeedFollowsAppointment(t *testing.T) {
 	}
 	a := c.BookFor(0, store.Patient{Name: "Rosa Fischer", Email: "rosa@example.org"})
 	first := secretOf(a)
-	if text := read(first); !strings.Contains(text, "STATUS:CONFIRMED") || strings.Contains(text, "Rosa") || strings.Contains(text, "rosa@") {
+	if text := read(first); !strings.Contains(text, "STATUS:CONFIRMED") || strings.Contains(text, "Rosa") ||
+		strings.Contains(text, "rosa@") {
 		t.Errorf("after the booking:\n%s", text)
 	}
 	a = c.DeskMoves(a.ID, c.Start.Add(2*time.Hour))

@@ -117,7 +117,9 @@ func TestRepeatTakesItsOwnHolds(t *testing.T) {
 				})
 				list := prepare(t, e, start.Add(2*time.Hour), test.there, test.cancel)
 				once := func(key string) *record.Once {
-					return &record.Once{Scope: name, Key: key, Answer: func(any) (int, []byte) { return 201, []byte("{}") }}
+					return &record.Once{Scope: name, Key: key, Answer: func(any) (int, []byte) {
+						return 201, []byte("{}")
+					}}
 				}
 				live.lost = true
 				if _, err := test.do(e, start, list, once("one")); !errors.Is(err, holds.ErrUnavailable) {
@@ -126,7 +128,8 @@ func TestRepeatTakesItsOwnHolds(t *testing.T) {
 				live.lost = false
 				var held *holds.HeldError
 				var conflict *group.ConflictError
-				if _, err := test.do(e, start, list, once("two")); !errors.As(err, &held) && !errors.As(err, &conflict) {
+				if _, err := test.do(e, start, list, once("two")); !errors.As(err, &held) &&
+					!errors.As(err, &conflict) {
 					t.Errorf("another key: got %v, want that the time is held", err)
 				}
 				if done, err := test.do(e, start, list, once("one")); err != nil || len(done) != test.want {

@@ -179,7 +179,8 @@ func TestMembersSwapTimes(t *testing.T) {
 	}
 	which := group.Which{ID: list[0].ID, Actor: jo, Undoable: true}
 	for _, days := range []int{7, 14, 7, 0} {
-		for at := time.Now().UnixMilli(); at == time.Now().UnixMilli(); { // changes of one millisecond have no order in the audit log
+		// changes of one millisecond have no order in the audit log
+		for at := time.Now().UnixMilli(); at == time.Now().UnixMilli(); {
 		}
 		moved, err := e.Group.Series.Move(t.Context(), group.SeriesMove{Which: which,
 			SlotStart: start.AddDate(0, 0, days), SpecialistID: "ben"})

@@ -23,7 +23,8 @@ import (
 // weeklyFor returns a request for n times, a week apart, from the test's start on.
 func weeklyFor(c *enginetest.TestClinic, n int) group.SeriesRequest {
 	r := group.SeriesRequest{
-		AppointmentTypeID: "checkup", Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "Lena Vogt", Email: "lena@example.org"},
+		AppointmentTypeID: "checkup", Source: store.SourceStaff, Actor: "user:jo",
+		Patient: store.Patient{Name: "Lena Vogt", Email: "lena@example.org"},
 	}
 	for i := range n {
 		r.Times = append(r.Times, group.Time{Start: c.Start.AddDate(0, 0, 7*i)})
@@ -57,12 +58,14 @@ func TestSeriesKeepsWallClock(t *testing.T) {
 			want []string
 		}{
 			"Tuesdays over the change": {group.Rule{From: date("2000-03-14"), Time: 9 * 60, Count: 4},
-				[]string{"2000-03-14T08:00:00Z", "2000-03-21T08:00:00Z", "2000-03-28T07:00:00Z", "2000-04-04T07:00:00Z"}},
+				[]string{"2000-03-14T08:00:00Z", "2000-03-21T08:00:00Z", "2000-03-28T07:00:00Z",
+					"2000-04-04T07:00:00Z"}},
 			"an hour that is missing": {group.Rule{From: date("2000-03-19"), Time: 2*60 + 30, Count: 2},
 				[]string{"2000-03-19T01:30:00Z", "2000-03-26T01:30:00Z"}},
 			"two days of every second week": {group.Rule{From: date("2000-02-03"), Time: 10 * 60, Every: 2, Count: 4,
 				Weekdays: []store.Weekday{store.Weekday(time.Monday), store.Weekday(time.Thursday)}},
-				[]string{"2000-02-03T09:00:00Z", "2000-02-14T09:00:00Z", "2000-02-17T09:00:00Z", "2000-02-28T09:00:00Z"}},
+				[]string{"2000-02-03T09:00:00Z", "2000-02-14T09:00:00Z", "2000-02-17T09:00:00Z",
+					"2000-02-28T09:00:00Z"}},
 		} {
 			test.rule.AppointmentTypeID = "checkup"
 			plan, err := c.Group.Series.Plan(t.Context(), test.rule)
@@ -86,15 +89,19 @@ func TestSeriesPlanListsConflicts(t *testing.T) {
 	ctx := context.Background()
 	day := func(n int) time.Time { return c.Start.AddDate(0, 0, 7*n) }
 	for _, who := range []string{"ada", "ben"} {
-		c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: who, SlotStart: day(1), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
+		c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: who, SlotStart: day(1),
+			Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
 		c.MustHold(map[string]int{"ada": 1, "ben": 2}[who], "checkup", day(2), who)
-		if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: who, Start: day(3), End: day(3).Add(24 * time.Hour)}, nil); err != nil {
+		if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: who,
+			Start: day(3), End: day(3).Add(24 * time.Hour)}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Ben is assigned first but cannot take the last time. All are with Ada as far as she is free.
-	c.MustBook(booking.Request{AppointmentTypeID: "surgery", SpecialistID: "ben", SlotStart: day(4), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "B"}})
-	rule := group.Rule{AppointmentTypeID: "checkup", From: store.DateOf(c.Start), Time: 12 * 60, Count: 5, Client: enginetest.Client(1)}
+	c.MustBook(booking.Request{AppointmentTypeID: "surgery", SpecialistID: "ben", SlotStart: day(4),
+		Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "B"}})
+	rule := group.Rule{AppointmentTypeID: "checkup", From: store.DateOf(c.Start), Time: 12 * 60, Count: 5,
+		Client: enginetest.Client(1)}
 	plan, err := c.Group.Series.Plan(ctx, rule)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +125,8 @@ func TestSeriesPlanListsConflicts(t *testing.T) {
 		}
 	}
 	near := plan[1].Nearest
-	if len(near) != 4 || !near[0].Start.Equal(day(1).Add(-30*time.Minute)) || !near[1].Start.Equal(day(1).Add(30*time.Minute)) {
+	if len(near) != 4 || !near[0].Start.Equal(day(1).Add(-30*time.Minute)) ||
+		!near[1].Start.Equal(day(1).Add(30*time.Minute)) {
 		t.Errorf("near what is taken are %v", near)
 	}
 	for _, x := range plan[3].Nearest {
@@ -156,7 +164,8 @@ func TestSeriesBooksAllOrNone(t *testing.T) {
 		t.Fatalf("got %d appointments of the series %q", len(list), list[0].SeriesID)
 	}
 	for i, a := range list {
-		if a.SeriesID != list[0].SeriesID || !a.SlotStart.Equal(c.Start.AddDate(0, 0, 7*i)) || a.Source != store.SourceStaff {
+		if a.SeriesID != list[0].SeriesID || !a.SlotStart.Equal(c.Start.AddDate(0, 0, 7*i)) ||
+			a.Source != store.SourceStaff {
 			t.Errorf("%d: got %+v", i, a)
 		}
 	}
@@ -168,7 +177,8 @@ func TestSeriesBooksAllOrNone(t *testing.T) {
 	}
 	var conflict *group.ConflictError
 	_, err := c.Group.Series.Book(t.Context(), r)
-	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []group.Conflict{{Place: 2, Reason: availability.ReasonTaken}, {Place: 3, Reason: availability.ReasonTaken}}) {
+	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts,
+		[]group.Conflict{{Place: 2, Reason: availability.ReasonTaken}, {Place: 3, Reason: availability.ReasonTaken}}) {
 		t.Errorf("got %v", err)
 	}
 	if got := len(c.Confirmed()); got != 6 {
@@ -227,11 +237,13 @@ func (blindStore) Taken(context.Context, []string, time.Time, time.Time) ([]stor
 func TestSeriesRefusedByDatabaseChangesNothing(t *testing.T) {
 	t.Parallel()
 	c, _ := enginetest.NoticeClinicOn(t, func(db store.Store) store.Store { return blindStore{db} })
-	c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.Start.AddDate(0, 0, 14), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
+	c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.Start.AddDate(0, 0, 14),
+		Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
 	r := weeklyFor(c, 4)
 	slices.Reverse(r.Times)
 	var conflict *group.ConflictError
-	if _, err := c.Group.Series.Book(t.Context(), r); !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []group.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
+	if _, err := c.Group.Series.Book(t.Context(), r); !errors.As(err, &conflict) ||
+		!slices.Equal(conflict.Conflicts, []group.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
 		t.Errorf("got %v, want the second of the request", err)
 	}
 	if got := len(c.Confirmed()); got != 1 {
@@ -240,8 +252,10 @@ func TestSeriesRefusedByDatabaseChangesNothing(t *testing.T) {
 	c.WantNoHolds()
 	r = weeklyFor(c, 2)
 	list := mustBookSeries(c, r)
-	_, err := c.Group.Series.Move(t.Context(), group.SeriesMove{Which: group.Which{ID: list[0].ID, Actor: "user:jo"}, SlotStart: c.Start.AddDate(0, 0, 7)})
-	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts, []group.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
+	_, err := c.Group.Series.Move(t.Context(), group.SeriesMove{Which: group.Which{ID: list[0].ID, Actor: "user:jo"},
+		SlotStart: c.Start.AddDate(0, 0, 7)})
+	if !errors.As(err, &conflict) || !slices.Equal(conflict.Conflicts,
+		[]group.Conflict{{Place: 1, Reason: availability.ReasonTaken}}) {
 		t.Errorf("a move: got %v, want the second", err)
 	}
 	if got, _ := c.Booking.Appointment(t.Context(), list[0].ID); !got.SlotStart.Equal(c.Start) {
@@ -283,11 +297,14 @@ func TestSeriesCancelsFromOneOn(t *testing.T) {
 	if slot := c.Slot(1, "checkup", list[3].SlotStart, "ada"); slot == nil {
 		t.Error("a cancelled time is not listed")
 	}
-	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[4].ID, Actor: "user:jo"}, Reason: ""}); !errors.Is(err, record.ErrNotConfirmed) {
+	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[4].ID, Actor: "user:jo"},
+		Reason: ""}); !errors.Is(err, record.ErrNotConfirmed) {
 		t.Errorf("from a cancelled one: %v", err)
 	}
-	alone := c.MustBook(booking.Request{AppointmentTypeID: "checkup", SlotStart: c.Start.Add(time.Hour), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
-	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: alone.ID, Actor: "user:jo"}, Reason: ""}); !errors.Is(err, group.ErrNoSeries) {
+	alone := c.MustBook(booking.Request{AppointmentTypeID: "checkup", SlotStart: c.Start.Add(time.Hour),
+		Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
+	if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: alone.ID, Actor: "user:jo"},
+		Reason: ""}); !errors.Is(err, group.ErrNoSeries) {
 		t.Errorf("one that stands alone: %v", err)
 	}
 }
@@ -297,7 +314,8 @@ func TestSeriesMovesFromOneOn(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 2, "ben": 1})
 	list := mustBookSeries(c, weeklyFor(c, 5))
 	// A week later: each moves to the present time of the next one.
-	move := group.SeriesMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: "user:jo"}, SlotStart: list[2].SlotStart}
+	move := group.SeriesMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: "user:jo"},
+		SlotStart: list[2].SlotStart}
 	moved, err := c.Group.Series.Move(t.Context(), move)
 	if err != nil || len(moved) != 4 {
 		t.Fatalf("moved %d, %v; want 4", len(moved), err)
@@ -309,14 +327,19 @@ func TestSeriesMovesFromOneOn(t *testing.T) {
 	}
 	c.WantNoHolds()
 	// And back, with another specialist, half an hour later.
-	move = group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(30 * time.Minute), SpecialistID: "ben"}
-	in := c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben", SlotStart: list[3].SlotStart.Add(30 * time.Minute), Source: store.SourceStaff, Actor: "user:jo", Patient: store.Patient{Name: "A"}})
+	move = group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: "user:jo"},
+		SlotStart: list[1].SlotStart.Add(30 * time.Minute), SpecialistID: "ben"}
+	in := c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: "ben",
+		SlotStart: list[3].SlotStart.Add(30 * time.Minute), Source: store.SourceStaff, Actor: "user:jo",
+		Patient: store.Patient{Name: "A"}})
 	plan, err := c.Group.Series.PlanMove(t.Context(), move)
-	if err != nil || len(plan) != 4 || plan[2].Reason != availability.ReasonTaken || plan[1].Reason != "" || plan[2].AppointmentID != list[3].ID {
+	if err != nil || len(plan) != 4 || plan[2].Reason != availability.ReasonTaken || plan[1].Reason != "" ||
+		plan[2].AppointmentID != list[3].ID {
 		t.Fatalf("the plan is %+v, %v", plan, err)
 	}
 	var conflict *group.ConflictError
-	if _, err := c.Group.Series.Move(t.Context(), move); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 2 {
+	if _, err := c.Group.Series.Move(t.Context(), move); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 ||
+		conflict.Conflicts[0].Place != 2 {
 		t.Errorf("onto %s: %v", in.ID, err)
 	}
 	move.Keep = []string{list[3].ID}
@@ -328,7 +351,8 @@ func TestSeriesMovesFromOneOn(t *testing.T) {
 			t.Errorf("got %+v", a)
 		}
 	}
-	if kept, _ := c.Booking.Appointment(t.Context(), list[3].ID); kept.SpecialistID != "ada" || !kept.SlotStart.Equal(list[4].SlotStart) {
+	if kept, _ := c.Booking.Appointment(t.Context(), list[3].ID); kept.SpecialistID != "ada" ||
+		!kept.SlotStart.Equal(list[4].SlotStart) {
 		t.Errorf("what was to stay is %+v", kept)
 	}
 	c.WantNoHolds()
@@ -344,7 +368,9 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 	clitest.OnlyInFull(t)
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
-		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+			s.ReminderHours = 24
+		}); err != nil {
 			t.Fatal(err)
 		}
 		list := mustBookSeries(c, weeklyFor(c, 6))
@@ -355,7 +381,9 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 			t.Errorf("the first one's mails are %v", got)
 		}
 		_, said := enginetest.Parts(t, c.Messages(folder, list[0].ID)["series_confirmation"])
-		if i := slices.IndexFunc(said, func(p enginetest.Part) bool { return p.Kind == "text/calendar" }); i < 0 || said[i].Method != "PUBLISH" || strings.Count(said[i].Text, "BEGIN:VEVENT") != 6 {
+		if i := slices.IndexFunc(said, func(p enginetest.Part) bool {
+			return p.Kind == "text/calendar"
+		}); i < 0 || said[i].Method != "PUBLISH" || strings.Count(said[i].Text, "BEGIN:VEVENT") != 6 {
 			t.Errorf("the calendar of the mail is not six events: %v", said)
 		}
 		for i, a := range list {
@@ -366,18 +394,23 @@ func TestSeriesSendsOneEmail(t *testing.T) {
 				t.Errorf("%d has a mail of its own", i)
 			}
 		}
-		if _, err := c.Group.Series.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[3].ID, Actor: "user:jo"}, Reason: ""}); err != nil {
+		if _, err := c.Group.Series.Cancel(t.Context(),
+			group.Cancel{Which: group.Which{ID: list[3].ID, Actor: "user:jo"}, Reason: ""}); err != nil {
 			t.Fatal(err)
 		}
 		// One of three cannot be restored alone: the email lists all.
-		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[4].ID, Actor: "user:jo"}); !errors.Is(err, booking.ErrUndoLate) {
+		if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[4].ID, Actor: "user:jo"}); !errors.Is(err,
+			booking.ErrUndoLate) {
 			t.Errorf("undone for one alone: %v, want ErrUndoLate", err)
 		}
 		time.Sleep(time.Second)
-		if text := c.Mails(folder, list[3].ID)["series_cancellation"]; !strings.Contains(text, "Cancelled: 3 appointments") || strings.Contains(text, "manage#") {
+		if text := c.Mails(folder, list[3].ID)["series_cancellation"]; !strings.Contains(text,
+			"Cancelled: 3 appointments") || strings.Contains(text, "manage#") {
 			t.Errorf("the mail about the cancellation is %q", text)
 		}
-		if _, err := c.Group.Series.Move(t.Context(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: "user:jo"}, SlotStart: list[1].SlotStart.Add(time.Hour)}); err != nil {
+		if _, err := c.Group.Series.Move(t.Context(),
+			group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: "user:jo"},
+				SlotStart: list[1].SlotStart.Add(time.Hour)}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
@@ -405,7 +438,8 @@ func TestSeriesTakesRooms(t *testing.T) {
 	}
 	c.MustBook(enginetest.Peels(1, list[1].SlotStart, "ben"))
 	var conflict *group.ConflictError
-	if _, err := c.Group.Series.Book(context.Background(), r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
+	if _, err := c.Group.Series.Book(context.Background(), r); !errors.As(err, &conflict) ||
+		len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
 		t.Errorf("a second series: got %v, want a conflict at its second time", err)
 	}
 	c.WantNoHolds()

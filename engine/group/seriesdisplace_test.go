@@ -18,13 +18,15 @@ func TestRefusedSeriesDisplacesNoClient(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	ctx := context.Background()
 	theirs := c.MustHold(1, "checkup", c.Start, "ada")
-	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: c.Start.AddDate(0, 0, 7), End: c.Start.AddDate(0, 0, 8)}, nil); err != nil {
+	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada",
+		Start: c.Start.AddDate(0, 0, 7), End: c.Start.AddDate(0, 0, 8)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	r := weeklyFor(c, 2)
 	r.Displace = true
 	var conflict *group.ConflictError
-	if _, err := c.Group.Series.Book(ctx, r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 || conflict.Conflicts[0].Place != 1 {
+	if _, err := c.Group.Series.Book(ctx, r); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 ||
+		conflict.Conflicts[0].Place != 1 {
 		t.Fatalf("got %v, want a conflict at the second time", err)
 	}
 	if held, _ := c.Booking.Holds(ctx); len(held) != 1 || held[0].ID != theirs.ID {
@@ -36,8 +38,10 @@ func TestRefusedSeriesDisplacesNoClient(t *testing.T) {
 	later := c.MustHold(2, "checkup", c.Start.Add(time.Hour), "ada")
 	// An hour earlier, a patient is booking the first time. Seven days later, the block conflicts with the second
 	// appointment.
-	move := group.SeriesMove{Which: group.Which{ID: list[0].ID, Actor: "user:jo"}, SlotStart: later.SlotStart, Displace: true}
-	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: list[1].SlotStart.Add(-time.Hour), End: list[1].SlotStart.Add(-30 * time.Minute)}, nil); err != nil {
+	move := group.SeriesMove{Which: group.Which{ID: list[0].ID, Actor: "user:jo"}, SlotStart: later.SlotStart,
+		Displace: true}
+	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada",
+		Start: list[1].SlotStart.Add(-time.Hour), End: list[1].SlotStart.Add(-30 * time.Minute)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Group.Series.Move(ctx, move); !errors.As(err, &conflict) {

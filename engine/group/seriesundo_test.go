@@ -18,25 +18,36 @@ import (
 // seriesChanges are changes that the desk can undo, from the second appointment of a series on.
 var seriesChanges = map[string]func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error){
 	"a cancellation": func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.Group.Series.Cancel(context.Background(), group.Cancel{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true}, Reason: "ill"})
+		return c.Group.Series.Cancel(context.Background(),
+			group.Cancel{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true}, Reason: "ill"})
 	},
 	"a move an hour later": func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(time.Hour)})
+		return c.Group.Series.Move(context.Background(),
+			group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true},
+				SlotStart: list[1].SlotStart.Add(time.Hour)})
 	},
 	// Each is at the old time of the next one, so the undo moves them in the other order.
 	"a move a week later": func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true}, SlotStart: list[2].SlotStart})
+		return c.Group.Series.Move(context.Background(),
+			group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true},
+				SlotStart: list[2].SlotStart})
 	},
 	// Each is at the old time of the previous one, so the undo again moves them in the other order.
 	"a move a week earlier": func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error) {
-		if _, err := c.Booking.Cancel(context.Background(), booking.CancelRequest{ID: list[0].ID, Actor: enginetest.Jo, Silent: true}); err != nil {
+		if _, err := c.Booking.Cancel(context.Background(),
+			booking.CancelRequest{ID: list[0].ID, Actor: enginetest.Jo, Silent: true}); err != nil {
 			return nil, err
 		}
 		time.Sleep(time.Second)
-		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true}, SlotStart: list[0].SlotStart})
+		return c.Group.Series.Move(context.Background(),
+			group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true},
+				SlotStart: list[0].SlotStart})
 	},
-	"a move half an hour earlier": func(c *enginetest.TestClinic, list []store.Appointment) ([]store.Appointment, error) {
-		return c.Group.Series.Move(context.Background(), group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true}, SlotStart: list[1].SlotStart.Add(-30 * time.Minute)})
+	"a move half an hour earlier": func(c *enginetest.TestClinic,
+		list []store.Appointment) ([]store.Appointment, error) {
+		return c.Group.Series.Move(context.Background(),
+			group.SeriesMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo, Undoable: true},
+				SlotStart: list[1].SlotStart.Add(-30 * time.Minute)})
 	},
 }
 
@@ -56,7 +67,8 @@ func TestSeriesUndoRestoresAll(t *testing.T) {
 				}
 				time.Sleep(9 * time.Second)
 				// Any of its appointments identifies the change.
-				back, err := c.Group.Series.Undo(t.Context(), group.Which{ID: changed[2].ID, Version: changed[2].Version, Actor: enginetest.Jo})
+				back, err := c.Group.Series.Undo(t.Context(),
+					group.Which{ID: changed[2].ID, Version: changed[2].Version, Actor: enginetest.Jo})
 				if err != nil || len(back) != 3 {
 					t.Fatalf("%d undone, %v; want 3", len(back), err)
 				}
@@ -81,7 +93,8 @@ func TestSeriesUndoRestoresAll(t *testing.T) {
 				if d, err := c.Booking.Differences(t.Context()); err != nil || len(d) > 0 {
 					t.Errorf("memory is not the database: %v, %v", d, err)
 				}
-				if _, err := c.Group.Series.Undo(t.Context(), group.Which{ID: list[1].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Group.Series.Undo(t.Context(),
+					group.Which{ID: list[1].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("an undo of the undo: %v", err)
 				}
 			})
@@ -102,7 +115,8 @@ func TestUndoRefusesOneOfSeries(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		c.AnnSays(list[2].ID)
-		if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[1].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+		if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[1].ID,
+			Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
 			t.Errorf("undone alone: %v, want ErrUndoLate", err)
 		}
 	})
@@ -113,7 +127,9 @@ func TestUndoRefusesOneOfSeries(t *testing.T) {
 func TestSeriesUndoRefusesLateOrTaken(t *testing.T) {
 	t.Parallel()
 	taken := func(c *enginetest.TestClinic, list []store.Appointment) {
-		c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: list[2].SpecialistID, SlotStart: list[2].SlotStart, Source: store.SourceStaff, Actor: enginetest.Jo, Patient: store.Patient{Name: "Per Lind"}})
+		c.MustBook(booking.Request{AppointmentTypeID: "checkup", SpecialistID: list[2].SpecialistID,
+			SlotStart: list[2].SlotStart, Source: store.SourceStaff, Actor: enginetest.Jo,
+			Patient: store.Patient{Name: "Per Lind"}})
 	}
 	one := func(err error) bool {
 		var conflict *group.ConflictError
@@ -126,11 +142,15 @@ func TestSeriesUndoRefusesLateOrTaken(t *testing.T) {
 		by        record.Actor
 		want      func(error) bool
 	}{
-		{"too late", func(*enginetest.TestClinic, []store.Appointment) { time.Sleep(13 * time.Second) }, "user:jo", late},
+		{"too late", func(*enginetest.TestClinic, []store.Appointment) {
+			time.Sleep(13 * time.Second)
+		}, "user:jo", late},
 		{"another user", func(*enginetest.TestClinic, []store.Appointment) {}, "user:ann", late},
 		{"a program", func(*enginetest.TestClinic, []store.Appointment) {}, "key:bootstrap", late},
 		{"a time is gone", taken, "user:jo", one},
-		{"one was changed since", func(c *enginetest.TestClinic, list []store.Appointment) { c.AnnSays(list[3].ID) }, "user:jo", late},
+		{"one was changed since", func(c *enginetest.TestClinic, list []store.Appointment) {
+			c.AnnSays(list[3].ID)
+		}, "user:jo", late},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -147,7 +167,8 @@ func TestSeriesUndoRefusesLateOrTaken(t *testing.T) {
 				}
 				c.WantNoHolds()
 				for _, a := range list[1:] {
-					if now, err := c.Booking.Appointment(t.Context(), a.ID); err != nil || now.Status != store.Cancelled {
+					if now, err := c.Booking.Appointment(t.Context(), a.ID); err != nil ||
+						now.Status != store.Cancelled {
 						t.Errorf("a refused undo brought back %+v, %v", now, err)
 					}
 				}

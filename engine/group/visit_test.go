@@ -42,7 +42,8 @@ func TestVisitHoldsAndBooksAsOne(t *testing.T) {
 	}
 	for _, minutes := range []int{0, 30, 60} {
 		var held *holds.HeldError
-		if _, err := c.Hold(2, "checkup", c.Start.Add(time.Duration(minutes)*time.Minute), "ada"); !errors.As(err, &held) {
+		if _, err := c.Hold(2, "checkup", c.Start.Add(time.Duration(minutes)*time.Minute), "ada"); !errors.As(err,
+			&held) {
 			t.Errorf("%d minutes in: another client got %v, want it held", minutes, err)
 		}
 	}
@@ -58,13 +59,15 @@ func TestVisitHoldsAndBooksAsOne(t *testing.T) {
 	}
 	two := r
 	two.People = r.People[:2]
-	if _, err := c.Group.Visit.Book(t.Context(), two); !errors.As(err, &invalid) || !strings.Contains(err.Error(), "hold the visit again") {
+	if _, err := c.Group.Visit.Book(t.Context(), two); !errors.As(err, &invalid) ||
+		!strings.Contains(err.Error(), "hold the visit again") {
 		t.Errorf("two of three book with it: %v; want it refused", err)
 	}
 	list := c.MustVisit(r)
 	wantAt(c, "booked", list, 0, 30, 60)
 	for i, a := range list {
-		if a.VisitID == "" || a.VisitID != list[0].VisitID || a.Patient.Name != r.People[i].Patient.Name || a.Patient.Email != "vogt@example.org" || a.SpecialistID != "ada" {
+		if a.VisitID == "" || a.VisitID != list[0].VisitID || a.Patient.Name != r.People[i].Patient.Name ||
+			a.Patient.Email != "vogt@example.org" || a.SpecialistID != "ada" {
 			t.Errorf("%d is %+v", i, a)
 		}
 	}
@@ -84,7 +87,8 @@ func TestVisitHoldsAndBooksAsOne(t *testing.T) {
 func TestVisitSlotsFitWholeVisit(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1, "ben": 2})
-	wantAt(c, "a checkup, a surgery and a checkup", c.MustVisit(enginetest.Family(c.Start, "checkup", "surgery", "checkup")), 0, 45, 135)
+	wantAt(c, "a checkup, a surgery and a checkup",
+		c.MustVisit(enginetest.Family(c.Start, "checkup", "surgery", "checkup")), 0, 45, 135)
 
 	day := store.DateOf(c.Start.AddDate(0, 0, 1))
 	noon := c.Start.AddDate(0, 0, 1)
@@ -94,7 +98,9 @@ func TestVisitSlotsFitWholeVisit(t *testing.T) {
 		c.MustBook(r)
 	}
 	starts := func(people int) (minutes []int) {
-		list, err := c.Group.Visit.Slots(t.Context(), group.SlotsRequest{AppointmentTypeIDs: slices.Repeat([]string{"checkup"}, people), From: day, To: day.AddDays(1)})
+		list, err := c.Group.Visit.Slots(t.Context(),
+			group.SlotsRequest{AppointmentTypeIDs: slices.Repeat([]string{"checkup"}, people), From: day,
+				To: day.AddDays(1)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +117,8 @@ func TestVisitSlotsFitWholeVisit(t *testing.T) {
 	if got := starts(2); !slices.Equal(got, []int{-120, -90, -60, 30, 60}) {
 		t.Errorf("two fit at %v around noon, which is booked", got)
 	}
-	if _, err := c.Group.Visit.Book(t.Context(), enginetest.Family(noon.Add(-30*time.Minute), "checkup", "checkup")); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Group.Visit.Book(t.Context(), enginetest.Family(noon.Add(-30*time.Minute),
+		"checkup", "checkup")); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("where the second does not fit: %v", err)
 	}
 	c.WantNoHolds()
@@ -167,10 +174,13 @@ func TestVisitTakesRoomForWholeTime(t *testing.T) {
 		}
 	}
 	c.MustBook(enginetest.Peels(2, c.Start, "ben"))
-	if _, err := c.Group.Visit.Book(t.Context(), enginetest.Family(c.Start, "peel", "peel")); !errors.Is(err, store.ErrSlotTaken) {
+	if _, err := c.Group.Visit.Book(t.Context(), enginetest.Family(c.Start, "peel", "peel")); !errors.Is(err,
+		store.ErrSlotTaken) {
 		t.Errorf("without a room for the first: %v", err)
 	}
-	if _, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo}, SlotStart: c.Start.Add(30 * time.Minute), SpecialistID: "cleo"}); err != nil {
+	if _, err := c.Group.Visit.Move(t.Context(),
+		group.VisitMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo},
+			SlotStart: c.Start.Add(30 * time.Minute), SpecialistID: "cleo"}); err != nil {
 		t.Errorf("half an hour later with cleo: %v", err)
 	}
 	c.WantNoHolds()
@@ -185,9 +195,12 @@ func TestVisitRefusedByDatabaseReleasesHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := booking.NewAppointment(&booking.Request{Patient: store.Patient{Name: "A"}, Source: store.SourceStaff},
-		holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.Start.Add(time.Hour), SlotEnd: c.Start.Add(90 * time.Minute),
+		holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: c.Start.Add(time.Hour),
+			SlotEnd:   c.Start.Add(90 * time.Minute),
 			BusyStart: c.Start.Add(time.Hour), BusyEnd: c.Start.Add(90 * time.Minute)})
-	if err := c.Store.Write(t.Context(), func(tx store.Tx) error { return tx.InsertAppointment(t.Context(), other) }); err != nil {
+	if err := c.Store.Write(t.Context(), func(tx store.Tx) error {
+		return tx.InsertAppointment(t.Context(), other)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	r := enginetest.Family(c.Start, "checkup", "checkup", "checkup")
@@ -219,7 +232,8 @@ func TestVisitHoldExpiresAsOne(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		for _, minutes := range []int{0, 30} {
-			if slot := c.Slot(2, "checkup", c.Start.Add(time.Duration(minutes)*time.Minute), "ada"); slot == nil || slot.Available != 1 {
+			if slot := c.Slot(2, "checkup", c.Start.Add(time.Duration(minutes)*time.Minute), "ada"); slot == nil ||
+				slot.Available != 1 {
 				t.Errorf("lapsed: %d minutes in it is %+v", minutes, slot)
 			}
 		}
@@ -236,7 +250,8 @@ func TestVisitHoldReplacesOwnHold(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	one := c.MustHold(1, "checkup", c.Start, "ada")
 	c.MustHold(2, "checkup", c.Start.Add(time.Hour), "ada")
-	ask := group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: c.Start, SpecialistID: "ada", Client: enginetest.Client(1), Replaces: one.ID}
+	ask := group.HoldRequest{AppointmentTypeIDs: []string{"checkup", "checkup", "checkup"}, SlotStart: c.Start,
+		SpecialistID: "ada", Client: enginetest.Client(1), Replaces: one.ID}
 	var held *holds.HeldError
 	if _, err := c.Group.Visit.Hold(t.Context(), ask); !errors.As(err, &held) {
 		t.Errorf("with the third one's time taken: %v", err)
@@ -276,7 +291,8 @@ func TestRefusedVisitHoldKeepsReplacedHold(t *testing.T) {
 		}, func(err error) bool { return errors.As(err, &held) && !held.Until.IsZero() }, true},
 		"no more holds for this client": {"checkup", "checkup", func(c *enginetest.TestClinic) {
 			c.MustHold(1, "peel", c.Start.Add(24*time.Hour), "ada")
-			if _, err := c.Clinic.UpdateAppointmentType(t.Context(), "system", "checkup", func(x *store.AppointmentType) { x.HoldQuota = 1 }); err != nil {
+			if _, err := c.Clinic.UpdateAppointmentType(t.Context(), "system", "checkup",
+				func(x *store.AppointmentType) { x.HoldQuota = 1 }); err != nil {
 				t.Fatal(err)
 			}
 		}, func(err error) bool { return errors.Is(err, holds.ErrQuota) }, false},
@@ -285,13 +301,16 @@ func TestRefusedVisitHoldKeepsReplacedHold(t *testing.T) {
 			c := enginetest.WithRooms(t)
 			one := c.MustHold(1, test.first, c.Start, "ada")
 			test.others(c)
-			_, err := c.Group.Visit.Hold(t.Context(), group.HoldRequest{AppointmentTypeIDs: []string{test.first, test.second}, SlotStart: c.Start, SpecialistID: "ada", Client: enginetest.Client(1), Replaces: one.ID})
+			_, err := c.Group.Visit.Hold(t.Context(),
+				group.HoldRequest{AppointmentTypeIDs: []string{test.first, test.second}, SlotStart: c.Start,
+					SpecialistID: "ada", Client: enginetest.Client(1), Replaces: one.ID})
 			if !test.want(err) {
 				t.Errorf("got %v", err)
 			}
 			all, err := c.Booking.Holds(t.Context())
 			if err != nil || !slices.ContainsFunc(all, func(h holds.Hold) bool {
-				return h.Span == one.Span && h.Owner.Is(enginetest.Client(1).Owner()) && !h.ExpiresAt.After(one.ExpiresAt.Add(time.Second)) && (h.ID == one.ID) == test.sameID
+				return h.Span == one.Span && h.Owner.Is(enginetest.Client(1).Owner()) &&
+					!h.ExpiresAt.After(one.ExpiresAt.Add(time.Second)) && (h.ID == one.ID) == test.sameID
 			}) {
 				t.Errorf("what was held is gone: %+v, %v", all, err)
 			}

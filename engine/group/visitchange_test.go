@@ -25,20 +25,23 @@ func TestVisitMovesAsOne(t *testing.T) {
 	list := c.MustVisit(r)
 	id := list[0].VisitID
 	move := func(minutes int, who string) ([]store.Appointment, error) {
-		return c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo}, SlotStart: c.Start.Add(time.Duration(minutes) * time.Minute), SpecialistID: who})
+		return c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[1].ID, Actor: enginetest.Jo},
+			SlotStart: c.Start.Add(time.Duration(minutes) * time.Minute), SpecialistID: who})
 	}
 	for _, test := range []struct {
 		minutes int
 		who     string
 		want    []int
-	}{{15, "", []int{15, 60, 150}}, {-45, "", []int{-45, 0, 90}}, {-45, "ben", []int{-45, 0, 90}}, {0, "", []int{0, 45, 135}}} {
+	}{{15, "", []int{15, 60, 150}}, {-45, "", []int{-45, 0, 90}}, {-45, "ben", []int{-45, 0, 90}},
+		{0, "", []int{0, 45, 135}}} {
 		moved, err := move(test.minutes, test.who)
 		if err != nil {
 			t.Fatalf("to %d with %q: %v", test.minutes, test.who, err)
 		}
 		wantAt(c, "moved", moved, test.want...)
 	}
-	if there := c.Confirmed(); there[0].SpecialistID != "ben" || there[2].VisitID != id || there[0].Patient.Name != "Lena Vogt" {
+	if there := c.Confirmed(); there[0].SpecialistID != "ben" || there[2].VisitID != id ||
+		there[0].Patient.Name != "Lena Vogt" {
 		t.Errorf("they are %+v", there)
 	}
 	stay, err := move(0, "ben")
@@ -52,7 +55,9 @@ func TestVisitMovesAsOne(t *testing.T) {
 	if _, err := move(180, "ben"); !errors.Is(err, store.ErrSlotTaken) {
 		t.Errorf("onto taken time: %v", err)
 	}
-	if _, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: enginetest.Jo}, SlotStart: c.Start}); !errors.Is(err, store.ErrVersion) {
+	if _, err := c.Group.Visit.Move(t.Context(),
+		group.VisitMove{Which: group.Which{ID: list[1].ID, Version: 1, Actor: enginetest.Jo},
+			SlotStart: c.Start}); !errors.Is(err, store.ErrVersion) {
 		t.Errorf("with an old version: %v", err)
 	}
 	wantAt(c, "after all", c.Confirmed(), 0, 45, 135, 300)
@@ -70,22 +75,26 @@ func TestVisitMemberChangesAlone(t *testing.T) {
 	if alone.VisitID != "" {
 		t.Error("the one that was moved is still of the visit")
 	}
-	if back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: alone.ID, Actor: enginetest.Jo}); err != nil || back.VisitID != list[0].VisitID {
+	if back, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: alone.ID, Actor: enginetest.Jo}); err != nil ||
+		back.VisitID != list[0].VisitID {
 		t.Errorf("undone: of %q, %v", back.VisitID, err)
 	}
 	c.DeskMoves(list[3].ID, c.Start.Add(4*time.Hour))
-	moved, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: enginetest.Jo}, SlotStart: c.Start.Add(time.Hour)})
+	moved, err := c.Group.Visit.Move(t.Context(),
+		group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: enginetest.Jo}, SlotStart: c.Start.Add(time.Hour)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	wantAt(c, "the two that are left, one after the other", moved, 60, 90)
 	for what, err := range map[string]error{
 		"cancels": func() error {
-			_, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: list[0].ID, Actor: "client", CutOff: true})
+			_, err := c.Booking.Cancel(t.Context(), booking.CancelRequest{ID: list[0].ID,
+				Actor: "client", CutOff: true})
 			return err
 		}(),
 		"moves": func() error {
-			_, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: list[0].ID, SlotStart: c.Start, Actor: "client", CutOff: true})
+			_, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: list[0].ID,
+				SlotStart: c.Start, Actor: "client", CutOff: true})
 			return err
 		}(),
 	} {
@@ -104,10 +113,13 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(c *enginetest.TestClinic, id string) ([]store.Appointment, error){
 		"cancelled": func(c *enginetest.TestClinic, id string) ([]store.Appointment, error) {
-			return c.Group.Visit.Cancel(c.T.Context(), group.Cancel{Which: group.Which{ID: id, Actor: enginetest.Jo, Undoable: true}})
+			return c.Group.Visit.Cancel(c.T.Context(),
+				group.Cancel{Which: group.Which{ID: id, Actor: enginetest.Jo, Undoable: true}})
 		},
 		"moved": func(c *enginetest.TestClinic, id string) ([]store.Appointment, error) {
-			return c.Group.Visit.Move(c.T.Context(), group.VisitMove{Which: group.Which{ID: id, Actor: enginetest.Jo, Undoable: true}, SlotStart: c.Start.Add(15 * time.Minute)})
+			return c.Group.Visit.Move(c.T.Context(),
+				group.VisitMove{Which: group.Which{ID: id, Actor: enginetest.Jo, Undoable: true},
+					SlotStart: c.Start.Add(15 * time.Minute)})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,15 +132,18 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 					t.Fatalf("%d of them, %v", len(changed), err)
 				}
 				time.Sleep(5 * time.Second)
-				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Booking.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID,
+					Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("one of them alone is undone: %v", err)
 				}
-				if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); err != nil {
+				if _, err := c.Group.Visit.Undo(t.Context(),
+					booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); err != nil {
 					t.Fatal(err)
 				}
 				wantAt(c, "again", c.Confirmed(), 0, 45, 135)
 				for _, a := range list {
-					if back, err := c.Booking.Managed(t.Context(), c.Booking.ManageToken(&a)); err != nil || back.VisitID != a.VisitID || back.Status != store.Confirmed {
+					if back, err := c.Booking.Managed(t.Context(), c.Booking.ManageToken(&a)); err != nil ||
+						back.VisitID != a.VisitID || back.Status != store.Confirmed {
 						t.Errorf("%s is %+v, %v", a.Patient.Name, back, err)
 					}
 				}
@@ -141,7 +156,8 @@ func TestVisitUndoRestoresAll(t *testing.T) {
 					}
 				}
 				c.WantNoHolds()
-				if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+				if _, err := c.Group.Visit.Undo(t.Context(),
+					booking.UndoRequest{ID: list[2].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
 					t.Errorf("an undo of the undo: %v", err)
 				}
 			})
@@ -155,22 +171,29 @@ func TestVisitUndoRefusesPart(t *testing.T) {
 	t.Parallel()
 	for name, meanwhile := range map[string]func(c *enginetest.TestClinic, a store.Appointment){
 		"a colleague corrects it": func(c *enginetest.TestClinic, a store.Appointment) { c.AnnSays(a.ID) },
-		"it is moved alone":       func(c *enginetest.TestClinic, a store.Appointment) { c.DeskMoves(a.ID, c.Start.Add(5*time.Hour)) },
-		"it is cancelled alone":   func(c *enginetest.TestClinic, a store.Appointment) { c.DeskCancels(a.ID) },
+		"it is moved alone": func(c *enginetest.TestClinic, a store.Appointment) {
+			c.DeskMoves(a.ID, c.Start.Add(5*time.Hour))
+		},
+		"it is cancelled alone": func(c *enginetest.TestClinic, a store.Appointment) { c.DeskCancels(a.ID) },
 	} {
 		for people := 2; people <= 3; people++ {
 			t.Run(fmt.Sprintf("%s, %d people", name, people), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					c, _ := enginetest.NoticeClinic(t)
-					list := c.MustVisit(enginetest.Family(c.Start, []string{"checkup", "checkup", "checkup"}[:people]...))
+					list := c.MustVisit(enginetest.Family(c.Start,
+						[]string{"checkup", "checkup", "checkup"}[:people]...))
 					time.Sleep(time.Second)
-					if _, err := c.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: enginetest.Jo, Undoable: true}, SlotStart: c.Start.Add(2 * time.Hour)}); err != nil {
+					if _, err := c.Group.Visit.Move(t.Context(),
+						group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: enginetest.Jo, Undoable: true},
+							SlotStart: c.Start.Add(2 * time.Hour)}); err != nil {
 						t.Fatal(err)
 					}
 					time.Sleep(time.Second)
 					meanwhile(c, list[1])
 					before := at(c, c.Confirmed())
-					if _, err := c.Group.Visit.Undo(t.Context(), booking.UndoRequest{ID: list[0].ID, Actor: enginetest.Jo}); !errors.Is(err, booking.ErrUndoLate) {
+					if _, err := c.Group.Visit.Undo(t.Context(),
+						booking.UndoRequest{ID: list[0].ID, Actor: enginetest.Jo}); !errors.Is(err,
+						booking.ErrUndoLate) {
 						t.Errorf("undone: %v, want ErrUndoLate", err)
 					}
 					if after := at(c, c.Confirmed()); !slices.Equal(before, after) {
@@ -189,13 +212,16 @@ func TestVisitSendsOneEmail(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
-		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+			s.ReminderHours = 24
+		}); err != nil {
 			t.Fatal(err)
 		}
 		list := c.MustVisit(enginetest.Family(c.Start, "checkup", "surgery", "checkup"))
 		time.Sleep(time.Minute)
 		text := c.Mails(folder, list[0].ID)["series_confirmation"]
-		for _, want := range []string{"Lena Vogt, checkup", "Mia Vogt, surgery", "Ben Vogt, checkup", "12:00 to 12:30", "12:45 to 13:45", "14:15 to 14:45", "3 appointments from", "call us"} {
+		for _, want := range []string{"Lena Vogt, checkup", "Mia Vogt, surgery", "Ben Vogt, checkup", "12:00 to 12:30",
+			"12:45 to 13:45", "14:15 to 14:45", "3 appointments from", "call us"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the mail does not say %q: %s", want, text)
 			}
@@ -217,11 +243,13 @@ func TestVisitSendsOneEmail(t *testing.T) {
 		if reminders != 1 {
 			t.Errorf("%d reminders, want one", reminders)
 		}
-		if _, err := c.Group.Visit.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[2].ID, Actor: "client"}, CutOff: true}); err != nil {
+		if _, err := c.Group.Visit.Cancel(t.Context(), group.Cancel{Which: group.Which{ID: list[2].ID, Actor: "client"},
+			CutOff: true}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if text := c.Mails(folder, list[0].ID)["series_cancellation"]; !strings.Contains(text, "Cancelled: 3 appointments") || !strings.Contains(text, "Mia Vogt, surgery") {
+		if text := c.Mails(folder, list[0].ID)["series_cancellation"]; !strings.Contains(text,
+			"Cancelled: 3 appointments") || !strings.Contains(text, "Mia Vogt, surgery") {
 			t.Errorf("the mail about the cancellation is %q", text)
 		}
 	})

@@ -57,7 +57,8 @@ func crowdedClinic(t testing.TB) *enginetest.TestClinic {
 
 func twoFor(c *enginetest.TestClinic, days int, desk bool) group.SlotsRequest {
 	from := store.DateOf(c.Start)
-	return group.SlotsRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, From: from, To: from.AddDays(days), Desk: desk}
+	return group.SlotsRequest{AppointmentTypeIDs: []string{"checkup", "checkup"}, From: from, To: from.AddDays(days),
+		Desk: desk}
 }
 
 // TestVisitSlotsLimitPublicRange: any visitor may list the starts of a visit, and each list is computed. Callers
@@ -70,12 +71,14 @@ func TestVisitSlotsLimitPublicRange(t *testing.T) {
 		desk bool
 		want string
 	}{
-		{group.MaxPublicDays, false, ""}, {group.MaxPublicDays + 1, false, "1 to 14 days after from"}, {0, false, "1 to 14 days after from"},
-		{booking.MaxTimeslotDays, true, ""}, {booking.MaxTimeslotDays + 1, true, "1 to 62 days after from"},
+		{group.MaxPublicDays, false, ""}, {group.MaxPublicDays + 1, false, "1 to 14 days after from"},
+		{0, false, "1 to 14 days after from"}, {booking.MaxTimeslotDays, true, ""},
+		{booking.MaxTimeslotDays + 1, true, "1 to 62 days after from"},
 	} {
 		_, err := c.Group.Visit.Slots(t.Context(), twoFor(c, test.days, test.desk))
 		var invalid *record.ValidationError
-		if test.want == "" && err != nil || test.want != "" && (!errors.As(err, &invalid) || !strings.Contains(err.Error(), test.want)) {
+		if test.want == "" && err != nil || test.want != "" &&
+			(!errors.As(err, &invalid) || !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%d days, desk %t: got %v, want %q", test.days, test.desk, err, test.want)
 		}
 	}
@@ -99,7 +102,8 @@ func TestVisitSlotsStopForGoneClient(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	all := twoFor(c, booking.MaxTimeslotDays, true)
-	if list, err := c.Group.Visit.Slots(t.Context(), all); err != nil || len(list.Slots) < 1000 { // loads the data into memory
+	// loads the data into memory
+	if list, err := c.Group.Visit.Slots(t.Context(), all); err != nil || len(list.Slots) < 1000 {
 		t.Fatalf("%d starts, %v", len(list.Slots), err)
 	}
 	if _, err := c.Group.Visit.Slots(&asked{t.Context(), 3}, all); !errors.Is(err, context.Canceled) {
@@ -143,8 +147,10 @@ func TestVisitSlotsShowOwnHold(t *testing.T) {
 		}
 	}
 	day := store.DateOf(c.Start)
-	for n, want := range map[int]booking.Timeslot{1: {Available: 1, Held: 1, OwnHold: true, SpecialistIDs: []string{"ada", "cleo"}}, 3: {Held: 3, SpecialistIDs: []string{}}} {
-		list, err := c.Group.Visit.Slots(t.Context(), group.SlotsRequest{AppointmentTypeIDs: types, From: day, To: day.AddDays(1), Client: enginetest.Client(n)})
+	for n, want := range map[int]booking.Timeslot{1: {Available: 1, Held: 1, OwnHold: true,
+		SpecialistIDs: []string{"ada", "cleo"}}, 3: {Held: 3, SpecialistIDs: []string{}}} {
+		list, err := c.Group.Visit.Slots(t.Context(), group.SlotsRequest{AppointmentTypeIDs: types,
+			From: day, To: day.AddDays(1), Client: enginetest.Client(n)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +159,8 @@ func TestVisitSlotsShowOwnHold(t *testing.T) {
 			t.Fatalf("client %d: the start is not listed", n)
 		}
 		got := list.Slots[at]
-		if got.Available != want.Available || got.Held != want.Held || got.OwnHold != want.OwnHold || !slices.Equal(got.SpecialistIDs, want.SpecialistIDs) {
+		if got.Available != want.Available || got.Held != want.Held || got.OwnHold != want.OwnHold ||
+			!slices.Equal(got.SpecialistIDs, want.SpecialistIDs) {
 			t.Errorf("client %d: got %+v, want %+v", n, got, want)
 		}
 	}
@@ -165,7 +172,8 @@ func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	closed := func(c *enginetest.TestClinic) {
-		if _, err := c.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.DateOf(c.Start), Closed: true}, nil); err != nil {
+		if _, err := c.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada",
+			Date: store.DateOf(c.Start), Closed: true}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -177,7 +185,9 @@ func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 		}
 	}
 	anotherDoes := edit(func(x *store.AppointmentType) {
-		x.Specialists = slices.DeleteFunc(slices.Clone(x.Specialists), func(a store.Assignment) bool { return a.SpecialistID == "ada" })
+		x.Specialists = slices.DeleteFunc(slices.Clone(x.Specialists), func(a store.Assignment) bool {
+			return a.SpecialistID == "ada"
+		})
 	})
 	for name, test := range map[string]struct {
 		since       func(*enginetest.TestClinic)
@@ -185,12 +195,15 @@ func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 		ignoreHours bool
 		want        string
 	}{
-		"the same":                        {nil, []string{"checkup", "checkup"}, false, ""},
-		"one that needs a room":           {nil, []string{"checkup", "peel"}, false, "hold the visit again"},
-		"and outside the hours":           {nil, []string{"checkup", "peel"}, true, "hold the visit again"},
-		"another specialist":              {anotherDoes, []string{"checkup", "checkup"}, true, "hold the visit again"},
-		"not offered any more":            {edit(func(x *store.AppointmentType) { x.Active = false }), []string{"checkup", "checkup"}, false, string(availability.ReasonInactive)},
-		"closed since":                    {closed, []string{"checkup", "checkup"}, false, string(availability.ReasonOverrideClosed)},
+		"the same":              {nil, []string{"checkup", "checkup"}, false, ""},
+		"one that needs a room": {nil, []string{"checkup", "peel"}, false, "hold the visit again"},
+		"and outside the hours": {nil, []string{"checkup", "peel"}, true, "hold the visit again"},
+		"another specialist":    {anotherDoes, []string{"checkup", "checkup"}, true, "hold the visit again"},
+		"not offered any more": {edit(func(x *store.AppointmentType) {
+			x.Active = false
+		}), []string{"checkup", "checkup"}, false, string(availability.ReasonInactive)},
+		"closed since": {closed, []string{"checkup", "checkup"}, false,
+			string(availability.ReasonOverrideClosed)},
 		"closed since, and the desk goes": {closed, []string{"checkup", "checkup"}, true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -212,7 +225,8 @@ func TestVisitHoldBooksOnlyItsTypes(t *testing.T) {
 				return
 			}
 			var no *availability.NotBookableError
-			if err == nil || !strings.Contains(err.Error(), test.want) && !(errors.As(err, &no) && string(no.Reason) == test.want) {
+			if err == nil || !strings.Contains(err.Error(), test.want) &&
+				!(errors.As(err, &no) && string(no.Reason) == test.want) {
 				t.Errorf("got %v, want %q", err, test.want)
 			}
 			if there := c.Confirmed(); len(there) != 0 {
@@ -243,10 +257,14 @@ func TestVisitMovesWithinUpstreamOpenings(t *testing.T) {
 			slot        int
 			ignoreHours bool
 			want        error
-		}{{30, false, store.ErrSlotTaken}, {23, false, store.ErrSlotTaken}, {19, false, store.ErrSlotTaken}, {21, false, nil}, {30, true, nil}} {
-			_, err := p.Group.Visit.Move(t.Context(), group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: enginetest.Jo}, SlotStart: p.SlotAt(test.slot), IgnoreHours: test.ignoreHours})
+		}{{30, false, store.ErrSlotTaken}, {23, false, store.ErrSlotTaken}, {19, false, store.ErrSlotTaken},
+			{21, false, nil}, {30, true, nil}} {
+			_, err := p.Group.Visit.Move(t.Context(),
+				group.VisitMove{Which: group.Which{ID: list[0].ID, Actor: enginetest.Jo},
+					SlotStart: p.SlotAt(test.slot), IgnoreHours: test.ignoreHours})
 			if !errors.Is(err, test.want) {
-				t.Errorf("to the half hour %d, ignoring hours %t: got %v, want %v", test.slot, test.ignoreHours, err, test.want)
+				t.Errorf("to the half hour %d, ignoring hours %t: got %v, want %v", test.slot, test.ignoreHours, err,
+					test.want)
 			}
 		}
 	})

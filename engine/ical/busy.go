@@ -210,7 +210,8 @@ func (w *worker) event(e *event) error {
 		case r.dateOnly:
 			r.until = r.until.Add(day - time.Second)
 		}
-		more, err := r.between(e.start.wall, w.from.Add(-length).AddDate(0, 0, -days-2), w.to.AddDate(0, 0, 2), &w.steps)
+		more, err := r.between(e.start.wall, w.from.Add(-length).AddDate(0, 0, -days-2), w.to.AddDate(0, 0, 2),
+			&w.steps)
 		if err != nil {
 			return err
 		}

@@ -48,7 +48,8 @@ func TestBusyReadsCalendars(t *testing.T) {
 					wantUnread = int(value[0] - '0')
 				}
 			}
-			busy, unread, err := Busy(string(raw), Query{Home: berlin(t), From: from, To: to, Zone: upstream.Zone, IsOwn: func(id string) bool { return id == "0192-ours" }})
+			busy, unread, err := Busy(string(raw), Query{Home: berlin(t),
+				From: from, To: to, Zone: upstream.Zone, IsOwn: func(id string) bool { return id == "0192-ours" }})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +58,8 @@ func TestBusyReadsCalendars(t *testing.T) {
 				got = append(got, s.Start.UTC().Format("2006-01-02 15:04")+" - "+s.End.UTC().Format("2006-01-02 15:04"))
 			}
 			if !slices.Equal(got, want) || unread != wantUnread {
-				t.Errorf("got, with %d unread of %d:\n%s\nwant:\n%s", unread, wantUnread, strings.Join(got, "\n"), strings.Join(want, "\n"))
+				t.Errorf("got, with %d unread of %d:\n%s\nwant:\n%s", unread, wantUnread, strings.Join(got, "\n"),
+					strings.Join(want, "\n"))
 			}
 		})
 	}
@@ -95,7 +97,8 @@ func TestBusyRefusesOtherText(t *testing.T) {
 		"a whole one":       {whole, nil},
 		"an empty one":      {calendar(), nil},
 	} {
-		if _, _, err := Busy(test.text, Query{Home: time.UTC, From: from, To: from.AddDate(0, 3, 0)}); !errors.Is(err, test.want) {
+		if _, _, err := Busy(test.text, Query{Home: time.UTC, From: from, To: from.AddDate(0, 3, 0)}); !errors.Is(err,
+			test.want) {
 			t.Errorf("%s: got %v, want %v", name, err, test.want)
 		}
 	}
@@ -107,14 +110,18 @@ func TestRulesMatchReferenceLibrary(t *testing.T) {
 	from, to := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
 	checked := 0
 	for _, start := range []time.Time{
-		time.Date(2026, 10, 7, 9, 30, 0, 0, time.UTC), time.Date(2024, 2, 29, 23, 0, 0, 0, time.UTC), time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC),
-		time.Date(2019, 12, 30, 12, 0, 0, 0, time.UTC), time.Date(2026, 10, 20, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, 10, 7, 9, 30, 0, 0, time.UTC), time.Date(2024, 2, 29, 23, 0, 0, 0, time.UTC),
+		time.Date(2026, 1, 31, 8, 0, 0, 0, time.UTC), time.Date(2019, 12, 30, 12, 0, 0, 0, time.UTC),
+		time.Date(2026, 10, 20, 0, 0, 0, 0, time.UTC),
 	} {
 		for _, every := range []string{"DAILY", "WEEKLY", "MONTHLY", "YEARLY"} {
 			for _, more := range []string{
-				"", ";INTERVAL=2", ";INTERVAL=3;WKST=SU", ";COUNT=5", ";COUNT=200", ";UNTIL=20261115T093000", ";BYDAY=MO,WE,FR", ";BYDAY=TU;INTERVAL=2;WKST=SU",
-				";BYMONTH=10,12", ";BYMONTHDAY=1,15,-1", ";BYMONTHDAY=31", ";BYMONTH=11;BYDAY=TH", ";BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1", ";BYDAY=1MO,-1FR", ";BYDAY=2TU;BYMONTH=10",
-				";BYMONTHDAY=13;BYDAY=FR", ";BYDAY=SA;BYMONTHDAY=7,8,9,10,11,12,13", ";BYYEARDAY=300,-1", ";BYDAY=-1SU;BYMONTH=3,10", ";BYMONTH=12;BYMONTHDAY=24,25,26;BYSETPOS=1,3", ";COUNT=12;BYDAY=MO,SU",
+				"", ";INTERVAL=2", ";INTERVAL=3;WKST=SU", ";COUNT=5", ";COUNT=200", ";UNTIL=20261115T093000",
+				";BYDAY=MO,WE,FR", ";BYDAY=TU;INTERVAL=2;WKST=SU", ";BYMONTH=10,12", ";BYMONTHDAY=1,15,-1",
+				";BYMONTHDAY=31", ";BYMONTH=11;BYDAY=TH", ";BYDAY=MO,TU,WE,TH,FR;BYSETPOS=-1", ";BYDAY=1MO,-1FR",
+				";BYDAY=2TU;BYMONTH=10", ";BYMONTHDAY=13;BYDAY=FR", ";BYDAY=SA;BYMONTHDAY=7,8,9,10,11,12,13",
+				";BYYEARDAY=300,-1", ";BYDAY=-1SU;BYMONTH=3,10", ";BYMONTH=12;BYMONTHDAY=24,25,26;BYSETPOS=1,3",
+				";COUNT=12;BYDAY=MO,SU",
 			} {
 				text := "FREQ=" + every + more
 				r, err := parseRule(text, start)
@@ -132,7 +139,8 @@ func TestRulesMatchReferenceLibrary(t *testing.T) {
 				}
 				steps := maxSteps
 				got, err := r.between(start, from, to, &steps)
-				if want := theirs.Between(from, to.Add(-time.Second), true); err != nil || !slices.EqualFunc(got, want, time.Time.Equal) {
+				if want := theirs.Between(from, to.Add(-time.Second), true); err != nil ||
+					!slices.EqualFunc(got, want, time.Time.Equal) {
 					t.Errorf("%s from %s:\n got %v, %v\nwant %v", text, start.Format(time.DateTime), got, err, want)
 				}
 				checked++
@@ -148,7 +156,8 @@ func TestRulesMatchReferenceLibrary(t *testing.T) {
 func TestLongZoneNameIsCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
 	text := calendar(vevent(`DTSTART;TZID="`+strings.Repeat("/", 200_000)+`":20261007T090000`, "DURATION:PT1H"))
-	if _, unread, err := Busy(text, Query{Home: time.UTC, From: from, To: from.AddDate(0, 0, 90)}); err != nil || unread != 1 {
+	if _, unread, err := Busy(text, Query{Home: time.UTC, From: from, To: from.AddDate(0, 0, 90)}); err != nil ||
+		unread != 1 {
 		t.Errorf("got %d unread, %v; want one", unread, err)
 	}
 }
@@ -156,7 +165,8 @@ func TestLongZoneNameIsCheap(t *testing.T) {
 // A calendar that is made to keep us busy is given up.
 func TestImpossibleRulesAreCheap(t *testing.T) {
 	from := time.Date(2026, 10, 1, 0, 0, 0, 0, time.UTC)
-	rules := strings.Repeat(vevent("DTSTART:19700101T090000Z", "DURATION:PT1H", "RRULE:FREQ=DAILY;COUNT=9;BYMONTH=2;BYMONTHDAY=30")+"\r\n", 5000)
+	rules := strings.Repeat(vevent("DTSTART:19700101T090000Z", "DURATION:PT1H",
+		"RRULE:FREQ=DAILY;COUNT=9;BYMONTH=2;BYMONTHDAY=30")+"\r\n", 5000)
 	busy, unread, err := Busy(calendar(rules), Query{Home: time.UTC, From: from, To: from.AddDate(0, 0, 90)})
 	if len(busy) != 0 || err != nil || unread < 4000 {
 		t.Errorf("got %d, %d unread, %v", len(busy), unread, err)
@@ -181,7 +191,8 @@ func FuzzBusy(f *testing.F) {
 			t.Errorf("%d, %d unread, %v", len(busy), unread, err)
 		}
 		for i, s := range busy {
-			if !s.Start.Before(s.End) || s.Start.Before(from) || s.End.After(to) || i > 0 && !busy[i-1].End.Before(s.Start) {
+			if !s.Start.Before(s.End) || s.Start.Before(from) || s.End.After(to) || i > 0 &&
+				!busy[i-1].End.Before(s.Start) {
 				t.Errorf("busy from %s to %s, the %d. of %d", s.Start, s.End, i, len(busy))
 			}
 		}

@@ -91,7 +91,9 @@ type holidayParser struct {
 
 func (p *holidayParser) line(n int, line string) error {
 	name, params, value := Property(line)
-	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return !(r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-') }) {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-')
+	}) {
 		return &HolidayError{n, "this is not NAME:VALUE"}
 	}
 	if !p.begun && !(name == "BEGIN" && strings.EqualFold(value, "VCALENDAR")) {

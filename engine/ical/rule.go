@@ -62,7 +62,8 @@ func parseRule(text string, start time.Time) (*rule, error) {
 		case "":
 			ok = true
 		case "FREQ":
-			r.every, ok = map[string]frequency{"DAILY": daily, "WEEKLY": weekly, "MONTHLY": monthly, "YEARLY": yearly}[value]
+			r.every, ok = map[string]frequency{"DAILY": daily, "WEEKLY": weekly, "MONTHLY": monthly,
+				"YEARLY": yearly}[value]
 		case "INTERVAL":
 			r.interval, ok = number(value, 1, 100000)
 		case "COUNT":
@@ -93,7 +94,8 @@ func parseRule(text string, start time.Time) (*rule, error) {
 			return nil, errRule
 		}
 	}
-	if r.every == 0 || len(r.yearDays) > 0 && r.every != yearly || r.every < monthly && slices.ContainsFunc(r.days, func(d weekday) bool { return d.nth != 0 }) {
+	if r.every == 0 || len(r.yearDays) > 0 && r.every != yearly || r.every < monthly &&
+		slices.ContainsFunc(r.days, func(d weekday) bool { return d.nth != 0 }) {
 		return nil, errRule
 	}
 	r.complete(start)
@@ -266,8 +268,10 @@ func (r *rule) has(at time.Time) bool {
 	year := time.Date(at.Year(), 12, 31, 0, 0, 0, 0, time.UTC).YearDay()
 	switch {
 	case len(r.months) > 0 && !slices.Contains(r.months, int(at.Month())),
-		len(r.monthDays) > 0 && !slices.Contains(r.monthDays, at.Day()) && !slices.Contains(r.monthDays, at.Day()-month-1),
-		len(r.yearDays) > 0 && !slices.Contains(r.yearDays, at.YearDay()) && !slices.Contains(r.yearDays, at.YearDay()-year-1):
+		len(r.monthDays) > 0 && !slices.Contains(r.monthDays, at.Day()) &&
+			!slices.Contains(r.monthDays, at.Day()-month-1),
+		len(r.yearDays) > 0 && !slices.Contains(r.yearDays, at.YearDay()) &&
+			!slices.Contains(r.yearDays, at.YearDay()-year-1):
 		return false
 	case len(r.days) == 0:
 		return true

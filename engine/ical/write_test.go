@@ -8,7 +8,8 @@ import (
 
 // FuzzWriter: no typed text leaves its own content line, and no line is longer than 75 octets.
 func FuzzWriter(f *testing.F) {
-	for _, seed := range []string{"", "Harbour Clinic", "a\r\nMETHOD:CANCEL", `say "hello"`, "Zoë; Müller, \\ 💉", "a@b.example?subject=x&bcc=c", "\x00\x7f\u2028", strings.Repeat("ü", 80)} {
+	for _, seed := range []string{"", "Harbour Clinic", "a\r\nMETHOD:CANCEL", `say "hello"`, "Zoë; Müller, \\ 💉",
+		"a@b.example?subject=x&bcc=c", "\x00\x7f\u2028", strings.Repeat("ü", 80)} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, typed string) {
@@ -33,7 +34,8 @@ func FuzzWriter(f *testing.F) {
 		if n := strings.Count(lines[0], `"`); n != 0 && n != 2 {
 			t.Errorf("%d quotes in %q", n, lines[0])
 		}
-		if _, address, _ := strings.Cut(lines[0], ":mailto:"); strings.ContainsAny(address, "?&, ") && !strings.Contains(typed, ":mailto:") {
+		if _, address, _ := strings.Cut(lines[0], ":mailto:"); strings.ContainsAny(address, "?&, ") &&
+			!strings.Contains(typed, ":mailto:") {
 			t.Errorf("the address has parts of its own: %q", lines[0])
 		}
 	})

@@ -28,14 +28,16 @@ const (
 // AccountChanged writes to the outbox the emails that notify a member of staff of a change to their account. It runs
 // in the transaction of that change and returns what the caller must run after the commit. The emails go to the
 // address that the account had before the change.
-func (ms *Messages) AccountChanged(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (committed func(), err error) {
+func (ms *Messages) AccountChanged(ctx context.Context, tx store.Tx, before, after *store.User,
+	at time.Time) (committed func(), err error) {
 	var calls []booking.Promise
 	add := func(name string) {
 		op := ms.outbound.NewOperation(store.Email, &store.Appointment{}, at)
 		op.Deadline = at.Add(ms.outbound.Options.Limits.NoticeAge)
 		// The previous address: an attacker who takes the account over can change the address again before this email
 		// is sent.
-		op.Payload, _ = json.Marshal(mailPayload{Notice: name, User: before.ID, To: before.Email}) // strings cannot fail
+		// strings cannot fail
+		op.Payload, _ = json.Marshal(mailPayload{Notice: name, User: before.ID, To: before.Email})
 		calls = append(calls, booking.Promise{Operation: op, Notice: name})
 	}
 	if ms.transport.Mailer != nil && before.Email != "" {
@@ -68,11 +70,13 @@ func (ms *Messages) deliverAccountMail(ctx context.Context, op *store.Operation,
 		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
 	}
 	if err := ms.CheckSender(); err != nil {
-		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()} // not a failed attempt: the email waits until a sender is set
+		// not a failed attempt: the email waits until a sender is set
+		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()}
 	}
 	s := ms.clinic.Current()
 	words := ms.lettersFor(s.Clinic.Locale)
-	pairs := []string{"clinic", s.Clinic.Name, "when", words.instant(op.CreatedAt, s.Zone), "you", words.Text("mail.account.you"), "webhook", p.Webhook}
+	pairs := []string{"clinic", s.Clinic.Name, "when", words.instant(op.CreatedAt, s.Zone), "you",
+		words.Text("mail.account.you"), "webhook", p.Webhook}
 	subject := words.Fill("mail.subject."+p.Notice, pairs...)
 	text := words.letter(u.Name, words.Fill("mail.opening."+p.Notice, pairs...)) + "\n"
 	o := ms.sent(op, ms.transport.Mailer.Send(ctx, notice.Mail{

@@ -55,7 +55,8 @@ func TestAddressChangeNotifiesOldAddress(t *testing.T) {
 						t.Fatal(err)
 					}
 					told = append(told, to[0].Address)
-					if old := to[0].Address == r.Patient.Email; old == strings.Contains(list[0].Text, "/manage#") || old && strings.Contains(raw, "new@example.org") {
+					if old := to[0].Address == r.Patient.Email; old == strings.Contains(list[0].Text, "/manage#") ||
+						old && strings.Contains(raw, "new@example.org") {
 						t.Errorf("%s: the mail to %s says\n%s", notice, to[0].Address, list[0].Text)
 					}
 				}
@@ -88,7 +89,8 @@ func TestErasePersonBlanksOldAddress(t *testing.T) {
 		r := enginetest.BookingOf(1, "checkup")
 		r.SlotStart, r.Patient.Email = c.Start, "patient1@example.org"
 		a := c.MustBook(r)
-		if _, err := c.Booking.ChangePatient(ctx, booking.PatientRequest{ID: a.ID, Actor: "user:desk", Edit: func(p *store.Patient) { p.Email = "new@example.org" }}); err != nil {
+		if _, err := c.Booking.ChangePatient(ctx, booking.PatientRequest{ID: a.ID,
+			Actor: "user:desk", Edit: func(p *store.Patient) { p.Email = "new@example.org" }}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

@@ -16,7 +16,9 @@ func TestArchivedEntriesKeepNames(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
 		ctx := t.Context()
-		if _, err := c.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(to *store.AppointmentType) { to.Name = "A look at everything" }); err != nil {
+		if _, err := c.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(to *store.AppointmentType) {
+			to.Name = "A look at everything"
+		}); err != nil {
 			t.Fatal(err)
 		}
 		r := enginetest.BookingOf(1, "checkup")
@@ -34,7 +36,8 @@ func TestArchivedEntriesKeepNames(t *testing.T) {
 		s := c.Clinic.Current()
 		who, _ := s.Who(a.SpecialistID)
 		what := "A look at everything"
-		if who == "" || !strings.Contains(after[0].Text, what) || !strings.Contains(after[0].Text, who) || strings.Contains(after[0].Text, "checkup") {
+		if who == "" || !strings.Contains(after[0].Text, what) || !strings.Contains(after[0].Text, who) ||
+			strings.Contains(after[0].Text, "checkup") {
 			t.Errorf("the mail about %s with %s says\n%s", what, who, after[0].Text)
 		}
 		csv, err := c.Sheet.Export(ctx, "system", c.Start.Add(-time.Hour), c.Start.Add(time.Hour))

@@ -19,17 +19,22 @@ func TestMissingBackupsNotifyClinic(t *testing.T) {
 	var log enginetest.Buffer
 	c, _ := enginetest.NoticeClinic(t, enginetest.MailBy(t, address, &log))
 	since := enginetest.Noon(time.UTC, -4)
-	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "email address") {
+	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil ||
+		!strings.Contains(err.Error(), "email address") {
 		t.Errorf("a clinic without an address: %v", err)
 	}
-	if _, err := c.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) { k.Email = "desk@clinic.example" }); err != nil {
+	if _, err := c.Clinic.UpdateClinic(t.Context(), "system", func(k *store.Clinic) {
+		k.Email = "desk@clinic.example"
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err != nil || !strings.Contains(to, "desk@clinic.example") {
+	if err := c.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err != nil ||
+		!strings.Contains(to, "desk@clinic.example") {
 		t.Errorf("got %v, and the mail went to %q; want it at desk@clinic.example", err, to)
 	}
 	without, _ := enginetest.NoticeClinic(t)
-	if err := without.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil || !strings.Contains(err.Error(), "--smtp-url") {
+	if err := without.Message.NotifyOfBackups(t.Context(), since, "the disk is full"); err == nil ||
+		!strings.Contains(err.Error(), "--smtp-url") {
 		t.Errorf("without a mail server: %v", err)
 	}
 }

@@ -22,6 +22,7 @@ func (ms *Messages) NotifyOfBackups(ctx context.Context, since time.Time, reason
 	}
 	words := ms.lettersFor(clinic.Locale)
 	pairs := []string{"clinic", clinic.Name, "day", words.Day(since.In(ms.clinic.Zone())), "reason", reason}
-	subject, text := words.Fill("mail.subject.backups", pairs...), words.letter("", words.Fill("mail.opening.backups", pairs...))+"\n"
+	subject, text := words.Fill("mail.subject.backups", pairs...),
+		words.letter("", words.Fill("mail.opening.backups", pairs...))+"\n"
 	return ms.sendNow(ctx, mail.Address{Name: clinic.Name, Address: clinic.Email}, words.Tag, subject, text)
 }

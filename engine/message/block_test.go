@@ -35,10 +35,13 @@ func TestBlockNotifiesPatient(t *testing.T) {
 		}
 		time.Sleep(3 * time.Second)
 		text := c.Mails(folder, a.ID)["must_move"]
-		if !strings.Contains(text, "cannot take place at this time") || !strings.Contains(text, "manage#"+c.Booking.ManageToken(&a)) {
+		if !strings.Contains(text, "cannot take place at this time") ||
+			!strings.Contains(text, "manage#"+c.Booking.ManageToken(&a)) {
 			t.Errorf("the mail is %q", text)
 		}
-		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ChangeCutoffHours = 24 * 60 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+			s.ChangeCutoffHours = 24 * 60
+		}); err != nil {
 			t.Fatal(err)
 		}
 		r = enginetest.BookingOf(3, "checkup")
@@ -48,10 +51,12 @@ func TestBlockNotifiesPatient(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(3 * time.Second)
-		if text := c.Mails(folder, late.ID)["must_move"]; !strings.Contains(text, "We will call you to find another one") || strings.Contains(text, "manage#") {
+		if text := c.Mails(folder, late.ID)["must_move"]; !strings.Contains(text,
+			"We will call you to find another one") || strings.Contains(text, "manage#") {
 			t.Errorf("where the link cannot change it, the mail is %q", text)
 		}
-		if told, err := c.Message.Told(t.Context(), []store.Appointment{a, b}); err != nil || !told[a.ID] || told[b.ID] {
+		if told, err := c.Message.Told(t.Context(), []store.Appointment{a, b}); err != nil || !told[a.ID] ||
+			told[b.ID] {
 			t.Errorf("told are %v, %v", told, err)
 		}
 		if now, _ := c.Booking.Appointment(t.Context(), a.ID); now.Version != a.Version {

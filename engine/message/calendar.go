@@ -70,7 +70,8 @@ func (ms *Messages) PatientCalendar(a *store.Appointment) []byte {
 // eventOf returns the calendar event of an appointment with only its identity, version, time and status.
 func eventOf(a *store.Appointment) ical.Event {
 	return ical.Event{
-		ID: a.ID, Sequence: a.Version, Stamp: a.UpdatedAt, Start: a.SlotStart, End: a.SlotEnd, Cancelled: a.Status == store.Cancelled,
+		ID: a.ID, Sequence: a.Version, Stamp: a.UpdatedAt, Start: a.SlotStart, End: a.SlotEnd,
+		Cancelled: a.Status == store.Cancelled,
 	}
 }
 
@@ -78,7 +79,8 @@ func (ms *Messages) calendarEvent(a *store.Appointment, to Invitation) *ical.Eve
 	about := &ms.clinic.Schedule().Clinic
 	language := ms.lettersFor(a.Locale, about.Locale).Tag
 	e := eventOf(a)
-	e.Organizer = &mail.Address{Name: cmp.Or(to.Organizer.Name, about.Name), Address: cmp.Or(to.Organizer.Address, about.Email)}
+	e.Organizer = &mail.Address{Name: cmp.Or(to.Organizer.Name, about.Name),
+		Address: cmp.Or(to.Organizer.Address, about.Email)}
 	if cmp.Or(to.Method, ical.Publish) != ical.Publish {
 		e.Attendee = to.Attendee
 	}

@@ -26,7 +26,9 @@ func TestWebhookSecretRotates(t *testing.T) {
 		put := func(w clinic.WebhookEndpoint) clinic.WebhookEndpoint {
 			t.Helper()
 			w.ID, w.URL, w.Active = "crm", "https://crm.example.org", true
-			s, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { s.Webhooks = []clinic.WebhookEndpoint{w} })
+			s, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) {
+				s.Webhooks = []clinic.WebhookEndpoint{w}
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -47,7 +49,8 @@ func TestWebhookSecretRotates(t *testing.T) {
 		counts("a new one was asked for", second, second.Secret, first.Secret)
 		time.Sleep(time.Hour)
 		forged := notice.NewWebhookSecret()
-		counts("saved again", put(clinic.WebhookEndpoint{Previous: forged, PreviousUntil: time.Now().AddDate(1, 0, 0)}), second.Secret, first.Secret)
+		counts("saved again", put(clinic.WebhookEndpoint{Previous: forged, PreviousUntil: time.Now().AddDate(1, 0, 0)}),
+			second.Secret, first.Secret)
 		given := notice.NewWebhookSecret()
 		third := put(clinic.WebhookEndpoint{Secret: given})
 		counts("one was given", third, given, second.Secret)
@@ -99,7 +102,8 @@ func TestWebhookIsSignedWithBothSecrets(t *testing.T) {
 		t.Fatalf("there are %d signatures, want both: %q", len(signed), signed)
 	}
 	for i, secret := range []string{hook.Secret, hook.Previous} {
-		if want, err := notice.Sign(secret, got.header.Get("webhook-id"), time.Unix(seconds, 0), got.body); err != nil || signed[i] != want {
+		if want, err := notice.Sign(secret, got.header.Get("webhook-id"), time.Unix(seconds, 0),
+			got.body); err != nil || signed[i] != want {
 			t.Errorf("signature %d is %q, want %q (%v)", i, signed[i], want, err)
 		}
 	}

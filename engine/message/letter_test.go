@@ -20,7 +20,8 @@ func TestEmailNamesZoneOfDoubledHour(t *testing.T) {
 		1:  "Sunday 25 October 2026, 02:30 CET to 03:00",
 	} {
 		start := time.Date(2026, 10, 25, 0, 30, 0, 0, time.UTC).Add(time.Duration(hour) * time.Hour)
-		if got := (letters{words.Embedded().Find("en")}).when(&store.Appointment{SlotStart: start, SlotEnd: start.Add(30 * time.Minute)}, berlin, berlin); got != want {
+		if got := (letters{words.Embedded().Find("en")}).when(&store.Appointment{SlotStart: start,
+			SlotEnd: start.Add(30 * time.Minute)}, berlin, berlin); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}

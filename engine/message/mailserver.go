@@ -43,7 +43,8 @@ type MailServer struct {
 func newMailServer(ms *Messages, mailer *notice.Mailer, keys *token.Keys) *MailServer {
 	trials := mailer
 	if trials == nil {
-		trials, _ = notice.NewMailer(notice.MailOptions{}) // it returns an error for wrong addresses only, and gets none
+		// it returns an error for wrong addresses only, and gets none
+		trials, _ = notice.NewMailer(notice.MailOptions{})
 	}
 	return &MailServer{
 		clinic: ms.clinic, messages: ms, outbound: ms.outbound, log: ms.log, mailer: mailer, trials: trials, keys: keys,
@@ -129,18 +130,20 @@ func (ch *MailServer) Run(ctx context.Context) {
 
 // Put stores another choice. *record.ValidationError.
 func (ch *MailServer) Put(ctx context.Context, actor record.Actor, w MailServerWish) error {
-	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(before *notice.Server) (*notice.Server, error) {
-		s, password, err := ch.complete(w, before)
-		if err == nil && password != "" {
-			s.Sealed = ch.keys.Current().Seal(password, use(s))
-		}
-		return s, err
-	})
+	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged,
+		func(before *notice.Server) (*notice.Server, error) {
+			s, password, err := ch.complete(w, before)
+			if err == nil && password != "" {
+				s.Sealed = ch.keys.Current().Seal(password, use(s))
+			}
+			return s, err
+		})
 }
 
 // Remove deletes the choice. It is no error if there is none.
 func (ch *MailServer) Remove(ctx context.Context, actor record.Actor) error {
-	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged, func(*notice.Server) (*notice.Server, error) { return nil, nil })
+	return ch.clinic.ChangeMailServer(ctx, actor, clinic.MailServerChanged,
+		func(*notice.Server) (*notice.Server, error) { return nil, nil })
 }
 
 // Seal seals the password again with the current signing key. Call it before that key is replaced, so that the
@@ -150,18 +153,19 @@ func (ch *MailServer) Seal(ctx context.Context) error {
 	if saved == nil || saved.Sealed == "" {
 		return nil
 	}
-	return ch.clinic.ChangeMailServer(ctx, "system", clinic.MailServerSealed, func(before *notice.Server) (*notice.Server, error) {
-		if before == nil || before.Sealed == "" {
-			return before, nil
-		}
-		password, isReadable := ch.password(before)
-		if !isReadable { // unchanged: it must be typed again
-			return before, nil
-		}
-		after := *before
-		after.Sealed = ch.keys.Current().Seal(password, use(before))
-		return &after, nil
-	})
+	return ch.clinic.ChangeMailServer(ctx, "system", clinic.MailServerSealed,
+		func(before *notice.Server) (*notice.Server, error) {
+			if before == nil || before.Sealed == "" {
+				return before, nil
+			}
+			password, isReadable := ch.password(before)
+			if !isReadable { // unchanged: it must be typed again
+				return before, nil
+			}
+			after := *before
+			after.Sealed = ch.keys.Current().Seal(password, use(before))
+			return &after, nil
+		})
 }
 
 // Try sends one email with a server that is not chosen yet, to a member of staff, and returns the result. The current
@@ -180,5 +184,6 @@ func (ch *MailServer) Try(ctx context.Context, to mail.Address, w MailServerWish
 	case <-ctx.Done():
 		return notice.Trial{}, store.ErrOverloaded
 	}
-	return ch.trials.Try(ctx, *s, password, ch.messages.TestLetter(to, cmp.Or(ch.messages.SenderFromStart(), s.From))), nil
+	return ch.trials.Try(ctx, *s, password, ch.messages.TestLetter(to, cmp.Or(ch.messages.SenderFromStart(), s.From))),
+		nil
 }

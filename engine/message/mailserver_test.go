@@ -41,14 +41,17 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 
 	// Changes of other settings leave the mail server unchanged, and no response or stored data contains the
 	// password.
-	if _, err := c.Clinic.UpdateSettings(ctx, "user:olga", func(s *clinic.Settings) { *s = clinic.Settings{ReminderHours: 24} }); err != nil {
+	if _, err := c.Clinic.UpdateSettings(ctx, "user:olga", func(s *clinic.Settings) {
+		*s = clinic.Settings{ReminderHours: 24}
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Clinic.Import(ctx, "user:olga", c.Clinic.Export()); err != nil {
 		t.Fatal(err)
 	}
 	setup := c.Message.Server.Current()
-	if setup.Chosen == nil || setup.Chosen.Host != p.Wish.Host || !setup.IsSet || !setup.IsReadable || setup.SenderFrom != "choice" {
+	if setup.Chosen == nil || setup.Chosen.Host != p.Wish.Host || !setup.IsSet || !setup.IsReadable ||
+		setup.SenderFrom != "choice" {
 		t.Fatalf("after other changes the choice is %+v", setup)
 	}
 	kept, err := c.Store.Schedule(ctx)
@@ -59,7 +62,8 @@ func TestMailServerChangesWhileRunning(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, v := range map[string]any{"database": kept, "log": log, "export": c.Clinic.Export(), "settings": c.Clinic.Settings(), "setup": setup} {
+	for what, v := range map[string]any{"database": kept, "log": log, "export": c.Clinic.Export(),
+		"settings": c.Clinic.Settings(), "setup": setup} {
 		said, err := json.Marshal(v)
 		if err != nil {
 			t.Fatal(err)
@@ -146,7 +150,8 @@ func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 		c.Keys.Replace(keys)
 	}
 	if len(keys.Keys()) > 2 || !c.Message.Server.Current().IsReadable {
-		t.Fatalf("after rotations of %d keys the password can be read: %t", len(keys.Keys()), c.Message.Server.Current().IsReadable)
+		t.Fatalf("after rotations of %d keys the password can be read: %t", len(keys.Keys()),
+			c.Message.Server.Current().IsReadable)
 	}
 	if delivery, why := c.Message.TestMail(t.Context(), enginetest.Tester); delivery != message.MailSent {
 		t.Errorf("after rotations a mail is %q (%s)", delivery, why)
@@ -162,10 +167,12 @@ func TestMailPasswordSurvivesKeyRotation(t *testing.T) {
 	}
 	w := p.Wish
 	w.Password = ""
-	if err := c.Message.Server.Put(t.Context(), "user:olga", w); err == nil || !strings.Contains(err.Error(), "password: must be entered again") {
+	if err := c.Message.Server.Put(t.Context(), "user:olga", w); err == nil ||
+		!strings.Contains(err.Error(), "password: must be entered again") {
 		t.Errorf("without its key: got %v", err)
 	}
-	if err := c.Message.Server.Put(t.Context(), "user:olga", p.Wish); err != nil || !c.Message.Server.Current().IsReadable {
+	if err := c.Message.Server.Put(t.Context(), "user:olga", p.Wish); err != nil ||
+		!c.Message.Server.Current().IsReadable {
 		t.Errorf("typed again: %v", err)
 	}
 }

@@ -29,7 +29,8 @@ var ports = []int{25, 465, 587, 2525}
 func (ch *MailServer) complete(w MailServerWish, before *notice.Server) (_ *notice.Server, password string, _ error) {
 	var m record.Mistakes
 	s := &notice.Server{
-		Host: strings.ToLower(strings.TrimSpace(w.Host)), Port: w.Port, Encryption: w.Encryption, User: strings.TrimSpace(w.User), From: strings.TrimSpace(w.From),
+		Host: strings.ToLower(strings.TrimSpace(w.Host)), Port: w.Port, Encryption: w.Encryption,
+		User: strings.TrimSpace(w.User), From: strings.TrimSpace(w.From),
 	}
 	if !isHost(s.Host) {
 		m.Add("host", "must be the name of a mail server only, such as smtp.example.org")
@@ -89,7 +90,8 @@ func isHost(s string) bool {
 		return false
 	}
 	for label := range strings.SplitSeq(s, ".") {
-		if strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" || strings.Trim(label, "-") != label || label == "" || len(label) > 63 {
+		if strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" || strings.Trim(label, "-") != label ||
+			label == "" || len(label) > 63 {
 			return false
 		}
 	}

@@ -59,7 +59,8 @@ func (ms *Messages) sendNow(ctx context.Context, to mail.Address, language, subj
 // letterNow returns one email that is not about an appointment.
 func (ms *Messages) letterNow(to mail.Address, language, subject, text string) notice.Mail {
 	return notice.Mail{
-		ID: record.NewID(), To: to.Address, ToName: to.Name, From: ms.sender(), ReplyTo: ms.clinic.Schedule().Clinic.Email,
-		Language: language, Subject: subject, Text: text, HTML: asHTML(language, subject, text, ""),
+		ID: record.NewID(), To: to.Address, ToName: to.Name, From: ms.sender(),
+		ReplyTo: ms.clinic.Schedule().Clinic.Email, Language: language, Subject: subject, Text: text,
+		HTML: asHTML(language, subject, text, ""),
 	}
 }

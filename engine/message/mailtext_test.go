@@ -19,7 +19,8 @@ func TestEmailUsesClinicTexts(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
 		ctx := context.Background()
 		_, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
-			s.MailTexts = clinic.MailTexts{"confirmation": {"de": {Subject: "Bis {day}, {what}", Text: "Wir freuen uns.\n\nEs bleibt bei {when} mit {who}."}}}
+			s.MailTexts = clinic.MailTexts{"confirmation": {"de": {Subject: "Bis {day}, {what}",
+				Text: "Wir freuen uns.\n\nEs bleibt bei {when} mit {who}."}}}
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -32,12 +33,14 @@ func TestEmailUsesClinicTexts(t *testing.T) {
 		spanish := c.MustBook(r)
 		time.Sleep(time.Minute)
 		text := c.Mails(folder, german.ID)["confirmation"]
-		for _, want := range []string{"Wir freuen uns.", "Es bleibt bei ", "Ändern oder absagen: https://book.example.org/manage#"} {
+		for _, want := range []string{"Wir freuen uns.", "Es bleibt bei ",
+			"Ändern oder absagen: https://book.example.org/manage#"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the German mail has no %q:\n%s", want, text)
 			}
 		}
-		if strings.Contains(text, "Ihr Termin ist gebucht") || strings.Contains(text, "{") && strings.Contains(text, "{when}") {
+		if strings.Contains(text, "Ihr Termin ist gebucht") || strings.Contains(text, "{") &&
+			strings.Contains(text, "{when}") {
 			t.Errorf("the German mail says\n%s", text)
 		}
 		if text := c.Mails(folder, spanish.ID)["confirmation"]; !strings.Contains(text, "Su cita está reservada") {

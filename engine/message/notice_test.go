@@ -26,7 +26,9 @@ func TestPatientsReceiveEmail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder := enginetest.NoticeClinic(t)
 		ctx := context.Background()
-		if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) { s.ReminderHours = 24 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(ctx, "system", func(s *clinic.Settings) {
+			s.ReminderHours = 24
+		}); err != nil {
 			t.Fatal(err)
 		}
 		r := enginetest.BookingOf(1, "checkup")
@@ -35,16 +37,19 @@ func TestPatientsReceiveEmail(t *testing.T) {
 		time.Sleep(time.Second)
 		got := c.Mails(folder, a.ID)
 		if len(got) != 1 || !strings.Contains(got["confirmation"], "Your appointment is booked") ||
-			!strings.Contains(got["confirmation"], "https://book.example.org/manage#"+c.Booking.ManageToken(&a)) || !strings.Contains(got["confirmation"], "text/calendar") {
+			!strings.Contains(got["confirmation"], "https://book.example.org/manage#"+c.Booking.ManageToken(&a)) ||
+			!strings.Contains(got["confirmation"], "text/calendar") {
 			t.Errorf("after the booking the mails are %v, want a confirmation with link and calendar file", got)
 		}
 
 		// The reminder is for later: it does not count as waiting and is not listed.
-		if q, err := c.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 || q.Completed != len(q.Operations) {
+		if q, err := c.Outbound.Status(ctx, outbound.QueueFilter{}); err != nil || q.Scheduled != 1 || q.Pending != 0 ||
+			q.Completed != len(q.Operations) {
 			t.Errorf("the queue is %+v, %v; want a reminder that is scheduled and nothing that waits", q, err)
 		}
 
-		moved, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start.Add(time.Hour), Actor: "manage"})
+		moved, err := c.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: a.ID,
+			SlotStart: c.Start.Add(time.Hour), Actor: "manage"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +82,8 @@ func TestPatientsReceiveEmail(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if got := c.Mails(folder, a.ID); !strings.Contains(got["cancellation"], "was cancelled") || strings.Contains(got["cancellation"], "/manage#"+c.Booking.ManageToken(&a)+"\r\nTo change") {
+		if got := c.Mails(folder, a.ID); !strings.Contains(got["cancellation"], "was cancelled") ||
+			strings.Contains(got["cancellation"], "/manage#"+c.Booking.ManageToken(&a)+"\r\nTo change") {
 			t.Errorf("after the cancellation the mails are %v", got)
 		}
 
@@ -117,7 +123,8 @@ func TestProgramsReceiveWebhook(t *testing.T) {
 		Type string
 		Data struct{ AppointmentID, Status string }
 	}
-	if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Type != "appointment.created" || body.Data.AppointmentID != a.ID {
+	if err := json.Unmarshal([]byte(got.body), &body); err != nil || body.Type != "appointment.created" ||
+		body.Data.AppointmentID != a.ID {
 		t.Errorf("the webhook says %s (%v), want appointment.created of %s", got.body, err, a.ID)
 	}
 	for _, secret := range []string{"Canary", "example.org", a.Owner} {
@@ -138,21 +145,26 @@ func TestWebhookKeepsItsSecret(t *testing.T) {
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	put := func(list ...clinic.WebhookEndpoint) []clinic.WebhookEndpoint {
 		t.Helper()
-		s, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { *s = clinic.Settings{Webhooks: list} })
+		s, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) {
+			*s = clinic.Settings{Webhooks: list}
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s.Webhooks
 	}
-	first := put(clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org", Active: true}, clinic.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org"})
+	first := put(clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org", Active: true},
+		clinic.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org"})
 	given := notice.NewWebhookSecret()
-	again := put(clinic.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org", Secret: given}, clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org/new"},
+	again := put(clinic.WebhookEndpoint{ID: "desk", URL: "https://desk.example.org", Secret: given},
+		clinic.WebhookEndpoint{ID: "crm", URL: "https://crm.example.org/new"},
 		clinic.WebhookEndpoint{ID: "other", URL: "https://crm.example.org"})
 	if again[0].Secret != given {
 		t.Errorf("a secret that is given: got %q, want %q", again[0].Secret, given)
 	}
 	if again[1].Secret != first[0].Secret {
-		t.Errorf("a webhook that is there, without a secret: got %q, want its own, %q", again[1].Secret, first[0].Secret)
+		t.Errorf("a webhook that is there, without a secret: got %q, want its own, %q", again[1].Secret,
+			first[0].Secret)
 	}
 	if s := again[2].Secret; s == "" || s == first[0].Secret || s == first[1].Secret {
 		t.Errorf("a new webhook: got %q, want a secret of its own", s)
@@ -177,7 +189,8 @@ func TestEmailOmitsVisitorText(t *testing.T) {
 			time.Sleep(time.Second)
 			text := c.Mails(folder, a.ID)["confirmation"]
 			head, _, _ := strings.Cut(text, "Your appointment is booked")
-			if got, want := strings.Contains(head, name+",") && strings.Contains(head, name+`" <`), i == 1; got != want || !want && strings.Contains(text, "evil") {
+			if got, want := strings.Contains(head, name+",") && strings.Contains(head, name+`" <`),
+				i == 1; got != want || !want && strings.Contains(text, "evil") {
 				t.Errorf("the mail to %q greets by name: got %v, want %v\n%s", name, got, want, text)
 			}
 		}

@@ -11,10 +11,12 @@ func TestCooldownEndsOnTime(t *testing.T) {
 	var r rests
 	began := time.Date(2026, 11, 23, 9, 0, 0, 123_400_000, time.UTC)
 	wait := r.rest("https://books.example", began, 10*time.Second)
-	for _, now := range []time.Time{began, began.Add(wait - 1), began.Add(wait - 300*time.Microsecond), began.Add(wait - time.Millisecond)} {
+	for _, now := range []time.Time{began, began.Add(wait - 1), began.Add(wait - 300*time.Microsecond),
+		began.Add(wait - time.Millisecond)} {
 		due := now.Truncate(time.Millisecond).Add(r.left("https://books.example", now)).Truncate(time.Millisecond)
 		if !due.After(now) {
-			t.Errorf("at %s it is due at %s, and would be taken out at once", now.Format(time.StampNano), due.Format(time.StampNano))
+			t.Errorf("at %s it is due at %s, and would be taken out at once", now.Format(time.StampNano),
+				due.Format(time.StampNano))
 		}
 	}
 	if left := r.left("https://books.example", began.Add(wait)); left > 0 {

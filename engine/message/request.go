@@ -62,8 +62,8 @@ func toStaff(name string) bool { return name == mailStaff || name == mailAsking 
 // asAppointment returns the appointment that a request would become.
 func (ms *Messages) asAppointment(r *store.BookingRequest) *store.Appointment {
 	return &store.Appointment{
-		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, SlotStart: r.SlotStart, SlotEnd: r.SlotEnd,
-		Patient: r.Patient, Locale: r.Locale, CreatedAt: r.CreatedAt,
+		ID: r.ID, AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, SlotStart: r.SlotStart,
+		SlotEnd: r.SlotEnd, Patient: r.Patient, Locale: r.Locale, CreatedAt: r.CreatedAt,
 		Place: ms.clinic.Current().PlaceAt(r.SpecialistID, r.SlotStart),
 	}
 }
@@ -84,7 +84,8 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 		link = base + "/manage#" + ms.booking.ManageToken(a)
 	}
 	clinic := &ms.clinic.Schedule().Clinic
-	m := notice.Mail{ID: op.ID, To: r.Patient.Email, ToName: record.Greetable(r.Patient.Name), ReplyTo: clinic.Email, From: ms.sender()}
+	m := notice.Mail{ID: op.ID, To: r.Patient.Email, ToName: record.Greetable(r.Patient.Name), ReplyTo: clinic.Email,
+		From: ms.sender()}
 	if toStaff(name) {
 		m.To, m.ToName = clinic.Email, clinic.Name
 	}
@@ -99,7 +100,8 @@ func (ms *Messages) deliverRequestMail(ctx context.Context, op *store.Operation,
 func (ms *Messages) sent(op *store.Operation, err error) outbound.Outcome {
 	switch {
 	case err == nil && ms.transport.Mailer.ToFiles():
-		return outbound.Outcome{End: outbound.Delivered, Result: op.ID, Detail: "written to a file, because no mail server is configured"}
+		return outbound.Outcome{End: outbound.Delivered, Result: op.ID,
+			Detail: "written to a file, because no mail server is configured"}
 	case err == nil:
 		return outbound.Outcome{End: outbound.Delivered, Result: op.ID}
 	case notice.IsPermanent(err):

@@ -17,7 +17,8 @@ var errNoSender = errors.New("emails have no sender: set --mail-from, or enter t
 // sender returns the sender of emails: the one set at the start, or else the owner's choice with the mail server, or
 // else the clinic's address.
 func (ms *Messages) sender() mail.Address {
-	if chosen := ms.clinic.Settings().Mail; chosen != nil && ms.transport.Mailer != nil && ms.transport.Mailer.Given() == nil {
+	if chosen := ms.clinic.Settings().Mail; chosen != nil && ms.transport.Mailer != nil &&
+		ms.transport.Mailer.Given() == nil {
 		return ms.senderOr(cmp.Or(ms.transport.From, chosen.From))
 	}
 	return ms.senderOr(ms.transport.From)

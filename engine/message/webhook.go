@@ -57,15 +57,17 @@ func (ms *Messages) hookCalls(c *booking.Change) []booking.Promise {
 	}
 	data := hookData{
 		AppointmentID: c.After.ID, AppointmentTypeID: c.After.AppointmentTypeID, SpecialistID: c.After.SpecialistID,
-		SlotStartDate: c.After.SlotStart.UTC().Format(time.RFC3339), SlotEndDate: c.After.SlotEnd.UTC().Format(time.RFC3339),
-		Status: string(c.After.Status), Source: string(c.After.Source), UpstreamState: string(c.After.UpstreamState), Version: c.After.Version,
+		SlotStartDate: c.After.SlotStart.UTC().Format(time.RFC3339),
+		SlotEndDate:   c.After.SlotEnd.UTC().Format(time.RFC3339), Status: string(c.After.Status),
+		Source: string(c.After.Source), UpstreamState: string(c.After.UpstreamState), Version: c.After.Version,
 	}
 	if c.Kind == booking.ChangeRescheduled {
 		data.PreviousStartDate = c.Before.SlotStart.UTC().Format(time.RFC3339)
 	}
 	var calls []booking.Promise
 	for _, event := range events {
-		body, _ := json.Marshal(hookBody{event, c.At.UTC().Format(time.RFC3339), data}) // strings and numbers cannot fail
+		// strings and numbers cannot fail
+		body, _ := json.Marshal(hookBody{event, c.At.UTC().Format(time.RFC3339), data})
 		for _, to := range endpoints {
 			if !to.Active || len(to.Events) > 0 && !slices.Contains(to.Events, event) {
 				continue
@@ -124,10 +126,11 @@ func (ms *Messages) deliverHook(ctx context.Context, op *store.Operation) outbou
 // operations that wait for this receiver.
 func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) outbound.Outcome {
 	var calls []booking.Promise
-	disabled, err := ms.clinic.DisableWebhook(ctx, w.ID, w.URL, notice.ErrGone.Error(), func(tx store.Tx, at time.Time) (err error) {
-		calls, err = ms.promiseHookDisabled(ctx, tx, w, at)
-		return err
-	})
+	disabled, err := ms.clinic.DisableWebhook(ctx, w.ID, w.URL, notice.ErrGone.Error(),
+		func(tx store.Tx, at time.Time) (err error) {
+			calls, err = ms.promiseHookDisabled(ctx, tx, w, at)
+			return err
+		})
 	if err != nil {
 		ms.log.Warn("webhook not disabled after 410; retrying", "webhook", w.ID, "error", err)
 		return outbound.Outcome{End: outbound.Retryable, Detail: notice.ErrGone.Error()}
@@ -141,7 +144,8 @@ func (ms *Messages) disableHook(ctx context.Context, w *clinic.WebhookEndpoint) 
 
 // promiseHookDisabled writes to the outbox one email to each active owner with an email address: the webhook w was
 // disabled.
-func (ms *Messages) promiseHookDisabled(ctx context.Context, tx store.Tx, w *clinic.WebhookEndpoint, at time.Time) (calls []booking.Promise, err error) {
+func (ms *Messages) promiseHookDisabled(ctx context.Context, tx store.Tx, w *clinic.WebhookEndpoint,
+	at time.Time) (calls []booking.Promise, err error) {
 	if ms.transport.Mailer == nil {
 		return nil, nil
 	}
@@ -159,7 +163,8 @@ func (ms *Messages) promiseHookDisabled(ctx context.Context, tx store.Tx, w *cli
 		}
 		op := ms.outbound.NewOperation(store.Email, &store.Appointment{}, at)
 		op.Deadline = at.Add(ms.outbound.Options.Limits.NoticeAge)
-		op.Payload, _ = json.Marshal(mailPayload{Notice: mailHookDisabled, User: u.ID, Webhook: name}) // strings cannot fail
+		// strings cannot fail
+		op.Payload, _ = json.Marshal(mailPayload{Notice: mailHookDisabled, User: u.ID, Webhook: name})
 		calls = append(calls, booking.Promise{Operation: op, Notice: mailHookDisabled})
 	}
 	return calls, booking.WritePromises(ctx, tx, at, calls...)

@@ -70,7 +70,8 @@ func NewFetcher(o FetchOptions) *Fetcher {
 	f.client = &http.Client{
 		Timeout: o.Timeout,
 		Transport: &http.Transport{
-			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 5 * time.Second, ResponseHeaderTimeout: o.Timeout,
+			DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 5 * time.Second,
+			ResponseHeaderTimeout:  o.Timeout,
 			MaxResponseHeaderBytes: 64 << 10, DisableKeepAlives: true, // the next fetch is 15 minutes away
 		},
 		CheckRedirect: func(r *http.Request, via []*http.Request) error {
@@ -137,7 +138,8 @@ func (f *Fetcher) Fetch(ctx context.Context, address, accept, tag, modified stri
 	case int64(len(text)) > f.most:
 		return Fetched{}, ErrFetchTooLarge
 	}
-	return Fetched{Text: string(text), Tag: short(answer.Header.Get("ETag")), Modified: short(answer.Header.Get("Last-Modified"))}, nil
+	return Fetched{Text: string(text), Tag: short(answer.Header.Get("ETag")),
+		Modified: short(answer.Header.Get("Last-Modified"))}, nil
 }
 
 // short returns s, or nothing if s is too long to store.

@@ -28,8 +28,12 @@ func TestFetchReturnsText(t *testing.T) {
 		}
 		_, _ = w.Write([]byte("text"))
 	})
-	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/text", http.StatusFound) })
-	mux.HandleFunc("/circle", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/circle", http.StatusFound) })
+	mux.HandleFunc("/moved", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/text", http.StatusFound)
+	})
+	mux.HandleFunc("/circle", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/circle", http.StatusFound)
+	})
 	mux.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "gopher://"+here+"/text", http.StatusFound)
 	})
@@ -55,7 +59,8 @@ func TestFetchReturnsText(t *testing.T) {
 	if r := <-asked; r.Header.Get("Accept") != "text/calendar" {
 		t.Errorf("asked for %s", r.Header.Get("Accept"))
 	}
-	if got, err := f.Fetch(t.Context(), server.URL+"/text", "", got.Tag, ""); err != nil || !got.IsUnchanged || got.Tag != `"one"` {
+	if got, err := f.Fetch(t.Context(), server.URL+"/text", "", got.Tag, ""); err != nil || !got.IsUnchanged ||
+		got.Tag != `"one"` {
 		t.Errorf("again: %+v, %v", got, err)
 	}
 	<-asked
@@ -66,8 +71,10 @@ func TestFetchReturnsText(t *testing.T) {
 		t.Errorf("the address before is told: %s", r.Header.Get("Referer"))
 	}
 	for path, want := range map[string]error{
-		server.URL + "/bomb": notice.ErrFetchTooLarge, server.URL + "/elsewhere": notice.ErrFetchInsecure, server.URL + "/cut": notice.ErrFetchUnreachable,
-		"http://127.0.0.1:1/": notice.ErrFetchUnreachable, "file:///etc/passwd": notice.ErrFetchInsecure, "https://": notice.ErrFetchInsecure,
+		server.URL + "/bomb": notice.ErrFetchTooLarge, server.URL + "/elsewhere": notice.ErrFetchInsecure, server.URL +
+			"/cut": notice.ErrFetchUnreachable,
+		"http://127.0.0.1:1/": notice.ErrFetchUnreachable, "file:///etc/passwd": notice.ErrFetchInsecure,
+		"https://": notice.ErrFetchInsecure,
 	} {
 		if got, err := f.Fetch(t.Context(), path, "", "", ""); !errors.Is(err, want) || got.Text != "" {
 			t.Errorf("%s: got %+v, %v, want %v", path, got, err, want)
@@ -75,7 +82,8 @@ func TestFetchReturnsText(t *testing.T) {
 	}
 	for path, want := range map[string]int{"/none": 404, "/circle": 302, "/unasked": 304} {
 		var status *notice.FetchStatusError
-		if _, err := f.Fetch(t.Context(), server.URL+path, "", "", ""); !errors.As(err, &status) || status.Status != want {
+		if _, err := f.Fetch(t.Context(), server.URL+path, "", "", ""); !errors.As(err, &status) ||
+			status.Status != want {
 			t.Errorf("%s: got %v, want %d", path, err, want)
 		}
 	}
@@ -90,8 +98,10 @@ func TestFetchRefusesPrivateAddress(t *testing.T) {
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
 	f := notice.NewFetcher(notice.FetchOptions{})
 	for address, want := range map[string]error{
-		server.URL: notice.ErrFetchPrivate, "https://localhost:" + port: notice.ErrFetchPrivate, "https://[::1]:" + port: notice.ErrFetchPrivate,
-		"https://[::ffff:127.0.0.1]:" + port: notice.ErrFetchPrivate, "http://127.0.0.1:" + port: notice.ErrFetchInsecure,
+		server.URL: notice.ErrFetchPrivate, "https://localhost:" + port: notice.ErrFetchPrivate, "https://[::1]:" +
+			port: notice.ErrFetchPrivate,
+		"https://[::ffff:127.0.0.1]:" + port: notice.ErrFetchPrivate, "http://127.0.0.1:" +
+			port: notice.ErrFetchInsecure,
 	} {
 		if _, err := f.Fetch(t.Context(), address, "", "", ""); !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", address, err, want)

@@ -19,7 +19,8 @@ import (
 
 // Mail is one message, in plain text and as HTML. A message about an appointment also has a calendar file.
 type Mail struct {
-	ID             string // becomes the Message-ID, at the domain of From, so that a repeat is recognised as the same message
+	// becomes the Message-ID, at the domain of From, so that a repeat is recognised as the same message
+	ID             string
 	To, ToName     string
 	From           mail.Address // the clinic's sender
 	ReplyTo        string       // empty: replies go to From
@@ -118,7 +119,8 @@ func dialError(err error) error {
 // isNetwork reports whether the connection itself failed, rather than the protocol on it.
 func isNetwork(err error) bool {
 	var network net.Error
-	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, context.DeadlineExceeded)
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, context.DeadlineExceeded)
 }
 
 // sendError converts a failed delivery to a text for people, because the library's own text can contain the
@@ -167,7 +169,8 @@ func message(x Mail) (*gomail.Msg, error) {
 		// Mail programs use the calendar part, which is last because the last alternative is the preferred one (RFC
 		// 6047). For other programs, there is the attached file.
 		msg.AddAlternativeString(gomail.ContentType("text/calendar; method="+x.CalendarMethod), string(x.Calendar))
-		err := msg.AttachReader("appointment.ics", bytes.NewReader(x.Calendar), gomail.WithFileContentType("application/ics"))
+		err := msg.AttachReader("appointment.ics", bytes.NewReader(x.Calendar),
+			gomail.WithFileContentType("application/ics"))
 		if err != nil {
 			return nil, permanent("the calendar file could not be attached")
 		}

@@ -19,7 +19,8 @@ import (
 
 // The example of the Standard Webhooks specification.
 func TestSignVector(t *testing.T) {
-	got, err := Sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0), []byte(`{"test": 2432232314}`))
+	got, err := Sign("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", time.Unix(1614265330, 0),
+		[]byte(`{"test": 2432232314}`))
 	if want := "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="; err != nil || got != want {
 		t.Errorf("signature %q (%v), want %q", got, err, want)
 	}
@@ -58,23 +59,29 @@ func TestPost(t *testing.T) {
 		{"private", 204, false, true, true},
 	} {
 		status = x.status
-		err := NewHooks(HookOptions{AllowPrivate: x.allow}).Post(context.Background(), server.URL, []string{secret}, "op-1", time.Unix(1700000000, 0), []byte(`{}`))
+		err := NewHooks(HookOptions{AllowPrivate: x.allow}).Post(context.Background(), server.URL, []string{secret},
+			"op-1", time.Unix(1700000000, 0), []byte(`{}`))
 		if (err != nil) != x.fails || IsPermanent(err) != x.forGood {
-			t.Errorf("%s: got %v (permanent %v), want failure %v, permanent %v", x.name, err, IsPermanent(err), x.fails, x.forGood)
+			t.Errorf("%s: got %v (permanent %v), want failure %v, permanent %v", x.name, err, IsPermanent(err), x.fails,
+				x.forGood)
 		}
 	}
 }
 
 func TestRefusePrivate(t *testing.T) {
 	for address, refused := range map[string]bool{
-		"127.0.0.1:80": true, "10.1.2.3:443": true, "192.168.0.1:443": true, "172.16.0.1:1": true, "169.254.169.254:80": true, "[::1]:80": true,
-		"[fe80::1]:80": true, "[fd00::1]:80": true, "[::ffff:10.0.0.1]:80": true, "100.64.1.1:80": true, "0.0.0.0:80": true, "nonsense": true,
-		"203.0.113.7:443": false, "[2001:db8::1]:443": false, "[::ffff:203.0.113.7]:443": false, "1.1.1.1:443": false, "223.255.255.255:1": false,
+		"127.0.0.1:80": true, "10.1.2.3:443": true, "192.168.0.1:443": true, "172.16.0.1:1": true,
+		"169.254.169.254:80": true, "[::1]:80": true, "[fe80::1]:80": true, "[fd00::1]:80": true,
+		"[::ffff:10.0.0.1]:80": true, "100.64.1.1:80": true, "0.0.0.0:80": true, "nonsense": true,
+		"203.0.113.7:443": false, "[2001:db8::1]:443": false, "[::ffff:203.0.113.7]:443": false, "1.1.1.1:443": false,
+		"223.255.255.255:1": false,
 		// in other words, or meant for closed
-		"0.1.2.3:80": true, "192.0.0.8:80": true, "198.18.0.1:80": true, "198.19.255.255:80": true, "240.0.0.1:80": true, "255.255.255.255:80": true,
-		"224.0.0.1:80": true, "[ff02::1]:80": true, "[fec0::1]:80": true, "[100::1]:80": true, "[::]:80": true,
-		"[::ffff:127.0.0.1]:80": true, "[::127.0.0.1]:80": true, "[::ffff:0:10.0.0.1]:80": true, "[64:ff9b::10.0.0.1]:80": true, "[64:ff9b::a9fe:a9fe]:80": true,
-		"[64:ff9b:1::10.0.0.1]:80": true, "[2002:a00:1::1]:80": true, "[2002:7f00:1::]:80": true, "[2001:0:53aa:64c::1]:80": true, "[fe80::1%eth0]:80": true,
+		"0.1.2.3:80": true, "192.0.0.8:80": true, "198.18.0.1:80": true, "198.19.255.255:80": true,
+		"240.0.0.1:80": true, "255.255.255.255:80": true, "224.0.0.1:80": true, "[ff02::1]:80": true,
+		"[fec0::1]:80": true, "[100::1]:80": true, "[::]:80": true, "[::ffff:127.0.0.1]:80": true,
+		"[::127.0.0.1]:80": true, "[::ffff:0:10.0.0.1]:80": true, "[64:ff9b::10.0.0.1]:80": true,
+		"[64:ff9b::a9fe:a9fe]:80": true, "[64:ff9b:1::10.0.0.1]:80": true, "[2002:a00:1::1]:80": true,
+		"[2002:7f00:1::]:80": true, "[2001:0:53aa:64c::1]:80": true, "[fe80::1%eth0]:80": true,
 	} {
 		if got := refusePrivate(address) != nil; got != refused {
 			t.Errorf("%s: refused %v, want %v", address, got, refused)
@@ -84,9 +91,10 @@ func TestRefusePrivate(t *testing.T) {
 
 func letter() Mail {
 	return Mail{
-		ID: "op-1700000000000-abc123", To: "lena@example.org", ToName: "Lena Vogt", From: mail.Address{Name: "Harbour Clinic", Address: "clinic@example.org"},
-		Subject: "Ihr Termin am 23. März", Text: "Grüße\nHarbour Clinic\n", Calendar: []byte("BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n"), CalendarMethod: "REQUEST",
-		Language: "de", HTML: "<p>Grüße</p>",
+		ID: "op-1700000000000-abc123", To: "lena@example.org", ToName: "Lena Vogt",
+		From: mail.Address{Name: "Harbour Clinic", Address: "clinic@example.org"}, Subject: "Ihr Termin am 23. März",
+		Text: "Grüße\nHarbour Clinic\n", Calendar: []byte("BEGIN:VCALENDAR\r\nEND:VCALENDAR\r\n"),
+		CalendarMethod: "REQUEST", Language: "de", HTML: "<p>Grüße</p>",
 	}
 }
 
@@ -113,12 +121,15 @@ func TestMailWithoutAServerIsAFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for header, want := range map[string]string{"Auto-Submitted": "auto-generated", "Message-Id": "<op-1700000000000-abc123@example.org>", "Content-Language": "de", "User-Agent": "", "X-Mailer": ""} {
+	for header, want := range map[string]string{"Auto-Submitted": "auto-generated",
+		"Message-Id": "<op-1700000000000-abc123@example.org>", "Content-Language": "de", "User-Agent": "",
+		"X-Mailer": ""} {
 		if got := msg.Header.Get(header); got != want {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
 	}
-	for _, want := range []string{"multipart/alternative", "text/plain", "text/html", "text/calendar; method=REQUEST", "application/ics"} {
+	for _, want := range []string{"multipart/alternative", "text/plain", "text/html", "text/calendar; method=REQUEST",
+		"application/ics"} {
 		if !strings.Contains(string(raw), want) {
 			t.Errorf("the message has no %s:\n%s", want, raw)
 		}
@@ -153,7 +164,8 @@ func TestMailBySMTP(t *testing.T) {
 		}
 		err = m.Send(context.Background(), letter())
 		if (err != nil) != x.fails || IsPermanent(err) != x.forGood {
-			t.Errorf("%s: got %v (permanent %v), want failure %v, permanent %v", x.name, err, IsPermanent(err), x.fails, x.forGood)
+			t.Errorf("%s: got %v (permanent %v), want failure %v, permanent %v", x.name, err, IsPermanent(err), x.fails,
+				x.forGood)
 		}
 		if err != nil && strings.Contains(err.Error(), "lena") {
 			t.Errorf("%s: the error names the recipient: %v", x.name, err)
@@ -190,7 +202,8 @@ func TestUnreachableIsNotRefused(t *testing.T) {
 	}
 	byHook := func(url string, timeout time.Duration) error {
 		hooks := NewHooks(HookOptions{AllowPrivate: true, Timeout: timeout})
-		return hooks.Post(context.Background(), url, []string{NewWebhookSecret()}, "op-1", time.Unix(1700000000, 0), []byte(`{}`))
+		return hooks.Post(context.Background(), url, []string{NewWebhookSecret()}, "op-1", time.Unix(1700000000, 0),
+			[]byte(`{}`))
 	}
 	for _, x := range []struct {
 		name  string

@@ -122,17 +122,21 @@ func (m *Mailer) dial(ctx context.Context, r *route) (*conversation, error) {
 	}
 	var connection net.Conn
 	if r.encryption == TLS {
-		options = append(options, gomail.WithSSL()) // it dials itself, and closes the connection if the TLS handshake fails
+		// it dials itself, and closes the connection if the TLS handshake fails
+		options = append(options, gomail.WithSSL())
 	} else {
-		policy := map[Encryption]gomail.TLSPolicy{StartTLS: gomail.TLSMandatory, NoTLS: gomail.NoTLS, opportunistic: gomail.TLSOpportunistic}[r.encryption]
-		options = append(options, gomail.WithTLSPolicy(policy), gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
-			var err error
-			connection, err = new(net.Dialer).DialContext(ctx, network, address)
-			return connection, err
-		}))
+		policy := map[Encryption]gomail.TLSPolicy{StartTLS: gomail.TLSMandatory, NoTLS: gomail.NoTLS,
+			opportunistic: gomail.TLSOpportunistic}[r.encryption]
+		options = append(options, gomail.WithTLSPolicy(policy),
+			gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
+				var err error
+				connection, err = new(net.Dialer).DialContext(ctx, network, address)
+				return connection, err
+			}))
 	}
 	if r.user != "" {
-		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(r.user), gomail.WithPassword(r.password))
+		options = append(options, gomail.WithSMTPAuth(gomail.SMTPAuthAutoDiscover), gomail.WithUsername(r.user),
+			gomail.WithPassword(r.password))
 	}
 	library, err := gomail.NewClient(r.host, options...)
 	if err != nil {

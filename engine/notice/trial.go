@@ -26,25 +26,27 @@ type Finding string
 
 // The possible results of a trial.
 const (
-	FoundNothing       Finding = ""                    // the server has accepted the email
-	FoundNoHost        Finding = "unknown_host"        // no host has this name
-	FoundNobody        Finding = "refused"             // no server listens on this port
-	FoundTimeout       Finding = "timeout"             // no answer
-	FoundClosed        Finding = "closed"              // the server closed the connection
-	FoundNotTLS        Finding = "not_encrypted"       // TLS from the first byte was requested, but the server does not encrypt
-	FoundNoStartTLS    Finding = "no_starttls"         // the server does not support STARTTLS
-	FoundOtherName     Finding = "certificate_name"    // its certificate is for another name
-	FoundExpired       Finding = "certificate_expired" // its certificate is not valid now
-	FoundUnknownCA     Finding = "certificate_unknown" // no authority that this machine trusts has signed its certificate
-	FoundOldTLS        Finding = "tls"                 // any other failed TLS handshake
-	FoundNoMailServer  Finding = "no_mail_server"      // the answer is not from a mail server
-	FoundNoPassword    Finding = "no_password_there"   // the server does not support passwords
-	FoundPassword      Finding = "password"            // the user or the password is wrong
-	FoundNeedsPassword Finding = "password_needed"     // the server takes no mail without a password
-	FoundSender        Finding = "sender"              // the server does not accept this sender
-	FoundRelay         Finding = "relay"               // the server does not accept this recipient
-	FoundMessage       Finding = "message"             // the server does not accept this message
-	FoundGreeting      Finding = "greeting"            // the server accepts no mail from this machine
+	FoundNothing Finding = ""             // the server has accepted the email
+	FoundNoHost  Finding = "unknown_host" // no host has this name
+	FoundNobody  Finding = "refused"      // no server listens on this port
+	FoundTimeout Finding = "timeout"      // no answer
+	FoundClosed  Finding = "closed"       // the server closed the connection
+	// TLS from the first byte was requested, but the server does not encrypt
+	FoundNotTLS     Finding = "not_encrypted"
+	FoundNoStartTLS Finding = "no_starttls"         // the server does not support STARTTLS
+	FoundOtherName  Finding = "certificate_name"    // its certificate is for another name
+	FoundExpired    Finding = "certificate_expired" // its certificate is not valid now
+	// no authority that this machine trusts has signed its certificate
+	FoundUnknownCA     Finding = "certificate_unknown"
+	FoundOldTLS        Finding = "tls"               // any other failed TLS handshake
+	FoundNoMailServer  Finding = "no_mail_server"    // the answer is not from a mail server
+	FoundNoPassword    Finding = "no_password_there" // the server does not support passwords
+	FoundPassword      Finding = "password"          // the user or the password is wrong
+	FoundNeedsPassword Finding = "password_needed"   // the server takes no mail without a password
+	FoundSender        Finding = "sender"            // the server does not accept this sender
+	FoundRelay         Finding = "relay"             // the server does not accept this recipient
+	FoundMessage       Finding = "message"           // the server does not accept this message
+	FoundGreeting      Finding = "greeting"          // the server accepts no mail from this machine
 	FoundOther         Finding = "other"
 )
 
@@ -62,11 +64,13 @@ func (m *Mailer) Try(ctx context.Context, s Server, password string, x Mail) Tri
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(m.options.Timeout, trialTime))
 	defer cancel()
-	conversation, err := m.dial(ctx, &route{host: s.Host, port: s.Port, encryption: s.Encryption, user: s.User, password: password})
+	conversation, err := m.dial(ctx, &route{host: s.Host, port: s.Port, encryption: s.Encryption, user: s.User,
+		password: password})
 	if err != nil {
 		return met(err, FoundGreeting, false)
 	}
-	defer context.AfterFunc(ctx, func() { _ = conversation.Close() })() // ends the session with a server that no longer answers
+	// ends the session with a server that no longer answers
+	defer context.AfterFunc(ctx, func() { _ = conversation.Close() })()
 	defer conversation.end()
 	if finding, err := say(conversation.Client, x, msg); err != nil {
 		return met(err, finding, ctx.Err() != nil)
@@ -117,7 +121,8 @@ func met(err error, step Finding, late bool) Trial {
 		return Trial{Finding: FoundNotTLS}
 	case strings.Contains(err.Error(), "does not support STARTTLS"): // the library has no error value for it
 		return Trial{Finding: FoundNoStartTLS}
-	case strings.Contains(err.Error(), "does not support SMTP AUTH"), errors.Is(err, gomail.ErrNoSupportedAuthDiscovered):
+	case strings.Contains(err.Error(), "does not support SMTP AUTH"),
+		errors.Is(err, gomail.ErrNoSupportedAuthDiscovered):
 		return Trial{Finding: FoundNoPassword}
 	case errors.As(err, &dns) && !dns.IsTimeout:
 		return Trial{Finding: FoundNoHost}
@@ -127,7 +132,8 @@ func met(err error, step Finding, late bool) Trial {
 		return Trial{Finding: FoundNobody}
 	case isTLS(err):
 		return Trial{Finding: FoundOldTLS}
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET), errors.Is(err, net.ErrClosed):
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, syscall.ECONNRESET),
+		errors.Is(err, net.ErrClosed):
 		return Trial{Finding: FoundClosed}
 	case errors.As(err, &network):
 		return Trial{Finding: FoundNobody}

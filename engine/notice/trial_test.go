@@ -27,25 +27,34 @@ func TestTrialReportsFailures(t *testing.T) {
 		want     Finding
 		said     string
 	}{
-		{"STARTTLS and the password", noticetest.Script{Certificate: ours, User: "jo", Password: "right"}, StartTLS, "jo", "right", trusted, FoundNothing, ""},
-		{"TLS and the password", noticetest.Script{Certificate: ours, TLS: true, User: "jo", Password: "right"}, TLS, "jo", "right", trusted, FoundNothing, ""},
+		{"STARTTLS and the password", noticetest.Script{Certificate: ours, User: "jo", Password: "right"}, StartTLS,
+			"jo", "right", trusted, FoundNothing, ""},
+		{"TLS and the password", noticetest.Script{Certificate: ours, TLS: true, User: "jo", Password: "right"}, TLS,
+			"jo", "right", trusted, FoundNothing, ""},
 		{"a relay in the house", noticetest.Script{}, NoTLS, "", "", nil, FoundNothing, ""},
-		{"a wrong password", noticetest.Script{Certificate: ours, User: "jo", Password: "right"}, StartTLS, "jo", "wrong", trusted, FoundPassword, "535 5.7.8 Username and password not accepted"},
-		{"no password", noticetest.Script{Certificate: ours, User: "jo", Password: "right"}, StartTLS, "", "", trusted, FoundNeedsPassword, "530 5.7.0"},
+		{"a wrong password", noticetest.Script{Certificate: ours, User: "jo", Password: "right"}, StartTLS, "jo",
+			"wrong", trusted, FoundPassword, "535 5.7.8 Username and password not accepted"},
+		{"no password", noticetest.Script{Certificate: ours, User: "jo", Password: "right"}, StartTLS, "", "", trusted,
+			FoundNeedsPassword, "530 5.7.0"},
 		{"a password that nobody asks for", noticetest.Script{Certificate: ours}, StartTLS, "jo", "right", trusted, FoundNoPassword, ""},
-		{"another name", noticetest.Script{Certificate: other}, StartTLS, "", "", trusted, FoundOtherName, "mail.provider.example"},
+		{"another name", noticetest.Script{Certificate: other}, StartTLS, "", "", trusted, FoundOtherName,
+			"mail.provider.example"},
 		{"an expired certificate", noticetest.Script{Certificate: old}, StartTLS, "", "", trustedOld, FoundExpired, ""},
 		{"a certificate of nobody's", noticetest.Script{Certificate: ours}, StartTLS, "", "", x509.NewCertPool(), FoundUnknownCA, ""},
-		{"TLS where it begins in the clear", noticetest.Script{Certificate: ours}, TLS, "", "", trusted, FoundNotTLS, ""},
+		{"TLS where it begins in the clear", noticetest.Script{Certificate: ours}, TLS, "", "", trusted, FoundNotTLS,
+			""},
 		{"STARTTLS where there is none", noticetest.Script{}, StartTLS, "", "", trusted, FoundNoStartTLS, ""},
 		{"a greeting that refuses", noticetest.Script{Answers: map[string]string{"GREETING": "554 5.7.1 your network is on a list"}}, NoTLS, "", "", nil, FoundGreeting, "554 5.7.1 your network is on a list"},
 		{"a sender that is refused", noticetest.Script{Answers: map[string]string{"MAIL": "553 5.7.1 not your address"}}, NoTLS, "", "", nil, FoundSender, "553 5.7.1 not your address"},
 		{"a refused relay", noticetest.Script{Answers: map[string]string{"RCPT": "554 5.7.1 <jo@example.org>: Relay access denied"}}, NoTLS, "", "", nil, FoundRelay, "554 5.7.1 <jo@example.org>: Relay access denied"},
 		{"a message that is refused", noticetest.Script{Answers: map[string]string{"MESSAGE": "550 looks like \x1b[31mspam"}}, NoTLS, "", "", nil, FoundMessage, "550 looks like [31mspam"},
-		{"a server that hangs up", noticetest.Script{Answers: map[string]string{"EHLO": "", "HELO": ""}}, NoTLS, "", "", nil, FoundClosed, ""},
-		{"no mail server", noticetest.Script{Answers: map[string]string{"GREETING": "HTTP/1.1 400 Bad Request"}}, NoTLS, "", "", nil, FoundNoMailServer, ""},
+		{"a server that hangs up", noticetest.Script{Answers: map[string]string{"EHLO": "", "HELO": ""}}, NoTLS, "", "",
+			nil, FoundClosed, ""},
+		{"no mail server", noticetest.Script{Answers: map[string]string{"GREETING": "HTTP/1.1 400 Bad Request"}}, NoTLS,
+			"", "", nil, FoundNoMailServer, ""},
 		{"silence", noticetest.Script{Silent: true}, NoTLS, "", "", nil, FoundTimeout, ""},
-		{"silence after the sender", noticetest.Script{Answers: map[string]string{"RCPT": "250-"}}, NoTLS, "", "", nil, FoundTimeout, ""},
+		{"silence after the sender", noticetest.Script{Answers: map[string]string{"RCPT": "250-"}}, NoTLS, "", "", nil,
+			FoundTimeout, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -135,7 +144,8 @@ func TestChangedMailServerAppliesToNextEmail(t *testing.T) {
 	}
 }
 
-var trialMail = Mail{ID: "trial", To: "jo@example.org", From: mail.Address{Address: "post@clinic.example"}, Subject: "A test", Text: "words"}
+var trialMail = Mail{ID: "trial", To: "jo@example.org", From: mail.Address{Address: "post@clinic.example"},
+	Subject: "A test", Text: "words"}
 
 func serverAt(t testing.TB, address string) Server {
 	t.Helper()

@@ -31,7 +31,8 @@ type specialistTime struct {
 	changes  uint64    // counts the applied changes, so that a read during which one was applied is not stored
 	from, to time.Time // the range that list covers; empty if they are equal
 	list     []store.Taken
-	reach    time.Duration // at least the largest distance from a slot start in list to either end of its slot or busy interval
+	// at least the largest distance from a slot start in list to either end of its slot or busy interval
+	reach time.Duration
 }
 
 // maxTakenSpan is the longest range that is stored for one specialist. A longer read is answered but not stored.
@@ -39,7 +40,8 @@ const maxTakenSpan = 100 * 24 * time.Hour
 
 // read answers as store.Reader.Taken does, in its order: by specialist, then slot start, then seat, whatever the
 // order of specialistIDs. It answers from memory if memory covers the range.
-func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+func (k *appointments) read(ctx context.Context, r store.Reader, specialistIDs []string, from,
+	to time.Time) ([]store.Taken, error) {
 	if !slices.IsSorted(specialistIDs) { // callers list specialists by priority
 		specialistIDs = slices.Sorted(slices.Values(specialistIDs))
 	}
@@ -206,9 +208,11 @@ const atOnce = 4 * 7 * 24 * time.Hour
 
 // TakenTimeInWeeks is TakenTime for callers that ask about single starts on any day. It reads whole weeks that memory
 // does not have, so that memory can answer the next call.
-func (tm *Time) TakenTimeInWeeks(ctx context.Context, specialistIDs []string, from, to time.Time) ([]store.Taken, error) {
+func (tm *Time) TakenTimeInWeeks(ctx context.Context, specialistIDs []string, from,
+	to time.Time) ([]store.Taken, error) {
 	if !tm.appointments.covers(specialistIDs, from, to) {
-		if _, err := tm.TakenTime(ctx, specialistIDs, from.Truncate(atOnce), to.Truncate(atOnce).Add(atOnce)); err != nil {
+		if _, err := tm.TakenTime(ctx, specialistIDs, from.Truncate(atOnce),
+			to.Truncate(atOnce).Add(atOnce)); err != nil {
 			return nil, err
 		}
 	}
@@ -240,5 +244,6 @@ func overlaps(t *store.Taken, from, to time.Time) bool {
 
 // Compare is the order of one specialist's time: slot start, then seat, then id.
 func Compare(a, b store.Taken) int {
-	return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.Seat, b.Seat), cmp.Compare(a.AppointmentID, b.AppointmentID))
+	return cmp.Or(a.SlotStart.Compare(b.SlotStart), cmp.Compare(a.Seat, b.Seat),
+		cmp.Compare(a.AppointmentID, b.AppointmentID))
 }

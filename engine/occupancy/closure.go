@@ -49,7 +49,8 @@ func (k *closures) over(taken []store.Taken, specialistIDs []string) []store.Tak
 	for i := range all {
 		if c := &all[i]; believed(c, now) && slices.Contains(specialistIDs, c.SpecialistID) {
 			taken = append(taken[:len(taken):len(taken)], store.Taken{
-				AppointmentID: c.ID, SpecialistID: c.SpecialistID, SlotStart: c.Start, SlotEnd: c.End, BusyStart: c.Start, BusyEnd: c.End,
+				AppointmentID: c.ID, SpecialistID: c.SpecialistID, SlotStart: c.Start, SlotEnd: c.End,
+				BusyStart: c.Start, BusyEnd: c.End,
 			})
 		}
 	}
@@ -70,7 +71,8 @@ func (tm *Time) Closed() []store.Closure {
 // CloseTime closes the time of an appointment that the practice-management system refused because that time is taken
 // there.
 func (tm *Time) CloseTime(ctx context.Context, specialistID, appointmentID string, start, end time.Time) {
-	c := store.Closure{ID: appointmentID, SpecialistID: specialistID, Start: start, End: end, Since: time.Now().UTC().Truncate(time.Millisecond)}
+	c := store.Closure{ID: appointmentID, SpecialistID: specialistID, Start: start, End: end,
+		Since: time.Now().UTC().Truncate(time.Millisecond)}
 	err := tm.store.Write(context.WithoutCancel(ctx), func(tx store.Tx) error {
 		all, err := tx.Closures(ctx)
 		if err != nil {
@@ -113,12 +115,14 @@ func (tm *Time) deleteClosures(ctx context.Context, drop func(*store.Closure) bo
 // are those of one specialist. asked is the instant of the request.
 func (tm *Time) OpenListed(ctx context.Context, specialistID string, openings []Interval, asked time.Time) {
 	err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
-		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast && slices.ContainsFunc(openings, func(o Interval) bool {
-			return c.Start.Equal(o.From) || o.From.Before(c.Start) && !o.To.Before(c.End)
-		})
+		return c.SpecialistID == specialistID && asked.Sub(c.Since) >= closedAtLeast &&
+			slices.ContainsFunc(openings, func(o Interval) bool {
+				return c.Start.Equal(o.From) || o.From.Before(c.Start) && !o.To.Before(c.End)
+			})
 	})
 	if err != nil {
-		tm.log.Warn("failed to remove a closure; the time stays closed until the next attempt", "specialist", specialistID, "error", err)
+		tm.log.Warn("failed to remove a closure; the time stays closed until the next attempt", "specialist",
+			specialistID, "error", err)
 	}
 }
 
@@ -145,7 +149,8 @@ func (tm *Time) FollowClosures(ctx context.Context, specialistIDs []string) {
 	}
 	for _, id := range specialistIDs {
 		generation := tm.clinic.MoveGenerations(tm.clinic.Serves(id)...)
-		tm.events.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id}, Generation: generation})
+		tm.events.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: id},
+			Generation: generation})
 	}
 }
 
@@ -169,9 +174,12 @@ func (tm *Time) OpenClosed(ctx context.Context) {
 			continue
 		case now = <-timer.C:
 		}
-		if err := tm.deleteClosures(ctx, func(c *store.Closure) bool { return !believed(c, now) }); err != nil && ctx.Err() == nil {
+		if err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
+			return !believed(c, now)
+		}); err != nil && ctx.Err() == nil {
 			tm.log.Warn("expired closures not announced; open pages show them as closed", "error", err)
-			pause := time.NewTimer(10 * time.Second) // the closure no longer counts; only open pages are not notified yet
+			// the closure no longer counts; only open pages are not notified yet
+			pause := time.NewTimer(10 * time.Second)
 			select {
 			case <-ctx.Done():
 			case <-pause.C:

@@ -25,7 +25,8 @@ func (tm *Time) Differences(ctx context.Context) (found []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(found, differences(describe(tm.closed.list(), describeClosure), describe(stored, describeClosure))...), nil
+	return append(found, differences(describe(tm.closed.list(), describeClosure),
+		describe(stored, describeClosure))...), nil
 }
 
 // occupied is a copy of the time of one specialist in memory.
@@ -56,19 +57,23 @@ func describe[T any](list []T, words func(*T) string) map[string]int {
 
 func describeTaken(t *store.Taken) string {
 	const layout = time.RFC3339
-	return fmt.Sprintf("appointment %s (%s, %s, seat %d, overbook %t) at %s to %s, busy %s to %s", t.AppointmentID, t.AppointmentTypeID, t.SpecialistID,
-		t.Seat, t.Overbook, t.SlotStart.UTC().Format(layout), t.SlotEnd.UTC().Format(layout), t.BusyStart.UTC().Format(layout), t.BusyEnd.UTC().Format(layout))
+	return fmt.Sprintf("appointment %s (%s, %s, seat %d, overbook %t) at %s to %s, busy %s to %s", t.AppointmentID,
+		t.AppointmentTypeID, t.SpecialistID,
+		t.Seat, t.Overbook, t.SlotStart.UTC().Format(layout), t.SlotEnd.UTC().Format(layout),
+		t.BusyStart.UTC().Format(layout), t.BusyEnd.UTC().Format(layout))
 }
 
 func describeClosure(c *store.Closure) string {
-	return fmt.Sprintf("closure %s of %s from %s to %s", c.ID, c.SpecialistID, c.Start.UTC().Format(time.RFC3339), c.End.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("closure %s of %s from %s to %s", c.ID, c.SpecialistID, c.Start.UTC().Format(time.RFC3339),
+		c.End.UTC().Format(time.RFC3339))
 }
 
 // differences lists the entries that are on one side only, and those in memory more than once.
 func differences(memory, database map[string]int) (found []string) {
 	for words, n := range memory {
 		if in := database[words]; n != in {
-			found = append(found, fmt.Sprintf("memory: %s is %d times in memory, and %d times in the database", words, n, in))
+			found = append(found, fmt.Sprintf("memory: %s is %d times in memory, and %d times in the database", words,
+				n, in))
 		}
 	}
 	for words, n := range database {

@@ -26,11 +26,13 @@ func (tm *Time) FollowAppointment(ctx context.Context, c *store.Change) {
 			}
 		}
 		if c.Before != nil {
-			tm.events.Publish(ctx, holds.Event{Kind: holds.EventCancel, Span: availability.TakenSpan(c.Before), Resources: holds.IDs(c.Before.Resources), Owner: record.SpelledOwner(c.Owner)})
+			tm.events.Publish(ctx, holds.Event{Kind: holds.EventCancel, Span: availability.TakenSpan(c.Before),
+				Resources: holds.IDs(c.Before.Resources), Owner: record.SpelledOwner(c.Owner)})
 		}
 	}
 	tm.events.Publish(ctx, holds.Event{
-		Kind: holds.EventAppointment, Span: availability.TakenSpan(&c.Stands), Resources: holds.IDs(c.Stands.Resources), AppointmentID: c.ID, Version: c.Version, Reason: holds.Reason(c.What),
+		Kind: holds.EventAppointment, Span: availability.TakenSpan(&c.Stands), Resources: holds.IDs(c.Stands.Resources),
+		AppointmentID: c.ID, Version: c.Version, Reason: holds.Reason(c.What),
 	})
 }
 
@@ -66,7 +68,8 @@ func (tm *Time) fillBusy(list []store.Taken) {
 }
 
 func booked(t *store.Taken) holds.Booked {
-	return holds.Booked{AppointmentID: t.AppointmentID, SpecialistID: t.SpecialistID, SlotStart: t.SlotStart, SlotEnd: t.SlotEnd}
+	return holds.Booked{AppointmentID: t.AppointmentID, SpecialistID: t.SpecialistID, SlotStart: t.SlotStart,
+		SlotEnd: t.SlotEnd}
 }
 
 // Booked returns the time of an appointment that a claim moves, for holds.Claim.Moving. An overbooked appointment has
@@ -96,7 +99,8 @@ func (tm *Time) SettleDoubts(ctx context.Context) {
 			return
 		case span := <-tm.doubts:
 			if err := tm.settleDoubt(ctx, &span); err != nil && ctx.Err() == nil {
-				tm.log.Warn("failed to compare a refused time with the database; the next refusal checks it again", "error", err)
+				tm.log.Warn("failed to compare a refused time with the database; the next refusal checks it again",
+					"error", err)
 			}
 		}
 	}

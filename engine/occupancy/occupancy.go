@@ -58,7 +58,8 @@ const maxDoubts = 64
 
 // New returns an empty Time. It reads time on request and follows the changes that it receives. openingsMaxAge is the
 // age up to which openings of the practice-management system count.
-func New(s store.Store, live holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher, openingsMaxAge time.Duration) *Time {
+func New(s store.Store, live holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher,
+	openingsMaxAge time.Duration) *Time {
 	tm := &Time{store: s, holds: live, log: log, clinic: c, events: events}
 	tm.appointments.filled, tm.appointments.followed = tm.fillBusy, tm.followBusy
 	tm.closed.changed = make(chan struct{}, 1)

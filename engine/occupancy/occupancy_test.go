@@ -22,12 +22,14 @@ func TestOccupancyEqualsStore(t *testing.T) {
 	day := time.Now().UTC().Truncate(24 * time.Hour)
 	var booked []string
 	for step := range 400 {
-		start := day.Add(time.Duration(1+r.IntN(20))*24*time.Hour + 8*time.Hour + time.Duration(r.IntN(16))*30*time.Minute)
+		start := day.Add(time.Duration(1+r.IntN(20))*24*time.Hour + 8*time.Hour +
+			time.Duration(r.IntN(16))*30*time.Minute)
 		switch {
 		case step%3 != 2 || len(booked) == 0:
 			a, err := e.Booking.Book(ctx, booking.Request{
-				AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Client: "client-0123456789abcdef",
-				Patient: store.Patient{Name: "P"}, Source: store.SourceStaff, Actor: "system",
+				AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))],
+				Client: "client-0123456789abcdef", Patient: store.Patient{Name: "P"}, Source: store.SourceStaff,
+				Actor: "system",
 			})
 			if err == nil {
 				booked = append(booked, a.ID)
@@ -35,9 +37,11 @@ func TestOccupancyEqualsStore(t *testing.T) {
 		case step%2 == 0:
 			_, _ = e.Booking.Cancel(ctx, booking.CancelRequest{ID: booked[r.IntN(len(booked))], Actor: "system"})
 		default:
-			_, _ = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: booked[r.IntN(len(booked))], SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Actor: "system"})
+			_, _ = e.Booking.Reschedule(ctx, booking.RescheduleRequest{ID: booked[r.IntN(len(booked))],
+				SlotStart: start, SpecialistID: specialists[r.IntN(len(specialists))], Actor: "system"})
 		}
-		from := day.Add(time.Duration(r.IntN(24*18)) * time.Hour).Add(15 * time.Minute) // through the middle of the booked time
+		// through the middle of the booked time
+		from := day.Add(time.Duration(r.IntN(24*18)) * time.Hour).Add(15 * time.Minute)
 		to := from.Add(time.Duration(1+r.IntN(24*5)) * time.Hour)
 		if step%50 == 0 {
 			to = from.Add(30 * 24 * time.Hour)
@@ -52,7 +56,8 @@ func TestOccupancyEqualsStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !slices.Equal(got, want) {
-			t.Fatalf("step %d: memory has %d appointments between %s and %s, the database %d", step, len(got), from, to, len(want))
+			t.Fatalf("step %d: memory has %d appointments between %s and %s, the database %d", step, len(got), from, to,
+				len(want))
 		}
 	}
 	if len(booked) < 100 {

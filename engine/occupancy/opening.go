@@ -37,7 +37,8 @@ type Interval struct{ From, To time.Time }
 
 // IsOpen reports whether the practice-management system has the time of a slot open, or has no openings for it that
 // count. own has ranges that count as open too: the time of appointments that are being moved.
-func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time, own []Interval, now time.Time) bool {
+func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistID string, start time.Time,
+	own []Interval, now time.Time) bool {
 	tm.open.mu.RLock()
 	defer tm.open.mu.RUnlock()
 	known := tm.open.types[t.ID]
@@ -61,7 +62,8 @@ func (tm *Time) IsOpen(s *clinic.Schedule, t *store.AppointmentType, specialistI
 
 // OnlyOpen removes the computed slots that the practice-management system does not have open. specialists are those
 // of the calendars of rooms, in the same order.
-func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *availability.Rooms, specialists []string, now time.Time) *availability.Rooms {
+func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *availability.Rooms, specialists []string,
+	now time.Time) *availability.Rooms {
 	tm.open.mu.RLock()
 	known := tm.open.types[t.ID]
 	tm.open.mu.RUnlock()
@@ -74,7 +76,8 @@ func (tm *Time) OnlyOpen(s *clinic.Schedule, t *store.AppointmentType, rooms *av
 // LearnOpenings stores the openings of a type that the practice-management system returned for the days from first to
 // before end, by specialist. asked is the instant of the request. LearnOpenings deletes the closures within these
 // openings. If an opening changed, it notifies all pages to list again.
-func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date, bySpecialist map[string][]Interval, asked time.Time) {
+func (tm *Time) LearnOpenings(ctx context.Context, appointmentTypeID string, first, end store.Date,
+	bySpecialist map[string][]Interval, asked time.Time) {
 	zone := tm.clinic.Zone()
 	days := make(map[store.Date]openDay)
 	for d := first; d.Before(end); d = d.AddDays(1) {
@@ -149,7 +152,8 @@ func (tm *Time) tellOpenings(ctx context.Context, appointmentTypeID string) {
 	generation := tm.clinic.MoveGenerations(appointmentTypeID)
 	if t := tm.clinic.Current().Types[appointmentTypeID]; t != nil {
 		for _, a := range t.Specialists {
-			tm.events.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: a.SpecialistID}, Generation: generation})
+			tm.events.Publish(ctx, holds.Event{Kind: holds.EventAvailability,
+				Span: holds.Span{SpecialistID: a.SpecialistID}, Generation: generation})
 		}
 	}
 }
@@ -211,7 +215,9 @@ func sameIntervals(a, b map[string][]Interval) bool {
 		return false
 	}
 	for id, list := range a {
-		if !slices.EqualFunc(list, b[id], func(x, y Interval) bool { return x.From.Equal(y.From) && x.To.Equal(y.To) }) {
+		if !slices.EqualFunc(list, b[id], func(x, y Interval) bool {
+			return x.From.Equal(y.From) && x.To.Equal(y.To)
+		}) {
 			return false
 		}
 	}

@@ -26,10 +26,11 @@ const (
 	FoundNoProvider  Finding = "no_provider"  // the server is not an identity provider
 	FoundOtherIssuer Finding = "other_issuer" // its metadata has another issuer name
 	FoundNotHTTPS    Finding = "not_https"    // one of its addresses is not encrypted
-	FoundNoCode      Finding = "no_code"      // it lacks the code flow, or a signature algorithm that this server accepts
-	FoundNoKeys      Finding = "no_keys"      // its keys are unreadable
-	FoundClient      Finding = "client"       // the client is unknown to it, or the secret is wrong
-	FoundRedirect    Finding = "redirect"     // the redirect address of this server is not registered
+	// it lacks the code flow, or a signature algorithm that this server accepts
+	FoundNoCode   Finding = "no_code"
+	FoundNoKeys   Finding = "no_keys"  // its keys are unreadable
+	FoundClient   Finding = "client"   // the client is unknown to it, or the secret is wrong
+	FoundRedirect Finding = "redirect" // the redirect address of this server is not registered
 )
 
 // Look checks whether an issuer can sign users in for this client: it must answer, have keys, and accept the client.
@@ -51,12 +52,14 @@ func (c *Client) Look(ctx context.Context, l Login) Finding {
 	if !c.hasKeys(ctx, f.Keys) {
 		return FoundNoKeys
 	}
-	_, err = f.config(l).Exchange(oidc.ClientContext(ctx, c.http), "holdfast-looks", oauth2.VerifierOption(NewVerifier()))
+	_, err = f.config(l).Exchange(oidc.ClientContext(ctx, c.http), "holdfast-looks",
+		oauth2.VerifierOption(NewVerifier()))
 	var said *oauth2.RetrieveError
 	switch {
 	case !errors.As(err, &said):
 		return met(err)
-	case said.ErrorCode == "invalid_client", said.ErrorCode == "unauthorized_client", said.ErrorCode == "" && said.Response.StatusCode == http.StatusUnauthorized:
+	case said.ErrorCode == "invalid_client", said.ErrorCode == "unauthorized_client", said.ErrorCode == "" &&
+		said.Response.StatusCode == http.StatusUnauthorized:
 		return FoundClient
 	case said.ErrorCode == "redirect_uri_mismatch":
 		return FoundRedirect
@@ -68,7 +71,8 @@ func (c *Client) Look(ctx context.Context, l Login) Finding {
 // client has as well, or not at all.
 func signsAsWeKnow(algorithms []string) bool {
 	for _, a := range algorithms {
-		if a == oidc.EdDSA || len(a) == 5 && (strings.HasPrefix(a, "RS") || strings.HasPrefix(a, "PS") || strings.HasPrefix(a, "ES")) {
+		if a == oidc.EdDSA || len(a) == 5 && (strings.HasPrefix(a, "RS") ||
+			strings.HasPrefix(a, "PS") || strings.HasPrefix(a, "ES")) {
 			return true
 		}
 	}

@@ -32,11 +32,12 @@ import (
 
 // Provider is the configuration of a clinic's identity provider.
 type Provider struct {
-	Name       string   `json:"name"`                 // its name on the sign-in page
-	Issuer     string   `json:"issuer"`               // such as https://accounts.google.com
-	ClientID   string   `json:"clientId"`             //
-	Sealed     string   `json:"sealed,omitempty"`     // the client's secret, sealed; empty: none
-	Domains    []string `json:"domains"`              // of the email addresses that identify a user at the first sign-in
+	Name     string `json:"name"`             // its name on the sign-in page
+	Issuer   string `json:"issuer"`           // such as https://accounts.google.com
+	ClientID string `json:"clientId"`         //
+	Sealed   string `json:"sealed,omitempty"` // the client's secret, sealed; empty: none
+	// of the email addresses that identify a user at the first sign-in
+	Domains    []string `json:"domains"`
 	NewRole    string   `json:"newRole,omitempty"`    // the role of a user who is unknown here; empty: they are refused
 	OwnersOnly bool     `json:"ownersOnly,omitempty"` // only owners can sign in with a password
 }
@@ -199,7 +200,8 @@ func (f *found) config(l Login) *oauth2.Config {
 	if l.Secret == "" || len(f.Methods) > 0 && !has(f.Methods, "client_secret_basic") {
 		end.AuthStyle = oauth2.AuthStyleInParams
 	}
-	return &oauth2.Config{ClientID: l.ClientID, ClientSecret: l.Secret, Endpoint: end, RedirectURL: l.Redirect, Scopes: []string{oidc.ScopeOpenID, "email", "profile"}}
+	return &oauth2.Config{ClientID: l.ClientID, ClientSecret: l.Secret, Endpoint: end, RedirectURL: l.Redirect,
+		Scopes: []string{oidc.ScopeOpenID, "email", "profile"}}
 }
 
 // SignInURL returns the address to which the browser is sent. Errors: ErrUnavailable, ErrRefused.
@@ -259,7 +261,8 @@ func (c *Client) Claims(ctx context.Context, l Login, r Return, s Secrets) (Clai
 	if err != nil {
 		var said *oauth2.RetrieveError
 		if errors.As(err, &said) && said.Response.StatusCode < http.StatusInternalServerError {
-			return Claims{}, fmt.Errorf("%w: the code was answered %d %q", ErrRefused, said.Response.StatusCode, said.ErrorCode) // the rest of the answer may repeat the code
+			return Claims{}, fmt.Errorf("%w: the code was answered %d %q", ErrRefused, said.Response.StatusCode,
+				said.ErrorCode) // the rest of the answer may repeat the code
 		}
 		return Claims{}, fmt.Errorf("%w: it gave no token for the code", ErrUnavailable)
 	}

@@ -33,8 +33,11 @@ func (s *slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	if s.refuses.Load() {
 		return nil, errors.New("nobody is there")
 	}
-	said := `{"issuer":"https://` + r.URL.Host + `","authorization_endpoint":"https://` + r.URL.Host + `/authorize","token_endpoint":"https://id.clinic.example/token","jwks_uri":"https://id.clinic.example/keys"` + s.about + `}`
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(said)), Request: r}, nil
+	said := `{"issuer":"https://` + r.URL.Host + `","authorization_endpoint":"https://` + r.URL.Host +
+		`/authorize","token_endpoint":"https://id.clinic.example/token","jwks_uri":"https://id.clinic.example/keys"` +
+		s.about + `}`
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(said)), Request: r}, nil
 }
 
 func (s *slow) client() *Client { return &Client{http: &http.Client{Transport: s}} }
@@ -90,7 +93,8 @@ func TestIssuerGetsOneRequestAtATime(t *testing.T) {
 		for _, other := range []string{"https://one.example", "https://two.example"} {
 			for range 3 {
 				all.Go(func() {
-					if _, err := c.SignInURL(t.Context(), Login{Issuer: other}, Secrets{}); !errors.Is(err, ErrUnavailable) {
+					if _, err := c.SignInURL(t.Context(), Login{Issuer: other}, Secrets{}); !errors.Is(err,
+						ErrUnavailable) {
 						t.Errorf("%s: got %v, want ErrUnavailable", other, err)
 					}
 				})
@@ -114,7 +118,8 @@ func TestIssuerIsAskedAgain(t *testing.T) {
 		{google, "", "select_account"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			address, err := (&slow{about: c.about}).client().SignInURL(t.Context(), Login{Issuer: c.issuer, ClientID: "holdfast"}, Secrets{State: "s"})
+			address, err := (&slow{about: c.about}).client().SignInURL(t.Context(),
+				Login{Issuer: c.issuer, ClientID: "holdfast"}, Secrets{State: "s"})
 			if err != nil {
 				t.Fatal(err)
 			}

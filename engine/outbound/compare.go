@@ -33,7 +33,9 @@ func (out *Outbound) Differences(ctx context.Context) (found []string, err error
 			switch {
 			case errors.Is(err, store.ErrNotFound):
 				if out.Now().Sub(op.CreatedAt) > handedOver {
-					found = append(found, fmt.Sprintf("queue: operation %s was written to the outbox at %s and is not in the queue", op.ID, op.CreatedAt.Format(time.RFC3339)))
+					found = append(found,
+						fmt.Sprintf("queue: operation %s was written to the outbox at %s and is not in the queue",
+							op.ID, op.CreatedAt.Format(time.RFC3339)))
 				}
 			case err != nil:
 				return nil, err

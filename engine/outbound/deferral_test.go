@@ -43,7 +43,8 @@ func TestEmailWaitsForNetwork(t *testing.T) {
 		r.SlotStart = c.Start
 		a := c.MustBook(r)
 		time.Sleep(5 * time.Hour)
-		if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start.Add(time.Hour), Actor: "manage"}); err != nil {
+		if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+			SlotStart: c.Start.Add(time.Hour), Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Hour)
@@ -52,7 +53,8 @@ func TestEmailWaitsForNetwork(t *testing.T) {
 		}
 		synctest.Wait() // an attempt may be running over a real network
 		status, err := c.Outbound.Status(t.Context(), outbound.QueueFilter{})
-		if err != nil || status.Pending != 2 || status.Operations[0].Attempts != 0 || !strings.Contains(status.Operations[0].LastError, "could not be reached") {
+		if err != nil || status.Pending != 2 || status.Operations[0].Attempts != 0 ||
+			!strings.Contains(status.Operations[0].LastError, "could not be reached") {
 			t.Errorf("the queue is %+v, %v; want two that wait, without an attempt", status, err)
 		}
 		close(connect)
@@ -119,7 +121,9 @@ func TestEmailIsGivenUpAfterOneDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log enginetest.Buffer
 		c, _ := enginetest.NoticeClinic(t, enginetest.MailBy(t, address, &log))
-		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.ReminderHours = 48 }); err != nil {
+		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+			s.ReminderHours = 48
+		}); err != nil {
 			t.Fatal(err)
 		}
 		r := enginetest.BookingOf(1, "checkup")
@@ -149,7 +153,8 @@ func TestEmailIsGivenUpAfterOneDay(t *testing.T) {
 					line += l
 				}
 			}
-			if !strings.Contains(line, "in time: the mail server could not be reached") || strings.Count(line, "\n") != 1 {
+			if !strings.Contains(line, "in time: the mail server could not be reached") ||
+				strings.Count(line, "\n") != 1 {
 				t.Errorf("the log says of the %s %q, want one line with the reason", d.Notice, line)
 			}
 		}
@@ -168,7 +173,8 @@ func TestWebhookWaitsForReceiver(t *testing.T) {
 		set := func(first string) {
 			t.Helper()
 			if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
-				s.Webhooks = []clinic.WebhookEndpoint{{ID: "first", URL: first, Active: true}, {ID: "second", URL: there, Active: true}}
+				s.Webhooks = []clinic.WebhookEndpoint{{ID: "first", URL: first, Active: true},
+					{ID: "second", URL: there, Active: true}}
 			}); err != nil {
 				t.Fatal(err)
 			}
@@ -178,7 +184,8 @@ func TestWebhookWaitsForReceiver(t *testing.T) {
 		r.SlotStart = c.Start
 		a := c.MustBook(r)
 		time.Sleep(3 * time.Second)
-		if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: c.Start.Add(time.Hour), Actor: "manage"}); err != nil {
+		if _, err := c.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+			SlotStart: c.Start.Add(time.Hour), Actor: "manage"}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -218,15 +225,17 @@ func TestOperationsKeepOrder(t *testing.T) {
 		var ops []store.Operation
 		for _, event := range []string{"appointment.rescheduled", "appointment.cancelled"} {
 			ops = append(ops, store.Operation{
-				ID: c.Outbound.Outbox.Ids.Next(time.Now()), Kind: store.Webhook, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: 10,
-				CreatedAt: time.Now(), Deadline: time.Now().Add(time.Hour), StartTime: a.SlotStart,
+				ID: c.Outbound.Outbox.Ids.Next(time.Now()), Kind: store.Webhook, AppointmentID: a.ID,
+				Status: store.OperationPending, MaxAttempts: 10, CreatedAt: time.Now(),
+				Deadline: time.Now().Add(time.Hour), StartTime: a.SlotStart,
 				Payload: json.RawMessage(`{"endpointId":"first","body":{"type":"` + event + `"}}`),
 			})
 		}
 		if err := c.Store.Write(t.Context(), func(tx store.Tx) error {
 			var errs []error
 			for _, op := range ops {
-				d := store.Delivery{OperationID: op.ID, AppointmentID: a.ID, Channel: "webhook", Notice: "appointment.changed", State: "queued", UpdatedAt: time.Now()}
+				d := store.Delivery{OperationID: op.ID, AppointmentID: a.ID, Channel: "webhook",
+					Notice: "appointment.changed", State: "queued", UpdatedAt: time.Now()}
 				errs = append(errs, tx.Promise(t.Context(), op), tx.PutDelivery(t.Context(), d))
 			}
 			return errors.Join(errs...)
@@ -235,7 +244,8 @@ func TestOperationsKeepOrder(t *testing.T) {
 		}
 		c.Outbound.Enqueue(booking.Promise{Operation: ops[1]}) // the other is still to come
 		time.Sleep(10 * time.Second)
-		if got, want := told(), []string{"appointment.created", "appointment.rescheduled", "appointment.cancelled"}; !slices.Equal(got, want) {
+		if got, want := told(), []string{"appointment.created", "appointment.rescheduled",
+			"appointment.cancelled"}; !slices.Equal(got, want) {
 			t.Errorf("the receiver was told %v, want %v", got, want)
 		}
 	})
@@ -259,7 +269,8 @@ func TestHungWebhookDelaysOnlyItself(t *testing.T) {
 	t.Cleanup(quick.Close)
 	c, _ := enginetest.NoticeClinic(t)
 	if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
-		s.Webhooks = []clinic.WebhookEndpoint{{ID: "slow", URL: slow.URL, Active: true}, {ID: "quick", URL: quick.URL, Active: true}}
+		s.Webhooks = []clinic.WebhookEndpoint{{ID: "slow", URL: slow.URL, Active: true},
+			{ID: "quick", URL: quick.URL, Active: true}}
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +300,9 @@ func TestRefusedWebhookCounts(t *testing.T) {
 	url, told := enginetest.HookReceiver(t, 404)
 	synctest.Test(t, func(t *testing.T) {
 		var log enginetest.Buffer
-		c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		c, _ := enginetest.NoticeClinic(t, func(o *engine.Options) {
+			o.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		})
 		if _, err := c.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
 			s.Webhooks = []clinic.WebhookEndpoint{{URL: url, Active: true}}
 		}); err != nil {

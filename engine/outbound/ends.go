@@ -46,7 +46,8 @@ func (out *Outbound) Ends() []Ends {
 	}
 	list := make([]Ends, 0, len(out.ends))
 	for i, kind := range store.Kinds() {
-		list = append(list, Ends{kind, out.ends[i].delivered.Load(), out.ends[i].missed.Load(), out.ends[i].failed.Load()})
+		list = append(list, Ends{kind, out.ends[i].delivered.Load(), out.ends[i].missed.Load(),
+			out.ends[i].failed.Load()})
 	}
 	return list
 }

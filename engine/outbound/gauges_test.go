@@ -14,7 +14,8 @@ import (
 // waiting returns an operation of a kind, created at one instant and with its next attempt at another.
 func waiting(n int, kind store.OperationKind, created, next time.Time, attempted bool) store.Operation {
 	op := store.Operation{
-		ID: fmt.Sprintf("op-%d-%06d", created.UnixMilli(), n), Kind: kind, Status: store.OperationPending, MaxAttempts: 10, CreatedAt: created, NextAttemptAt: next,
+		ID: fmt.Sprintf("op-%d-%06d", created.UnixMilli(), n), Kind: kind, Status: store.OperationPending,
+		MaxAttempts: 10, CreatedAt: created, NextAttemptAt: next,
 	}
 	if attempted {
 		op.AttemptedAt, op.Attempts = created, 1
@@ -32,8 +33,10 @@ func TestQueueMetricsByKind(t *testing.T) {
 		failed := waiting(9, store.Webhook, now.Add(-time.Hour), now, true)
 		failed.Status, failed.FinishedAt = store.OperationFailed, now
 		err := p.Queue.Add(t.Context(),
-			waiting(1, store.Webhook, now.Add(-3*time.Hour), now.Add(time.Minute), true), waiting(2, store.Webhook, now.Add(-time.Minute), now.Add(time.Minute), true), failed,
-			waiting(3, store.Email, now.Add(-48*time.Hour), now.Add(24*time.Hour), false), waiting(4, store.Email, now.Add(-time.Minute), now.Add(time.Minute), true),
+			waiting(1, store.Webhook, now.Add(-3*time.Hour), now.Add(time.Minute), true),
+			waiting(2, store.Webhook, now.Add(-time.Minute), now.Add(time.Minute), true), failed,
+			waiting(3, store.Email, now.Add(-48*time.Hour), now.Add(24*time.Hour), false),
+			waiting(4, store.Email, now.Add(-time.Minute), now.Add(time.Minute), true),
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -45,8 +48,10 @@ func TestQueueMetricsByKind(t *testing.T) {
 				t.Fatalf("got %+v, %v; want every kind", list, err)
 			}
 			for _, f := range list {
-				if f.Kind == kind && (f.Waiting != wantWaiting || f.Failed != wantFailed || f.Oldest.Round(time.Second) != oldest) {
-					t.Errorf("got %+v, want %d that wait, %d that failed, the oldest for %v", f, wantWaiting, wantFailed, oldest)
+				if f.Kind == kind && (f.Waiting != wantWaiting || f.Failed != wantFailed ||
+					f.Oldest.Round(time.Second) != oldest) {
+					t.Errorf("got %+v, want %d that wait, %d that failed, the oldest for %v", f, wantWaiting,
+						wantFailed, oldest)
 				}
 			}
 		}
@@ -88,7 +93,8 @@ func TestOutboundOutcomesAreCounted(t *testing.T) {
 			want     [3]uint64
 		}{
 			{"confirmed at once", nil, [3]uint64{1, 0, 0}},
-			{"after a rate limit and its quick retry", []upstreamtest.Outcome{upstreamtest.RateLimited, upstreamtest.RateLimited}, [3]uint64{2, 1, 0}},
+			{"after a rate limit and its quick retry", []upstreamtest.Outcome{upstreamtest.RateLimited,
+				upstreamtest.RateLimited}, [3]uint64{2, 1, 0}},
 			{"refused", []upstreamtest.Outcome{upstreamtest.SlotTaken}, [3]uint64{2, 2, 1}},
 		} {
 			book(int(step.want[0]+step.want[1])*3+1, step.outcomes...)
@@ -107,7 +113,8 @@ func BenchmarkQueueFigures(b *testing.B) {
 	now := time.Now()
 	var ops []store.Operation
 	for n := range 2000 {
-		ops = append(ops, waiting(n, store.Email, now.Add(-48*time.Hour), now.Add(time.Duration(24+n)*time.Hour), false))
+		ops = append(ops, waiting(n, store.Email, now.Add(-48*time.Hour), now.Add(time.Duration(24+n)*time.Hour),
+			false))
 	}
 	for n := range 50 {
 		ops = append(ops, waiting(n, store.Webhook, now.Add(-time.Hour), now.Add(time.Minute), true))

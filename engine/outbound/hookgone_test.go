@@ -33,7 +33,8 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 	}))
 	defer receiver.Close()
 	for role, name := range map[store.Role]string{store.RoleOwner: "olga", store.RoleReception: "rita"} {
-		if _, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: name + "@clinic.example", Name: name, Role: role, Password: "correct horse battery"}); err != nil {
+		if _, err := c.Account.CreateUser(ctx, "system", account.NewUser{Email: name +
+			"@clinic.example", Name: name, Role: role, Password: "correct horse battery"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -73,14 +74,17 @@ func TestGoneReceiverDisablesWebhook(t *testing.T) {
 		}
 		return len(toStaff) > 0
 	})
-	if len(toStaff) != 1 || !strings.Contains(toStaff[0], "olga@clinic.example") || !strings.Contains(toStaff[0], "crm") {
+	if len(toStaff) != 1 || !strings.Contains(toStaff[0], "olga@clinic.example") ||
+		!strings.Contains(toStaff[0], "crm") {
 		t.Errorf("got the emails %v, want one to the owner that names the webhook", toStaff)
 	}
 	before := calls.Load()
 	r := enginetest.BookingOf(9, "checkup")
 	r.SlotStart = c.Start.Add(5 * time.Hour)
 	c.MustBook(r)
-	if n, err := c.Outbound.Status(ctx, outbound.QueueFilter{Kinds: []store.OperationKind{store.Webhook}}); err != nil || n.Completed+n.Pending+n.Processing != 3 || calls.Load() != before {
+	if n, err := c.Outbound.Status(ctx,
+		outbound.QueueFilter{Kinds: []store.OperationKind{store.Webhook}}); err != nil || n.Completed+n.Pending+
+		n.Processing != 3 || calls.Load() != before {
 		t.Errorf("a booking after 410: %+v, %v, %d calls; want no new one", n.OperationCounts, err, calls.Load()-before)
 	}
 	if w := put(false); w.DisabledAt.IsZero() {

@@ -46,13 +46,16 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 				if n, _ := p.Queue.Counts(t.Context()); n.Pending+n.Processing < bookings-1 {
 					t.Errorf("after a day the queue has %+v, want all waiting", n)
 				}
-				tried := slices.DeleteFunc(p.Line.Tried(), func(at time.Time) bool { return at.Before(begun.Add(2*time.Hour + time.Minute)) })
+				tried := slices.DeleteFunc(p.Line.Tried(), func(at time.Time) bool {
+					return at.Before(begun.Add(2*time.Hour + time.Minute))
+				})
 				var widest time.Duration
 				for i := 1; i < len(tried); i++ {
 					widest = max(widest, tried[i].Sub(tried[i-1]))
 				}
 				if widest > 320*time.Second || len(tried) > 24*60 {
-					t.Errorf("it was tried %d times, at most %s apart; want the back-off capped at 300 s", len(tried), widest)
+					t.Errorf("it was tried %d times, at most %s apart; want the back-off capped at 300 s", len(tried),
+						widest)
 				}
 				p.Line.Set(false, false)
 				p.Until(10*time.Minute, "settled", p.Settled)
@@ -75,9 +78,13 @@ func TestUpstreamUnreachableForOneDay(t *testing.T) {
 				}
 				there := p.Upstream.Appointments()
 				if dead { // the first was sent into the dead line and is looked up without a retry
-					there = slices.DeleteFunc(there, func(a upstreamtest.Appointment) bool { return a.Start.Equal(p.Bookings()[0].SlotStart) })
+					there = slices.DeleteFunc(there, func(a upstreamtest.Appointment) bool {
+						return a.Start.Equal(p.Bookings()[0].SlotStart)
+					})
 				}
-				if !slices.IsSortedFunc(there, func(a, b upstreamtest.Appointment) int { return a.Start.Compare(b.Start) }) {
+				if !slices.IsSortedFunc(there, func(a, b upstreamtest.Appointment) int {
+					return a.Start.Compare(b.Start)
+				}) {
 					t.Error("the queue did not drain in order")
 				}
 			})
@@ -100,7 +107,8 @@ func TestOperationIsGivenUpInTime(t *testing.T) {
 		}
 		p.Until(6*time.Minute, "given up", func() bool { return p.Bookings()[0].UpstreamState == store.UpstreamFailed })
 		op, err := p.Agent.Operation(t.Context(), a.OperationID)
-		if err != nil || op.Status != store.OperationFailed || op.NeedsReview || !strings.Contains(op.Guidance.VoiceResponse, "could not be completed") {
+		if err != nil || op.Status != store.OperationFailed || op.NeedsReview ||
+			!strings.Contains(op.Guidance.VoiceResponse, "could not be completed") {
 			t.Errorf("the operation: %+v, %v", op, err)
 		}
 		d, err := p.Record.Deliveries(t.Context(), p.Bookings()[0].ID)
@@ -132,17 +140,20 @@ func TestTenAttempts(t *testing.T) {
 			waits = append(waits, at[i].Sub(at[i-1]).Round(time.Second))
 		}
 		s := time.Second
-		if want := []time.Duration{10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 300 * s, 300 * s, 300 * s, 300 * s, 300 * s}; !slices.Equal(waits, want) {
+		if want := []time.Duration{10 * s, 20 * s, 40 * s, 80 * s, 160 * s, 300 * s, 300 * s, 300 * s, 300 * s,
+			300 * s}; !slices.Equal(waits, want) {
 			t.Errorf("the attempts came %v apart, want %v", waits, want)
 		}
 		status, err := p.Outbound.Status(t.Context(), outbound.QueueFilter{Names: true})
-		if err != nil || status.Failed != 1 || len(status.Operations) != 1 || status.Operations[0].Attempts != 10 || status.Operations[0].LastError == "" {
+		if err != nil || status.Failed != 1 || len(status.Operations) != 1 || status.Operations[0].Attempts != 10 ||
+			status.Operations[0].LastError == "" {
 			t.Fatalf("the queue: %+v, %v; want one failed after 10", status, err)
 		}
 		if got := p.BookingOf(); got.UpstreamState != store.UpstreamFailed {
 			t.Errorf("upstream %s, want failed", got.UpstreamState)
 		}
-		if err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, outbound.DecisionExists); !errors.Is(err, record.ErrOperationState) {
+		if err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, outbound.DecisionExists); !errors.Is(err,
+			record.ErrOperationState) {
 			t.Errorf("review of what needs none: got %v, want ErrOperationState", err)
 		}
 		if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); err != nil {
@@ -186,10 +197,12 @@ func TestReview(t *testing.T) {
 				a := p.Ask(p.Wish(48 * 3))
 				p.Until(time.Hour, "for review", p.Settled)
 				op, err := p.Agent.Operation(t.Context(), a.OperationID)
-				if err != nil || op.Status != store.OperationFailed || !op.NeedsReview || p.BookingOf().UpstreamState != store.UpstreamReview {
+				if err != nil || op.Status != store.OperationFailed || !op.NeedsReview ||
+					p.BookingOf().UpstreamState != store.UpstreamReview {
 					t.Fatalf("after three failed look-ups: %+v, %v, upstream %s", op, err, p.BookingOf().UpstreamState)
 				}
-				if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); !errors.Is(err, record.ErrOperationState) {
+				if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); !errors.Is(err,
+					record.ErrOperationState) {
 					t.Errorf("a retry without a decision: got %v, want ErrOperationState", err)
 				}
 				if err := p.Outbound.Review(t.Context(), "user:jo", a.OperationID, "perhaps"); err == nil {
@@ -200,8 +213,10 @@ func TestReview(t *testing.T) {
 				}
 				p.Until(time.Minute, "settled", p.Settled)
 				got := p.BookingOf()
-				if got.UpstreamState != test.state || (got.UpstreamID != "") != test.guid || got.Status != store.Confirmed {
-					t.Errorf("decided: upstream %s, GUID %q, %s; want %s, a GUID %v, confirmed", got.UpstreamState, got.UpstreamID, got.Status, test.state, test.guid)
+				if got.UpstreamState != test.state || (got.UpstreamID != "") != test.guid ||
+					got.Status != store.Confirmed {
+					t.Errorf("decided: upstream %s, GUID %q, %s; want %s, a GUID %v, confirmed", got.UpstreamState,
+						got.UpstreamID, got.Status, test.state, test.guid)
 				}
 				if s := p.Upstream.Score(); s.Appointments != test.there || s.Duplicates != 0 {
 					t.Errorf("upstream %+v, want %d", s, test.there)
@@ -230,10 +245,11 @@ func TestReviewWritesOutcomeWithAudit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var db *failingStore
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) {
-			db = &failingStore{Store: o.Store}
-			o.Store = db
-		}})
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{},
+			Change: func(o *engine.Options) {
+				db = &failingStore{Store: o.Store}
+				o.Store = db
+			}})
 		garbage := upstreamtest.Step{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.Garbage}
 		p.Upstream.Script(upstreamtest.Step{Outcome: upstreamtest.LostApplied}, garbage, garbage, garbage)
 		a := p.Ask(p.Wish(48 * 3))
@@ -251,11 +267,14 @@ func TestReviewWritesOutcomeWithAudit(t *testing.T) {
 			if got := p.BookingOf().UpstreamState; (err == nil) != (x.writes > 0) || got != x.state {
 				t.Errorf("with %d writes: got %v, upstream %s; want %s", x.writes, err, got, x.state)
 			}
-			entries, _, err := p.Engine.Record.Audit(t.Context(), store.AuditFilter{Action: "operation.exists", Limit: 10})
+			entries, _, err := p.Engine.Record.Audit(t.Context(),
+				store.AuditFilter{Action: "operation.exists", Limit: 10})
 			if err != nil || len(entries) != x.entries {
-				t.Errorf("with %d writes: the audit log has %d entries, %v; want %d", x.writes, len(entries), err, x.entries)
+				t.Errorf("with %d writes: the audit log has %d entries, %v; want %d", x.writes, len(entries), err,
+					x.entries)
 			}
-			if st, err := p.Outbound.Operation(t.Context(), a.OperationID, false); err != nil || st.NeedsReview != (x.writes == 0) {
+			if st, err := p.Outbound.Operation(t.Context(), a.OperationID, false); err != nil ||
+				st.NeedsReview != (x.writes == 0) {
 				t.Errorf("with %d writes: the operation is %+v, %v", x.writes, st, err)
 			}
 		}
@@ -314,7 +333,8 @@ func TestVisitorsUpstream(t *testing.T) {
 			t.Fatalf("delivered: %+v", first)
 		}
 		for _, half := range []int{30, 31} { // to another time, then to the half hour after it
-			if _, err := p.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: p.SlotAt(half), Actor: "user:jo"}); err != nil {
+			if _, err := p.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+				SlotStart: p.SlotAt(half), Actor: "user:jo"}); err != nil {
 				t.Fatal(err)
 			}
 			p.Until(2*time.Minute, "settled", p.Settled)
@@ -335,7 +355,8 @@ func TestVisitorsUpstream(t *testing.T) {
 			}
 		}
 		if len(live) != 2 || !live[0].Start.Equal(p.SlotAt(31)) || len(patients) != 1 {
-			t.Errorf("upstream %+v of %d patients, want the moved one and the second, of one patient", live, len(patients))
+			t.Errorf("upstream %+v of %d patients, want the moved one and the second, of one patient", live,
+				len(patients))
 		}
 		if _, err := p.Booking.Cancel(t.Context(), booking.CancelRequest{ID: a.ID, Actor: "manage"}); err != nil {
 			t.Fatal(err)
@@ -420,13 +441,16 @@ func TestWriteSurvivesRenamedChair(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := p.Clinic.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) { s.UpstreamColumnID = enginetest.ColumnGUID(7) }); err != nil {
+		if _, err := p.Clinic.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) {
+			s.UpstreamColumnID = enginetest.ColumnGUID(7)
+		}); err != nil {
 			t.Fatal(err)
 		}
 		p.Line.Set(false, false)
 		p.Until(20*time.Minute, "settled", p.Settled)
 		list := p.Upstream.Appointments()
-		if len(list) != 1 || list[0].ScheduleColumnGUID != enginetest.ColumnGUID(7) || p.BookingOf().UpstreamState != store.UpstreamConfirmed {
+		if len(list) != 1 || list[0].ScheduleColumnGUID != enginetest.ColumnGUID(7) ||
+			p.BookingOf().UpstreamState != store.UpstreamConfirmed {
 			t.Errorf("upstream %+v, here %s; want it in the renamed chair", list, p.BookingOf().UpstreamState)
 		}
 	})
@@ -444,7 +468,9 @@ func TestRetryAfterACorrection(t *testing.T) {
 		if got := p.BookingOf().UpstreamState; got != store.UpstreamFailed {
 			t.Fatalf("upstream %s, want failed", got)
 		}
-		if _, err := p.Clinic.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) { s.UpstreamColumnID = enginetest.ColumnGUID(7) }); err != nil {
+		if _, err := p.Clinic.UpdateSpecialist(t.Context(), "user:jo", "chair0", func(s *store.Specialist) {
+			s.UpstreamColumnID = enginetest.ColumnGUID(7)
+		}); err != nil {
 			t.Fatal(err)
 		}
 		if err := p.Outbound.Retry(t.Context(), "user:jo", a.OperationID); err != nil {
@@ -486,8 +512,10 @@ func TestEraseDuringQueuedWrite(t *testing.T) {
 func TestNothingPersonalLeaks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) { o.DebugReplies = true }})
-		canaries := []string{"Canarina", "Canaroe", "canary@example.org", "5550199", "Canarychild", "Canaryplan", "1987-06-05", "06/05/1987"}
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{},
+			Change: func(o *engine.Options) { o.DebugReplies = true }})
+		canaries := []string{"Canarina", "Canaroe", "canary@example.org", "5550199", "Canarychild", "Canaryplan",
+			"1987-06-05", "06/05/1987"}
 		leaks := func(where, text string) {
 			t.Helper()
 			for _, canary := range canaries {
@@ -497,21 +525,25 @@ func TestNothingPersonalLeaks(t *testing.T) {
 			}
 		}
 		who, err := p.Agent.Identify(t.Context(), enginetest.AgentKey, agent.Patient{
-			FirstName: "Canarina", LastName: "Canaroe", BirthDate: "06/05/1987", Phone: "+1 555 5550199", Email: "canary@example.org", UUI: "call",
+			FirstName: "Canarina", LastName: "Canaroe", BirthDate: "06/05/1987", Phone: "+1 555 5550199",
+			Email: "canary@example.org", UUI: "call",
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.LostNotApplied, upstreamtest.RateLimited)
+		p.Upstream.Outcomes(upstreamtest.RateLimited, upstreamtest.RateLimited, upstreamtest.LostNotApplied,
+			upstreamtest.RateLimited)
 		b := p.Wish(48 * 3)
-		b.PatientGUID, b.BookingAuthToken, b.ChildName, b.Note = who.PatientGUID, who.BookingAuthToken, "Canarychild", "Insurance: Canaryplan"
+		b.PatientGUID, b.BookingAuthToken, b.ChildName, b.Note = who.PatientGUID, who.BookingAuthToken, "Canarychild",
+			"Insurance: Canaryplan"
 		a := p.Ask(b)
 		if a.Outcome != agent.Queued {
 			t.Fatalf("got %+v, want it queued", a)
 		}
 		visitor := enginetest.BookingOf(9, "cleaning")
 		visitor.SlotStart = p.SlotAt(48 * 4)
-		visitor.Patient = store.Patient{Name: "Canarina Canaroe", Email: "canary@example.org", Phone: "5550199", BirthDate: "1987-06-05", Notes: "Canaryplan"}
+		visitor.Patient = store.Patient{Name: "Canarina Canaroe", Email: "canary@example.org", Phone: "5550199",
+			BirthDate: "1987-06-05", Notes: "Canaryplan"}
 		if _, err := p.Booking.Book(t.Context(), visitor); err != nil {
 			t.Fatal(err)
 		}
@@ -526,7 +558,9 @@ func TestNothingPersonalLeaks(t *testing.T) {
 			time.Sleep(20 * time.Second)
 		}
 		named, err := p.Outbound.Status(t.Context(), outbound.QueueFilter{Names: true})
-		if err != nil || !slices.ContainsFunc(named.Operations, func(o outbound.QueuedOperation) bool { return o.ChildName == "Canarychild" }) {
+		if err != nil || !slices.ContainsFunc(named.Operations, func(o outbound.QueuedOperation) bool {
+			return o.ChildName == "Canarychild"
+		}) {
 			t.Errorf("with names the queue is %+v, %v; want Canarychild", named, err)
 		}
 		p.Until(time.Hour, "settled", p.Settled)

@@ -37,7 +37,8 @@ func (o order) before(a, b string) bool {
 // reports pending if others are on their way to the queue, or if an agent's call attempts one outside the queue: ask
 // again in a second. Earlier adds to the queue the operations that were committed and never queued, because a process
 // ended in between.
-func (out *Outbound) Earlier(ctx context.Context, op *store.Operation, blocks func(*store.Operation) bool) (list []store.Operation, pending bool, err error) {
+func (out *Outbound) Earlier(ctx context.Context, op *store.Operation,
+	blocks func(*store.Operation) bool) (list []store.Operation, pending bool, err error) {
 	deliveries, err := out.store.Deliveries(ctx, op.AppointmentID)
 	if err != nil {
 		return nil, false, err

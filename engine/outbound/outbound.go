@@ -67,9 +67,10 @@ type Options struct {
 	Logger  *slog.Logger
 	Booking *booking.Booking
 
-	Queue        store.Queue   // nil: no outbound call is made
-	Shared       bool          // other nodes use the same Store and Queue
-	QueueRebuilt bool          // the queue started empty although the outbox may have operations: which of them were attempted is unknown
+	Queue  store.Queue // nil: no outbound call is made
+	Shared bool        // other nodes use the same Store and Queue
+	// the queue started empty although the outbox may have operations: which of them were attempted is unknown
+	QueueRebuilt bool
 	Keep         time.Duration // how long the queue stores an operation after its end
 	Limits       Limits
 	OnFatal      func(error)      // called when the queue can no longer be written to; nil: not called
@@ -124,7 +125,7 @@ func (out *Outbound) Operations(c *booking.Change) []booking.Promise {
 // NewOperation returns an operation about an appointment that is due now and has no payload.
 func (out *Outbound) NewOperation(kind store.OperationKind, a *store.Appointment, at time.Time) store.Operation {
 	return store.Operation{
-		ID: out.Outbox.Ids.Next(at), Kind: kind, AppointmentID: a.ID, Status: store.OperationPending, MaxAttempts: out.Options.Limits.MaxAttempts,
-		CreatedAt: at, NextAttemptAt: at, StartTime: a.SlotStart,
+		ID: out.Outbox.Ids.Next(at), Kind: kind, AppointmentID: a.ID, Status: store.OperationPending,
+		MaxAttempts: out.Options.Limits.MaxAttempts, CreatedAt: at, NextAttemptAt: at, StartTime: a.SlotStart,
 	}
 }

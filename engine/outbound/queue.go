@@ -65,7 +65,8 @@ func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, er
 		}
 		s.Pending = max(0, s.Pending-s.Scheduled)
 	}
-	states := []store.OperationStatus{store.OperationProcessing, store.OperationFailed, store.OperationPending, store.OperationCompleted}
+	states := []store.OperationStatus{store.OperationProcessing, store.OperationFailed, store.OperationPending,
+		store.OperationCompleted}
 	if f.Status != "" {
 		states = []store.OperationStatus{f.Status}
 	} else {
@@ -79,7 +80,8 @@ func (out *Outbound) Status(ctx context.Context, f QueueFilter) (QueueStatus, er
 		if len(s.Operations) >= limit {
 			break
 		}
-		selected := store.OperationFilter{Status: status, Kinds: f.Kinds, After: f.After, Limit: limit - len(s.Operations)}
+		selected := store.OperationFilter{Status: status, Kinds: f.Kinds, After: f.After,
+			Limit: limit - len(s.Operations)}
 		if status == store.OperationPending {
 			selected.Due = now
 		}
@@ -101,9 +103,11 @@ func (out *Outbound) ownQueueStatus(ctx context.Context, f QueueFilter) (s Queue
 	for _, state := range []struct {
 		status store.OperationStatus
 		count  *int
-	}{{store.OperationProcessing, &s.Processing}, {store.OperationFailed, &s.Failed}, {store.OperationPending, &s.Pending}, {store.OperationCompleted, &s.Completed}} {
+	}{{store.OperationProcessing, &s.Processing}, {store.OperationFailed, &s.Failed},
+		{store.OperationPending, &s.Pending}, {store.OperationCompleted, &s.Completed}} {
 		for after := ""; ; {
-			list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: state.status, After: after, Limit: 500})
+			list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: state.status,
+				After: after, Limit: 500})
 			if err != nil {
 				return s, err
 			}
@@ -219,9 +223,12 @@ func (out *Outbound) Review(ctx context.Context, actor record.Actor, id string, 
 		case DecisionGiveUp:
 			return out.giveUp(ctx, actor, op)
 		}
-		_, c, err := out.conclude(ctx, op, Outcome{End: Delivered, Result: out.nameOf(ctx, &op)}, func(tx store.Tx) error {
-			return record.Audit(ctx, tx, out.Now(), actor, record.ActionOperationExists, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
-		})
+		_, c, err := out.conclude(ctx, op, Outcome{End: Delivered, Result: out.nameOf(ctx, &op)},
+			func(tx store.Tx) error {
+				return record.Audit(ctx, tx, out.Now(), actor, record.ActionOperationExists, "operation:"+op.ID, "",
+					nil,
+					map[string]string{"kind": string(op.Kind)})
+			})
 		if c != nil {
 			out.Enqueue(c.Calls...)
 		}
@@ -258,7 +265,8 @@ func (out *Outbound) giveUp(ctx context.Context, actor record.Actor, op store.Op
 			if err = PutDelivery(ctx, tx, &op, DeliveryFailed, now); err != nil {
 				return err
 			}
-			if err = record.Audit(ctx, tx, now, actor, record.ActionOperationGivenUp, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)}); err != nil {
+			if err = record.Audit(ctx, tx, now, actor, record.ActionOperationGivenUp, "operation:"+op.ID, "", nil,
+				map[string]string{"kind": string(op.Kind)}); err != nil {
 				return err
 			}
 			ended := out.delivery(op.Kind).Ended
@@ -291,10 +299,12 @@ func (out *Outbound) reopen(ctx context.Context, actor record.Actor, op store.Op
 	}
 	err := out.store.Write(ctx, func(tx store.Tx) error {
 		c = nil
-		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op), PutDelivery(ctx, tx, &op, booking.DeliveryQueued, now)); err != nil {
+		if err := errors.Join(tx.Fulfil(ctx, op.ID), tx.Promise(ctx, op),
+			PutDelivery(ctx, tx, &op, booking.DeliveryQueued, now)); err != nil {
 			return err
 		}
-		err := record.Audit(ctx, tx, now, actor, record.ActionOperationRetried, "operation:"+op.ID, "", nil, map[string]string{"kind": string(op.Kind)})
+		err := record.Audit(ctx, tx, now, actor, record.ActionOperationRetried, "operation:"+op.ID, "", nil,
+			map[string]string{"kind": string(op.Kind)})
 		reopened := out.delivery(op.Kind).Reopened
 		if err != nil || reopened == nil {
 			return err

@@ -33,9 +33,10 @@ func TestQueueOutageIsOneLineInTheLog(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		lost := &atomic.Bool{}
-		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}, Change: func(o *engine.Options) {
-			o.Queue = lostQueue{o.Queue, lost}
-		}})
+		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{},
+			Change: func(o *engine.Options) {
+				o.Queue = lostQueue{o.Queue, lost}
+			}})
 		lost.Store(true)
 		r := enginetest.BookingOf(1, "cleaning") // wakes the workers
 		r.SlotStart = p.SlotAt(40)

@@ -23,7 +23,8 @@ func (out *Outbound) RetryFailed(ctx context.Context, actor record.Actor) (r Ret
 	}
 	var ids []string
 	for after := ""; ; {
-		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationFailed, After: after, Limit: 500})
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationFailed,
+			After: after, Limit: 500})
 		if err != nil {
 			return r, err
 		}

@@ -119,7 +119,8 @@ func (out *Outbound) saveOutcomes(ctx context.Context) {
 			}
 		}
 		if saved > 0 {
-			out.log.Info("outcomes of operations stored after a failed write", "operations", saved, "left", len(out.unsaved.all()))
+			out.log.Info("outcomes of operations stored after a failed write", "operations", saved, "left",
+				len(out.unsaved.all()))
 			out.ringLanes()
 		}
 	}

@@ -23,7 +23,9 @@ func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID st
 	if err != nil {
 		return false, err
 	}
-	first := slices.IndexFunc(told, func(d store.Delivery) bool { return strings.HasPrefix(d.OperationID, idsFrom(at)+"-") })
+	first := slices.IndexFunc(told, func(d store.Delivery) bool {
+		return strings.HasPrefix(d.OperationID, idsFrom(at)+"-")
+	})
 	if first < 0 {
 		first = len(told) // the change required no operation
 	}
@@ -48,7 +50,8 @@ func (out *Outbound) Withdraw(ctx context.Context, tx store.Tx, appointmentID st
 			return false, err
 		}
 		for _, op := range list {
-			if after = op.ID; op.AppointmentID == appointmentID && !op.Status.Final() && booking.ChannelOf(op.Kind) == "upstream" {
+			if after = op.ID; op.AppointmentID == appointmentID && !op.Status.Final() &&
+				booking.ChannelOf(op.Kind) == "upstream" {
 				return true, nil
 			}
 		}

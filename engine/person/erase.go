@@ -81,7 +81,8 @@ func (pe *People) EraseOf(ctx context.Context, actor record.Actor, appointmentID
 }
 
 // erase erases linked persons, then p, and then the emails to these addresses.
-func (pe *People) erase(ctx context.Context, actor record.Actor, p store.Person, linked []store.Identity, addresses []string) (erased Erased, err error) {
+func (pe *People) erase(ctx context.Context, actor record.Actor, p store.Person, linked []store.Identity,
+	addresses []string) (erased Erased, err error) {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	var unlisted error
 	var before store.Erased // of the linked persons
@@ -94,7 +95,8 @@ func (pe *People) erase(ctx context.Context, actor record.Actor, p store.Person,
 	}
 	if len(linked) > 0 {
 		before, err = pe.store.Erase(ctx, store.Person{Of: linked}, now, func(tx store.Tx, blanked store.Erased) error {
-			return record.Audit(ctx, tx, now, actor, record.ActionPersonErased, "person", "", nil, map[string]int{"appointments": blanked.Appointments})
+			return record.Audit(ctx, tx, now, actor, record.ActionPersonErased, "person", "", nil,
+				map[string]int{"appointments": blanked.Appointments})
 		})
 		if err != nil {
 			return erased, err
@@ -103,7 +105,8 @@ func (pe *People) erase(ctx context.Context, actor record.Actor, p store.Person,
 	erased.Erased, err = pe.store.Erase(ctx, p, now, func(tx store.Tx, blanked store.Erased) error {
 		erased.Erased = blanked
 		erased.Add(before)
-		if err := record.Audit(ctx, tx, now, actor, record.ActionPersonErased, "person", "", nil, map[string]int{"appointments": erased.Appointments}); err != nil {
+		if err := record.Audit(ctx, tx, now, actor, record.ActionPersonErased, "person", "", nil,
+			map[string]int{"appointments": erased.Appointments}); err != nil {
 			return err
 		}
 		return record.OnceOf(ctx).Remember(ctx, tx, erased, now)

@@ -16,7 +16,8 @@ func TestEraseOneOfFamily(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
-	lena := c.BookFor(0, store.Patient{Name: "Lena Vogt", Phone: "030 12345", Email: "vogt@example.org", BirthDate: "1991-12-01"})
+	lena := c.BookFor(0, store.Patient{Name: "Lena Vogt", Phone: "030 12345", Email: "vogt@example.org",
+		BirthDate: "1991-12-01"})
 	c.BookFor(1, store.Patient{Name: "lena vogt", Phone: "030-12345"})
 	maiden := c.BookFor(2, store.Patient{Name: "Lena Sand", Phone: "0171 1"})
 	child := c.BookFor(3, store.Patient{Name: "Mia Vogt", Phone: "030 12345", BirthDate: "2019-05-05"})
@@ -32,7 +33,8 @@ func TestEraseOneOfFamily(t *testing.T) {
 	if err != nil || plan.Coming != 3 || plan.Past != 0 || plan.Links != 1 || len(plan.Of) != 3 {
 		t.Errorf("planned is %+v, %v; want three spellings with an appointment each, and a link", plan, err)
 	}
-	if len(plan.Sharing) != 2 || plan.Sharing[0].AppointmentID != mother.ID || plan.Sharing[1].AppointmentID != child.ID {
+	if len(plan.Sharing) != 2 || plan.Sharing[0].AppointmentID != mother.ID ||
+		plan.Sharing[1].AppointmentID != child.ID {
 		t.Errorf("sharing are %+v; want the mother and the child", plan.Sharing)
 	}
 	if holders, err := c.Person.Holders(ctx, store.Person{Phone: "03012345"}); err != nil || len(holders) != 2 {
@@ -57,7 +59,8 @@ func TestEraseOneOfFamily(t *testing.T) {
 	if _, err := c.Person.EraseOf(ctx, "user:jo", "unknown"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("nobody: %v", err)
 	}
-	if erased, err := c.Person.EraseOf(ctx, "user:jo", child.ID, mother.ID); err != nil || erased.Appointments != 2 || erased.Notes != 1 {
+	if erased, err := c.Person.EraseOf(ctx, "user:jo", child.ID, mother.ID); err != nil || erased.Appointments != 2 ||
+		erased.Notes != 1 {
 		t.Errorf("the others: %+v, %v", erased, err)
 	}
 }
@@ -76,7 +79,8 @@ func TestEraseKeepsNamesake(t *testing.T) {
 	}
 	plan, err := c.Person.PlanErasure(ctx, mother.ID)
 	if err != nil || plan.Coming != 2 || len(plan.Sharing) != 1 || plan.Sharing[0].AppointmentID != daughter.ID {
-		t.Errorf("planned for the mother is %+v, %v; want hers and the one without a date, and the daughter named", plan, err)
+		t.Errorf("planned for the mother is %+v, %v; want hers and the one without a date, and the daughter named",
+			plan, err)
 	}
 	if _, err := c.Person.EraseOf(ctx, "user:jo", mother.ID); err != nil {
 		t.Fatal(err)

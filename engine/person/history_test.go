@@ -21,15 +21,17 @@ func TestPersonHasHistory(t *testing.T) {
 		book := func(p store.Patient) store.Appointment {
 			t.Helper()
 			r := enginetest.BookingOf(n, "checkup")
-			r.SlotStart, r.SpecialistID, r.Patient, r.Source, r.Actor = c.Start.Add(time.Duration(n)*time.Hour), "ada", p, store.SourceStaff, enginetest.Jo
+			r.SlotStart, r.SpecialistID, r.Patient, r.Source, r.Actor = c.Start.Add(time.Duration(n)*time.Hour), "ada",
+				p, store.SourceStaff, enginetest.Jo
 			n++
 			return c.MustBook(r)
 		}
 		lena := store.Patient{Name: "Lena Vogt", Phone: "030 / 111 22 33", BirthDate: "1980-03-31"}
 		missed := book(lena)
 		gone := book(store.Patient{Name: "lena  VOGT", Phone: "0301112233"})
-		book(store.Patient{Name: "Tom Vogt", Phone: "030 1112233"})                               // a relative
-		book(store.Patient{Name: "Lena Vogt", Phone: "0301112233", BirthDate: "1999-01-02"})      // a daughter of the same name
+		book(store.Patient{Name: "Tom Vogt", Phone: "030 1112233"}) // a relative
+		// a daughter of the same name
+		book(store.Patient{Name: "Lena Vogt", Phone: "0301112233", BirthDate: "1999-01-02"})
 		book(store.Patient{Name: "Lena Vogt", Email: "another@example.org", Phone: "040 999888"}) // another person
 		next := book(store.Patient{Name: "Lena Vogt", Phone: "030 111 2233", Email: "lena@example.org"})
 		c.DeskCancels(gone.ID)
@@ -38,7 +40,8 @@ func TestPersonHasHistory(t *testing.T) {
 		}
 		time.Sleep(time.Until(missed.SlotEnd.Add(time.Minute)))
 		h, err := c.Person.History(t.Context(), missed.ID, people.Viewer{})
-		if err != nil || len(h.Coming) != 1 || h.Coming[0].ID != next.ID || len(h.Past) != 2 || h.Past[0].ID != gone.ID || h.Past[1].ID != missed.ID || h.NoShows != 1 || h.Cancelled != 1 {
+		if err != nil || len(h.Coming) != 1 || h.Coming[0].ID != next.ID || len(h.Past) != 2 ||
+			h.Past[0].ID != gone.ID || h.Past[1].ID != missed.ID || h.NoShows != 1 || h.Cancelled != 1 {
 			t.Errorf("%v: %+v", err, h)
 		}
 		// A name alone finds no others, and a specialist sees only the appointments in their own calendar.
@@ -64,12 +67,14 @@ func TestHistoryHidesColleaguesNotesFromSpecialist(t *testing.T) {
 		book := func(specialistID string, p store.Patient) store.Appointment {
 			t.Helper()
 			r := enginetest.BookingOf(0, "checkup")
-			r.SlotStart, r.SpecialistID, r.Patient, r.Source, r.Actor = c.Start, specialistID, p, store.SourceStaff, enginetest.Jo
+			r.SlotStart, r.SpecialistID, r.Patient, r.Source, r.Actor = c.Start, specialistID, p, store.SourceStaff,
+				enginetest.Jo
 			return c.MustBook(r)
 		}
 		theirs := book("ada", store.Patient{Name: "Lena Vogt", Phone: "030 1112233", BirthDate: "1980-03-31"})
 		r := enginetest.BookingOf(1, "checkup")
-		r.SlotStart, r.SpecialistID, r.Source, r.Actor = c.Start.Add(2*time.Hour), "ada", store.SourceStaff, enginetest.Jo
+		r.SlotStart, r.SpecialistID, r.Source, r.Actor = c.Start.Add(2*time.Hour), "ada", store.SourceStaff,
+			enginetest.Jo
 		r.Patient = store.Patient{Name: "Lena Brandt", Email: "lena@example.org"}
 		linked := c.MustBook(r)
 		ctx := t.Context()
@@ -85,7 +90,8 @@ func TestHistoryHidesColleaguesNotesFromSpecialist(t *testing.T) {
 			t.Fatal(err)
 		}
 		h, err := c.Person.History(ctx, invented.ID, ben)
-		if err != nil || len(h.Of) != 1 || len(h.Links) != 0 || len(h.Coming) != 1 || len(h.Notes) != 1 || h.Notes[0].Text != "own note" {
+		if err != nil || len(h.Of) != 1 || len(h.Links) != 0 || len(h.Coming) != 1 || len(h.Notes) != 1 ||
+			h.Notes[0].Text != "own note" {
 			t.Errorf("%v: a specialist got %+v, want the own appointment and the own note", err, h)
 		}
 		h, err = c.Person.History(ctx, invented.ID, people.Viewer{})

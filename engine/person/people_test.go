@@ -133,14 +133,18 @@ func TestMergeTwoSpellings(t *testing.T) {
 func BenchmarkFindPeople(b *testing.B) {
 	c := enginetest.NewClinic(b, map[string]int{"ada": 1})
 	ctx := b.Context()
-	first, last := []string{"Lena", "Jürgen", "María", "Per", "Zoë", "Anna", "Tom", "Ida"}, []string{"Vogt", "Großmann", "Lindqvist", "Haddad", "Brandt", "Sand", "Okafor"}
+	first, last := []string{"Lena", "Jürgen", "María", "Per", "Zoë", "Anna", "Tom", "Ida"},
+		[]string{"Vogt", "Großmann", "Lindqvist", "Haddad", "Brandt", "Sand", "Okafor"}
 	for n := 0; n < 100_000; n += 1000 {
 		err := c.Store.Write(ctx, func(tx store.Tx) error {
 			for i := n; i < n+1000; i++ {
 				who := i % 30_000
 				a := booking.NewAppointment(&booking.Request{Source: store.SourceStaff, Patient: store.Patient{
-					Name: fmt.Sprintf("%s %s%c%c", first[who%8], last[who%7], 'a'+rune(who/8%26), 'a'+rune(who/208%26)), Phone: fmt.Sprintf("030 %07d", who), Email: fmt.Sprintf("p%d@example.org", who),
-				}}, availability.SpanOf(&store.AppointmentType{ID: "checkup", DurationMinutes: 30}, "ada", c.Start.AddDate(0, 0, -600).Add(time.Duration(i)*30*time.Minute)))
+					Name: fmt.Sprintf("%s %s%c%c", first[who%8], last[who%7], 'a'+rune(who/8%26), 'a'+
+						rune(who/208%26)),
+					Phone: fmt.Sprintf("030 %07d", who), Email: fmt.Sprintf("p%d@example.org", who),
+				}}, availability.SpanOf(&store.AppointmentType{ID: "checkup", DurationMinutes: 30}, "ada",
+					c.Start.AddDate(0, 0, -600).Add(time.Duration(i)*30*time.Minute)))
 				if err := tx.InsertAppointment(ctx, a); err != nil {
 					return err
 				}

@@ -64,7 +64,8 @@ func TestEraseDeletesWrittenMail(t *testing.T) {
 					want = 2
 				}
 				if erased.MailFiles != want || len(erased.MailFilesLeft) != 0 {
-					t.Errorf("it says %d files went and %v are left, want %d and none", erased.MailFiles, erased.MailFilesLeft, want)
+					t.Errorf("it says %d files went and %v are left, want %d and none", erased.MailFiles,
+						erased.MailFilesLeft, want)
 				}
 				left := mailFiles(t, folder)
 				if len(left) != 1 {
@@ -119,7 +120,8 @@ func TestEraseReachesEmailInProgress(t *testing.T) {
 			return db
 		})
 		db.then = func() {
-			if _, err := c.Person.Erase(context.Background(), "user:jo", store.Person{Email: "p1@example.org"}); err != nil {
+			if _, err := c.Person.Erase(context.Background(), "user:jo",
+				store.Person{Email: "p1@example.org"}); err != nil {
 				t.Error(err)
 			}
 		}

@@ -34,7 +34,8 @@ func (pr *Practice) deliverCancel(ctx context.Context, op *store.Operation) outb
 			o, _ := pr.harmless(op, err)
 			return o
 		case len(list) > 1:
-			return outbound.Outcome{End: outbound.Undecided, Detail: "the practice system has the appointment more than once; cancel it there"}
+			return outbound.Outcome{End: outbound.Undecided,
+				Detail: "the practice system has the appointment more than once; cancel it there"}
 		case len(list) == 1:
 			guid = list[0].GUID
 		}

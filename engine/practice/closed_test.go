@@ -30,17 +30,20 @@ type listing struct {
 func says(p *enginetest.TestPractice, start time.Time) (l listing) {
 	p.T.Helper()
 	ctx := p.T.Context()
-	slots, err := p.Agent.Slots(ctx, agent.SlotsRequest{AppointmentTypeID: "cleaning", From: date(p, start), Days: 1, Count: 50})
+	slots, err := p.Agent.Slots(ctx, agent.SlotsRequest{AppointmentTypeID: "cleaning", From: date(p, start), Days: 1,
+		Count: 50})
 	if err != nil {
 		p.T.Fatal(err)
 	}
 	l.agents = slices.ContainsFunc(slots.Slots, func(s agent.Slot) bool { return s.Start.Equal(start) })
-	list, err := p.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: date(p, start), To: date(p, start).AddDays(1)})
+	list, err := p.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "cleaning",
+		From: date(p, start), To: date(p, start).AddDays(1)})
 	if err != nil {
 		p.T.Fatal(err)
 	}
 	l.page = slices.ContainsFunc(list.Slots, func(s booking.Timeslot) bool { return s.Start.Equal(start) })
-	h, err := p.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: start, Client: enginetest.Client(7)})
+	h, err := p.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: start,
+		Client: enginetest.Client(7)})
 	if l.hold = err; err == nil {
 		if _, err := p.Booking.ReleaseHold(ctx, h.ID, enginetest.Client(7)); err != nil {
 			p.T.Fatal(err)
@@ -65,14 +68,17 @@ func TestRefusedSlotIsClosed(t *testing.T) {
 	open := listing{agents: true, page: true}
 	closed := func(t *testing.T, what string, got listing) {
 		t.Helper()
-		if got.agents || got.page || !errors.Is(got.hold, store.ErrSlotTaken) || got.reason != availability.ReasonTaken {
+		if got.agents || got.page || !errors.Is(got.hold, store.ErrSlotTaken) ||
+			got.reason != availability.ReasonTaken {
 			t.Errorf("%s: got %+v, want it offered nowhere, and taken", what, got)
 		}
 	}
-	for name, outcome := range map[string]upstreamtest.Outcome{"taken": upstreamtest.SlotTaken, "booked": upstreamtest.AlreadyBooked} {
+	for name, outcome := range map[string]upstreamtest.Outcome{"taken": upstreamtest.SlotTaken,
+		"booked": upstreamtest.AlreadyBooked} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: enginetest.AlwaysOpen()}})
+				p := enginetest.NewPractice(t,
+					enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Columns: enginetest.AlwaysOpen()}})
 				start := p.SlotAt(20)
 				if got := says(p, start); got != open {
 					t.Fatalf("before: got %+v, want it open", got)
@@ -143,11 +149,14 @@ func TestClosureSurvivesRestart(t *testing.T) {
 			}
 		}()
 		offered := func() (bool, uint64) {
-			list, err := again.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup", SpecialistID: "ada", From: store.DateOf(start), To: store.DateOf(start).AddDays(1)})
+			list, err := again.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: "checkup",
+				SpecialistID: "ada", From: store.DateOf(start), To: store.DateOf(start).AddDays(1)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			return slices.ContainsFunc(list.Slots, func(s booking.Timeslot) bool { return s.Start.Equal(start) }), list.Generation
+			return slices.ContainsFunc(list.Slots, func(s booking.Timeslot) bool {
+				return s.Start.Equal(start)
+			}), list.Generation
 		}
 		is, before := offered()
 		if closed := again.Booking.Closed(); is || len(closed) != 1 || closed[0].ID != "refused" {
@@ -160,7 +169,8 @@ func TestClosureSurvivesRestart(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		is, after := offered()
 		if rows, err := c.Store.Closures(ctx); !is || after == before || err != nil || len(rows) != 0 {
-			t.Errorf("after ten minutes: offered %t, generation %d after %d, rows %v, %v; want it open, and told", is, after, before, rows, err)
+			t.Errorf("after ten minutes: offered %t, generation %d after %d, rows %v, %v; want it open, and told", is,
+				after, before, rows, err)
 		}
 	})
 }

@@ -21,7 +21,8 @@ func TestDeskBookingIsWrittenFirst(t *testing.T) {
 		book := func(n int, source store.Source) store.Appointment {
 			t.Helper()
 			r := booking.Request{
-				AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(48*3 + n), SpecialistID: "chair0", Client: enginetest.Client(n), Source: source, Actor: "client",
+				AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(48*3 + n), SpecialistID: "chair0",
+				Client: enginetest.Client(n), Source: source, Actor: "client",
 				Patient: store.Patient{Name: fmt.Sprintf("Patient %d", n), Phone: fmt.Sprintf("030 %07d", n)},
 			}
 			if source == store.SourceStaff {

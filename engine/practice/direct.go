@@ -138,7 +138,8 @@ func (pr *Practice) tryDirect(ctx context.Context, d *direct) Attempted {
 	p := payloadOf(&op)
 	a, err := pr.store.Appointment(ctx, op.AppointmentID)
 	if err != nil {
-		o, r.ErrorType = outbound.Outcome{End: outbound.Unknown, Detail: "the database could not be read"}, ErrorUnknownQueued
+		o, r.ErrorType = outbound.Outcome{End: outbound.Unknown, Detail: "the database could not be read"},
+			ErrorUnknownQueued
 	} else {
 		o = pr.sendDirect(ctx, d, &op, &p, &a, &r)
 	}
@@ -170,7 +171,8 @@ func (pr *Practice) tryDirect(ctx context.Context, d *direct) Attempted {
 
 // sendDirect checks whether the upstream is reachable, waits for its turn and writes. If the upstream limits the rate,
 // it writes once more after the retry delay.
-func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *payload, a *store.Appointment, r *Attempted) outbound.Outcome {
+func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operation, p *payload, a *store.Appointment,
+	r *Attempted) outbound.Outcome {
 	r.ErrorType = ErrorRateLimitedQueued
 	op.Unknown, op.NextAttemptAt = false, pr.outbound.Now() // nothing has been sent yet
 	bound := min(probeBound, time.Until(d.deadline))
@@ -187,20 +189,23 @@ func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operati
 	var line *upstream.LineError
 	switch {
 	case errors.As(err, &line):
-		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "earlier bookings were still waiting"}
+		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(),
+			Detail: "earlier bookings were still waiting"}
 	case err != nil:
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the server was stopped"}
 	case time.Until(d.deadline) < CallReserve/2:
 		// The process was suspended, so the caller has left, and another node may have taken the operation over. The queue
 		// has the operation.
-		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "its turn came after the caller's time limit"}
+		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(),
+			Detail: "its turn came after the caller's time limit"}
 	}
 	turn := pr.Options.Pacer.Turn()
 	for {
 		r.Attempts++
 		op.AttemptedAt = pr.outbound.Now()
 		created, err := pr.Options.Upstream.SetAppointment(ctx, p.write(a.UpstreamPatientID, pr.clinic.Zone()))
-		if upstream.ClassOf(err) == upstream.RateLimited && r.Attempts == 1 && time.Until(d.deadline) > pr.Options.Limits.RetryDelay+CallReserve {
+		if upstream.ClassOf(err) == upstream.RateLimited && r.Attempts == 1 &&
+			time.Until(d.deadline) > pr.Options.Limits.RetryDelay+CallReserve {
 			timed.Sleep(ctx, pr.Options.Limits.RetryDelay, nil)
 			if pr.Options.Pacer.Again(ctx, turn) {
 				continue
@@ -248,14 +253,17 @@ func (pr *Practice) noteNow(ctx context.Context, d *direct, c *booking.Change, r
 // that the booking was refused.
 func (pr *Practice) cancelFence(ctx context.Context, a *store.Appointment, operationID, detail string) bool {
 	ctx = context.WithoutCancel(ctx)
-	_, err := pr.booking.ChangeAppointment(ctx, a.ID, 0, booking.Change{Kind: booking.ChangeUpstreamRefused, Actor: "system", Reason: detail, Fence: true},
+	_, err := pr.booking.ChangeAppointment(ctx, a.ID, 0, booking.Change{Kind: booking.ChangeUpstreamRefused,
+		Actor: "system", Reason: detail, Fence: true},
 		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
 			if a.Status == store.Cancelled {
 				return false, tx.Fulfil(ctx, operationID)
 			}
 			a.Status, a.CancelledAt, a.CancelReason, a.UpstreamState = store.Cancelled, now, detail, store.UpstreamNone
-			op := store.Operation{ID: operationID, Kind: store.UpstreamBook, AppointmentID: a.ID, Status: store.OperationFailed, LastError: detail}
-			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID), outbound.PutDelivery(ctx, tx, &op, outbound.DeliveryFailed, now))
+			op := store.Operation{ID: operationID, Kind: store.UpstreamBook, AppointmentID: a.ID,
+				Status: store.OperationFailed, LastError: detail}
+			return true, errors.Join(tx.Fulfil(ctx, operationID), tx.FreeNonces(ctx, a.ID),
+				outbound.PutDelivery(ctx, tx, &op, outbound.DeliveryFailed, now))
 		})
 	if err != nil {
 		pr.log.Error("refused booking not cancelled; queued instead", "appointment", a.ID, "error", err)

@@ -27,14 +27,16 @@ func (pr *Practice) isThere(ctx context.Context, bound time.Duration) (outbound.
 	var line *upstream.LineError
 	switch err := pr.asks.Wait(ctx, bound); {
 	case errors.As(err, &line):
-		return outbound.Outcome{End: outbound.Unreachable, Detail: "the practice system was unreachable a moment ago"}, false
+		return outbound.Outcome{End: outbound.Unreachable, Detail: "the practice system was unreachable a moment ago"},
+			false
 	case err != nil:
 		return pr.soon("the server was stopped"), false
 	case pr.doubt.Load() == 0:
 		return outbound.Outcome{}, true
 	}
 	now := time.Now()
-	_, _, err := pr.Options.Upstream.GetOnlineReservations(ctx, upstream.Openings{From: now, To: now.Add(time.Hour), Zone: pr.clinic.Zone()})
+	_, _, err := pr.Options.Upstream.GetOnlineReservations(ctx,
+		upstream.Openings{From: now, To: now.Add(time.Hour), Zone: pr.clinic.Zone()})
 	switch {
 	case upstream.IsSilent(err):
 		return outbound.Outcome{End: outbound.Unreachable, Detail: upstream.Words(err)}, false
@@ -54,7 +56,8 @@ func (pr *Practice) mayBeWritten(op *store.Operation, p *payload) bool {
 
 // lookUp asks whether the appointment is there. It returns false if it certainly is not, and otherwise true with the
 // outcome that follows. A question without an answer defers this operation and no other one.
-func (pr *Practice) lookUp(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
+func (pr *Practice) lookUp(ctx context.Context, op *store.Operation, p *payload,
+	a *store.Appointment) (outbound.Outcome, bool) {
 	list, err := pr.findUpstream(ctx, p, a)
 	var answered *upstream.Error
 	if err != nil && !errors.As(err, &answered) {
@@ -74,7 +77,8 @@ func (pr *Practice) lookUp(ctx context.Context, op *store.Operation, p *payload,
 		}
 		return outbound.Outcome{End: outbound.Delivered, Result: list[0].GUID}, true
 	case err == nil && len(list) > 1:
-		return outbound.Outcome{End: outbound.Undecided, Detail: "the practice system has the appointment more than once; cancel the duplicates there"}, true
+		return outbound.Outcome{End: outbound.Undecided,
+			Detail: "the practice system has the appointment more than once; cancel the duplicates there"}, true
 	case err == nil, upstream.ReasonOf(err) == upstream.PatientUnknown:
 		return outbound.Outcome{}, false
 	}
@@ -99,12 +103,14 @@ func (pr *Practice) unanswered(op *store.Operation, p *payload, err error) outbo
 func (pr *Practice) putOff(op *store.Operation, p *payload, err error) outbound.Outcome {
 	p.Asked++
 	op.Payload = p.json()
-	return outbound.Outcome{End: outbound.Deferred, Detail: upstream.Words(err), At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, p.Asked))}
+	return outbound.Outcome{End: outbound.Deferred, Detail: upstream.Words(err),
+		At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, p.Asked))}
 }
 
 // findWritten looks up the GUID of an appointment that certainly is there. If it cannot be found, the appointment
 // remains without one.
-func (pr *Practice) findWritten(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) outbound.Outcome {
+func (pr *Practice) findWritten(ctx context.Context, op *store.Operation, p *payload,
+	a *store.Appointment) outbound.Outcome {
 	list, err := pr.findUpstream(ctx, p, a)
 	if err == nil && len(list) == 1 {
 		return outbound.Outcome{End: outbound.Delivered, Result: list[0].GUID}
@@ -112,12 +118,14 @@ func (pr *Practice) findWritten(ctx context.Context, op *store.Operation, p *pay
 	if op.Lookups++; op.Lookups >= outbound.MaxLookups {
 		return outbound.Outcome{End: outbound.Delivered, Result: outbound.DoneWithoutName}
 	}
-	return outbound.Outcome{End: outbound.Deferred, Detail: "it was written; its GUID is not known yet", At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, op.Lookups))}
+	return outbound.Outcome{End: outbound.Deferred, Detail: "it was written; its GUID is not known yet",
+		At: pr.outbound.Now().Add(store.Backoff(pr.outbound.Options.Limits.Backoff, op.Lookups))}
 }
 
 // findUpstream lists the entries of the patient's list that can be this appointment. It leaves out those of other
 // appointments: siblings in one group session share patient, start and column.
-func (pr *Practice) findUpstream(ctx context.Context, p *payload, a *store.Appointment) ([]upstream.Appointment, error) {
+func (pr *Practice) findUpstream(ctx context.Context, p *payload,
+	a *store.Appointment) ([]upstream.Appointment, error) {
 	list, err := pr.Options.Upstream.GetAppointmentListByPatient(ctx, a.UpstreamPatientID, pr.clinic.Zone())
 	if err != nil {
 		return nil, err

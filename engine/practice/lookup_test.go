@@ -28,7 +28,8 @@ func TestFailedLookupDelaysOnlyItsOwn(t *testing.T) {
 					}
 					return upstreamtest.Step{}
 				}
-				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Decide: decide}})
+				p := enginetest.NewPractice(t,
+					enginetest.PracticeOptions{Upstream: &upstreamtest.Options{Decide: decide}})
 				p.Upstream.Outcomes(upstreamtest.LostApplied)
 				p.Ask(p.Wish(48 * 3))
 				const others = 8
@@ -39,7 +40,9 @@ func TestFailedLookupDelaysOnlyItsOwn(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				p.Until(2*time.Minute, "all others written", func() bool { return p.Upstream.Score().Appointments == 1+others })
+				p.Until(2*time.Minute, "all others written", func() bool {
+					return p.Upstream.Score().Appointments == 1+others
+				})
 				p.Until(5*time.Minute, "settled", p.Settled)
 				for i, a := range p.Bookings() {
 					want := store.UpstreamConfirmed
@@ -91,7 +94,8 @@ func TestLookupsAreSpacedAndBackOff(t *testing.T) {
 		}
 		busy = false
 		p.Until(6*time.Minute, "settled", p.Settled)
-		if s := p.Upstream.Score(); s.Appointments != unknown || s.Duplicates != 0 || len(p.Asked("SetAppointment")) != unknown {
+		if s := p.Upstream.Score(); s.Appointments != unknown || s.Duplicates != 0 ||
+			len(p.Asked("SetAppointment")) != unknown {
 			t.Errorf("upstream %+v, want each once", s)
 		}
 		for _, a := range p.Bookings() {

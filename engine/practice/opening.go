@@ -98,7 +98,8 @@ func (pr *Practice) openingHorizon(appointmentTypeID string) int {
 }
 
 // fetchSome asks about the days of one type from from to before end.
-func (pr *Practice) fetchSome(ctx context.Context, asks *upstream.Pacer, appointmentTypeID string, from, end store.Date) error {
+func (pr *Practice) fetchSome(ctx context.Context, asks *upstream.Pacer, appointmentTypeID string, from,
+	end store.Date) error {
 	s := pr.clinic.Current()
 	t := s.Types[appointmentTypeID]
 	if t == nil {
@@ -144,7 +145,8 @@ func (pr *Practice) noteOpenings(err error) {
 	pr.mu.Unlock()
 	switch {
 	case err != nil && before.IsZero():
-		pr.log.Warn("openings not fetched; using the last ones until they are too old", "reason", why, "max_age", pr.Options.Limits.OpeningsMaxAge)
+		pr.log.Warn("openings not fetched; using the last ones until they are too old", "reason", why, "max_age",
+			pr.Options.Limits.OpeningsMaxAge)
 	case err == nil && !before.IsZero():
 		pr.log.Info("openings fetched again")
 	}
@@ -152,9 +154,11 @@ func (pr *Practice) noteOpenings(err error) {
 
 // QuestionFor returns the question about the openings of one type on local days of the clinic, from from to before
 // end. columns has the specialist ids by their columns in the upstream. It is empty if the upstream has none of them.
-func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.Date) (question upstream.Openings, columns map[string]string) {
+func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from,
+	end store.Date) (question upstream.Openings, columns map[string]string) {
 	question = upstream.Openings{
-		From: availability.StartOfDay(s.Zone, from), To: availability.StartOfDay(s.Zone, end).Add(-time.Second), Zone: s.Zone, AppointmentTypeGUIDs: []string{t.UpstreamTypeID},
+		From: availability.StartOfDay(s.Zone, from), To: availability.StartOfDay(s.Zone, end).Add(-time.Second),
+		Zone: s.Zone, AppointmentTypeGUIDs: []string{t.UpstreamTypeID},
 	}
 	columns = make(map[string]string)
 	for _, a := range t.Specialists {
@@ -163,7 +167,9 @@ func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.D
 			continue
 		}
 		columns[upstream.CanonicalGUID(p.UpstreamColumnID)] = p.ID
-		if !slices.ContainsFunc(question.ScheduleViewGUIDs, func(v string) bool { return upstream.EqualGUID(v, p.UpstreamScheduleViewID) }) {
+		if !slices.ContainsFunc(question.ScheduleViewGUIDs, func(v string) bool {
+			return upstream.EqualGUID(v, p.UpstreamScheduleViewID)
+		}) {
 			question.ScheduleViewGUIDs = append(question.ScheduleViewGUIDs, p.UpstreamScheduleViewID)
 		}
 	}
@@ -172,7 +178,8 @@ func QuestionFor(s *clinic.Schedule, t *store.AppointmentType, from, end store.D
 
 // AskOpenings returns the upstream's openings by specialist id, and the instant of the question. It leaves out
 // columns of other specialists. Errors: those of Upstream.GetOnlineReservations.
-func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings, columns map[string]string) (bySpecialist map[string][]occupancy.Interval, asked time.Time, err error) {
+func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings,
+	columns map[string]string) (bySpecialist map[string][]occupancy.Interval, asked time.Time, err error) {
 	asked = time.Now()
 	list, dropped, err := pr.Options.Upstream.GetOnlineReservations(ctx, question)
 	if err != nil {
@@ -184,7 +191,8 @@ func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings,
 	bySpecialist = make(map[string][]occupancy.Interval)
 	for _, o := range list {
 		if id, ours := columns[upstream.CanonicalGUID(o.ScheduleColumnGUID)]; ours {
-			bySpecialist[id] = append(bySpecialist[id], occupancy.Interval{From: o.Start, To: o.Start.Add(time.Duration(o.Minutes) * time.Minute)})
+			bySpecialist[id] = append(bySpecialist[id], occupancy.Interval{From: o.Start,
+				To: o.Start.Add(time.Duration(o.Minutes) * time.Minute)})
 		}
 	}
 	return bySpecialist, asked, nil

@@ -20,7 +20,8 @@ import (
 // offered returns the starts of one local day that the page offers, as half hours after its midnight.
 func offered(p *enginetest.TestPractice, day store.Date) (halves []int) {
 	p.T.Helper()
-	list, err := p.Booking.Timeslots(p.T.Context(), booking.TimeslotsRequest{AppointmentTypeID: "cleaning", From: day, To: day.AddDays(1)})
+	list, err := p.Booking.Timeslots(p.T.Context(), booking.TimeslotsRequest{AppointmentTypeID: "cleaning",
+		From: day, To: day.AddDays(1)})
 	if err != nil {
 		p.T.Fatal(err)
 	}
@@ -56,15 +57,18 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 		time.Sleep(6 * time.Minute)
 		want("once it was asked", 20, 21, 22, 23)
 
-		outside := booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: p.SlotAt(30), Client: enginetest.Client(1), Source: store.SourceWeb,
+		outside := booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: p.SlotAt(30),
+			Client: enginetest.Client(1), Source: store.SourceWeb,
 			Patient: store.Patient{Name: "Lena Vogt"}, Actor: "client"}
 		if _, err := p.Booking.Book(ctx, outside); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a booking of what it does not list: got %v, want ErrSlotTaken", err)
 		}
-		if _, err := p.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning", SlotStart: p.SlotAt(30), Client: enginetest.Client(1)}); !errors.Is(err, store.ErrSlotTaken) {
+		if _, err := p.Booking.Hold(ctx, booking.HoldRequest{AppointmentTypeID: "cleaning",
+			SlotStart: p.SlotAt(30), Client: enginetest.Client(1)}); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("a hold of it: got %v, want ErrSlotTaken", err)
 		}
-		if x, err := p.Booking.Explain(ctx, "cleaning", "chair0", p.SlotAt(30)); err != nil || x[0].Reason != availability.ReasonTaken {
+		if x, err := p.Booking.Explain(ctx, "cleaning", "chair0", p.SlotAt(30)); err != nil ||
+			x[0].Reason != availability.ReasonTaken {
 			t.Errorf("explained: %+v, %v", x, err)
 		}
 		staff := outside
@@ -73,10 +77,12 @@ func TestSlotsFollowUpstreamOpenings(t *testing.T) {
 			t.Errorf("the desk books outside of it: %v", err)
 		}
 
-		p.Upstream.Add(upstreamtest.Appointment{PatientGUID: enginetest.PatientGUID(9), Start: p.SlotAt(21), Minutes: 30, ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0)})
+		p.Upstream.Add(upstreamtest.Appointment{PatientGUID: enginetest.PatientGUID(9), Start: p.SlotAt(21),
+			Minutes: 30, ScheduleViewGUID: enginetest.ViewGUID, ScheduleColumnGUID: enginetest.ColumnGUID(0)})
 		time.Sleep(6 * time.Minute)
 		want("after a booking by telephone", 20, 22, 23)
-		if known := p.Booking.OpeningsKnown(); len(known) != 1 || !known[0].Used || known[0].Days != 21 || time.Since(known[0].Oldest) > 6*time.Minute {
+		if known := p.Booking.OpeningsKnown(); len(known) != 1 || !known[0].Used || known[0].Days != 21 ||
+			time.Since(known[0].Oldest) > 6*time.Minute {
 			t.Errorf("known is %+v, want all 21 days of one type, asked lately", known)
 		}
 
@@ -151,7 +157,8 @@ func TestMoveOntoOwnTimeIsOpen(t *testing.T) {
 				f.AppointmentTypes[0].HorizonDays, f.AppointmentTypes[0].SlotStepMinutes = 20, 15
 			},
 		})
-		a, err := p.Booking.Book(t.Context(), booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: p.SlotAt(20), Client: enginetest.Client(1),
+		a, err := p.Booking.Book(t.Context(), booking.Request{AppointmentTypeID: "cleaning",
+			SpecialistID: "chair0", SlotStart: p.SlotAt(20), Client: enginetest.Client(1),
 			Source: store.SourceWeb, Patient: store.Patient{Name: "Lena Vogt"}, Actor: "client"})
 		if err != nil {
 			t.Fatal(err)
@@ -161,12 +168,14 @@ func TestMoveOntoOwnTimeIsOpen(t *testing.T) {
 			t.Fatalf("the practice system has %d appointments, want the one", got)
 		}
 		to := a.SlotStart.Add(15 * time.Minute)
-		other := booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: to, Client: enginetest.Client(2), Source: store.SourceWeb,
+		other := booking.Request{AppointmentTypeID: "cleaning", SpecialistID: "chair0", SlotStart: to,
+			Client: enginetest.Client(2), Source: store.SourceWeb,
 			Patient: store.Patient{Name: "Per Lind"}, Actor: "client"}
 		if _, err := p.Booking.Book(t.Context(), other); !errors.Is(err, store.ErrSlotTaken) {
 			t.Errorf("somebody else's booking there: got %v, want ErrSlotTaken", err)
 		}
-		if moved, err := p.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID, SlotStart: to, Actor: "manage-link"}); err != nil || !moved.SlotStart.Equal(to) {
+		if moved, err := p.Booking.Reschedule(t.Context(), booking.RescheduleRequest{ID: a.ID,
+			SlotStart: to, Actor: "manage-link"}); err != nil || !moved.SlotStart.Equal(to) {
 			t.Errorf("moved by a quarter of an hour: got %s, %v", moved.SlotStart, err)
 		}
 	})

@@ -39,9 +39,10 @@ type payload struct {
 	GUID    string `json:"guid,omitempty"`    // the appointment to cancel; empty: the appointment's own
 	Search  bool   `json:"search,omitempty"`  // the appointment to cancel must be looked up first
 	Patient string `json:"patient,omitempty"` // the GUID of a patient who was added and is not recorded yet
-	Checked int64  `json:"checked,omitempty"` // the start, in Unix ms, of the process that last looked the appointment up and did not find it
-	By      string `json:"by,omitempty"`      // the API key of the caller who decided it; see outbound.QueueFilter
-	Asked   int    `json:"asked,omitempty"`   // look-ups in a row without an answer
+	// the start, in Unix ms, of the process that last looked the appointment up and did not find it
+	Checked int64  `json:"checked,omitempty"`
+	By      string `json:"by,omitempty"`    // the API key of the caller who decided it; see outbound.QueueFilter
+	Asked   int    `json:"asked,omitempty"` // look-ups in a row without an answer
 }
 
 const (
@@ -77,7 +78,8 @@ func (t target) write(patientGUID string, zone *time.Location) upstream.NewAppoi
 func (pr *Practice) targetOf(a *store.Appointment) (target, bool) {
 	s := pr.clinic.Current()
 	t, p := s.Types[a.AppointmentTypeID], s.SpecialistByID[a.SpecialistID]
-	if !pr.IsConnected() || t == nil || p == nil || t.UpstreamTypeID == "" || p.UpstreamColumnID == "" || p.UpstreamScheduleViewID == "" {
+	if !pr.IsConnected() || t == nil || p == nil || t.UpstreamTypeID == "" || p.UpstreamColumnID == "" ||
+		p.UpstreamScheduleViewID == "" {
 		return target{}, false
 	}
 	return target{
@@ -100,7 +102,8 @@ func (pr *Practice) MarkUpstream(before, a *store.Appointment, kind string) {
 	}
 	_, goes := pr.targetOf(a)
 	known := before != nil && before.UpstreamState != store.UpstreamNone
-	if kind == booking.ChangeCancelled && known || kind == booking.ChangeRescheduled && (known || goes) || kind == booking.ChangeCreated && goes {
+	if kind == booking.ChangeCancelled && known || kind == booking.ChangeRescheduled && (known || goes) ||
+		kind == booking.ChangeCreated && goes {
 		a.UpstreamState = store.UpstreamPending
 	}
 }
@@ -214,7 +217,8 @@ func (pr *Practice) ended(ctx context.Context, tx store.Tx, op *store.Operation)
 		if replaced != "" && !upstream.EqualGUID(replaced, a.UpstreamID) {
 			c.Follow = append(c.Follow, pr.cancelCall(&a, payload{GUID: replaced}, now))
 		}
-		if op.Kind == store.UpstreamBook && a.Source == store.SourceAgent && a.Patient.Notes != "" && a.Status == store.Confirmed {
+		if op.Kind == store.UpstreamBook && a.Source == store.SourceAgent && a.Patient.Notes != "" &&
+			a.Status == store.Confirmed {
 			note := pr.outbound.NewOperation(store.UpstreamComment, &a, now)
 			c.Follow = append(c.Follow, booking.Promise{Operation: note, Notice: NoticeOf(store.UpstreamComment)})
 		}
@@ -238,7 +242,8 @@ func (pr *Practice) cancelCall(a *store.Appointment, p payload, at time.Time) bo
 
 // reopened sets the appointment of an operation that a person retries to pending, in the transaction that reopens the
 // operation.
-func (pr *Practice) reopened(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor, now time.Time) (*booking.Change, error) {
+func (pr *Practice) reopened(ctx context.Context, tx store.Tx, op *store.Operation, actor record.Actor,
+	now time.Time) (*booking.Change, error) {
 	if op.AppointmentID == "" {
 		return nil, nil
 	}
@@ -252,5 +257,6 @@ func (pr *Practice) reopened(ctx context.Context, tx store.Tx, op *store.Operati
 		return nil, err
 	}
 	a.Version++
-	return &booking.Change{Kind: booking.ChangeUpdated, Before: &before, After: &a, Actor: actor, Silent: true, At: now}, nil
+	return &booking.Change{Kind: booking.ChangeUpdated, Before: &before, After: &a, Actor: actor, Silent: true,
+		At: now}, nil
 }

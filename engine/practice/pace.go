@@ -10,9 +10,10 @@ import (
 // Pace takes turns in a line that all nodes share: Reserve takes one, Again repeats the last one, and Return returns
 // one unused. See upstream.Line.
 type Pace struct {
-	Reserve func(ctx context.Context, name string, spacing, most time.Duration) (wait time.Duration, turn int64, err error)
-	Again   func(ctx context.Context, name string, spacing time.Duration, turn int64) (bool, error)
-	Return  func(ctx context.Context, name string, spacing time.Duration, turn int64) error
+	Reserve func(ctx context.Context, name string, spacing,
+		most time.Duration) (wait time.Duration, turn int64, err error)
+	Again  func(ctx context.Context, name string, spacing time.Duration, turn int64) (bool, error)
+	Return func(ctx context.Context, name string, spacing time.Duration, turn int64) error
 }
 
 // shareLine makes a pacer take its turns from the line of a name, if the nodes share one.

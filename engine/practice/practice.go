@@ -63,7 +63,8 @@ type Upstream interface {
 	SetPatientComment(ctx context.Context, patientGUID, comment string) error
 	SetAppointment(ctx context.Context, n upstream.NewAppointment) (upstream.Created, error)
 	SetAppointmentStatusCanceled(ctx context.Context, appointmentGUID string) error
-	GetAppointmentListByPatient(ctx context.Context, patientGUID string, zone *time.Location) ([]upstream.Appointment, error)
+	GetAppointmentListByPatient(ctx context.Context, patientGUID string, zone *time.Location) ([]upstream.Appointment,
+		error)
 	GetOnlineReservations(ctx context.Context, o upstream.Openings) (list []upstream.Opening, dropped int, err error)
 }
 
@@ -120,9 +121,10 @@ type Practice struct {
 	asks     *upstream.Pacer // spaces look-ups, as Options.Pacer spaces writes
 	rollback rollback
 
-	mu       sync.Mutex
-	failed   time.Time // the first failed question about openings since the last answer; zero: the last one was answered
-	failedBy string    // the reason, for people
+	mu sync.Mutex
+	// the first failed question about openings since the last answer; zero: the last one was answered
+	failed   time.Time
+	failedBy string // the reason, for people
 }
 
 // New returns a Practice. The functions of Work fetch openings and write agents' bookings. The error says that
@@ -141,8 +143,8 @@ func New(o Options) (*Practice, error) {
 		o.Pacer = upstream.NewPacer(0)
 	}
 	pr := &Practice{
-		Options: o, store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, occupancy: o.Occupied, outbound: o.Outbound,
-		directs: make(chan *direct), asks: upstream.NewPacer(o.Pacer.Spacing()),
+		Options: o, store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, occupancy: o.Occupied,
+		outbound: o.Outbound, directs: make(chan *direct), asks: upstream.NewPacer(o.Pacer.Spacing()),
 	}
 	pr.rollback.known.Store(o.AfterRollback)
 	pr.shareLine(o.Pacer, "upstream")

@@ -45,7 +45,8 @@ func (pr *Practice) suspectRollback(op *store.Operation) {
 
 // findRolledBack looks for a booking of an earlier run whose patient has no GUID here. It reports true with the
 // outcome if the attempt ends with that, and false if the booking is to be written.
-func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
+func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *payload,
+	a *store.Appointment) (outbound.Outcome, bool) {
 	known := pr.rollback.known.Load()
 	if !known && (pr.rollback.checked.Load() || p.Doubt || p.Patient != "") {
 		return outbound.Outcome{}, false
@@ -67,8 +68,9 @@ func (pr *Practice) findRolledBack(ctx context.Context, op *store.Operation, p *
 	case !known:
 		return outbound.Outcome{}, false
 	case errors.Is(err, errManyFound), upstream.ClassOf(err) == upstream.Misconfigured:
-		return outbound.Outcome{End: outbound.Undecided, Detail: "it is not known whether the booking was written before the rollback (" + wordsOf(err) +
-			"); see in the practice-management system whether patient and appointment are there"}, true
+		return outbound.Outcome{End: outbound.Undecided,
+			Detail: "it is not known whether the booking was written before the rollback (" + wordsOf(err) +
+				"); see in the practice-management system whether patient and appointment are there"}, true
 	case errors.As(err, &answered):
 		return pr.unanswered(op, p, err), true
 	}
@@ -89,7 +91,8 @@ func wordsOf(err error) string {
 // findByName finds the appointment of a patient without a GUID in the practice-management system, and returns both
 // GUIDs. Without the appointment, it returns empty strings, or with reuse the patient whose name, date of birth and
 // telephone number or email address are the same.
-func (pr *Practice) findByName(ctx context.Context, p *payload, a *store.Appointment, reuse bool) (patient, appointment string, err error) {
+func (pr *Practice) findByName(ctx context.Context, p *payload, a *store.Appointment,
+	reuse bool) (patient, appointment string, err error) {
 	namesakes := []string{p.Patient}
 	if p.Patient == "" {
 		namesakes[0] = pr.knownPatient(ctx, a)
@@ -167,7 +170,8 @@ func (pr *Practice) samePatient(ctx context.Context, guids []string, a *store.Ap
 		if err != nil {
 			return "", err
 		}
-		reached := known.Phone != "" && known.Phone == a.Patient.Phone || known.Email != "" && strings.EqualFold(known.Email, a.Patient.Email)
+		reached := known.Phone != "" && known.Phone == a.Patient.Phone || known.Email != "" &&
+			strings.EqualFold(known.Email, a.Patient.Email)
 		if !reached || !known.BirthDate.Equal(born) {
 			continue
 		}

@@ -48,7 +48,9 @@ func TestRollbackWritesNothingTwice(t *testing.T) {
 				snapshot := bookWhileCut(p, booked)
 				p.Line.Set(false, false)
 				p.Open()
-				p.Until(time.Hour, "seven are written", func() bool { return p.Upstream.Score().Appointments == written })
+				p.Until(time.Hour, "seven are written", func() bool {
+					return p.Upstream.Score().Appointments == written
+				})
 				p.End()
 
 				p.Dir, p.Change = snapshot, func(o *engine.Options) { o.AfterRollback = told }
@@ -62,7 +64,8 @@ func TestRollbackWritesNothingTwice(t *testing.T) {
 				}
 				for _, a := range p.Bookings() {
 					if a.UpstreamState != store.UpstreamConfirmed || a.UpstreamID == "" || a.UpstreamPatientID == "" {
-						t.Errorf("%s is %q upstream with id %q, want confirmed", a.Patient.Name, a.UpstreamState, a.UpstreamID)
+						t.Errorf("%s is %q upstream with id %q, want confirmed", a.Patient.Name, a.UpstreamState,
+							a.UpstreamID)
 					}
 				}
 				if !strings.Contains(p.Log.String(), "has a booking that this server has not written") && !told {
@@ -80,7 +83,8 @@ func TestRollbackWithoutLookupAsksPeople(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		t.Run(fmt.Sprintf("flag %t", told), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{NoLookup: true}})
+				p := enginetest.NewPractice(t,
+					enginetest.PracticeOptions{Upstream: &upstreamtest.Options{NoLookup: true}})
 				bookWhileCut(p, 3)
 				p.Line.Set(false, false)
 				p.Change = func(o *engine.Options) { o.AfterRollback = told }
@@ -110,15 +114,19 @@ func TestRollbackReusesAddedPatient(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := enginetest.NewPractice(t, enginetest.PracticeOptions{Upstream: &upstreamtest.Options{}})
 		bookWhileCut(p, 1)
-		guid := p.Upstream.AddPatient(upstreamtest.Patient{FirstName: "Patient", LastName: "0", BirthDate: "1980-03-01", Email: "p0@example.org"})
-		p.Upstream.AddPatient(upstreamtest.Patient{FirstName: "Patient", LastName: "0", BirthDate: "1980-03-01", Email: "another@example.org"})
+		guid := p.Upstream.AddPatient(upstreamtest.Patient{FirstName: "Patient", LastName: "0", BirthDate: "1980-03-01",
+			Email: "p0@example.org"})
+		p.Upstream.AddPatient(upstreamtest.Patient{FirstName: "Patient", LastName: "0", BirthDate: "1980-03-01",
+			Email: "another@example.org"})
 		p.Line.Set(false, false)
 		p.Change = func(o *engine.Options) { o.AfterRollback = true }
 		p.Open()
 		p.Until(time.Hour, "settled", p.Settled)
 		a := p.Bookings()[0]
-		if n := len(p.Asked("SetPatient")); n != 0 || a.UpstreamPatientID != guid || a.UpstreamState != store.UpstreamConfirmed {
-			t.Errorf("%d patients added, patient %s, state %s; want none, %s, confirmed", n, a.UpstreamPatientID, a.UpstreamState, guid)
+		if n := len(p.Asked("SetPatient")); n != 0 || a.UpstreamPatientID != guid ||
+			a.UpstreamState != store.UpstreamConfirmed {
+			t.Errorf("%d patients added, patient %s, state %s; want none, %s, confirmed", n, a.UpstreamPatientID,
+				a.UpstreamState, guid)
 		}
 	})
 }

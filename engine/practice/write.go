@@ -57,7 +57,8 @@ func (pr *Practice) attemptWrite(ctx context.Context, op *store.Operation) outbo
 	switch {
 	case op.Unknown && p.Step == stepPatient && patient == "" && !isCurrent(&a, &p): // the appointment was not sent
 	case op.Unknown && patient == "":
-		return outbound.Outcome{End: outbound.Undecided, Detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
+		return outbound.Outcome{End: outbound.Undecided,
+			Detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
 	case ask:
 		if o, found := pr.lookUp(ctx, op, &p, &a); found {
 			return o
@@ -92,7 +93,8 @@ func (pr *Practice) attemptWrite(ctx context.Context, op *store.Operation) outbo
 }
 
 // sendAppointment waits for its turn, records the attempt, and writes.
-func (pr *Practice) sendAppointment(ctx context.Context, op *store.Operation, p *payload, a store.Appointment) outbound.Outcome {
+func (pr *Practice) sendAppointment(ctx context.Context, op *store.Operation, p *payload,
+	a store.Appointment) outbound.Outcome {
 	if o, ok := pr.isThere(ctx, upstream.NoBound); !ok {
 		return o
 	}
@@ -120,7 +122,8 @@ func (pr *Practice) sendAppointment(ctx context.Context, op *store.Operation, p 
 }
 
 // written converts the answer to a SetAppointment to an outcome.
-func (pr *Practice) written(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment, created upstream.Created, err error) outbound.Outcome {
+func (pr *Practice) written(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment,
+	created upstream.Created, err error) outbound.Outcome {
 	class, reason := upstream.ClassOf(err), upstream.ReasonOf(err)
 	switch class {
 	case upstream.Unknown:
@@ -174,7 +177,8 @@ func (pr *Practice) begin(ctx context.Context, op *store.Operation, p *payload, 
 }
 
 // makeRoom cancels the old time of an appointment that moves to a part of it: the upstream would refuse the new time.
-func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
+func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payload,
+	a *store.Appointment) (outbound.Outcome, bool) {
 	if a.UpstreamID == "" {
 		return outbound.Outcome{}, true
 	}
@@ -191,7 +195,8 @@ func (pr *Practice) makeRoom(ctx context.Context, op *store.Operation, p *payloa
 
 // addPatient adds the patient of a booking that has none, such as a booking from the page, and records the GUID with
 // the appointment. A patient cannot be looked up, so a person decides about an unknown outcome.
-func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payload, a *store.Appointment) (outbound.Outcome, bool) {
+func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payload,
+	a *store.Appointment) (outbound.Outcome, bool) {
 	if p.Patient == "" {
 		p.Patient = pr.knownPatient(ctx, a)
 	}
@@ -214,7 +219,8 @@ func (pr *Practice) addPatient(ctx context.Context, op *store.Operation, p *payl
 		case upstream.Refused:
 			return outbound.Outcome{End: outbound.Refused, Detail: upstream.Words(err)}, false
 		default:
-			return outbound.Outcome{End: outbound.Undecided, Detail: "it is not known whether the patient was added (" + upstream.Words(err) + "); see in the practice system whether the patient is there"}, false
+			return outbound.Outcome{End: outbound.Undecided, Detail: "it is not known whether the patient was added (" +
+				upstream.Words(err) + "); see in the practice system whether the patient is there"}, false
 		}
 	}
 	op.Payload = p.json()
@@ -254,7 +260,8 @@ func (pr *Practice) knownPatient(ctx context.Context, a *store.Appointment) stri
 		return ""
 	}
 	for _, o := range list {
-		if o.UpstreamPatientID != "" && strings.EqualFold(o.Patient.Name, a.Patient.Name) && o.Patient.BirthDate == a.Patient.BirthDate &&
+		if o.UpstreamPatientID != "" && strings.EqualFold(o.Patient.Name, a.Patient.Name) &&
+			o.Patient.BirthDate == a.Patient.BirthDate &&
 			strings.EqualFold(o.Patient.Email, a.Patient.Email) && o.Patient.Phone == a.Patient.Phone {
 			return o.UpstreamPatientID
 		}

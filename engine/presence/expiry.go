@@ -63,7 +63,8 @@ const mostSessions = 500
 
 // endUnanswered expires the requests that are due and returns when the next request is due; zero if there is none.
 func (pr *Presence) endUnanswered(ctx context.Context) (due time.Time, err error) {
-	waiting, err := pr.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}, Limit: mostSessions})
+	waiting, err := pr.store.Sessions(ctx, store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested},
+		Limit: mostSessions})
 	if err != nil {
 		return due, err
 	}

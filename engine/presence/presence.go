@@ -44,8 +44,11 @@ type Presence struct {
 }
 
 // New returns a Presence with these options. Call Seed before the first request.
-func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher, o Options) *Presence {
-	return &Presence{store: s, holds: h, log: log, clinic: c, events: events, presence: presenceState{options: o.withDefaults(), settling: make(chan struct{}, 1)}, requested: make(chan struct{}, 1)}
+func New(s store.Store, h holds.Backend, log *slog.Logger, c *clinic.Clinic, events record.Publisher,
+	o Options) *Presence {
+	return &Presence{store: s, holds: h, log: log, clinic: c, events: events,
+		presence:  presenceState{options: o.withDefaults(), settling: make(chan struct{}, 1)},
+		requested: make(chan struct{}, 1)}
 }
 
 // Options are the times of presence. The zero value of each is its default. While the server runs, the clinic's
@@ -61,7 +64,8 @@ func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		to    *time.Duration
 		value time.Duration
-	}{{&o.StaleAfter, 90 * time.Second}, {&o.Sweep, 30 * time.Second}, {&o.Mirror, time.Minute}, {&o.Reconcile, 5 * time.Minute}} {
+	}{{&o.StaleAfter, 90 * time.Second}, {&o.Sweep, 30 * time.Second}, {&o.Mirror, time.Minute},
+		{&o.Reconcile, 5 * time.Minute}} {
 		if *d.to == 0 {
 			*d.to = d.value
 		}
@@ -289,7 +293,8 @@ func (pr *Presence) Beacon(ctx context.Context) (int, error) {
 	pr.settle(ctx)
 	now := time.Now()
 	pr.presence.beacon.mu.Lock()
-	count, fresh := pr.presence.beacon.count, !pr.presence.beacon.at.IsZero() && now.Sub(pr.presence.beacon.at) < beaconTTL
+	count, fresh := pr.presence.beacon.count, !pr.presence.beacon.at.IsZero() &&
+		now.Sub(pr.presence.beacon.at) < beaconTTL
 	dropped := pr.presence.beacon.dropped
 	pr.presence.beacon.mu.Unlock()
 	if fresh {
@@ -309,7 +314,8 @@ func (pr *Presence) Beacon(ctx context.Context) (int, error) {
 
 // changePresence commits one change of the mirror together with its line in the log. edit reports whether it made a
 // change; if not, nothing is written.
-func (pr *Presence) changePresence(ctx context.Context, specialistID, change string, now time.Time, edit func(*store.PresenceMirror) bool) (store.PresenceMirror, error) {
+func (pr *Presence) changePresence(ctx context.Context, specialistID, change string, now time.Time,
+	edit func(*store.PresenceMirror) bool) (store.PresenceMirror, error) {
 	var m store.PresenceMirror
 	err := pr.store.Write(ctx, func(tx store.Tx) error {
 		mirrors, err := tx.PresenceMirrors(ctx)
@@ -338,7 +344,8 @@ func mirrorOf(all []store.PresenceMirror, specialistID string) store.PresenceMir
 }
 
 func (pr *Presence) publishPresence(ctx context.Context, specialistID, change string) {
-	pr.events.Publish(ctx, holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: specialistID}, Reason: holds.Reason(change)})
+	pr.events.Publish(ctx, holds.Event{Kind: holds.EventPresence, Span: holds.Span{SpecialistID: specialistID},
+		Reason: holds.Reason(change)})
 }
 
 // FollowActive updates presence when a specialist is deactivated, activated or archived. A deactivated specialist is
@@ -404,7 +411,8 @@ func (pr *Presence) mirrorActive(ctx context.Context, p store.Specialist) (chang
 			return err
 		}
 		for _, change := range changes {
-			if err := tx.AppendPresence(ctx, store.PresenceChange{At: now, SpecialistID: p.ID, Change: change}); err != nil {
+			if err := tx.AppendPresence(ctx, store.PresenceChange{At: now,
+				SpecialistID: p.ID, Change: change}); err != nil {
 				return err
 			}
 		}

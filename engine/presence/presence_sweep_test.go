@@ -45,7 +45,8 @@ func TestHeartbeatsWriteOnceAMinute(t *testing.T) {
 		synctest.Wait()
 		writes, mirrors := c.counted.writes.Load()-before, c.counted.mirrors.Load()
 		if writes != 3 || mirrors != 3 {
-			t.Errorf("%d heartbeats in %v made %d writes, %d of them mirrors; want 3, all mirrors", beats, time.Since(began), writes, mirrors)
+			t.Errorf("%d heartbeats in %v made %d writes, %d of them mirrors; want 3, all mirrors", beats,
+				time.Since(began), writes, mirrors)
 		}
 		all, err := c.Store.PresenceMirrors(t.Context())
 		if err != nil || len(all) != 10 {
@@ -292,7 +293,8 @@ func TestNewStorageIsSeeded(t *testing.T) {
 		c.online("ada")
 		fallback := "fallback"
 		c.moody.called.Store(&fallback)
-		if _, err := c.Holds.Offline(t.Context(), "ada"); err != nil { // the live state that serves now does not have ada
+		// the live state that serves now does not have ada
+		if _, err := c.Holds.Offline(t.Context(), "ada"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(2 * time.Second)

@@ -136,7 +136,8 @@ func startOnCall(t testing.TB, db *sqlite.Store, o presence.Options) *onCall {
 		}
 	})
 	t.Cleanup(stop)
-	return &onCall{&enginetest.TestClinic{Engine: e, T: t, Store: db, Holds: live, Start: enginetest.Noon(time.UTC, 2)}, counted, moody, stop}
+	return &onCall{&enginetest.TestClinic{Engine: e, T: t, Store: db, Holds: live, Start: enginetest.Noon(time.UTC, 2)},
+		counted, moody, stop}
 }
 
 func (c *onCall) online(specialists ...string) {
@@ -270,7 +271,8 @@ func TestRestartKeepsOnline(t *testing.T) {
 		if after.HeartbeatAt.Before(before.HeartbeatAt) {
 			t.Errorf("the heartbeat went from %v to %v", before.HeartbeatAt, after.HeartbeatAt)
 		}
-		if list, err := again.Presence.Available(t.Context(), 0); err != nil || len(list) != 2 || list[0].SpecialistID != "bea" {
+		if list, err := again.Presence.Available(t.Context(), 0); err != nil || len(list) != 2 ||
+			list[0].SpecialistID != "bea" {
 			t.Errorf("available: got %v, %v; want bea, who has less to do, then ada", list, err)
 		}
 		again.beating(3*time.Minute, "ada", "bea")
@@ -302,7 +304,9 @@ func TestDeactivateSetsOfflineAndSignsOut(t *testing.T) {
 	t.Parallel()
 	for name, off := range map[string]func(c *onCall) error{
 		"changed": func(c *onCall) error {
-			_, err := c.Clinic.UpdateSpecialist(c.T.Context(), "system", "ada", func(p *store.Specialist) { p.Active = false })
+			_, err := c.Clinic.UpdateSpecialist(c.T.Context(), "system", "ada", func(p *store.Specialist) {
+				p.Active = false
+			})
 			return err
 		},
 		"imported": func(c *onCall) error {
@@ -316,12 +320,14 @@ func TestDeactivateSetsOfflineAndSignsOut(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newOnCall(t, presence.Options{}, "ada", "bea")
 			_, err := c.Account.CreateUser(t.Context(), "system", account.NewUser{
-				Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada", Password: enginetest.GoodPassword,
+				Email: "ada@example.org", Name: "Ada", Role: store.RoleSpecialist, SpecialistID: "ada",
+				Password: enginetest.GoodPassword,
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			secret, _, err := c.Account.SignIn(t.Context(), account.Credentials{Email: "ada@example.org", Password: enginetest.GoodPassword})
+			secret, _, err := c.Account.SignIn(t.Context(),
+				account.Credentials{Email: "ada@example.org", Password: enginetest.GoodPassword})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -360,7 +366,9 @@ func TestActivateAllowsOnline(t *testing.T) {
 	t.Parallel()
 	c := newOnCall(t, presence.Options{}, "ada")
 	for _, active := range []bool{false, true} {
-		if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = active }); err != nil {
+		if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) {
+			p.Active = active
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -383,9 +391,18 @@ func TestActivateRestoresOnline(t *testing.T) {
 		log       []string // newest first
 		online    time.Duration
 	}{
-		"after a week":           {func(c *onCall) *onCall { time.Sleep(7 * 24 * time.Hour); return c }, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
-		"after a restart":        {func(c *onCall) *onCall { c.stop(); return startOnCall(c.T, c.Store, presence.Options{}) }, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
-		"after a reconciliation": {func(c *onCall) *onCall { time.Sleep(6 * time.Minute); return c }, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
+		"after a week": {func(c *onCall) *onCall {
+			time.Sleep(7 * 24 * time.Hour)
+			return c
+		}, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
+		"after a restart": {func(c *onCall) *onCall {
+			c.stop()
+			return startOnCall(c.T, c.Store, presence.Options{})
+		}, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
+		"after a reconciliation": {func(c *onCall) *onCall {
+			time.Sleep(6 * time.Minute)
+			return c
+		}, "ada activated, ada online", []string{"online", "activated", "deactivated", "online"}, 2 * time.Minute},
 		"after going offline": {func(c *onCall) *onCall {
 			if _, err := c.Presence.GoOffline(c.T.Context(), "ada"); err != nil {
 				c.T.Fatal(err)
@@ -402,7 +419,9 @@ func TestActivateRestoresOnline(t *testing.T) {
 				c.online("ada")
 				active := func(on bool) {
 					t.Helper()
-					if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.Active = on }); err != nil {
+					if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) {
+						p.Active = on
+					}); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -475,8 +494,11 @@ func TestSnapshotIsRenewedAfterOffline(t *testing.T) {
 		}
 	}
 	for name, goes := range map[string]func(*onCall) error{
-		"silent":                 func(*onCall) error { time.Sleep(2 * time.Second); return nil },
-		"offline":                func(c *onCall) error { _, err := c.Presence.GoOffline(c.T.Context(), "ada"); return err },
+		"silent": func(*onCall) error { time.Sleep(2 * time.Second); return nil },
+		"offline": func(c *onCall) error {
+			_, err := c.Presence.GoOffline(c.T.Context(), "ada")
+			return err
+		},
 		"deactivated":            set(func(p *store.Specialist) { p.Active = false }),
 		"with a maximum of none": set(func(p *store.Specialist) { p.MaxSessions = 0 }),
 	} {

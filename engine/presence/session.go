@@ -26,7 +26,8 @@ const (
 // RequestSession requests an on-demand consultation. All available specialists receive the request, and the first one
 // to accept it gets the session. If the client already has an open request, RequestSession returns that request.
 // *ValidationError.
-func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, once *record.Once) (store.Session, error) {
+func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID,
+	once *record.Once) (store.Session, error) {
 	var m record.Mistakes
 	record.CheckClient(&m, client)
 	if err := m.Err(); err != nil {
@@ -34,11 +35,13 @@ func (pr *Presence) RequestSession(ctx context.Context, client holds.ClientID, o
 	}
 	now := record.Now()
 	s := store.Session{
-		ID: record.NewID(), Owner: client.Owner().String(), Status: store.SessionRequested, RequestedAt: now, ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
+		ID: record.NewID(), Owner: client.Owner().String(), Status: store.SessionRequested, RequestedAt: now,
+		ExpiresAt: now.Add(SessionRequestTTL), UpdatedAt: now, Version: 1,
 	}
 	found := s
 	err := pr.store.Write(ctx, func(tx store.Tx) error {
-		waiting, err := tx.Sessions(ctx, store.SessionFilter{Owner: s.Owner, Statuses: []store.SessionStatus{store.SessionRequested}})
+		waiting, err := tx.Sessions(ctx, store.SessionFilter{Owner: s.Owner,
+			Statuses: []store.SessionStatus{store.SessionRequested}})
 		if err != nil {
 			return err
 		}
@@ -232,7 +235,8 @@ func counts(s *store.Session) bool {
 
 // changeSession calls edit on one session in a transaction and then updates the live loads. edit reports whether it
 // changed the session. The feed notifies the streams.
-func (pr *Presence) changeSession(ctx context.Context, id string, edit func(tx store.Tx, s *store.Session, now time.Time) (bool, error)) (store.Session, error) {
+func (pr *Presence) changeSession(ctx context.Context, id string,
+	edit func(tx store.Tx, s *store.Session, now time.Time) (bool, error)) (store.Session, error) {
 	if !record.ValidID(id) {
 		return store.Session{}, store.ErrNotFound
 	}
@@ -274,6 +278,7 @@ func (pr *Presence) changeSession(ctx context.Context, id string, edit func(tx s
 
 func (pr *Presence) addLoad(ctx context.Context, specialistID string, delta int) {
 	if _, err := pr.holds.Load(ctx, specialistID, delta); err != nil {
-		pr.log.Warn("failed to update the load of a specialist; reconciliation corrects it", "specialist", specialistID, "error", err)
+		pr.log.Warn("failed to update the load of a specialist; reconciliation corrects it", "specialist", specialistID,
+			"error", err)
 	}
 }

@@ -27,7 +27,8 @@ func TestUnansweredSessionExpires(t *testing.T) {
 		enginetest.WantRefusal(t, "at its end", err, presence.ReasonEnded)
 		time.Sleep(1100 * time.Millisecond)
 		synctest.Wait()
-		if s, err := c.Presence.Session(t.Context(), lost.ID); err != nil || s.Status != store.SessionExpired || s.EndedAt.IsZero() {
+		if s, err := c.Presence.Session(t.Context(), lost.ID); err != nil || s.Status != store.SessionExpired ||
+			s.EndedAt.IsZero() {
 			t.Errorf("unanswered: got %+v, %v; want expired", s, err)
 		}
 		if s, err := c.Presence.Session(t.Context(), answered.ID); err != nil || s.Status != store.SessionActive {
@@ -73,7 +74,10 @@ func TestUnendedSessionExpires(t *testing.T) {
 			_, err := c.Presence.SetSessionPayment(c.T.Context(), id, true)
 			return err
 		}, want: 6 * time.Hour},
-		"looked at, which is no sign of life": {life: func(c *onCall, id string) error { _, err := c.Presence.Session(c.T.Context(), id); return err }, want: 4 * time.Hour},
+		"looked at, which is no sign of life": {life: func(c *onCall, id string) error {
+			_, err := c.Presence.Session(c.T.Context(), id)
+			return err
+		}, want: 4 * time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -101,7 +105,8 @@ func TestUnendedSessionExpires(t *testing.T) {
 				}
 				o.wantLoads(map[string]int{"ada": 1})
 				time.Sleep(time.Minute + 2*time.Second)
-				if now, err := o.Presence.Session(t.Context(), s.ID); err != nil || now.Status != store.SessionExpired || now.EndedAt.IsZero() || now.SpecialistID != "ada" {
+				if now, err := o.Presence.Session(t.Context(), s.ID); err != nil ||
+					now.Status != store.SessionExpired || now.EndedAt.IsZero() || now.SpecialistID != "ada" {
 					t.Errorf("a minute after %v: got %+v, %v; want expired", c.want, now, err)
 				}
 				o.wantLoads(map[string]int{"ada": 0})
@@ -133,7 +138,8 @@ func TestSessionListIsBounded(t *testing.T) {
 		synctest.Wait() // never returns while a loop reads again and again
 		time.Sleep(presence.SessionRequestTTL + 2*time.Second)
 		synctest.Wait()
-		left, err := c.Presence.Sessions(t.Context(), store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}})
+		left, err := c.Presence.Sessions(t.Context(),
+			store.SessionFilter{Statuses: []store.SessionStatus{store.SessionRequested}})
 		if err != nil || len(left) != 0 {
 			t.Errorf("got %d that still wait, %v; want none", len(left), err)
 		}

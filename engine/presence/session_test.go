@@ -44,7 +44,8 @@ func TestSessionLifecycle(t *testing.T) {
 	c.online("ada")
 	events := c.Events(holds.EventSession)
 	s := c.request(1)
-	if s.Status != store.SessionRequested || s.SpecialistID != "" || s.ExpiresAt.Sub(s.RequestedAt) != presence.SessionRequestTTL {
+	if s.Status != store.SessionRequested || s.SpecialistID != "" ||
+		s.ExpiresAt.Sub(s.RequestedAt) != presence.SessionRequestTTL {
 		t.Errorf("a request is %+v", s)
 	}
 	if again := c.request(1); again.ID != s.ID {
@@ -55,7 +56,8 @@ func TestSessionLifecycle(t *testing.T) {
 	}
 	c.wantLoads(map[string]int{"ada": 0})
 	for range 2 { // a repeat gets the same answer
-		if a := c.mustAccept(s.ID, "ada"); a.Status != store.SessionActive || a.SpecialistID != "ada" || a.AcceptedAt.IsZero() || a.Version != 2 {
+		if a := c.mustAccept(s.ID, "ada"); a.Status != store.SessionActive || a.SpecialistID != "ada" ||
+			a.AcceptedAt.IsZero() || a.Version != 2 {
 			t.Errorf("accepted, it is %+v", a)
 		}
 	}
@@ -154,7 +156,9 @@ func TestSessionsRespectCapacity(t *testing.T) {
 		t.Errorf("available: got %v, want nobody", list)
 	}
 	// The limit can be changed while running.
-	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) { p.MaxSessions = 4 }); err != nil {
+	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "ada", func(p *store.Specialist) {
+		p.MaxSessions = 4
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if list, _ := c.Presence.Available(t.Context(), 0); len(list) != 1 {
@@ -224,7 +228,8 @@ func TestPaymentKeepsTheLoad(t *testing.T) {
 	for _, step := range []struct {
 		pending bool
 		want    store.SessionStatus
-	}{{true, store.SessionPendingPayment}, {true, store.SessionPendingPayment}, {false, store.SessionActive}, {true, store.SessionPendingPayment}} {
+	}{{true, store.SessionPendingPayment}, {true, store.SessionPendingPayment}, {false, store.SessionActive},
+		{true, store.SessionPendingPayment}} {
 		now, err := c.Presence.SetSessionPayment(t.Context(), s.ID, step.pending)
 		if err != nil || now.Status != step.want {
 			t.Errorf("payment pending %v: got %s, %v; want %s", step.pending, now.Status, err, step.want)
@@ -234,7 +239,8 @@ func TestPaymentKeepsTheLoad(t *testing.T) {
 	c.mustAccept(s.ID, "ada") // still the same answer
 	_, err = c.Presence.AcceptSession(t.Context(), s.ID, "bea")
 	enginetest.WantRefusal(t, "accepted by another", err, presence.ReasonAccepted)
-	if now, err := c.Presence.RerouteSession(t.Context(), s.ID, "bea"); err != nil || now.Status != store.SessionPendingPayment {
+	if now, err := c.Presence.RerouteSession(t.Context(), s.ID, "bea"); err != nil ||
+		now.Status != store.SessionPendingPayment {
 		t.Errorf("rerouted while payment is pending: got %+v, %v", now, err)
 	}
 	c.wantLoads(map[string]int{"ada": 0, "bea": 1})
@@ -278,7 +284,9 @@ func TestAcceptRefusals(t *testing.T) {
 	}
 	_, err := c.Presence.AcceptSession(t.Context(), s.ID, "ada")
 	enginetest.WantRefusal(t, "who is offline", err, presence.ReasonNotOnline)
-	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "bea", func(p *store.Specialist) { p.Active = false }); err != nil {
+	if _, err := c.Clinic.UpdateSpecialist(t.Context(), "system", "bea", func(p *store.Specialist) {
+		p.Active = false
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Presence.AcceptSession(t.Context(), s.ID, "bea"); !errors.Is(err, holds.ErrDeactivated) {

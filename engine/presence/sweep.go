@@ -16,7 +16,8 @@ import (
 // Run runs the sweeps until ctx ends.
 func (pr *Presence) Run(ctx context.Context) {
 	o := pr.presence.options
-	sweep, mirror, reconcile, watch := time.NewTicker(o.Sweep), time.NewTicker(o.Mirror), time.NewTicker(o.Reconcile), time.NewTicker(time.Second)
+	sweep, mirror, reconcile, watch := time.NewTicker(o.Sweep), time.NewTicker(o.Mirror), time.NewTicker(o.Reconcile),
+		time.NewTicker(time.Second)
 	defer sweep.Stop()
 	defer mirror.Stop()
 	defer reconcile.Stop()

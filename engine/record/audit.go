@@ -36,8 +36,10 @@ func (r *Records) Deliveries(ctx context.Context, appointmentID string) ([]store
 
 // Audit adds one entry. before and after are stored as JSON unless they are nil, with the field names of the API,
 // because clinic owners read the log.
-func Audit(ctx context.Context, tx store.Tx, at time.Time, actor Actor, action Action, subject, reason string, before, after any) error {
-	entry := store.AuditEntry{ID: NewID(), At: at, Actor: string(actor), Action: string(action), Subject: subject, Reason: reason}
+func Audit(ctx context.Context, tx store.Tx, at time.Time, actor Actor, action Action, subject, reason string, before,
+	after any) error {
+	entry := store.AuditEntry{ID: NewID(), At: at, Actor: string(actor), Action: string(action), Subject: subject,
+		Reason: reason}
 	var err error
 	if entry.Before, err = rawJSON(before); err != nil {
 		return err

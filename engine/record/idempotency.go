@@ -77,7 +77,8 @@ func (o *Once) matching(found *store.IdempotencyRecord) (*store.IdempotencyRecor
 func (r *Records) Remember(o *Once, result any, now time.Time) {
 	status, body := o.Answer(result)
 	r.answers.Put(answerKey{o.Scope, o.Key},
-		store.IdempotencyRecord{Scope: o.Scope, Key: o.Key, Fingerprint: o.Fingerprint, Status: status, Body: body, CreatedAt: now}, now)
+		store.IdempotencyRecord{Scope: o.Scope, Key: o.Key, Fingerprint: o.Fingerprint, Status: status, Body: body,
+			CreatedAt: now}, now)
 }
 
 // Remember stores the answer in the transaction of its change. store.ErrDuplicate: another request with the same key
@@ -99,9 +100,10 @@ const maxAnswerBytes = 8 << 20
 type answerKey struct{ scope, key string }
 
 func newAnswers() *timed.Map[answerKey, store.IdempotencyRecord] {
-	return timed.NewWeighedMap(store.IdempotencyRetention, maxAnswerBytes, func(k answerKey, r store.IdempotencyRecord) int {
-		return len(k.scope) + len(k.key) + len(r.Body) + 200
-	})
+	return timed.NewWeighedMap(store.IdempotencyRetention, maxAnswerBytes,
+		func(k answerKey, r store.IdempotencyRecord) int {
+			return len(k.scope) + len(k.key) + len(r.Body) + 200
+		})
 }
 
 // answered returns the answer in memory to o, unless it is too old.

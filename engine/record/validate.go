@@ -162,7 +162,8 @@ func NormalizePatient(m *Mistakes, p *store.Patient, required []string, now time
 // (quotes, brackets, ? and %).
 func CheckEmail(m *Mistakes, field, s string) {
 	local, host, _ := strings.Cut(s, "@")
-	if len(s) > 254 || !dotted(local, "!$&'*+-/=^_`{|}~") || !dotted(host, "-") || strings.HasPrefix(host, "-") || strings.Contains(host, ".-") {
+	if len(s) > 254 || !dotted(local, "!$&'*+-/=^_`{|}~") || !dotted(host, "-") || strings.HasPrefix(host, "-") ||
+		strings.Contains(host, ".-") {
 		m.Add(field, "must be an email address like name@example.org")
 	}
 }
@@ -175,7 +176,8 @@ func dotted(s, signs string) bool {
 			return false
 		}
 		for _, r := range word {
-			if r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && !strings.ContainsRune(signs, r) {
+			if r == utf8.RuneError || !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) &&
+				!strings.ContainsRune(signs, r) {
 				return false
 			}
 		}
@@ -254,7 +256,8 @@ func Greetable(name string) string {
 			digits++
 		}
 	}
-	if utf8.RuneCountInString(name) > maxGreeting || digits > maxGreetingDigits || strings.ContainsFunc(name, isUnseen) || address.MatchString(name) {
+	if utf8.RuneCountInString(name) > maxGreeting || digits > maxGreetingDigits ||
+		strings.ContainsFunc(name, isUnseen) || address.MatchString(name) {
 		return ""
 	}
 	return name

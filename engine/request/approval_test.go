@@ -24,14 +24,18 @@ func approved(c *enginetest.TestClinic) {
 	ctx := context.Background()
 	_, err := c.Clinic.UpdateAppointmentType(ctx, "system", "checkup", func(t *store.AppointmentType) {
 		t.Page = store.TypePage{
-			Approval: true, Remote: true, VideoLink: "https://video.example.org/{appointment}", CancelText: "Cancel a day before.",
-			Texts: map[string]store.TypeText{"de": {Name: "Vorsorge", CancelText: "Sagen Sie einen Tag vorher ab."}},
+			Approval: true, Remote: true, VideoLink: "https://video.example.org/{appointment}",
+			CancelText: "Cancel a day before.",
+			Texts: map[string]store.TypeText{"de": {Name: "Vorsorge",
+				CancelText: "Sagen Sie einen Tag vorher ab."}},
 		}
 	})
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	if _, err := c.Clinic.UpdateClinic(ctx, "system", func(c *store.Clinic) { c.Email, c.Address = "desk@clinic.example", "Quay 1" }); err != nil {
+	if _, err := c.Clinic.UpdateClinic(ctx, "system", func(c *store.Clinic) {
+		c.Email, c.Address = "desk@clinic.example", "Quay 1"
+	}); err != nil {
 		c.T.Fatal(err)
 	}
 }
@@ -47,7 +51,8 @@ func TestDeskApprovesRequest(t *testing.T) {
 		r := enginetest.BookingOf(1, "checkup")
 		r.SlotStart, r.Locale = c.Start, "de"
 		r.Patient.Email = ""
-		if _, err := c.Request.Book(ctx, r, enginetest.Visitor(1)); err == nil || !strings.Contains(err.Error(), "patient.email") {
+		if _, err := c.Request.Book(ctx, r, enginetest.Visitor(1)); err == nil ||
+			!strings.Contains(err.Error(), "patient.email") {
 			t.Errorf("without any way to answer: got %v, want patient.email", err)
 		}
 		r.Patient.Email = "rosa@example.org"
@@ -67,10 +72,12 @@ func TestDeskApprovesRequest(t *testing.T) {
 		}
 		id := asked.Request.ID
 		mails := c.Mails(folder, id)
-		if text := mails["request_received"]; !strings.Contains(text, "noch nicht gebucht") || !strings.Contains(text, "Vorsorge") || strings.Contains(text, "video.example.org") {
+		if text := mails["request_received"]; !strings.Contains(text, "noch nicht gebucht") ||
+			!strings.Contains(text, "Vorsorge") || strings.Contains(text, "video.example.org") {
 			t.Errorf("the patient reads %q", text)
 		}
-		if text := mails["staff_request"]; !strings.Contains(text, "desk@clinic.example") || strings.Contains(text, "rosa@example.org") {
+		if text := mails["staff_request"]; !strings.Contains(text, "desk@clinic.example") ||
+			strings.Contains(text, "rosa@example.org") {
 			t.Errorf("the clinic reads %q", text)
 		}
 		a, err := c.Request.Confirm(ctx, id, "user:jo", nil)
@@ -79,7 +86,8 @@ func TestDeskApprovesRequest(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		text := c.Mails(folder, a.ID)["confirmation"]
-		for _, want := range []string{"https://video.example.org/" + id, "Videosprechstunde", "Sagen Sie einen Tag vorher ab.", "LOCATION:https://video.example.org/"} {
+		for _, want := range []string{"https://video.example.org/" + id, "Videosprechstunde",
+			"Sagen Sie einen Tag vorher ab.", "LOCATION:https://video.example.org/"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("the confirmation has no %q:\n%s", want, text)
 			}
@@ -105,7 +113,8 @@ func TestApprovalRequestExpires(t *testing.T) {
 			t.Fatalf("got %+v, %v; want it kept until it begins", asked.Request, err)
 		}
 		soon, err := c.Request.Book(ctx, booking.Request{
-			AppointmentTypeID: "checkup", SlotStart: c.Start.Add(72 * time.Hour), Client: enginetest.Client(2), Patient: store.Patient{Name: "Omar Ruiz", Phone: "030 5556677"}, Source: store.SourceWeb, Actor: "client",
+			AppointmentTypeID: "checkup", SlotStart: c.Start.Add(72 * time.Hour), Client: enginetest.Client(2),
+			Patient: store.Patient{Name: "Omar Ruiz", Phone: "030 5556677"}, Source: store.SourceWeb, Actor: "client",
 		}, enginetest.Visitor(2))
 		if err != nil {
 			t.Fatal(err)

@@ -99,7 +99,8 @@ func TestConfirmationKeepsRequest(t *testing.T) {
 			}
 			a, err := e.Request.Confirm(context.Background(), r.ID, enginetest.Jo, nil)
 			if err != nil || a.ID != r.ID || !a.SlotStart.Equal(r.SlotStart) || !a.SlotEnd.Equal(r.SlotEnd) {
-				t.Errorf("30 minutes of a type that takes %d by now (restart: %v): got %s to %s, %v", minutes, restart, a.SlotStart, a.SlotEnd, err)
+				t.Errorf("30 minutes of a type that takes %d by now (restart: %v): got %s to %s, %v", minutes, restart,
+					a.SlotStart, a.SlotEnd, err)
 			}
 		}
 	}
@@ -111,7 +112,8 @@ func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 	c, _ := enginetest.NoticeClinic(t)
 	approved(c)
 	r := asks(c, 1, c.Start)
-	closed, err := c.Clinic.PutOverride(context.Background(), enginetest.Jo, store.Override{SpecialistID: r.SpecialistID, Date: store.DateOf(c.Start), Closed: true}, nil)
+	closed, err := c.Clinic.PutOverride(context.Background(), enginetest.Jo,
+		store.Override{SpecialistID: r.SpecialistID, Date: store.DateOf(c.Start), Closed: true}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +121,8 @@ func TestRefusedConfirmationKeepsRequest(t *testing.T) {
 	if _, err := c.Request.Confirm(context.Background(), r.ID, enginetest.Jo, nil); !errors.As(err, &not) {
 		t.Fatalf("on a day that was closed meanwhile: got %v", err)
 	}
-	if list, err := c.Booking.Holds(context.Background(), r.SpecialistID); err != nil || len(list) != 1 || list[0].ExpiresAt.Before(r.ExpiresAt.Add(-time.Second)) {
+	if list, err := c.Booking.Holds(context.Background(), r.SpecialistID); err != nil || len(list) != 1 ||
+		list[0].ExpiresAt.Before(r.ExpiresAt.Add(-time.Second)) {
 		t.Errorf("what is held afterwards: %+v, %v; want the time of the request, until it lapses", list, err)
 	}
 	if err := c.Clinic.DeleteOverride(context.Background(), enginetest.Jo, closed.ID); err != nil {
@@ -167,11 +170,15 @@ func TestRequestExpiresDuringDowntime(t *testing.T) {
 		approved(c)
 		ctx, now := context.Background(), record.Now()
 		asked := store.BookingRequest{
-			ID: record.NewID(), AppointmentTypeID: "checkup", SpecialistID: "ada", HoldOwner: record.NewOwner().String(), Status: store.RequestOpen,
-			SlotStart: c.Start, SlotEnd: c.Start.Add(30 * time.Minute), Patient: store.Patient{Name: "Rosa Winter", Email: "rosa@example.org"},
-			Approval: true, CreatedAt: now.Add(-6 * 24 * time.Hour), ExpiresAt: now.Add(-4 * 24 * time.Hour),
+			ID: record.NewID(), AppointmentTypeID: "checkup", SpecialistID: "ada",
+			HoldOwner: record.NewOwner().String(), Status: store.RequestOpen, SlotStart: c.Start,
+			SlotEnd: c.Start.Add(30 * time.Minute), Patient: store.Patient{Name: "Rosa Winter",
+				Email: "rosa@example.org"}, Approval: true, CreatedAt: now.Add(-6 * 24 * time.Hour),
+			ExpiresAt: now.Add(-4 * 24 * time.Hour),
 		}
-		if err := c.Store.Write(ctx, func(tx store.Tx) error { return tx.InsertBookingRequest(ctx, asked) }); err != nil {
+		if err := c.Store.Write(ctx, func(tx store.Tx) error {
+			return tx.InsertBookingRequest(ctx, asked)
+		}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(12 * time.Minute) // old requests are deleted every ten minutes
@@ -192,8 +199,10 @@ func TestExpiredRequestFreesSlot(t *testing.T) {
 		c, _ := enginetest.NoticeClinic(t)
 		settle(c, func(p *clinic.PublicBookings) { p.Confirm = true })
 		r := asks(c, 1, c.Start)
-		at := booking.RequestedSlot{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart}
-		if _, err := c.Booking.HoldForRequest(context.Background(), at, record.SpelledOwner(r.HoldOwner), r.ExpiresAt.Add(time.Hour)); err != nil {
+		at := booking.RequestedSlot{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID,
+			Start: r.SlotStart}
+		if _, err := c.Booking.HoldForRequest(context.Background(), at, record.SpelledOwner(r.HoldOwner),
+			r.ExpiresAt.Add(time.Hour)); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Until(r.ExpiresAt) - time.Second)

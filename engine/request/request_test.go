@@ -25,7 +25,9 @@ import (
 
 func settle(c *enginetest.TestClinic, change func(*clinic.PublicBookings)) {
 	c.T.Helper()
-	if _, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) { change(&s.PublicBookings) }); err != nil {
+	if _, err := c.Clinic.UpdateSettings(context.Background(), "system", func(s *clinic.Settings) {
+		change(&s.PublicBookings)
+	}); err != nil {
 		c.T.Fatal(err)
 	}
 }
@@ -58,8 +60,10 @@ func TestPublicBookingsAreLimitedPerHour(t *testing.T) {
 					time.Sleep(time.Minute)
 				}
 				var limit *request.LimitError
-				if err := book(20); !errors.As(err, &limit) || limit.By != name || !limit.Until.Equal(first.Add(time.Hour)) {
-					t.Fatalf("one more: got %v (%+v), want a limit by %s until an hour after the first", err, limit, name)
+				if err := book(20); !errors.As(err, &limit) || limit.By != name ||
+					!limit.Until.Equal(first.Add(time.Hour)) {
+					t.Fatalf("one more: got %v (%+v), want a limit by %s until an hour after the first", err, limit,
+						name)
 				}
 				time.Sleep(time.Until(limit.Until))
 				if err := book(20); err != nil {
@@ -111,7 +115,8 @@ func TestLimitsSurviveRestart(t *testing.T) {
 	}
 	next := enginetest.Restarted(t, c, keys)
 	var limit *request.LimitError
-	if _, err := next.Request.Book(context.Background(), c.PublicBooking(20), enginetest.Visitor(1)); !errors.As(err, &limit) {
+	if _, err := next.Request.Book(context.Background(), c.PublicBooking(20), enginetest.Visitor(1)); !errors.As(err,
+		&limit) {
 		t.Errorf("after a restart: got %v, want a limit", err)
 	}
 }
@@ -128,7 +133,8 @@ func TestBookingOverLimitBecomesRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first, err := c.Request.Book(ctx, c.PublicBooking(0), enginetest.Visitor(1)); err != nil || first.Request != nil {
+	if first, err := c.Request.Book(ctx, c.PublicBooking(0), enginetest.Visitor(1)); err != nil ||
+		first.Request != nil {
 		t.Fatalf("the first: got %+v, %v; want an appointment", first.Request, err)
 	}
 	r := c.PublicBooking(1)
@@ -154,20 +160,23 @@ func TestBookingOverLimitBecomesRequest(t *testing.T) {
 	if _, err := c.Request.Book(ctx, c.PublicBooking(3), enginetest.Visitor(1)); !isLimit(err) {
 		t.Errorf("as many requests as bookings: got %v, want a limit", err)
 	}
-	link := c.Booking.ManageToken(&store.Appointment{ID: id, SlotEnd: asked.Request.SlotEnd, CreatedAt: asked.Request.CreatedAt})
+	link := c.Booking.ManageToken(&store.Appointment{ID: id, SlotEnd: asked.Request.SlotEnd,
+		CreatedAt: asked.Request.CreatedAt})
 	if got, err := c.Request.Requested(ctx, link); err != nil || got.ID != id {
 		t.Errorf("the link of the mail opens %+v, %v; want the request", got, err)
 	}
 	var confirming sync.WaitGroup
 	for range 4 { // a double click, and the desk concurrently
 		confirming.Go(func() {
-			if a, err := c.Request.Confirm(ctx, id, "manage", nil); err != nil || a.ID != id || a.Status != store.Confirmed || a.Owner != enginetest.Client(1).Owner().String() {
+			if a, err := c.Request.Confirm(ctx, id, "manage", nil); err != nil || a.ID != id ||
+				a.Status != store.Confirmed || a.Owner != enginetest.Client(1).Owner().String() {
 				t.Errorf("confirmed: got %+v, %v; want the appointment of its client", a, err)
 			}
 		})
 	}
 	confirming.Wait()
-	if got := c.Operations(id); !strings.Contains(got, "confirmation ") || strings.Count(got, "appointment.created") != 1 {
+	if got := c.Operations(id); !strings.Contains(got, "confirmation ") ||
+		strings.Count(got, "appointment.created") != 1 {
 		t.Errorf("promised once it is confirmed: got %q, want the mail and the webhook of a booking, once", got)
 	}
 	if _, err := c.Booking.Managed(ctx, link); err != nil {
@@ -221,7 +230,8 @@ func TestRequestNeedsEmail(t *testing.T) {
 	h := c.MustHold(1, "checkup", r.SlotStart, "")
 	r.HoldID = h.ID
 	var invalid *record.ValidationError
-	if _, err := c.Request.Book(context.Background(), r, enginetest.Visitor(1)); !errors.As(err, &invalid) || invalid.Fields[0].Field != "patient.email" {
+	if _, err := c.Request.Book(context.Background(), r, enginetest.Visitor(1)); !errors.As(err, &invalid) ||
+		invalid.Fields[0].Field != "patient.email" {
 		t.Errorf("without an address: got %v, want it asked for", err)
 	}
 	if _, err := c.Booking.ExtendHold(context.Background(), h.ID, enginetest.Client(1), 0, false); err != nil {
@@ -254,7 +264,8 @@ func TestRequestExpiresOrIsDeclined(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		mails := c.Mails(folder, declined.ID)
-		if !strings.Contains(mails["confirmation_request"], "https://book.example.org/manage#") || !strings.Contains(mails["request_declined"], "is not possible") {
+		if !strings.Contains(mails["confirmation_request"], "https://book.example.org/manage#") ||
+			!strings.Contains(mails["request_declined"], "is not possible") {
 			t.Errorf("the mails of a declined request are %v", mails)
 		}
 		if s := c.Slot(3, "checkup", declined.SlotStart, ""); s == nil || s.Held != 0 {

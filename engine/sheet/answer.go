@@ -37,11 +37,14 @@ func (r *Row) readAnswers(s *clinic.Schedule, t *store.AppointmentType, cell str
 		case id != "":
 			said[id] += "\n" + line
 		case strings.TrimSpace(line) != "":
-			r.Warnings = append(r.Warnings, Problem{"answers", "no_question", clipped(line), "answers no question of this appointment type and was ignored"})
+			r.Warnings = append(r.Warnings, Problem{"answers",
+				"no_question", clipped(line), "answers no question of this appointment type and was ignored"})
 		}
 	}
 	for id, value := range said {
-		if q := t.Page.Questions[slices.IndexFunc(t.Page.Questions, func(q store.Question) bool { return q.ID == id })]; q.Kind == store.AskYesNo {
+		if q := t.Page.Questions[slices.IndexFunc(t.Page.Questions, func(q store.Question) bool {
+			return q.ID == id
+		})]; q.Kind == store.AskYesNo {
 			said[id] = yesOrNo(value)
 		}
 	}

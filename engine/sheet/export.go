@@ -37,10 +37,13 @@ func (sh *Sheets) Export(ctx context.Context, actor record.Actor, from, to time.
 			}
 			cell[colSpecialistName] = who
 			start := a.SlotStart.In(zone)
-			cell[colStart], cell[colDate], cell[colTime], cell[colEnd] = start.Format(time.RFC3339), start.Format(time.DateOnly), start.Format("15:04"), a.SlotEnd.In(zone).Format(time.RFC3339)
-			cell[colStatus], cell[colAttendance], cell[colSource] = string(a.Status), string(a.Attendance), string(a.Source)
+			cell[colStart], cell[colDate], cell[colTime], cell[colEnd] = start.Format(time.RFC3339),
+				start.Format(time.DateOnly), start.Format("15:04"), a.SlotEnd.In(zone).Format(time.RFC3339)
+			cell[colStatus], cell[colAttendance], cell[colSource] = string(a.Status), string(a.Attendance),
+				string(a.Source)
 			p := &a.Patient
-			cell[colName], cell[colEmail], cell[colPhone], cell[colBirthDate], cell[colNotes] = p.Name, p.Email, p.Phone, p.BirthDate, p.Notes
+			cell[colName], cell[colEmail], cell[colPhone], cell[colBirthDate], cell[colNotes] = p.Name, p.Email,
+				p.Phone, p.BirthDate, p.Notes
 			cell[colAnswers] = answersCell(a.Intake.Answers)
 			for j := range cell {
 				cell[j] = Guarded(cell[j])

@@ -44,7 +44,8 @@ func (sh *Sheets) Plan(ctx context.Context, text string) (*File, error) {
 //
 // Errors: *ValidationError, *RefusedError, store.ErrDuplicate (the idempotency key was used in the meantime), and the
 // storage errors.
-func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor record.Actor, once *record.Once) (*File, error) {
+func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor record.Actor,
+	once *record.Once) (*File, error) {
 	parsed, at, err := read(text)
 	if err != nil {
 		return nil, err
@@ -78,8 +79,10 @@ func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor 
 			}
 			calls = append(calls, more...)
 		}
-		counts := map[string]int{"booked": f.Count(Book), "there": f.Count(There), "refused": f.Count(Refused), "skipped": f.Count(Skipped)}
-		if err := record.Audit(ctx, tx, now, actor, record.ActionAppointmentsImported, "appointments", "", nil, counts); err != nil {
+		counts := map[string]int{"booked": f.Count(Book), "there": f.Count(There), "refused": f.Count(Refused),
+			"skipped": f.Count(Skipped)}
+		if err := record.Audit(ctx, tx, now, actor, record.ActionAppointmentsImported, "appointments", "", nil,
+			counts); err != nil {
 			return err
 		}
 		return once.Remember(ctx, tx, f, now)
@@ -92,10 +95,12 @@ func (sh *Sheets) Import(ctx context.Context, text string, onlyGood bool, actor 
 }
 
 // insert writes the appointment of a row.
-func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r *Row, actor record.Actor, now time.Time) ([]booking.Promise, error) {
+func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r *Row, actor record.Actor,
+	now time.Time) ([]booking.Promise, error) {
 	t := s.Types[r.AppointmentTypeID]
 	span := availability.SpanOf(t, r.SpecialistID, r.Start)
-	taken, err := tx.Taken(ctx, []string{r.SpecialistID}, span.BusyStart.Add(-availability.MaxBuffer), span.BusyEnd.Add(availability.MaxBuffer))
+	taken, err := tx.Taken(ctx, []string{r.SpecialistID}, span.BusyStart.Add(-availability.MaxBuffer),
+		span.BusyEnd.Add(availability.MaxBuffer))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +113,8 @@ func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r
 		span.Seat = r.seat // the seat that no client holds
 	}
 	a := booking.NewAppointment(&booking.Request{Patient: r.Patient, Intake: r.intake, Source: store.SourceStaff}, span)
-	a.ID, a.Attendance, a.Place, a.CreatedAt, a.UpdatedAt = r.AppointmentID, r.attendance, s.PlaceAt(r.SpecialistID, r.Start), now, now
+	a.ID, a.Attendance, a.Place, a.CreatedAt, a.UpdatedAt = r.AppointmentID, r.attendance,
+		s.PlaceAt(r.SpecialistID, r.Start), now, now
 	if err := tx.InsertAppointment(ctx, a); err != nil {
 		return nil, err
 	}
@@ -118,9 +124,11 @@ func (sh *Sheets) insert(ctx context.Context, tx store.Tx, s *clinic.Schedule, r
 }
 
 // plan decides about every row by the stored data and the rows above. It returns the schedule that it used.
-func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, live []holds.Hold, now time.Time) (*clinic.Schedule, error) {
+func (sh *Sheets) plan(ctx context.Context, f *File, r store.Reader, at []int, live []holds.Hold,
+	now time.Time) (*clinic.Schedule, error) {
 	s := sh.clinic.Current()
-	q := booking.Question{Schedule: s, Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}}, Reader: r, Held: live}
+	q := booking.Question{Schedule: s, Rules: booking.Rules{Rules: availability.Rules{IgnoreHours: true}}, Reader: r,
+		Held: live}
 	for i := range f.Rows {
 		row := &f.Rows[i]
 		row.parse(s, at, now, sh.booking.Keys().Name)
@@ -176,7 +184,8 @@ func (r *Row) place(sn *booking.Snapshot, planned map[string]int, now time.Time)
 		r.refuse("specialist", "inactive", "", "the appointment type or the specialist is deactivated")
 		return
 	} else if future && len(t.Needs) > 0 {
-		r.refuse("appointmentTypeId", "no_room", "", "needs a room or a device, which a spreadsheet cannot name: book it at the desk")
+		r.refuse("appointmentTypeId", "no_room", "",
+			"needs a room or a device, which a spreadsheet cannot name: book it at the desk")
 		return
 	} else if future {
 		if why == availability.ReasonOutsideHours || why == availability.ReasonOverrideClosed {

@@ -20,16 +20,21 @@ func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(strin
 	}
 	t := r.findType(s, cell[colType], cell[colTypeName])
 	r.findSpecialist(s, cell[colSpecialist], cell[colSpecialistName])
-	if t != nil && r.SpecialistID != "" && !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == r.SpecialistID }) {
-		r.refuse("specialist", "not_served", s.SpecialistByID[r.SpecialistID].Name, "does not offer this appointment type")
+	if t != nil && r.SpecialistID != "" && !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool {
+		return a.SpecialistID == r.SpecialistID
+	}) {
+		r.refuse("specialist", "not_served", s.SpecialistByID[r.SpecialistID].Name,
+			"does not offer this appointment type")
 	}
 	r.findStart(s, cell[colStart], cell[colDate], cell[colTime])
-	r.Patient = store.Patient{Name: cell[colName], Email: cell[colEmail], Phone: cell[colPhone], Notes: cell[colNotes], BirthDate: isoDate(cell[colBirthDate])}
+	r.Patient = store.Patient{Name: cell[colName], Email: cell[colEmail], Phone: cell[colPhone], Notes: cell[colNotes],
+		BirthDate: isoDate(cell[colBirthDate])}
 	var m record.Mistakes
 	record.NormalizePatient(&m, &r.Patient, nil, now.In(s.Zone))
 	for _, wrong := range m {
 		column := strings.TrimPrefix(wrong.Field, "patient.")
-		code, value := "invalid", map[string]string{"email": cell[colEmail], "phone": cell[colPhone], "birthDate": cell[colBirthDate]}[column]
+		code, value := "invalid", map[string]string{"email": cell[colEmail], "phone": cell[colPhone],
+			"birthDate": cell[colBirthDate]}[column]
 		if column == "name" && r.Patient.Name == "" {
 			code = "missing"
 		}
@@ -43,7 +48,8 @@ func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(strin
 		r.attendance = store.Expected
 	case store.Expected, store.Arrived, store.InProgress, store.Completed, store.NoShow:
 	default:
-		r.refuse("attendance", "invalid", clipped(cell[colAttendance]), "must be expected, arrived, in_progress, completed or no_show")
+		r.refuse("attendance", "invalid", clipped(cell[colAttendance]),
+			"must be expected, arrived, in_progress, completed or no_show")
 	}
 	if r.AppointmentID = cell[colID]; r.AppointmentID == "" {
 		r.AppointmentID = "csv-" + name(r.spelled())
@@ -68,7 +74,8 @@ func (r *Row) parse(s *clinic.Schedule, at []int, now time.Time, name func(strin
 func (r *Row) spelled() string {
 	p := r.Patient.Identity()
 	return strings.Join([]string{
-		"sheet", r.AppointmentTypeID, r.SpecialistID, r.Start.UTC().Format(time.RFC3339), store.Fold(p.Name), p.BirthDate, store.Fold(p.Email), store.Digits(p.Phone),
+		"sheet", r.AppointmentTypeID, r.SpecialistID, r.Start.UTC().Format(time.RFC3339), store.Fold(p.Name),
+		p.BirthDate, store.Fold(p.Email), store.Digits(p.Phone),
 	}, "\n")
 }
 
@@ -94,7 +101,8 @@ func (r *Row) findType(s *clinic.Schedule, id, name string) *store.AppointmentTy
 	case len(found) == 0:
 		r.refuse("appointmentType", "unknown", clipped(name), "no appointment type has this name")
 	case len(found) > 1:
-		r.refuse("appointmentType", "ambiguous", clipped(name), "several appointment types have this name; give the id in appointmentTypeId")
+		r.refuse("appointmentType", "ambiguous", clipped(name),
+			"several appointment types have this name; give the id in appointmentTypeId")
 	default:
 		r.AppointmentTypeID = found[0].ID
 		return found[0]
@@ -123,14 +131,16 @@ func (r *Row) findSpecialist(s *clinic.Schedule, id, name string) {
 	case len(found) == 0:
 		r.refuse("specialist", "unknown", clipped(name), "no specialist has this name")
 	case len(found) > 1:
-		r.refuse("specialist", "ambiguous", clipped(name), "several specialists have this name; give the id in specialistId")
+		r.refuse("specialist", "ambiguous", clipped(name),
+			"several specialists have this name; give the id in specialistId")
 	default:
 		r.SpecialistID = found[0]
 	}
 }
 
 // The formats in which spreadsheets write a date and time, tried after RFC 3339.
-var clocks = []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05", "2.1.2006 15:04", "2.1.2006 15:04:05", "2/1/2006 15:04", "2/1/2006 15:04:05"}
+var clocks = []string{"2006-01-02 15:04", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02T15:04:05",
+	"2.1.2006 15:04", "2.1.2006 15:04:05", "2/1/2006 15:04", "2/1/2006 15:04:05"}
 
 // findStart parses an instant, or a time in the specialist's zone. In a date with slashes the day comes first, then
 // the month.

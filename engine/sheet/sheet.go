@@ -129,18 +129,20 @@ const (
 )
 
 var headings = [columnCount]string{
-	"id", "appointmentTypeId", "appointmentType", "specialistId", "specialist", "start", "date", "time", "end", "status", "attendance",
-	"name", "email", "phone", "birthDate", "notes", "answers", "source",
+	"id", "appointmentTypeId", "appointmentType", "specialistId", "specialist", "start", "date", "time", "end",
+	"status", "attendance", "name", "email", "phone", "birthDate", "notes", "answers", "source",
 }
 
 // aliases are other names for a heading, folded.
 var aliases = map[string]int{
-	"type": colTypeName, "treatment": colTypeName, "terminart": colTypeName, "behandlung": colTypeName, "tipo": colTypeName, "tipo de cita": colTypeName,
-	"doctor": colSpecialistName, "practitioner": colSpecialistName, "behandler": colSpecialistName, "arzt": colSpecialistName, "especialista": colSpecialistName,
-	"beginn": colStart, "begin": colStart, "inicio": colStart, "datum": colDate, "fecha": colDate, "day": colDate, "uhrzeit": colTime, "zeit": colTime, "hora": colTime,
-	"patient": colName, "paciente": colName, "nombre": colName, "e-mail": colEmail, "mail": colEmail, "correo": colEmail,
-	"telephone": colPhone, "telefon": colPhone, "teléfono": colPhone, "born": colBirthDate, "birth date": colBirthDate, "date of birth": colBirthDate,
-	"geburtsdatum": colBirthDate, "fecha de nacimiento": colBirthDate, "note": colNotes, "notiz": colNotes, "notizen": colNotes, "notas": colNotes,
+	"type": colTypeName, "treatment": colTypeName, "terminart": colTypeName, "behandlung": colTypeName,
+	"tipo": colTypeName, "tipo de cita": colTypeName, "doctor": colSpecialistName, "practitioner": colSpecialistName,
+	"behandler": colSpecialistName, "arzt": colSpecialistName, "especialista": colSpecialistName, "beginn": colStart,
+	"begin": colStart, "inicio": colStart, "datum": colDate, "fecha": colDate, "day": colDate, "uhrzeit": colTime,
+	"zeit": colTime, "hora": colTime, "patient": colName, "paciente": colName, "nombre": colName, "e-mail": colEmail,
+	"mail": colEmail, "correo": colEmail, "telephone": colPhone, "telefon": colPhone, "teléfono": colPhone,
+	"born": colBirthDate, "birth date": colBirthDate, "date of birth": colBirthDate, "geburtsdatum": colBirthDate,
+	"fecha de nacimiento": colBirthDate, "note": colNotes, "notiz": colNotes, "notizen": colNotes, "notas": colNotes,
 	"antworten": colAnswers, "respuestas": colAnswers,
 }
 
@@ -167,7 +169,8 @@ func read(text string) (*File, []int, error) {
 			}
 			return f, at, nil
 		case errors.As(err, &bad):
-			return nil, nil, record.Invalid("csv", "cannot be read as a table at line %d, column %d: %v", bad.Line, bad.Column, bad.Err)
+			return nil, nil, record.Invalid("csv", "cannot be read as a table at line %d, column %d: %v", bad.Line,
+				bad.Column, bad.Err)
 		case err != nil:
 			return nil, nil, record.Invalid("csv", "cannot be read: %v", err)
 		}
@@ -187,7 +190,8 @@ func read(text string) (*File, []int, error) {
 		line, _ := r.FieldPos(0)
 		row := Row{Line: line, Outcome: Book, cells: cells}
 		if len(cells) > len(f.header) {
-			row.refuse("", "too_many", "", "has more cells than columns; put text that contains the separator in quotes")
+			row.refuse("", "too_many", "",
+				"has more cells than columns; put text that contains the separator in quotes")
 		}
 		f.Rows = append(f.Rows, row)
 	}

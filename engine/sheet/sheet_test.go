@@ -33,7 +33,8 @@ func TestSheetNamesRowProblems(t *testing.T) {
 	at := func(hour int) time.Time { return c.Start.Add(time.Duration(hour-c.Start.Hour()) * time.Hour) }
 	c.BookFor(9-c.Start.Hour(), store.Patient{Name: "Other Patient"})
 	c.MustHold(1, "checkup", at(15), "ada")
-	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada", Start: at(22), End: at(24), Reason: "Concert"}, nil); err != nil {
+	if _, err := c.Clinic.CreateBlock(ctx, "user:jo", store.Block{SpecialistID: "ada",
+		Start: at(22), End: at(24), Reason: "Concert"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	text := sheetOf(c, "mistakes.csv")
@@ -51,7 +52,8 @@ func TestSheetNamesRowProblems(t *testing.T) {
 		said := string(r.Outcome)
 		for _, p := range append(r.Problems, r.Warnings...) {
 			said += " " + p.Code
-			if p.Message == "" || r.Outcome == sheet.Refused && p.Column == "" && p.Code != "twice" && p.Code != "too_many" {
+			if p.Message == "" || r.Outcome == sheet.Refused && p.Column == "" && p.Code != "twice" &&
+				p.Code != "too_many" {
 				t.Errorf("line %d: %+v has no column or no message", r.Line, p)
 			}
 		}
@@ -65,7 +67,8 @@ func TestSheetNamesRowProblems(t *testing.T) {
 
 	// First all or nothing, then the valid rows, then nothing is imported twice.
 	var refused *sheet.RefusedError
-	if _, err := c.Sheet.Import(ctx, text, false, "user:jo", nil); !errors.As(err, &refused) || len(c.Confirmed()) != 1 {
+	if _, err := c.Sheet.Import(ctx, text, false, "user:jo", nil); !errors.As(err, &refused) ||
+		len(c.Confirmed()) != 1 {
 		t.Errorf("all of a file with mistakes: %v, and %d appointments", err, len(c.Confirmed()))
 	}
 	done, err := c.Sheet.Import(ctx, text, true, "user:jo", nil)
@@ -80,10 +83,12 @@ func TestSheetNamesRowProblems(t *testing.T) {
 		t.Errorf("the same file again: %v, %d booked, %d there", err, again.Count(sheet.Book), again.Count(sheet.There))
 	}
 	// The refused rows can be corrected and imported.
-	if csv := done.RefusedCSV(); strings.Count(csv, "\n") != 1+f.Count(sheet.Refused) || !strings.Contains(csv, "4,\"start overlaps line 2") {
+	if csv := done.RefusedCSV(); strings.Count(csv, "\n") != 1+f.Count(sheet.Refused) ||
+		!strings.Contains(csv, "4,\"start overlaps line 2") {
 		t.Errorf("the refused rows:\n%s", csv)
 	}
-	if entries, _, err := c.Store.Audit(ctx, store.AuditFilter{Action: "appointments.imported"}); err != nil || len(entries) != 2 {
+	if entries, _, err := c.Store.Audit(ctx, store.AuditFilter{Action: "appointments.imported"}); err != nil ||
+		len(entries) != 2 {
 		t.Errorf("the log has %d imports, %v", len(entries), err)
 	}
 }
@@ -94,7 +99,8 @@ func TestSheetRoundTrips(t *testing.T) {
 	t.Parallel()
 	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
 	ctx := t.Context()
-	want := c.BookFor(0, store.Patient{Name: "=cmd|' /C calc'!A0", Phone: "+49 30 12345", Email: "a@example.org", BirthDate: "1980-02-29", Notes: "two\nlines, and \"quotes\"\n- 2 mg;=1+1"})
+	want := c.BookFor(0, store.Patient{Name: "=cmd|' /C calc'!A0", Phone: "+49 30 12345", Email: "a@example.org",
+		BirthDate: "1980-02-29", Notes: "two\nlines, and \"quotes\"\n- 2 mg;=1+1"})
 	text, err := c.Sheet.Export(ctx, "user:jo", c.Start.Add(-time.Hour), c.Start.Add(time.Hour))
 	if err != nil || !strings.Contains(text, ",'=cmd|") || !strings.Contains(text, ",'+49 30 12345,") {
 		t.Fatalf("the file: %v\n%s", err, text)
@@ -107,7 +113,8 @@ func TestSheetRoundTrips(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := other.Booking.Appointment(ctx, want.ID)
-	if err != nil || got.Patient != want.Patient || !got.SlotStart.Equal(want.SlotStart) || !got.BusyEnd.Equal(want.BusyEnd) || got.SpecialistID != want.SpecialistID {
+	if err != nil || got.Patient != want.Patient || !got.SlotStart.Equal(want.SlotStart) ||
+		!got.BusyEnd.Equal(want.BusyEnd) || got.SpecialistID != want.SpecialistID {
 		t.Errorf("read by another: got %+v, %v\nwant %+v", got, err, want)
 	}
 }
@@ -120,13 +127,15 @@ func TestSheetRefusesInvalidFiles(t *testing.T) {
 		"":                                      "is empty",
 		"name,type,specialist,start\n":          "no row",
 		"name,type,specialist\nJo,Check-up,Ada": "no column start",
-		"name,name,type,specialist,start\na,b,c,d,e":                                                         "twice",
-		"name,type,specialist,start\n\"Jo,checkup":                                                           "line 2",
-		"name,type,specialist,start" + strings.Repeat("\nJo,Check-up,ada,2030-01-01 09:00", sheet.MaxRows+1): "at most 2000 rows",
-		strings.Repeat("x", sheet.MaxBytes+1):                                                                "MiB",
+		"name,name,type,specialist,start\na,b,c,d,e": "twice",
+		"name,type,specialist,start\n\"Jo,checkup":   "line 2",
+		"name,type,specialist,start" + strings.Repeat("\nJo,Check-up,ada,2030-01-01 09:00", sheet.MaxRows+
+			1): "at most 2000 rows",
+		strings.Repeat("x", sheet.MaxBytes+1): "MiB",
 	} {
 		var invalid *record.ValidationError
-		if _, err := c.Sheet.Plan(context.Background(), text); !errors.As(err, &invalid) || !strings.Contains(err.Error()+invalid.Fields[0].Message, says) {
+		if _, err := c.Sheet.Plan(context.Background(), text); !errors.As(err, &invalid) ||
+			!strings.Contains(err.Error()+invalid.Fields[0].Message, says) {
 			t.Errorf("%.40q: got %v, want %q", text, err, says)
 		}
 	}

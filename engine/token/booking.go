@@ -58,7 +58,8 @@ type Booking struct {
 
 // IssueBooking creates a bookingToken for one slot, valid for BookingTTL. It fails only if start is not a whole
 // second between 1970 and 2106, or minutes is not between 1 and 65535.
-func (k *Keyring) IssueBooking(appointmentTypeID, specialistID string, start time.Time, minutes int, now time.Time) (string, Booking, error) {
+func (k *Keyring) IssueBooking(appointmentTypeID, specialistID string, start time.Time, minutes int,
+	now time.Time) (string, Booking, error) {
 	var nonce [8]byte
 	_, _ = rand.Read(nonce[:])
 	b := Booking{

@@ -49,7 +49,8 @@ func TestBookingAuthPayload(t *testing.T) {
 	}
 	text, _, _ := strings.Cut(token, ".")
 	payload, _ := decode(text)
-	want := `{"sessionId":"call-7","patientGUID":"` + patient + `","createdAt":1795176000001,"expiresAt":1795176900001,"nonce":"` + auth.Nonce + `"}`
+	want := `{"sessionId":"call-7","patientGUID":"` + patient +
+		`","createdAt":1795176000001,"expiresAt":1795176900001,"nonce":"` + auth.Nonce + `"}`
 	if string(payload) != want {
 		t.Errorf("got payload %s\nwant        %s", payload, want)
 	}
@@ -63,7 +64,8 @@ func TestBookingAuthPayload(t *testing.T) {
 // still makes a token that is accepted.
 func TestBookingAuthSessionIDs(t *testing.T) {
 	k := Generate(noon)
-	for _, id := range []string{"", `"};{"`, "Zoë <&>", strings.Repeat("\x01", maxSessionID), strings.Repeat("é", maxSessionID/2)} {
+	for _, id := range []string{"", `"};{"`, "Zoë <&>", strings.Repeat("\x01", maxSessionID),
+		strings.Repeat("é", maxSessionID/2)} {
 		token, _, err := k.IssueBookingAuth(id, patient, noon)
 		if err != nil {
 			t.Errorf("session id %q: got %v, want a token", id, err)
@@ -98,7 +100,8 @@ func TestBookingAuthSignedNonsense(t *testing.T) {
 		return text + "." + encode(k.signer().mac(forBookingAuth, []byte(text)))
 	}
 	for _, payload := range []string{"", "[]", "7", `{"sessionId":7}`, `{"expiresAt":"soon"}`} {
-		if _, err := k.VerifyBookingAuth(sign(encode([]byte(payload))), patient, noon); err != BookingAuthSignatureInvalid {
+		if _, err := k.VerifyBookingAuth(sign(encode([]byte(payload))), patient,
+			noon); err != BookingAuthSignatureInvalid {
 			t.Errorf("payload %q: got %v, want %v", payload, err, BookingAuthSignatureInvalid)
 		}
 	}

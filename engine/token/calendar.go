@@ -8,8 +8,9 @@ import "time"
 // Calendar is the content of a calendar token: its bearer may see this one appointment until an instant.
 type Calendar struct {
 	AppointmentID string
-	Serial        uint32    // the number of the appointment's calendar address; the caller must check that the address was not disabled
-	ExpiresAt     time.Time // UTC, whole seconds; refused from this instant on
+	// the number of the appointment's calendar address; the caller must check that the address was not disabled
+	Serial    uint32
+	ExpiresAt time.Time // UTC, whole seconds; refused from this instant on
 }
 
 // IssueCalendar creates the calendar token of c, by the rules of IssueManage.

@@ -145,7 +145,8 @@ func (k *Keyring) Marshal() []byte {
 		if !each.retiredAt.IsZero() {
 			retired = each.retiredAt.Format(time.RFC3339)
 		}
-		fmt.Fprintf(&b, "key %s %s %s %s\n", each.name(), each.madeAt.Format(time.RFC3339), retired, encode(each.secret[:]))
+		fmt.Fprintf(&b, "key %s %s %s %s\n", each.name(), each.madeAt.Format(time.RFC3339), retired,
+			encode(each.secret[:]))
 	}
 	fmt.Fprintf(&b, "%s%x\n", sumPrefix, sha256.Sum256(b.Bytes()))
 	return b.Bytes()

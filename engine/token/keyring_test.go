@@ -115,7 +115,8 @@ func TestRotation(t *testing.T) {
 	for name, k := range map[string]*Keyring{"in memory": k, "read back": again} {
 		last := noon.Add(BookingAuthTTL - time.Millisecond)
 		if _, err := k.VerifyBookingAuth(auth, patient, last); err != nil {
-			t.Errorf("%s: bookingAuthToken of the replaced key, 1 ms before its end: got %v, want it accepted", name, err)
+			t.Errorf("%s: bookingAuthToken of the replaced key, 1 ms before its end: got %v, want it accepted", name,
+				err)
 		}
 		if _, err := k.VerifyBooking(booking, noon.Add(BookingTTL-time.Second)); err != nil {
 			t.Errorf("%s: bookingToken of the replaced key, 1 s before its end: got %v, want it accepted", name, err)
@@ -124,7 +125,8 @@ func TestRotation(t *testing.T) {
 			t.Errorf("%s: manage token of the replaced key, 1 s before its end: got %v, want it accepted", name, err)
 		}
 		if _, err := k.VerifyManage(link, noon.Add(MaxManageTTL)); err != ManageTokenExpired {
-			t.Errorf("%s: manage token asked to live 1000 days, after %v: got %v, want %v", name, MaxManageTTL, err, ManageTokenExpired)
+			t.Errorf("%s: manage token asked to live 1000 days, after %v: got %v, want %v", name, MaxManageTTL, err,
+				ManageTokenExpired)
 		}
 	}
 
@@ -154,7 +156,8 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("keys", "ring", k)
 	out := log.String() + fmt.Sprintf("%v %+v %#v %s %d %x %v", k, k, k, k, k, k, k.Keys())
 	for _, key := range k.keys {
-		for _, form := range []string{encode(key.secret[:]), fmt.Sprintf("%x", key.secret[:4]), fmt.Sprintf("%d %d %d", key.secret[0], key.secret[1], key.secret[2])} {
+		for _, form := range []string{encode(key.secret[:]), fmt.Sprintf("%x", key.secret[:4]),
+			fmt.Sprintf("%d %d %d", key.secret[0], key.secret[1], key.secret[2])} {
 			if strings.Contains(out, form) {
 				t.Errorf("a secret is printed: %s", out)
 			}

@@ -34,7 +34,8 @@ func TestSealedSecretOpensForItsPurposeOnly(t *testing.T) {
 		{"not sealed", "correct horse", "mail.example.org:587", keys, false},
 		{"without its text", sealPrefix + "0000.", "mail.example.org:587", keys, false},
 	} {
-		if got, ok := c.keys.Open(c.sealed, c.about); ok != c.opens || ok && got != "correct horse" || !ok && got != "" {
+		if got, ok := c.keys.Open(c.sealed, c.about); ok != c.opens || ok && got != "correct horse" || !ok &&
+			got != "" {
 			t.Errorf("%s: got %q, %t; want it opened: %t", c.name, got, ok, c.opens)
 		}
 	}

@@ -65,7 +65,8 @@ func (k *Keyring) OpenStreamTicket(ticket string, now time.Time) (StreamTicket, 
 	if err != nil || len(plain) < 8 {
 		return StreamTicket{}, StreamTicketInvalid
 	}
-	t := StreamTicket{Client: string(plain[8:]), ExpiresAt: time.UnixMilli(int64(binary.BigEndian.Uint64(plain))).UTC(), Nonce: [streamNonce]byte(nonce)}
+	t := StreamTicket{Client: string(plain[8:]), ExpiresAt: time.UnixMilli(int64(binary.BigEndian.Uint64(plain))).UTC(),
+		Nonce: [streamNonce]byte(nonce)}
 	if !now.Before(t.ExpiresAt) {
 		return StreamTicket{}, StreamTicketExpired
 	}

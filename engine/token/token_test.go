@@ -48,7 +48,8 @@ func kinds(t testing.TB, k *Keyring) map[string]kind {
 	if err != nil {
 		t.Fatal(err)
 	}
-	link, err := k.IssueManage(Manage{AppointmentID: appointment, Version: 3, ExpiresAt: noon.Add(24 * time.Hour)}, noon)
+	link, err := k.IssueManage(Manage{AppointmentID: appointment, Version: 3, ExpiresAt: noon.Add(24 * time.Hour)},
+		noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,10 +111,12 @@ func TestNoMutationIsAccepted(t *testing.T) {
 				refused(kind.token[:i], "cut", i)
 				refused(kind.token[i+1:], "beginning cut", i)
 				if i > 0 && kind.token[i] != kind.token[i-1] {
-					refused(kind.token[:i-1]+string([]byte{kind.token[i], kind.token[i-1]})+kind.token[i+1:], "swapped", i)
+					refused(kind.token[:i-1]+string([]byte{kind.token[i], kind.token[i-1]})+kind.token[i+1:], "swapped",
+						i)
 				}
 			}
-			for _, tail := range []string{"A", "=", "==", ".", "\n", "\r\n", "\x00", " ", kind.token, "." + kind.token} {
+			for _, tail := range []string{"A", "=", "==", ".", "\n", "\r\n", "\x00", " ", kind.token, "." +
+				kind.token} {
 				refused(kind.token+tail, "appended", len(kind.token))
 			}
 			refused(strings.ToUpper(kind.token), "upper case", 0)

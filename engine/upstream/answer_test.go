@@ -79,17 +79,20 @@ func TestAnswers(t *testing.T) {
 	list := func(c *Client) (any, error) { return c.GetAppointmentListByPatient(ctx, patient, zone) }
 	open := func(types ...string) func(*Client) (any, error) {
 		return func(c *Client) (any, error) {
-			got, dropped, err := c.GetOnlineReservations(ctx, Openings{From: ten, To: ten.Add(time.Hour), Zone: zone, AppointmentTypeGUIDs: types})
+			got, dropped, err := c.GetOnlineReservations(ctx,
+				Openings{From: ten, To: ten.Add(time.Hour), Zone: zone, AppointmentTypeGUIDs: types})
 			return fmt.Sprintf("%v, %d dropped", got, dropped), err
 		}
 	}
 	nine := time.Date(2026, 1, 20, 14, 0, 0, 0, time.UTC)
-	opening := Opening{Start: nine, Minutes: 30, ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: typ}
+	opening := Opening{Start: nine, Minutes: 30, ScheduleViewGUID: view, ScheduleColumnGUID: column,
+		AppointmentTypeGUID: typ}
 	asked := opening
 	asked.AppointmentTypeGUID = view
 	untyped := opening
 	untyped.AppointmentTypeGUID = ""
-	afternoon := Opening{Start: nine.Add(4*time.Hour + 30*time.Minute), Minutes: 45, ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: typ}
+	afternoon := Opening{Start: nine.Add(4*time.Hour + 30*time.Minute), Minutes: 45, ScheduleViewGUID: view,
+		ScheduleColumnGUID: column, AppointmentTypeGUID: typ}
 	same := appointment[:len(appointment)-1]
 
 	tests := []struct {
@@ -189,23 +192,28 @@ func TestAnswers(t *testing.T) {
 
 		{"patients", find, []KnownPatient{
 			{GUID: patient, FirstName: "Zoë Marie", LastName: "Nil", BirthDate: born},
-			{GUID: patient[:len(patient)-1] + "2", FirstName: "Zoë", LastName: "Nil", BirthDate: time.Date(2016, 4, 5, 0, 0, 0, 0, time.UTC)},
+			{GUID: patient[:len(patient)-1] + "2", FirstName: "Zoë", LastName: "Nil",
+				BirthDate: time.Date(2016, 4, 5, 0, 0, 0, 0, time.UTC)},
 			{GUID: patient[:len(patient)-1] + "3", FirstName: "Cher"},
 		}, "", "", 0},
 		{"list-empty", find, []KnownPatient{}, "", "", 0},
 		{"procedure-not-authorized", find, nil, Misconfigured, "", 0},
 		{"rate-limit", find, nil, RateLimited, "", 0},
 		{"empty", find, nil, Unknown, "", 0},
-		{"patient-information", read, KnownPatient{GUID: patient, FirstName: "Zoë", LastName: "van Nil", BirthDate: born, Phone: "(555) 010-0123", Email: "zoe@example.org"}, "", "", 0},
+		{"patient-information", read, KnownPatient{GUID: patient, FirstName: "Zoë", LastName: "van Nil",
+			BirthDate: born, Phone: "(555) 010-0123", Email: "zoe@example.org"}, "", "", 0},
 		{"patient-unknown", read, nil, Refused, PatientUnknown, 0},
 		{"list-empty", read, nil, Refused, PatientUnknown, 0},
 		{"success-without-result", read, nil, Refused, PatientUnknown, 0},
 		{"success-with-strange-result", read, nil, Unknown, "", 0},
 		{"procedure-not-authorized", read, nil, Misconfigured, "", 0},
 		{"list", list, []Appointment{
-			{GUID: strings.ToUpper(appointment), Start: ten, Minutes: 30, ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: typ},
-			{GUID: same + "2", Start: ten.Add(4*time.Hour + 30*time.Minute), Minutes: 45, ScheduleViewGUID: view, ScheduleColumnGUID: strings.ToUpper(column), AppointmentTypeGUID: typ, Cancelled: true},
-			{GUID: same + "3", PatientGUID: patient, Start: time.Date(2026, 7, 1, 13, 0, 0, 0, time.UTC), ScheduleColumnGUID: column},
+			{GUID: strings.ToUpper(appointment), Start: ten, Minutes: 30, ScheduleViewGUID: view,
+				ScheduleColumnGUID: column, AppointmentTypeGUID: typ},
+			{GUID: same + "2", Start: ten.Add(4*time.Hour + 30*time.Minute), Minutes: 45, ScheduleViewGUID: view,
+				ScheduleColumnGUID: strings.ToUpper(column), AppointmentTypeGUID: typ, Cancelled: true},
+			{GUID: same + "3", PatientGUID: patient, Start: time.Date(2026, 7, 1, 13, 0, 0, 0, time.UTC),
+				ScheduleColumnGUID: column},
 			{GUID: same + "4", ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: typ},
 		}, "", "", 0},
 		{"list-empty", list, []Appointment{}, "", "", 0},
@@ -237,7 +245,8 @@ func TestAnswers(t *testing.T) {
 			got, err := test.call(client(t, options(server.URL+"/GetData.ashx")))
 			if test.class != "" {
 				if ClassOf(err) != test.class || ReasonOf(err) != test.reason {
-					t.Fatalf("got %v, %v (class %q, reason %q); want class %q, reason %q", got, err, ClassOf(err), ReasonOf(err), test.class, test.reason)
+					t.Fatalf("got %v, %v (class %q, reason %q); want class %q, reason %q", got, err, ClassOf(err),
+						ReasonOf(err), test.class, test.reason)
 				}
 				private(t, err)
 				return
@@ -252,7 +261,8 @@ func TestAnswers(t *testing.T) {
 		t.Fatalf("got %d files of testdata, %v", len(files), err)
 	}
 	for _, file := range files {
-		if name := strings.TrimSuffix(filepath.Base(file), ".xml"); !used[name] && !strings.HasPrefix(name, "request-") {
+		if name := strings.TrimSuffix(filepath.Base(file), ".xml"); !used[name] &&
+			!strings.HasPrefix(name, "request-") {
 			t.Errorf("%s is in testdata and in no row", name)
 		}
 	}

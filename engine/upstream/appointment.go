@@ -65,7 +65,8 @@ func (c *Client) SetAppointment(ctx context.Context, n NewAppointment) (Created,
 		return Created{}, err
 	}
 	if !a.done() {
-		return Created{}, &Error{Procedure: setAppointment, Class: Unknown, Status: http.StatusOK, Detail: "it answered Success without an appointment"}
+		return Created{}, &Error{Procedure: setAppointment, Class: Unknown, Status: http.StatusOK,
+			Detail: "it answered Success without an appointment"}
 	}
 	made := a.made()
 	return Created{GUID: made, LookUp: made == ""}, nil
@@ -105,9 +106,11 @@ func (c *Client) SetAppointmentStatusCanceled(ctx context.Context, appointmentGU
 // GetAppointmentListByPatient lists the appointments of one patient, cancelled ones included. zone is the clinic's.
 // If a part of the list is unreadable, the error is an *Error of class Unknown: the caller would write an appointment
 // that it misses in the list again.
-func (c *Client) GetAppointmentListByPatient(ctx context.Context, patientGUID string, zone *time.Location) ([]Appointment, error) {
+func (c *Client) GetAppointmentListByPatient(ctx context.Context, patientGUID string,
+	zone *time.Location) ([]Appointment, error) {
 	if patientGUID == "" || zone == nil {
-		return nil, &Error{Procedure: appointmentsOf, Class: Misconfigured, Detail: "the patient has no GUID, or the clinic's time zone is not known"}
+		return nil, &Error{Procedure: appointmentsOf, Class: Misconfigured,
+			Detail: "the patient has no GUID, or the clinic's time zone is not known"}
 	}
 	a, err := c.call(ctx, appointmentsOf, parameters{{"patGUID", patientGUID}})
 	if ReasonOf(err) == AppointmentUnknown {
@@ -123,7 +126,8 @@ func (c *Client) GetAppointmentListByPatient(ctx context.Context, patientGUID st
 		}
 		each, ok := r.appointment(zone)
 		if !ok {
-			return nil, &Error{Procedure: appointmentsOf, Class: Unknown, Status: http.StatusOK, Detail: "it listed an appointment that cannot be read"}
+			return nil, &Error{Procedure: appointmentsOf, Class: Unknown, Status: http.StatusOK,
+				Detail: "it listed an appointment that cannot be read"}
 		}
 		list = append(list, each)
 	}
@@ -137,7 +141,8 @@ func (r record) appointment(zone *time.Location) (Appointment, bool) {
 		ScheduleViewGUID:    r.first("scheduleviewguid", "schdvwguid"),
 		ScheduleColumnGUID:  r.first("schedulecolumnguid", "schdcolguid"),
 		AppointmentTypeGUID: r.first("appointmenttypeguid", "appttypguid", "appttypeguid"),
-		Cancelled:           strings.Contains(strings.ToLower(r.first("appointmentstatusdescription", "appointmentstatus", "statusdescription", "status")), "cancel"),
+		Cancelled: strings.Contains(strings.ToLower(r.first("appointmentstatusdescription",
+			"appointmentstatus", "statusdescription", "status")), "cancel"),
 	}
 	if !ValidGUID(a.GUID) {
 		return Appointment{}, false

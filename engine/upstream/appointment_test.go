@@ -9,7 +9,8 @@ import (
 // Which entries of a patient's list are the appointment in question.
 func TestMatch(t *testing.T) {
 	n := wanted(t)
-	there := Appointment{GUID: appointment, PatientGUID: patient, Start: ten, Minutes: 30, ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: typ}
+	there := Appointment{GUID: appointment, PatientGUID: patient, Start: ten, Minutes: 30, ScheduleViewGUID: view,
+		ScheduleColumnGUID: column, AppointmentTypeGUID: typ}
 	for name, test := range map[string]struct {
 		change func(*Appointment)
 		want   bool
@@ -18,18 +19,22 @@ func TestMatch(t *testing.T) {
 		"in other letter case": {func(a *Appointment) {
 			a.ScheduleColumnGUID, a.PatientGUID = strings.ToUpper(column), strings.ToUpper(patient)
 		}, true},
-		"with seconds":                      {func(a *Appointment) { a.Start = a.Start.Add(30 * time.Second) }, true},
-		"made longer at the desk":           {func(a *Appointment) { a.Minutes = 60 }, true},
-		"of another type, same column":      {func(a *Appointment) { a.AppointmentTypeGUID = view }, true},
-		"cancelled":                         {func(a *Appointment) { a.Cancelled = true }, false},
-		"a quarter of an hour later":        {func(a *Appointment) { a.Start = a.Start.Add(15 * time.Minute) }, false},
-		"without a time":                    {func(a *Appointment) { a.Start = time.Time{} }, false},
-		"in another column":                 {func(a *Appointment) { a.ScheduleColumnGUID = view }, false},
-		"of another patient":                {func(a *Appointment) { a.PatientGUID = view }, false},
-		"no patient given":                  {func(a *Appointment) { a.PatientGUID = "" }, true},
-		"no column given, same type":        {func(a *Appointment) { a.ScheduleColumnGUID = "" }, true},
-		"no column given, another type":     {func(a *Appointment) { a.ScheduleColumnGUID, a.AppointmentTypeGUID = "", view }, false},
-		"neither column nor type are given": {func(a *Appointment) { a.ScheduleColumnGUID, a.AppointmentTypeGUID = "", "" }, true},
+		"with seconds":                 {func(a *Appointment) { a.Start = a.Start.Add(30 * time.Second) }, true},
+		"made longer at the desk":      {func(a *Appointment) { a.Minutes = 60 }, true},
+		"of another type, same column": {func(a *Appointment) { a.AppointmentTypeGUID = view }, true},
+		"cancelled":                    {func(a *Appointment) { a.Cancelled = true }, false},
+		"a quarter of an hour later":   {func(a *Appointment) { a.Start = a.Start.Add(15 * time.Minute) }, false},
+		"without a time":               {func(a *Appointment) { a.Start = time.Time{} }, false},
+		"in another column":            {func(a *Appointment) { a.ScheduleColumnGUID = view }, false},
+		"of another patient":           {func(a *Appointment) { a.PatientGUID = view }, false},
+		"no patient given":             {func(a *Appointment) { a.PatientGUID = "" }, true},
+		"no column given, same type":   {func(a *Appointment) { a.ScheduleColumnGUID = "" }, true},
+		"no column given, another type": {func(a *Appointment) {
+			a.ScheduleColumnGUID, a.AppointmentTypeGUID = "", view
+		}, false},
+		"neither column nor type are given": {func(a *Appointment) {
+			a.ScheduleColumnGUID, a.AppointmentTypeGUID = "", ""
+		}, true},
 	} {
 		a := there
 		test.change(&a)
@@ -39,7 +44,8 @@ func TestMatch(t *testing.T) {
 	}
 	list := []Appointment{there, {GUID: view}, there}
 	if got := n.Match(list); len(got) != 2 || len(list) != 3 || list[1].GUID != view {
-		t.Errorf("two of three: got %d matches, and the list given is %v; want 2 and the list as it was", len(got), list)
+		t.Errorf("two of three: got %d matches, and the list given is %v; want 2 and the list as it was", len(got),
+			list)
 	}
 	// In the hour that comes twice the wall clock decides, as it is all that is sent.
 	fold := n

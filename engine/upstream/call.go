@@ -62,7 +62,8 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 	if err := ctx.Err(); err != nil {
 		return nil, fail(NotSent, 0, "the caller gave up", err)
 	}
-	body, err := xml.Marshal(request{ClientID: c.clientID, UserName: c.user, Password: c.password, Procedure: procedure, Parameters: params})
+	body, err := xml.Marshal(request{ClientID: c.clientID, UserName: c.user, Password: c.password, Procedure: procedure,
+		Parameters: params})
 	if err != nil {
 		return nil, fail(Misconfigured, 0, "the request could not be written as XML", nil)
 	}
@@ -79,7 +80,8 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 		GotConn:      func(httptrace.GotConnInfo) { way.connected.Store(true) },
 		WroteRequest: func(httptrace.WroteRequestInfo) { left() },
 	}
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, c.url, bytes.NewReader(append([]byte(xml.Header), body...)))
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), http.MethodPost, c.url,
+		bytes.NewReader(append([]byte(xml.Header), body...)))
 	if err != nil {
 		return nil, fail(Misconfigured, 0, "the address cannot be called", nil)
 	}
@@ -103,7 +105,8 @@ func (c *Client) call(ctx context.Context, procedure string, params parameters) 
 	}
 	a, verdict := judge(resp.StatusCode, text)
 	if verdict.class != "" {
-		return nil, &Error{Procedure: procedure, Class: verdict.class, Reason: verdict.reason, Status: resp.StatusCode, Detail: verdict.detail}
+		return nil, &Error{Procedure: procedure, Class: verdict.class, Reason: verdict.reason, Status: resp.StatusCode,
+			Detail: verdict.detail}
 	}
 	return a, nil
 }
@@ -182,13 +185,16 @@ func judge(status int, body []byte) (*answer, meaning) {
 	case err == nil:
 		return nil, meaning{Unknown, "", fmt.Sprintf("it answered Success with HTTP status %d", status)}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
-		return nil, meaning{Misconfigured, "", fmt.Sprintf("it does not accept the credentials (HTTP status %d)", status)}
+		return nil, meaning{Misconfigured, "", fmt.Sprintf("it does not accept the credentials (HTTP status %d)",
+			status)}
 	case status >= 300 && status < 400:
-		return nil, meaning{Misconfigured, "", fmt.Sprintf("it has another address: it answered with a redirect (HTTP status %d)", status)}
+		return nil, meaning{Misconfigured, "",
+			fmt.Sprintf("it has another address: it answered with a redirect (HTTP status %d)", status)}
 	case status == http.StatusRequestTimeout, status >= 500:
 		return nil, meaning{Unknown, "", fmt.Sprintf("it failed with HTTP status %d", status)}
 	case status >= 400:
-		return nil, meaning{Misconfigured, "", fmt.Sprintf("there is no such service at this address (HTTP status %d)", status)}
+		return nil, meaning{Misconfigured, "", fmt.Sprintf("there is no such service at this address (HTTP status %d)",
+			status)}
 	}
 	return nil, meaning{Unknown, "", err.Error()}
 }

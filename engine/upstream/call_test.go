@@ -33,9 +33,17 @@ func TestRequests(t *testing.T) {
 		"request-set-patient-comment": func(c *Client) error {
 			return c.SetPatientComment(ctx, patient, "Child: Max & Moritz | DOB: 02/03/2015")
 		},
-		"request-find-patients":       func(c *Client) error { _, err := c.FindPatients(ctx, "Zoë", "<O'Brien>"); return err },
-		"request-patient-information": func(c *Client) error { _, err := c.PatientInformation(ctx, patient); return err },
-		"request-cancel":              func(c *Client) error { return c.SetAppointmentStatusCanceled(ctx, appointment) },
+		"request-find-patients": func(c *Client) error {
+			_, err := c.FindPatients(ctx, "Zoë", "<O'Brien>")
+			return err
+		},
+		"request-patient-information": func(c *Client) error {
+			_, err := c.PatientInformation(ctx, patient)
+			return err
+		},
+		"request-cancel": func(c *Client) error {
+			return c.SetAppointmentStatusCanceled(ctx, appointment)
+		},
 		"request-list": func(c *Client) error {
 			_, err := c.GetAppointmentListByPatient(ctx, patient, zone)
 			return err
@@ -69,7 +77,9 @@ func TestRequests(t *testing.T) {
 
 // Nothing incomplete is sent.
 func TestIncompleteCallsAreNotSent(t *testing.T) {
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") }))
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a request was sent")
+	}))
 	defer server.Close()
 	c, ctx, zone := client(t, options(server.URL)), context.Background(), newYork(t)
 	without := func(change func(*NewAppointment)) func() error {
@@ -167,7 +177,8 @@ func TestClassOf(t *testing.T) {
 		{&Error{Class: NotSent}, NotSent, ""},
 	} {
 		if ClassOf(test.err) != test.class || ReasonOf(test.err) != test.reason {
-			t.Errorf("%v: got %q, %q; want %q, %q", test.err, ClassOf(test.err), ReasonOf(test.err), test.class, test.reason)
+			t.Errorf("%v: got %q, %q; want %q, %q", test.err, ClassOf(test.err), ReasonOf(test.err), test.class,
+				test.reason)
 		}
 	}
 }
@@ -184,8 +195,10 @@ func TestClientRestartsTimer(t *testing.T) {
 		return new(net.Dialer).DialContext(ctx, network, address)
 	}
 	for name, transport := range map[string]http.RoundTripper{
-		"a network that takes its time":    &http.Transport{DialContext: slowly, DisableKeepAlives: true},
-		"a transport that reports nothing": trip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }),
+		"a network that takes its time": &http.Transport{DialContext: slowly, DisableKeepAlives: true},
+		"a transport that reports nothing": trip(func(*http.Request) (*http.Response, error) {
+			return nil, io.ErrUnexpectedEOF
+		}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := NewPacer(time.Hour)

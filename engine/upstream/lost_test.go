@@ -76,8 +76,10 @@ func TestLostCalls(t *testing.T) {
 		{"no listener", func() Options { return options("http://127.0.0.1:1") }, NotSent, "the connection was refused"},
 		{"the name is not known", func() Options {
 			o := options("http://upstream.example")
-			o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
-				return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host", Name: "upstream.example", IsNotFound: true}}
+			o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string,
+				string) (net.Conn, error) {
+				return nil, &net.OpError{Op: "dial", Err: &net.DNSError{Err: "no such host",
+					Name: "upstream.example", IsNotFound: true}}
 			}}}
 			return o
 		}, NotSent, "its name is not known"},
@@ -90,7 +92,9 @@ func TestLostCalls(t *testing.T) {
 		}, NotSent, "no connection"},
 		{"a transport that reports nothing fails", func() Options {
 			o := options("http://upstream.example")
-			o.HTTP = &http.Client{Transport: trip(func(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF })}
+			o.HTTP = &http.Client{Transport: trip(func(*http.Request) (*http.Response, error) {
+				return nil, io.ErrUnexpectedEOF
+			})}
 			return o
 		}, Unknown, "the connection was cut before the answer"},
 		{"a certificate nobody vouches for", func() Options { return options(https.URL) },
@@ -165,7 +169,8 @@ func TestTimeoutTellsWhetherCallWasSent(t *testing.T) {
 				o := options("http://127.0.0.1:1")
 				gaveUp := make(chan struct{})
 				defer close(gaveUp) // the transport continues to dial after the call has ended
-				o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+				o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string,
+					string) (net.Conn, error) {
 					return test.dial(gaveUp)
 				}}}
 				_, err := client(t, o).SetAppointment(t.Context(), wanted(t))
@@ -206,7 +211,8 @@ func TestCallerTimeoutIsUnknown(t *testing.T) {
 	}
 	ctx, cancel = context.WithCancel(context.Background())
 	o := options("http://127.0.0.1:1")
-	o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	o.HTTP = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _,
+		_ string) (net.Conn, error) {
 		cancel()
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -223,7 +229,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		visited := false
 		elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visited = true }))
 		server := httptest.NewServer(http.RedirectHandler(elsewhere.URL, status))
-		for _, o := range []Options{options(server.URL), {URL: server.URL, ClientID: "c", User: "u", Password: "p", HTTP: &http.Client{}}} {
+		for _, o := range []Options{options(server.URL), {URL: server.URL,
+			ClientID: "c", User: "u", Password: "p", HTTP: &http.Client{}}} {
 			_, err := client(t, o).SetAppointment(context.Background(), wanted(t))
 			if ClassOf(err) != Misconfigured || visited {
 				t.Errorf("%d: got %v, went there: %v; want class %q and not", status, err, visited, Misconfigured)

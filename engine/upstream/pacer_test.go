@@ -37,7 +37,8 @@ func TestTurnsAreSpacedAndInOrder(t *testing.T) {
 		if want := []int{0, 1, 2, 3, 4}; !slices.Equal(order, want) {
 			t.Errorf("got order %v, want %v", order, want)
 		}
-		if want := []time.Duration{0, 10 * time.Second, 20 * time.Second, 30 * time.Second, 40 * time.Second}; !slices.Equal(at, want) {
+		if want := []time.Duration{0, 10 * time.Second, 20 * time.Second, 30 * time.Second,
+			40 * time.Second}; !slices.Equal(at, want) {
 			t.Errorf("got turns at %v, want %v", at, want)
 		}
 		time.Sleep(time.Hour)
@@ -67,7 +68,8 @@ func TestLongLineIsReportedAtOnce(t *testing.T) {
 		}
 		before := time.Now()
 		var line *LineError
-		if err := p.Wait(t.Context(), 10*time.Second); !errors.As(err, &line) || line.Wait != 17*time.Second || !time.Now().Equal(before) {
+		if err := p.Wait(t.Context(), 10*time.Second); !errors.As(err, &line) || line.Wait != 17*time.Second ||
+			!time.Now().Equal(before) {
 			t.Errorf("got %v after %v, want a line of 17s told at once", err, time.Since(before))
 		}
 		if line.Error() != "the line for the upstream is 17s long" {
@@ -338,7 +340,8 @@ func TestSharedLineRefusesAtOnce(t *testing.T) {
 			got := <-ends[caller]
 			var line *LineError
 			if refused := errors.As(got.err, &line); refused != (caller > 0) || got.after != 0 {
-				t.Errorf("caller %d: got %v after %v; want the first turn, and the others refused at once", caller, got.err, got.after)
+				t.Errorf("caller %d: got %v after %v; want the first turn, and the others refused at once", caller,
+					got.err, got.after)
 			}
 		}
 		if n := nodes[1].Waiting(); n != 1 {

@@ -26,7 +26,8 @@ type NewPatient struct {
 // without a GUID is an *Error of class Unknown.
 func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
 	if n.FirstName == "" || n.LastName == "" {
-		return "", &Error{Procedure: setPatient, Class: Refused, Reason: Invalid, Detail: "the patient needs a first and a last name"}
+		return "", &Error{Procedure: setPatient, Class: Refused, Reason: Invalid,
+			Detail: "the patient needs a first and a last name"}
 	}
 	var birth string
 	if !n.BirthDate.IsZero() {
@@ -48,14 +49,16 @@ func (c *Client) SetPatient(ctx context.Context, n NewPatient) (string, error) {
 	if made := a.made(); made != "" {
 		return made, nil
 	}
-	return "", &Error{Procedure: setPatient, Class: Unknown, Status: http.StatusOK, Detail: "it answered Success without a patient GUID"}
+	return "", &Error{Procedure: setPatient, Class: Unknown, Status: http.StatusOK,
+		Detail: "it answered Success without a patient GUID"}
 }
 
 // SetPatientComment adds a note to a patient. Like every write it can end Unknown. Repeat it then: a note that
 // appears twice does less harm than a missing one.
 func (c *Client) SetPatientComment(ctx context.Context, patientGUID, comment string) error {
 	if patientGUID == "" || comment == "" {
-		return &Error{Procedure: setPatientComment, Class: Misconfigured, Detail: "the note is empty, or the patient has no GUID"}
+		return &Error{Procedure: setPatientComment, Class: Misconfigured,
+			Detail: "the note is empty, or the patient has no GUID"}
 	}
 	_, err := c.call(ctx, setPatientComment, parameters{{"patGUID", patientGUID}, {"patComment", comment}})
 	return err

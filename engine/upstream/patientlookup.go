@@ -27,7 +27,8 @@ type KnownPatient struct {
 // offer this procedure to every client, the error is an *Error of class Misconfigured.
 func (c *Client) FindPatients(ctx context.Context, firstName, lastName string) ([]KnownPatient, error) {
 	if firstName == "" || lastName == "" {
-		return nil, &Error{Procedure: findPatients, Class: Refused, Reason: Invalid, Detail: "the patient needs a first and a last name"}
+		return nil, &Error{Procedure: findPatients, Class: Refused, Reason: Invalid,
+			Detail: "the patient needs a first and a last name"}
 	}
 	a, err := c.call(ctx, findPatients, parameters{
 		{"filter", lastName + ", " + firstName}, {"lookupByPatient", "1"}, {"showInactive", "0"},
@@ -48,7 +49,8 @@ func (c *Client) FindPatients(ctx context.Context, firstName, lastName string) (
 // is Refused with the reason PatientUnknown.
 func (c *Client) PatientInformation(ctx context.Context, patientGUID string) (KnownPatient, error) {
 	if !ValidGUID(patientGUID) {
-		return KnownPatient{}, &Error{Procedure: readPatient, Class: Refused, Reason: PatientUnknown, Detail: "the patient has no GUID"}
+		return KnownPatient{}, &Error{Procedure: readPatient, Class: Refused, Reason: PatientUnknown,
+			Detail: "the patient has no GUID"}
 	}
 	a, err := c.call(ctx, readPatient, parameters{{"patguid", patientGUID}})
 	if err != nil {
@@ -61,16 +63,19 @@ func (c *Client) PatientInformation(ctx context.Context, patientGUID string) (Kn
 		}
 	}
 	if len(a.records) == 0 {
-		return KnownPatient{}, &Error{Procedure: readPatient, Class: Refused, Reason: PatientUnknown, Status: http.StatusOK, Detail: "the patient does not exist"}
+		return KnownPatient{}, &Error{Procedure: readPatient, Class: Refused, Reason: PatientUnknown,
+			Status: http.StatusOK, Detail: "the patient does not exist"}
 	}
-	return KnownPatient{}, &Error{Procedure: readPatient, Class: Unknown, Status: http.StatusOK, Detail: "it answered Success without a patient"}
+	return KnownPatient{}, &Error{Procedure: readPatient, Class: Unknown, Status: http.StatusOK,
+		Detail: "it answered Success without a patient"}
 }
 
 // patient reads a record of either procedure. A full name in one field is "Last, First" or "First Last".
 func (r record) patient() KnownPatient {
 	p := KnownPatient{
 		GUID:      CanonicalGUID(r.first("patientguid", "patguid")),
-		FirstName: r.first("patientfirstname", "persfirstname", "firstname"), LastName: r.first("patientlastname", "perslastname", "lastname"),
+		FirstName: r.first("patientfirstname", "persfirstname", "firstname"),
+		LastName:  r.first("patientlastname", "perslastname", "lastname"),
 		BirthDate: parseBirth(r.first("patientbirthdate", "birthdate", "birthdaydatetime")),
 		Phone:     r.first("patientphone", "phonenumber", "phone"), Email: r.first("patientemail", "email"),
 	}

@@ -11,7 +11,8 @@ const getReservations = "GetOnlineReservations"
 
 // Openings asks for the upstream's online openings.
 type Openings struct {
-	From, To             time.Time      // both ends inclusive; an answer is limited to 1 MiB, so ask for days, not months
+	// both ends inclusive; an answer is limited to 1 MiB, so ask for days, not months
+	From, To             time.Time
 	Zone                 *time.Location // the clinic's, required
 	Morning, Afternoon   bool           // neither means both
 	ScheduleViewGUIDs    []string       // none means all
@@ -32,7 +33,8 @@ type Opening struct {
 // missing opening is only not offered. dropped counts them, for the log.
 func (c *Client) GetOnlineReservations(ctx context.Context, o Openings) (list []Opening, dropped int, err error) {
 	if o.Zone == nil || o.From.IsZero() || o.To.Before(o.From) {
-		return nil, 0, &Error{Procedure: getReservations, Class: Misconfigured, Detail: "the range is empty, or the clinic's time zone is not known"}
+		return nil, 0, &Error{Procedure: getReservations, Class: Misconfigured,
+			Detail: "the range is empty, or the clinic's time zone is not known"}
 	}
 	if !o.Morning && !o.Afternoon {
 		o.Morning, o.Afternoon = true, true

@@ -66,7 +66,8 @@ func TestParseTime(t *testing.T) {
 // TestTimesRoundTrip writes and reads every half hour of a year. Only the second pass of a repeated hour comes back
 // as the first.
 func TestTimesRoundTrip(t *testing.T) {
-	for _, name := range []string{"America/New_York", "Europe/London", "Australia/Lord_Howe", "America/St_Johns", "Asia/Kolkata", "Pacific/Apia"} {
+	for _, name := range []string{"America/New_York", "Europe/London", "Australia/Lord_Howe", "America/St_Johns",
+		"Asia/Kolkata", "Pacific/Apia"} {
 		z, repeated := zone(t, name), 0
 		for at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() == 2026; at = at.Add(30 * time.Minute) {
 			text := FormatTime(at, z)
@@ -103,7 +104,8 @@ func TestZone(t *testing.T) {
 		"E. Europe Standard Time": "Europe/Chisinau", "Turkey Standard Time": "Europe/Istanbul",
 		"Kaliningrad Standard Time": "Europe/Kaliningrad", "Belarus Standard Time": "Europe/Minsk",
 		"Russian Standard Time": "Europe/Moscow", "UTC": "UTC", "Coordinated Universal Time": "UTC",
-		" eastern standard time ": "America/New_York", "America/New_York": "America/New_York", "Asia/Kolkata": "Asia/Kolkata",
+		" eastern standard time ": "America/New_York", "America/New_York": "America/New_York",
+		"Asia/Kolkata": "Asia/Kolkata",
 	} {
 		got, err := Zone(name)
 		if err != nil || got.String() != want {
@@ -132,7 +134,8 @@ func TestGUIDs(t *testing.T) {
 	}
 	for s, want := range map[string]bool{
 		patient: true, upper: true, "{" + patient + "}": true, "": false, "{}": false, patient + " ": false,
-		patient[:35]: false, patient[:35] + "g": false, strings.ReplaceAll(patient, "-", ""): false, patient + patient: false,
+		patient[:35]: false, patient[:35] + "g": false, strings.ReplaceAll(patient, "-", ""): false, patient +
+			patient: false,
 	} {
 		if ValidGUID(s) != want {
 			t.Errorf("%q: got valid %v, want %v", s, !want, want)

@@ -86,9 +86,11 @@ func New(o Options) (*Client, error) {
 	case u.User != nil:
 		return nil, errors.New("upstream URL: remove user and password from the address; they have their own options")
 	}
-	for _, required := range []struct{ name, value string }{{"client id", o.ClientID}, {"user", o.User}, {"password", o.Password}} {
+	for _, required := range []struct{ name, value string }{{"client id", o.ClientID}, {"user", o.User},
+		{"password", o.Password}} {
 		if required.value == "" {
-			return nil, fmt.Errorf("upstream %s: missing; the upstream's vendor issues it with the address", required.name)
+			return nil, fmt.Errorf("upstream %s: missing; the upstream's vendor issues it with the address",
+				required.name)
 		}
 	}
 	if o.Timeout < 0 {

@@ -87,7 +87,8 @@ func (w *Waitlist) Join(ctx context.Context, r JoinRequest) (store.WaitlistEntry
 			}
 		}
 		// Unconfirmed entries from the public take no room from confirmed entries or from the desk.
-		if len(live)-unconfirmed >= maxLive || r.From != nil && (unconfirmed >= maxUnconfirmed || len(same) >= maxPerContact) {
+		if len(live)-unconfirmed >= maxLive || r.From != nil &&
+			(unconfirmed >= maxUnconfirmed || len(same) >= maxPerContact) {
 			return ErrFull
 		}
 		if err := tx.InsertWaitlistEntry(ctx, e); err != nil {
@@ -116,13 +117,15 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 	s, now := w.Clinic.Current(), record.Now()
 	public := r.From != nil
 	e := store.WaitlistEntry{
-		ID: record.NewID(), AppointmentTypeID: r.AppointmentTypeID, Wish: r.Wish, Status: store.WaitlistWaiting, Patient: r.Patient, Locale: r.Locale, CreatedAt: now,
+		ID: record.NewID(), AppointmentTypeID: r.AppointmentTypeID, Wish: r.Wish, Status: store.WaitlistWaiting,
+		Patient: r.Patient, Locale: r.Locale, CreatedAt: now,
 	}
 	if a := r.Sooner; a != nil {
 		if a.Status != store.Confirmed || !a.SlotStart.After(now) {
 			return e, record.ErrNotConfirmed
 		}
-		e.AppointmentTypeID, e.AppointmentID, e.Patient, e.Intake, e.Owner, e.Locale = a.AppointmentTypeID, a.ID, a.Patient, a.Intake, a.Owner, a.Locale
+		e.AppointmentTypeID, e.AppointmentID, e.Patient, e.Intake, e.Owner, e.Locale = a.AppointmentTypeID, a.ID,
+			a.Patient, a.Intake, a.Owner, a.Locale
 		if last := store.DateOf(a.SlotStart.In(s.Zone)); e.Wish.To == (store.Date{}) || last.Before(e.Wish.To) {
 			e.Wish.To = last
 		}
@@ -141,7 +144,8 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 			record.CheckClient(&m, r.Client)
 			record.CheckPublicName(&m, "patient.name", r.Patient.Name)
 			required = append(required, w.Clinic.Settings().RequiredFields...)
-			required, e.Owner, e.Status = append(required, "email"), r.Client.Owner().String(), store.WaitlistUnconfirmed
+			required, e.Owner, e.Status = append(required, "email"), r.Client.Owner().String(),
+				store.WaitlistUnconfirmed
 		}
 		record.CheckLocale(&m, e.Locale)
 		record.NormalizePatient(&m, &e.Patient, required, now.In(s.Zone))
@@ -158,7 +162,8 @@ func (w *Waitlist) entryOf(r *JoinRequest) (store.WaitlistEntry, error) {
 }
 
 // checkWish completes and checks the times that suit.
-func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.AppointmentType, today store.Date, now time.Time) {
+func checkWish(m *record.Mistakes, wish *store.WaitlistWish, t *store.AppointmentType, today store.Date,
+	now time.Time) {
 	for _, id := range wish.SpecialistIDs {
 		if !slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == id }) {
 			m.Add("specialistIds", "no specialist with the id %q serves this appointment type", id)
@@ -216,7 +221,8 @@ func (w *Waitlist) List(ctx context.Context, ended int) (live, over []Waiting, e
 }
 
 // offersOf reads the offers of entries. The result maps the id of an entry to its offers.
-func (w *Waitlist) offersOf(ctx context.Context, entries []store.WaitlistEntry) (map[string][]store.WaitlistOffer, error) {
+func (w *Waitlist) offersOf(ctx context.Context,
+	entries []store.WaitlistEntry) (map[string][]store.WaitlistOffer, error) {
 	ids := make([]string, len(entries))
 	for i := range entries {
 		ids[i] = entries[i].ID
@@ -265,7 +271,8 @@ func (w *Waitlist) WaitingOf(ctx context.Context, id string) (Waiting, error) {
 
 // Confirm confirms an entry that a visitor created. If the entry is already confirmed, Confirm changes nothing.
 // store.ErrNotFound, *EndedError.
-func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
+func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor,
+	once *record.Once) (store.WaitlistEntry, error) {
 	var e store.WaitlistEntry
 	now := record.Now()
 	err := w.Store.Write(ctx, func(tx store.Tx) (err error) {
@@ -293,7 +300,8 @@ func (w *Waitlist) Confirm(ctx context.Context, id string, actor record.Actor, o
 
 // Leave removes an entry from the list and withdraws its open offer. It leaves an entry that has ended unchanged.
 // store.ErrNotFound.
-func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
+func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor,
+	once *record.Once) (store.WaitlistEntry, error) {
 	var e store.WaitlistEntry
 	var ended []store.WaitlistOffer
 	now := record.Now()
@@ -321,7 +329,8 @@ func (w *Waitlist) Leave(ctx context.Context, id string, actor record.Actor, onc
 
 // dropEntry ends an entry and withdraws its open offer in a transaction. It returns that offer, whose time must be
 // handed on.
-func (w *Waitlist) dropEntry(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, to store.WaitlistStatus, actor record.Actor, now time.Time) (ended []store.WaitlistOffer, err error) {
+func (w *Waitlist) dropEntry(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, to store.WaitlistStatus,
+	actor record.Actor, now time.Time) (ended []store.WaitlistOffer, err error) {
 	if err := tx.MoveWaitlistEntry(ctx, e.ID, e.Status, to, now); err != nil {
 		return nil, err
 	}

@@ -43,7 +43,8 @@ func TestCancelWithdrawsEarlierOffers(t *testing.T) {
 		r := enginetest.BookingOf(1, "checkup")
 		r.SlotStart = c.Start.Add(2 * time.Hour)
 		late := c.MustBook(r)
-		e, err := c.Waitlist.Join(context.Background(), waitlist.JoinRequest{Sooner: &late, Wish: wish(c, c.Start), Actor: "manage"})
+		e, err := c.Waitlist.Join(context.Background(), waitlist.JoinRequest{Sooner: &late,
+			Wish: wish(c, c.Start), Actor: "manage"})
 		if err != nil {
 			t.Fatal(err)
 		}

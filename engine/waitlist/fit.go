@@ -47,7 +47,8 @@ func suits(w *store.WaitlistWish, start time.Time) bool {
 	if latest == 0 {
 		latest = 24 * 60
 	}
-	return !date.Before(w.From) && !w.To.Before(date) && (len(w.Weekdays) == 0 || slices.Contains(w.Weekdays, store.Weekday(start.Weekday()))) &&
+	return !date.Before(w.From) && !w.To.Before(date) && (len(w.Weekdays) == 0 ||
+		slices.Contains(w.Weekdays, store.Weekday(start.Weekday()))) &&
 		w.Earliest <= clock && clock < latest
 }
 
@@ -58,7 +59,9 @@ func among(w *store.WaitlistWish, specialistID string) bool {
 
 // offeredBefore reports whether a start was already offered. Withdrawn offers do not count.
 func offeredBefore(offers []store.WaitlistOffer, start time.Time) bool {
-	return slices.ContainsFunc(offers, func(o store.WaitlistOffer) bool { return o.SlotStart.Equal(start) && o.Status != store.OfferWithdrawn })
+	return slices.ContainsFunc(offers, func(o store.WaitlistOffer) bool {
+		return o.SlotStart.Equal(start) && o.Status != store.OfferWithdrawn
+	})
 }
 
 // unanswered returns how many of the latest offers in a row have expired. It skips withdrawn offers.

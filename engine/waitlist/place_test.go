@@ -21,11 +21,16 @@ func TestWaitlistEmailsNamePlaceOfOffer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, folder, noon := waitingRoom(t)
 		ctx := context.Background()
-		if _, err := c.Clinic.UpdateClinic(ctx, "user:jo", func(about *store.Clinic) { about.Address = "Main Street 1" }); err != nil {
+		if _, err := c.Clinic.UpdateClinic(ctx, "user:jo", func(about *store.Clinic) {
+			about.Address = "Main Street 1"
+		}); err != nil {
 			t.Fatal(err)
 		}
-		places := []clinic.Place{{ID: "main", Name: "Main house", Address: "Main Street 1"}, {ID: "branch", Name: "Branch", Address: "Harbour Road 7"}}
-		if _, err := c.Clinic.UpdateSettings(ctx, "user:jo", func(s *clinic.Settings) { s.Places = places }); err != nil {
+		places := []clinic.Place{{ID: "main", Name: "Main house", Address: "Main Street 1"},
+			{ID: "branch", Name: "Branch", Address: "Harbour Road 7"}}
+		if _, err := c.Clinic.UpdateSettings(ctx, "user:jo", func(s *clinic.Settings) {
+			s.Places = places
+		}); err != nil {
 			t.Fatal(err)
 		}
 		hours, err := c.Clinic.WeeklyHours("ada")
@@ -49,12 +54,14 @@ func TestWaitlistEmailsNamePlaceOfOffer(t *testing.T) {
 		time.Sleep(time.Minute)
 
 		joined := c.Mails(folder, entry.ID)["waitlist_joined"]
-		if !strings.Contains(joined, "What: checkup") || strings.Contains(joined, "Street") || strings.Contains(joined, "Road") {
+		if !strings.Contains(joined, "What: checkup") || strings.Contains(joined, "Street") ||
+			strings.Contains(joined, "Road") {
 			t.Errorf("the email of the entry: got %q, want no place", joined)
 		}
 		mails := c.Mails(folder, offer.ID)
 		for _, name := range []string{"waitlist_offer", "confirmation"} {
-			if got := mails[name]; !strings.Contains(got, "Branch, Harbour Road 7") || strings.Contains(got, "Main Street") {
+			if got := mails[name]; !strings.Contains(got, "Branch, Harbour Road 7") ||
+				strings.Contains(got, "Main Street") {
 				t.Errorf("the email %s: got %q, want the specialist's place", name, got)
 			}
 		}

@@ -21,7 +21,8 @@ func TestUndoWithdrawsRoomOffer(t *testing.T) {
 		c, _, _ := waitingRoom(t)
 		ctx := context.Background()
 		f := enginetest.ClinicFile(map[string]int{"ada": 2, "ben": 1})
-		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room", Kind: "resource", Name: "Room", Timezone: "UTC", Active: true})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room",
+			Kind: "resource", Name: "Room", Timezone: "UTC", Active: true})
 		for i := range f.AppointmentTypes {
 			if f.AppointmentTypes[i].ID == "checkup" {
 				f.AppointmentTypes[i].Needs = []store.Need{{"room"}}

@@ -156,12 +156,16 @@ type offerAudit struct {
 	ExpiresAt     time.Time `json:"expiresAt"`
 }
 
-func auditEntry(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, action record.Action, e *store.WaitlistEntry, to store.WaitlistStatus) error {
-	return record.Audit(ctx, tx, now, actor, action, "waitlist:"+e.ID, "", nil, entryAudit{e.AppointmentTypeID, string(to)})
+func auditEntry(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, action record.Action,
+	e *store.WaitlistEntry, to store.WaitlistStatus) error {
+	return record.Audit(ctx, tx, now, actor, action, "waitlist:"+e.ID, "", nil,
+		entryAudit{e.AppointmentTypeID, string(to)})
 }
 
-func auditOffer(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, action record.Action, o *store.WaitlistOffer) error {
-	return record.Audit(ctx, tx, now, actor, action, "waitlist:"+o.EntryID, "", nil, offerAudit{o.ID, o.SpecialistID, o.SlotStart, o.ExpiresAt})
+func auditOffer(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, action record.Action,
+	o *store.WaitlistOffer) error {
+	return record.Audit(ctx, tx, now, actor, action, "waitlist:"+o.EntryID, "", nil,
+		offerAudit{o.ID, o.SpecialistID, o.SlotStart, o.ExpiresAt})
 }
 
 // samePerson reports whether two entries have the same email address or the same phone number.

@@ -21,9 +21,10 @@ type File struct {
 
 // Text is one text of a file.
 type Text struct {
-	Key   string
-	Text  string            // empty if it has Forms
-	Forms map[string]string // by the category of the plural, such as one and other; nil if it does not depend on a number
+	Key  string
+	Text string // empty if it has Forms
+	// by the category of the plural, such as one and other; nil if it does not depend on a number
+	Forms map[string]string
 }
 
 // readAll reads the files in a folder of each language and compares them with those of the first.
@@ -133,7 +134,8 @@ func compare(reference string, want []File, language string, got []File) error {
 		case b == nil:
 			differences = append(differences, fmt.Errorf("words: %s lacks %s", language, key))
 		case !strings.HasPrefix(key, formats+".") && !slices.Equal(a.placeholders(), b.placeholders()):
-			differences = append(differences, fmt.Errorf("words: %s: the placeholders of %s are %q, and %q in %s", language, key, b.placeholders(), a.placeholders(), reference))
+			differences = append(differences, fmt.Errorf("words: %s: the placeholders of %s are %q, and %q in %s",
+				language, key, b.placeholders(), a.placeholders(), reference))
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(found)) {

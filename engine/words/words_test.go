@@ -67,7 +67,8 @@ func TestLoadRefusesDifferentTexts(t *testing.T) {
 			t.Errorf("%s: got %v, want an error with %q", name, err, test.want)
 		}
 	}
-	if _, err := Load(fstest.MapFS{"en/x.json": {Data: []byte(english)}}, []Registration{{Tag: "en"}, {Tag: "fr"}}); err == nil {
+	if _, err := Load(fstest.MapFS{"en/x.json": {Data: []byte(english)}},
+		[]Registration{{Tag: "en"}, {Tag: "fr"}}); err == nil {
 		t.Error("a language without a folder was loaded")
 	}
 }

@@ -94,8 +94,9 @@ func (l *Log) write(kind holds.EventKind, reason holds.Reason, at time.Time, h *
 	l.seq++
 	if len(l.watches) > 0 {
 		e := l.next()
-		*e = holds.Event{Kind: kind, Seq: l.seq, At: at, HoldID: h.ID, Span: h.Span, Resources: h.Resources, ExpiresAt: h.ExpiresAt,
-			Owner: h.Owner, Reason: reason}
+		*e = holds.Event{Kind: kind, Seq: l.seq, At: at, HoldID: h.ID, Span: h.Span, Resources: h.Resources,
+			ExpiresAt: h.ExpiresAt,
+			Owner:     h.Owner, Reason: reason}
 		l.wake(e)
 	}
 }

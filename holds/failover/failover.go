@@ -108,8 +108,8 @@ func New(ctx context.Context, o Options) *Backend {
 		o.Probe = probeTime
 	}
 	b := &Backend{
-		primary: o.Primary, fallback: o.Fallback, booked: o.Booked, probe: o.Probe, logger: o.Logger, log: broadcast.New(o.WatchQueue),
-		switched: make(chan struct{}, 1), onFallback: true,
+		primary: o.Primary, fallback: o.Fallback, booked: o.Booked, probe: o.Probe, logger: o.Logger,
+		log: broadcast.New(o.WatchQueue), switched: make(chan struct{}, 1), onFallback: true,
 	}
 	b.done, b.stop = context.WithCancel(context.Background())
 	b.ledger.open(b)

@@ -18,28 +18,31 @@ import (
 
 // TestPrimaryUp is the whole contract while nothing fails.
 func TestPrimaryUp(t *testing.T) {
-	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024, Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
-		return open(t, newFlaky(booked), booked)
-	}})
+	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024,
+		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+			return open(t, newFlaky(booked), booked)
+		}})
 }
 
 // TestPrimaryDown is the whole contract while the primary has never been there.
 func TestPrimaryDown(t *testing.T) {
-	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024, Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
-		primary := newFlaky(booked)
-		primary.strike(true)
-		return open(t, primary, booked)
-	}})
+	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024,
+		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+			primary := newFlaky(booked)
+			primary.strike(true)
+			return open(t, primary, booked)
+		}})
 }
 
 // TestThroughSwitches is the whole contract while the primary goes away and comes back again and again, in the midst of it.
 func TestThroughSwitches(t *testing.T) {
 	var switches atomic.Uint64
-	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024, Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
-		booked = once(booked)
-		primary := newFlaky(booked)
-		return restless(open(t, primary, booked), primary, &switches)
-	}})
+	holdstest.Run(t, holdstest.Harness{Virtual: true, Queue: 1024,
+		Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
+			booked = once(booked)
+			primary := newFlaky(booked)
+			return restless(open(t, primary, booked), primary, &switches)
+		}})
 	if n := switches.Load(); n < 1000 {
 		t.Errorf("got %d switches, want many more: the test switches nothing", n)
 	}
@@ -52,7 +55,8 @@ func TestSuiteOnRedis(t *testing.T) {
 			holdstest.Run(t, holdstest.Harness{
 				Queue: 1024, Second: 500 * time.Millisecond, Late: 900 * time.Millisecond, Parallel: true,
 				Open: func(t testing.TB, booked func(holds.Hold) bool) holds.Backend {
-					primary, err := redis.Open(redis.Options{URL: redistest.Start(t, program).URL(), Booked: booked, Timeout: patience})
+					primary, err := redis.Open(redis.Options{URL: redistest.Start(t, program).URL(), Booked: booked,
+						Timeout: patience})
 					if err != nil {
 						t.Fatal(err)
 					}

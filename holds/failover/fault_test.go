@@ -137,7 +137,8 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 		mode(t, b, "redis")
 		for _, n := range []*Backend{a, b} {
 			got, err := n.Hold(ctx, h.ID)
-			if err != nil || got.ExpiresAt.Sub(longer.ExpiresAt).Abs() > time.Second || got.MaxExpiresAt.Sub(h.MaxExpiresAt).Abs() > time.Second {
+			if err != nil || got.ExpiresAt.Sub(longer.ExpiresAt).Abs() > time.Second ||
+				got.MaxExpiresAt.Sub(h.MaxExpiresAt).Abs() > time.Second {
 				t.Errorf("after the server came back empty: got %+v, %v, want %+v", got, err, longer)
 			}
 			if _, err := n.Claim(ctx, wish("bob", amal)); !errors.As(err, &held) {
@@ -169,7 +170,8 @@ func TestLoserIsNotified(t *testing.T) {
 			t.Errorf("got %+v, want the release of %s", e, gone.ID)
 		}
 		proxy.Away(false)
-		if e := w.next(holds.EventRelease); e.HoldID != lost.ID || e.Reason != holds.ReasonDisplaced || !e.Owner.Is(amal) {
+		if e := w.next(holds.EventRelease); e.HoldID != lost.ID || e.Reason != holds.ReasonDisplaced ||
+			!e.Owner.Is(amal) {
 			t.Errorf("got %+v, want %s displaced", e, lost.ID)
 		}
 		if e := w.next(holds.EventHold); e.HoldID != won.ID {
@@ -244,7 +246,8 @@ func TestPresenceContinuesAfterFault(t *testing.T) {
 		}
 		proxy.Away(false)
 		mode(t, a, "redis")
-		if list, err := b.Everyone(ctx); err != nil || len(list) != 1 || list[0].SpecialistID != "ada" || list[0].Load != 2 {
+		if list, err := b.Everyone(ctx); err != nil || len(list) != 1 || list[0].SpecialistID != "ada" ||
+			list[0].Load != 2 {
 			t.Errorf("on the other node: got %+v, %v, want ada with a load of 2", list, err)
 		}
 	})

@@ -24,7 +24,8 @@ func (l *ledger) mayHave(id string, c holds.Claim) {
 	defer l.mu.Unlock()
 	now := time.Now()
 	maps.DeleteFunc(l.ghosts, func(_ string, g ghost) bool { return now.After(g.until) })
-	l.ghosts[id] = ghost{owner: c.Owner, untouched: max(c.MaxLife, c.TTL) - c.TTL, until: now.Add(2*max(c.MaxLife, c.TTL) + carryTime)}
+	l.ghosts[id] = ghost{owner: c.Owner, untouched: max(c.MaxLife, c.TTL) - c.TTL,
+		until: now.Add(2*max(c.MaxLife, c.TTL) + carryTime)}
 }
 
 // layGhosts releases the ghosts in the primary. A ghost that has been renewed was found by its client through another
@@ -37,7 +38,8 @@ func (l *ledger) layGhosts(ctx context.Context) error {
 	l.mu.Unlock()
 	for id, g := range all {
 		h, err := l.b.primary.Hold(ctx, id)
-		if err == nil && !h.Pinned && g.untouched > 0 && (h.MaxExpiresAt.Sub(h.ExpiresAt)-g.untouched).Abs() < 2*time.Millisecond {
+		if err == nil && !h.Pinned && g.untouched > 0 &&
+			(h.MaxExpiresAt.Sub(h.ExpiresAt)-g.untouched).Abs() < 2*time.Millisecond {
 			_, err = l.b.primary.Release(ctx, id, g.owner, holds.ReasonReleased)
 		}
 		if errors.Is(err, holds.ErrUnavailable) {

@@ -39,7 +39,8 @@ func only(h holds.Hold, err error) (holds.Hold, error) {
 }
 
 // Extend implements holds.Table.
-func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration,
+	restart bool) (holds.Hold, error) {
 	return b.change(ctx, id, func(live holds.Backend, id string) (holds.Hold, error) {
 		return live.Extend(ctx, id, owner, ttl, restart)
 	})
@@ -47,27 +48,34 @@ func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl 
 
 // Pin implements holds.Table.
 func (b *Backend) Pin(ctx context.Context, id string, owner holds.Owner, atLeast time.Duration) (holds.Hold, error) {
-	return b.change(ctx, id, func(live holds.Backend, id string) (holds.Hold, error) { return live.Pin(ctx, id, owner, atLeast) })
+	return b.change(ctx, id, func(live holds.Backend, id string) (holds.Hold, error) {
+		return live.Pin(ctx, id, owner, atLeast)
+	})
 }
 
 // Unpin implements holds.Table.
 func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace time.Duration) (holds.Hold, error) {
-	return b.change(ctx, id, func(live holds.Backend, id string) (holds.Hold, error) { return live.Unpin(ctx, id, owner, grace) })
+	return b.change(ctx, id, func(live holds.Backend, id string) (holds.Hold, error) {
+		return live.Unpin(ctx, id, owner, grace)
+	})
 }
 
 // Transfer implements holds.Table.
-func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl,
+	maxLife time.Duration) (holds.Hold, error) {
 	return b.changeFor(ctx, id, max(maxLife, ttl), func(live holds.Backend, id string) (holds.Hold, error) {
 		return live.Transfer(ctx, id, owner, to, ttl, maxLife)
 	})
 }
 
-func (b *Backend) change(ctx context.Context, id string, call func(live holds.Backend, id string) (holds.Hold, error)) (holds.Hold, error) {
+func (b *Backend) change(ctx context.Context, id string, call func(live holds.Backend,
+	id string) (holds.Hold, error)) (holds.Hold, error) {
 	return b.changeFor(ctx, id, 0, call)
 }
 
 // changeFor is change for a call that may set the maximum lifetime.
-func (b *Backend) changeFor(ctx context.Context, id string, life time.Duration, call func(live holds.Backend, id string) (holds.Hold, error)) (h holds.Hold, err error) {
+func (b *Backend) changeFor(ctx context.Context, id string, life time.Duration,
+	call func(live holds.Backend, id string) (holds.Hold, error)) (h holds.Hold, err error) {
 	err = b.do(ctx, func(live holds.Backend, at where) (err error) {
 		h, err = call(live, b.ledger.inner(at, id))
 		return err
@@ -78,7 +86,9 @@ func (b *Backend) changeFor(ctx context.Context, id string, life time.Duration, 
 
 // Confirm implements holds.Table.
 func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
-	return b.finish(ctx, id, holds.EventConfirm, "", func(live holds.Backend, id string) (bool, error) { return live.Confirm(ctx, id, owner) })
+	return b.finish(ctx, id, holds.EventConfirm, "", func(live holds.Backend, id string) (bool, error) {
+		return live.Confirm(ctx, id, owner)
+	})
 }
 
 // Release implements holds.Table.
@@ -90,7 +100,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 
 // finish ends a hold. If the primary ended it before this process switched, the hold is ended, whether or not the
 // answer arrived. The fallback may never have had the hold, so its answer does not change that.
-func (b *Backend) finish(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason, call func(live holds.Backend, id string) (bool, error)) (bool, error) {
+func (b *Backend) finish(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason,
+	call func(live holds.Backend, id string) (bool, error)) (bool, error) {
 	tried, done := false, false
 	err := b.do(ctx, func(live holds.Backend, at where) error {
 		ok, err := call(live, b.ledger.inner(at, id))

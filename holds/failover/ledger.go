@@ -31,10 +31,12 @@ type ledger struct {
 	placed map[string]holds.Owner // holds in the fallback, by their id there
 	ends   map[string]ending      // holds that calls ended here and whose end watchers have not received yet
 	dead   map[string]ending      // holds that ended while the fallback served and are still in the primary
-	ghosts map[string]ghost       // holds that a claim with a lost answer may have left in the primary, by their id there
+	// holds that a claim with a lost answer may have left in the primary, by their id there
+	ghosts map[string]ghost
 	looks  map[holds.Owner]*look
 
-	over      map[string]ending     // holds whose end was received lately; the answer of a call may still arrive for them
+	// holds whose end was received lately; the answer of a call may still arrive for them
+	over      map[string]ending
 	overList  []overHold            // the same, the oldest first
 	told      map[string]holds.Hold // holds that watchers take for live
 	toldLooks map[holds.Owner]holds.Span
@@ -87,7 +89,8 @@ func (l *ledger) open(b *Backend) {
 
 // forgetTerm forgets what changed while the fallback served.
 func (l *ledger) forgetTerm() {
-	l.blind, l.presence, l.loads, l.loadsThen = make(map[holds.Owner]bool), make(map[string]bool), make(map[string]int), nil
+	l.blind, l.presence, l.loads, l.loadsThen = make(map[holds.Owner]bool), make(map[string]bool), make(map[string]int),
+		nil
 }
 
 // inner returns the id of a hold in a backend.

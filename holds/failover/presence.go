@@ -8,8 +8,12 @@ import (
 )
 
 // attend changes the presence of a specialist in the serving backend, and in this process too.
-func (b *Backend) attend(ctx context.Context, specialistID string, call func(live holds.Backend) (bool, error)) (changed bool, err error) {
-	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { changed, err = call(live); return err }, func(at where) {
+func (b *Backend) attend(ctx context.Context, specialistID string,
+	call func(live holds.Backend) (bool, error)) (changed bool, err error) {
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
+		changed, err = call(live)
+		return err
+	}, func(at where) {
 		if at == inPrimary {
 			_, _ = call(b.fallback) // the fallback may lack earlier changes, and refuse
 		} else {
@@ -21,7 +25,9 @@ func (b *Backend) attend(ctx context.Context, specialistID string, call func(liv
 
 // Online implements holds.Presence.
 func (b *Backend) Online(ctx context.Context, specialistID string, max int) (bool, error) {
-	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return live.Online(ctx, specialistID, max) })
+	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) {
+		return live.Online(ctx, specialistID, max)
+	})
 }
 
 // Offline implements holds.Presence.
@@ -34,7 +40,8 @@ func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error
 
 // OfflineUnheard implements holds.Presence. The serving backend decides; the copy in this process then applies
 // Offline.
-func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (changed bool, err error) {
+func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string,
+	staleAfter time.Duration) (changed bool, err error) {
 	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
 		if changed, err = live.OfflineUnheard(ctx, specialistID, staleAfter); changed {
 			b.ledger.hide(specialistID, false)
@@ -65,18 +72,24 @@ func (b *Backend) Deactivate(ctx context.Context, specialistID string) (bool, er
 
 // Activate implements holds.Presence.
 func (b *Backend) Activate(ctx context.Context, specialistID string) (bool, error) {
-	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return live.Activate(ctx, specialistID) })
+	return b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) {
+		return live.Activate(ctx, specialistID)
+	})
 }
 
 // Beat implements holds.Presence.
 func (b *Backend) Beat(ctx context.Context, specialistID string) error {
-	_, err := b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return false, live.Beat(ctx, specialistID) })
+	_, err := b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) {
+		return false, live.Beat(ctx, specialistID)
+	})
 	return err
 }
 
 // SetMax implements holds.Presence.
 func (b *Backend) SetMax(ctx context.Context, specialistID string, max int) error {
-	_, err := b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) { return false, live.SetMax(ctx, specialistID, max) })
+	_, err := b.attend(ctx, specialistID, func(live holds.Backend) (bool, error) {
+		return false, live.SetMax(ctx, specialistID, max)
+	})
 	return err
 }
 
@@ -111,12 +124,16 @@ func (b *Backend) SetLoads(ctx context.Context, loads map[string]int) error {
 
 // Present implements holds.Presence.
 func (b *Backend) Present(ctx context.Context, specialistID string) (p holds.Present, err error) {
-	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { p, err = live.Present(ctx, specialistID); return err }, nil)
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
+		p, err = live.Present(ctx, specialistID)
+		return err
+	}, nil)
 	return p, err
 }
 
 // Available implements holds.Presence.
-func (b *Backend) Available(ctx context.Context, staleAfter time.Duration, limit int) (list []holds.Present, err error) {
+func (b *Backend) Available(ctx context.Context, staleAfter time.Duration,
+	limit int) (list []holds.Present, err error) {
 	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
 		list, err = live.Available(ctx, staleAfter, limit)
 		return err
@@ -132,7 +149,10 @@ func (b *Backend) Everyone(ctx context.Context) (list []holds.Present, err error
 
 // Count implements holds.Presence.
 func (b *Backend) Count(ctx context.Context, staleAfter time.Duration) (n int, err error) {
-	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { n, err = live.Count(ctx, staleAfter); return err }, nil)
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
+		n, err = live.Count(ctx, staleAfter)
+		return err
+	}, nil)
 	return n, err
 }
 

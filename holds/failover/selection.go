@@ -23,7 +23,10 @@ func (b *Backend) Deselect(ctx context.Context, owner holds.Owner) (ok bool, err
 
 // Renew implements holds.Selections.
 func (b *Backend) Renew(ctx context.Context, owner holds.Owner) (ok bool, err error) {
-	err = b.do(ctx, func(live holds.Backend, _ where) (err error) { ok, err = live.Renew(ctx, owner); return err }, func(where) {
+	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
+		ok, err = live.Renew(ctx, owner)
+		return err
+	}, func(where) {
 		if ok {
 			b.ledger.renewed(owner)
 		}
@@ -32,7 +35,8 @@ func (b *Backend) Renew(ctx context.Context, owner holds.Owner) (ok bool, err er
 }
 
 // Selected implements holds.Selections.
-func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistIDs ...string) (list []holds.Selection, err error) {
+func (b *Backend) Selected(ctx context.Context, from, to time.Time,
+	specialistIDs ...string) (list []holds.Selection, err error) {
 	err = b.do(ctx, func(live holds.Backend, _ where) (err error) {
 		list, err = live.Selected(ctx, from, to, specialistIDs...)
 		return err

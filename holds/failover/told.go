@@ -27,7 +27,8 @@ func (l *ledger) hear(e *holds.Event, at where) {
 		if told {
 			return
 		}
-		h := holds.Hold{ID: id, Span: e.Span, Resources: e.Resources, Owner: e.Owner, ExpiresAt: e.ExpiresAt, MaxExpiresAt: e.ExpiresAt}
+		h := holds.Hold{ID: id, Span: e.Span, Resources: e.Resources, Owner: e.Owner, ExpiresAt: e.ExpiresAt,
+			MaxExpiresAt: e.ExpiresAt}
 		if _, ended := l.ends[id]; known == nil && !ended {
 			known = &entry{Hold: h, lapsesAt: e.ExpiresAt}
 			l.name(at, known, e.HoldID)
@@ -79,7 +80,8 @@ func (l *ledger) hearLook(e *holds.Event) {
 		}
 		l.toldLooks[e.Owner] = e.Span
 		if x := l.looks[e.Owner]; x == nil || !x.own {
-			l.looks[e.Owner] = &look{Selection: holds.Selection{Span: e.Span, Owner: e.Owner, ExpiresAt: e.At.Add(holds.SelectionTTL)}}
+			l.looks[e.Owner] = &look{Selection: holds.Selection{Span: e.Span, Owner: e.Owner,
+				ExpiresAt: e.At.Add(holds.SelectionTTL)}}
 		}
 	case holds.EventDeselect:
 		if x := l.looks[e.Owner]; x != nil && x.SameGroup(&e.Span) && (e.Reason == holds.ReasonExpired || !x.own) {

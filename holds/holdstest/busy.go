@@ -117,7 +117,8 @@ func (h Harness) busy(t *testing.T) {
 	h.prove(t, "an appointment across midnight UTC is booked on both days, in any zone", func(p *proof) {
 		zone := time.FixedZone("east", 5*3600+1800)
 		from, to := p.day.Add(23*time.Hour+30*time.Minute), p.day.Add(25*time.Hour)
-		p.change(holds.Booked{}, holds.Booked{AppointmentID: "night", SpecialistID: "ada", SlotStart: from.In(zone), SlotEnd: to.In(zone)})
+		p.change(holds.Booked{}, holds.Booked{AppointmentID: "night", SpecialistID: "ada", SlotStart: from.In(zone),
+			SlotEnd: to.In(zone)})
 		p.takenAt("ada", from, from.Add(5*time.Minute), true)
 		p.takenAt("ada", to.Add(-5*time.Minute).In(zone), to.In(zone), true)
 		p.takenAt("ada", from.Add(-time.Hour), to.Add(time.Hour), true)
@@ -127,7 +128,8 @@ func (h Harness) busy(t *testing.T) {
 	h.prove(t, "every tick of a day is its own", func(p *proof) {
 		for _, i := range []int{0, 7, 63, 128, 191, 256, 287} {
 			from := p.day.Add(time.Duration(i) * holds.BusyTick)
-			p.change(holds.Booked{}, holds.Booked{AppointmentID: from.Format("tick1504"), SpecialistID: "ada", SlotStart: from, SlotEnd: from.Add(holds.BusyTick)})
+			p.change(holds.Booked{}, holds.Booked{AppointmentID: from.Format("tick1504"), SpecialistID: "ada",
+				SlotStart: from, SlotEnd: from.Add(holds.BusyTick)})
 			for n := -1; n <= 1; n++ {
 				from := from.Add(time.Duration(n) * holds.BusyTick)
 				p.takenAt("ada", from, from.Add(holds.BusyTick), n == 0)
@@ -181,7 +183,8 @@ func bookUnderRace(t *testing.T, claim func(i int) error, book func()) {
 // book books a slot of a specialist.
 func (p *proof) book(specialistID, from, to string) holds.Booked {
 	p.Helper()
-	b := holds.Booked{AppointmentID: specialistID + from, SpecialistID: specialistID, SlotStart: p.at(from), SlotEnd: p.at(to)}
+	b := holds.Booked{AppointmentID: specialistID + from, SpecialistID: specialistID, SlotStart: p.at(from),
+		SlotEnd: p.at(to)}
 	p.change(holds.Booked{}, b)
 	return b
 }
@@ -194,7 +197,8 @@ func (p *proof) change(freed, taken holds.Booked) {
 }
 
 func (p *proof) spanAt(specialistID string, from, to time.Time) holds.Span {
-	return holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to}
+	return holds.Span{AppointmentTypeID: "checkup", SpecialistID: specialistID, SlotStart: from, SlotEnd: to,
+		BusyStart: from, BusyEnd: to}
 }
 
 // taken claims booked time and fails unless the claim is refused with ErrTaken.

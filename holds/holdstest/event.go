@@ -14,25 +14,27 @@ import (
 
 // event tests Publish, Epoch and Watch.
 func (h Harness) event(t *testing.T) {
-	h.prove(t, "events are numbered without a gap, in order, while thirty-two clients claim and release", func(p *proof) {
-		each := p.h.Queue / 128 // all events fit into the queue, even if the stream does not read them in time
-		var won atomic.Int32
-		p.race(32, func(i int) func() {
-			for n := range each {
-				got, err := p.Claim(p.ctx, p.wish(fmt.Sprintf("specialist-%d", (i+n)%8), "09:00", client(i)))
-				if err == nil {
-					won.Add(1)
-					p.released(got)
+	h.prove(t, "events are numbered without a gap, in order, while thirty-two clients claim and release",
+		func(p *proof) {
+			each := p.h.Queue / 128 // all events fit into the queue, even if the stream does not read them in time
+			var won atomic.Int32
+			p.race(32, func(i int) func() {
+				for n := range each {
+					got, err := p.Claim(p.ctx, p.wish(fmt.Sprintf("specialist-%d", (i+n)%8), "09:00", client(i)))
+					if err == nil {
+						won.Add(1)
+						p.released(got)
+					}
 				}
+				return func() {}
+			})
+			want := int(won.Load())
+			p.stream.seen(2 * want)
+			if a, b := p.stream.count(holds.EventHold), p.stream.count(holds.EventRelease); a != want || b != want ||
+				want < each {
+				p.Errorf("got %d holds and %d releases, want %d of both and at least %d", a, b, want, each)
 			}
-			return func() {}
 		})
-		want := int(won.Load())
-		p.stream.seen(2 * want)
-		if a, b := p.stream.count(holds.EventHold), p.stream.count(holds.EventRelease); a != want || b != want || want < each {
-			p.Errorf("got %d holds and %d releases, want %d of both and at least %d", a, b, want, each)
-		}
-	})
 	h.prove(t, "who watches first and lists second misses nothing and sees nothing twice", func(p *proof) {
 		var stop atomic.Bool
 		var busy sync.WaitGroup
@@ -84,7 +86,8 @@ func (h Harness) event(t *testing.T) {
 		defer w.Close()
 		var want []string
 		for _, specialist := range []string{"ada", "bob", "cora", "bob", "", "ada"} {
-			p.no(p.Publish(p.ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: specialist}}))
+			p.no(p.Publish(p.ctx, holds.Event{Kind: holds.EventAvailability,
+				Span: holds.Span{SpecialistID: specialist}}))
 			if specialist != "bob" {
 				want = append(want, specialist)
 			}
@@ -156,8 +159,10 @@ func (h Harness) event(t *testing.T) {
 		p.no(p.Publish(p.ctx, e))
 		p.stream.seen(1)
 		got := p.stream.events[0]
-		if got.Seq == 999 || got.Kind != e.Kind || !got.At.Equal(e.At) || got.Span != e.Span || got.AppointmentID != "a-1" ||
-			got.Version != 7 || got.Generation != 3 || got.SessionID != "s-1" || len(got.AppointmentTypeIDs) != 2 || got.Reason != "booked" {
+		if got.Seq == 999 || got.Kind != e.Kind || !got.At.Equal(e.At) || got.Span != e.Span ||
+			got.AppointmentID != "a-1" ||
+			got.Version != 7 || got.Generation != 3 || got.SessionID != "s-1" || len(got.AppointmentTypeIDs) != 2 ||
+			got.Reason != "booked" {
 			p.Errorf("got %+v, want %+v with a number of its own", got, e)
 		}
 		if a, b := p.Epoch(), p.Epoch(); a == "" || a != b {
@@ -170,7 +175,8 @@ func (h Harness) event(t *testing.T) {
 		}
 	})
 	h.prove(t, "who opened a stream is told with its connection", func(p *proof) {
-		e := holds.Event{Kind: holds.EventStream, Owner: holds.ClientID("a-streaming-client-01").Owner(), ConnectionID: "c-1"}
+		e := holds.Event{Kind: holds.EventStream, Owner: holds.ClientID("a-streaming-client-01").Owner(),
+			ConnectionID: "c-1"}
 		p.no(p.Publish(p.ctx, e))
 		p.stream.seen(1)
 		if got := p.stream.events[0]; got.Kind != e.Kind || !got.Owner.Is(e.Owner) || got.ConnectionID != "c-1" {

@@ -70,11 +70,13 @@ func (f Faulty) prove(t *testing.T, seed uint64) {
 				t.Error(err)
 			}
 		})
-		u.nodes = append(u.nodes, &proof{T: t, Backend: b, ctx: context.Background(), h: Harness{Second: 300 * time.Millisecond},
+		u.nodes = append(u.nodes, &proof{T: t, Backend: b, ctx: context.Background(),
+			h:   Harness{Second: 300 * time.Millisecond},
 			day: time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 2)})
 	}
 	u.suffer(seed, faults)
-	m := model{quota: 1 << 30, slack: 60 * time.Millisecond} // on a busy machine two clock readings can be that far apart
+	// on a busy machine two clock readings can be that far apart
+	m := model{quota: 1 << 30, slack: 60 * time.Millisecond}
 	all := m.faulty().ToModel()
 	done, held, unknown := u.counts()
 	t.Logf("%d calls: %d done, %d refused, %d without an answer", len(u.history), done, held, unknown)
@@ -149,7 +151,8 @@ func explain(t *testing.T, m porcupine.Model, history []porcupine.Operation) {
 			if !told[i] {
 				mark = "!"
 			}
-			t.Logf("%s client %d [%v, %v] %s", mark, op.ClientId, time.Duration(op.Call), time.Duration(op.Return), describe(op.Input, op.Output))
+			t.Logf("%s client %d [%v, %v] %s", mark, op.ClientId, time.Duration(op.Call), time.Duration(op.Return),
+				describe(op.Input, op.Output))
 		}
 	}
 }
@@ -205,13 +208,16 @@ func (u *unlucky) suffer(seed uint64, faults []Fault) {
 		u.mu.Lock()
 		if fault.Empties {
 			for _, specialist := range unluckySpecialists {
-				u.history = append(u.history, porcupine.Operation{ClientId: unluckyClients, Call: int64(from), Return: int64(to),
-					Input: call{op: "vanish", at: from, span: holds.Span{SpecialistID: specialist}}, Output: reply{at: to}})
+				u.history = append(u.history, porcupine.Operation{ClientId: unluckyClients,
+					Call: int64(from), Return: int64(to),
+					Input:  call{op: "vanish", at: from, span: holds.Span{SpecialistID: specialist}},
+					Output: reply{at: to}})
 			}
 		}
 		u.mu.Unlock()
 	}
-	for since := time.Now(); !u.enough() && time.Since(since) < time.Minute; { // on a busy machine the same number of calls takes longer
+	// on a busy machine the same number of calls takes longer
+	for since := time.Now(); !u.enough() && time.Since(since) < time.Minute; {
 		<-time.After(calm)
 	}
 	close(over)
@@ -247,7 +253,8 @@ func (u *unlucky) call(rnd *rand.Rand, i int) {
 	if errors.Is(r.err, holds.ErrUnavailable) && c.id != "" && u.owner[c.id] != i {
 		return // another client's hold: whether or not the call arrived, it changed nothing
 	}
-	u.history = append(u.history, porcupine.Operation{ClientId: i, Input: c, Output: r, Call: int64(c.at), Return: int64(r.at)})
+	u.history = append(u.history, porcupine.Operation{ClientId: i, Input: c, Output: r, Call: int64(c.at),
+		Return: int64(r.at)})
 	switch {
 	case errors.Is(r.err, holds.ErrUnavailable):
 		u.open = append(u.open, len(u.history)-1)

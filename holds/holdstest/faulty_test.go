@@ -22,7 +22,8 @@ func TestModelOfFaultsJudgesHistories(t *testing.T) {
 		stop := start.Add(30 * time.Minute)
 		return porcupine.Operation{ClientId: by, Call: int64(ms(from)), Return: int64(ms(to)),
 			Input: call{op: "claim", at: ms(from), client: owners[by], ttl: ms(ttl), max: ms(3600),
-				span: holds.Span{SpecialistID: "ada", SlotStart: start, SlotEnd: stop, BusyStart: start, BusyEnd: stop}},
+				span: holds.Span{SpecialistID: "ada", SlotStart: start, SlotEnd: stop, BusyStart: start,
+					BusyEnd: stop}},
 			Output: reply{id: id, until: ms(until), err: err, at: ms(to)}}
 	}
 	lost := holds.ErrUnavailable
@@ -37,7 +38,8 @@ func TestModelOfFaultsJudgesHistories(t *testing.T) {
 		{"two clients hold the same time", []porcupine.Operation{
 			ann, claim(300, 310, 1, 15, 600, "h2", 905, nil)}, porcupine.Illegal},
 		{"a lost claim renewed the client's own hold", []porcupine.Operation{
-			ann, claim(400, end, 0, 0, 600, "", 0, lost), claim(900, 910, 1, 15, 600, "", 1050, errHeld)}, porcupine.Ok},
+			ann, claim(400, end, 0, 0, 600, "", 0, lost), claim(900, 910, 1, 15, 600, "", 1050, errHeld)},
+			porcupine.Ok},
 		{"a lost claim arrived after the client's own hold expired, and created another", []porcupine.Operation{
 			ann, claim(400, end, 0, 0, 600, "", 0, lost),
 			claim(1100, 1110, 1, 15, 600, "", 1619, errHeld),

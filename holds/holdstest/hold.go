@@ -100,30 +100,31 @@ func (h Harness) conflict(t *testing.T) {
 		wish.AppointmentTypeID = "extraction"
 		p.refused(wish)
 	})
-	h.prove(t, "of random concurrent claims no two conflict, and each refused claim conflicts with a hold", func(p *proof) {
-		var refused []holds.Span
-		p.race(16, func(i int) func() {
-			rnd := rand.New(rand.NewPCG(uint64(i), 5))
-			var mine []holds.Span
-			for range 40 {
-				wish := p.claimOf(randomSpan(rnd, p.day), client(i))
-				wish.TTL = wish.MaxLife
-				if _, err := p.Claim(p.ctx, wish); err != nil {
-					mine = append(mine, wish.Span)
+	h.prove(t, "of random concurrent claims no two conflict, and each refused claim conflicts with a hold",
+		func(p *proof) {
+			var refused []holds.Span
+			p.race(16, func(i int) func() {
+				rnd := rand.New(rand.NewPCG(uint64(i), 5))
+				var mine []holds.Span
+				for range 40 {
+					wish := p.claimOf(randomSpan(rnd, p.day), client(i))
+					wish.TTL = wish.MaxLife
+					if _, err := p.Claim(p.ctx, wish); err != nil {
+						mine = append(mine, wish.Span)
+					}
+				}
+				return func() { refused = append(refused, mine...) }
+			})
+			list := p.list() // the stream checks that they do not conflict
+			if len(list) == 0 || len(refused) == 0 {
+				p.Fatalf("got %d held and %d refused, want some of both", len(list), len(refused))
+			}
+			for _, s := range refused {
+				if !slices.ContainsFunc(list, func(h holds.Hold) bool { return h.Conflicts(&s) }) {
+					p.Errorf("refused %+v, though nothing is in its way", s)
 				}
 			}
-			return func() { refused = append(refused, mine...) }
 		})
-		list := p.list() // the stream checks that they do not conflict
-		if len(list) == 0 || len(refused) == 0 {
-			p.Fatalf("got %d held and %d refused, want some of both", len(list), len(refused))
-		}
-		for _, s := range refused {
-			if !slices.ContainsFunc(list, func(h holds.Hold) bool { return h.Conflicts(&s) }) {
-				p.Errorf("refused %+v, though nothing is in its way", s)
-			}
-		}
-	})
 }
 
 // repeat proves what Claim returns for a slot that the client holds already.
@@ -198,7 +199,8 @@ func (h Harness) end(t *testing.T) {
 func (h Harness) owner(t *testing.T) {
 	h.prove(t, "only the owner can change a hold", func(p *proof) {
 		got := p.claim(p.wish("ada", "09:00", amal))
-		for _, thief := range []holds.Owner{bela, {}, holds.ClientID("client-amal-7c1f0a52d9x").Owner(), holds.ClientID("client-amal-7c1f0a52d").Owner()} {
+		for _, thief := range []holds.Owner{bela, {}, holds.ClientID("client-amal-7c1f0a52d9x").Owner(),
+			holds.ClientID("client-amal-7c1f0a52d").Owner()} {
 			for name, call := range p.calls(got.ID, thief) {
 				if ok, err := call(); ok || !errors.Is(err, holds.ErrNotOwner) {
 					p.Errorf("%s by another: got %v, %v, want ErrNotOwner", name, ok, err)

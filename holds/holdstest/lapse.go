@@ -197,8 +197,10 @@ func (h Harness) lapse(t *testing.T) {
 		rnd := rand.New(rand.NewPCG(1, 1))
 		for i := range 100 {
 			wish := p.wish(fmt.Sprintf("specialist-%d", i%7), "09:00", client(i))
-			wish.SlotStart, wish.BusyStart = wish.SlotStart.Add(time.Duration(i)*time.Hour), wish.BusyStart.Add(time.Duration(i)*time.Hour)
-			wish.SlotEnd, wish.BusyEnd = wish.SlotEnd.Add(time.Duration(i)*time.Hour), wish.BusyEnd.Add(time.Duration(i)*time.Hour)
+			wish.SlotStart, wish.BusyStart = wish.SlotStart.Add(time.Duration(i)*time.Hour),
+				wish.BusyStart.Add(time.Duration(i)*time.Hour)
+			wish.SlotEnd, wish.BusyEnd = wish.SlotEnd.Add(time.Duration(i)*time.Hour),
+				wish.BusyEnd.Add(time.Duration(i)*time.Hour)
 			wish.TTL = p.seconds(1 + 9*rnd.Float64())
 			got := p.claim(wish)
 			switch rnd.IntN(4) {

@@ -64,7 +64,8 @@ type reply struct {
 func describe(input, output any) string {
 	c, r := input.(call), output.(reply)
 	return fmt.Sprintf("%v %s %s %s%s+%s %s → %v %s %v %v until %v", c.at, c.op, c.client, c.span.SpecialistID,
-		c.span.SlotStart.Format("15:04"), c.span.SlotEnd.Sub(c.span.SlotStart), c.id, r.at, r.id, r.found, r.err, r.until)
+		c.span.SlotStart.Format("15:04"), c.span.SlotEnd.Sub(c.span.SlotStart), c.id, r.at, r.id, r.found, r.err,
+		r.until)
 }
 
 // history runs six clients on a few slots and returns their calls.
@@ -123,8 +124,9 @@ func (p *proof) make(c call, began time.Time) (r reply) {
 	var h holds.Hold
 	switch c.op {
 	case "claim", "displace":
-		h, r.err = p.Claim(p.ctx, holds.Claim{Span: c.span, Owner: c.client, Seats: []int{0}, TTL: c.ttl, MaxLife: c.max,
-			Quota: c.quota, Displace: c.op == "displace"})
+		h, r.err = p.Claim(p.ctx, holds.Claim{Span: c.span, Owner: c.client, Seats: []int{0}, TTL: c.ttl,
+			MaxLife: c.max,
+			Quota:   c.quota, Displace: c.op == "displace"})
 		r.id = h.ID
 	case "extend":
 		h, r.err = p.Extend(p.ctx, c.id, c.client, c.ttl, false)
@@ -177,7 +179,9 @@ func (m model) porcupine() porcupine.Model {
 		Step: func(state, input, output any) (bool, any) {
 			c, r := input.(call), output.(reply)
 			// A hold that must have expired by now does not exist for any call from here on.
-			live := slices.DeleteFunc(slices.Clone(state.([]entry)), func(e entry) bool { return e.lapses.last <= c.at })
+			live := slices.DeleteFunc(slices.Clone(state.([]entry)), func(e entry) bool {
+				return e.lapses.last <= c.at
+			})
 			var ok bool
 			switch c.op {
 			case "claim", "displace":
@@ -241,7 +245,8 @@ func (m model) claim(live []entry, c call, r reply) (bool, []entry) {
 	case r.err != nil || surely > 0 || ownSurely >= m.quota:
 		return false, live
 	}
-	e := entry{id: r.id, client: c.client, span: c.span, lapses: after(c, r, c.ttl, m.slack), maximum: after(c, r, c.max, m.slack)}
+	e := entry{id: r.id, client: c.client, span: c.span, lapses: after(c, r, c.ttl, m.slack),
+		maximum: after(c, r, c.max, m.slack)}
 	return e.lapses.has(r.until), append(rest, e)
 }
 

@@ -179,7 +179,8 @@ func (n *nodes) racers() {
 			for round := range 10 {
 				c := nodeWish(fmt.Sprintf("specialist-%d", (i+round)%specialists), client(i%clients))
 				by := time.Duration(round%3) * 10 * time.Minute
-				c.SlotStart, c.SlotEnd, c.BusyStart, c.BusyEnd = c.SlotStart.Add(by), c.SlotEnd.Add(by), c.BusyStart.Add(by), c.BusyEnd.Add(by)
+				c.SlotStart, c.SlotEnd, c.BusyStart, c.BusyEnd = c.SlotStart.Add(by), c.SlotEnd.Add(by),
+					c.BusyStart.Add(by), c.BusyEnd.Add(by)
 				c.Quota, c.Displace = quota, i%8 == 0
 				h, err := both[(i+round)%2].Claim(n.Context(), c)
 				var held *holds.HeldError
@@ -187,7 +188,8 @@ func (n *nodes) racers() {
 				case err == nil:
 					won.Add(1)
 					if round%3 == 0 {
-						if _, err := both[round%2].Release(n.Context(), h.ID, c.Owner, holds.ReasonReleased); err != nil {
+						if _, err := both[round%2].Release(n.Context(), h.ID, c.Owner,
+							holds.ReasonReleased); err != nil {
 							n.Errorf("release: got %v", err)
 						}
 					}
@@ -279,7 +281,8 @@ func (n *nodes) doubt() {
 	}
 	told := func(i int, kind holds.EventKind) {
 		n.Helper()
-		if e := heard[i].next(); e.Kind != kind || e.HoldID != "" && (e.HoldID != h.ID || !e.Owner.Is(amal) || e.Span != h.Span) {
+		if e := heard[i].next(); e.Kind != kind || e.HoldID != "" &&
+			(e.HoldID != h.ID || !e.Owner.Is(amal) || e.Span != h.Span) {
 			n.Errorf("node %d: got %+v, want one %s", i, e, kind)
 		}
 	}
@@ -316,7 +319,8 @@ func (n *nodes) present() {
 	if _, err := a.Select(ctx, amal, nodeWish("ada", amal).Span); err != nil {
 		n.Fatal(err)
 	}
-	if list, err := b.Selected(ctx, noon, noon.Add(time.Hour), "ada"); err != nil || len(list) != 1 || list[0].Owner != amal {
+	if list, err := b.Selected(ctx, noon, noon.Add(time.Hour), "ada"); err != nil || len(list) != 1 ||
+		list[0].Owner != amal {
 		n.Errorf("got %+v, %v, want amal's selection", list, err)
 	}
 }

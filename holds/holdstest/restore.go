@@ -24,7 +24,8 @@ func (h Harness) restore(t *testing.T) {
 	left := func(p *proof, start string, c holds.Owner) holds.Remains {
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		return holds.Remains{
-			Hold: holds.Hold{ID: "01890a5d-ac96-774b-bcce-b302099a8057", Span: p.span("ada", start), Owner: c, Restarts: holds.MaxRestarts - 1,
+			Hold: holds.Hold{ID: "01890a5d-ac96-774b-bcce-b302099a8057", Span: p.span("ada", start), Owner: c,
+				Restarts:  holds.MaxRestarts - 1,
 				ExpiresAt: now.Add(p.seconds(5)), MaxExpiresAt: now.Add(p.seconds(30))},
 			LapsesAt: now.Add(p.seconds(5)), Life: p.seconds(60),
 		}
@@ -68,7 +69,8 @@ func (h Harness) restore(t *testing.T) {
 		for i, until := range []time.Time{{}, {}, theirs.ExpiresAt, all[0].ExpiresAt, {}} {
 			var held *holds.HeldError
 			switch {
-			case until.IsZero() && (got[i].Err != nil || got[i].Hold.ID != all[i].ID || got[i].Hold.Span != all[i].Span):
+			case until.IsZero() && (got[i].Err != nil || got[i].Hold.ID != all[i].ID ||
+				got[i].Hold.Span != all[i].Span):
 				p.Errorf("%d: got %+v, want it taken over", i, got[i])
 			case !until.IsZero() && !errors.As(got[i].Err, &held):
 				p.Errorf("%d: got %+v, want a HeldError", i, got[i])
@@ -91,7 +93,8 @@ func (h Harness) restore(t *testing.T) {
 		alone, err := many.RestoreAll(p.ctx, free)
 		p.no(err)
 		for i := range alone {
-			if alone[i].Err != nil || alone[i].Hold.ID != free[i].ID || alone[i].Hold.Span != free[i].Span || alone[i].Hold.Restarts != free[i].Restarts {
+			if alone[i].Err != nil || alone[i].Hold.ID != free[i].ID || alone[i].Hold.Span != free[i].Span ||
+				alone[i].Hold.Restarts != free[i].Restarts {
 				p.Errorf("where nothing is in the way: got %+v", alone[i])
 			}
 			p.near("ExpiresAt", alone[i].Hold.ExpiresAt, free[i].ExpiresAt)
@@ -164,7 +167,8 @@ func (h Harness) restore(t *testing.T) {
 	prove("a selection goes on with the time it has left", func(p *proof, r holds.Restorer) {
 		_, err := p.Select(p.ctx, bela, p.span("ada", "09:00"))
 		p.no(err)
-		left := min(p.seconds(4), 4*time.Second) // less than a selection's full lifetime, which the suite's seconds do not change
+		// less than a selection's full lifetime, which the suite's seconds do not change
+		left := min(p.seconds(4), 4*time.Second)
 		until := time.Now().UTC().Add(left)
 		p.no(r.RestoreSelection(p.ctx, holds.Selection{Span: p.span("ada", "09:30"), Owner: amal, ExpiresAt: until}))
 		p.selects("ada", "09:00 09:30")
@@ -174,22 +178,25 @@ func (h Harness) restore(t *testing.T) {
 			p.Errorf("got %+v, want amal's, expired", e)
 		}
 	})
-	prove("who is present goes on as they were, with the later heartbeat and the load that is here", func(p *proof, r holds.Restorer) {
-		now := time.Now().UTC()
-		p.loads("ada", 2, 2)
-		p.no(r.RestorePresent(p.ctx, holds.Present{SpecialistID: "ada", Online: true, Max: 3, Load: 9, HeartbeatAt: now.Add(-p.seconds(4))}))
-		got := p.one("ada")
-		p.near("HeartbeatAt", got.HeartbeatAt, now.Add(-p.seconds(4)))
-		if !got.Online || got.Max != 3 || got.Load != 2 {
-			p.Errorf("got %+v, want ada online with 2 of 3", got)
-		}
-		p.available(p.seconds(5), "ada")
-		p.available(p.seconds(3), "")
-		p.no(r.RestorePresent(p.ctx, holds.Present{SpecialistID: "ada", Deactivated: true, HeartbeatAt: now.Add(-p.seconds(8))}))
-		got = p.one("ada")
-		p.near("HeartbeatAt", got.HeartbeatAt, now.Add(-p.seconds(4)))
-		if got.Online || !got.Deactivated {
-			p.Errorf("got %+v, want ada deactivated", got)
-		}
-	})
+	prove("who is present goes on as they were, with the later heartbeat and the load that is here",
+		func(p *proof, r holds.Restorer) {
+			now := time.Now().UTC()
+			p.loads("ada", 2, 2)
+			p.no(r.RestorePresent(p.ctx, holds.Present{SpecialistID: "ada", Online: true, Max: 3, Load: 9,
+				HeartbeatAt: now.Add(-p.seconds(4))}))
+			got := p.one("ada")
+			p.near("HeartbeatAt", got.HeartbeatAt, now.Add(-p.seconds(4)))
+			if !got.Online || got.Max != 3 || got.Load != 2 {
+				p.Errorf("got %+v, want ada online with 2 of 3", got)
+			}
+			p.available(p.seconds(5), "ada")
+			p.available(p.seconds(3), "")
+			p.no(r.RestorePresent(p.ctx, holds.Present{SpecialistID: "ada", Deactivated: true,
+				HeartbeatAt: now.Add(-p.seconds(8))}))
+			got = p.one("ada")
+			p.near("HeartbeatAt", got.HeartbeatAt, now.Add(-p.seconds(4)))
+			if got.Online || !got.Deactivated {
+				p.Errorf("got %+v, want ada deactivated", got)
+			}
+		})
 }

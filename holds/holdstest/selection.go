@@ -42,7 +42,8 @@ func (h Harness) selection(t *testing.T) {
 		for _, e := range p.stream.events {
 			got = append(got, string(e.Kind)+" "+e.SpecialistID+e.SlotStart.Format("15:04"))
 		}
-		want := []string{"select ada09:00", "deselect ada09:00", "select ada09:30", "deselect ada09:30", "select bob09:30"}
+		want := []string{"select ada09:00", "deselect ada09:00", "select ada09:30", "deselect ada09:30",
+			"select bob09:30"}
 		if !slices.Equal(got, want) {
 			p.Errorf("got %v, want %v", got, want)
 		}
@@ -91,7 +92,8 @@ func (h Harness) selection(t *testing.T) {
 			}
 		}
 		p.selects("ada", "")
-		if e := p.stream.event(holds.EventDeselect, ""); e.Span != p.span("ada", "09:00") || e.Reason == holds.ReasonExpired {
+		if e := p.stream.event(holds.EventDeselect, ""); e.Span != p.span("ada", "09:00") ||
+			e.Reason == holds.ReasonExpired {
 			p.Errorf("got %+v, want the span, not expired", e)
 		}
 	})

@@ -71,8 +71,10 @@ var conflicts = []struct {
 		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:00", seat: 0},
 		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:00", seat: 1}},
 	{"two seats of one session with buffers do not", false,
-		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:00", busyStart: "08:50", busyEnd: "10:10", seat: 0},
-		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:00", busyStart: "08:50", busyEnd: "10:10", seat: 1}},
+		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:00", busyStart: "08:50", busyEnd: "10:10",
+			seat: 0},
+		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:00", busyStart: "08:50", busyEnd: "10:10",
+			seat: 1}},
 	{"one seat of one session conflicts", true,
 		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:00", seat: 3},
 		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:00", seat: 3}},
@@ -86,7 +88,8 @@ var conflicts = []struct {
 		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:00", seat: 0},
 		interval{kind: "yoga", specialist: "ada", start: "09:00", end: "10:30", seat: 1}},
 	{"a slot that meets the end of a very long one conflicts", true,
-		interval{kind: "surgery", specialist: "ada", start: "00:30", end: "13:00", busyStart: "00:00", busyEnd: "14:00"},
+		interval{kind: "surgery", specialist: "ada", start: "00:30", end: "13:00", busyStart: "00:00",
+			busyEnd: "14:00"},
 		interval{kind: "checkup", specialist: "ada", start: "13:55", end: "14:25"}},
 }
 
@@ -97,12 +100,14 @@ func randomSpan(rnd *rand.Rand, day time.Time) holds.Span {
 		id                    string
 		length, before, after int
 		seats                 int
-	}{{"quarter", 15, 0, 0, 1}, {"half", 30, 0, 10, 1}, {"hour", 60, 15, 15, 1}, {"long", 90, 5, 0, 1}, {"group", 45, 10, 10, 3}}
+	}{{"quarter", 15, 0, 0, 1}, {"half", 30, 0, 10, 1}, {"hour", 60, 15, 15, 1}, {"long", 90, 5, 0, 1},
+		{"group", 45, 10, 10, 3}}
 	kind := kinds[rnd.IntN(len(kinds))]
 	minutes := func(n int) time.Duration { return time.Duration(n) * time.Minute }
 	start := day.Add(9*time.Hour + minutes(5*rnd.IntN(24*4)))
 	end := start.Add(minutes(kind.length))
 	return holds.Span{AppointmentTypeID: kind.id, SpecialistID: []string{"ada", "bob", "cora"}[rnd.IntN(3)],
-		SlotStart: start, SlotEnd: end, BusyStart: start.Add(-minutes(kind.before)), BusyEnd: end.Add(minutes(kind.after)),
-		Seat: rnd.IntN(kind.seats)}
+		SlotStart: start, SlotEnd: end, BusyStart: start.Add(-minutes(kind.before)),
+		BusyEnd: end.Add(minutes(kind.after)),
+		Seat:    rnd.IntN(kind.seats)}
 }

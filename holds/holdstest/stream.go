@@ -80,7 +80,8 @@ func (s *stream) account(e holds.Event) {
 			s.fault("hold %s began twice", e.HoldID)
 		}
 		for _, other := range s.held {
-			if before := (holds.Hold{Span: other.Span, Resources: other.Resources}); before.Excludes(&holds.Hold{Span: e.Span, Resources: e.Resources}) {
+			if before := (holds.Hold{Span: other.Span,
+				Resources: other.Resources}); before.Excludes(&holds.Hold{Span: e.Span, Resources: e.Resources}) {
 				s.fault("hold %s began before %s, which is in its way, ended", e.HoldID, other.HoldID)
 			}
 		}

@@ -37,7 +37,8 @@ func (h Harness) together(t *testing.T) {
 		for n := range 100 {
 			var won atomic.Int32
 			p.race(16, func(i int) func() {
-				got, err := p.Claim(p.ctx, p.needing(fmt.Sprintf("specialist-%d-%d", n, i), "09:00", client(16*n+i), []string{fmt.Sprintf("room-%d", n)}))
+				got, err := p.Claim(p.ctx, p.needing(fmt.Sprintf("specialist-%d-%d", n, i),
+					"09:00", client(16*n+i), []string{fmt.Sprintf("room-%d", n)}))
 				if err == nil && got.Resources != "" {
 					won.Add(1)
 				}
@@ -59,24 +60,25 @@ func (h Harness) together(t *testing.T) {
 			p.Errorf("got %+v, want hold and release of %s", events, got.ID)
 		}
 	})
-	h.prove(t, "a resource that another hold has is passed over, and where none is left the claim is refused whole", func(p *proof) {
-		first := p.claim(p.needing("ada", "09:00", amal, []string{"room-1", "room-2"}))
-		longer := p.needing("bob", "09:15", bela, []string{"room-1", "room-2"})
-		longer.TTL = p.seconds(20)
-		second := p.claim(longer)
-		if second.Resources != "room-2" {
-			p.Errorf("got %q, want room-2", second.Resources)
-		}
-		wish := p.needing("cyd", "09:00", caro, []string{"laser"}, []string{"room-1", "room-2"})
-		p.near("Until", p.refused(wish), second.ExpiresAt)
-		if list := p.list("cyd", "laser"); len(list) != 0 {
-			p.Errorf("after a refusal: got %+v, want nothing taken", list)
-		}
-		p.released(first)
-		if got := p.claim(wish); got.Resources != "laser room-1" {
-			p.Errorf("got %q, want what is free now", got.Resources)
-		}
-	})
+	h.prove(t, "a resource that another hold has is passed over, and where none is left the claim is refused whole",
+		func(p *proof) {
+			first := p.claim(p.needing("ada", "09:00", amal, []string{"room-1", "room-2"}))
+			longer := p.needing("bob", "09:15", bela, []string{"room-1", "room-2"})
+			longer.TTL = p.seconds(20)
+			second := p.claim(longer)
+			if second.Resources != "room-2" {
+				p.Errorf("got %q, want room-2", second.Resources)
+			}
+			wish := p.needing("cyd", "09:00", caro, []string{"laser"}, []string{"room-1", "room-2"})
+			p.near("Until", p.refused(wish), second.ExpiresAt)
+			if list := p.list("cyd", "laser"); len(list) != 0 {
+				p.Errorf("after a refusal: got %+v, want nothing taken", list)
+			}
+			p.released(first)
+			if got := p.claim(wish); got.Resources != "laser room-1" {
+				p.Errorf("got %q, want what is free now", got.Resources)
+			}
+		})
 	h.prove(t, "buffers count for resources, and a group session does not share one", func(p *proof) {
 		wide := p.needing("ada", "09:00", amal, []string{"room-1"})
 		wide.BusyEnd = p.at("09:45")
@@ -89,7 +91,8 @@ func (h Harness) together(t *testing.T) {
 	})
 	h.prove(t, "no resource is taken for two groups, and an empty group is refused", func(p *proof) {
 		p.refused(p.needing("ada", "09:00", amal, []string{"room-1"}, []string{"room-1"}))
-		if got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}, []string{"room-1", "room-2"})); got.Resources != "room-1 room-2" {
+		if got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"},
+			[]string{"room-1", "room-2"})); got.Resources != "room-1 room-2" {
 			p.Errorf("got %q, want one each", got.Resources)
 		}
 		if until := p.refused(p.needing("bob", "11:00", bela, []string{})); !until.IsZero() {
@@ -99,7 +102,8 @@ func (h Harness) together(t *testing.T) {
 	h.prove(t, "of fifty clients who race for one room one has it, whoever their specialists are", func(p *proof) {
 		won := 0
 		p.race(50, func(i int) func() {
-			_, err := p.Claim(p.ctx, p.needing([]string{"ada", "bob", "cyd", "dan"}[i%4], "09:00", client(i), []string{"room-1"}))
+			_, err := p.Claim(p.ctx, p.needing([]string{"ada", "bob", "cyd", "dan"}[i%4], "09:00", client(i),
+				[]string{"room-1"}))
 			return func() {
 				var held *holds.HeldError
 				if err == nil {
@@ -121,7 +125,8 @@ func (h Harness) together(t *testing.T) {
 			for range 30 {
 				wish := p.claimOf(randomSpan(rnd, p.day), client(i))
 				wish.SpecialistID = []string{"ada", "bob", "cyd"}[rnd.IntN(3)]
-				wish.Needs = [][][]string{{{"room-1", "room-2"}}, {{"room-2"}, {"laser"}}, {{"laser"}, {"room-1", "room-2"}}, nil}[rnd.IntN(4)]
+				wish.Needs = [][][]string{{{"room-1", "room-2"}}, {{"room-2"}, {"laser"}},
+					{{"laser"}, {"room-1", "room-2"}}, nil}[rnd.IntN(4)]
 				wish.Displace = rnd.IntN(4) == 0
 				got, err := p.Claim(p.ctx, wish)
 				switch {
@@ -139,32 +144,33 @@ func (h Harness) together(t *testing.T) {
 		}
 		p.stream.complete() // checks for conflicts in the table, as the stream did after each event
 	})
-	h.prove(t, "extended, pinned, released and confirmed, a hold keeps and gives back all that it takes", func(p *proof) {
-		got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
-		rival := p.needing("bob", "09:00", bela, []string{"room-1"})
-		p.pass(p.seconds(5))
-		got, err := p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)
-		p.no(err)
-		p.pass(p.seconds(6))
-		p.near("Until", p.refused(rival), got.ExpiresAt)
-		got, err = p.Pin(p.ctx, got.ID, amal, p.seconds(30))
-		p.no(err)
-		p.pass(p.seconds(10))
-		p.near("Until, pinned", p.refused(rival), got.ExpiresAt)
-		got, err = p.Unpin(p.ctx, got.ID, amal, p.seconds(10))
-		p.no(err)
-		if got.Resources != "room-1" {
-			p.Errorf("got %q, want it still", got.Resources)
-		}
-		p.near("Until, unpinned", p.refused(rival), got.ExpiresAt)
-		p.released(got)
-		second := p.claim(rival)
-		ok, err := p.Confirm(p.ctx, second.ID, bela)
-		if p.no(err); !ok {
-			p.Errorf("Confirm: it was not there")
-		}
-		p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
-	})
+	h.prove(t, "extended, pinned, released and confirmed, a hold keeps and gives back all that it takes",
+		func(p *proof) {
+			got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
+			rival := p.needing("bob", "09:00", bela, []string{"room-1"})
+			p.pass(p.seconds(5))
+			got, err := p.Extend(p.ctx, got.ID, amal, p.seconds(10), false)
+			p.no(err)
+			p.pass(p.seconds(6))
+			p.near("Until", p.refused(rival), got.ExpiresAt)
+			got, err = p.Pin(p.ctx, got.ID, amal, p.seconds(30))
+			p.no(err)
+			p.pass(p.seconds(10))
+			p.near("Until, pinned", p.refused(rival), got.ExpiresAt)
+			got, err = p.Unpin(p.ctx, got.ID, amal, p.seconds(10))
+			p.no(err)
+			if got.Resources != "room-1" {
+				p.Errorf("got %q, want it still", got.Resources)
+			}
+			p.near("Until, unpinned", p.refused(rival), got.ExpiresAt)
+			p.released(got)
+			second := p.claim(rival)
+			ok, err := p.Confirm(p.ctx, second.ID, bela)
+			if p.no(err); !ok {
+				p.Errorf("Confirm: it was not there")
+			}
+			p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
+		})
 	h.prove(t, "a hold that lapses frees its resource at that instant, and its end is told before the next hold begins", func(p *proof) {
 		got := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
 		p.pass(time.Until(got.ExpiresAt) + p.moment())
@@ -182,30 +188,31 @@ func (h Harness) together(t *testing.T) {
 			p.Errorf("got %s with %q, want %s with room-2", again.ID, again.Resources, first.ID)
 		}
 	})
-	h.prove(t, "staff displace who has the resource, unless that one is pinned or another resource is free", func(p *proof) {
-		first := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
-		wish := p.needing("bob", "09:00", bela, []string{"room-1", "room-2"})
-		wish.Displace = true
-		beside := p.claim(wish)
-		if beside.Resources != "room-2" {
-			p.Errorf("got %q, want the free one", beside.Resources)
-		}
-		pinned, err := p.Pin(p.ctx, beside.ID, bela, p.seconds(30))
-		p.no(err)
-		wish = p.needing("cyd", "09:00", caro, []string{"room-2"})
-		wish.Displace = true
-		p.near("Until", p.refused(wish), pinned.ExpiresAt)
-		wish.Needs = [][]string{{"room-2", "room-1"}}
-		if got := p.claim(wish); got.Resources != "room-1" {
-			p.Errorf("got %q, want room-1", got.Resources)
-		}
-		if e := p.stream.event(holds.EventRelease, first.ID); e.Reason != holds.ReasonDisplaced {
-			p.Errorf("got reason %q, want %q", e.Reason, holds.ReasonDisplaced)
-		}
-		if _, err := p.Hold(p.ctx, first.ID); !errors.Is(err, holds.ErrNotFound) {
-			p.Errorf("who was displaced: got %v, want ErrNotFound", err)
-		}
-	})
+	h.prove(t, "staff displace who has the resource, unless that one is pinned or another resource is free",
+		func(p *proof) {
+			first := p.claim(p.needing("ada", "09:00", amal, []string{"room-1"}))
+			wish := p.needing("bob", "09:00", bela, []string{"room-1", "room-2"})
+			wish.Displace = true
+			beside := p.claim(wish)
+			if beside.Resources != "room-2" {
+				p.Errorf("got %q, want the free one", beside.Resources)
+			}
+			pinned, err := p.Pin(p.ctx, beside.ID, bela, p.seconds(30))
+			p.no(err)
+			wish = p.needing("cyd", "09:00", caro, []string{"room-2"})
+			wish.Displace = true
+			p.near("Until", p.refused(wish), pinned.ExpiresAt)
+			wish.Needs = [][]string{{"room-2", "room-1"}}
+			if got := p.claim(wish); got.Resources != "room-1" {
+				p.Errorf("got %q, want room-1", got.Resources)
+			}
+			if e := p.stream.event(holds.EventRelease, first.ID); e.Reason != holds.ReasonDisplaced {
+				p.Errorf("got reason %q, want %q", e.Reason, holds.ReasonDisplaced)
+			}
+			if _, err := p.Hold(p.ctx, first.ID); !errors.Is(err, holds.ErrNotFound) {
+				p.Errorf("who was displaced: got %v, want ErrNotFound", err)
+			}
+		})
 	h.prove(t, "a hold from elsewhere comes with its resources, or not at all", func(p *proof) {
 		r, ok := p.Backend.(holds.Restorer)
 		if !ok {
@@ -213,7 +220,8 @@ func (h Harness) together(t *testing.T) {
 		}
 		now := time.Now().UTC().Truncate(time.Millisecond)
 		x := holds.Remains{
-			Hold: holds.Hold{ID: "01890a5d-ac96-774b-bcce-b302099a8058", Span: p.span("ada", "09:00"), Resources: "room-1 laser", Owner: amal,
+			Hold: holds.Hold{ID: "01890a5d-ac96-774b-bcce-b302099a8058", Span: p.span("ada", "09:00"),
+				Resources: "room-1 laser", Owner: amal,
 				ExpiresAt: now.Add(p.seconds(5)), MaxExpiresAt: now.Add(p.seconds(30))},
 			LapsesAt: now.Add(p.seconds(5)), Life: p.seconds(60),
 		}

@@ -21,7 +21,8 @@ func BenchmarkChangeOfHome(b *testing.B) {
 				var links []*redistest.Proxy
 				for range 2 {
 					link := s.Proxy(b)
-					n := openWith(b, link.URL(), url, redis.Options{Timeout: 150 * time.Millisecond}, Options{Rest: time.Millisecond})
+					n := openWith(b, link.URL(), url, redis.Options{Timeout: 150 * time.Millisecond},
+						Options{Rest: time.Millisecond})
 					defer n.Close()
 					nodes, links = append(nodes, n), append(links, link)
 				}
@@ -32,7 +33,8 @@ func BenchmarkChangeOfHome(b *testing.B) {
 				}
 				home("redis")
 				for i := range many {
-					c := wish(fmt.Sprintf("specialist-%d", i), holds.ClientID(fmt.Sprintf("a-client-with-number-%d", i)).Owner())
+					c := wish(fmt.Sprintf("specialist-%d", i),
+						holds.ClientID(fmt.Sprintf("a-client-with-number-%d", i)).Owner())
 					if _, err := nodes[i%2].Claim(b.Context(), c); err != nil {
 						b.Fatal(err)
 					}

@@ -205,7 +205,8 @@ func (b *Backend) othersLeft(ctx context.Context, d holds.Decision) bool {
 		if err != nil {
 			continue
 		}
-		waiting := time.Since(since) < b.deadAfter() // after a crash of PostgreSQL emptied the list, the other nodes need this time to register again
+		// after a crash of PostgreSQL emptied the list, the other nodes need this time to register again
+		waiting := time.Since(since) < b.deadAfter()
 		for _, m := range list {
 			if m.Node == b.name || m.Left >= d.Epoch {
 				continue

@@ -146,7 +146,9 @@ func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	x.links[1].Away(true)
 	x.all(t, "fallback")
 	online(b, "ada", "bob")
-	if changed, err := answered(t, func() (bool, error) { return a.Offline(t.Context(), "bob") }); !changed || err != nil {
+	if changed, err := answered(t, func() (bool, error) {
+		return a.Offline(t.Context(), "bob")
+	}); !changed || err != nil {
 		t.Errorf("got %v, %v, want a change", changed, err)
 	}
 	if n, err := answered(t, func() (int, error) { return b.Load(t.Context(), "ada", 2) }); n != 2 || err != nil {
@@ -156,7 +158,9 @@ func TestPresenceIsSharedWithoutRedis(t *testing.T) {
 	x.links[1].Away(false)
 	x.all(t, "redis")
 	online(a, "ada")
-	if p, err := answered(t, func() (holds.Present, error) { return a.Present(t.Context(), "ada") }); err != nil || p.Load != 2 || p.Max != 3 {
+	if p, err := answered(t, func() (holds.Present, error) {
+		return a.Present(t.Context(), "ada")
+	}); err != nil || p.Load != 2 || p.Max != 3 {
 		t.Errorf("got %+v, %v, want a load of 2 of 3", p, err)
 	}
 }

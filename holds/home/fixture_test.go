@@ -130,7 +130,8 @@ func start(t *testing.T, n int) *nodes {
 	x := &nodes{url: database(t), redis: redistest.Start(t, redistest.Programs(t)[0])}
 	for i := range n {
 		link, log := x.redis.Proxy(t), new(nodetest.Log)
-		b := openWith(t, link.URL(), x.url, redis.Options{Timeout: time.Second}, Options{Probe: time.Second, Logger: log.Logger()})
+		b := openWith(t, link.URL(), x.url, redis.Options{Timeout: time.Second},
+			Options{Probe: time.Second, Logger: log.Logger()})
 		t.Cleanup(func() {
 			if t.Failed() {
 				t.Logf("node %d:\n%s", i, log)

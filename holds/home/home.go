@@ -178,7 +178,8 @@ func New(ctx context.Context, o Options) *Backend {
 	b := &Backend{
 		primary: o.Primary, database: o.Database, booked: o.Booked, probe: o.Probe, logger: o.Logger,
 		log: broadcast.New(o.WatchQueue), name: node.NewID(time.Now()),
-		changed: make(chan struct{}), renew: make(chan struct{}, 1), leaseTime: o.Lease, leastRest: o.Rest, rest: o.Rest,
+		changed: make(chan struct{}), renew: make(chan struct{}, 1), leaseTime: o.Lease, leastRest: o.Rest,
+		rest: o.Rest,
 	}
 	b.ledger.open(b)
 	b.done, b.stop = context.WithCancel(context.Background())

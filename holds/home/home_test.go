@@ -40,7 +40,8 @@ func database(t testing.TB) string {
 // openNode opens one node with this Redis and this database.
 func openNode(t testing.TB, redisURL, url string, booked func(holds.Hold) bool) *Backend {
 	t.Helper()
-	return openWith(t, redisURL, url, redis.Options{Booked: booked, Timeout: patience}, Options{Probe: patience, Lease: patience})
+	return openWith(t, redisURL, url, redis.Options{Booked: booked, Timeout: patience},
+		Options{Probe: patience, Lease: patience})
 }
 
 // openWith opens a node with the times of a test.
@@ -51,14 +52,16 @@ func openWith(t testing.TB, redisURL, url string, r redis.Options, o Options) *B
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened, err := postgres.Open(t.Context(), postgres.Options{URL: url, Booked: r.Booked, WatchQueue: 4096, Timeout: patience})
+	opened, err := postgres.Open(t.Context(), postgres.Options{URL: url,
+		Booked: r.Booked, WatchQueue: 4096, Timeout: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
 	database := &withAppointments{Backend: opened, url: url}
 	o.Primary, o.Database, o.Booked, o.WatchQueue = primary, database, r.Booked, 1024
 	if o.Rest == 0 {
-		o.Rest = 100 * time.Millisecond // which doubles: a busy machine may leave Redis more often than the test asks for
+		// which doubles: a busy machine may leave Redis more often than the test asks for
+		o.Rest = 100 * time.Millisecond
 	}
 	return New(t.Context(), o)
 }
@@ -150,13 +153,16 @@ var rows sync.Map
 
 // FollowBusy commits the change. In the product the store has committed it before.
 func (b *withAppointments) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
-	open, _ := rows.LoadOrStore(b.url, sync.OnceValues(func() (*postgrestest.Appointments, error) { return cluster.Appointments(b.url) }))
+	open, _ := rows.LoadOrStore(b.url, sync.OnceValues(func() (*postgrestest.Appointments, error) {
+		return cluster.Appointments(b.url)
+	}))
 	of, err := open.(func() (*postgrestest.Appointments, error))()
 	if err != nil {
 		return err
 	}
 	row := func(x holds.Booked) postgrestest.Appointment {
-		return postgrestest.Appointment{ID: x.AppointmentID, Specialist: x.SpecialistID, Start: x.SlotStart, End: x.SlotEnd}
+		return postgrestest.Appointment{ID: x.AppointmentID, Specialist: x.SpecialistID, Start: x.SlotStart,
+			End: x.SlotEnd}
 	}
 	if err := of.Change(change, row(freed), row(taken)); err != nil {
 		return err

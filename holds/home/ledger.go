@@ -214,9 +214,11 @@ func (m *ledger) takes(e *holds.Event) bool {
 	known := m.holds[e.HoldID]
 	switch e.Kind {
 	case holds.EventHold:
-		h := holds.Hold{ID: e.HoldID, Span: e.Span, Resources: e.Resources, Owner: e.Owner, ExpiresAt: e.ExpiresAt, MaxExpiresAt: later(e.MaxExpiresAt, e.ExpiresAt)}
+		h := holds.Hold{ID: e.HoldID, Span: e.Span, Resources: e.Resources, Owner: e.Owner, ExpiresAt: e.ExpiresAt,
+			MaxExpiresAt: later(e.MaxExpiresAt, e.ExpiresAt)}
 		if _, over := m.over[h.ID]; known == nil && !over {
-			m.holds[h.ID] = &entry{Remains: holds.Remains{Hold: h, LapsesAt: e.ExpiresAt, Life: h.MaxExpiresAt.Sub(e.At)}}
+			m.holds[h.ID] = &entry{Remains: holds.Remains{Hold: h, LapsesAt: e.ExpiresAt,
+				Life: h.MaxExpiresAt.Sub(e.At)}}
 		}
 		if !told {
 			m.told[h.ID] = h
@@ -226,7 +228,8 @@ func (m *ledger) takes(e *holds.Event) bool {
 		if known != nil && !known.Pinned { // another process may have extended it
 			known.Owner = e.Owner // another process may have transferred it
 			known.ExpiresAt = later(known.ExpiresAt, e.ExpiresAt)
-			known.LapsesAt, known.MaxExpiresAt = known.ExpiresAt, later(known.MaxExpiresAt, later(e.MaxExpiresAt, e.ExpiresAt))
+			known.LapsesAt, known.MaxExpiresAt = known.ExpiresAt,
+				later(known.MaxExpiresAt, later(e.MaxExpiresAt, e.ExpiresAt))
 		}
 	case holds.EventRelease, holds.EventConfirm:
 		delete(m.ends, e.HoldID)
@@ -316,7 +319,9 @@ func (m *ledger) settle(epoch uint64, s holds.Snapshot) {
 		m.b.log.Hold(over[i].kind, over[i].reason, s.At, &over[i].hold)
 	}
 	clear(m.ends)
-	for _, e := range slices.SortedFunc(maps.Values(m.holds), func(x, y *entry) int { return strings.Compare(x.ID, y.ID) }) {
+	for _, e := range slices.SortedFunc(maps.Values(m.holds), func(x, y *entry) int {
+		return strings.Compare(x.ID, y.ID)
+	}) {
 		if _, told := m.told[e.ID]; !told {
 			m.told[e.ID] = e.Hold
 			m.b.log.Hold(holds.EventHold, "", s.At, &e.Hold)

@@ -26,7 +26,9 @@ func (b *Backend) Offline(ctx context.Context, specialistID string) (bool, error
 
 // OfflineUnheard implements holds.Presence.
 func (b *Backend) OfflineUnheard(ctx context.Context, specialistID string, staleAfter time.Duration) (bool, error) {
-	return b.attend(ctx, func(at holds.Homely) (bool, error) { return at.OfflineUnheard(ctx, specialistID, staleAfter) })
+	return b.attend(ctx, func(at holds.Homely) (bool, error) {
+		return at.OfflineUnheard(ctx, specialistID, staleAfter)
+	})
 }
 
 // Deactivate implements holds.Presence.
@@ -67,7 +69,8 @@ func (b *Backend) Present(ctx context.Context, specialistID string) (p holds.Pre
 }
 
 // Available implements holds.Presence.
-func (b *Backend) Available(ctx context.Context, staleAfter time.Duration, limit int) (list []holds.Present, err error) {
+func (b *Backend) Available(ctx context.Context, staleAfter time.Duration,
+	limit int) (list []holds.Present, err error) {
 	err = b.do(ctx, func(at holds.Homely) (err error) { list, err = at.Available(ctx, staleAfter, limit); return err })
 	return list, err
 }

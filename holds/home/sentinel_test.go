@@ -58,7 +58,9 @@ func TestSentinelPromotionIsFollowed(t *testing.T) {
 			}
 			refused(t, node, wish(want.SpecialistID, bela))
 		}
-		if list, err := answered(t, func() ([]holds.Hold, error) { return node.List(t.Context()) }); err != nil || len(list) != 2 {
+		if list, err := answered(t, func() ([]holds.Hold, error) {
+			return node.List(t.Context())
+		}); err != nil || len(list) != 2 {
 			t.Errorf("node %d: got %s, %v, want two holds", n, fmt.Sprint(list), err)
 		}
 	}

@@ -107,7 +107,8 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 }
 
 // Extend implements holds.Table.
-func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration,
+	restart bool) (holds.Hold, error) {
 	return b.held(ctx, 0, func(at holds.Homely) (holds.Hold, error) { return at.Extend(ctx, id, owner, ttl, restart) })
 }
 
@@ -122,7 +123,8 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 }
 
 // Transfer implements holds.Table.
-func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl,
+	maxLife time.Duration) (holds.Hold, error) {
 	return b.held(ctx, max(maxLife, ttl), func(at holds.Homely) (holds.Hold, error) {
 		h, err := at.Transfer(ctx, id, owner, to, ttl, maxLife)
 		if errors.Is(err, holds.ErrNotOwner) { // the transfer may have succeeded and its answer been lost
@@ -136,7 +138,8 @@ func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner
 
 // held runs a call that returns a hold, and remembers the hold. life is the maximum lifetime of the hold, 0 if the
 // call does not set it.
-func (b *Backend) held(ctx context.Context, life time.Duration, call func(at holds.Homely) (holds.Hold, error)) (h holds.Hold, err error) {
+func (b *Backend) held(ctx context.Context, life time.Duration,
+	call func(at holds.Homely) (holds.Hold, error)) (h holds.Hold, err error) {
 	err = b.do(ctx, func(at holds.Homely) (err error) {
 		if h, err = call(at); err == nil {
 			b.ledger.held(&h, life)
@@ -151,17 +154,22 @@ func (b *Backend) held(ctx context.Context, life time.Duration, call func(at hol
 
 // Confirm implements holds.Table.
 func (b *Backend) Confirm(ctx context.Context, id string, owner holds.Owner) (bool, error) {
-	return b.ended(ctx, id, holds.EventConfirm, "", func(at holds.Homely) (bool, error) { return at.Confirm(ctx, id, owner) })
+	return b.ended(ctx, id, holds.EventConfirm, "", func(at holds.Homely) (bool, error) {
+		return at.Confirm(ctx, id, owner)
+	})
 }
 
 // Release implements holds.Table.
 func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, reason holds.Reason) (bool, error) {
-	return b.ended(ctx, id, holds.EventRelease, reason, func(at holds.Homely) (bool, error) { return at.Release(ctx, id, owner, reason) })
+	return b.ended(ctx, id, holds.EventRelease, reason, func(at holds.Homely) (bool, error) {
+		return at.Release(ctx, id, owner, reason)
+	})
 }
 
 // ended runs a call that ends a hold. If a home ended the hold and its answer was lost, the event shows the end: the
 // next home does not have the hold.
-func (b *Backend) ended(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason, call func(at holds.Homely) (bool, error)) (bool, error) {
+func (b *Backend) ended(ctx context.Context, id string, kind holds.EventKind, reason holds.Reason,
+	call func(at holds.Homely) (bool, error)) (bool, error) {
 	tried, done := false, false
 	err := b.do(ctx, func(at holds.Homely) error {
 		ok, err := call(at)
@@ -243,7 +251,8 @@ func (b *Backend) Renew(ctx context.Context, owner holds.Owner) (ok bool, err er
 }
 
 // Selected implements holds.Selections.
-func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistIDs ...string) (list []holds.Selection, err error) {
+func (b *Backend) Selected(ctx context.Context, from, to time.Time,
+	specialistIDs ...string) (list []holds.Selection, err error) {
 	err = b.do(ctx, func(at holds.Homely) (err error) {
 		list, err = at.Selected(ctx, from, to, specialistIDs...)
 		return err
@@ -254,10 +263,12 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistID
 // FollowBusy implements holds.Busy. Both homes receive every change, whichever one applies. Neither call waits for a
 // network.
 func (b *Backend) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
-	return errors.Join(b.database.FollowBusy(ctx, change, freed, taken), b.primary.FollowBusy(ctx, change, freed, taken))
+	return errors.Join(b.database.FollowBusy(ctx, change, freed, taken),
+		b.primary.FollowBusy(ctx, change, freed, taken))
 }
 
 // ClearBusy implements holds.Busy.
 func (b *Backend) ClearBusy(ctx context.Context, specialistID string, from, to time.Time) error {
-	return errors.Join(b.database.ClearBusy(ctx, specialistID, from, to), b.primary.ClearBusy(ctx, specialistID, from, to))
+	return errors.Join(b.database.ClearBusy(ctx, specialistID, from, to),
+		b.primary.ClearBusy(ctx, specialistID, from, to))
 }

@@ -85,14 +85,19 @@ func TestSlowRedisIsLeft(t *testing.T) {
 				})
 			}
 			take(0)
-			if list, err := direct.List(ctx); err != nil || !slices.ContainsFunc(list, func(h holds.Hold) bool { return h.SpecialistID == "specialist-0" }) {
+			if list, err := direct.List(ctx); err != nil || !slices.ContainsFunc(list, func(h holds.Hold) bool {
+				return h.SpecialistID == "specialist-0"
+			}) {
 				t.Errorf("got %+v, %v in Redis, want the hold of the claim that was not answered", list, err)
 			}
 			for i := 1; i < len(made); i++ {
 				all.Go(func() { take(i) })
 			}
 			all.Go(func() {
-				bounded("extend", func() error { _, err := a.Extend(ctx, before.ID, amal, time.Minute, false); return err })
+				bounded("extend", func() error {
+					_, err := a.Extend(ctx, before.ID, amal, time.Minute, false)
+					return err
+				})
 			})
 			all.Wait()
 			for i, h := range made {
@@ -168,7 +173,8 @@ func TestSlowRedisIsLeft(t *testing.T) {
 				delete(live, h.ID)
 			}
 			if len(live) > 0 || !over[gone.ID] {
-				t.Errorf("a watcher knows of %d holds that are not there; that %s ended: %v", len(live), gone.ID, over[gone.ID])
+				t.Errorf("a watcher knows of %d holds that are not there; that %s ended: %v", len(live), gone.ID,
+					over[gone.ID])
 			}
 		})
 	}

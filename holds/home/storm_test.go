@@ -60,7 +60,8 @@ type reply struct {
 func serveChild() {
 	ctx := context.Background()
 	logger := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	primary, err := redis.Open(redis.Options{URL: os.Getenv(childRedis), Timeout: 150 * time.Millisecond, Logger: logger})
+	primary, err := redis.Open(redis.Options{URL: os.Getenv(childRedis), Timeout: 150 * time.Millisecond,
+		Logger: logger})
 	if err != nil {
 		panic(err)
 	}
@@ -121,7 +122,8 @@ type child struct {
 	mu      sync.Mutex
 	n       int
 	waiting map[int]chan reply
-	strikes atomic.Int64 // begins and ends of a stop or of a cut from PostgreSQL: during one, a refusal is no change of home
+	// begins and ends of a stop or of a cut from PostgreSQL: during one, a refusal is no change of home
+	strikes atomic.Int64
 }
 
 func startChild(t *testing.T, s *redistest.Server, direct string) *child {
@@ -229,7 +231,8 @@ func (c *court) gives(specialist string, a reply) {
 	c.given++
 	for id, until := range c.live[specialist] {
 		if now.Before(until.Add(-margin)) && now.Before(a.Expires.Add(-margin)) && id != a.ID {
-			c.wrong = append(c.wrong, fmt.Sprintf("%s: %s was given while %s is held until %v", specialist, a.ID, id, until))
+			c.wrong = append(c.wrong, fmt.Sprintf("%s: %s was given while %s is held until %v", specialist, a.ID, id,
+				until))
 		}
 	}
 	if c.live[specialist] == nil {
@@ -344,7 +347,8 @@ func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 				case a.Err == "":
 					judge.gives(specialist, a)
 					time.Sleep(time.Duration(rnd.IntN(80)) * time.Millisecond)
-					if b, err := at.ask(request{Extend: a.ID, Owner: owner, TTL: time.Millisecond}); err == nil && b.Gone && time.Now().Before(a.Expires) {
+					if b, err := at.ask(request{Extend: a.ID, Owner: owner, TTL: time.Millisecond}); err == nil &&
+						b.Gone && time.Now().Before(a.Expires) {
 						judge.loses(a.ID)
 					}
 					judge.ends(specialist, a.ID)
@@ -374,7 +378,8 @@ func TestFaultOfOneNodeGivesNoTimeTwice(t *testing.T) {
 	stop()
 	clients.Wait()
 	tally.write(max(many, tally.before), judge)
-	t.Logf("%d faults, %d holds given, %d requests refused, a client at most %v", struck, judge.given, judge.refused, judge.longest.Round(time.Millisecond))
+	t.Logf("%d faults, %d holds given, %d requests refused, a client at most %v", struck, judge.given, judge.refused,
+		judge.longest.Round(time.Millisecond))
 	for _, wrong := range judge.wrong {
 		t.Error(wrong)
 	}

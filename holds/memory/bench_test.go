@@ -265,7 +265,8 @@ func online(b *testing.B, n int) *Backend {
 	b.Cleanup(func() { _ = t.Close() })
 	all := make([]holds.Present, n)
 	for i := range all {
-		all[i] = holds.Present{SpecialistID: fmt.Sprintf("specialist-%d", i), Online: true, HeartbeatAt: time.Now(), Max: 3, Load: i % 4}
+		all[i] = holds.Present{SpecialistID: fmt.Sprintf("specialist-%d", i), Online: true, HeartbeatAt: time.Now(),
+			Max: 3, Load: i % 4}
 	}
 	if err := t.Seed(ctx, all); err != nil {
 		b.Fatal(err)
@@ -295,7 +296,8 @@ func BenchmarkSelected(b *testing.B) {
 	defer t.Close()
 	day := time.Now().UTC().Truncate(24 * time.Hour)
 	for i := range 500 {
-		if _, err := t.Select(ctx, name0[i], wish(fmt.Sprintf("specialist-%d", i%20), i/20, holds.Owner{}).Span); err != nil {
+		if _, err := t.Select(ctx, name0[i], wish(fmt.Sprintf("specialist-%d", i%20),
+			i/20, holds.Owner{}).Span); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -321,7 +323,8 @@ func BenchmarkTaken(b *testing.B) {
 	}
 	from, to := at.Add(25*time.Minute), at.Add(55*time.Minute)
 	c := holds.Claim{
-		Span:  holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: from, SlotEnd: to, BusyStart: from, BusyEnd: to},
+		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: from, SlotEnd: to,
+			BusyStart: from, BusyEnd: to},
 		Seats: []int{0}, TTL: time.Minute, MaxLife: time.Minute,
 	}
 	b.ReportAllocs()

@@ -59,7 +59,8 @@ func (cs *clients) chain(hash uint64) **record {
 // expired, or are about to be displaced by the claim do not count.
 func (cs *clients) others(id *identity, c *holds.Claim, victims []*record, now time.Duration) (n int) {
 	for r := *cs.chain(id.hash); r != nil; r = r.next {
-		if id.has(r) && !r.gone.Load() && r.deadline() > now && !(c.Displace && (r.Conflicts(&c.Span) || slices.Contains(victims, r))) {
+		if id.has(r) && !r.gone.Load() && r.deadline() > now &&
+			!(c.Displace && (r.Conflicts(&c.Span) || slices.Contains(victims, r))) {
 			n++
 		}
 	}

@@ -120,7 +120,8 @@ func firstFree(near []*record, c *holds.Claim, counts func(*record) bool) (until
 }
 
 // Extend implements holds.Table.
-func (b *Backend) Extend(_ context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+func (b *Backend) Extend(_ context.Context, id string, owner holds.Owner, ttl time.Duration,
+	restart bool) (holds.Hold, error) {
 	return b.change(id, owner, func(s *shard, r *record, now instant) error {
 		if restart {
 			if r.Restarts >= holds.MaxRestarts {
@@ -158,7 +159,8 @@ func (b *Backend) Unpin(_ context.Context, id string, owner holds.Owner, grace t
 }
 
 // Transfer implements holds.Table.
-func (b *Backend) Transfer(_ context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+func (b *Backend) Transfer(_ context.Context, id string, owner, to holds.Owner, ttl,
+	maxLife time.Duration) (holds.Hold, error) {
 	if b.closed.Load() {
 		return holds.Hold{}, holds.ErrClosed
 	}
@@ -216,7 +218,8 @@ func (b *Backend) end(id string, owner holds.Owner, kind holds.EventKind, reason
 }
 
 // change runs do on a live hold of this owner and returns the changed hold. Errors: those of own.
-func (b *Backend) change(id string, owner holds.Owner, do func(*shard, *record, instant) error) (h holds.Hold, err error) {
+func (b *Backend) change(id string, owner holds.Owner, do func(*shard, *record, instant) error) (h holds.Hold,
+	err error) {
 	err = b.own(id, owner, func(s *shard, r *record, now instant) error {
 		if err := do(s, r, now); err != nil {
 			return err
@@ -309,7 +312,8 @@ func (b *Backend) List(_ context.Context, specialistIDs ...string) ([]holds.Hold
 	}
 	list = append(list, taking...)
 	slices.SortFunc(list, func(x, y holds.Hold) int {
-		return cmp.Or(cmp.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart), x.Seat-y.Seat, cmp.Compare(x.ID, y.ID))
+		return cmp.Or(cmp.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart), x.Seat-y.Seat,
+			cmp.Compare(x.ID, y.ID))
 	})
 	return slices.CompactFunc(list, func(x, y holds.Hold) bool { return x.ID == y.ID }), nil
 }

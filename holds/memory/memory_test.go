@@ -59,7 +59,8 @@ func check(t testing.TB, b *Backend) {
 			if at, ok := b.placeIn(r.ID); !ok || at != r.at || at.shard() != i || at.number() != n {
 				t.Errorf("hold %s lies at %d of shard %d", r.ID, n, i)
 			}
-			if s.deadlines[r.place] != (due{r.deadline(), r}) || r.place > 0 && s.deadlines[(r.place-1)/2].at > r.deadline() {
+			if s.deadlines[r.place] != (due{r.deadline(), r}) || r.place > 0 &&
+				s.deadlines[(r.place-1)/2].at > r.deadline() {
 				t.Errorf("hold %s lapses out of turn", r.ID)
 			}
 			if !chained[r] || r.gone.Load() {
@@ -68,7 +69,8 @@ func check(t testing.TB, b *Backend) {
 			delete(chained, r)
 		}
 		if inTable != len(s.deadlines) || inTable+len(s.vacant) != len(s.table) {
-			t.Errorf("shard %d: %d holds, %d deadlines, %d vacant of %d", i, inTable, len(s.deadlines), len(s.vacant), len(s.table))
+			t.Errorf("shard %d: %d holds, %d deadlines, %d vacant of %d", i, inTable, len(s.deadlines), len(s.vacant),
+				len(s.table))
 		}
 		for id, of := range s.specialists {
 			inTable -= len(of.holds)
@@ -105,7 +107,8 @@ func check(t testing.TB, b *Backend) {
 		t.Errorf("%d selections, %d by specialist, %d by deadline", n, listed, onRing)
 	}
 	for i, one := range b.presence.order {
-		if !one.Online || one.Deactivated || b.presence.byID[one.SpecialistID] != one || i > 0 && byLoad(b.presence.order[i-1], one) >= 0 {
+		if !one.Online || one.Deactivated || b.presence.byID[one.SpecialistID] != one || i > 0 &&
+			byLoad(b.presence.order[i-1], one) >= 0 {
 			t.Errorf("%s is out of the order of those online", one.SpecialistID)
 		}
 	}

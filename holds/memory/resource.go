@@ -82,7 +82,8 @@ type chosen struct {
 // for which spared returns true. If there is no such resource and c displaces, it picks the first one without a
 // conflicting pinned hold. If that fails too, until is the instant at which the last of the conflicting holds
 // expires.
-func (rs *resources) choose(c *holds.Claim, now time.Duration, spared func(*record) bool) (picked chosen, until time.Time, ok bool) {
+func (rs *resources) choose(c *holds.Claim, now time.Duration, spared func(*record) bool) (picked chosen,
+	until time.Time, ok bool) {
 	if len(c.Needs) == 0 {
 		return chosen{}, time.Time{}, true
 	}
@@ -102,7 +103,8 @@ func (rs *resources) choose(c *holds.Claim, now time.Duration, spared func(*reco
 	return picked, time.Time{}, true
 }
 
-func (rs *resources) firstFree(c *holds.Claim, group, used []string, now time.Duration, spared func(*record) bool, pinnedOnly bool) (id string, until time.Time, ok bool) {
+func (rs *resources) firstFree(c *holds.Claim, group, used []string, now time.Duration, spared func(*record) bool,
+	pinnedOnly bool) (id string, until time.Time, ok bool) {
 	for _, id := range group {
 		if slices.Contains(used, id) {
 			continue
@@ -127,7 +129,8 @@ func (rs *resources) firstFree(c *holds.Claim, group, used []string, now time.Du
 
 // inTheWay returns the live holds of a resource whose time conflicts with the claim. Two seats of a session conflict
 // too: a resource is never shared.
-func (rs *resources) inTheWay(c *holds.Claim, id string, now time.Duration, spared func(*record) bool) (list []*record) {
+func (rs *resources) inTheWay(c *holds.Claim, id string, now time.Duration,
+	spared func(*record) bool) (list []*record) {
 	wanted := c.Span
 	wanted.SpecialistID, wanted.Seat = id, 0
 	for _, x := range rs.of[id] {

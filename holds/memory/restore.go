@@ -37,7 +37,8 @@ func (b *Backend) Restore(_ context.Context, x holds.Remains) (holds.Hold, error
 	}
 	of := s.of(x.SpecialistID)
 	near := of.near(&x.Span)
-	claim := holds.Claim{Span: x.Span, Owner: x.Owner, Seats: []int{x.Seat}, Needs: needs, TTL: max(1, x.LapsesAt.Sub(now.wall)), MaxLife: x.Life}
+	claim := holds.Claim{Span: x.Span, Owner: x.Owner, Seats: []int{x.Seat}, Needs: needs,
+		TTL: max(1, x.LapsesAt.Sub(now.wall)), MaxLife: x.Life}
 	mine := func(r *record) bool { return id.has(r) && r.SameGroup(&x.Span) }
 	if until, ok := firstFree(near, &claim, func(r *record) bool { return !mine(r) }); !ok {
 		return holds.Hold{}, &holds.HeldError{Until: until}

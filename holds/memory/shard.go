@@ -114,7 +114,8 @@ func (s *shard) lapse(now instant) {
 // claim puts a new hold into the table. No other hold may conflict with it.
 func (s *shard) claim(of *specialist, c *holds.Claim, resources []string, hash uint64, now instant) *record {
 	r := s.take()
-	r.ID, r.Span, r.Resources, r.Owner, r.hash = s.b.ids.next(now.wall, r.at), c.Span, holds.IDsOf(resources), c.Owner, hash
+	r.ID, r.Span, r.Resources, r.Owner, r.hash = s.b.ids.next(now.wall, r.at), c.Span, holds.IDsOf(resources), c.Owner,
+		hash
 	r.life = max(c.MaxLife, c.TTL)
 	r.expires, r.most = now.mono+c.TTL, now.mono+r.life
 	r.ExpiresAt, r.MaxExpiresAt = now.at(r.expires), now.at(r.most)

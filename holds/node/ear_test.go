@@ -48,7 +48,8 @@ func TestEarWaitsForEvents(t *testing.T) {
 		ear.Set(false) // again, which must not lose a waiting call
 		limited, cancel := context.WithTimeout(open, time.Second)
 		defer cancel()
-		if err := ear.Wait(limited, open); !errors.Is(err, holds.ErrUnavailable) || !strings.Contains(err.Error(), "Redis") {
+		if err := ear.Wait(limited, open); !errors.Is(err, holds.ErrUnavailable) ||
+			!strings.Contains(err.Error(), "Redis") {
 			t.Errorf("without events for a second: got %v, want ErrUnavailable of Redis", err)
 		}
 		closed, closing := context.WithCancel(open)

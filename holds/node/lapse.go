@@ -9,9 +9,10 @@ import (
 )
 
 const (
-	sweepEvery = time.Second          // without any event, for holds that this node received no event about
-	sweepRest  = 5 * time.Second      // the same while the server has nothing that can expire, so that an idle node is idle
-	sweepGap   = 2 * time.Millisecond // the minimum time between two sweeps
+	sweepEvery = time.Second // without any event, for holds that this node received no event about
+	// the same while the server has nothing that can expire, so that an idle node is idle
+	sweepRest = 5 * time.Second
+	sweepGap  = 2 * time.Millisecond // the minimum time between two sweeps
 
 	// SweepMost is the maximum number of holds, selections or doubts in one sweep. The server serves no other call
 	// during a sweep.
@@ -44,7 +45,8 @@ type Sweeper struct {
 // NewSweeper returns a Sweeper that calls sweep and resolve. sweep ends what has expired and returns the time until
 // the next expiry: less than 0 if it is unknown, Nothing if nothing can expire. It takes at most the given number of
 // doubts. resolve asks about one doubt and publishes the end.
-func NewSweeper(sweep func(ctx context.Context, doubts int) (time.Duration, []string), resolve func(context.Context, string)) *Sweeper {
+func NewSweeper(sweep func(ctx context.Context, doubts int) (time.Duration, []string),
+	resolve func(context.Context, string)) *Sweeper {
 	return &Sweeper{sweep: sweep, resolve: resolve, signal: make(chan struct{}, 1), given: make(chan struct{}, 1)}
 }
 

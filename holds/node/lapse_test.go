@@ -81,8 +81,9 @@ func TestSweepRunsAtDeadline(t *testing.T) {
 		want(11*time.Second, 0, 5*time.Second, 10*time.Second)
 		server := time.Now().Add(time.Hour) // its clock is ahead
 		s.Expect(&holds.Event{Kind: holds.EventHold, At: server, ExpiresAt: server.Add(2 * time.Second)})
-		s.Expect(&holds.Event{Kind: holds.EventHold, At: server, ExpiresAt: server.Add(time.Minute)}) // later than the next sweep
-		s.Expect(&holds.Event{Kind: holds.EventRelease, At: server, ExpiresAt: server})               // nothing expires
+		// later than the next sweep
+		s.Expect(&holds.Event{Kind: holds.EventHold, At: server, ExpiresAt: server.Add(time.Minute)})
+		s.Expect(&holds.Event{Kind: holds.EventRelease, At: server, ExpiresAt: server}) // nothing expires
 		want(17*time.Second, 13*time.Second)
 		s.Expect(&holds.Event{Kind: holds.EventSelect, At: server}) // holds.SelectionTTL is 10 s
 		want(22*time.Second, 18*time.Second)
@@ -131,9 +132,11 @@ func TestSweepTakesNoDoubtsWhileAsking(t *testing.T) {
 // that the node cannot ask about, ends as an expired hold.
 func TestVerdictAsksForBooking(t *testing.T) {
 	t.Parallel()
-	doubt := `{"id":"h","appointmentTypeId":"checkup","specialistId":"ada","owner":"` + owner.String() + `","slotStart":1795424400000,` +
+	doubt := `{"id":"h","appointmentTypeId":"checkup","specialistId":"ada","owner":"` + owner.String() +
+		`","slotStart":1795424400000,` +
 		`"slotEnd":1795426200000,"busyStart":1795423800000,"busyEnd":1795427100000,"seat":2,"resources":"room-1","expiresAt":1795424460000}`
-	want := holds.Hold{ID: "h", Span: slot, Resources: "room-1", Owner: owner, ExpiresAt: nine.Add(time.Minute), Pinned: true}
+	want := holds.Hold{ID: "h", Span: slot, Resources: "room-1", Owner: owner, ExpiresAt: nine.Add(time.Minute),
+		Pinned: true}
 	booked := func(is bool) func(holds.Hold) bool {
 		return func(h holds.Hold) bool {
 			if h != want {

@@ -22,15 +22,17 @@ type spanJSON struct {
 
 func (s *spanJSON) span() holds.Span {
 	return holds.Span{
-		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat, SlotStart: Instant(s.SlotStart),
-		SlotEnd: Instant(s.SlotEnd), BusyStart: Instant(s.BusyStart), BusyEnd: Instant(s.BusyEnd),
+		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat,
+		SlotStart: Instant(s.SlotStart), SlotEnd: Instant(s.SlotEnd), BusyStart: Instant(s.BusyStart),
+		BusyEnd: Instant(s.BusyEnd),
 	}
 }
 
 func spanOf(s *holds.Span, owner holds.Owner) spanJSON {
 	return spanJSON{
-		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat, SlotStart: Unix(s.SlotStart),
-		SlotEnd: Unix(s.SlotEnd), BusyStart: Unix(s.BusyStart), BusyEnd: Unix(s.BusyEnd), Owner: owner.String(),
+		AppointmentTypeID: s.AppointmentTypeID, SpecialistID: s.SpecialistID, Seat: s.Seat,
+		SlotStart: Unix(s.SlotStart), SlotEnd: Unix(s.SlotEnd), BusyStart: Unix(s.BusyStart), BusyEnd: Unix(s.BusyEnd),
+		Owner: owner.String(),
 	}
 }
 
@@ -70,8 +72,9 @@ func readRemains(text string) (r holds.Remains, call string, err error) {
 	}
 	return holds.Remains{
 		Hold: holds.Hold{
-			ID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner, ExpiresAt: Instant(max(x.LapsesAt, x.PinnedUntil)),
-			MaxExpiresAt: Instant(x.MaxExpiresAt), Restarts: x.Restarts, Pinned: x.PinnedUntil > 0,
+			ID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner,
+			ExpiresAt: Instant(max(x.LapsesAt, x.PinnedUntil)), MaxExpiresAt: Instant(x.MaxExpiresAt),
+			Restarts: x.Restarts, Pinned: x.PinnedUntil > 0,
 		},
 		LapsesAt: Instant(x.LapsesAt), Life: time.Duration(x.Life) * time.Millisecond,
 	}, x.Call, nil
@@ -85,7 +88,8 @@ func readDoubt(text string) (holds.Hold, error) {
 	}
 	owner, err := holds.ParseOwner(x.Owner)
 	return holds.Hold{
-		ID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner, ExpiresAt: Instant(x.ExpiresAt), Pinned: true,
+		ID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner, ExpiresAt: Instant(x.ExpiresAt),
+		Pinned: true,
 	}, err
 }
 
@@ -114,18 +118,20 @@ func ReadEvent(text string) (holds.Event, error) {
 	}
 	owner, err := holds.ParseOwner(x.Owner)
 	return holds.Event{
-		Kind: x.Kind, Reason: x.Reason, At: Instant(x.At), ExpiresAt: Instant(x.ExpiresAt), MaxExpiresAt: Instant(x.Maximum), HoldID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner,
-		AppointmentTypeIDs: x.AppointmentTypeIDs, AppointmentID: x.AppointmentID, Version: x.Version, Generation: x.Generation,
-		SessionID: x.SessionID, ConnectionID: x.ConnectionID,
+		Kind: x.Kind, Reason: x.Reason, At: Instant(x.At), ExpiresAt: Instant(x.ExpiresAt),
+		MaxExpiresAt: Instant(x.Maximum), HoldID: x.ID, Span: x.span(), Resources: holds.IDs(x.Resources), Owner: owner,
+		AppointmentTypeIDs: x.AppointmentTypeIDs, AppointmentID: x.AppointmentID, Version: x.Version,
+		Generation: x.Generation, SessionID: x.SessionID, ConnectionID: x.ConnectionID,
 	}, err
 }
 
 // WriteEvent writes an event for all nodes.
 func WriteEvent(e *holds.Event) ([]byte, error) {
 	return json.Marshal(eventJSON{
-		Kind: e.Kind, Reason: e.Reason, At: Unix(e.At), ExpiresAt: Unix(e.ExpiresAt), Maximum: Unix(e.MaxExpiresAt), ID: e.HoldID, Resources: string(e.Resources), spanJSON: spanOf(&e.Span, e.Owner),
-		AppointmentTypeIDs: e.AppointmentTypeIDs, AppointmentID: e.AppointmentID, Version: e.Version, Generation: e.Generation,
-		SessionID: e.SessionID, ConnectionID: e.ConnectionID,
+		Kind: e.Kind, Reason: e.Reason, At: Unix(e.At), ExpiresAt: Unix(e.ExpiresAt), Maximum: Unix(e.MaxExpiresAt),
+		ID: e.HoldID, Resources: string(e.Resources), spanJSON: spanOf(&e.Span, e.Owner),
+		AppointmentTypeIDs: e.AppointmentTypeIDs, AppointmentID: e.AppointmentID, Version: e.Version,
+		Generation: e.Generation, SessionID: e.SessionID, ConnectionID: e.ConnectionID,
 	})
 }
 

@@ -13,8 +13,9 @@ var (
 	nine  = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	owner = holds.ClientID("client-0000000000000001").Owner()
 	slot  = holds.Span{
-		AppointmentTypeID: "checkup", SpecialistID: "ada", Seat: 2, SlotStart: nine, SlotEnd: nine.Add(30 * time.Minute),
-		BusyStart: nine.Add(-10 * time.Minute), BusyEnd: nine.Add(45 * time.Minute),
+		AppointmentTypeID: "checkup", SpecialistID: "ada", Seat: 2, SlotStart: nine,
+		SlotEnd: nine.Add(30 * time.Minute), BusyStart: nine.Add(-10 * time.Minute),
+		BusyEnd: nine.Add(45 * time.Minute),
 	}
 )
 
@@ -24,9 +25,9 @@ func TestEventIsReadBack(t *testing.T) {
 	t.Parallel()
 	full := holds.Event{
 		Kind: holds.EventHold, At: nine.Add(time.Millisecond), HoldID: "h", Span: slot, Resources: "room-1 laser",
-		ExpiresAt: nine.Add(time.Minute), MaxExpiresAt: nine.Add(time.Hour), Owner: owner, Reason: holds.ReasonDisplaced,
-		AppointmentTypeIDs: []string{"checkup", "surgery"}, AppointmentID: "a", Version: 7, Generation: 1 << 60,
-		SessionID: "s", ConnectionID: "c",
+		ExpiresAt: nine.Add(time.Minute), MaxExpiresAt: nine.Add(time.Hour), Owner: owner,
+		Reason: holds.ReasonDisplaced, AppointmentTypeIDs: []string{"checkup", "surgery"}, AppointmentID: "a",
+		Version: 7, Generation: 1 << 60, SessionID: "s", ConnectionID: "c",
 	}
 	for i, v := 0, reflect.ValueOf(full); i < v.NumField(); i++ {
 		if name := v.Type().Field(i).Name; name != "Seq" && v.Field(i).IsZero() {
@@ -62,8 +63,9 @@ func TestHoldExpiresWithItsPin(t *testing.T) {
 	for pin, minutes := range map[string]int{"0": 1, "1795424520000": 2} {
 		text := replaced(stored, "OWNER", owner.String(), "PIN", pin)
 		want := holds.Hold{
-			ID: "h", Span: slot, Resources: "room-1", Owner: owner, ExpiresAt: nine.Add(time.Duration(minutes) * time.Minute),
-			MaxExpiresAt: nine.Add(15 * time.Minute), Restarts: 3, Pinned: minutes == 2,
+			ID: "h", Span: slot, Resources: "room-1", Owner: owner,
+			ExpiresAt: nine.Add(time.Duration(minutes) * time.Minute), MaxExpiresAt: nine.Add(15 * time.Minute),
+			Restarts: 3, Pinned: minutes == 2,
 		}
 		if h, call, err := node.ReadHold(text); err != nil || call != "c1" || h != want {
 			t.Errorf("pinned until %s: got %+v, %q, %v\nwant %+v", pin, h, call, err, want)
@@ -86,7 +88,8 @@ func TestSelectionIsRead(t *testing.T) {
 	text := `{"owner":"` + owner.String() + `","appointmentTypeId":"checkup","specialistId":"ada","seat":2,` +
 		`"slotStart":1795424400000,"slotEnd":1795426200000,"busyStart":1795423800000,"busyEnd":1795427100000}`
 	got, err := node.ReadSelection(text, nine.Add(10*time.Second).UnixMilli())
-	if want := (holds.Selection{Span: slot, Owner: owner, ExpiresAt: nine.Add(10 * time.Second)}); err != nil || got != want {
+	if want := (holds.Selection{Span: slot, Owner: owner, ExpiresAt: nine.Add(10 * time.Second)}); err != nil ||
+		got != want {
 		t.Errorf("got %+v, %v\nwant %+v", got, err, want)
 	}
 	if _, err := node.ReadSelection("[]", 0); err == nil {
@@ -103,7 +106,8 @@ func TestInstantKeepsZero(t *testing.T) {
 	if got := node.Instant(node.Unix(nine)); got != nine {
 		t.Errorf("%s is read back as %s", nine, got)
 	}
-	for d, want := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond: 1, time.Millisecond + 1: 2, time.Second: 1000} {
+	for d, want := range map[time.Duration]int64{0: 0, 1: 1, time.Millisecond: 1, time.Millisecond + 1: 2,
+		time.Second: 1000} {
 		if got := node.Milliseconds(d); got != want {
 			t.Errorf("%s is %d ms, want %d", d, got, want)
 		}

@@ -22,7 +22,8 @@ func many() []holds.Claim {
 	for i := range cap(claims) {
 		c := wish(fmt.Sprintf("specialist-%d", i%100), holds.ClientID(fmt.Sprintf("client-number-%04d", i)).Owner())
 		by := time.Duration(i/100) * time.Hour
-		c.SlotStart, c.SlotEnd, c.BusyStart, c.BusyEnd = c.SlotStart.Add(by), c.SlotEnd.Add(by), c.BusyStart.Add(by), c.BusyEnd.Add(by)
+		c.SlotStart, c.SlotEnd, c.BusyStart, c.BusyEnd = c.SlotStart.Add(by), c.SlotEnd.Add(by), c.BusyStart.Add(by),
+			c.BusyEnd.Add(by)
 		c.Quota = 3
 		claims = append(claims, c)
 	}
@@ -88,7 +89,8 @@ func BenchmarkClaim(b *testing.B) {
 			q.Queue(`SELECT count(*) FROM holds_live WHERE owner = $1`, owner)
 			q.Queue(`INSERT INTO holds_live (id, owner, appointment_type_id, specialist_id, slot_start, slot_end, busy_start, busy_end, seat, lapses_at,
 				max_expires_at, life, call) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, $9, $9, 60000, $1)`, owner, owner, c.AppointmentTypeID, c.SpecialistID,
-				c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(), c.BusyStart.UnixMilli(), c.BusyEnd.UnixMilli(), time.Now().Add(time.Minute).UnixMilli())
+				c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(), c.BusyStart.UnixMilli(), c.BusyEnd.UnixMilli(),
+				time.Now().Add(time.Minute).UnixMilli())
 			q.Queue(`SELECT pg_notify('holdfast_bare', $1)`, owner)
 			q.Queue(`COMMIT`)
 			if err := peer.SendBatch(ctx, q).Close(); err != nil {
@@ -134,7 +136,9 @@ func BenchmarkDelay(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			heard = slices.ContainsFunc(events, func(e holds.Event) bool { return e.HoldID == h.ID && e.Kind == holds.EventHold })
+			heard = slices.ContainsFunc(events, func(e holds.Event) bool {
+				return e.HoldID == h.ID && e.Kind == holds.EventHold
+			})
 		}
 		took = append(took, time.Since(began))
 		if _, err := here.Release(ctx, h.ID, c.Owner, holds.ReasonReleased); err != nil {
@@ -156,9 +160,12 @@ func BenchmarkRestore(b *testing.B) {
 		round++
 		all := make([]holds.Remains, many)
 		for i := range all {
-			claim := wish(fmt.Sprintf("specialist-%d-%d", round, i), holds.ClientID(fmt.Sprintf("client-number-%d-%d", round, i)).Owner())
-			all[i] = holds.Remains{Hold: holds.Hold{ID: fmt.Sprintf("01890a5d-ac96-774b-%04d-%012d", round, i), Span: claim.Span, Owner: claim.Owner,
-				ExpiresAt: time.Now().Add(time.Minute), MaxExpiresAt: time.Now().Add(time.Hour)}, LapsesAt: time.Now().Add(time.Minute), Life: time.Hour}
+			claim := wish(fmt.Sprintf("specialist-%d-%d", round, i),
+				holds.ClientID(fmt.Sprintf("client-number-%d-%d", round, i)).Owner())
+			all[i] = holds.Remains{Hold: holds.Hold{ID: fmt.Sprintf("01890a5d-ac96-774b-%04d-%012d", round, i),
+				Span: claim.Span, Owner: claim.Owner,
+				ExpiresAt: time.Now().Add(time.Minute), MaxExpiresAt: time.Now().Add(time.Hour)},
+				LapsesAt: time.Now().Add(time.Minute), Life: time.Hour}
 		}
 		return all
 	}

@@ -220,7 +220,9 @@ func TestSilentServerTimesOutSoon(t *testing.T) {
 	for range 4 {
 		proxy.LoseRequest("specialist-bob")
 		var err error
-		if took := nodetest.Took(func() { _, err = b.Claim(t.Context(), wish("specialist-bob", amal)) }); !errors.Is(err, holds.ErrUnavailable) || took > timeout+300*time.Millisecond {
+		if took := nodetest.Took(func() {
+			_, err = b.Claim(t.Context(), wish("specialist-bob", amal))
+		}); !errors.Is(err, holds.ErrUnavailable) || took > timeout+300*time.Millisecond {
 			t.Errorf("got %v after %v, want ErrUnavailable within %v", err, took, timeout)
 		}
 	}

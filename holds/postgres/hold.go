@@ -35,7 +35,8 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	}
 	id := node.NewID(time.Now())
 	args := append([]any{id, c.Owner.String()}, spanArgs(&c.Span)...)
-	args = append(args, node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, c.Seats, string(needs), moving)
+	args = append(args, node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil,
+		c.Seats, string(needs), moving)
 	h, err := b.take(ctx, `SELECT word, until, COALESCE(hold::text, '')
 		FROM holds_claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`, args)
 	if err == nil || !errors.Is(err, holds.ErrUnavailable) {
@@ -50,7 +51,8 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 
 // spanArgs returns the arguments that identify the time of a claim.
 func spanArgs(s *holds.Span) []any {
-	return []any{s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(), s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli()}
+	return []any{s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(), s.SlotEnd.UnixMilli(),
+		s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli()}
 }
 
 // take calls a function that returns a hold, a word, or the instant at which another client's hold expires.
@@ -113,7 +115,8 @@ func (b *Backend) hold(ctx context.Context, id string) (h holds.Hold, call strin
 }
 
 // Extend implements holds.Table.
-func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration,
+	restart bool) (holds.Hold, error) {
 	return b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_extend($1, $2, $3, $4, $5, $6)`, id, owner,
 		node.Milliseconds(ttl), restart, holds.MaxRestarts)
 }
@@ -132,13 +135,17 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 	return h, err
 }
 
-func (b *Backend) pin(ctx context.Context, id string, owner holds.Owner, pin bool, d time.Duration) (holds.Hold, error) {
-	return b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_pin($1, $2, $3, $4, $5)`, id, owner, pin, node.Milliseconds(d))
+func (b *Backend) pin(ctx context.Context, id string, owner holds.Owner, pin bool,
+	d time.Duration) (holds.Hold, error) {
+	return b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_pin($1, $2, $3, $4, $5)`, id, owner, pin,
+		node.Milliseconds(d))
 }
 
 // Transfer implements holds.Table.
-func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
-	h, err := b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_transfer($1, $2, $3, $4, $5, $6)`, id, owner,
+func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl,
+	maxLife time.Duration) (holds.Hold, error) {
+	h, err := b.prolong(ctx, `SELECT word, COALESCE(hold::text, '') FROM holds_transfer($1, $2, $3, $4, $5, $6)`, id,
+		owner,
 		to.String(), node.Milliseconds(ttl), node.Milliseconds(maxLife))
 	if err == nil {
 		b.sweeper.NotLater(time.Now().Add(ttl)) // a pin may have set a later deadline
@@ -199,7 +206,8 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 
 // finish ends a hold. For endedFor after that, the database stores which call ended it, so that a lost answer can be
 // read back.
-func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
+func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind,
+	reason holds.Reason) (bool, error) {
 	if b.closed.Load() {
 		return false, holds.ErrClosed
 	}

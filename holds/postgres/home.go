@@ -43,7 +43,8 @@ func (b *Backend) Enter(epoch uint64) { b.epoch.Store(epoch) }
 // Lease implements holds.Decisions.
 func (b *Backend) Lease(ctx context.Context, m holds.Member) (d holds.Decision, fresh bool, err error) {
 	var epoch, before int64
-	err = b.call(ctx, `SELECT epoch, home, open, before, source, fresh FROM holds_lease($1, $2, $3)`, []any{m.Node, int64(m.Left), m.Reaches},
+	err = b.call(ctx, `SELECT epoch, home, open, before, source, fresh FROM holds_lease($1, $2, $3)`,
+		[]any{m.Node, int64(m.Left), m.Reaches},
 		&epoch, &d.Home, &d.Open, &before, &d.Source, &fresh)
 	d.Epoch, d.Before = uint64(epoch), uint64(before)
 	return d, fresh, err
@@ -51,7 +52,8 @@ func (b *Backend) Lease(ctx context.Context, m holds.Member) (d holds.Decision, 
 
 // Move implements holds.Decisions.
 func (b *Backend) Move(ctx context.Context, from, above uint64, home string) (holds.Decision, error) {
-	return b.decide(ctx, `SELECT epoch, home, open, before, source FROM holds_move($1, $2, $3)`, int64(from), int64(above), home)
+	return b.decide(ctx, `SELECT epoch, home, open, before, source FROM holds_move($1, $2, $3)`, int64(from),
+		int64(above), home)
 }
 
 // Open implements holds.Decisions.
@@ -131,7 +133,8 @@ func (b *Backend) Snapshot(ctx context.Context) (s holds.Snapshot, err error) {
 }
 
 // Fill implements holds.Homely.
-func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot, from holds.Origin) ([]holds.Restored, error) {
+func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot,
+	from holds.Origin) ([]holds.Restored, error) {
 	how := toFillRemembered
 	if from == holds.Sealed {
 		how = toFillSealed
@@ -145,7 +148,8 @@ func (b *Backend) Fill(ctx context.Context, epoch uint64, s holds.Snapshot, from
 		return nil, err
 	}
 	for _, x := range s.Selections {
-		text, args := under(selectText, selectArgs(x.Owner, &x.Span, max(time.Millisecond, time.Until(x.ExpiresAt))), epoch, how)
+		text, args := under(selectText, selectArgs(x.Owner, &x.Span, max(time.Millisecond, time.Until(x.ExpiresAt))),
+			epoch, how)
 		if err := b.call(ctx, text, args, new(string), new(int64)); err != nil {
 			return nil, err
 		}

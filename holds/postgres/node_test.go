@@ -96,7 +96,8 @@ func TestNothingSecretIsInTheTables(t *testing.T) {
 		if strings.Contains(table, string(secret)) {
 			t.Errorf("the client is in %s", table)
 		}
-		if name, rest, _ := strings.Cut(table, " "); name != "holds_schema" && name != "holds_home" && !strings.HasPrefix(rest, "u ") {
+		if name, rest, _ := strings.Cut(table, " "); name != "holds_schema" && name != "holds_home" &&
+			!strings.HasPrefix(rest, "u ") {
 			t.Errorf("%s: want it unlogged", name)
 		}
 	}
@@ -125,7 +126,8 @@ func TestConcurrentStartsCreateTablesOnce(t *testing.T) {
 	}
 	defer c.Close(t.Context())
 	var rows, newest int
-	if err := c.QueryRow(t.Context(), `SELECT count(*), max(version) FROM holds_schema`).Scan(&rows, &newest); err != nil || rows != 1 || newest != version {
+	if err := c.QueryRow(t.Context(), `SELECT count(*), max(version) FROM holds_schema`).Scan(&rows,
+		&newest); err != nil || rows != 1 || newest != version {
 		t.Errorf("got %d versions, the newest %d, %v, want 1 and %d", rows, newest, err, version)
 	}
 	if _, err := c.Exec(t.Context(), `INSERT INTO holds_schema (version) VALUES ($1);`, version+1); err != nil {
@@ -159,7 +161,8 @@ func TestVersionMatchesText(t *testing.T) {
 func TestCapacityIsCutToTable(t *testing.T) {
 	b := open(t, database(t), Options{})
 	const most = 1 << 40
-	if err := b.Seed(t.Context(), []holds.Present{{SpecialistID: "ada", Online: true, Max: most, Load: most}}); err != nil {
+	if err := b.Seed(t.Context(), []holds.Present{{SpecialistID: "ada", Online: true, Max: most,
+		Load: most}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.SetLoads(t.Context(), map[string]int{"ada": 1}); err != nil {

@@ -267,7 +267,8 @@ func (b *Backend) read(ctx context.Context, text string, args []any, into ...any
 
 // texts reads a list of texts.
 func (b *Backend) texts(ctx context.Context, text string, args ...any) (list []string, err error) {
-	err = b.read(ctx, `SELECT COALESCE(json_agg(x.text ORDER BY x.place), '[]') FROM (`+text+`) AS x(text, place)`, args, &list)
+	err = b.read(ctx, `SELECT COALESCE(json_agg(x.text ORDER BY x.place), '[]') FROM (`+text+`) AS x(text, place)`,
+		args, &list)
 	return list, err
 }
 
@@ -283,7 +284,8 @@ func (b *Backend) translate(err error) error {
 	case errors.As(err, &said) && said.Code == hasMoved:
 		return holds.ErrMoved
 	case errors.As(err, &said):
-		return fmt.Errorf("%w: %w", holds.ErrUnavailable, &refusedError{said.Message, said.Code, said.Severity == "ERROR"})
+		return fmt.Errorf("%w: %w", holds.ErrUnavailable, &refusedError{said.Message,
+			said.Code, said.Severity == "ERROR"})
 	}
 	return fmt.Errorf("%w: %w", holds.ErrUnavailable, err)
 }

@@ -129,7 +129,8 @@ type withAppointments struct {
 // FollowBusy commits the change. In the product the store has committed it before.
 func (b *withAppointments) FollowBusy(ctx context.Context, change int64, freed, taken holds.Booked) error {
 	row := func(x holds.Booked) postgrestest.Appointment {
-		return postgrestest.Appointment{ID: x.AppointmentID, Specialist: x.SpecialistID, Start: x.SlotStart, End: x.SlotEnd}
+		return postgrestest.Appointment{ID: x.AppointmentID, Specialist: x.SpecialistID, Start: x.SlotStart,
+			End: x.SlotEnd}
 	}
 	if err := b.appointments.Change(change, row(freed), row(taken)); err != nil {
 		return err

@@ -18,7 +18,8 @@ import (
 // attend changes the presence of one specialist and reports whether that was a change.
 func (b *Backend) attend(ctx context.Context, specialistID, what string, max int) (bool, error) {
 	var changed int
-	if err := b.change(ctx, `SELECT holds_attend($1, $2, $3)`, []any{specialistID, what, small(max)}, &changed); err != nil {
+	if err := b.change(ctx, `SELECT holds_attend($1, $2, $3)`, []any{specialistID, what, small(max)},
+		&changed); err != nil {
 		return false, err
 	}
 	switch changed {
@@ -92,7 +93,8 @@ const whole = `SELECT specialist_id, online AND NOT deactivated, deactivated, he
 func (b *Backend) Present(ctx context.Context, specialistID string) (holds.Present, error) {
 	p := holds.Present{SpecialistID: specialistID}
 	var at int64
-	err := b.read(ctx, whole+`WHERE specialist_id = $1`, []any{specialistID}, &p.SpecialistID, &p.Online, &p.Deactivated, &at, &p.Load, &p.Max)
+	err := b.read(ctx, whole+`WHERE specialist_id = $1`, []any{specialistID}, &p.SpecialistID, &p.Online,
+		&p.Deactivated, &at, &p.Load, &p.Max)
 	if errors.Is(err, errNoRow) {
 		err = nil
 	}

@@ -23,7 +23,8 @@ func (b *Backend) Restore(ctx context.Context, r holds.Remains) (holds.Hold, err
 	}
 	call := newCall()
 	args := append([]any{r.ID, r.Owner.String()}, spanArgs(&r.Span)...)
-	args = append(args, r.Seat, node.Milliseconds(time.Until(r.LapsesAt)), pinned, node.Milliseconds(time.Until(r.MaxExpiresAt)),
+	args = append(args, r.Seat, node.Milliseconds(time.Until(r.LapsesAt)), pinned,
+		node.Milliseconds(time.Until(r.MaxExpiresAt)),
 		node.Milliseconds(r.Life), r.Restarts, call, b.booked != nil, r.Resources.List())
 	h, err := b.take(ctx, `SELECT word, until, COALESCE(hold::text, '') FROM holds_restore($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14,
 		$15, $16, $17)`, args)
@@ -61,15 +62,17 @@ func (b *Backend) RestoreAll(ctx context.Context, all []holds.Remains) ([]holds.
 }
 
 // restoreAll restores holds under an epoch, 0 for none.
-func (b *Backend) restoreAll(ctx context.Context, all []holds.Remains, epoch uint64, how int) ([]holds.Restored, error) {
+func (b *Backend) restoreAll(ctx context.Context, all []holds.Remains, epoch uint64,
+	how int) ([]holds.Restored, error) {
 	batch := make([]remains, len(all))
 	for i := range all {
 		r := &all[i]
 		batch[i] = remains{
 			N: i, ID: r.ID, Owner: r.Owner.String(), Type: r.AppointmentTypeID, Specialist: r.SpecialistID,
-			SlotStart: r.SlotStart.UnixMilli(), SlotEnd: r.SlotEnd.UnixMilli(), BusyStart: r.BusyStart.UnixMilli(), BusyEnd: r.BusyEnd.UnixMilli(),
-			Seat: r.Seat, Left: node.Milliseconds(time.Until(r.LapsesAt)), Maximum: node.Milliseconds(time.Until(r.MaxExpiresAt)),
-			Life: node.Milliseconds(r.Life), Restarts: r.Restarts, Resources: r.Resources.List(),
+			SlotStart: r.SlotStart.UnixMilli(), SlotEnd: r.SlotEnd.UnixMilli(), BusyStart: r.BusyStart.UnixMilli(),
+			BusyEnd: r.BusyEnd.UnixMilli(), Seat: r.Seat, Left: node.Milliseconds(time.Until(r.LapsesAt)),
+			Maximum: node.Milliseconds(time.Until(r.MaxExpiresAt)), Life: node.Milliseconds(r.Life),
+			Restarts: r.Restarts, Resources: r.Resources.List(),
 		}
 		if r.Pinned {
 			batch[i].Pinned = max(1, node.Milliseconds(time.Until(r.ExpiresAt)))
@@ -86,7 +89,8 @@ func (b *Backend) restoreAll(ctx context.Context, all []holds.Remains, epoch uin
 	defer cancel()
 	restored := make([]holds.Restored, len(all))
 	answers := 0
-	query, args := `SELECT n, word, until, hold FROM holds_restore_all($1::json, $2, $3)`, []any{string(text), newCall(), b.booked != nil}
+	query, args := `SELECT n, word, until, hold FROM holds_restore_all($1::json, $2, $3)`,
+		[]any{string(text), newCall(), b.booked != nil}
 	if epoch != 0 {
 		query, args = under(query, args, epoch, how)
 	}

@@ -33,12 +33,14 @@ func makeTables(ctx context.Context, at *pgconn.Config) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }() // rolls back a transaction that was not committed
+	// rolls back a transaction that was not committed
+	defer func() { err = errors.Join(err, c.Close(context.WithoutCancel(ctx))) }()
 	if _, err := c.Exec(ctx, `BEGIN`).ReadAll(); err != nil {
 		return err
 	}
 	var made bool
-	if err := askOne(ctx, c, `SELECT pg_advisory_xact_lock($1) IS NULL`, []any{int64(schemaLock)}, new(bool)); err != nil {
+	if err := askOne(ctx, c, `SELECT pg_advisory_xact_lock($1) IS NULL`, []any{int64(schemaLock)},
+		new(bool)); err != nil {
 		return err
 	}
 	if err := askOne(ctx, c, `SELECT to_regclass('holds_schema') IS NOT NULL`, nil, &made); err != nil {
@@ -62,7 +64,8 @@ func makeTables(ctx context.Context, at *pgconn.Config) (err error) {
 			return fmt.Errorf("%s.sql: %w", name, err)
 		}
 	}
-	if _, err := c.Exec(ctx, fmt.Sprintf(`INSERT INTO holds_schema (version) VALUES (%d); COMMIT`, version)).ReadAll(); err != nil {
+	if _, err := c.Exec(ctx, fmt.Sprintf(`INSERT INTO holds_schema (version) VALUES (%d); COMMIT`,
+		version)).ReadAll(); err != nil {
 		return err
 	}
 	return nil

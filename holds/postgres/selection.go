@@ -13,7 +13,8 @@ func (b *Backend) Select(ctx context.Context, owner holds.Owner, s holds.Span) (
 	return b.selectFor(ctx, owner, s, holds.SelectionTTL)
 }
 
-func (b *Backend) selectFor(ctx context.Context, owner holds.Owner, s holds.Span, ttl time.Duration) (holds.Selection, error) {
+func (b *Backend) selectFor(ctx context.Context, owner holds.Owner, s holds.Span,
+	ttl time.Duration) (holds.Selection, error) {
 	var text string
 	var until int64
 	if err := b.change(ctx, selectText, selectArgs(owner, &s, ttl), &text, &until); err != nil {
@@ -47,7 +48,8 @@ func (b *Backend) Renew(ctx context.Context, owner holds.Owner) (ok bool, err er
 }
 
 // Selected implements holds.Selections.
-func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistIDs ...string) ([]holds.Selection, error) {
+func (b *Backend) Selected(ctx context.Context, from, to time.Time,
+	specialistIDs ...string) ([]holds.Selection, error) {
 	var texts []string
 	var until []int64
 	err := b.read(ctx, `SELECT COALESCE(json_agg(holds_selection_json(x)::text ORDER BY x.specialist_id, x.slot_start, x.owner), '[]'),

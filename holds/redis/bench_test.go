@@ -25,7 +25,8 @@ func BenchmarkClaim(b *testing.B) {
 	for i := range cap(claims) {
 		c := wish(fmt.Sprintf("specialist-%d", i%100), holds.ClientID(fmt.Sprintf("client-number-%04d", i)).Owner())
 		by := time.Duration(i/100) * time.Hour
-		c.SlotStart, c.SlotEnd, c.BusyStart, c.BusyEnd = c.SlotStart.Add(by), c.SlotEnd.Add(by), c.BusyStart.Add(by), c.BusyEnd.Add(by)
+		c.SlotStart, c.SlotEnd, c.BusyStart, c.BusyEnd = c.SlotStart.Add(by), c.SlotEnd.Add(by), c.BusyStart.Add(by),
+			c.BusyEnd.Add(by)
 		claims = append(claims, c)
 	}
 	empty, err := live.client.ScriptLoad(ctx, "return 1").Result()
@@ -50,8 +51,10 @@ func BenchmarkClaim(b *testing.B) {
 			ctx, cancel := context.WithTimeout(ctx, patience)
 			defer cancel()
 			owner := c.Owner.String()
-			return live.client.EvalSha(ctx, live.script(claimScript).Hash(), []string{"specialist:" + c.SpecialistID + ":holds", "client:" + owner + ":holds",
-				"hold:" + c.SpecialistID + owner}, owner, owner, c.AppointmentTypeID, c.SpecialistID, c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(),
+			return live.client.EvalSha(ctx, live.script(claimScript).Hash(),
+				[]string{"specialist:" + c.SpecialistID + ":holds", "client:" + owner + ":holds",
+					"hold:" + c.SpecialistID + owner}, owner, owner, c.AppointmentTypeID, c.SpecialistID,
+				c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(),
 				c.BusyStart.UnixMilli(), c.BusyEnd.UnixMilli(), 60_000, 60_000, 0, 0, 0, 0, "").Err()
 		})
 		claim += turn(func(c *holds.Claim) error { _, err := live.Claim(ctx, *c); return err })

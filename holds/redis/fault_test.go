@@ -162,7 +162,8 @@ func calls(b *Backend) map[string]func(ctx context.Context) error {
 // TestDeadServerDelaysNoCall freezes the server and kills it: every call ends within its deadline.
 func TestDeadServerDelaysNoCall(t *testing.T) {
 	const bound = 500 * time.Millisecond // twice the time of a call: the machine may be busy
-	for name, strike := range map[string]func(*redistest.Server){"frozen": (*redistest.Server).Freeze, "killed": (*redistest.Server).Kill} {
+	for name, strike := range map[string]func(*redistest.Server){
+		"frozen": (*redistest.Server).Freeze, "killed": (*redistest.Server).Kill} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, s *redistest.Server) {
 				b := open(t, s, Options{Timeout: defaultTimeout})
@@ -172,7 +173,9 @@ func TestDeadServerDelaysNoCall(t *testing.T) {
 				strike(s)
 				for name, call := range calls(b) {
 					var err error
-					if took := nodetest.Took(func() { err = call(t.Context()) }); !errors.Is(err, holds.ErrUnavailable) || took > bound {
+					if took := nodetest.Took(func() {
+						err = call(t.Context())
+					}); !errors.Is(err, holds.ErrUnavailable) || took > bound {
 						t.Errorf("%s: got %v after %v, want ErrUnavailable within %v", name, err, took, bound)
 					}
 				}

@@ -58,8 +58,9 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	keys = append(keys, bitmaps...)
 	args := make([]any, 15, 16+len(c.Seats))
 	copy(args, []any{
-		id, owner, c.AppointmentTypeID, c.SpecialistID, c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(), c.BusyStart.UnixMilli(),
-		c.BusyEnd.UnixMilli(), node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota, c.Displace, b.booked != nil, needs, ticks,
+		id, owner, c.AppointmentTypeID, c.SpecialistID, c.SlotStart.UnixMilli(), c.SlotEnd.UnixMilli(),
+		c.BusyStart.UnixMilli(), c.BusyEnd.UnixMilli(), node.Milliseconds(c.TTL), node.Milliseconds(c.MaxLife), c.Quota,
+		c.Displace, b.booked != nil, needs, ticks,
 	})
 	for _, seat := range c.Seats {
 		args = append(args, seat)
@@ -70,9 +71,11 @@ func (b *Backend) Claim(ctx context.Context, c holds.Claim) (holds.Hold, error) 
 	}
 	switch text(reply, 0) {
 	case "new":
-		h := holds.Hold{ID: id, Span: c.Span, Owner: c.Owner, ExpiresAt: node.Instant(number(reply, 2)), MaxExpiresAt: node.Instant(number(reply, 3))}
+		h := holds.Hold{ID: id, Span: c.Span, Owner: c.Owner, ExpiresAt: node.Instant(number(reply, 2)),
+			MaxExpiresAt: node.Instant(number(reply, 3))}
 		h.Seat, h.Resources = int(number(reply, 1)), holds.IDs(text(reply, 4))
-		h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd = exact(h.SlotStart), exact(h.SlotEnd), exact(h.BusyStart), exact(h.BusyEnd)
+		h.SlotStart, h.SlotEnd, h.BusyStart, h.BusyEnd = exact(h.SlotStart), exact(h.SlotEnd), exact(h.BusyStart),
+			exact(h.BusyEnd)
 		return h, nil
 	case "held":
 		return holds.Hold{}, &holds.HeldError{Until: node.Instant(number(reply, 1))}
@@ -139,7 +142,8 @@ func (b *Backend) answered(reply []any) (holds.Hold, error) {
 }
 
 // Extend implements holds.Table.
-func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration, restart bool) (holds.Hold, error) {
+func (b *Backend) Extend(ctx context.Context, id string, owner holds.Owner, ttl time.Duration,
+	restart bool) (holds.Hold, error) {
 	return b.prolong(ctx, extendScript, id, owner, node.Milliseconds(ttl), restart, holds.MaxRestarts)
 }
 
@@ -158,7 +162,8 @@ func (b *Backend) Unpin(ctx context.Context, id string, owner holds.Owner, grace
 }
 
 // Transfer implements holds.Table.
-func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl, maxLife time.Duration) (holds.Hold, error) {
+func (b *Backend) Transfer(ctx context.Context, id string, owner, to holds.Owner, ttl,
+	maxLife time.Duration) (holds.Hold, error) {
 	h, err := b.prolong(ctx, transferScript, id, owner, to.String(), node.Milliseconds(ttl), node.Milliseconds(maxLife))
 	if err == nil {
 		b.sweeper.NotLater(time.Now().Add(ttl)) // a pin may have set a later deadline
@@ -203,9 +208,11 @@ func (b *Backend) Release(ctx context.Context, id string, owner holds.Owner, rea
 
 // finish ends a hold. For endedFor after that, the key of the hold's id records which call ended it, so that a lost
 // answer can be read back.
-func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind, reason holds.Reason) (bool, error) {
+func (b *Backend) finish(ctx context.Context, id string, owner holds.Owner, kind holds.EventKind,
+	reason holds.Reason) (bool, error) {
 	call := newCall()
-	reply, err := b.change(ctx, finishScript, []string{"hold-id:" + id}, id, owner.String(), call, string(kind), string(reason),
+	reply, err := b.change(ctx, finishScript, []string{"hold-id:" + id}, id, owner.String(), call, string(kind),
+		string(reason),
 		node.Milliseconds(endedFor))
 	if err != nil {
 		return b.finished(ctx, id, call, err)

@@ -33,7 +33,8 @@ func (e *LeaseError) Unwrap() error { return holds.ErrUnavailable }
 // Ping returns nil if Redis can be written to and its events are received. It renews the lease, or returns a
 // *LeaseError.
 func (b *Backend) Ping(ctx context.Context) error {
-	reply, err := b.run(ctx, pingScript, []string{"holdfast:health:ping", leaseKey}, b.lease, node.Milliseconds(leaseTime))
+	reply, err := b.run(ctx, pingScript, []string{"holdfast:health:ping", leaseKey}, b.lease,
+		node.Milliseconds(leaseTime))
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,8 @@ func TestRedisBelongsToOneDatabase(t *testing.T) {
 		}
 		var taken *LeaseError
 		err := second.Ping(ctx)
-		if !errors.As(err, &taken) || taken.Holder != "one" || taken.Left <= 0 || taken.Left > leaseTime || !errors.Is(err, holds.ErrUnavailable) {
+		if !errors.As(err, &taken) || taken.Holder != "one" || taken.Left <= 0 || taken.Left > leaseTime ||
+			!errors.Is(err, holds.ErrUnavailable) {
 			t.Errorf("got %v, want a LeaseError of one, within %v", err, leaseTime)
 		}
 		if err := shared.Ping(ctx); err != nil {
@@ -48,7 +49,8 @@ func TestRedisBelongsToOneDatabase(t *testing.T) {
 // TestClinicsOnOneRedisHearOnlyThemselves: channels belong to all databases of a Redis.
 func TestClinicsOnOneRedisHearOnlyThemselves(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
-		one, other := open(t, s, Options{Lease: "one"}), open(t, s, Options{URL: s.URL() + "?db=1", Lease: "other node"})
+		one, other := open(t, s, Options{Lease: "one"}), open(t,
+			s, Options{URL: s.URL() + "?db=1", Lease: "other node"})
 		var watches [2]holds.Watch
 		for i, b := range []*Backend{one, other} {
 			w, err := b.Watch(t.Context())

@@ -107,12 +107,14 @@ func TestNothingSecretIsInRedis(t *testing.T) {
 				t.Errorf("%s: the client is in it, or %v", key, err)
 			}
 			left, err := b.client.PTTL(ctx, key).Result()
-			lapses := strings.HasPrefix(key, "hold:") || strings.HasPrefix(key, "hold-id:") || strings.HasSuffix(key, ":selection")
+			lapses := strings.HasPrefix(key, "hold:") || strings.HasPrefix(key, "hold-id:") ||
+				strings.HasSuffix(key, ":selection")
 			if err != nil || lapses && left <= 0 {
 				t.Errorf("%s: lives for %v, %v, want it to lapse by itself", key, left, err)
 			}
 		}
-		if !slices.Contains(keys, "hold:checkup:2030-05-06T12:00:00Z:ada") || !slices.Contains(keys, "selection:2030-05-06:bob:12:00") {
+		if !slices.Contains(keys, "hold:checkup:2030-05-06T12:00:00Z:ada") ||
+			!slices.Contains(keys, "selection:2030-05-06:bob:12:00") {
 			t.Errorf("got keys %q, want those of the manual", keys)
 		}
 	})

@@ -19,7 +19,8 @@ const (
 
 // attend changes the presence of one specialist and reports whether that was a change.
 func (b *Backend) attend(ctx context.Context, specialistID, what string, more int64) (bool, error) {
-	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + specialistID, "specialist:heartbeat:" + specialistID}
+	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + specialistID, "specialist:heartbeat:" +
+		specialistID}
 	reply, err := b.change(ctx, attendScript, keys, specialistID, what, more)
 	if err != nil {
 		return false, err

@@ -136,8 +136,8 @@ func Open(o Options) (*Backend, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	b := &Backend{
-		client: client, timeout: o.Timeout * 3 / 5, lookBack: o.Timeout * 2 / 5, booked: o.Booked, lease: o.Lease, logger: o.Logger,
-		log: broadcast.New(o.WatchQueue), ear: node.NewEar("Redis"),
+		client: client, timeout: o.Timeout * 3 / 5, lookBack: o.Timeout * 2 / 5, booked: o.Booked, lease: o.Lease,
+		logger: o.Logger, log: broadcast.New(o.WatchQueue), ear: node.NewEar("Redis"),
 	}
 	if record, _, _ := strings.Cut(o.Lease, " "); record != "" {
 		if err := plain(record); err != nil {
@@ -175,15 +175,16 @@ func newClient(o Options) (*redis.Client, error) {
 		timeout = defaultTimeout
 	}
 	to := &redis.UniversalOptions{
-		Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1, DialTimeout: timeout, ReadTimeout: timeout,
-		WriteTimeout: timeout, PoolTimeout: timeout, ContextTimeoutEnabled: true,
+		Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1, DialTimeout: timeout,
+		ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout, ContextTimeoutEnabled: true,
 	}
 	if u.Query().Has("master_name") {
 		f, err := redis.ParseFailoverURL(o.URL)
 		if err != nil {
 			return nil, errURL
 		}
-		to.MasterName, to.Addrs, to.SentinelUsername, to.SentinelPassword = f.MasterName, f.SentinelAddrs, f.SentinelUsername, f.SentinelPassword
+		to.MasterName, to.Addrs, to.SentinelUsername, to.SentinelPassword = f.MasterName, f.SentinelAddrs,
+			f.SentinelUsername, f.SentinelPassword
 		to.Username, to.Password, to.DB, to.TLSConfig = f.Username, f.Password, f.DB, f.TLSConfig
 		return redis.NewFailoverClient(to.Failover()), nil
 	}
@@ -191,7 +192,8 @@ func newClient(o Options) (*redis.Client, error) {
 	if err != nil {
 		return nil, errURL
 	}
-	to.Addrs, to.Username, to.Password, to.DB, to.TLSConfig = []string{one.Addr}, one.Username, one.Password, one.DB, one.TLSConfig
+	to.Addrs, to.Username, to.Password, to.DB, to.TLSConfig = []string{one.Addr}, one.Username, one.Password, one.DB,
+		one.TLSConfig
 	return redis.NewClient(to.Simple()), nil
 }
 
@@ -205,7 +207,8 @@ func (b *Backend) Stats(ctx context.Context) (holds.Stats, error) {
 		return holds.Stats{}, err
 	}
 	return holds.Stats{
-		Holds: int(number(reply, 0)), Selections: int(number(reply, 1)), Online: int(number(reply, 2)), Watches: b.log.Watching(),
+		Holds: int(number(reply, 0)), Selections: int(number(reply, 1)), Online: int(number(reply, 2)),
+		Watches: b.log.Watching(),
 	}, nil
 }
 

@@ -13,8 +13,10 @@ var _ holds.Restorer = (*Backend)(nil)
 
 // RestorePresent implements holds.Restorer.
 func (b *Backend) RestorePresent(ctx context.Context, p holds.Present) error {
-	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + p.SpecialistID, "specialist:heartbeat:" + p.SpecialistID}
-	_, err := b.change(ctx, presentAgainScript, keys, p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt), p.Max)
+	keys := []string{onlineKey, deactivatedKey, "specialist:capacity:" + p.SpecialistID, "specialist:heartbeat:" +
+		p.SpecialistID}
+	_, err := b.change(ctx, presentAgainScript, keys, p.SpecialistID, p.Online, p.Deactivated, node.Unix(p.HeartbeatAt),
+		p.Max)
 	return err
 }
 
@@ -36,10 +38,12 @@ func (b *Backend) restore(ctx context.Context, under string, r holds.Remains) (h
 	if r.Pinned {
 		pinned = max(1, node.Milliseconds(time.Until(r.ExpiresAt)))
 	}
-	reply, err := b.changeUnder(ctx, under, restoreScript, []string{"specialist:" + r.SpecialistID + ":holds", "hold-id:" + r.ID, key},
+	reply, err := b.changeUnder(ctx, under, restoreScript, []string{"specialist:" +
+		r.SpecialistID + ":holds", "hold-id:" + r.ID, key},
 		r.ID, r.Owner.String(), r.AppointmentTypeID, r.SpecialistID, r.SlotStart.UnixMilli(), r.SlotEnd.UnixMilli(),
 		r.BusyStart.UnixMilli(), r.BusyEnd.UnixMilli(), r.Seat, node.Milliseconds(time.Until(r.LapsesAt)), pinned,
-		node.Milliseconds(time.Until(r.MaxExpiresAt)), node.Milliseconds(r.Life), r.Restarts, newCall(), b.booked != nil, string(r.Resources))
+		node.Milliseconds(time.Until(r.MaxExpiresAt)), node.Milliseconds(r.Life), r.Restarts, newCall(),
+		b.booked != nil, string(r.Resources))
 	if err != nil {
 		return holds.Hold{}, err
 	}

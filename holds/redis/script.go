@@ -127,7 +127,8 @@ func text(reply []any, i int) string {
 func plain(ids ...string) error {
 	for _, id := range ids {
 		for _, c := range []byte(id) {
-			if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' || c == '.') {
+			if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-' || c == '_' ||
+				c == '.') {
 				return fmt.Errorf("id %q cannot be part of a key", id)
 			}
 		}

@@ -25,7 +25,8 @@ func (b *Backend) RestoreSelection(ctx context.Context, s holds.Selection) error
 	return err
 }
 
-func (b *Backend) selectFor(ctx context.Context, under string, owner holds.Owner, s holds.Span, ttl time.Duration) (holds.Selection, error) {
+func (b *Backend) selectFor(ctx context.Context, under string, owner holds.Owner, s holds.Span,
+	ttl time.Duration) (holds.Selection, error) {
 	if err := plain(s.AppointmentTypeID, s.SpecialistID); err != nil {
 		return holds.Selection{}, err
 	}
@@ -34,7 +35,8 @@ func (b *Backend) selectFor(ctx context.Context, under string, owner holds.Owner
 		"client:" + owner.String() + ":selection",
 		"selection:" + at.Format(time.DateOnly) + ":" + s.SpecialistID + ":" + at.Format("15:04"),
 	}
-	reply, err := b.changeUnder(ctx, under, selectScript, keys, owner.String(), s.AppointmentTypeID, s.SpecialistID, s.SlotStart.UnixMilli(),
+	reply, err := b.changeUnder(ctx, under, selectScript, keys, owner.String(), s.AppointmentTypeID, s.SpecialistID,
+		s.SlotStart.UnixMilli(),
 		s.SlotEnd.UnixMilli(), s.BusyStart.UnixMilli(), s.BusyEnd.UnixMilli(), node.Milliseconds(ttl))
 	if err != nil {
 		return holds.Selection{}, err
@@ -65,7 +67,8 @@ func (b *Backend) deselect(ctx context.Context, owner holds.Owner, how string) (
 }
 
 // Selected implements holds.Selections.
-func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistIDs ...string) ([]holds.Selection, error) {
+func (b *Backend) Selected(ctx context.Context, from, to time.Time,
+	specialistIDs ...string) ([]holds.Selection, error) {
 	reply, err := b.run(ctx, selectedScript, keysOf(specialistIDs, "specialist:", ":selections", selectionsKey))
 	if err != nil {
 		return nil, err
@@ -74,7 +77,9 @@ func (b *Backend) Selected(ctx context.Context, from, to time.Time, specialistID
 	if err != nil {
 		return nil, err
 	}
-	list := slices.DeleteFunc(all, func(x holds.Selection) bool { return !x.SlotStart.Before(to) || !from.Before(x.SlotEnd) })
+	list := slices.DeleteFunc(all, func(x holds.Selection) bool {
+		return !x.SlotStart.Before(to) || !from.Before(x.SlotEnd)
+	})
 	sort.Slice(list, func(i, j int) bool {
 		x, y := &list[i], &list[j]
 		return cmp.Or(strings.Compare(x.SpecialistID, y.SpecialistID), x.SlotStart.Compare(y.SlotStart)) < 0

@@ -22,7 +22,8 @@ func (b *Backend) Server(ctx context.Context) (s holds.Server, err error) {
 		return s, b.translate(err)
 	}
 	hits, misses := reported(info, "keyspace_hits"), reported(info, "keyspace_misses")
-	s = holds.Server{UsedMemory: int64(reported(info, "used_memory")), ConnectedClients: int(reported(info, "connected_clients"))}
+	s = holds.Server{UsedMemory: int64(reported(info, "used_memory")),
+		ConnectedClients: int(reported(info, "connected_clients"))}
 	if hits+misses > 0 {
 		s.HitRate = hits / (hits + misses)
 	}

@@ -273,7 +273,8 @@ func TestStopCancelsHungRequest(t *testing.T) {
 	t.Cleanup(func() { close(over) })
 	_, k, _ := inBucketOf(t, st, buckettest.Access, buckettest.Secret, Keep{Days: 1})
 	k.destination.(*bucketDestination).objects = bucket.New(bucket.Options{
-		Endpoint: st.URL, Bucket: buckettest.Name, AccessKey: buckettest.Access, SecretKey: buckettest.Secret, Patience: time.Hour,
+		Endpoint: st.URL, Bucket: buckettest.Name, AccessKey: buckettest.Access, SecretKey: buckettest.Secret,
+		Patience: time.Hour,
 	})
 	for _, method := range []string{http.MethodGet, http.MethodPut} { // what asks, and what sends
 		st.set(func(_ http.ResponseWriter, r *http.Request, pass func()) {

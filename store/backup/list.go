@@ -14,7 +14,8 @@ type Listed struct {
 	Made  time.Time // for an incremental backup, when its last increment was made
 	Bytes int64
 	Note  string
-	rank  time.Time // the sort key: an incremental backup is newer than those with smaller numbers, even if the clock was set back
+	// the sort key: an incremental backup is newer than those with smaller numbers, even if the clock was set back
+	rank time.Time
 }
 
 // List lists the backups in a data directory and at the destinations, newest first. A destination that does not exist

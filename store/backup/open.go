@@ -129,7 +129,8 @@ func (b *Opened) unpack(ctx context.Context, from string, incremental bool) (dir
 		b.Replayed = &r
 		return dir, err
 	}
-	store.BeginStep(ctx, "unsealing the backup", sizeOf(filepath.Join(dir, DatabaseFile), disk.Size(filepath.Join(from, DatabaseFile+sealedSuffix))))
+	store.BeginStep(ctx, "unsealing the backup", sizeOf(filepath.Join(dir, DatabaseFile),
+		disk.Size(filepath.Join(from, DatabaseFile+sealedSuffix))))
 	if err := unseal(from, called, dir, *b.key); err != nil {
 		return "", err
 	}

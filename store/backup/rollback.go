@@ -117,5 +117,6 @@ func (b *Backups) compareCopies(last sentIncrement, ownMark string, list []Incre
 		"directory sent them until %s of %s. "+
 		"An old snapshot of the machine or the directory was put back, so bookings are missing. "+
 		"Restore the copy with: holdfast restore --data %s %s. Or serve this state once with --after-rollback",
-		b.Data, newest.Newest.UTC().Format(time.RFC3339), newest.Path, last.File, filepath.Base(last.Set), b.Data, newest.Path)
+		b.Data, newest.Newest.UTC().Format(time.RFC3339), newest.Path, last.File, filepath.Base(last.Set), b.Data,
+		newest.Path)
 }

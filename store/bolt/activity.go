@@ -36,7 +36,8 @@ func (t *tables) story(id string) ([]store.Activity, error) {
 		if err := unseal(v, &l); err != nil {
 			return nil, fmt.Errorf("activity of %s: %w", id, err)
 		}
-		list = append(list, store.Activity{At: time.UnixMilli(l.At).UTC(), OperationID: id, Event: l.Event, Detail: l.Detail})
+		list = append(list, store.Activity{At: time.UnixMilli(l.At).UTC(), OperationID: id, Event: l.Event,
+			Detail: l.Detail})
 	}
 	return list, nil
 }

@@ -17,8 +17,9 @@ import (
 // booking is an operation of the usual size.
 func booking(n int64) store.Operation {
 	return store.Operation{
-		ID: fmt.Sprintf("op-%013d-a1b2c3", 1_780_000_000_000+n), Kind: store.UpstreamBook, AppointmentID: fmt.Sprintf("01978c3e-0000-7000-8000-%012d", n),
-		Status: store.OperationPending, MaxAttempts: 10, CreatedAt: time.UnixMilli(1_780_000_000_000), NextAttemptAt: time.UnixMilli(1_780_000_000_000 + n),
+		ID: fmt.Sprintf("op-%013d-a1b2c3", 1_780_000_000_000+n), Kind: store.UpstreamBook,
+		AppointmentID: fmt.Sprintf("01978c3e-0000-7000-8000-%012d", n), Status: store.OperationPending, MaxAttempts: 10,
+		CreatedAt: time.UnixMilli(1_780_000_000_000), NextAttemptAt: time.UnixMilli(1_780_000_000_000 + n),
 		StartTime: time.UnixMilli(1_780_100_000_000),
 		Payload:   []byte(`{"patientGUID":"6fd9f4a2-0000-4000-8000-000000000001","startTime":"01/20/2026 10:00 AM","scheduleViewGUID":"6fd9f4a2-0000-4000-8000-000000000002","scheduleColumnGUID":"6fd9f4a2-0000-4000-8000-000000000003","appointmentTypeGUID":"6fd9f4a2-0000-4000-8000-000000000004","minutes":30}`),
 	}
@@ -77,9 +78,13 @@ func BenchmarkEnqueue(b *testing.B) {
 			n := b.N/turns + 1
 			for range turns {
 				q := queueIn(b, Options{})
-				ours = append(ours, float64(n)/enqueue(b, callers, n, func(op store.Operation) error { return q.Add(context.Background(), op) }).Seconds())
+				ours = append(ours, float64(n)/enqueue(b, callers, n, func(op store.Operation) error {
+					return q.Add(context.Background(), op)
+				}).Seconds())
 				peer := queueIn(b, Options{})
-				batch = append(batch, float64(n)/enqueue(b, callers, n, func(op store.Operation) error { return viaBatch(peer, op) }).Seconds())
+				batch = append(batch, float64(n)/enqueue(b, callers, n, func(op store.Operation) error {
+					return viaBatch(peer, op)
+				}).Seconds())
 			}
 			slices.Sort(ours)
 			slices.Sort(batch)

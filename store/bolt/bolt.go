@@ -213,7 +213,8 @@ func openError(path string, err error) error {
 	switch {
 	case errors.Is(err, berrors.ErrTimeout):
 		return fmt.Errorf("%w: %s: stop that process, or ask it (holdfast queue list)", ErrInUse, path)
-	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum), errors.Is(err, berrors.ErrVersionMismatch),
+	case errors.Is(err, berrors.ErrInvalid), errors.Is(err, berrors.ErrChecksum),
+		errors.Is(err, berrors.ErrVersionMismatch),
 		strings.HasPrefix(err.Error(), "file size too small"):
 		return fmt.Errorf("%w: %w", ErrDamaged, err)
 	default:

@@ -69,7 +69,8 @@ func add(t testing.TB, q store.Queue, ops ...store.Operation) {
 }
 
 func webhook(id string, due time.Time) store.Operation {
-	return store.Operation{ID: id, Kind: store.Webhook, Status: store.OperationPending, NextAttemptAt: due, Payload: []byte(`{"event":"appointment.created"}`)}
+	return store.Operation{ID: id, Kind: store.Webhook, Status: store.OperationPending, NextAttemptAt: due,
+		Payload: []byte(`{"event":"appointment.created"}`)}
 }
 
 var nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
@@ -230,7 +231,8 @@ func TestQueueRunsInBubble(t *testing.T) {
 		}
 		list, err := q.Activity(t.Context(), "op-1")
 		if err != nil || len(list) != 21 || !list[20].At.Equal(time.Now()) {
-			t.Errorf("activity: got %d lines, the last %v, and %v, want 21 and %v", len(list), list[len(list)-1].At, err, time.Now())
+			t.Errorf("activity: got %d lines, the last %v, and %v, want 21 and %v", len(list), list[len(list)-1].At,
+				err, time.Now())
 		}
 	})
 }

@@ -43,7 +43,8 @@ func checkWithin(ctx context.Context, path string, bound time.Duration) error {
 	bounded, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
 	cmd := exec.CommandContext(bounded, program, CheckCommand, path)
-	cmd.Env = []string{"GOTRACEBACK=none"} // none of our variables: the environment may contain secrets, and a crash is expected
+	// none of our variables: the environment may contain secrets, and a crash is expected
+	cmd.Env = []string{"GOTRACEBACK=none"}
 	cmd.WaitDelay = time.Second
 	var out, crash head
 	cmd.Stdout, cmd.Stderr = &out, &crash

@@ -38,7 +38,8 @@ func (q *Queue) shrink(largerThan int64) error {
 		return fmt.Errorf("queue: %w", err)
 	}
 	size, used, err := q.extent()
-	if err != nil || size <= largerThan || used > size/2 || runtime.GOOS == "windows" { // where an open file cannot be renamed
+	// where an open file cannot be renamed
+	if err != nil || size <= largerThan || used > size/2 || runtime.GOOS == "windows" {
 		return err
 	}
 	if !q.copying.TryLock() {

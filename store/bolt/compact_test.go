@@ -21,7 +21,8 @@ func swell(t *testing.T, q *bolt.Queue, operations int) {
 	payload := []byte(`"` + string(bytes.Repeat([]byte("x"), 4000)) + `"`)
 	var list []store.Operation
 	for n := range operations {
-		list = append(list, store.Operation{ID: fmt.Sprintf("op-%06d", n), Kind: store.Email, Status: store.OperationCompleted, FinishedAt: nine, Payload: payload})
+		list = append(list, store.Operation{ID: fmt.Sprintf("op-%06d", n), Kind: store.Email,
+			Status: store.OperationCompleted, FinishedAt: nine, Payload: payload})
 		if len(list) == 500 {
 			add(t, q, list...)
 			list = nil

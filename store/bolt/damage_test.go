@@ -36,7 +36,8 @@ func lived(t *testing.T) []byte {
 		if err != nil {
 			t.Fatal(err)
 		}
-		op.Status, op.FinishedAt = []store.OperationStatus{store.OperationCompleted, store.OperationFailed, store.OperationPending}[i%3], nine
+		op.Status, op.FinishedAt = []store.OperationStatus{store.OperationCompleted, store.OperationFailed,
+			store.OperationPending}[i%3], nine
 		op.NextAttemptAt = nine.Add(2 * time.Hour)
 		if err := q.Change(t.Context(), op, "changed", ""); err != nil {
 			t.Fatal(err)
@@ -141,7 +142,8 @@ func TestDamageIsReportedNotFatal(t *testing.T) {
 		cases = append(cases, damage{fmt.Sprintf("meta page %d bit", n), meta})
 	}
 	cases = append(cases, damage{"a page in use is listed as free", freeRoot(sound, page)})
-	cases = append(cases, damage{"a text file", []byte("Dear Sir or Madam,\n")}, damage{"a long text file", bytes.Repeat([]byte("Dear Sir or Madam,\n"), 10_000)})
+	cases = append(cases, damage{"a text file", []byte("Dear Sir or Madam,\n")},
+		damage{"a long text file", bytes.Repeat([]byte("Dear Sir or Madam,\n"), 10_000)})
 
 	moved := 0
 	for _, c := range cases {
@@ -234,7 +236,8 @@ func TestHungCheckTimesOut(t *testing.T) {
 func TestUnreadableFileIsNotDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none")
 	err := bolt.Check(t.Context(), path)
-	if err == nil || errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), "could not be checked") || strings.Count(err.Error(), "queue: ") != 1 {
+	if err == nil || errors.Is(err, bolt.ErrDamaged) || !strings.Contains(err.Error(), "could not be checked") ||
+		strings.Count(err.Error(), "queue: ") != 1 {
 		t.Errorf("a file that is not there: got %v, want that it could not be checked, and once", err)
 	}
 }

@@ -94,7 +94,8 @@ func TestEraseKeepsFileSize(t *testing.T) {
 	for i := range 120 {
 		op := email(fmt.Sprintf("op-%03d", i%20))
 		op.Payload = fmt.Appendf(nil, `%q`, bytes.Repeat([]byte("x"), 3000))
-		if err := errors.Join(q.Remove(t.Context(), op.ID), q.Add(t.Context(), op), q.Erase(t.Context(), op.ID)); err != nil {
+		if err := errors.Join(q.Remove(t.Context(), op.ID), q.Add(t.Context(), op),
+			q.Erase(t.Context(), op.ID)); err != nil {
 			t.Fatal(err)
 		}
 		if i == 19 {

@@ -64,7 +64,8 @@ func verifyPages(tx *bbolt.Tx, f *os.File, size int) error {
 		}
 		overflow := int(order.Uint32(page[12:]))
 		if order.Uint64(page) != uint64(id) || id+overflow >= end {
-			return fmt.Errorf("page %d contains the number %d and claims %d overflow pages", id, order.Uint64(page), overflow)
+			return fmt.Errorf("page %d contains the number %d and claims %d overflow pages", id, order.Uint64(page),
+				overflow)
 		}
 		for more := id + 1; more <= id+overflow; more++ {
 			if free(more) {
@@ -109,7 +110,8 @@ func verifyElements(page []byte) error {
 		if flags == branchPage {
 			position, key = int(order.Uint32(e)), int(order.Uint32(e[4:]))
 		} else {
-			kind, position, key, value = int(order.Uint32(e)), int(order.Uint32(e[4:])), int(order.Uint32(e[8:])), int(order.Uint32(e[12:]))
+			kind, position, key, value = int(order.Uint32(e)), int(order.Uint32(e[4:])), int(order.Uint32(e[8:])),
+				int(order.Uint32(e[12:]))
 		}
 		if at+position != next || key+value > len(page)-next || kind > bucketElement {
 			return fmt.Errorf("element %d of %d is not where it must be", i, count)

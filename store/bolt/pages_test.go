@@ -29,7 +29,8 @@ func TestPageCheckFindsWhatBboltMisses(t *testing.T) {
 	freed := map[int]bool{}
 	for removed := 0; removed < 100 || last <= list; removed++ {
 		if removed == 150 {
-			t.Fatalf("the last free page is %d and the list of them is page %d; the test needs one behind it", last, list)
+			t.Fatalf("the last free page is %d and the list of them is page %d; the test needs one behind it", last,
+				list)
 		}
 		if err := q.Remove(t.Context(), fmt.Sprintf("op-%03d", 199-removed)); err != nil {
 			t.Fatal(err)

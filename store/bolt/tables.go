@@ -28,10 +28,12 @@ const (
 
 var (
 	indexNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex}
-	tableNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex, operationTable, activityTable, removedTable, countTable, metaTable}
+	tableNames = [...]string{dueIndex, statusIndex, appointmentIndex, finishedIndex, operationTable, activityTable,
+		removedTable, countTable, metaTable}
 	// counted are the names of the counts that flush writes. verify compares them with the entries, so it detects a
 	// damaged page that lost some.
-	counted = [...]string{string(store.OperationPending), string(store.OperationProcessing), string(store.OperationCompleted), string(store.OperationFailed), activityTable, removedTable}
+	counted = [...]string{string(store.OperationPending), string(store.OperationProcessing),
+		string(store.OperationCompleted), string(store.OperationFailed), activityTable, removedTable}
 )
 
 // tables is one transaction on the queue's buckets. Every change goes through insert, replace or remove, which also
@@ -186,7 +188,8 @@ func (t *tables) flush() error {
 			continue
 		}
 		n := t.count(name) + d
-		if err := t.bucket(countTable, "").Put([]byte(name), binary.BigEndian.AppendUint64(nil, uint64(n))); err != nil {
+		if err := t.bucket(countTable, "").Put([]byte(name),
+			binary.BigEndian.AppendUint64(nil, uint64(n))); err != nil {
 			return err
 		}
 	}

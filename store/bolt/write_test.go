@@ -33,7 +33,8 @@ func queueIn(t testing.TB, o Options) *Queue {
 }
 
 func email(id string) store.Operation {
-	return store.Operation{ID: id, Kind: store.Email, Status: store.OperationPending, NextAttemptAt: time.Unix(1_800_000_000, 0)}
+	return store.Operation{ID: id, Kind: store.Email, Status: store.OperationPending,
+		NextAttemptAt: time.Unix(1_800_000_000, 0)}
 }
 
 // hold has the writer busy until let is called, so that a test decides what is in the next batch.
@@ -42,7 +43,8 @@ func hold(t *testing.T, q *Queue) (let func()) {
 	busy, free := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	go func() {
-		_ = q.write(context.Background(), func(*tables) error { // what waits by then joins its transaction, and may run it again
+		// what waits by then joins its transaction, and may run it again
+		_ = q.write(context.Background(), func(*tables) error {
 			once.Do(func() { close(busy) })
 			<-free
 			return nil
@@ -75,7 +77,8 @@ func TestFailedWriteSparesItsBatch(t *testing.T) {
 					}
 					return nil
 				})
-				if wantErr := i%3 == 1; wantErr != errors.Is(err, broken) || wantErr != errors.Is(err, store.ErrUnavailable) {
+				if wantErr := i%3 == 1; wantErr != errors.Is(err, broken) ||
+					wantErr != errors.Is(err, store.ErrUnavailable) {
 					t.Errorf("request %d: got %v", i, err)
 				}
 			})

@@ -16,9 +16,12 @@ import (
 // TestInvalidListIsAnError: the page of a captive portal can be well-formed too.
 func TestInvalidListIsAnError(t *testing.T) {
 	t.Parallel()
-	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `<html><body/></html>`) }))
+	fake := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `<html><body/></html>`)
+	}))
 	defer fake.Close()
-	b := open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s", Pause: time.Millisecond})
+	b := open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s",
+		Pause: time.Millisecond})
 	if list, err := b.List(t.Context(), ""); err == nil {
 		t.Errorf("listed are %v, want an error", list)
 	}
@@ -38,7 +41,8 @@ func TestFullDiskIsNotReportedAsNetworkError(t *testing.T) {
 		_, _ = io.WriteString(w, "content")
 	}))
 	defer fake.Close()
-	b := open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s", Pause: time.Millisecond})
+	b := open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s",
+		Pause: time.Millisecond})
 	err := b.Get(t.Context(), "k", func() (io.Writer, error) { return fullDisk{}, nil })
 	if !errors.Is(err, store.ErrFull) || errors.Is(err, bucket.ErrUnreachable) || asked.Load() != 1 {
 		t.Errorf("after %d downloads: %v, want one and the disk's error", asked.Load(), err)

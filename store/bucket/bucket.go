@@ -47,15 +47,17 @@ const (
 	// MaxObject is the largest size of an object, in bytes.
 	MaxObject = 5 << 30
 
-	tries      = 3
-	maxAnswer  = 8 << 20 // bytes of a listing page or of an error that are read
-	atOnce     = 8       // concurrent deletes
-	wantsAsked = 1 << 20 // bytes from which a Put sends Expect: 100-continue, so that the service can refuse it before the upload
+	tries     = 3
+	maxAnswer = 8 << 20 // bytes of a listing page or of an error that are read
+	atOnce    = 8       // concurrent deletes
+	// bytes from which a Put sends Expect: 100-continue, so that the service can refuse it before the upload
+	wantsAsked = 1 << 20
 )
 
 // Options name the bucket and the access key. The zero value of each field that may be empty is its default.
 type Options struct {
-	Endpoint  string // such as https://s3.example.net, with the bucket as the first part of the path; empty: the endpoint of AWS for Region
+	// such as https://s3.example.net, with the bucket as the first part of the path; empty: the endpoint of AWS for Region
+	Endpoint  string
 	Region    string // empty: us-east-1
 	Bucket    string
 	AccessKey string
@@ -100,10 +102,12 @@ func New(o Options) *Bucket {
 	b.signer = v4.NewSigner(func(s *v4.SignerOptions) { s.DisableURIPathEscaping = true })
 	b.http = &http.Client{
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: atOnce, IdleConnTimeout: 20 * time.Second,
-			TLSHandshakeTimeout: o.Patience, ExpectContinueTimeout: 2 * time.Second, DisableCompression: true,
+			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: atOnce,
+			IdleConnTimeout: 20 * time.Second, TLSHandshakeTimeout: o.Patience, ExpectContinueTimeout: 2 * time.Second,
+			DisableCompression: true,
 		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // a signature is valid for one address
+		// a signature is valid for one address
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return b
 }
@@ -117,7 +121,8 @@ func (b *Bucket) Close() { b.http.CloseIdleConnections() }
 // Errors: a *Error, ErrNotSent, store.ErrFull if there is no space for the object, or the cause of ctx.
 func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int64, digest []byte) error {
 	if size > MaxObject {
-		return fmt.Errorf("%w: it has %d MB, and one object may have %d (%w)", store.ErrFull, size>>20, MaxObject>>20, ErrNotSent)
+		return fmt.Errorf("%w: it has %d MB, and one object may have %d (%w)", store.ErrFull, size>>20, MaxObject>>20,
+			ErrNotSent)
 	}
 	h, old := sha256.New(), md5.New()
 	if _, err := io.Copy(io.MultiWriter(h, old), io.NewSectionReader(from, 0, size)); err != nil {
@@ -125,9 +130,11 @@ func (b *Bucket) Put(ctx context.Context, key string, from io.ReaderAt, size int
 	}
 	sum := h.Sum(nil)
 	if !bytes.Equal(sum, digest) {
-		return fmt.Errorf("the local copy has changed since it was written; check the disk of this machine (%w)", ErrNotSent)
+		return fmt.Errorf("the local copy has changed since it was written; check the disk of this machine (%w)",
+			ErrNotSent)
 	}
-	c := call{method: http.MethodPut, key: key, body: from, size: size, sum: hex.EncodeToString(sum), md5: base64.StdEncoding.EncodeToString(old.Sum(nil))}
+	c := call{method: http.MethodPut, key: key, body: from, size: size, sum: hex.EncodeToString(sum),
+		md5: base64.StdEncoding.EncodeToString(old.Sum(nil))}
 	return b.do(ctx, c, func(io.Reader) error { return nil })
 }
 
@@ -334,7 +341,8 @@ func (b *Bucket) once(ended context.Context, c call, read func(io.Reader) error)
 		sum, r.ContentLength = c.sum, c.size
 		r.Header.Set("Content-MD5", c.md5)
 		if c.size > 0 {
-			r.Body = io.NopCloser(&watched{from: io.NewSectionReader(c.body, 0, c.size), watch: watch}) // each try has its own reader: an earlier try may still be reading
+			// each try has its own reader: an earlier try may still be reading
+			r.Body = io.NopCloser(&watched{from: io.NewSectionReader(c.body, 0, c.size), watch: watch})
 		}
 		if c.size >= wantsAsked {
 			r.Header.Set("Expect", "100-continue")

@@ -27,7 +27,8 @@ import (
 
 // ofOwner are the options of who owns the bucket.
 func ofOwner(s *buckettest.Service) bucket.Options {
-	return bucket.Options{Endpoint: s.URL, Bucket: buckettest.Name, AccessKey: buckettest.Access, SecretKey: buckettest.Secret, Pause: time.Millisecond}
+	return bucket.Options{Endpoint: s.URL, Bucket: buckettest.Name, AccessKey: buckettest.Access,
+		SecretKey: buckettest.Secret, Pause: time.Millisecond}
 }
 
 func open(t *testing.T, o bucket.Options) *bucket.Bucket {
@@ -54,7 +55,8 @@ func TestGetReturnsPutObject(t *testing.T) {
 	t.Parallel()
 	b := open(t, ofOwner(buckettest.Start(t)))
 	large := bytes.Repeat([]byte("0123456789abcdef"), 200_000) // more than is sent without asking
-	for key, content := range map[string][]byte{"one": []byte("1"), "in/here/two.step.age": []byte("22"), "large": large, "none": {}} {
+	for key, content := range map[string][]byte{"one": []byte("1"), "in/here/two.step.age": []byte("22"),
+		"large": large, "none": {}} {
 		if err := put(t.Context(), b, key, content); err != nil {
 			t.Fatalf("%s: %v", key, err)
 		}
@@ -73,7 +75,8 @@ func TestGetReturnsPutObject(t *testing.T) {
 		t.Errorf("the other comes back as %q, %v", got, err)
 	}
 	list, err := b.List(t.Context(), "in/")
-	if err != nil || len(list) != 1 || list[0].Key != "in/here/two.step.age" || list[0].Size != 2 || time.Since(list[0].Modified).Abs() > time.Minute {
+	if err != nil || len(list) != 1 || list[0].Key != "in/here/two.step.age" || list[0].Size != 2 ||
+		time.Since(list[0].Modified).Abs() > time.Minute {
 		t.Errorf("listed is %+v, %v", list, err)
 	}
 	if err := b.Delete(t.Context(), "one", "large", "never-was"); err != nil {
@@ -100,7 +103,8 @@ func TestListReadsAllPages(t *testing.T) {
 		}
 	}
 	list, err := b.List(t.Context(), "many/")
-	if err != nil || len(list) != many || list[0].Key != "many/000000" || list[many-1].Key != fmt.Sprintf("many/%06d", many-1) {
+	if err != nil || len(list) != many || list[0].Key != "many/000000" ||
+		list[many-1].Key != fmt.Sprintf("many/%06d", many-1) {
 		t.Fatalf("listed are %d, %v; want %d", len(list), err, many)
 	}
 	if err := put(t.Context(), b, "more/x/y", nil); err != nil {
@@ -116,7 +120,8 @@ func TestListReadsAllPages(t *testing.T) {
 	if err := b.Delete(t.Context(), keys...); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := b.List(t.Context(), "many/"); err != nil || len(list) != many-len(keys) || list[0].Key != "many/000100" {
+	if list, err := b.List(t.Context(), "many/"); err != nil || len(list) != many-len(keys) ||
+		list[0].Key != "many/000100" {
 		t.Errorf("after deleting %d there are %d, %v", len(keys), len(list), err)
 	}
 }
@@ -133,12 +138,24 @@ func TestRefusalHasReason(t *testing.T) {
 		want   error
 		says   string
 	}{
-		"an unknown key":    {func(o *bucket.Options) { o.AccessKey = "unknown" }, nil, bucket.ErrKey, "rejected the access key unkn…"},
-		"another secret":    {func(o *bucket.Options) { o.SecretKey = "something-else" }, nil, bucket.ErrKey, "the secret key does not match"},
-		"no bucket":         {func(o *bucket.Options) { o.Bucket = "elsewhere" }, nil, bucket.ErrNoBucket, "has no bucket elsewhere"},
-		"another region":    {func(o *bucket.Options) { o.Region = "eu-central-1" }, nil, bucket.ErrElsewhere, "not in the region eu-central-1"},
-		"no right to read":  {func(o *bucket.Options) { o.AccessKey, o.SecretKey = access, secret }, func(b *bucket.Bucket) error { _, err := get(t, b, "there"); return err }, bucket.ErrDenied, "may not read"},
-		"no right to erase": {func(o *bucket.Options) { o.AccessKey, o.SecretKey = access, secret }, func(b *bucket.Bucket) error { return b.Delete(t.Context(), "there") }, bucket.ErrDenied, "may not delete"},
+		"an unknown key": {func(o *bucket.Options) {
+			o.AccessKey = "unknown"
+		}, nil, bucket.ErrKey, "rejected the access key unkn…"},
+		"another secret": {func(o *bucket.Options) {
+			o.SecretKey = "something-else"
+		}, nil, bucket.ErrKey, "the secret key does not match"},
+		"no bucket": {func(o *bucket.Options) {
+			o.Bucket = "elsewhere"
+		}, nil, bucket.ErrNoBucket, "has no bucket elsewhere"},
+		"another region": {func(o *bucket.Options) {
+			o.Region = "eu-central-1"
+		}, nil, bucket.ErrElsewhere, "not in the region eu-central-1"},
+		"no right to read": {func(o *bucket.Options) {
+			o.AccessKey, o.SecretKey = access, secret
+		}, func(b *bucket.Bucket) error { _, err := get(t, b, "there"); return err }, bucket.ErrDenied, "may not read"},
+		"no right to erase": {func(o *bucket.Options) {
+			o.AccessKey, o.SecretKey = access, secret
+		}, func(b *bucket.Bucket) error { return b.Delete(t.Context(), "there") }, bucket.ErrDenied, "may not delete"},
 	} {
 		o := ofOwner(s)
 		if err := put(t.Context(), open(t, o), "there", []byte("x")); err != nil {
@@ -175,14 +192,16 @@ func TestWrongClockIsReported(t *testing.T) {
 		_, _ = io.WriteString(w, `<Error><Code>RequestTimeTooSkewed</Code><Message>The difference is too large.</Message></Error>`)
 	}))
 	defer fake.Close()
-	err := put(t.Context(), open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s"}), "k", nil)
+	err := put(t.Context(), open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s"}),
+		"k", nil)
 	if !errors.Is(err, bucket.ErrClock) || !strings.Contains(err.Error(), "the clock of this machine") {
 		t.Errorf("got %v", err)
 	}
 }
 
 // between is a proxy before a service that does what a test wants to a request, which is given with its number, from 1.
-func between(t *testing.T, s *buckettest.Service, meddle func(n int32, w http.ResponseWriter, r *http.Request, pass func())) bucket.Options {
+func between(t *testing.T, s *buckettest.Service, meddle func(n int32,
+	w http.ResponseWriter, r *http.Request, pass func())) bucket.Options {
 	t.Helper()
 	target, err := url.Parse(s.URL)
 	if err != nil {
@@ -247,8 +266,12 @@ func TestTemporaryErrorIsRetried(t *testing.T) {
 			t.Errorf("%s: it was asked %d times", name, seen.Load())
 		}
 	}
-	always := between(t, s, func(_ int32, w http.ResponseWriter, _ *http.Request, _ func()) { w.WriteHeader(http.StatusBadGateway) })
-	if err := put(t.Context(), open(t, always), "there", content); !errors.Is(err, bucket.ErrUnreachable) || bucket.Refused(err) {
+	always := between(t, s, func(_ int32, w http.ResponseWriter, _ *http.Request,
+		_ func()) {
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	if err := put(t.Context(), open(t, always), "there", content); !errors.Is(err, bucket.ErrUnreachable) ||
+		bucket.Refused(err) {
 		t.Errorf("a gateway that is always bad: %v", err)
 	}
 }
@@ -283,7 +306,8 @@ func TestDamagedObjectIsNotSent(t *testing.T) {
 	defer fake.Close()
 	b := open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s"})
 	sum := sha256.Sum256([]byte("content"))
-	if err := b.Put(t.Context(), "k", strings.NewReader("c0ntent"), 7, sum[:]); !errors.Is(err, bucket.ErrNotSent) || !bucket.Refused(err) || asked.Load() != 0 {
+	if err := b.Put(t.Context(), "k", strings.NewReader("c0ntent"), 7, sum[:]); !errors.Is(err, bucket.ErrNotSent) ||
+		!bucket.Refused(err) || asked.Load() != 0 {
 		t.Errorf("got %v after %d requests, want that none was made", err, asked.Load())
 	}
 }
@@ -314,7 +338,8 @@ func TestRefusalAfterLostTryIsUnknown(t *testing.T) {
 			}
 			w.WriteHeader(status)
 		}))
-		err := put(t.Context(), open(t, bucket.Options{Endpoint: fake.URL, Bucket: "b", AccessKey: "a", SecretKey: "s", Pause: time.Millisecond}), "k", []byte("x"))
+		err := put(t.Context(), open(t, bucket.Options{Endpoint: fake.URL,
+			Bucket: "b", AccessKey: "a", SecretKey: "s", Pause: time.Millisecond}), "k", []byte("x"))
 		if err == nil || bucket.Refused(err) != c.refused {
 			t.Errorf("%s: refused is %t (%v), want %t", name, bucket.Refused(err), err, c.refused)
 		}
@@ -331,9 +356,11 @@ func TestHungServiceTimesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	o := bucket.Options{Endpoint: "http://" + silent.Addr().String(), Bucket: "b", AccessKey: "a", SecretKey: "s", Patience: 50 * time.Millisecond, Pause: time.Millisecond}
+	o := bucket.Options{Endpoint: "http://" + silent.Addr().String(), Bucket: "b", AccessKey: "a", SecretKey: "s",
+		Patience: 50 * time.Millisecond, Pause: time.Millisecond}
 	err = put(t.Context(), open(t, o), "k", make([]byte, 8<<20))
-	if !errors.Is(err, bucket.ErrUnreachable) || bucket.Refused(err) || !strings.Contains(err.Error(), "nothing came for 50ms") {
+	if !errors.Is(err, bucket.ErrUnreachable) || bucket.Refused(err) ||
+		!strings.Contains(err.Error(), "nothing came for 50ms") {
 		t.Errorf("got %v", err)
 	}
 	over := make(chan struct{})
@@ -361,8 +388,10 @@ func TestHungServiceTimesOut(t *testing.T) {
 func TestUnreachableServerIsNamed(t *testing.T) {
 	t.Parallel()
 	const host = "127.0.0.1:1"
-	o := bucket.Options{Endpoint: "http://" + host, Bucket: "b", AccessKey: "a", SecretKey: "s", Pause: time.Millisecond}
-	if _, err := open(t, o).List(t.Context(), "p/"); !errors.Is(err, bucket.ErrUnreachable) || !strings.Contains(err.Error(), host) || strings.Contains(err.Error(), "list-type") {
+	o := bucket.Options{Endpoint: "http://" + host, Bucket: "b", AccessKey: "a", SecretKey: "s",
+		Pause: time.Millisecond}
+	if _, err := open(t, o).List(t.Context(), "p/"); !errors.Is(err, bucket.ErrUnreachable) ||
+		!strings.Contains(err.Error(), host) || strings.Contains(err.Error(), "list-type") {
 		t.Errorf("got %v", err)
 	}
 }

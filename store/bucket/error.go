@@ -63,7 +63,8 @@ func Refused(err error) bool {
 
 // isRefusal reports whether the answer proves that this try had no effect. Status 500 or 504 proves nothing.
 func (e *Error) isRefusal() bool {
-	return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError && e.Status != http.StatusRequestTimeout ||
+	return e.Status >= http.StatusBadRequest && e.Status < http.StatusInternalServerError &&
+		e.Status != http.StatusRequestTimeout ||
 		e.Status != 0 && errors.Is(e.kind, store.ErrFull)
 }
 
@@ -72,15 +73,18 @@ func (e *Error) mayPass() bool {
 	switch e.Status {
 	case 0:
 		return e.Code == ""
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusBadGateway,
+		http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	}
-	return slices.Contains([]string{"SlowDown", "RequestTimeout", "OperationAborted", "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch"}, e.Code)
+	return slices.Contains([]string{"SlowDown", "RequestTimeout", "OperationAborted", "IncompleteBody", "BadDigest",
+		"XAmzContentSHA256Mismatch"}, e.Code)
 }
 
 // lost returns the error of a call without a complete answer.
 func (b *Bucket) lost(err error) error {
-	return &Error{words: fmt.Sprintf("there was no whole answer from %s: %s", b.host(), plain(err)), kind: ErrUnreachable, cause: err}
+	return &Error{words: fmt.Sprintf("there was no whole answer from %s: %s", b.host(), plain(err)),
+		kind: ErrUnreachable, cause: err}
 }
 
 // plain returns the text of an error without the address that net/http puts before it, which contains the whole
@@ -107,32 +111,38 @@ func (e *Error) say(b *Bucket, c call) {
 	case "InvalidAccessKeyId", "InvalidAccessKey", "UnauthorizedAccess":
 		e.kind, e.words = ErrKey, fmt.Sprintf("%s rejected the access key %s", b.host(), b.who())
 	case "SignatureDoesNotMatch":
-		e.kind, e.words = ErrKey, fmt.Sprintf("the secret key does not match the access key %s at %s", b.who(), b.host())
+		e.kind, e.words = ErrKey, fmt.Sprintf("the secret key does not match the access key %s at %s", b.who(),
+			b.host())
 	case "RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture":
 		e.kind, e.words = ErrClock, fmt.Sprintf("the clock of this machine is not that of %s, which takes no signature that is more than some minutes off", b.host())
 	case "NoSuchBucket":
 		e.kind, e.words = ErrNoBucket, fmt.Sprintf("%s has no bucket %s", b.host(), b.Bucket)
 	case "NoSuchKey":
 		e.kind, e.words = store.ErrNotFound, c.key+" is not in the bucket "+b.Bucket
-	case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect", "IllegalLocationConstraintException", "InvalidRegionName":
-		e.kind, e.words = ErrElsewhere, fmt.Sprintf("the bucket %s is not in the region %s of %s", b.Bucket, b.Options.Region, b.host())
+	case "AuthorizationHeaderMalformed", "PermanentRedirect", "TemporaryRedirect", "IllegalLocationConstraintException",
+		"InvalidRegionName":
+		e.kind, e.words = ErrElsewhere, fmt.Sprintf("the bucket %s is not in the region %s of %s",
+			b.Bucket, b.Options.Region, b.host())
 		if e.Region != "" {
 			e.words += ", but in " + e.Region
 		}
 	case "IncompleteBody", "BadDigest", "XAmzContentSHA256Mismatch":
 		e.kind, e.words = ErrUnreachable, fmt.Sprintf("%s received other data than this server sent", b.host())
-	case "EntityTooLarge", "QuotaExceeded", "XMinioStorageFull", "NotEnoughSpace", "InsufficientCapacity", "StorageFull":
+	case "EntityTooLarge", "QuotaExceeded", "XMinioStorageFull", "NotEnoughSpace", "InsufficientCapacity",
+		"StorageFull":
 		e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no room for it in the bucket %s", b.host(), b.Bucket)
 	default:
 		switch {
 		case e.Status == http.StatusForbidden || e.Status == http.StatusUnauthorized:
-			e.kind, e.words = ErrDenied, fmt.Sprintf("the access key %s may not %s in the bucket %s", b.who(), c.deed(), b.Bucket)
+			e.kind, e.words = ErrDenied, fmt.Sprintf("the access key %s may not %s in the bucket %s",
+				b.who(), c.deed(), b.Bucket)
 		case e.Status == http.StatusNotFound && c.key != "":
 			e.kind, e.words = store.ErrNotFound, c.key+" is not in the bucket "+b.Bucket
 		case e.Status == http.StatusInsufficientStorage:
 			e.kind, e.words = store.ErrFull, fmt.Sprintf("%s has no room for it in the bucket %s", b.host(), b.Bucket)
 		case e.Status >= http.StatusMultipleChoices && e.Status < http.StatusBadRequest:
-			e.kind, e.words = ErrElsewhere, fmt.Sprintf("%s sends us somewhere else for the bucket %s", b.host(), b.Bucket)
+			e.kind, e.words = ErrElsewhere, fmt.Sprintf("%s sends us somewhere else for the bucket %s",
+				b.host(), b.Bucket)
 		default:
 			e.kind, e.words = ErrUnreachable, fmt.Sprintf("%s cannot %s in the bucket %s", b.host(), c.deed(), b.Bucket)
 		}

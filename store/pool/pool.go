@@ -37,7 +37,8 @@ const (
 	lifetime    = time.Hour        // after which a connection is replaced
 	idleTime    = 30 * time.Minute // after which an unused connection is closed
 	checkPeriod = time.Minute      // between two checks of the idle connections
-	pingAfter   = 2 * time.Second  // of idleness, after which a connection is pinged before use; work that runs every second costs no pings
+	// of idleness, after which a connection is pinged before use; work that runs every second costs no pings
+	pingAfter   = 2 * time.Second
 	pingAlone   = time.Minute      // for a ping whose caller has stopped waiting
 	closeWithin = 15 * time.Second // for closing a connection
 )

@@ -98,7 +98,9 @@ func TestPoolReusesConnection(t *testing.T) {
 		{name: "at once", again: true},
 		{name: "after two seconds, which is not asked", idle: pingAfter, again: true},
 		{name: "after a while, when it answers", idle: 2 * pingAfter, again: true, pings: 1},
-		{name: "not after a while, when it is dead", idle: 2 * pingAfter, while: func(w *wire) { w.dead = errors.New("reset") }, pings: 1},
+		{name: "not after a while, when it is dead", idle: 2 * pingAfter, while: func(w *wire) {
+			w.dead = errors.New("reset")
+		}, pings: 1},
 		{name: "not when it broke", while: func(w *wire) { w.Close(context.Background()) }},
 		{name: "not in the middle of an answer", while: func(w *wire) { w.busy = true }},
 		{name: "not inside a transaction", while: func(w *wire) { w.status = 'T' }},

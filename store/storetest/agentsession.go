@@ -24,7 +24,8 @@ func testAgentSession(t *testing.T, h Harness) {
 		}
 	}
 	first := store.AgentSession{
-		PatientID: "p1", Patient: store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567", BirthDate: "1990-01-02"},
+		PatientID: "p1", Patient: store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567",
+			BirthDate: "1990-01-02"},
 		At: monday, ExpiresAt: monday.Add(15 * time.Minute),
 	}
 	_, err := s.AgentSession(ctx, time.Time{}, "a")
@@ -59,7 +60,10 @@ func testAgentSession(t *testing.T, h Harness) {
 		want("somebody else", other, time.Time{}, "e")
 	}
 	put(first, "a", "b")
-	write(t, s, func(tx store.Tx) error { _, err := tx.ForgetAgentSessions(ctx, monday.Add(-time.Hour), 9); return err })
+	write(t, s, func(tx store.Tx) error {
+		_, err := tx.ForgetAgentSessions(ctx, monday.Add(-time.Hour), 9)
+		return err
+	})
 
 	for i := range 4 {
 		put(store.AgentSession{At: monday.Add(time.Duration(i) * time.Hour)}, fmt.Sprint("m", i))

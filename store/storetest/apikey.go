@@ -11,8 +11,10 @@ import (
 func testAPIKey(t *testing.T, h Harness) {
 	s := h.open(t)
 	ctx := t.Context()
-	first := store.APIKey{ID: "k1", Name: "desk", Scope: store.ScopeAdmin, Hash: [32]byte{1}, Prefix: "hfk_abc", CreatedAt: monday}
-	second := store.APIKey{ID: "k0", Scope: store.ScopeAgent, Hash: [32]byte{2}, CreatedAt: monday.Add(time.Hour), SpecialistID: "ada"}
+	first := store.APIKey{ID: "k1", Name: "desk", Scope: store.ScopeAdmin, Hash: [32]byte{1}, Prefix: "hfk_abc",
+		CreatedAt: monday}
+	second := store.APIKey{ID: "k0", Scope: store.ScopeAgent, Hash: [32]byte{2}, CreatedAt: monday.Add(time.Hour),
+		SpecialistID: "ada"}
 	put := func(k store.APIKey) error {
 		return s.Write(ctx, func(tx store.Tx) error { return tx.InsertAPIKey(ctx, k) })
 	}
@@ -28,11 +30,14 @@ func testAPIKey(t *testing.T, h Harness) {
 	for i, scope := range []store.Scope{store.ScopePresence, store.ScopeMetrics} {
 		other := h.open(t)
 		wantErr(t, "the scope "+string(scope), other.Write(ctx, func(tx store.Tx) error {
-			return tx.InsertAPIKey(ctx, store.APIKey{ID: "k9", Scope: scope, Hash: [32]byte{byte(9 + i)}, CreatedAt: monday})
+			return tx.InsertAPIKey(ctx, store.APIKey{ID: "k9",
+				Scope: scope, Hash: [32]byte{byte(9 + i)}, CreatedAt: monday})
 		}), nil)
 	}
-	wantErr(t, "an id in use", put(store.APIKey{ID: "k1", Scope: store.ScopeAgent, Hash: [32]byte{3}}), store.ErrDuplicate)
-	wantErr(t, "a secret in use", put(store.APIKey{ID: "k3", Scope: store.ScopeAgent, Hash: [32]byte{1}}), store.ErrDuplicate)
+	wantErr(t, "an id in use", put(store.APIKey{ID: "k1", Scope: store.ScopeAgent, Hash: [32]byte{3}}),
+		store.ErrDuplicate)
+	wantErr(t, "a secret in use", put(store.APIKey{ID: "k3", Scope: store.ScopeAgent, Hash: [32]byte{1}}),
+		store.ErrDuplicate)
 	wantErr(t, "a scope that is none", put(store.APIKey{ID: "k3", Scope: "root", Hash: [32]byte{3}}), store.ErrInvalid)
 
 	if got, err := s.APIKeyByHash(ctx, first.Hash); err != nil || !reflect.DeepEqual(got, first) {

@@ -21,11 +21,14 @@ func testAppointment(t *testing.T, h Harness) {
 
 		a = moved(a, time.Hour)
 		a.Seat, a.Overbook, a.OverbookReason = 0, false, ""
-		a.Status, a.Attendance, a.CancelledAt, a.CancelReason = store.Cancelled, store.NoShow, monday.Add(time.Minute), "no longer needed"
-		a.Patient = store.Patient{Name: "Other", Email: "other@example.org", Phone: "1", BirthDate: "1970-01-31", Notes: "n"}
+		a.Status, a.Attendance, a.CancelledAt, a.CancelReason = store.Cancelled, store.NoShow, monday.Add(time.Minute),
+			"no longer needed"
+		a.Patient = store.Patient{Name: "Other", Email: "other@example.org", Phone: "1", BirthDate: "1970-01-31",
+			Notes: "n"}
 		a.Source, a.UpstreamState, a.UpstreamID, a.UpstreamPatientID = store.SourceAPI, store.UpstreamReview, "u2", "p2"
 		a.SpecialistID, a.AppointmentTypeID, a.Owner = "ben", "checkup", "another-client-secret"
-		a.ManageEpoch, a.CreatedAt, a.UpdatedAt, a.Locale, a.ArrivedAt = 8, monday.Add(-time.Hour), monday, "pt-BR", monday.Add(time.Second)
+		a.ManageEpoch, a.CreatedAt, a.UpdatedAt, a.Locale, a.ArrivedAt = 8, monday.Add(-time.Hour), monday, "pt-BR",
+			monday.Add(time.Second)
 		a.SeriesID, a.VisitID = "", ""
 		a.Place, a.Intake = "south", store.Intake{}
 		wantErr(t, "UpdateAppointment", update(t, s, a), nil)
@@ -67,10 +70,12 @@ func testAppointment(t *testing.T, h Harness) {
 		s := h.open(t)
 		clinic(t, s)
 		for name, change := range map[string]func(*store.Appointment){
-			"an unknown type":            func(a *store.Appointment) { a.AppointmentTypeID = "unknown" },
-			"an unknown specialist":      func(a *store.Appointment) { a.SpecialistID = "unknown" },
-			"an empty interval":          func(a *store.Appointment) { a.SlotEnd = a.SlotStart },
-			"a reversed interval":        func(a *store.Appointment) { a.SlotStart, a.SlotEnd = a.SlotEnd, a.SlotStart },
+			"an unknown type":       func(a *store.Appointment) { a.AppointmentTypeID = "unknown" },
+			"an unknown specialist": func(a *store.Appointment) { a.SpecialistID = "unknown" },
+			"an empty interval":     func(a *store.Appointment) { a.SlotEnd = a.SlotStart },
+			"a reversed interval": func(a *store.Appointment) {
+				a.SlotStart, a.SlotEnd = a.SlotEnd, a.SlotStart
+			},
 			"busy time inside the slot":  func(a *store.Appointment) { a.BusyStart = a.SlotStart.Add(time.Minute) },
 			"a status that is none":      func(a *store.Appointment) { a.Status = "maybe" },
 			"an attendance that is none": func(a *store.Appointment) { a.Attendance = "perhaps" },
@@ -100,7 +105,8 @@ func complete(a store.Appointment) store.Appointment {
 	a = buffered(a, 10, 20)
 	a.Overbook, a.OverbookReason = true, "a reason"
 	a.Attendance = store.InProgress
-	a.Patient = store.Patient{Name: "Zoë Müller", Email: "zoe@example.org", Phone: "+49 30 123", BirthDate: "1980-02-29", Notes: "line\nbreak"}
+	a.Patient = store.Patient{Name: "Zoë Müller", Email: "zoe@example.org", Phone: "+49 30 123",
+		BirthDate: "1980-02-29", Notes: "line\nbreak"}
 	a.Source, a.UpstreamState, a.UpstreamID, a.UpstreamPatientID = store.SourceAgent, store.UpstreamPending, "u", "p"
 	a.ManageEpoch, a.Locale, a.SeriesID, a.VisitID = 7, "es", "s1", "v1"
 	a.Place, a.Intake = "north", intake("yes")
@@ -115,7 +121,8 @@ func complete(a store.Appointment) store.Appointment {
 // intake returns a consent and one answer.
 func intake(answer string) store.Intake {
 	return store.Intake{
-		ConsentedAt: monday.Add(-time.Hour), NewPatient: true, Answers: []store.Answer{{QuestionID: "q1", Question: "Are you \"well\"?\n", Value: answer}},
+		ConsentedAt: monday.Add(-time.Hour), NewPatient: true,
+		Answers: []store.Answer{{QuestionID: "q1", Question: "Are you \"well\"?\n", Value: answer}},
 	}
 }
 
@@ -171,7 +178,8 @@ func listAppointments(t *testing.T, s store.Store) {
 	wantAppointments(t, "upstream pending", s, store.AppointmentFilter{Upstream: store.UpstreamPending}, ten)
 	wantAppointments(t, "no upstream", s, store.AppointmentFilter{Upstream: store.UpstreamNone}, nine, eleven)
 	wantAppointments(t, "of a series", s, store.AppointmentFilter{SeriesID: "six-tuesdays"}, nine, eleven)
-	wantAppointments(t, "of a series, confirmed", s, store.AppointmentFilter{SeriesID: "six-tuesdays", Status: store.Confirmed}, nine)
+	wantAppointments(t, "of a series, confirmed", s, store.AppointmentFilter{SeriesID: "six-tuesdays",
+		Status: store.Confirmed}, nine)
 	wantAppointments(t, "of a visit", s, store.AppointmentFilter{VisitID: "parent-and-child"}, ten)
 	wantAppointments(t, "narrowed together", s,
 		store.AppointmentFilter{SpecialistID: "ada", Status: store.Confirmed, From: at(0), To: at(600)}, nine)
@@ -255,7 +263,8 @@ func searchAppointments(t *testing.T, s store.Store) {
 		wantAppointments(t, fmt.Sprintf("searching %q", query), s, store.AppointmentFilter{Query: query}, want...)
 	}
 	for patient, want := range map[string][]store.Appointment{strings.ToUpper(anna.UpstreamPatientID): {anna}, "nobody": nil} {
-		wantAppointments(t, "by the upstream's patient "+patient, s, store.AppointmentFilter{UpstreamPatient: patient}, want...)
+		wantAppointments(t, "by the upstream's patient "+patient, s, store.AppointmentFilter{UpstreamPatient: patient},
+			want...)
 	}
 	anna.Patient.Name = "Anna Weber"
 	wantErr(t, "changing the name", update(t, s, anna), nil)
@@ -275,8 +284,10 @@ func takenAppointments(t *testing.T, s store.Store) {
 	mustInsert(t, s, booking("cleo", "checkup", 60, 30))
 
 	describe := func(a store.Appointment) store.Taken {
-		return store.Taken{AppointmentID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, Seat: a.Seat,
-			Overbook: a.Overbook, SlotStart: a.SlotStart, SlotEnd: a.SlotEnd, BusyStart: a.BusyStart, BusyEnd: a.BusyEnd}
+		return store.Taken{AppointmentID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID,
+			Seat:     a.Seat,
+			Overbook: a.Overbook, SlotStart: a.SlotStart, SlotEnd: a.SlotEnd, BusyStart: a.BusyStart,
+			BusyEnd: a.BusyEnd}
 	}
 	for _, test := range []struct {
 		name     string
@@ -285,7 +296,8 @@ func takenAppointments(t *testing.T, s store.Store) {
 		want     []store.Appointment
 	}{
 		{"a day", []string{"ada"}, -600, 900, []store.Appointment{a, over, group0, group1}},
-		{"two specialists, in order", []string{"ben", "ada", "ben"}, -600, 900, []store.Appointment{a, over, group0, group1, other}},
+		{"two specialists, in order", []string{"ben", "ada", "ben"}, -600, 900,
+			[]store.Appointment{a, over, group0, group1, other}},
 		{"nobody", nil, -600, 900, nil},
 		{"an unknown specialist", []string{"unknown"}, -600, 900, nil},
 		{"before the buffer", []string{"ada"}, 0, 50, nil},
@@ -296,7 +308,8 @@ func takenAppointments(t *testing.T, s store.Store) {
 		{"an empty range", []string{"ada"}, 100, 100, nil},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := s.Taken(t.Context(), test.ids, monday.Add(time.Duration(test.from)*time.Minute), monday.Add(time.Duration(test.to)*time.Minute))
+			got, err := s.Taken(t.Context(), test.ids, monday.Add(time.Duration(test.from)*time.Minute),
+				monday.Add(time.Duration(test.to)*time.Minute))
 			var want []store.Taken
 			for _, a := range test.want {
 				want = append(want, describe(a))
@@ -323,7 +336,8 @@ func bookedOnline(t *testing.T, s store.Store) {
 	at := func(minutes int, source store.Source, specialist string, start int) store.Appointment {
 		a := booking(specialist, "checkup", start, 30)
 		a.Source, a.CreatedAt = source, monday.Add(time.Duration(minutes)*time.Minute)
-		a.ID = fmt.Sprintf("%08x-%04x-7000-8000-%012d", a.CreatedAt.UnixMilli()>>16, a.CreatedAt.UnixMilli()&0xffff, start)
+		a.ID = fmt.Sprintf("%08x-%04x-7000-8000-%012d", a.CreatedAt.UnixMilli()>>16, a.CreatedAt.UnixMilli()&0xffff,
+			start)
 		return mustInsert(t, s, a)
 	}
 	at(0, store.SourceWeb, "ada", 0) // before
@@ -339,7 +353,8 @@ func bookedOnline(t *testing.T, s store.Store) {
 		specialist string
 		limit      int
 		want       []store.Appointment
-	}{{"", 0, []store.Appointment{gone, second, first}}, {"", 2, []store.Appointment{gone, second}}, {"ada", 0, []store.Appointment{gone, first}}} {
+	}{{"", 0, []store.Appointment{gone, second, first}}, {"", 2, []store.Appointment{gone, second}},
+		{"ada", 0, []store.Appointment{gone, first}}} {
 		got, err := s.BookedOnline(t.Context(), monday.Add(10*time.Minute), c.specialist, c.limit)
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("of %q, %d at most: %v\n got %+v\nwant %+v", c.specialist, c.limit, err, got, c.want)
@@ -373,11 +388,13 @@ func latestWebBooking(t *testing.T, s store.Store) {
 	wantErr(t, "of no client", err, store.ErrNotFound)
 
 	first := made(booking("ada", "checkup", 120, 30), -2*time.Hour, store.SourceWeb)
-	if got, err := latest(); err != nil || !got.CreatedAt.Equal(monday.Add(-2*time.Hour)) || got.AppointmentID != first.ID {
+	if got, err := latest(); err != nil || !got.CreatedAt.Equal(monday.Add(-2*time.Hour)) ||
+		got.AppointmentID != first.ID {
 		t.Errorf("one exactly at since: got %v, %v", got, err)
 	}
 	newest := made(booking("ada", "checkup", 150, 30), -time.Hour, store.SourceWeb)
-	if got, err := latest(); err != nil || !got.CreatedAt.Equal(newest.CreatedAt) || got.AppointmentID != newest.ID || !got.SlotStart.Equal(newest.SlotStart) {
+	if got, err := latest(); err != nil || !got.CreatedAt.Equal(newest.CreatedAt) || got.AppointmentID != newest.ID ||
+		!got.SlotStart.Equal(newest.SlotStart) {
 		t.Errorf("the newest: got %v, %v; want %v", got, err, newest.CreatedAt)
 	}
 	wantErr(t, "cancelling the newest", update(t, s, cancelled(newest)), nil)

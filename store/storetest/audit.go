@@ -25,8 +25,9 @@ func testAudit(t *testing.T, h Harness) {
 
 	t.Run("every field comes back", func(t *testing.T) {
 		s := h.open(t)
-		want := store.AuditEntry{ID: "e1", At: monday, Actor: "user:u1", Action: "appointment.moved", Subject: "appointment:a1",
-			Reason: "asked", Before: json.RawMessage(`{"v": 1}`), After: json.RawMessage(`{"v": 2}`)}
+		want := store.AuditEntry{ID: "e1", At: monday, Actor: "user:u1", Action: "appointment.moved",
+			Subject: "appointment:a1",
+			Reason:  "asked", Before: json.RawMessage(`{"v": 1}`), After: json.RawMessage(`{"v": 2}`)}
 		bare := store.AuditEntry{ID: "e0", At: monday}
 		write(t, s, func(tx store.Tx) error {
 			if err := tx.AppendAudit(t.Context(), want); err != nil {
@@ -38,7 +39,8 @@ func testAudit(t *testing.T, h Harness) {
 		if err != nil || len(got) != 2 {
 			t.Fatalf("got %d entries, %v; want 2", len(got), err)
 		}
-		if !sameJSON(got[0].Before, want.Before) || !sameJSON(got[0].After, want.After) || got[1].Before != nil || got[1].After != nil {
+		if !sameJSON(got[0].Before, want.Before) || !sameJSON(got[0].After, want.After) || got[1].Before != nil ||
+			got[1].After != nil {
 			t.Errorf("before and after: got %s %s and %s %s", got[0].Before, got[0].After, got[1].Before, got[1].After)
 		}
 		for i, w := range []store.AuditEntry{want, bare} {
@@ -71,7 +73,8 @@ func testAudit(t *testing.T, h Harness) {
 		wantEntries(t, "of an actor", s, store.AuditFilter{Actor: "user:u"}, "e2", "e1")
 		wantEntries(t, "of an action", s, store.AuditFilter{Action: "appointment.created"}, "e0")
 		wantEntries(t, "of a family of actions", s, store.AuditFilter{Action: "appointment."}, "e1", "e0")
-		wantEntries(t, "of two subjects", s, store.AuditFilter{Subjects: []string{"appointment:1", "type:1"}}, "e2", "e1", "e0")
+		wantEntries(t, "of two subjects", s, store.AuditFilter{Subjects: []string{"appointment:1", "type:1"}}, "e2",
+			"e1", "e0")
 		wantEntries(t, "of no subject", s, store.AuditFilter{Subjects: []string{}})
 		wantEntries(t, "of a subject", s, store.AuditFilter{Subjects: []string{"appointment:1"}}, "e1", "e0")
 
@@ -99,7 +102,8 @@ func testAudit(t *testing.T, h Harness) {
 			for i, e := range []store.AuditEntry{
 				{Actor: "user:jo", Action: "appointment.cancelled", Subject: "appointment:1", Reason: "ÄRZTIN  krank"},
 				{Actor: "user:joan", Action: "appointment.rescheduled", Subject: "appointment:2",
-					Before: json.RawMessage(`{"specialistId":"ada"}`), After: json.RawMessage(`{"specialistId":"karim"}`)},
+					Before: json.RawMessage(`{"specialistId":"ada"}`),
+					After:  json.RawMessage(`{"specialistId":"karim"}`)},
 				{Actor: "manage", Action: "appointment.cancelled", Subject: "appointment:joan"},
 			} {
 				e.ID, e.At = fmt.Sprint("e", i), monday.Add(time.Duration(i)*time.Hour)
@@ -122,6 +126,7 @@ func testAudit(t *testing.T, h Harness) {
 		if err != nil || len(page) != 1 || page[0].ID != "e2" || next == "" {
 			t.Fatalf("the first page: got %v, %q, %v; want e2 and a cursor", page, next, err)
 		}
-		wantEntries(t, "the second page", s, store.AuditFilter{Words: [][]string{{"cancelled"}}, Limit: 1, Cursor: next}, "e0")
+		wantEntries(t, "the second page", s, store.AuditFilter{Words: [][]string{{"cancelled"}},
+			Limit: 1, Cursor: next}, "e0")
 	})
 }

@@ -22,7 +22,9 @@ func testBackup(t *testing.T, h Harness) {
 		wg.Go(func() {
 			for i := range 20 {
 				a := booking("ben", "short", (worker*20+i)*15, 15)
-				if err := s.Write(context.Background(), func(tx store.Tx) error { return tx.InsertAppointment(context.Background(), a) }); err != nil {
+				if err := s.Write(context.Background(), func(tx store.Tx) error {
+					return tx.InsertAppointment(context.Background(), a)
+				}); err != nil {
 					t.Errorf("writing during a backup: %v", err)
 				}
 			}

@@ -28,21 +28,26 @@ func blocks(t *testing.T, s store.Store) {
 	}
 	wantBlocks := func(what string, want ...store.Block) {
 		t.Helper()
-		if got := schedule(t, s).Blocks["ada"]; len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+		if got := schedule(t, s).Blocks["ada"]; len(got) != len(want) || len(want) > 0 &&
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
 		}
 	}
 	lunch := store.Block{ID: "lunch", SpecialistID: "ada", Start: at(12), End: at(12.5), Reason: "Lunch"}
 	meeting := store.Block{ID: "meeting", SpecialistID: "ada", Start: at(9), End: at(10.25)}
-	away := store.Block{ID: "away", SpecialistID: "ada", Start: at(12), End: at(12 + 72), Reason: "Away"} // over midnight, and over lunch
-	for _, b := range []store.Block{lunch, meeting, away, {ID: "others", SpecialistID: "ben", Start: at(9), End: at(10)}} {
+	// over midnight, and over lunch
+	away := store.Block{ID: "away", SpecialistID: "ada", Start: at(12), End: at(12 + 72), Reason: "Away"}
+	for _, b := range []store.Block{lunch, meeting, away, {ID: "others",
+		SpecialistID: "ben", Start: at(9), End: at(10)}} {
 		wantErr(t, "put "+b.ID, put(b), nil)
 	}
 	wantBlocks("by start, then id", meeting, away, lunch)
 
-	wantErr(t, "an unknown specialist", put(store.Block{ID: "x", SpecialistID: "unknown", Start: at(1), End: at(2)}), store.ErrNotFound)
+	wantErr(t, "an unknown specialist", put(store.Block{ID: "x", SpecialistID: "unknown", Start: at(1), End: at(2)}),
+		store.ErrNotFound)
 	wantErr(t, "no end", put(store.Block{ID: "x", SpecialistID: "ada", Start: at(2), End: at(2)}), store.ErrInvalid)
-	wantErr(t, "an end before the start", put(store.Block{ID: "lunch", SpecialistID: "ada", Start: at(2), End: at(1)}), store.ErrInvalid)
+	wantErr(t, "an end before the start", put(store.Block{ID: "lunch", SpecialistID: "ada", Start: at(2), End: at(1)}),
+		store.ErrInvalid)
 	wantBlocks("after refusals", meeting, away, lunch)
 
 	lunch.Start, lunch.Reason = at(12.5).Add(time.Millisecond), "Late lunch"
@@ -63,7 +68,9 @@ func blocks(t *testing.T, s store.Store) {
 	wantErr(t, "archive", s.Write(ctx, func(tx store.Tx) error { return tx.ArchiveSpecialist(ctx, "ada") }), nil)
 	wantBlocks("of an archived specialist")
 	wantErr(t, "put to an archived specialist", put(lunch), store.ErrNotFound)
-	wantErr(t, "bring her back", s.Write(ctx, func(tx store.Tx) error { return tx.PutSpecialist(ctx, specialist("ada")) }), nil)
+	wantErr(t, "bring her back", s.Write(ctx, func(tx store.Tx) error {
+		return tx.PutSpecialist(ctx, specialist("ada"))
+	}), nil)
 	wantBlocks("brought back", away, lunch)
 }
 
@@ -71,8 +78,10 @@ func blocks(t *testing.T, s store.Store) {
 func oldBlocks(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx, now := t.Context(), time.Now().UTC().Truncate(time.Millisecond)
-	old := store.Block{ID: "old", SpecialistID: "ada", Start: now.Add(-store.BlockMemory - 2*time.Hour), End: now.Add(-store.BlockMemory)}
-	late := store.Block{ID: "late", SpecialistID: "ada", Start: old.Start.AddDate(-1, 0, 0), End: old.End.Add(time.Hour)}
+	old := store.Block{ID: "old", SpecialistID: "ada", Start: now.Add(-store.BlockMemory - 2*time.Hour),
+		End: now.Add(-store.BlockMemory)}
+	late := store.Block{ID: "late", SpecialistID: "ada", Start: old.Start.AddDate(-1, 0, 0),
+		End: old.End.Add(time.Hour)}
 	write(t, s, func(tx store.Tx) error {
 		if err := tx.PutBlock(ctx, old); err != nil {
 			return err
@@ -82,7 +91,10 @@ func oldBlocks(t *testing.T, s store.Store) {
 	if got := schedule(t, s).Blocks["ada"]; !reflect.DeepEqual(got, []store.Block{late}) {
 		t.Errorf("got %+v, want %+v alone", got, late)
 	}
-	wantErr(t, "deleting the old one", s.Write(ctx, func(tx store.Tx) error { _, err := tx.DeleteBlock(ctx, "old"); return err }), nil)
+	wantErr(t, "deleting the old one", s.Write(ctx, func(tx store.Tx) error {
+		_, err := tx.DeleteBlock(ctx, "old")
+		return err
+	}), nil)
 }
 
 // blockSets: DeleteBlocks removes the blocks of one form and no others.
@@ -94,7 +106,8 @@ func blockSets(t *testing.T, s store.Store) {
 		all = nil
 		for i, who := range []string{"ada", "ben", "ada"} {
 			at := from.AddDate(0, 0, i)
-			all = append(all, store.Block{ID: "holiday-" + string(rune('a'+i)), SpecialistID: who, Start: at, End: at.Add(time.Hour), Reason: "Holiday", SetID: "holidays"})
+			all = append(all, store.Block{ID: "holiday-" + string(rune('a'+i)), SpecialistID: who, Start: at,
+				End: at.Add(time.Hour), Reason: "Holiday", SetID: "holidays"})
 			if err := tx.PutBlock(ctx, all[i]); err != nil {
 				return err
 			}

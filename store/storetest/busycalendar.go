@@ -21,13 +21,15 @@ func busyCalendars(t *testing.T, s store.Store) {
 	}
 	want := func(what string, want ...store.BusyCalendar) {
 		t.Helper()
-		if got, err := s.BusyCalendars(ctx); err != nil || len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+		if got, err := s.BusyCalendars(ctx); err != nil || len(got) != len(want) || len(want) > 0 &&
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n got %+v, %v\nwant %+v", what, got, err, want)
 		}
 	}
 	want("none")
 	ben := store.BusyCalendar{SpecialistID: "ben", Address: "sealed", SetAt: monday}
-	ada := store.BusyCalendar{SpecialistID: "ada", Address: "sealed too", SetAt: monday, AskedAt: monday.Add(2 * time.Minute), ReadAt: monday.Add(time.Minute),
+	ada := store.BusyCalendar{SpecialistID: "ada", Address: "sealed too", SetAt: monday,
+		AskedAt: monday.Add(2 * time.Minute), ReadAt: monday.Add(time.Minute),
 		Failure: "unreachable", Unread: 3, Tag: `"a"`, Modified: "Mon, 23 Nov 2026 08:00:00 GMT"}
 	wantErr(t, "one that was never asked for", put(ben), nil)
 	wantErr(t, "one that was", put(ada), nil)

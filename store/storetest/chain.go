@@ -16,8 +16,10 @@ import (
 // appendEntry adds one audit entry with a text in each of its columns.
 func appendEntry(s store.Store, id string) error {
 	return s.Write(context.Background(), func(tx store.Tx) error {
-		return tx.AppendAudit(context.Background(), store.AuditEntry{ID: id, At: monday, Actor: "user:u1", Action: "appointment.moved",
-			Subject: "appointment:" + id, Reason: "asked", Before: json.RawMessage(`{"v": 1}`), After: json.RawMessage(`{"v": 2}`)})
+		return tx.AppendAudit(context.Background(), store.AuditEntry{ID: id,
+			At: monday, Actor: "user:u1", Action: "appointment.moved",
+			Subject: "appointment:" + id, Reason: "asked", Before: json.RawMessage(`{"v": 1}`),
+			After: json.RawMessage(`{"v": 2}`)})
 	})
 }
 
@@ -41,7 +43,8 @@ func testChain(t *testing.T, h Harness) {
 					undone := errors.New("undone")
 					err := s.Write(context.Background(), func(tx store.Tx) error {
 						for part := range 2 {
-							e := store.AuditEntry{ID: fmt.Sprint(id, "-", part), At: monday, Actor: "client", Action: "test"}
+							e := store.AuditEntry{ID: fmt.Sprint(id, "-", part), At: monday, Actor: "client",
+								Action: "test"}
 							if err := tx.AppendAudit(context.Background(), e); err != nil {
 								return err
 							}
@@ -68,7 +71,8 @@ func testChain(t *testing.T, h Harness) {
 		go func() {
 			defer close(ended)
 			_ = s.Write(context.Background(), func(tx store.Tx) error {
-				if err := tx.AppendAudit(context.Background(), store.AuditEntry{ID: "e2", At: monday, Actor: "client", Action: "test"}); err != nil {
+				if err := tx.AppendAudit(context.Background(),
+					store.AuditEntry{ID: "e2", At: monday, Actor: "client", Action: "test"}); err != nil {
 					return err
 				}
 				runtime.Goexit()
@@ -139,17 +143,20 @@ func testChain(t *testing.T, h Harness) {
 func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql string) error)) {
 	const entry = "UPDATE audit_entries SET "
 	for name, test := range map[string]struct{ sql, want string }{
-		"id":        {entry + "id = 'other' WHERE id = 'e3'", "link 3, entry other, was altered"},
-		"at":        {entry + "at = at + 1 WHERE id = 'e3'", "link 3, entry e3, was altered"},
-		"actor":     {entry + "actor = 'client' WHERE id = 'e3'", "link 3, entry e3, was altered"},
-		"action":    {entry + "action = 'appointment.movedx' WHERE id = 'e3'", "link 3, entry e3, was altered"},
-		"subject":   {entry + "subject = '' WHERE id = 'e3'", "link 3, entry e3, was altered"},
-		"reason":    {entry + "reason = 'askedx' WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
-		"before":    {entry + "before = NULL WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
-		"after":     {entry + "after = '{\"v\": 3}' WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
-		"swapped":   {entry + "before = after, after = before WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
-		"shifted":   {entry + "actor = 'user:u1a', action = 'ppointment.moved' WHERE id = 'e3'", "link 3, entry e3, was altered"},
-		"blanked":   {entry + "reason = '', before = NULL, after = NULL, salt = substr(salt, 1, 0) WHERE id = 'e3'", "the chain has no erasure of it"},
+		"id":      {entry + "id = 'other' WHERE id = 'e3'", "link 3, entry other, was altered"},
+		"at":      {entry + "at = at + 1 WHERE id = 'e3'", "link 3, entry e3, was altered"},
+		"actor":   {entry + "actor = 'client' WHERE id = 'e3'", "link 3, entry e3, was altered"},
+		"action":  {entry + "action = 'appointment.movedx' WHERE id = 'e3'", "link 3, entry e3, was altered"},
+		"subject": {entry + "subject = '' WHERE id = 'e3'", "link 3, entry e3, was altered"},
+		"reason":  {entry + "reason = 'askedx' WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
+		"before":  {entry + "before = NULL WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
+		"after":   {entry + "after = '{\"v\": 3}' WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
+		"swapped": {entry + "before = after, after = before WHERE id = 'e3'",
+			"link 3, entry e3: its reason, before or after"},
+		"shifted": {entry + "actor = 'user:u1a', action = 'ppointment.moved' WHERE id = 'e3'",
+			"link 3, entry e3, was altered"},
+		"blanked": {entry + "reason = '', before = NULL, after = NULL, salt = substr(salt, 1, 0) WHERE id = 'e3'",
+			"the chain has no erasure of it"},
 		"salt":      {entry + "salt = digest WHERE id = 'e3'", "link 3, entry e3: its reason, before or after"},
 		"digest":    {entry + "digest = hash WHERE id = 'e3'", "link 3, entry e3, was altered"},
 		"hash":      {entry + "hash = digest WHERE id = 'e3'", "link 3, entry e3, was altered"},
@@ -158,18 +165,24 @@ func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql s
 		"added":     {"INSERT INTO audit_entries (id, at, actor, action, subject, reason) VALUES ('mine', 0, '', '', '', '')", "entry mine was added beside it"},
 		"exchanged": {entry + "position = 9 - position WHERE id IN ('e4', 'e5')", "link 4, entry e5, was altered"},
 
-		"the first is deleted":      {"DELETE FROM audit_entries WHERE id = 'e1'", "link 1 is missing"},
-		"one is deleted":            {"DELETE FROM audit_entries WHERE id = 'e3'", "link 3 is missing"},
-		"the last is deleted":       {"DELETE FROM audit_entries WHERE id = 'e9'", "link 10 is missing"},
-		"the head is deleted":       {"DELETE FROM audit_head", "the head of the chain is missing"},
-		"the head's position":       {"UPDATE audit_head SET position = 9", "link 10 is not the one that was written last"},
-		"the head's hash":           {"UPDATE audit_head SET hash = (SELECT hash FROM audit_entries WHERE id = 'e3')", "link 10 is not the one that was written last"},
-		"an erasure is deleted":     {"DELETE FROM audit_erasures WHERE entry = 6", "link 6, entry e6: its reason, before or after"},
-		"an erasure's entry":        {"UPDATE audit_erasures SET entry = 5", "link 5, entry e5, was erased but still has texts"},
-		"an erasure's position":     {"UPDATE audit_erasures SET position = 12", "link 9 is missing"},
-		"an erasure's hash":         {"UPDATE audit_erasures SET hash = (SELECT hash FROM audit_entries WHERE id = 'e3')", "link 9, an erasure, was altered"},
-		"an erasure is added":       {"INSERT INTO audit_erasures (position, entry, hash) SELECT 11, 4, hash FROM audit_erasures", "link 4, entry e4, was erased but still has texts"},
-		"what was erased is filled": {entry + "reason = 'new' WHERE id = 'e6'", "link 6, entry e6, was erased but still has texts"},
+		"the first is deleted": {"DELETE FROM audit_entries WHERE id = 'e1'", "link 1 is missing"},
+		"one is deleted":       {"DELETE FROM audit_entries WHERE id = 'e3'", "link 3 is missing"},
+		"the last is deleted":  {"DELETE FROM audit_entries WHERE id = 'e9'", "link 10 is missing"},
+		"the head is deleted":  {"DELETE FROM audit_head", "the head of the chain is missing"},
+		"the head's position": {"UPDATE audit_head SET position = 9",
+			"link 10 is not the one that was written last"},
+		"the head's hash": {"UPDATE audit_head SET hash = (SELECT hash FROM audit_entries WHERE id = 'e3')",
+			"link 10 is not the one that was written last"},
+		"an erasure is deleted": {"DELETE FROM audit_erasures WHERE entry = 6",
+			"link 6, entry e6: its reason, before or after"},
+		"an erasure's entry": {"UPDATE audit_erasures SET entry = 5",
+			"link 5, entry e5, was erased but still has texts"},
+		"an erasure's position": {"UPDATE audit_erasures SET position = 12", "link 9 is missing"},
+		"an erasure's hash": {"UPDATE audit_erasures SET hash = (SELECT hash FROM audit_entries WHERE id = 'e3')",
+			"link 9, an erasure, was altered"},
+		"an erasure is added": {"INSERT INTO audit_erasures (position, entry, hash) SELECT 11, 4, hash FROM audit_erasures", "link 4, entry e4, was erased but still has texts"},
+		"what was erased is filled": {entry + "reason = 'new' WHERE id = 'e6'",
+			"link 6, entry e6, was erased but still has texts"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, run := open(t)
@@ -186,7 +199,8 @@ func Tamper(t *testing.T, open func(t *testing.T) (s store.Store, run func(sql s
 			if err := run(test.sql); err != nil {
 				t.Fatalf("%s: %v", test.sql, err)
 			}
-			if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "audit: ") || !strings.Contains(err.Error(), test.want) {
+			if err := s.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "audit: ") ||
+				!strings.Contains(err.Error(), test.want) {
 				t.Errorf("%s:\ngot  %v\nwant %q", test.sql, err, test.want)
 			}
 		})

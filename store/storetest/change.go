@@ -112,11 +112,13 @@ func testChange(t *testing.T, h Harness) {
 				t.Fatalf("%s: %d changes were told, want %d", step.what, len(got), i+1)
 			}
 			c := got[i]
-			if c.Noun != store.NounAppointment || c.ID != a.ID || c.What != step.what || c.Version != int64(i+1) || c.Owner != a.Owner {
+			if c.Noun != store.NounAppointment || c.ID != a.ID || c.What != step.what || c.Version != int64(i+1) ||
+				c.Owner != a.Owner {
 				t.Errorf("got %+v, want %s with version %d", c, step.what, i+1)
 			}
 			if !sameTaken(c.Before, step.before) || !sameTaken(c.After, step.after) {
-				t.Errorf("%s: took %+v and takes %+v, want %+v and %+v", step.what, c.Before, c.After, step.before, step.after)
+				t.Errorf("%s: took %+v and takes %+v, want %+v and %+v", step.what, c.Before, c.After, step.before,
+					step.after)
 			}
 		}
 	})
@@ -211,12 +213,15 @@ func nounsAreTold(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	write(t, s, func(tx store.Tx) error {
 		return errors.Join(
-			tx.PutUser(ctx, store.User{ID: "jo", Email: "jo@example.org", Name: "Jo", Role: store.RoleOwner, Active: true, CreatedAt: monday}),
-			tx.InsertAPIKey(ctx, store.APIKey{ID: "k", Name: "k", Scope: store.ScopeAdmin, Hash: [32]byte{1}, CreatedAt: monday}))
+			tx.PutUser(ctx, store.User{ID: "jo", Email: "jo@example.org", Name: "Jo", Role: store.RoleOwner,
+				Active: true, CreatedAt: monday}),
+			tx.InsertAPIKey(ctx, store.APIKey{ID: "k", Name: "k", Scope: store.ScopeAdmin, Hash: [32]byte{1},
+				CreatedAt: monday}))
 	})
 	override := store.Override{ID: "o", SpecialistID: "ada", Date: store.DateOf(monday), Closed: true}
-	session := store.Session{ID: "s", Owner: "client-0123456789abcdef", Status: store.SessionRequested, RequestedAt: monday,
-		ExpiresAt: monday.Add(time.Minute), UpdatedAt: monday, Version: 1}
+	session := store.Session{ID: "s", Owner: "client-0123456789abcdef", Status: store.SessionRequested,
+		RequestedAt: monday,
+		ExpiresAt:   monday.Add(time.Minute), UpdatedAt: monday, Version: 1}
 	j := follow(t, s)
 	for _, step := range []struct {
 		name string
@@ -238,14 +243,16 @@ func nounsAreTold(t *testing.T, s store.Store) {
 		{"an override that goes", func(tx store.Tx) error { _, err := tx.DeleteOverride(ctx, "o"); return err },
 			store.Change{Noun: store.NounSpecialist, ID: "ada"}},
 		{"a block", func(tx store.Tx) error {
-			return tx.PutBlock(ctx, store.Block{ID: "b", SpecialistID: "ada", Start: monday, End: monday.Add(time.Hour)})
+			return tx.PutBlock(ctx, store.Block{ID: "b", SpecialistID: "ada", Start: monday,
+				End: monday.Add(time.Hour)})
 		}, store.Change{Noun: store.NounSpecialist, ID: "ada"}},
 		{"a block that goes", func(tx store.Tx) error { _, err := tx.DeleteBlock(ctx, "b"); return err },
 			store.Change{Noun: store.NounSpecialist, ID: "ada"}},
 		{"a specialist who goes", func(tx store.Tx) error { return tx.ArchiveSpecialist(ctx, "ben") },
 			store.Change{Noun: store.NounSpecialist, ID: "ben"}},
 		{"a user", func(tx store.Tx) error {
-			return tx.PutUser(ctx, store.User{ID: "jo", Email: "jo@example.org", Name: "Jo", Role: store.RoleOwner, CreatedAt: monday})
+			return tx.PutUser(ctx, store.User{ID: "jo", Email: "jo@example.org", Name: "Jo", Role: store.RoleOwner,
+				CreatedAt: monday})
 		}, store.Change{Noun: store.NounUser, ID: "jo"}},
 		{"a sign-in that ends", func(tx store.Tx) error { return tx.DeleteSignIn(ctx, "x") },
 			store.Change{Noun: store.NounSignIn, ID: "x"}},
@@ -254,12 +261,14 @@ func nounsAreTold(t *testing.T, s store.Store) {
 		{"a key that is revoked", func(tx store.Tx) error { return tx.RevokeAPIKey(ctx, "k", monday) },
 			store.Change{Noun: store.NounAPIKey, ID: "k"}},
 		{"a session", func(tx store.Tx) error { return tx.InsertSession(ctx, session) },
-			store.Change{Noun: store.NounSession, ID: "s", Version: 1, Owner: session.Owner, Session: store.SessionAt{Status: store.SessionRequested, ExpiresAt: session.ExpiresAt}}},
+			store.Change{Noun: store.NounSession, ID: "s", Version: 1, Owner: session.Owner,
+				Session: store.SessionAt{Status: store.SessionRequested, ExpiresAt: session.ExpiresAt}}},
 		{"a session that is accepted", func(tx store.Tx) error {
 			active := session
 			active.SpecialistID, active.Status = "ada", store.SessionActive
 			return tx.UpdateSession(ctx, active)
-		}, store.Change{Noun: store.NounSession, ID: "s", Version: 2, Owner: session.Owner, Assigned: "ada", Session: store.SessionAt{Status: store.SessionActive, ExpiresAt: session.ExpiresAt}}},
+		}, store.Change{Noun: store.NounSession, ID: "s", Version: 2, Owner: session.Owner, Assigned: "ada",
+			Session: store.SessionAt{Status: store.SessionActive, ExpiresAt: session.ExpiresAt}}},
 	} {
 		before := len(j.all())
 		write(t, s, step.do)
@@ -332,7 +341,8 @@ func memoryFollows(t *testing.T, s store.Store, seed uint64) {
 				})
 				mu.Lock()
 				if err == nil && versions[id] < wrote {
-					t.Errorf("seed %d: a write of version %d returned while memory had version %d", seed, wrote, versions[id])
+					t.Errorf("seed %d: a write of version %d returned while memory had version %d", seed, wrote,
+						versions[id])
 				}
 				mu.Unlock()
 				if err != nil && !errors.Is(err, store.ErrSlotTaken) {
@@ -359,7 +369,9 @@ func memoryFollows(t *testing.T, s store.Store, seed uint64) {
 		t.Errorf("seed %d: memory has\n%+v\nand the database\n%+v", seed, got, want)
 	}
 	numbers := j.all()
-	if j.twice || !slices.IsSortedFunc(numbers, func(a, b store.Change) int { return cmp.Compare(a.Number, b.Number) }) {
+	if j.twice || !slices.IsSortedFunc(numbers, func(a, b store.Change) int {
+		return cmp.Compare(a.Number, b.Number)
+	}) {
 		t.Errorf("seed %d: the feed told two batches at once, or out of order", seed)
 	}
 }

@@ -13,18 +13,21 @@ func testClosure(t *testing.T, h Harness) {
 	clinic(t, s)
 	ctx := t.Context()
 	closure := func(id, specialist string, since time.Duration) store.Closure {
-		return store.Closure{ID: id, SpecialistID: specialist, Start: monday, End: monday.Add(30 * time.Minute), Since: monday.Add(since)}
+		return store.Closure{ID: id, SpecialistID: specialist, Start: monday, End: monday.Add(30 * time.Minute),
+			Since: monday.Add(since)}
 	}
 	put := func(c store.Closure) error {
 		return s.Write(ctx, func(tx store.Tx) error { return tx.PutClosure(ctx, c) })
 	}
 	wantClosures := func(what string, want ...store.Closure) {
 		t.Helper()
-		if got, err := s.Closures(ctx); err != nil || len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+		if got, err := s.Closures(ctx); err != nil || len(got) != len(want) || len(want) > 0 &&
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n got %+v, %v\nwant %+v", what, got, err, want)
 		}
 	}
-	late, early, same := closure("late", "ada", 2*time.Minute), closure("early", "ben", time.Minute), closure("a-same", "ada", 2*time.Minute)
+	late, early, same := closure("late", "ada", 2*time.Minute), closure("early", "ben", time.Minute),
+		closure("a-same", "ada", 2*time.Minute)
 	var seen []store.Change
 	if err := s.Changes(ctx, s.LastChange(), func(c []store.Change) { seen = append(seen, c...) }); err != nil {
 		t.Fatal(err)

@@ -11,16 +11,20 @@ import (
 func testDelivery(t *testing.T, h Harness) {
 	s := h.open(t)
 	ctx := t.Context()
-	first := store.Delivery{OperationID: "op-1", AppointmentID: "a1", Channel: "email", Notice: "confirmation", State: "queued", UpdatedAt: monday}
-	second := store.Delivery{OperationID: "op-2", AppointmentID: "a1", Channel: "webhook", Notice: "appointment.created", State: "queued", UpdatedAt: monday}
-	others := store.Delivery{OperationID: "op-0", AppointmentID: "a2", Channel: "upstream", State: "queued", UpdatedAt: monday}
+	first := store.Delivery{OperationID: "op-1", AppointmentID: "a1", Channel: "email", Notice: "confirmation",
+		State: "queued", UpdatedAt: monday}
+	second := store.Delivery{OperationID: "op-2", AppointmentID: "a1", Channel: "webhook",
+		Notice: "appointment.created", State: "queued", UpdatedAt: monday}
+	others := store.Delivery{OperationID: "op-0", AppointmentID: "a2", Channel: "upstream", State: "queued",
+		UpdatedAt: monday}
 	put := func(d store.Delivery) { write(t, s, func(tx store.Tx) error { return tx.PutDelivery(ctx, d) }) }
 	for _, d := range []store.Delivery{second, others, first} { // the ids have another order
 		put(d)
 	}
 	first.State, first.Detail, first.UpdatedAt = "failed", "the mail server said no", monday.Add(time.Hour)
 	put(first)
-	third := store.Delivery{OperationID: "op-0-late", AppointmentID: "a1", Channel: "email", State: "queued", UpdatedAt: monday}
+	third := store.Delivery{OperationID: "op-0-late", AppointmentID: "a1", Channel: "email", State: "queued",
+		UpdatedAt: monday}
 	put(third)
 	second.State = "delivered"
 	put(second)

@@ -20,7 +20,8 @@ func testDisplaced(t *testing.T, h Harness) {
 		e := waiting(id, minutes)
 		e.AbsenceID, e.AppointmentID, e.Owner = absence, appointment, ""
 		e.Patient = store.Patient{Name: "Patient " + id, Email: id + "@example.org"}
-		e.Displaced = store.Displaced{SpecialistID: "ada", SlotStart: monday, By: store.DisplacedAsk, Channel: store.ChannelEmail}
+		e.Displaced = store.Displaced{SpecialistID: "ada", SlotStart: monday, By: store.DisplacedAsk,
+			Channel: store.ChannelEmail}
 		return e
 	}
 	first, second := displaced("d1", "sick", "a1", 1), displaced("d2", "sick", "a2", 2)

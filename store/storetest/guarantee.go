@@ -99,7 +99,8 @@ func pairs(t *testing.T, s store.Store) {
 		{"the same slot", booking("ada", "checkup", 0, 30), booking("ada", "checkup", 0, 30), false},
 		{"back to back", booking("ada", "checkup", 0, 30), booking("ada", "checkup", 30, 30), true},
 		{"one minute over", booking("ada", "checkup", 0, 30), booking("ada", "checkup", 29, 30), false},
-		{"a shorter one inside, of another type", booking("ada", "long", 0, 45), booking("ada", "short", 15, 15), false},
+		{"a shorter one inside, of another type", booking("ada", "long", 0, 45), booking("ada", "short", 15, 15),
+			false},
 		{"the same start, another type", booking("ada", "long", 0, 45), booking("ada", "short", 0, 15), false},
 		{"the same end, another type", booking("ada", "long", 0, 45), booking("ada", "short", 30, 15), false},
 		{"another specialist", booking("ada", "checkup", 0, 30), booking("ben", "checkup", 0, 30), true},
@@ -110,24 +111,31 @@ func pairs(t *testing.T, s store.Store) {
 		{"the second's buffer cut by a minute",
 			booking("ada", "checkup", 0, 30), buffered(booking("ada", "surgery", 39, 60), 10, 20), false},
 		{"two buffers share the gap: the larger of the two is enough",
-			buffered(booking("ada", "surgery", 0, 60), 10, 20), buffered(booking("ada", "surgery", 80, 60), 10, 20), true},
+			buffered(booking("ada", "surgery", 0, 60), 10, 20), buffered(booking("ada", "surgery", 80, 60), 10, 20),
+			true},
 		{"two buffers share the gap: less than the larger is not",
-			buffered(booking("ada", "surgery", 0, 60), 10, 20), buffered(booking("ada", "surgery", 79, 60), 10, 20), false},
+			buffered(booking("ada", "surgery", 0, 60), 10, 20), buffered(booking("ada", "surgery", 79, 60), 10, 20),
+			false},
 		{"the larger buffer is the second's",
-			buffered(booking("ada", "surgery", 0, 60), 10, 5), buffered(booking("ada", "surgery", 64, 60), 10, 20), false},
+			buffered(booking("ada", "surgery", 0, 60), 10, 5), buffered(booking("ada", "surgery", 64, 60), 10, 20),
+			false},
 		{"a long buffer reaches over a small gap between others",
 			buffered(booking("ada", "surgery", 0, 60), 0, 300), booking("ada", "short", 359, 15), false},
 		{"two seats of one group session",
 			booking("ada", "group", 0, 60), seated(booking("ada", "group", 0, 60), 1), true},
 		{"two seats of one group session with buffers that have changed since",
-			buffered(booking("ada", "group", 0, 60), 5, 5), seated(buffered(booking("ada", "group", 0, 60), 10, 0), 1), true},
+			buffered(booking("ada", "group", 0, 60), 5, 5), seated(buffered(booking("ada", "group", 0, 60), 10, 0), 1),
+			true},
 		{"one seat twice", seated(booking("ada", "group", 0, 60), 2), seated(booking("ada", "group", 0, 60), 2), false},
-		{"two overlapping group sessions", booking("ada", "group", 0, 60), seated(booking("ada", "group", 30, 60), 1), false},
+		{"two overlapping group sessions", booking("ada", "group", 0, 60), seated(booking("ada", "group", 30, 60), 1),
+			false},
 		{"group sessions of one start and two lengths",
 			booking("ada", "group", 0, 60), seated(booking("ada", "group", 0, 90), 1), false},
 		{"another type in a running group", booking("ada", "group", 0, 60), booking("ada", "short", 15, 15), false},
-		{"an overbook on a booked slot", booking("ada", "checkup", 0, 30), overbooked(booking("ada", "checkup", 0, 30)), true},
-		{"two overbooks", overbooked(booking("ada", "checkup", 0, 30)), overbooked(booking("ada", "checkup", 0, 30)), true},
+		{"an overbook on a booked slot", booking("ada", "checkup", 0, 30), overbooked(booking("ada", "checkup", 0, 30)),
+			true},
+		{"two overbooks", overbooked(booking("ada", "checkup", 0, 30)), overbooked(booking("ada", "checkup", 0, 30)),
+			true},
 		{"a cancelled one", cancelled(booking("ada", "checkup", 0, 30)), booking("ada", "checkup", 0, 30), true},
 		{"days apart", buffered(booking("ada", "surgery", 0, 60), 60, 60), booking("ada", "checkup", 3*1440, 30), true},
 	} {
@@ -164,7 +172,8 @@ func seats(t *testing.T, s store.Store) {
 	smaller := appointmentType("group", 60)
 	smaller.Capacity = 2
 	write(t, s, func(tx store.Tx) error { return tx.PutAppointmentType(t.Context(), smaller) })
-	wantErr(t, "a seat beyond the new capacity", insert(t, s, seated(booking("ada", "group", 0, 60), 2)), store.ErrInvalid)
+	wantErr(t, "a seat beyond the new capacity", insert(t, s, seated(booking("ada", "group", 0, 60), 2)),
+		store.ErrInvalid)
 
 	last.Attendance = store.Arrived
 	wantErr(t, "attendance in a seat sold before", update(t, s, last), nil)
@@ -182,7 +191,8 @@ func updates(t *testing.T, s store.Store) {
 
 	wantErr(t, "moving onto a taken slot", update(t, s, moved(a, time.Hour)), store.ErrSlotTaken)
 	wantErr(t, "moving into a part of a taken slot", update(t, s, moved(a, 45*time.Minute)), store.ErrSlotTaken)
-	if got, err := s.Appointment(t.Context(), a.ID); err != nil || !got.SlotStart.Equal(a.SlotStart) || got.Version != 1 {
+	if got, err := s.Appointment(t.Context(), a.ID); err != nil || !got.SlotStart.Equal(a.SlotStart) ||
+		got.Version != 1 {
 		t.Errorf("after refused moves: got %v version %d, %v; want nothing changed", got.SlotStart, got.Version, err)
 	}
 

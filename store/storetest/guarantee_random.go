@@ -77,7 +77,8 @@ func againstOracle(t *testing.T, s store.Store) {
 					err = tx.UpdateAppointment(context.Background(), a)
 				}
 				if want && err != nil || !want && !errors.Is(err, store.ErrSlotTaken) {
-					r.Fatalf("%s %s–%s (busy %s–%s, seat %d, overbook %t, %s): got %v, the oracle says fits=%t", a.AppointmentTypeID,
+					r.Fatalf("%s %s–%s (busy %s–%s, seat %d, overbook %t, %s): got %v, the oracle says fits=%t",
+						a.AppointmentTypeID,
 						a.SlotStart.Format("15:04"), a.SlotEnd.Format("15:04"), a.BusyStart.Format("15:04"),
 						a.BusyEnd.Format("15:04"), a.Seat, a.Overbook, a.Status, err, want)
 				}
@@ -115,7 +116,8 @@ func drawChange(r *rapid.T, specialistID string, all []store.Appointment) (a sto
 		id    string
 		slots []int // minutes
 		seats int
-	}{{"short", []int{15}, 1}, {"checkup", []int{30}, 1}, {"long", []int{45, 90}, 1}, {"surgery", []int{60}, 1}, {"group", []int{60}, 4}}).Draw(r, "type")
+	}{{"short", []int{15}, 1}, {"checkup", []int{30}, 1}, {"long", []int{45, 90}, 1}, {"surgery", []int{60}, 1},
+		{"group", []int{60}, 4}}).Draw(r, "type")
 	start := 5 * rapid.IntRange(36, 120).Draw(r, "start")
 	a = booking(specialistID, kind.id, start-240, rapid.SampledFrom(kind.slots).Draw(r, "minutes"))
 	a.Seat = rapid.IntRange(0, kind.seats-1).Draw(r, "seat")
@@ -150,7 +152,8 @@ func crowd(t *testing.T, s store.Store) {
 			for range 60 {
 				types := []string{"short", "checkup", "long", "surgery"}
 				pick := random.IntN(len(types))
-				a := booking([]string{"ada", "ben"}[random.IntN(2)], types[pick], 5*random.IntN(120), []int{15, 30, 45, 60}[pick])
+				a := booking([]string{"ada", "ben"}[random.IntN(2)], types[pick], 5*random.IntN(120),
+					[]int{15, 30, 45, 60}[pick])
 				if types[pick] == "surgery" {
 					a = buffered(a, 10, 20)
 				}
@@ -163,7 +166,9 @@ func crowd(t *testing.T, s store.Store) {
 					}
 					change = store.Tx.UpdateAppointment
 				}
-				err := s.Write(context.Background(), func(tx store.Tx) error { return change(tx, context.Background(), a) })
+				err := s.Write(context.Background(), func(tx store.Tx) error {
+					return change(tx, context.Background(), a)
+				})
 				if err != nil && !errors.Is(err, store.ErrSlotTaken) {
 					t.Errorf("worker %d: %v", worker, err)
 				}

@@ -10,7 +10,8 @@ import (
 
 func testIdempotency(t *testing.T, h Harness) {
 	answer := func(scope, key string, at time.Time) store.IdempotencyRecord {
-		return store.IdempotencyRecord{Scope: scope, Key: key, Fingerprint: [32]byte{1, 2, 31: 3}, Status: 201, Body: []byte(`{"id":"x"}`), CreatedAt: at}
+		return store.IdempotencyRecord{Scope: scope, Key: key, Fingerprint: [32]byte{1, 2, 31: 3}, Status: 201,
+			Body: []byte(`{"id":"x"}`), CreatedAt: at}
 	}
 	remember := func(t *testing.T, s store.Store, r store.IdempotencyRecord) error {
 		return s.Write(t.Context(), func(tx store.Tx) error { return tx.Remember(t.Context(), r) })
@@ -26,9 +27,18 @@ func testIdempotency(t *testing.T, h Harness) {
 			t.Errorf("got %+v, %v; want %+v", got, err, want)
 		}
 		for name, ask := range map[string]func() error{
-			"not before the very instant": func() error { _, err := s.Recall(t.Context(), "scope", "key", monday); return err },
-			"another key":                 func() error { _, err := s.Recall(t.Context(), "scope", "other", time.Time{}); return err },
-			"another scope":               func() error { _, err := s.Recall(t.Context(), "other", "key", time.Time{}); return err },
+			"not before the very instant": func() error {
+				_, err := s.Recall(t.Context(), "scope", "key", monday)
+				return err
+			},
+			"another key": func() error {
+				_, err := s.Recall(t.Context(), "scope", "other", time.Time{})
+				return err
+			},
+			"another scope": func() error {
+				_, err := s.Recall(t.Context(), "other", "key", time.Time{})
+				return err
+			},
 		} {
 			wantErr(t, name, ask(), store.ErrNotFound)
 		}
@@ -37,7 +47,8 @@ func testIdempotency(t *testing.T, h Harness) {
 	t.Run("a live answer is not replaced, a stale one is", func(t *testing.T) {
 		s := h.open(t)
 		wantErr(t, "the first", remember(t, s, answer("s", "k", monday)), nil)
-		wantErr(t, "a millisecond before its day is over", remember(t, s, answer("s", "k", monday.Add(day-time.Millisecond))), store.ErrDuplicate)
+		wantErr(t, "a millisecond before its day is over", remember(t,
+			s, answer("s", "k", monday.Add(day-time.Millisecond))), store.ErrDuplicate)
 		wantErr(t, "the same key of another scope", remember(t, s, answer("s2", "k", monday)), nil)
 		wantErr(t, "when its day is over", remember(t, s, answer("s", "k", monday.Add(day))), nil)
 		if got, err := s.Recall(t.Context(), "s", "k", monday); err != nil || !got.CreatedAt.Equal(monday.Add(day)) {
@@ -69,7 +80,10 @@ func testIdempotency(t *testing.T, h Harness) {
 			wantErr(t, "Remember", remember(t, s, answer("s", string(rune('a'+i)), monday.Add(at*time.Hour))), nil)
 		}
 		forget := func(before time.Time, limit int) (n int) {
-			write(t, s, func(tx store.Tx) (err error) { n, err = tx.ForgetAnswers(t.Context(), before, limit); return err })
+			write(t, s, func(tx store.Tx) (err error) {
+				n, err = tx.ForgetAnswers(t.Context(), before, limit)
+				return err
+			})
 			return n
 		}
 		for i, want := range []int{2, 1, 0} {

@@ -18,7 +18,8 @@ func testNonce(t *testing.T, h Harness) {
 	_, err := s.NonceUse(ctx, "n1")
 	wantErr(t, "unused", err, store.ErrNotFound)
 	wantErr(t, "the first use", use(first), nil)
-	wantErr(t, "the second use", use(store.NonceUse{Nonce: "n1", PatientID: "p2", AppointmentID: "a2"}), store.ErrDuplicate)
+	wantErr(t, "the second use", use(store.NonceUse{Nonce: "n1", PatientID: "p2", AppointmentID: "a2"}),
+		store.ErrDuplicate)
 	if got, err := s.NonceUse(ctx, "n1"); err != nil || got != first {
 		t.Errorf("got %+v, %v; want %+v", got, err, first)
 	}
@@ -26,11 +27,15 @@ func testNonce(t *testing.T, h Harness) {
 	wantErr(t, "a use after it was freed", use(first), nil)
 
 	for i := range 4 {
-		wantErr(t, "use", use(store.NonceUse{Nonce: fmt.Sprint("m", i), AppointmentID: "a3", ExpiresAt: monday.Add(time.Duration(i) * time.Hour)}), nil)
+		wantErr(t, "use", use(store.NonceUse{Nonce: fmt.Sprint("m", i), AppointmentID: "a3",
+			ExpiresAt: monday.Add(time.Duration(i) * time.Hour)}), nil)
 	}
 	for round, want := range []int{2, 1, 0} { // n1 and m0, then m1; m2 expires at that very instant
 		n := 0
-		write(t, s, func(tx store.Tx) (err error) { n, err = tx.ForgetNonces(ctx, monday.Add(2*time.Hour), 2); return err })
+		write(t, s, func(tx store.Tx) (err error) {
+			n, err = tx.ForgetNonces(ctx, monday.Add(2*time.Hour), 2)
+			return err
+		})
 		if n != want {
 			t.Errorf("round %d: got %d forgotten, want %d", round, n, want)
 		}

@@ -36,7 +36,8 @@ func testPerson(t *testing.T, h Harness) {
 			"a phone number without a digit": {Phone: "unknown"},
 			"an address of spaces":           {Email: "  "},
 			"a spelling without a name":      {Of: []store.Identity{{Phone: "030 123456"}}},
-			"a spelling and an address":      {Email: "a@example.org", Of: []store.Identity{{Name: "Zoe", Phone: "030 123456"}}},
+			"a spelling and an address": {Email: "a@example.org",
+				Of: []store.Identity{{Name: "Zoe", Phone: "030 123456"}}},
 		} {
 			_, err := eraseNow(t, s, who)
 			wantErr(t, name, err, store.ErrInvalid)
@@ -56,13 +57,16 @@ func eraseNow(t *testing.T, s store.Store, who store.Person) (erased store.Erase
 // erase leaves traces of two people in every table, erases one person, and searches for both.
 func erase(t *testing.T, s store.Store, who store.Person) {
 	clinic(t, s)
-	zoe := leaveTraces(t, s, "zoe", 0, store.Patient{Name: "Zoe Canary", Email: "Zoe@Example.org", Phone: "+49 (30) 123456", BirthDate: "1980-02-29", Notes: "zoe-canary-note"})
-	abe := leaveTraces(t, s, "abe", 600, store.Patient{Name: "Abe Sparrow", Email: "abe@example.org", Phone: "+49 (30) 1234567", BirthDate: "1981-03-01", Notes: "abe-sparrow-note"})
+	zoe := leaveTraces(t, s, "zoe", 0, store.Patient{Name: "Zoe Canary", Email: "Zoe@Example.org",
+		Phone: "+49 (30) 123456", BirthDate: "1980-02-29", Notes: "zoe-canary-note"})
+	abe := leaveTraces(t, s, "abe", 600, store.Patient{Name: "Abe Sparrow",
+		Email: "abe@example.org", Phone: "+49 (30) 1234567", BirthDate: "1981-03-01", Notes: "abe-sparrow-note"})
 
 	erased, err := eraseNow(t, s, who)
 	wantErr(t, "Erase", err, nil)
 	slices.Sort(erased.OperationIDs)
-	want := store.Erased{Appointments: 2, Operations: 1, Answers: 1, AuditEntries: 2, Sessions: 1, Notes: 2, Links: 1, OperationIDs: []string{"op-done-zoe", "op-zoe"}}
+	want := store.Erased{Appointments: 2, Operations: 1, Answers: 1, AuditEntries: 2, Sessions: 1, Notes: 2, Links: 1,
+		OperationIDs: []string{"op-done-zoe", "op-zoe"}}
 	if fmt.Sprint(erased) != fmt.Sprint(want) {
 		t.Errorf("erased: got %+v, want %+v", erased, want)
 	}
@@ -79,7 +83,8 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 			t.Errorf("%q can still be read", trace)
 		}
 	}
-	for _, trace := range []string{"sparrow", "abe@", "1981-03-01", "the-client-of-abe", "1234567", "patient-guid-abe"} {
+	for _, trace := range []string{"sparrow", "abe@", "1981-03-01", "the-client-of-abe", "1234567",
+		"patient-guid-abe"} {
 		if !strings.Contains(strings.ToLower(all), trace) {
 			t.Errorf("%q of somebody else is gone", trace)
 		}
@@ -91,11 +96,13 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 	}
 	for _, before := range zoe {
 		got, err := s.Appointment(t.Context(), before.ID)
-		if err != nil || got.Status != before.Status || !got.SlotStart.Equal(before.SlotStart) || got.Version != before.Version+1 || !got.UpdatedAt.Equal(monday.Add(time.Hour)) {
+		if err != nil || got.Status != before.Status || !got.SlotStart.Equal(before.SlotStart) ||
+			got.Version != before.Version+1 || !got.UpdatedAt.Equal(monday.Add(time.Hour)) {
 			t.Errorf("the erased appointment: got %+v, %v; want its time kept and its version raised", got, err)
 		}
 	}
-	wantErr(t, "the time of an erased, confirmed appointment", insert(t, s, booking("ada", "short", 0, 15)), store.ErrSlotTaken)
+	wantErr(t, "the time of an erased, confirmed appointment", insert(t, s, booking("ada", "short", 0, 15)),
+		store.ErrSlotTaken)
 	for _, a := range abe {
 		wantAppointment(t, s, a)
 	}
@@ -111,15 +118,18 @@ func erase(t *testing.T, s store.Store, who store.Person) {
 func eraseOneOfAVisit(t *testing.T, s store.Store) {
 	clinic(t, s)
 	zoe, abe := booking("ada", "checkup", 0, 30), booking("ada", "checkup", 60, 30)
-	zoe.Patient, abe.Patient = store.Patient{Name: "Zoe Canary", Email: "zoe@example.org"}, store.Patient{Name: "Abe Sparrow", Email: "abe@example.org"}
+	zoe.Patient, abe.Patient = store.Patient{Name: "Zoe Canary", Email: "zoe@example.org"},
+		store.Patient{Name: "Abe Sparrow", Email: "abe@example.org"}
 	mustInsert(t, s, zoe)
 	mustInsert(t, s, abe)
 	for id, payload := range map[string]string{
 		"op-both":  `{"notice": "series_confirmation", "appointments": ["` + zoe.ID + `", "` + abe.ID + `"]}`,
 		"op-alone": `{"notice": "series_confirmation", "appointments": ["` + zoe.ID + `"]}`,
 	} {
-		op := store.Operation{ID: id, Kind: store.Email, AppointmentID: zoe.ID, Status: store.OperationPending, Payload: json.RawMessage(payload)}
-		queued := store.Delivery{OperationID: id, AppointmentID: zoe.ID, Channel: "email", Notice: "series_confirmation", State: "queued", UpdatedAt: monday}
+		op := store.Operation{ID: id, Kind: store.Email, AppointmentID: zoe.ID, Status: store.OperationPending,
+			Payload: json.RawMessage(payload)}
+		queued := store.Delivery{OperationID: id, AppointmentID: zoe.ID, Channel: "email",
+			Notice: "series_confirmation", State: "queued", UpdatedAt: monday}
 		wantErr(t, "Promise", s.Write(t.Context(), func(tx store.Tx) error {
 			return errors.Join(tx.Promise(t.Context(), op), tx.PutDelivery(t.Context(), queued))
 		}), nil)
@@ -140,8 +150,10 @@ func eraseOneOfAVisit(t *testing.T, s store.Store) {
 // of the others stays. A session identifies its person only by the client, so a session of a shared browser stays.
 func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 	clinic(t, s)
-	zoe := store.Patient{Name: "Zoe Canary", Email: "family@example.org", Phone: "+49 30 123456", BirthDate: "1980-02-29", Notes: "zoe-canary-note"}
-	abe := store.Patient{Name: "Abe Sparrow", Email: zoe.Email, Phone: zoe.Phone, BirthDate: "1981-03-01", Notes: "abe-sparrow-note"}
+	zoe := store.Patient{Name: "Zoe Canary", Email: "family@example.org", Phone: "+49 30 123456",
+		BirthDate: "1980-02-29", Notes: "zoe-canary-note"}
+	abe := store.Patient{Name: "Abe Sparrow", Email: zoe.Email, Phone: zoe.Phone, BirthDate: "1981-03-01",
+		Notes: "abe-sparrow-note"}
 	leaveTraces(t, s, "zoe", 0, zoe)
 	theirs := leaveTraces(t, s, "abe", 600, abe)
 	if oneBrowser {
@@ -165,7 +177,8 @@ func eraseOneOfAFamily(t *testing.T, s store.Store, oneBrowser bool) {
 
 	erased, err := eraseNow(t, s, store.Person{Of: []store.Identity{zoe.Identity()}})
 	wantErr(t, "Erase", err, nil)
-	want := store.Erased{Appointments: 3, Operations: 1, Answers: 1, AuditEntries: 2, Sessions: 1, Requests: 1, Notes: 2, Links: 1}
+	want := store.Erased{Appointments: 3, Operations: 1, Answers: 1, AuditEntries: 2, Sessions: 1, Requests: 1,
+		Notes: 2, Links: 1}
 	if oneBrowser {
 		want.Sessions = 0
 	}
@@ -213,22 +226,39 @@ func leaveTraces(t *testing.T, s store.Store, name string, start int, p store.Pa
 	write(t, s, func(tx store.Tx) error {
 		for _, err := range []error{
 			tx.InsertAppointment(ctx, a), tx.InsertAppointment(ctx, b),
-			tx.InsertUndoState(ctx, store.UndoState{AppointmentID: a.ID, Version: 1, ChangeID: "undo-" + name, OverbookReason: p.Notes}),
-			tx.InsertUndoState(ctx, store.UndoState{AppointmentID: b.ID, Version: 1, ChangeID: "undo-" + name, OverbookReason: p.Notes}),
-			tx.Promise(ctx, store.Operation{ID: "op-" + name, Kind: store.Email, AppointmentID: a.ID, Status: store.OperationPending, Payload: text(p)}),
-			tx.PutDelivery(ctx, store.Delivery{OperationID: "op-done-" + name, AppointmentID: a.ID, Channel: "email", State: "delivered", UpdatedAt: monday}),
-			tx.Promise(ctx, store.Operation{ID: "op-hook-" + name, Kind: store.Webhook, AppointmentID: a.ID, Status: store.OperationPending, Payload: text(map[string]any{"appointmentId": a.ID})}),
-			tx.PutDelivery(ctx, store.Delivery{OperationID: "op-hook-" + name, AppointmentID: a.ID, Channel: "webhook", State: "pending", UpdatedAt: monday}),
-			tx.Remember(ctx, store.IdempotencyRecord{Scope: "s", Key: name, Status: 201, Body: text(map[string]any{"appointment": map[string]any{"id": a.ID, "patient": p}}), CreatedAt: monday}),
-			tx.AppendAudit(ctx, store.AuditEntry{ID: "1-" + name, At: monday, Actor: "client", Action: "appointment.created", Subject: "appointment:" + a.ID, Reason: p.Notes, After: text(p)}),
-			tx.AppendAudit(ctx, store.AuditEntry{ID: "2-" + name, At: monday, Actor: "user:u", Action: "appointment.changed", Subject: "import:1", Before: text(map[string]any{"id": b.ID, "patient": p})}),
-			tx.InsertSession(ctx, store.Session{ID: "session-" + name, Owner: client, Status: store.SessionEnded, Outcome: p.Notes, RequestedAt: monday, UpdatedAt: monday, Version: 1}),
-			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note-" + name, Of: p.Identity(), Text: p.Notes, Author: "user:u", CreatedAt: monday}),
+			tx.InsertUndoState(ctx, store.UndoState{AppointmentID: a.ID, Version: 1, ChangeID: "undo-" + name,
+				OverbookReason: p.Notes}),
+			tx.InsertUndoState(ctx, store.UndoState{AppointmentID: b.ID, Version: 1, ChangeID: "undo-" + name,
+				OverbookReason: p.Notes}),
+			tx.Promise(ctx, store.Operation{ID: "op-" + name, Kind: store.Email, AppointmentID: a.ID,
+				Status: store.OperationPending, Payload: text(p)}),
+			tx.PutDelivery(ctx, store.Delivery{OperationID: "op-done-" + name, AppointmentID: a.ID, Channel: "email",
+				State: "delivered", UpdatedAt: monday}),
+			tx.Promise(ctx, store.Operation{ID: "op-hook-" + name, Kind: store.Webhook, AppointmentID: a.ID,
+				Status: store.OperationPending, Payload: text(map[string]any{"appointmentId": a.ID})}),
+			tx.PutDelivery(ctx, store.Delivery{OperationID: "op-hook-" + name, AppointmentID: a.ID, Channel: "webhook",
+				State: "pending", UpdatedAt: monday}),
+			tx.Remember(ctx, store.IdempotencyRecord{Scope: "s", Key: name, Status: 201,
+				Body:      text(map[string]any{"appointment": map[string]any{"id": a.ID, "patient": p}}),
+				CreatedAt: monday}),
+			tx.AppendAudit(ctx, store.AuditEntry{ID: "1-" + name, At: monday, Actor: "client",
+				Action: "appointment.created", Subject: "appointment:" + a.ID, Reason: p.Notes, After: text(p)}),
+			tx.AppendAudit(ctx, store.AuditEntry{ID: "2-" + name, At: monday, Actor: "user:u",
+				Action: "appointment.changed", Subject: "import:1",
+				Before: text(map[string]any{"id": b.ID, "patient": p})}),
+			tx.InsertSession(ctx, store.Session{ID: "session-" + name, Owner: client, Status: store.SessionEnded,
+				Outcome: p.Notes, RequestedAt: monday, UpdatedAt: monday, Version: 1}),
+			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note-" + name, Of: p.Identity(), Text: p.Notes,
+				Author: "user:u", CreatedAt: monday}),
 			// Before the desk had the address: only the name and the date of birth identify the person.
-			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note2-" + name, Of: store.Identity{Name: p.Name, BirthDate: p.BirthDate}, Text: p.Notes, Author: "user:u", CreatedAt: monday}),
+			tx.InsertPersonNote(ctx, store.PersonNote{ID: "note2-" + name,
+				Of: store.Identity{Name: p.Name, BirthDate: p.BirthDate}, Text: p.Notes, Author: "user:u",
+				CreatedAt: monday}),
 			tx.InsertPersonLink(ctx, store.PersonLink{ID: "link-" + name, A: store.Identity{Name: "Somebody", Phone: "1"}, B: p.Identity(), Author: "user:u", CreatedAt: monday}),
-			tx.UseNonce(ctx, store.NonceUse{Nonce: "nonce-" + name, PatientID: "patient-guid-" + name, AppointmentID: a.ID, ExpiresAt: monday}),
-			tx.PutAgentSession(ctx, store.AgentSession{PatientID: "patient-guid-" + name, Patient: p, At: monday}, "said-"+name),
+			tx.UseNonce(ctx, store.NonceUse{Nonce: "nonce-" + name, PatientID: "patient-guid-" + name,
+				AppointmentID: a.ID, ExpiresAt: monday}),
+			tx.PutAgentSession(ctx, store.AgentSession{PatientID: "patient-guid-" + name, Patient: p, At: monday},
+				"said-"+name),
 		} {
 			if err != nil {
 				return err
@@ -286,7 +316,8 @@ func everything(t *testing.T, s store.Store) string {
 func said(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx := t.Context()
-	lena, maria := store.Identity{Name: "Lena  Vogt", BirthDate: "1980-02-29"}, store.Identity{Name: "Maria Sand", Phone: "030 1"}
+	lena, maria := store.Identity{Name: "Lena  Vogt", BirthDate: "1980-02-29"},
+		store.Identity{Name: "Maria Sand", Phone: "030 1"}
 	note := store.PersonNote{ID: "n", Of: lena, Text: "needs\na lift", Author: "user:u", CreatedAt: monday}
 	link := store.PersonLink{ID: "l", A: lena, B: maria, Author: "user:u", CreatedAt: monday}
 	add := func() error {
@@ -314,13 +345,15 @@ func said(t *testing.T, s store.Store) {
 		t.Errorf("somebody else's notes: %+v, %v", got, err)
 	}
 	a, b := booking("ada", "checkup", 0, 30), cancelled(booking("ben", "checkup", 0, 30))
-	a.Patient, b.Patient = store.Patient{Name: "Lena Vogt", Email: "l@example.org", BirthDate: "1980-02-29"}, store.Patient{}
+	a.Patient, b.Patient = store.Patient{Name: "Lena Vogt", Email: "l@example.org", BirthDate: "1980-02-29"},
+		store.Patient{}
 	mustInsert(t, s, a)
 	mustInsert(t, s, b)
 	for who, want := range map[string]int{"": 1, "ada": 1, "ben": 0} {
 		var got []store.PatientAt
 		err := s.Patients(ctx, who, func(p store.PatientAt) { got = append(got, p) })
-		if err != nil || len(got) != want || want == 1 && (got[0].AppointmentID != a.ID || got[0].Identity != a.Patient.Identity() || !got[0].SlotStart.Equal(a.SlotStart)) {
+		if err != nil || len(got) != want || want == 1 && (got[0].AppointmentID != a.ID ||
+			got[0].Identity != a.Patient.Identity() || !got[0].SlotStart.Equal(a.SlotStart)) {
 			t.Errorf("patients of %q: got %+v, %v", who, got, err)
 		}
 	}
@@ -330,6 +363,10 @@ func said(t *testing.T, s store.Store) {
 		}
 		return tx.DeletePersonLink(ctx, "l")
 	}), nil)
-	wantErr(t, "deleting it again", s.Write(ctx, func(tx store.Tx) error { return tx.DeletePersonNote(ctx, "n") }), store.ErrNotFound)
-	wantErr(t, "and the link", s.Write(ctx, func(tx store.Tx) error { return tx.DeletePersonLink(ctx, "l") }), store.ErrNotFound)
+	wantErr(t, "deleting it again", s.Write(ctx, func(tx store.Tx) error {
+		return tx.DeletePersonNote(ctx, "n")
+	}), store.ErrNotFound)
+	wantErr(t, "and the link", s.Write(ctx, func(tx store.Tx) error {
+		return tx.DeletePersonLink(ctx, "l")
+	}), store.ErrNotFound)
 }

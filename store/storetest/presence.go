@@ -13,7 +13,8 @@ func testPresence(t *testing.T, h Harness) {
 		s := h.open(t)
 		clinic(t, s)
 		ctx := t.Context()
-		ada := store.PresenceMirror{SpecialistID: "ada", Online: true, LastOnlineAt: monday, LastOfflineAt: monday.Add(-time.Hour), LastHeartbeatAt: monday}
+		ada := store.PresenceMirror{SpecialistID: "ada", Online: true, LastOnlineAt: monday,
+			LastOfflineAt: monday.Add(-time.Hour), LastHeartbeatAt: monday}
 		ben := store.PresenceMirror{SpecialistID: "ben", Deactivated: true}
 		put := func(p store.PresenceMirror) error {
 			return s.Write(ctx, func(tx store.Tx) error { return tx.PutPresence(ctx, p) })
@@ -33,7 +34,8 @@ func testPresence(t *testing.T, h Harness) {
 			write(t, s, func(tx store.Tx) error { return tx.MirrorHeartbeats(ctx, beats) })
 		}
 		ada.LastHeartbeatAt, ben.LastHeartbeatAt = monday.Add(time.Minute), monday
-		beat(map[string]time.Time{"ada": ada.LastHeartbeatAt, "ben": ben.LastHeartbeatAt, "cleo": monday, "unknown": monday})
+		beat(map[string]time.Time{"ada": ada.LastHeartbeatAt, "ben": ben.LastHeartbeatAt, "cleo": monday,
+			"unknown": monday})
 		wantMirrors("moved on, and nobody added", ada, ben)
 		beat(map[string]time.Time{"ada": monday, "ben": monday.Add(-time.Hour)})
 		wantMirrors("never moved back", ada, ben)
@@ -49,7 +51,8 @@ func testPresence(t *testing.T, h Harness) {
 		clinic(t, s)
 		var want []store.PresenceChange
 		for i, change := range []string{"online", "auto_offline", "online", "offline", "deactivated", "activated"} {
-			c := store.PresenceChange{At: monday.Add(time.Duration(i/2) * time.Minute), SpecialistID: "ada", Change: change}
+			c := store.PresenceChange{At: monday.Add(time.Duration(i/2) * time.Minute), SpecialistID: "ada",
+				Change: change}
 			write(t, s, func(tx store.Tx) error { return tx.AppendPresence(t.Context(), c) })
 			want = append([]store.PresenceChange{c}, want...)
 		}

@@ -52,13 +52,16 @@ func (q *queue) Context() context.Context { return context.Background() }
 // nine is the instant of most tests.
 var nine = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 
-var allKinds = []store.OperationKind{store.UpstreamBook, store.UpstreamCancel, store.UpstreamReschedule, store.UpstreamComment, store.Webhook, store.Email}
+var allKinds = []store.OperationKind{store.UpstreamBook, store.UpstreamCancel, store.UpstreamReschedule,
+	store.UpstreamComment, store.Webhook, store.Email}
 
-var allStatuses = []store.OperationStatus{store.OperationPending, store.OperationProcessing, store.OperationCompleted, store.OperationFailed}
+var allStatuses = []store.OperationStatus{store.OperationPending, store.OperationProcessing, store.OperationCompleted,
+	store.OperationFailed}
 
 // operationDue returns a pending operation due at the instant.
 func operationDue(id string, kind store.OperationKind, due time.Time) store.Operation {
-	return store.Operation{ID: id, Kind: kind, Status: store.OperationPending, MaxAttempts: 10, CreatedAt: nine, NextAttemptAt: due}
+	return store.Operation{ID: id, Kind: kind, Status: store.OperationPending, MaxAttempts: 10, CreatedAt: nine,
+		NextAttemptAt: due}
 }
 
 // operationFull returns an operation in which no field is empty.
@@ -68,7 +71,8 @@ func operationFull(id string) store.Operation {
 		NeedsReview: true, Unknown: true, Attempts: 3, Lookups: 2, MaxAttempts: 10,
 		CreatedAt: nine, NextAttemptAt: nine.Add(time.Second), AttemptedAt: nine.Add(2 * time.Second),
 		FinishedAt: nine.Add(3 * time.Second), Deadline: nine.Add(time.Hour), StartTime: nine.Add(24 * time.Hour),
-		LastError: "Too many requests", Result: "6fd9f4a2", Payload: json.RawMessage(`{"minutes":30,"note":"<b> & „ü“","list":[1,2.5,null,true]}`),
+		LastError: "Too many requests", Result: "6fd9f4a2",
+		Payload: json.RawMessage(`{"minutes":30,"note":"<b> & „ü“","list":[1,2.5,null,true]}`),
 	}
 }
 
@@ -191,7 +195,8 @@ func (q *queue) wantSame(got, want store.Operation) {
 // difference lists the fields in which got differs from a stored copy of want: instants in UTC with millisecond
 // precision, the payload the same JSON value. Empty: no difference.
 func difference(got, want store.Operation) string {
-	for _, at := range []*time.Time{&want.CreatedAt, &want.NextAttemptAt, &want.AttemptedAt, &want.FinishedAt, &want.Deadline, &want.StartTime} {
+	for _, at := range []*time.Time{&want.CreatedAt, &want.NextAttemptAt, &want.AttemptedAt, &want.FinishedAt,
+		&want.Deadline, &want.StartTime} {
 		*at = at.UTC().Truncate(time.Millisecond)
 	}
 	var gotPayload, wantPayload any

@@ -125,7 +125,8 @@ var queuePromises = []queuePromise{
 		if _, err := q.Operation(q.Context(), ""); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("Operation of no id: got %v, want ErrNotFound", err)
 		}
-		if err := q.Change(q.Context(), operationDue("op-9", store.Email, nine), "changed", ""); !errors.Is(err, store.ErrNotFound) {
+		if err := q.Change(q.Context(), operationDue("op-9", store.Email, nine), "changed", ""); !errors.Is(err,
+			store.ErrNotFound) {
 			q.Errorf("Change: got %v, want ErrNotFound", err)
 		}
 		if err := q.Remove(q.Context(), "op-9"); err != nil {
@@ -143,7 +144,8 @@ var queuePromises = []queuePromise{
 		}
 		slices.Sort(want)
 		q.add(ops...)
-		for _, c := range []struct{ limit, want int }{{0, 100}, {-1, 100}, {1, 1}, {500, 500}, {501, 500}, {100000, 500}} {
+		for _, c := range []struct{ limit, want int }{{0, 100}, {-1, 100}, {1, 1}, {500, 500}, {501, 500},
+			{100000, 500}} {
 			if got := len(q.list(store.OperationFilter{Limit: c.limit})); got != c.want {
 				q.Errorf("limit %d: got %d operations, want %d", c.limit, got, c.want)
 			}
@@ -151,7 +153,8 @@ var queuePromises = []queuePromise{
 		if got := operationIDs(q.all(store.OperationFilter{})); !slices.Equal(got, want) {
 			q.Errorf("all pages: got %d operations, want %d in order of their ids", len(got), len(want))
 		}
-		if got := operationIDs(q.list(store.OperationFilter{After: "op-00600x", Limit: 2})); !slices.Equal(got, []string{"op-00601", "op-00602"}) {
+		if got := operationIDs(q.list(store.OperationFilter{After: "op-00600x", Limit: 2})); !slices.Equal(got,
+			[]string{"op-00601", "op-00602"}) {
 			q.Errorf("after an id that is not there: got %q, want the next two", got)
 		}
 		if got := q.list(store.OperationFilter{After: "op-01202"}); len(got) != 0 {
@@ -171,16 +174,19 @@ var queuePromises = []queuePromise{
 				q.Errorf("%+v: got %q, want %q", f, got, want)
 			}
 		}
-		want(store.OperationFilter{AppointmentID: "a"}, "op-01", "op-06", "op-11", "op-16", "op-21", "op-26", "op-31", "op-36")
+		want(store.OperationFilter{AppointmentID: "a"}, "op-01", "op-06", "op-11", "op-16", "op-21", "op-26", "op-31",
+			"op-36")
 		want(store.OperationFilter{AppointmentID: "a", After: "op-16", Limit: 2}, "op-21", "op-26")
 		want(store.OperationFilter{AppointmentID: "B", Status: store.OperationPending}, "op-04", "op-24")
-		want(store.OperationFilter{AppointmentID: "a", Status: store.OperationFailed, After: "op-11", Limit: 1}, "op-31")
+		want(store.OperationFilter{AppointmentID: "a", Status: store.OperationFailed, After: "op-11", Limit: 1},
+			"op-31")
 		want(store.OperationFilter{Status: store.OperationProcessing, After: "op-25"}, "op-29", "op-33", "op-37")
 		want(store.OperationFilter{AppointmentID: "c"})
 	}},
 	{"Counts", func(q *queue) {
 		q.wantCounts(0, 0, 0, 0)
-		q.add(operationDue("op-1", store.Email, nine), operationDue("op-2", store.Email, nine), operationDue("op-3", store.Email, nine), operationDue("op-4", store.Email, nine))
+		q.add(operationDue("op-1", store.Email, nine), operationDue("op-2", store.Email, nine),
+			operationDue("op-3", store.Email, nine), operationDue("op-4", store.Email, nine))
 		q.wantCounts(4, 0, 0, 0)
 		op := q.take(nine)
 		q.take(nine)
@@ -196,10 +202,12 @@ var queuePromises = []queuePromise{
 		q.wantCounts(1, 1, 1, 0)
 	}},
 	{"counts and lists by kind, and mail for later by itself", func(q *queue) {
-		later, retried := operationDue("op-3", store.Email, nine.Add(time.Minute)), operationDue("op-4", store.Email, nine.Add(time.Minute))
+		later, retried := operationDue("op-3", store.Email, nine.Add(time.Minute)),
+			operationDue("op-4", store.Email, nine.Add(time.Minute))
 		retried.AttemptedAt = nine
 		q.add(operationDue("op-1", store.UpstreamBook, nine), operationDue("op-2", store.Email, nine), later, retried,
-			operationDue("op-5", store.Email, nine.Add(30*24*time.Hour)), operationDue("op-6", store.Webhook, nine.Add(time.Minute)))
+			operationDue("op-5", store.Email, nine.Add(30*24*time.Hour)),
+			operationDue("op-6", store.Webhook, nine.Add(time.Minute)))
 		counts := func(pending, processing int, kinds ...store.OperationKind) {
 			q.Helper()
 			got, err := q.Counts(q.Context(), kinds...)
@@ -233,7 +241,8 @@ var queuePromises = []queuePromise{
 		}{
 			{store.OperationFilter{Kinds: []store.OperationKind{store.Email}, Due: nine}, "op-2 op-4"},
 			{store.OperationFilter{Due: nine.Add(time.Minute)}, "op-1 op-2 op-3 op-4 op-6"},
-			{store.OperationFilter{Kinds: []store.OperationKind{store.UpstreamBook, store.Webhook}, Status: store.OperationPending}, "op-1 op-6"},
+			{store.OperationFilter{Kinds: []store.OperationKind{store.UpstreamBook, store.Webhook},
+				Status: store.OperationPending}, "op-1 op-6"},
 		} {
 			list, err := q.Operations(q.Context(), want.filter)
 			var got []string

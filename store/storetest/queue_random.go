@@ -32,8 +32,9 @@ func againstPlainMap(q *queue) {
 			ops: map[string]store.Operation{}, stories: map[string][]string{}, erased: map[string]bool{},
 		}
 		t.Repeat(map[string]func(*rapid.T){
-			"Add": m.add, "Take": m.take, "Take too": m.take, "Change": m.change, "Remove": m.remove, "Recover": m.recover,
-			"Prune": m.prune, "Erase": m.erase, "time passes": m.pass, "reopen": m.reopen, "": m.agree,
+			"Add": m.add, "Take": m.take, "Take too": m.take, "Change": m.change, "Remove": m.remove,
+			"Recover": m.recover, "Prune": m.prune, "Erase": m.erase, "time passes": m.pass, "reopen": m.reopen,
+			"": m.agree,
 		})
 	})
 }
@@ -66,7 +67,8 @@ func (m *plainMap) operation(t *rapid.T) store.Operation {
 		Status:        rapid.SampledFrom(allStatuses).Draw(t, "status"),
 		AppointmentID: rapid.SampledFrom([]string{"", "a", "aa"}).Draw(t, "appointment"),
 		CreatedAt:     m.now, NextAttemptAt: m.instant(t, "due"), Attempts: rapid.IntRange(0, 3).Draw(t, "attempts"),
-		LastError: rapid.SampledFrom([]string{"", "Too many requests", "„ü“ <b>"}).Draw(t, "error"), Payload: json.RawMessage(rapid.SampledFrom([]string{"", `{}`, `{"a":[1]}`, `"x"`}).Draw(t, "payload")),
+		LastError: rapid.SampledFrom([]string{"", "Too many requests", "„ü“ <b>"}).Draw(t, "error"),
+		Payload:   json.RawMessage(rapid.SampledFrom([]string{"", `{}`, `{"a":[1]}`, `"x"`}).Draw(t, "payload")),
 	}
 	if op.Status.Final() {
 		op.FinishedAt = m.instant(t, "finished")
@@ -221,7 +223,8 @@ func (m *plainMap) agree(t *rapid.T) {
 	}
 	kinds := m.kinds(t)
 	at, err := m.q.NextDue(m.q.Context(), kinds...)
-	if due := m.due(kinds); len(due) == 0 && !errors.Is(err, store.ErrNotFound) || len(due) > 0 && !at.Equal(due[0].NextAttemptAt) {
+	if due := m.due(kinds); len(due) == 0 && !errors.Is(err, store.ErrNotFound) || len(due) > 0 &&
+		!at.Equal(due[0].NextAttemptAt) {
 		t.Fatalf("NextDue of %v: got %v and %v, want the first of %q", kinds, at, err, operationIDs(due))
 	}
 	m.agreeList(t)
@@ -249,7 +252,8 @@ func (m *plainMap) agreeList(t *rapid.T) {
 	var want []store.Operation
 	for _, id := range slices.Sorted(maps.Keys(m.ops)) {
 		op := m.ops[id]
-		if id > f.After && (f.Status == "" || op.Status == f.Status) && (f.AppointmentID == "" || op.AppointmentID == f.AppointmentID) && len(want) < f.Limit {
+		if id > f.After && (f.Status == "" || op.Status == f.Status) &&
+			(f.AppointmentID == "" || op.AppointmentID == f.AppointmentID) && len(want) < f.Limit {
 			want = append(want, op)
 		}
 	}

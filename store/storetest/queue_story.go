@@ -13,7 +13,8 @@ import (
 // storyPromises cover the activity of an operation, and which data is removed or stays when the operation ends.
 var storyPromises = []queuePromise{
 	{"Activity/oldest first, in UTC", func(q *queue) {
-		q.add(operationDue("op-1", store.UpstreamBook, nine), operationDue("op-10", store.UpstreamBook, nine.Add(time.Hour)))
+		q.add(operationDue("op-1", store.UpstreamBook, nine),
+			operationDue("op-10", store.UpstreamBook, nine.Add(time.Hour)))
 		op := q.take(nine)
 		op.Status, op.LastError = store.OperationPending, "Too many requests"
 		if err := q.Change(q.Context(), op, "retried", "Too many requests"); err != nil {
@@ -112,7 +113,8 @@ var storyPromises = []queuePromise{
 			}
 		}
 		q.wantCounts(4, 4, 2, 4)
-		if got, want := operationIDs(q.list(store.OperationFilter{Status: store.OperationCompleted})), []string{"op-2-2", "op-2-3"}; !slices.Equal(got, want) {
+		if got, want := operationIDs(q.list(store.OperationFilter{Status: store.OperationCompleted})),
+			[]string{"op-2-2", "op-2-3"}; !slices.Equal(got, want) {
 			q.Errorf("completed: got %q, want %q", got, want)
 		}
 		q.wantEvents("op-2-0")
@@ -215,9 +217,11 @@ var queueLifePromises = []queuePromise{
 			q.Fatalf("Close: %v", err)
 		}
 		for name, call := range map[string]func() error{
-			"Add":        func() error { return q.Add(q.Context(), operationDue("op-2", store.Email, nine)) },
-			"Take":       func() error { _, err := q.Take(q.Context(), nine); return err },
-			"Change":     func() error { return q.Change(q.Context(), operationDue("op-1", store.Email, nine), "changed", "") },
+			"Add":  func() error { return q.Add(q.Context(), operationDue("op-2", store.Email, nine)) },
+			"Take": func() error { _, err := q.Take(q.Context(), nine); return err },
+			"Change": func() error {
+				return q.Change(q.Context(), operationDue("op-1", store.Email, nine), "changed", "")
+			},
 			"Operation":  func() error { _, err := q.Operation(q.Context(), "op-1"); return err },
 			"Operations": func() error { _, err := q.Operations(q.Context(), store.OperationFilter{}); return err },
 			"Counts":     func() error { _, err := q.Counts(q.Context()); return err },
@@ -241,7 +245,8 @@ var queueLifePromises = []queuePromise{
 				for i := range 8 {
 					id := fmt.Sprintf("op-%02d-%d", caller, i)
 					if caller%2 == 1 {
-						if err := q.Change(q.Context(), operationDue(id, store.Email, nine), "changed", ""); !errors.Is(err, store.ErrNotFound) {
+						if err := q.Change(q.Context(), operationDue(id, store.Email, nine), "changed",
+							""); !errors.Is(err, store.ErrNotFound) {
 							q.Errorf("Change of an unknown id: got %v, want ErrNotFound", err)
 						}
 						continue

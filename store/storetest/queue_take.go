@@ -27,7 +27,8 @@ var takePromises = []queuePromise{
 	}},
 	{"Take/the earliest first, then the lowest id", func(q *queue) {
 		q.add(operationDue("op-5", store.Email, nine), operationDue("op-4", store.Webhook, nine.Add(-time.Millisecond)),
-			operationDue("op-3", store.UpstreamBook, nine), operationDue("op-2", store.Webhook, nine.Add(-time.Hour)), operationDue("op-1", store.Webhook, nine))
+			operationDue("op-3", store.UpstreamBook, nine), operationDue("op-2", store.Webhook, nine.Add(-time.Hour)),
+			operationDue("op-1", store.Webhook, nine))
 		for _, want := range []string{"op-2", "op-4", "op-1", "op-3", "op-5"} {
 			if got := q.take(nine).ID; got != want {
 				q.Errorf("got %s, want %s", got, want)
@@ -46,7 +47,8 @@ var takePromises = []queuePromise{
 		}
 	}},
 	{"Take/only the kinds asked for", func(q *queue) {
-		q.add(operationDue("op-1", store.Email, nine), operationDue("op-2", store.UpstreamBook, nine.Add(time.Second)), operationDue("op-3", store.UpstreamCancel, nine.Add(2*time.Second)))
+		q.add(operationDue("op-1", store.Email, nine), operationDue("op-2", store.UpstreamBook, nine.Add(time.Second)),
+			operationDue("op-3", store.UpstreamCancel, nine.Add(2*time.Second)))
 		late := nine.Add(time.Hour)
 		q.wantNothingDue(late, store.Webhook)
 		q.wantNothingDue(nine, store.UpstreamBook, store.UpstreamCancel)
@@ -77,7 +79,8 @@ var takePromises = []queuePromise{
 		const callers, each = 16, 12
 		var ops []store.Operation
 		for i := range callers * each {
-			ops = append(ops, operationDue(fmt.Sprintf("op-%03d", i), allKinds[i%len(allKinds)], nine.Add(time.Duration(i%7)*time.Second)))
+			ops = append(ops, operationDue(fmt.Sprintf("op-%03d", i), allKinds[i%len(allKinds)],
+				nine.Add(time.Duration(i%7)*time.Second)))
 		}
 		q.add(ops...)
 		var mu sync.Mutex
@@ -111,7 +114,9 @@ var takePromises = []queuePromise{
 	{"NextDue/the earliest of the kinds asked for", func(q *queue) {
 		q.wantNextDue(time.Time{})
 		q.wantNextDue(time.Time{}, store.Email)
-		q.add(operationDue("op-1", store.Email, nine.Add(3*time.Second)), operationDue("op-2", store.Webhook, nine.Add(2*time.Second)), operationDue("op-3", store.UpstreamBook, nine.Add(time.Second)))
+		q.add(operationDue("op-1", store.Email, nine.Add(3*time.Second)),
+			operationDue("op-2", store.Webhook, nine.Add(2*time.Second)),
+			operationDue("op-3", store.UpstreamBook, nine.Add(time.Second)))
 		q.wantNextDue(nine.Add(time.Second))
 		q.wantNextDue(nine.Add(2*time.Second), store.Email, store.Webhook)
 		q.wantNextDue(nine.Add(3*time.Second), store.Email)
@@ -122,7 +127,8 @@ var takePromises = []queuePromise{
 		q.wantNextDue(nine.Add(2 * time.Second))
 	}},
 	{"Recover/what was being attempted is unknown and due at once", func(q *queue) {
-		q.add(operationDue("op-1", store.UpstreamBook, nine), operationDue("op-2", store.Email, nine), operationDue("op-3", store.Email, nine.Add(time.Hour)))
+		q.add(operationDue("op-1", store.UpstreamBook, nine), operationDue("op-2", store.Email, nine),
+			operationDue("op-3", store.Email, nine.Add(time.Hour)))
 		first, second := q.take(nine), q.take(nine)
 		q.reopen()
 		now := nine.Add(time.Minute)

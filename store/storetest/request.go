@@ -12,9 +12,10 @@ import (
 func request(id string, start int) store.BookingRequest {
 	from := monday.Add(time.Duration(start) * time.Minute)
 	return store.BookingRequest{
-		ID: id, AppointmentTypeID: "checkup", SpecialistID: "ada", Owner: "owner-of-" + id, HoldOwner: "hold-of-" + id, Status: store.RequestOpen,
-		SlotStart: from, SlotEnd: from.Add(30 * time.Minute),
-		Patient: store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567", BirthDate: "1990-01-02", Notes: "n"}, Locale: "de",
+		ID: id, AppointmentTypeID: "checkup", SpecialistID: "ada", Owner: "owner-of-" + id, HoldOwner: "hold-of-" + id,
+		Status: store.RequestOpen, SlotStart: from, SlotEnd: from.Add(30 * time.Minute),
+		Patient: store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567",
+			BirthDate: "1990-01-02", Notes: "n"}, Locale: "de",
 		Intake: intake("n"), Approval: true,
 		CreatedAt: monday, ExpiresAt: monday.Add(30 * time.Minute),
 	}
@@ -43,8 +44,12 @@ func testRequest(t *testing.T, h Harness) {
 	_, err := s.BookingRequest(ctx, "confirmed")
 	wantErr(t, "one that was deleted", err, store.ErrNotFound)
 	for _, id := range []string{"declined", "confirmed", "unknown"} {
-		wantErr(t, "declining "+id, s.Write(ctx, func(tx store.Tx) error { return tx.DeclineBookingRequest(ctx, id) }), store.ErrNotFound)
-		wantErr(t, "deleting "+id, s.Write(ctx, func(tx store.Tx) error { return tx.DeleteBookingRequest(ctx, id) }), store.ErrNotFound)
+		wantErr(t, "declining "+id, s.Write(ctx, func(tx store.Tx) error {
+			return tx.DeclineBookingRequest(ctx, id)
+		}), store.ErrNotFound)
+		wantErr(t, "deleting "+id, s.Write(ctx, func(tx store.Tx) error {
+			return tx.DeleteBookingRequest(ctx, id)
+		}), store.ErrNotFound)
 	}
 	listed := func(now time.Time) (ids string) {
 		list, err := s.BookingRequests(ctx, now)
@@ -61,7 +66,8 @@ func testRequest(t *testing.T, h Harness) {
 		t.Errorf("at the instant they lapse: got %q, want none", got)
 	}
 	write(t, s, func(tx store.Tx) error {
-		if n, err := tx.ForgetBookingRequests(ctx, !first.Approval, first.ExpiresAt.Add(time.Second), 2); err != nil || n != 0 {
+		if n, err := tx.ForgetBookingRequests(ctx, !first.Approval, first.ExpiresAt.Add(time.Second), 2); err != nil ||
+			n != 0 {
 			t.Errorf("of the other kind: got %d forgotten, %v; want none", n, err)
 		}
 		return nil

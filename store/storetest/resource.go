@@ -76,7 +76,8 @@ func resourcesKept(t *testing.T, s store.Store) {
 	}
 	for i := range schedule.Specialists {
 		p := &schedule.Specialists[i]
-		if want := slices.Contains([]string{"room-1", "room-2", "laser"}, p.ID); (p.Kind == store.ResourceKind) != want {
+		if want := slices.Contains([]string{"room-1", "room-2", "laser"},
+			p.ID); (p.Kind == store.ResourceKind) != want {
 			t.Errorf("%s: got kind %q, want a resource: %t", p.ID, p.Kind, want)
 		}
 	}
@@ -87,7 +88,8 @@ func resourcesKept(t *testing.T, s store.Store) {
 	if !slices.Equal(got.Resources, a.Resources) {
 		t.Errorf("got resources %q, want %q", got.Resources, a.Resources)
 	}
-	taken, err := s.Taken(t.Context(), []string{"room-1", "room-2", "laser"}, a.BusyStart.Add(-time.Hour), a.BusyStart.Add(time.Minute))
+	taken, err := s.Taken(t.Context(), []string{"room-1", "room-2", "laser"}, a.BusyStart.Add(-time.Hour),
+		a.BusyStart.Add(time.Minute))
 	wantErr(t, "Taken", err, nil)
 	want := []store.Taken{*a.Takes(), *a.Takes()}
 	want[0].SpecialistID, want[1].SpecialistID = "laser", "room-2"
@@ -111,16 +113,25 @@ func resourcePairs(t *testing.T, s store.Store) {
 		a, b store.Appointment
 		fit  bool
 	}{
-		{"the same slot", taking(booking("ada", "checkup", 0, 30), "room-1"), taking(booking("ben", "checkup", 0, 30), "room-1"), false},
-		{"another room", taking(booking("ada", "checkup", 0, 30), "room-1"), taking(booking("ben", "checkup", 0, 30), "room-2"), true},
+		{"the same slot", taking(booking("ada", "checkup", 0, 30), "room-1"),
+			taking(booking("ben", "checkup", 0, 30), "room-1"), false},
+		{"another room", taking(booking("ada", "checkup", 0, 30), "room-1"),
+			taking(booking("ben", "checkup", 0, 30), "room-2"), true},
 		{"none", taking(booking("ada", "checkup", 0, 30), "room-1"), booking("ben", "checkup", 0, 30), true},
-		{"back to back", taking(booking("ada", "checkup", 0, 30), "room-1"), taking(booking("ben", "long", 30, 45), "room-1"), true},
-		{"one minute over, another type", taking(booking("ada", "checkup", 0, 30), "room-1"), taking(booking("ben", "long", 29, 45), "room-1"), false},
-		{"one of two", taking(booking("ada", "checkup", 0, 30), "room-1", "laser"), taking(booking("ben", "checkup", 0, 30), "room-2", "laser"), false},
-		{"the buffer exactly used up", taking(buffered(booking("ada", "surgery", 0, 60), 10, 20), "room-1"), taking(booking("ben", "checkup", 80, 30), "room-1"), true},
-		{"the buffer cut by a minute", taking(buffered(booking("ada", "surgery", 0, 60), 10, 20), "room-1"), taking(booking("ben", "checkup", 79, 30), "room-1"), false},
-		{"two seats of one group session", taking(booking("ada", "group", 0, 60), "room-1"), taking(seated(booking("ada", "group", 0, 60), 1), "room-1"), false},
-		{"a cancelled one", cancelled(taking(booking("ada", "checkup", 0, 30), "room-1")), taking(booking("ben", "checkup", 0, 30), "room-1"), true},
+		{"back to back", taking(booking("ada", "checkup", 0, 30), "room-1"),
+			taking(booking("ben", "long", 30, 45), "room-1"), true},
+		{"one minute over, another type", taking(booking("ada", "checkup", 0, 30), "room-1"),
+			taking(booking("ben", "long", 29, 45), "room-1"), false},
+		{"one of two", taking(booking("ada", "checkup", 0, 30), "room-1", "laser"),
+			taking(booking("ben", "checkup", 0, 30), "room-2", "laser"), false},
+		{"the buffer exactly used up", taking(buffered(booking("ada", "surgery", 0, 60), 10, 20), "room-1"),
+			taking(booking("ben", "checkup", 80, 30), "room-1"), true},
+		{"the buffer cut by a minute", taking(buffered(booking("ada", "surgery", 0, 60), 10, 20), "room-1"),
+			taking(booking("ben", "checkup", 79, 30), "room-1"), false},
+		{"two seats of one group session", taking(booking("ada", "group", 0, 60), "room-1"),
+			taking(seated(booking("ada", "group", 0, 60), 1), "room-1"), false},
+		{"a cancelled one", cancelled(taking(booking("ada", "checkup", 0, 30), "room-1")),
+			taking(booking("ben", "checkup", 0, 30), "room-1"), true},
 	} {
 		for turn, pair := range [][2]store.Appointment{{test.a, test.b}, {test.b, test.a}} {
 			t.Run(fmt.Sprintf("%s/%d", test.name, turn), func(t *testing.T) {
@@ -147,7 +158,8 @@ func resourceUpdates(t *testing.T, s store.Store) {
 	b := mustInsert(t, s, taking(booking("ben", "checkup", 60, 30), "room-1"))
 
 	wantErr(t, "moving to where the room is taken", update(t, s, moved(a, time.Hour)), store.ErrSlotTaken)
-	wantErr(t, "after which its own time is still its own", insert(t, s, taking(booking("cleo", "short", 0, 15), "laser")), store.ErrSlotTaken)
+	wantErr(t, "after which its own time is still its own",
+		insert(t, s, taking(booking("cleo", "short", 0, 15), "laser")), store.ErrSlotTaken)
 	a = moved(a, 15*time.Minute)
 	wantErr(t, "moving onto a part of its own time", update(t, s, a), nil)
 	a.Version++
@@ -158,12 +170,14 @@ func resourceUpdates(t *testing.T, s store.Store) {
 	wantErr(t, "moving with another room", update(t, s, a), nil)
 	a.Version++
 	wantErr(t, "the room it left", insert(t, s, taking(booking("cleo", "checkup", 15, 30), "room-1")), nil)
-	wantErr(t, "the room it took", insert(t, s, taking(booking("cleo", "checkup", 60, 30), "room-2")), store.ErrSlotTaken)
+	wantErr(t, "the room it took", insert(t, s, taking(booking("cleo", "checkup", 60, 30), "room-2")),
+		store.ErrSlotTaken)
 
 	a.Attendance = store.Arrived
 	wantErr(t, "arriving", update(t, s, a), nil)
 	a.Version++
-	wantErr(t, "the room still taken", insert(t, s, taking(booking("cleo", "checkup", 60, 30), "room-2")), store.ErrSlotTaken)
+	wantErr(t, "the room still taken", insert(t, s, taking(booking("cleo", "checkup", 60, 30), "room-2")),
+		store.ErrSlotTaken)
 
 	wantErr(t, "cancelling", update(t, s, cancelled(a)), nil)
 	a.Version++
@@ -194,7 +208,9 @@ func resourcesRefused(t *testing.T, s store.Store) {
 	wantErr(t, "moving to a resource", update(t, s, other), store.ErrInvalid)
 	wantErr(t, "taking one twice", update(t, s, taking(a, "laser", "laser")), store.ErrInvalid)
 	for _, p := range []store.Specialist{specialist("room-1"), resource("ada")} {
-		wantErr(t, "another kind", s.Write(t.Context(), func(tx store.Tx) error { return tx.PutSpecialist(t.Context(), p) }), store.ErrInvalid)
+		wantErr(t, "another kind", s.Write(t.Context(), func(tx store.Tx) error {
+			return tx.PutSpecialist(t.Context(), p)
+		}), store.ErrInvalid)
 	}
 }
 
@@ -209,8 +225,10 @@ func resourceChanges(t *testing.T, s store.Store) {
 	wantErr(t, "Changes", err, nil)
 	a := mustInsert(t, s, taking(booking("ada", "checkup", 0, 30), "room-1", "laser"))
 	wantErr(t, "another room", update(t, s, taking(a, "room-2", "laser")), nil)
-	if len(changes) != 2 || changes[0].After.Resources != "room-1 laser" || changes[1].Before.Resources != "room-1 laser" ||
-		changes[1].After.Resources != "room-2 laser" || !changes[1].Moved() || changes[1].What != store.KindRescheduled {
+	if len(changes) != 2 || changes[0].After.Resources != "room-1 laser" ||
+		changes[1].Before.Resources != "room-1 laser" ||
+		changes[1].After.Resources != "room-2 laser" || !changes[1].Moved() ||
+		changes[1].What != store.KindRescheduled {
 		t.Errorf("got %+v, want what is taken before and after, resources included", changes)
 	}
 }
@@ -226,7 +244,8 @@ func crowdOfRooms(t *testing.T, s store.Store) {
 			for range 40 {
 				types := []string{"short", "checkup", "long", "surgery"}
 				pick := random.IntN(len(types))
-				a := booking([]string{"ada", "ben", "cleo"}[random.IntN(3)], types[pick], 5*random.IntN(120), []int{15, 30, 45, 60}[pick])
+				a := booking([]string{"ada", "ben", "cleo"}[random.IntN(3)], types[pick], 5*random.IntN(120),
+					[]int{15, 30, 45, 60}[pick])
 				if types[pick] == "surgery" {
 					a = buffered(a, 10, 20)
 				}
@@ -240,7 +259,9 @@ func crowdOfRooms(t *testing.T, s store.Store) {
 					}
 					change = store.Tx.UpdateAppointment
 				}
-				err := s.Write(context.Background(), func(tx store.Tx) error { return change(tx, context.Background(), a) })
+				err := s.Write(context.Background(), func(tx store.Tx) error {
+					return change(tx, context.Background(), a)
+				})
 				if err != nil && !errors.Is(err, store.ErrSlotTaken) {
 					t.Errorf("worker %d: %v", worker, err)
 				}

@@ -27,18 +27,22 @@ func testRetention(t *testing.T, h Harness) {
 		"sign-ins that expired": {
 			put: func(tx store.Tx, n int) error {
 				if n == 0 {
-					if err := tx.PutUser(ctx, store.User{ID: "u1", Email: "u1@example.org", Name: "U", Role: store.RoleOwner, Active: true, CreatedAt: monday}); err != nil {
+					if err := tx.PutUser(ctx, store.User{ID: "u1",
+						Email: "u1@example.org", Name: "U", Role: store.RoleOwner, Active: true,
+						CreatedAt: monday}); err != nil {
 						return err
 					}
 				}
-				return tx.InsertSignIn(ctx, store.SignIn{ID: fmt.Sprint(n), Hash: [32]byte{byte(n)}, UserID: "u1", CreatedAt: monday, LastSeenAt: monday, ExpiresAt: hour(n)})
+				return tx.InsertSignIn(ctx, store.SignIn{ID: fmt.Sprint(n),
+					Hash: [32]byte{byte(n)}, UserID: "u1", CreatedAt: monday, LastSeenAt: monday, ExpiresAt: hour(n)})
 			},
 			forget: store.Tx.ForgetSignIns, want: 4, total: 6,
 			left: func(s store.Store) (int, error) { list, err := s.SignIns(ctx, "u1"); return len(list), err },
 		},
 		"sessions that are over": {
 			put: func(tx store.Tx, n int) error {
-				x := store.Session{ID: fmt.Sprint(n), Status: store.SessionEnded, RequestedAt: hour(n).Add(-time.Minute), EndedAt: hour(n), UpdatedAt: hour(n), Version: 1}
+				x := store.Session{ID: fmt.Sprint(n), Status: store.SessionEnded,
+					RequestedAt: hour(n).Add(-time.Minute), EndedAt: hour(n), UpdatedAt: hour(n), Version: 1}
 				if n%2 == 1 {
 					x.Status, x.EndedAt = store.SessionActive, time.Time{}
 				}
@@ -52,7 +56,8 @@ func testRetention(t *testing.T, h Harness) {
 		},
 		"deliveries": {
 			put: func(tx store.Tx, n int) error {
-				d := store.Delivery{OperationID: fmt.Sprintf("op-%d-aaaaaa", hour(n).UnixMilli()), AppointmentID: "a1", Channel: "email", State: "delivered", UpdatedAt: hour(n)}
+				d := store.Delivery{OperationID: fmt.Sprintf("op-%d-aaaaaa", hour(n).UnixMilli()), AppointmentID: "a1",
+					Channel: "email", State: "delivered", UpdatedAt: hour(n)}
 				if n%2 == 1 {
 					d.UpdatedAt = hour(9) // retried in the meantime
 				}
@@ -70,7 +75,8 @@ func testRetention(t *testing.T, h Harness) {
 						return err
 					}
 				}
-				u := store.UndoState{AppointmentID: "a1", Version: int64(n), ChangeID: "c", At: monday, ExpiresAt: hour(n)}
+				u := store.UndoState{AppointmentID: "a1", Version: int64(n), ChangeID: "c", At: monday,
+					ExpiresAt: hour(n)}
 				return tx.InsertUndoState(ctx, u)
 			},
 			forget: store.Tx.ForgetUndoStates, want: 4, total: 6,
@@ -81,7 +87,10 @@ func testRetention(t *testing.T, h Harness) {
 				return tx.AppendPresence(ctx, store.PresenceChange{At: hour(n), SpecialistID: "ada", Change: "online"})
 			},
 			forget: store.Tx.ForgetPresence, want: 4, total: 6,
-			left: func(s store.Store) (int, error) { list, err := s.PresenceLog(ctx, "ada", 100); return len(list), err },
+			left: func(s store.Store) (int, error) {
+				list, err := s.PresenceLog(ctx, "ada", 100)
+				return len(list), err
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,8 @@ import (
 func testSchedule(t *testing.T, h Harness) {
 	t.Run("a new database", func(t *testing.T) {
 		got, err := h.open(t).Schedule(t.Context())
-		if err != nil || !reflect.DeepEqual(got.Clinic, store.Clinic{}) || len(got.AppointmentTypes)+len(got.Specialists) != 0 {
+		if err != nil || !reflect.DeepEqual(got.Clinic, store.Clinic{}) || len(got.AppointmentTypes)+
+			len(got.Specialists) != 0 {
 			t.Errorf("got %+v, %v; want nothing", got, err)
 		}
 	})
@@ -20,7 +21,8 @@ func testSchedule(t *testing.T, h Harness) {
 	t.Run("the clinic", func(t *testing.T) {
 		s := h.open(t)
 		for _, want := range []store.Clinic{
-			{Name: "Harbour", Timezone: "Europe/Berlin", Locale: "de", Phone: "1", Email: "e@example.org", Address: "a\nb", Website: "w", Settings: json.RawMessage(`{"accent": "blue", "n": 1}`)},
+			{Name: "Harbour", Timezone: "Europe/Berlin", Locale: "de", Phone: "1", Email: "e@example.org",
+				Address: "a\nb", Website: "w", Settings: json.RawMessage(`{"accent": "blue", "n": 1}`)},
 			{Name: "Other", Timezone: "America/New_York", Locale: "en"},
 		} {
 			write(t, s, func(tx store.Tx) error { return tx.PutClinic(t.Context(), want) })
@@ -70,24 +72,30 @@ func appointmentTypes(t *testing.T, s store.Store) {
 		return nil
 	})
 	full := store.AppointmentType{
-		ID: "full", Name: "Full", Description: "Everything", DurationMinutes: 1440, SlotStepMinutes: 7, BufferBeforeMinutes: 1,
-		BufferAfterMinutes: 2, MinNoticeMinutes: 3, HorizonDays: 4, CooldownMinutes: 5, Capacity: 6, HoldTTLSeconds: 7, MaxHoldSeconds: 8,
-		HoldQuota: 9, Active: false, Position: 2, UpstreamTypeID: "u",
+		ID: "full", Name: "Full", Description: "Everything", DurationMinutes: 1440, SlotStepMinutes: 7,
+		BufferBeforeMinutes: 1, BufferAfterMinutes: 2, MinNoticeMinutes: 3, HorizonDays: 4, CooldownMinutes: 5,
+		Capacity: 6, HoldTTLSeconds: 7, MaxHoldSeconds: 8, HoldQuota: 9, Active: false, Position: 2,
+		UpstreamTypeID: "u",
 		Page: store.TypePage{
-			Group: "g", Color: "plum", Price: "40 €", DeskOnly: true, NewPatientsOnly: true, Texts: map[string]store.TypeText{"de": {Name: "Voll"}, "es": {Price: "40 <€>"}},
-			Questions: []store.Question{{ID: "q1", Kind: store.AskChoice, Label: "Which?", Options: []string{"a", "b"}, Required: true,
-				Texts: map[string]store.QuestionText{"de": {Label: "Welche?", Options: []string{"x", "y"}}}}},
-			Approval: true, ApprovalHours: 12, CancelText: "Call us.", Remote: true, VideoLink: "https://video.example.org/{appointment}",
+			Group: "g", Color: "plum", Price: "40 €", DeskOnly: true, NewPatientsOnly: true,
+			Texts: map[string]store.TypeText{"de": {Name: "Voll"}, "es": {Price: "40 <€>"}},
+			Questions: []store.Question{{ID: "q1", Kind: store.AskChoice, Label: "Which?", Options: []string{"a", "b"},
+				Required: true,
+				Texts:    map[string]store.QuestionText{"de": {Label: "Welche?", Options: []string{"x", "y"}}}}},
+			Approval: true, ApprovalHours: 12, CancelText: "Call us.", Remote: true,
+			VideoLink: "https://video.example.org/{appointment}",
 		},
 		Specialists: []store.Assignment{{SpecialistID: "ben", Priority: 20}, {SpecialistID: "ada", Priority: -1}},
 	}
-	bare := store.AppointmentType{ID: "bare", DurationMinutes: 1, SlotStepMinutes: 1, Capacity: 1, Active: true, Position: 1}
+	bare := store.AppointmentType{ID: "bare", DurationMinutes: 1, SlotStepMinutes: 1, Capacity: 1, Active: true,
+		Position: 1}
 	put := func(a store.AppointmentType) error {
 		return s.Write(ctx, func(tx store.Tx) error { return tx.PutAppointmentType(ctx, a) })
 	}
 	wantTypes := func(what string, want ...store.AppointmentType) {
 		t.Helper()
-		if got := schedule(t, s).AppointmentTypes; len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+		if got := schedule(t, s).AppointmentTypes; len(got) != len(want) || len(want) > 0 &&
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
 		}
 	}
@@ -139,8 +147,9 @@ func appointmentTypes(t *testing.T, s store.Store) {
 
 func specialists(t *testing.T, s store.Store) {
 	ctx := t.Context()
-	ada := store.Specialist{ID: "ada", Name: "Dr Ada", Timezone: "Asia/Kolkata", Active: true, Email: "ada@example.org", MaxSessions: 3,
-		Position: 2, UpstreamScheduleViewID: "v", UpstreamColumnID: "c",
+	ada := store.Specialist{ID: "ada", Name: "Dr Ada", Timezone: "Asia/Kolkata", Active: true, Email: "ada@example.org",
+		MaxSessions: 3,
+		Position:    2, UpstreamScheduleViewID: "v", UpstreamColumnID: "c",
 		Page: store.SpecialistPage{Line: "Children", Lines: map[string]string{"de": "Kinder"}}}
 	ben := store.Specialist{ID: "ben", Position: 1}
 	put := func(all ...store.Specialist) {
@@ -190,7 +199,8 @@ func specialists(t *testing.T, s store.Store) {
 	if !reflect.DeepEqual(got.ArchivedSpecialists, []store.Specialist{ada}) {
 		t.Errorf("those who are archived:\n got %+v\nwant %+v", got.ArchivedSpecialists, ada)
 	}
-	if who := got.AppointmentTypes[0].Specialists; !reflect.DeepEqual(who, []store.Assignment{{SpecialistID: "ben", Priority: 10}}) {
+	if who := got.AppointmentTypes[0].Specialists; !reflect.DeepEqual(who,
+		[]store.Assignment{{SpecialistID: "ben", Priority: 10}}) {
 		t.Errorf("assigned after archiving: got %+v, want ben only", who)
 	}
 	wantAppointment(t, s, booked)
@@ -200,7 +210,8 @@ func specialists(t *testing.T, s store.Store) {
 
 	put(ada)
 	got = schedule(t, s)
-	if !reflect.DeepEqual(got.WeeklyHours["ada"], hours) || !reflect.DeepEqual(got.Overrides["ada"], []store.Override{off}) {
+	if !reflect.DeepEqual(got.WeeklyHours["ada"], hours) ||
+		!reflect.DeepEqual(got.Overrides["ada"], []store.Override{off}) {
 		t.Errorf("brought back: got hours %+v and overrides %+v, want those of before", got.WeeklyHours, got.Overrides)
 	}
 }
@@ -209,14 +220,17 @@ func weeklyHours(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx := t.Context()
 	window := func(day time.Weekday, start, end store.TimeOfDay) store.WeeklyWindow {
-		return store.WeeklyWindow{Weekday: store.Weekday(day), Window: store.Window{Start: start, End: end, Place: "at-" + store.Weekday(day).String()}}
+		return store.WeeklyWindow{Weekday: store.Weekday(day),
+			Window: store.Window{Start: start, End: end, Place: "at-" + store.Weekday(day).String()}}
 	}
 	put := func(id string, hours ...store.WeeklyWindow) error {
 		return s.Write(ctx, func(tx store.Tx) error { return tx.PutWeeklyHours(ctx, id, hours) })
 	}
-	wantErr(t, "put", put("ada", window(time.Sunday, 0, 1440), window(time.Monday, 780, 1020), window(time.Saturday, 1, 2),
+	wantErr(t, "put", put("ada", window(time.Sunday, 0, 1440), window(time.Monday, 780, 1020),
+		window(time.Saturday, 1, 2),
 		window(time.Monday, 540, 720)), nil)
-	want := []store.WeeklyWindow{window(time.Monday, 540, 720), window(time.Monday, 780, 1020), window(time.Saturday, 1, 2), window(time.Sunday, 0, 1440)}
+	want := []store.WeeklyWindow{window(time.Monday, 540, 720), window(time.Monday, 780, 1020),
+		window(time.Saturday, 1, 2), window(time.Sunday, 0, 1440)}
 	if got := schedule(t, s).WeeklyHours; !reflect.DeepEqual(got, map[string][]store.WeeklyWindow{"ada": want}) {
 		t.Errorf("got %+v, want ada's %+v", got, want)
 	}
@@ -248,19 +262,24 @@ func overrides(t *testing.T, s store.Store) {
 	}
 	wantOverrides := func(what string, want ...store.Override) {
 		t.Helper()
-		if got := schedule(t, s).Overrides["ada"]; len(got) != len(want) || len(want) > 0 && !reflect.DeepEqual(got, want) {
+		if got := schedule(t, s).Overrides["ada"]; len(got) != len(want) || len(want) > 0 &&
+			!reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
 		}
 	}
 	wantOverrides("by date", closed, late)
 
-	open := store.Override{ID: "open", SpecialistID: "ada", Date: day(24), Hours: []store.Window{{Start: 600, End: 720, Place: "south"}}}
+	open := store.Override{ID: "open", SpecialistID: "ada", Date: day(24),
+		Hours: []store.Window{{Start: 600, End: 720, Place: "south"}}}
 	wantErr(t, "another one for the same date", put(open), nil)
 	wantOverrides("replaced, id and all", open, late)
 
-	wantErr(t, "an unknown specialist", put(store.Override{ID: "x", SpecialistID: "unknown", Date: day(1), Closed: true}), store.ErrNotFound)
-	wantErr(t, "an id in use", put(store.Override{ID: "others", SpecialistID: "ada", Date: day(1), Closed: true}), store.ErrDuplicate)
-	wantErr(t, "closed with hours", put(store.Override{ID: "x", SpecialistID: "ada", Date: day(1), Closed: true, Hours: open.Hours}), store.ErrInvalid)
+	wantErr(t, "an unknown specialist",
+		put(store.Override{ID: "x", SpecialistID: "unknown", Date: day(1), Closed: true}), store.ErrNotFound)
+	wantErr(t, "an id in use", put(store.Override{ID: "others", SpecialistID: "ada", Date: day(1), Closed: true}),
+		store.ErrDuplicate)
+	wantErr(t, "closed with hours", put(store.Override{ID: "x", SpecialistID: "ada", Date: day(1), Closed: true,
+		Hours: open.Hours}), store.ErrInvalid)
 	wantOverrides("after refusals", open, late)
 
 	remove := func(id string) (o store.Override, err error) {

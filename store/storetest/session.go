@@ -32,7 +32,8 @@ func testSession(t *testing.T, h Harness) {
 		later.Version = 2
 		wantErr(t, "a version that is not 1", put(t, s, later), store.ErrInvalid)
 		a.SpecialistID, a.Status, a.Outcome = "ada", store.SessionEnded, "helped"
-		a.AcceptedAt, a.EndedAt, a.UpdatedAt = monday.Add(time.Minute), monday.Add(2*time.Minute), monday.Add(3*time.Minute)
+		a.AcceptedAt, a.EndedAt, a.UpdatedAt = monday.Add(time.Minute), monday.Add(2*time.Minute),
+			monday.Add(3*time.Minute)
 		wantErr(t, "UpdateSession", change(t, s, a), nil)
 		wantErr(t, "the same version again", change(t, s, a), store.ErrVersion)
 		a.Version++
@@ -57,8 +58,8 @@ func testSession(t *testing.T, h Harness) {
 			id, specialist string
 			status         store.SessionStatus
 		}{
-			{"s5", "ada", store.SessionActive}, {"s4", "ada", store.SessionPendingPayment}, {"s3", "ada", store.SessionEnded},
-			{"s2", "ben", store.SessionActive}, {"s1", "", store.SessionRequested},
+			{"s5", "ada", store.SessionActive}, {"s4", "ada", store.SessionPendingPayment},
+			{"s3", "ada", store.SessionEnded}, {"s2", "ben", store.SessionActive}, {"s1", "", store.SessionRequested},
 		} {
 			a := requested(one.id, i)
 			a.SpecialistID, a.Status = one.specialist, one.status
@@ -71,9 +72,11 @@ func testSession(t *testing.T, h Harness) {
 			"all, oldest first": {store.SessionFilter{}, []string{"s5", "s4", "s3", "s2", "s1"}},
 			"of a specialist":   {store.SessionFilter{SpecialistID: "ada"}, []string{"s5", "s4", "s3"}},
 			"of a client":       {store.SessionFilter{Owner: "client-of-session-s2"}, []string{"s2"}},
-			"of two states":     {store.SessionFilter{Statuses: []store.SessionStatus{store.SessionActive, store.SessionRequested}}, []string{"s5", "s2", "s1"}},
-			"quiet for so long": {store.SessionFilter{QuietSince: monday.Add(2 * time.Minute)}, []string{"s5", "s4", "s3"}},
-			"limited":           {store.SessionFilter{Limit: 2}, []string{"s5", "s4"}},
+			"of two states": {store.SessionFilter{Statuses: []store.SessionStatus{store.SessionActive,
+				store.SessionRequested}}, []string{"s5", "s2", "s1"}},
+			"quiet for so long": {store.SessionFilter{QuietSince: monday.Add(2 * time.Minute)},
+				[]string{"s5", "s4", "s3"}},
+			"limited": {store.SessionFilter{Limit: 2}, []string{"s5", "s4"}},
 		} {
 			list, err := s.Sessions(t.Context(), test.filter)
 			var got []string

@@ -17,12 +17,14 @@ func testUndo(t *testing.T, h Harness) {
 	first := mustInsert(t, s, booking("ada", "checkup", 0, 30))
 	second := mustInsert(t, s, booking("ada", "checkup", 60, 30))
 	complete := store.UndoState{
-		AppointmentID: first.ID, Version: 2, ChangeID: "c1", Actor: "user:jo", At: monday, ExpiresAt: monday.Add(12 * time.Second),
-		AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: monday.Add(time.Hour), SlotEnd: monday.Add(2 * time.Hour),
-		Overbook: true, OverbookReason: "in\npain", Resources: []string{"room", "laser"},
-		UpstreamState: store.UpstreamPending, ManageEpoch: 3, VisitID: "v1",
+		AppointmentID: first.ID, Version: 2, ChangeID: "c1", Actor: "user:jo", At: monday,
+		ExpiresAt: monday.Add(12 * time.Second), AppointmentTypeID: "checkup", SpecialistID: "ada",
+		SlotStart: monday.Add(time.Hour), SlotEnd: monday.Add(2 * time.Hour), Overbook: true,
+		OverbookReason: "in\npain", Resources: []string{"room", "laser"}, UpstreamState: store.UpstreamPending,
+		ManageEpoch: 3, VisitID: "v1",
 	}
-	small := store.UndoState{AppointmentID: second.ID, Version: 2, ChangeID: "c1", At: monday, ExpiresAt: monday, SlotStart: monday, SlotEnd: monday}
+	small := store.UndoState{AppointmentID: second.ID, Version: 2, ChangeID: "c1", At: monday, ExpiresAt: monday,
+		SlotStart: monday, SlotEnd: monday}
 	later := small
 	later.Version, later.ChangeID = 3, "c2"
 	insert := func(u store.UndoState) error {

@@ -17,8 +17,10 @@ func testUser(t *testing.T, h Harness) {
 func users(t *testing.T, s store.Store) {
 	clinic(t, s)
 	ctx := t.Context()
-	zoe := store.User{ID: "u1", Email: "zoe@example.org", Name: "Zoë", Role: store.RoleSpecialist, SpecialistID: "ada", PasswordHash: "$argon2id$x",
-		TOTPSecret: []byte{0, 1, 2}, TOTPLastStep: 58_000_000, Active: true, CreatedAt: monday, LastSignInAt: monday.Add(time.Hour)}
+	zoe := store.User{ID: "u1", Email: "zoe@example.org", Name: "Zoë", Role: store.RoleSpecialist, SpecialistID: "ada",
+		PasswordHash: "$argon2id$x",
+		TOTPSecret:   []byte{0, 1, 2}, TOTPLastStep: 58_000_000, Active: true, CreatedAt: monday,
+		LastSignInAt: monday.Add(time.Hour)}
 	abe := store.User{ID: "u2", Email: "abe@example.org", Name: "Abe", Role: store.RoleOwner, CreatedAt: monday}
 	put := func(u store.User) error {
 		return s.Write(ctx, func(tx store.Tx) error { return tx.PutUser(ctx, u) })
@@ -28,13 +30,15 @@ func users(t *testing.T, s store.Store) {
 	if got, err := s.Users(ctx); err != nil || !reflect.DeepEqual(got, []store.User{abe, zoe}) {
 		t.Errorf("by name:\n got %+v, %v\nwant %+v", got, err, []store.User{abe, zoe})
 	}
-	wantErr(t, "another user's address", put(store.User{ID: "u3", Email: zoe.Email, Role: store.RoleOwner}), store.ErrDuplicate)
+	wantErr(t, "another user's address", put(store.User{ID: "u3", Email: zoe.Email, Role: store.RoleOwner}),
+		store.ErrDuplicate)
 	moved := abe
 	moved.Email = zoe.Email
 	wantErr(t, "changing to another user's address", put(moved), store.ErrDuplicate)
 	wantErr(t, "a role that is none", put(store.User{ID: "u3", Email: "x@example.org", Role: "king"}), store.ErrInvalid)
 
-	zoe.Email, zoe.Name, zoe.Role, zoe.SpecialistID, zoe.TOTPSecret, zoe.Active = "z@example.org", "Z", store.RoleReception, "", nil, false
+	zoe.Email, zoe.Name, zoe.Role, zoe.SpecialistID, zoe.TOTPSecret, zoe.Active = "z@example.org", "Z",
+		store.RoleReception, "", nil, false
 	wantErr(t, "replace", put(zoe), nil)
 	for name, ask := range map[string]func() (store.User, error){
 		"by id":      func() (store.User, error) { return s.User(ctx, "u1") },
@@ -64,7 +68,8 @@ func signIns(t *testing.T, s store.Store) {
 	ctx := t.Context()
 	user := store.User{ID: "u1", Email: "zoe@example.org", Role: store.RoleOwner, Active: true, CreatedAt: monday}
 	signIn := func(n byte) store.SignIn {
-		return store.SignIn{ID: string('a' + rune(n)), Hash: [32]byte{n}, UserID: "u1", CreatedAt: monday.Add(time.Duration(n) * time.Minute),
+		return store.SignIn{ID: string('a' + rune(n)), Hash: [32]byte{n}, UserID: "u1",
+			CreatedAt:  monday.Add(time.Duration(n) * time.Minute),
 			LastSeenAt: monday, ExpiresAt: monday.Add(time.Hour), UserAgent: "agent"}
 	}
 	put := func(one store.SignIn) error {
@@ -91,7 +96,9 @@ func signIns(t *testing.T, s store.Store) {
 
 	touched := signIn(1)
 	touched.LastSeenAt, touched.ExpiresAt = monday.Add(time.Minute), monday.Add(2*time.Hour)
-	write(t, s, func(tx store.Tx) error { return tx.TouchSignIn(ctx, touched.ID, touched.LastSeenAt, touched.ExpiresAt) })
+	write(t, s, func(tx store.Tx) error {
+		return tx.TouchSignIn(ctx, touched.ID, touched.LastSeenAt, touched.ExpiresAt)
+	})
 	for range 2 {
 		write(t, s, func(tx store.Tx) error { return tx.DeleteSignIn(ctx, signIn(3).ID) })
 	}

@@ -12,13 +12,15 @@ import (
 // waiting returns a waiting-list entry created the given minutes after the first.
 func waiting(id string, minutes int) store.WaitlistEntry {
 	return store.WaitlistEntry{
-		ID: id, AppointmentTypeID: "checkup", Owner: "owner-of-" + id, AppointmentID: "later", Status: store.WaitlistWaiting,
+		ID: id, AppointmentTypeID: "checkup", Owner: "owner-of-" + id, AppointmentID: "later",
+		Status: store.WaitlistWaiting,
 		Wish: store.WaitlistWish{
 			SpecialistIDs: []string{"ada"}, Weekdays: []store.Weekday{1, 2}, Earliest: 8 * 60, Latest: 12 * 60,
 			From: store.DateOf(monday), To: store.DateOf(monday).AddDays(14), SlotStart: monday,
 		},
-		Patient: store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567", BirthDate: "1990-01-02", Notes: "n"},
-		Intake:  intake("n"), Locale: "de", CreatedAt: monday.Add(time.Duration(minutes) * time.Minute),
+		Patient: store.Patient{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567",
+			BirthDate: "1990-01-02", Notes: "n"},
+		Intake: intake("n"), Locale: "de", CreatedAt: monday.Add(time.Duration(minutes) * time.Minute),
 	}
 }
 
@@ -26,8 +28,9 @@ func waiting(id string, minutes int) store.WaitlistEntry {
 func offer(id, entryID string, start, seat int) store.WaitlistOffer {
 	from := monday.Add(time.Duration(start) * time.Minute)
 	return store.WaitlistOffer{
-		ID: id, EntryID: entryID, AppointmentTypeID: "checkup", SpecialistID: "ada", Seat: seat, HoldOwner: "hold-of-" + id, Status: store.OfferOpen,
-		SlotStart: from, SlotEnd: from.Add(30 * time.Minute), CreatedAt: monday, ExpiresAt: from.Add(-time.Minute),
+		ID: id, EntryID: entryID, AppointmentTypeID: "checkup", SpecialistID: "ada", Seat: seat, HoldOwner: "hold-of-" +
+			id, Status: store.OfferOpen, SlotStart: from, SlotEnd: from.Add(30 * time.Minute), CreatedAt: monday,
+		ExpiresAt: from.Add(-time.Minute),
 	}
 }
 
@@ -41,7 +44,9 @@ func testWaitlist(t *testing.T, h Harness) {
 	for _, e := range []store.WaitlistEntry{second, first, unconfirmed} {
 		wantErr(t, "insert "+e.ID, try(func(tx store.Tx) error { return tx.InsertWaitlistEntry(ctx, e) }), nil)
 	}
-	wantErr(t, "the same id again", try(func(tx store.Tx) error { return tx.InsertWaitlistEntry(ctx, first) }), store.ErrDuplicate)
+	wantErr(t, "the same id again", try(func(tx store.Tx) error {
+		return tx.InsertWaitlistEntry(ctx, first)
+	}), store.ErrDuplicate)
 	if got, err := s.WaitlistEntry(ctx, "w1"); err != nil || !reflect.DeepEqual(got, first) {
 		t.Errorf("got %+v, %v; want %+v", got, err, first)
 	}
@@ -83,7 +88,8 @@ func testWaitlist(t *testing.T, h Harness) {
 		t.Errorf("open offers: got %+v, %v; want o5 and o6", open, err)
 	}
 	all, err := s.WaitlistOffers(ctx, "w1", "w2")
-	if err != nil || len(all) != 2 || all[0].Status != store.OfferDeclined || !all[0].EndedAt.Equal(monday.Add(time.Minute)) {
+	if err != nil || len(all) != 2 || all[0].Status != store.OfferDeclined ||
+		!all[0].EndedAt.Equal(monday.Add(time.Minute)) {
 		t.Errorf("the offers of two: got %+v, %v; want o1 declined and o5", all, err)
 	}
 	if all, err := s.WaitlistOffers(ctx); err != nil || len(all) != 0 {
@@ -118,7 +124,8 @@ func testWaitlist(t *testing.T, h Harness) {
 func testWaitlistErased(t *testing.T, h Harness) {
 	for name, p := range map[string]store.Person{
 		"email": {Email: " jo@example.ORG "}, "phone": {Phone: "+49 (30) 1234567"}, "client": {Owner: "owner-of-w1"},
-		"spelling": {Of: []store.Identity{{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567", BirthDate: "1990-01-02"}}},
+		"spelling": {Of: []store.Identity{{Name: "Jo Doe", Email: "Jo@Example.org", Phone: "+49 30 1234567",
+			BirthDate: "1990-01-02"}}},
 	} {
 		s := h.open(t)
 		ctx := t.Context()

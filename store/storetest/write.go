@@ -21,8 +21,10 @@ func testWrite(t *testing.T, h Harness) {
 		err := s.Write(t.Context(), func(tx store.Tx) error {
 			return errors.Join(
 				tx.InsertAppointment(t.Context(), a),
-				tx.AppendAudit(t.Context(), store.AuditEntry{ID: "e1", At: monday, Actor: "client", Action: "appointment.created"}),
-				tx.Promise(t.Context(), store.Operation{ID: "op-1", Kind: store.Webhook, Status: store.OperationPending}),
+				tx.AppendAudit(t.Context(), store.AuditEntry{ID: "e1",
+					At: monday, Actor: "client", Action: "appointment.created"}),
+				tx.Promise(t.Context(), store.Operation{ID: "op-1",
+					Kind: store.Webhook, Status: store.OperationPending}),
 				own)
 		})
 		wantErr(t, "Write", err, own)
@@ -57,7 +59,9 @@ func testWrite(t *testing.T, h Harness) {
 		}
 		wantErr(t, "Write on trial", s.Write(trial, insert), store.ErrTrial)
 		wantErr(t, "a failed Write on trial", s.Write(trial, func(store.Tx) error { return own }), own)
-		_, err := s.Erase(trial, store.Person{Email: "rosa@example.org"}, monday, func(store.Tx, store.Erased) error { return nil })
+		_, err := s.Erase(trial, store.Person{Email: "rosa@example.org"}, monday, func(store.Tx, store.Erased) error {
+			return nil
+		})
 		wantErr(t, "Erase on trial", err, store.ErrTrial)
 		_, err = s.Appointment(t.Context(), a.ID)
 		wantErr(t, "the appointment of a trial", err, store.ErrNotFound)
@@ -89,14 +93,17 @@ func testWrite(t *testing.T, h Harness) {
 		mustInsert(t, s, booking("ada", "checkup", 0, 30))
 		second := booking("ben", "checkup", 0, 30)
 		write(t, s, func(tx store.Tx) error {
-			wantErr(t, "the taken specialist", tx.InsertAppointment(t.Context(), booking("ada", "checkup", 0, 30)), store.ErrSlotTaken)
+			wantErr(t, "the taken specialist", tx.InsertAppointment(t.Context(), booking("ada", "checkup", 0, 30)),
+				store.ErrSlotTaken)
 			return tx.InsertAppointment(t.Context(), second)
 		})
 		_, err := s.Appointment(t.Context(), second.ID)
 		wantErr(t, "the one tried next", err, nil)
 	})
 
-	t.Run("neighbours are unharmed by those who fail, are refused or panic", func(t *testing.T) { neighbours(t, h.open(t)) })
+	t.Run("neighbours are unharmed by those who fail, are refused or panic", func(t *testing.T) {
+		neighbours(t, h.open(t))
+	})
 
 	t.Run("a panic is raised where Write was called", func(t *testing.T) {
 		s := h.open(t)

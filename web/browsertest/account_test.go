@@ -51,7 +51,8 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	// The app has the secret before the page asks for a code.
 	p.press("Set up")
 	p.there(".qr")
-	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(ask[string](p, `document.querySelector('#me-secret').value`))
+	secret, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(ask[string](p,
+		`document.querySelector('#me-secret').value`))
 	if err != nil {
 		t.Fatal(err)
 	}

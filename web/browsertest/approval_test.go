@@ -37,7 +37,8 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 		t.Fatalf("the requests are %+v, want one for approval", list)
 	}
 	r := list[0]
-	link := "/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
+	link := "/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd,
+		CreatedAt: r.CreatedAt})
 	mail := h.tab(t)
 	mail.open(link)
 	mail.says("not booked yet: the clinic has to confirm it")

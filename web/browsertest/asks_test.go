@@ -15,13 +15,16 @@ import (
 func asking(f *clinic.File) {
 	f.Clinic.Settings = &clinic.Settings{
 		PrivacyURL: "https://clinic.example/privacy", ImprintURL: "https://clinic.example/imprint",
-		Consent: clinic.Consent{Text: "We keep what you type for as long as the law says.", Texts: map[string]string{"de": "Wir speichern, was Sie eingeben, so lange wie vorgeschrieben."}},
+		Consent: clinic.Consent{Text: "We keep what you type for as long as the law says.",
+			Texts: map[string]string{"de": "Wir speichern, was Sie eingeben, so lange wie vorgeschrieben."}},
 	}
 	t := &f.AppointmentTypes[0]
 	t.NewPatientsOnly = true
 	t.Questions = []store.Question{
-		{ID: "why", Kind: store.AskText, Label: "Why do you come?", Required: true, Texts: map[string]store.QuestionText{"de": {Label: "Warum kommen Sie?"}}},
-		{ID: "knee", Kind: store.AskChoice, Label: "Which knee?", Options: []string{"left", "right"}, Texts: map[string]store.QuestionText{"de": {Label: "Welches Knie?", Options: []string{"links", "rechts"}}}},
+		{ID: "why", Kind: store.AskText, Label: "Why do you come?", Required: true,
+			Texts: map[string]store.QuestionText{"de": {Label: "Warum kommen Sie?"}}},
+		{ID: "knee", Kind: store.AskChoice, Label: "Which knee?", Options: []string{"left", "right"},
+			Texts: map[string]store.QuestionText{"de": {Label: "Welches Knie?", Options: []string{"links", "rechts"}}}},
 		{ID: "well", Kind: store.AskYesNo, Label: "Are you well?", Required: true},
 	}
 }
@@ -58,7 +61,8 @@ func TestPatientAnswersQuestions(t *testing.T) {
 	p.booked()
 	one := h.one(t)
 	said, _ := one["intake"].(map[string]any)
-	if answers, _ := said["answers"].([]any); len(answers) != 3 || said["newPatient"] != true || said["consentedAt"] == nil {
+	if answers, _ := said["answers"].([]any); len(answers) != 3 || said["newPatient"] != true ||
+		said["consentedAt"] == nil {
 		t.Errorf("what was said is %v", said)
 	}
 
@@ -97,7 +101,8 @@ func TestDeskAnswersQuestions(t *testing.T) {
 	p.key(kb.Enter)
 	p.closed()
 	one := h.one(t)
-	if got := fmt.Sprint(one["intake"]); !strings.Contains(got, "value:My knee.") || !strings.Contains(got, "value:right") || strings.Contains(got, "questionId:well") {
+	if got := fmt.Sprint(one["intake"]); !strings.Contains(got, "value:My knee.") ||
+		!strings.Contains(got, "value:right") || strings.Contains(got, "questionId:well") {
 		t.Fatalf("booked with %s", got)
 	}
 	p.key("e")
@@ -112,7 +117,8 @@ func TestDeskAnswersQuestions(t *testing.T) {
 	p.tabTo(`document.activeElement.type === 'submit'`)
 	p.key(kb.Enter)
 	p.closed()
-	if got := fmt.Sprint(h.one(t)["intake"]); !strings.Contains(got, "value:left") || !strings.Contains(got, "value:no") || !strings.Contains(got, "My knee.") {
+	if got := fmt.Sprint(h.one(t)["intake"]); !strings.Contains(got, "value:left") ||
+		!strings.Contains(got, "value:no") || !strings.Contains(got, "My knee.") {
 		t.Errorf("corrected to %s", got)
 	}
 	p.key(kb.Enter)
@@ -155,7 +161,8 @@ func TestOwnerEditsQuestions(t *testing.T) {
 	p.fill("#consent-de", "Wir speichern Ihre Daten.")
 	p.run(`document.querySelector('#consent').closest('form').querySelector('[type=submit]').click()`)
 	p.says("Saved")
-	if got := h.must(200, "GET", "/v1/clinic", nil); got.get("clinic", "consent", "texts", "de") != "Wir speichern Ihre Daten." {
+	if got := h.must(200, "GET", "/v1/clinic", nil); got.get("clinic", "consent", "texts",
+		"de") != "Wir speichern Ihre Daten." {
 		t.Errorf("the clinic is %s", got.raw)
 	}
 	p.shot("settings-legal")

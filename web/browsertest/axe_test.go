@@ -32,8 +32,9 @@ type violation struct {
 }
 
 const (
-	everyRule  = `runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }`
-	wordsRules = everyRule + `, rules: { 'color-contrast': { enabled: false } }` // by far the slowest rule, and colours do not depend on the language
+	everyRule = `runOnly: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }`
+	// by far the slowest rule, and colours do not depend on the language
+	wordsRules = everyRule + `, rules: { 'color-contrast': { enabled: false } }`
 	colourRule = `runOnly: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] }`
 )
 
@@ -87,7 +88,8 @@ func TestPatientPagesAreAccessible(t *testing.T) {
 		t.Run(lang, func(t *testing.T) {
 			t.Parallel()
 			h := newHouse(t)
-			h.must(200, "PUT", "/v1/settings", map[string]any{"requiredFields": []string{"birthDate"}, "embedOrigins": []string{"https://praxis.example"}}, asAdmin)
+			h.must(200, "PUT", "/v1/settings", map[string]any{"requiredFields": []string{"birthDate"},
+				"embedOrigins": []string{"https://praxis.example"}}, asAdmin)
 			p := h.tab(t)
 			if lang != "en" {
 				p.size(320, 800) // the longest words, and those from right to left, on the narrowest screen
@@ -109,11 +111,13 @@ func TestPatientPagesAreAccessible(t *testing.T) {
 			p.live()
 			p.day(h.date)
 			h.holdAll("a-stranger-00001", h.at("09:00"))
-			h.must(200, "POST", "/v1/slots/select", map[string]any{"clientId": "a-stranger-00002", "appointmentTypeId": "checkup", "slotStartDate": h.at("10:00")})
+			h.must(200, "POST", "/v1/slots/select", map[string]any{"clientId": "a-stranger-00002",
+				"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00")})
 			p.shows(h.at("09:00"), "held")
 			for _, specialist := range []string{"ada", "karim"} {
 				h.must(201, "POST", "/v1/appointments", map[string]any{
-					"appointmentTypeId": "checkup", "specialistId": specialist, "slotStartDate": h.at("11:00"), "patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
+					"appointmentTypeId": "checkup", "specialistId": specialist, "slotStartDate": h.at("11:00"),
+					"patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
 				}, asAdmin)
 			}
 			p.shows(h.at("11:00"), "taken")
@@ -127,7 +131,8 @@ func TestPatientPagesAreAccessible(t *testing.T) {
 			see("details with mistakes")
 			assigned := "ada"
 			h.must(201, "POST", "/v1/appointments", map[string]any{
-				"appointmentTypeId": "checkup", "specialistId": assigned, "slotStartDate": h.at("14:00"), "displace": true, "patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
+				"appointmentTypeId": "checkup", "specialistId": assigned, "slotStartDate": h.at("14:00"),
+				"displace": true, "patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
 			}, asAdmin)
 			p.there(".notice.danger .btn")
 			see("a time that was lost")
@@ -171,7 +176,8 @@ func TestAxeFindsInaccessiblePage(t *testing.T) {
 	p.there(".card")
 	p.axe()
 	p.run(`document.querySelector('main').append(document.createElement('button'), Object.assign(document.createElement('input'), { type: 'text' }))`)
-	if got := fmt.Sprint(p.violations(everyRule)); !strings.Contains(got, "button-name") || !strings.Contains(got, "label") {
+	if got := fmt.Sprint(p.violations(everyRule)); !strings.Contains(got, "button-name") ||
+		!strings.Contains(got, "label") {
 		t.Errorf("a button and a field without names: got %s", got)
 	}
 }

@@ -120,8 +120,8 @@ func (b *bidi) evaluate(ctx context.Context, browsingContext, script string) ([]
 		ExceptionDetails struct{ Text string }
 	}
 	err := b.call(ctx, "script.evaluate", object{
-		"expression": script, "target": object{"context": browsingContext}, "awaitPromise": true, "userActivation": true,
-		"serializationOptions": object{"maxDomDepth": 0},
+		"expression": script, "target": object{"context": browsingContext}, "awaitPromise": true,
+		"userActivation": true, "serializationOptions": object{"maxDomDepth": 0},
 	}, &said)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,8 @@ func (p *tab) blocks(from, to, reason string) {
 	p.key(reason)
 	p.key(kb.Enter)
 	p.closed()
-	p.until(`[...document.querySelectorAll('[data-col=ada] .closed')].some(c => c.innerText.trim() === ` + quoted(reason) + `)`)
+	p.until(`[...document.querySelectorAll('[data-col=ada] .closed')].some(c => c.innerText.trim() === ` +
+		quoted(reason) + `)`)
 }
 
 // TestBlocksOfOneDayAreRemovedSeparately: two blocks of one day are separate on the board, each with its reason. The
@@ -32,7 +33,8 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	p.blocks("14:00", "15:30", "Dentist")
 	p.shot("staff-two-blocks")
 	hold := func(clock string) reply {
-		return h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(clock), "specialistId": "ada", "clientId": "a-stranger-00001"})
+		return h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup",
+			"slotStartDate": h.at(clock), "specialistId": "ada", "clientId": "a-stranger-00001"})
 	}
 	for _, clock := range []string{"09:30", "14:00", "15:00"} {
 		if got := hold(clock); got.status != 409 || got.get("reason") != "override_closed" {
@@ -60,7 +62,8 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	if got := hold("09:30"); got.status != 201 {
 		t.Errorf("a hold in the block that was removed gets %d %s", got.status, got.raw)
 	}
-	if list, _ := h.must(200, "GET", "/v1/specialists/ada/overrides", nil, asAdmin).get("overrides").([]any); len(list) != 0 {
+	if list, _ := h.must(200, "GET", "/v1/specialists/ada/overrides", nil,
+		asAdmin).get("overrides").([]any); len(list) != 0 {
 		t.Errorf("the blocks made overrides: %v", list)
 	}
 }

@@ -19,7 +19,8 @@ func fullDay(f *clinic.File) {
 	kind.ID, kind.DurationMinutes, kind.SlotStepMinutes, kind.Specialists, kind.HoldQuota = "checkup", 15, 15, nil, 20
 	for n := range 11 {
 		id := fmt.Sprintf("s%02d", n)
-		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id, Name: fmt.Sprintf("Dr Number %d", n), Timezone: "UTC", Active: true, WeeklyHours: hours})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id,
+			Name: fmt.Sprintf("Dr Number %d", n), Timezone: "UTC", Active: true, WeeklyHours: hours})
 		kind.Specialists = append(kind.Specialists, clinic.AssignmentEntry{SpecialistID: id, Priority: 1})
 	}
 }
@@ -34,8 +35,9 @@ func (h *house) fill() {
 	}
 	for n := range fullBoard {
 		h.must(201, "POST", "/v1/appointments", map[string]any{
-			"appointmentTypeId": "checkup", "specialistId": fmt.Sprintf("s%02d", n/40), "slotStartDate": opens.Add(time.Duration(n%40) * 15 * time.Minute).Format(time.RFC3339),
-			"patient": map[string]any{"name": fmt.Sprintf("Patient Number %d", n), "phone": "030 1112233"},
+			"appointmentTypeId": "checkup", "specialistId": fmt.Sprintf("s%02d", n/40),
+			"slotStartDate": opens.Add(time.Duration(n%40) * 15 * time.Minute).Format(time.RFC3339),
+			"patient":       map[string]any{"name": fmt.Sprintf("Patient Number %d", n), "phone": "030 1112233"},
 		}, asAdmin)
 	}
 }
@@ -86,7 +88,8 @@ func BenchmarkBoard(b *testing.B) {
 			for range 100 {
 				hold := h.hold("a-stranger-00001", "s10", h.at("09:00"), 300)
 				p.there(".ghosted")
-				h.must(200, "DELETE", "/v1/holds", map[string]any{"holdId": hold.get("holdId"), "clientId": "a-stranger-00001"})
+				h.must(200, "DELETE", "/v1/holds", map[string]any{"holdId": hold.get("holdId"),
+					"clientId": "a-stranger-00001"})
 				p.until(`!document.querySelector('.ghosted')`)
 			}
 			report(b, ask[[]float64](p, `batches`))

@@ -103,7 +103,8 @@ func TestPatientBooksFirstAvailable(t *testing.T) {
 
 	a := h.one(t)
 	patient, _ := a["patient"].(map[string]any)
-	if a["slotStartDate"] != h.at("10:00") || a["source"] != "web" || patient["name"] != "Lena Vogt" || patient["email"] != "lena@example.org" {
+	if a["slotStartDate"] != h.at("10:00") || a["source"] != "web" || patient["name"] != "Lena Vogt" ||
+		patient["email"] != "lena@example.org" {
 		t.Errorf("the database has %v", a)
 	}
 	if a["specialistId"] != "ada" {
@@ -183,7 +184,8 @@ func TestPatientBooksNamedSpecialist(t *testing.T) {
 	p.says("Dr Karim Haddad")
 	p.confirm()
 	p.booked()
-	if a := h.one(t); a["specialistId"] != "karim" || a["appointmentTypeId"] != "longer" || a["slotEndDate"] != h.at("12:00") {
+	if a := h.one(t); a["specialistId"] != "karim" || a["appointmentTypeId"] != "longer" ||
+		a["slotEndDate"] != h.at("12:00") {
 		t.Errorf("the database has %v", a)
 	}
 }
@@ -240,7 +242,8 @@ func TestPatientBooksByKeyboard(t *testing.T) {
 	p.key(kb.Enter)
 	p.booked()
 	p.there("h1:focus")
-	if patient, _ := h.one(t)["patient"].(map[string]any); patient["name"] != "Per Lind" || patient["phone"] != "030 7654321" {
+	if patient, _ := h.one(t)["patient"].(map[string]any); patient["name"] != "Per Lind" ||
+		patient["phone"] != "030 7654321" {
 		t.Errorf("the database has %v", patient)
 	}
 }
@@ -254,7 +257,8 @@ func (p *tab) tabTo(condition string) {
 		}
 		p.key(kb.Tab)
 	}
-	p.t.Fatalf("25 times Tab does not lead to %s, but to %s", condition, ask[string](p, `document.activeElement.outerHTML.slice(0, 200)`))
+	p.t.Fatalf("25 times Tab does not lead to %s, but to %s", condition,
+		ask[string](p, `document.activeElement.outerHTML.slice(0, 200)`))
 }
 
 // TestPatientBooksAt400Percent: a screen of 1280 points at 400 % has a width of 320: nothing may be cut off or scroll

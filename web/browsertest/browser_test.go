@@ -86,7 +86,8 @@ func (b *browser) giveBack(w window) {
 	defer cancel()
 	const forget = `try { sessionStorage.clear(); localStorage.clear() } catch {}`
 	err := chromedp.Do(ctx,
-		chromedp.Evaluate[chromedp.Void](forget), command(network.ClearBrowserCookies, cdp.Empty{}), chromedp.Navigate("about:blank"), connection(true),
+		chromedp.Evaluate[chromedp.Void](forget), command(network.ClearBrowserCookies, cdp.Empty{}),
+		chromedp.Navigate("about:blank"), connection(true),
 	)
 	if err != nil {
 		w.close()
@@ -175,7 +176,8 @@ var withoutFeatures = []string{
 const lanName = "desk.clinic.test"
 
 func installed() (string, error) {
-	for _, name := range []string{"/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome-stable", "google-chrome"} {
+	for _, name := range []string{"/usr/bin/chromium", "chromium", "chromium-browser", "google-chrome-stable",
+		"google-chrome"} {
 		if program, err := exec.LookPath(name); err == nil {
 			return program, nil
 		}

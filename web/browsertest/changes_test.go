@@ -16,7 +16,8 @@ func TestAppointmentShowsWhoChangedIt(t *testing.T) {
 	id := p.appointment("Lena Vogt", "ada", "09:00")
 	p.appointment("Per Lind", "karim", "09:30")
 	send := func(what, body string) {
-		p.run(`fetch('/v1/appointments/` + id + `/` + what + `', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: ` + quoted(body) + `})`)
+		p.run(`fetch('/v1/appointments/` + id + `/` + what +
+			`', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: ` + quoted(body) + `})`)
 	}
 	send("reschedule", `{"slotStartDate":"`+h.at("11:00")+`"}`)
 	p.until(`document.querySelector(` + quoted(card(id)) + `)?.innerText.includes('11:00')`)

@@ -14,8 +14,8 @@ import (
 func grouped(f *clinic.File) {
 	many(f)
 	groups := []clinic.TypeGroup{
-		{ID: "first", Name: "First visits", Names: map[string]string{"de": "Erste Besuche", "es": "Primeras visitas"}}, {ID: "teeth", Name: "Teeth"},
-		{ID: "children", Name: "Children"}, {ID: "empty", Name: "Nothing in it"},
+		{ID: "first", Name: "First visits", Names: map[string]string{"de": "Erste Besuche", "es": "Primeras visitas"}},
+		{ID: "teeth", Name: "Teeth"}, {ID: "children", Name: "Children"}, {ID: "empty", Name: "Nothing in it"},
 	}
 	f.Clinic.Settings = &clinic.Settings{TypeGroups: groups}
 	for n := range f.AppointmentTypes {
@@ -27,7 +27,8 @@ func grouped(f *clinic.File) {
 		t.Price = []string{"", "40 €"}[n%2]
 		t.NewPatientsOnly, t.Remote = n%5 == 0, n%7 == 0
 	}
-	f.AppointmentTypes[7].Name, f.AppointmentTypes[7].Texts = "Crown", map[string]store.TypeText{"de": {Name: "Zahnkrone", Description: "Zwei Besuche."}}
+	f.AppointmentTypes[7].Name, f.AppointmentTypes[7].Texts = "Crown",
+		map[string]store.TypeText{"de": {Name: "Zahnkrone", Description: "Zwei Besuche."}}
 	f.Specialists[3].Name, f.Specialists[3].Line = "Dr Zoë Ünal", "Crowns and bridges"
 }
 
@@ -127,8 +128,10 @@ func TestOwnerEditsTypePage(t *testing.T) {
 	p.saved()
 	got := h.must(200, "GET", "/v1/appointment-types/longer", nil, asAdmin)
 	group, _ := got.get("appointmentType", "group").(string)
-	if !strings.HasPrefix(group, "g-") || got.get("appointmentType", "color") != "rose" || got.get("appointmentType", "price") != "40 €" ||
-		got.get("appointmentType", "deskOnly") != true || got.get("appointmentType", "texts", "de", "name") != "Längerer Besuch" {
+	if !strings.HasPrefix(group, "g-") || got.get("appointmentType", "color") != "rose" ||
+		got.get("appointmentType", "price") != "40 €" ||
+		got.get("appointmentType", "deskOnly") != true || got.get("appointmentType",
+		"texts", "de", "name") != "Längerer Besuch" {
 		t.Errorf("the type is %s", got.raw)
 	}
 	p.there(".line.edged.t5")

@@ -95,7 +95,8 @@ func (d chromiumTab) open(ctx context.Context, address string) error {
 func (d chromiumTab) reload(ctx context.Context) error { return chromedp.Do(ctx, chromedp.Reload()) }
 
 func (d chromiumTab) everyDocument(ctx context.Context, script string) error {
-	return chromedp.Do(ctx, command(page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
+	return chromedp.Do(ctx, command(page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: script}))
 }
 
 func (d chromiumTab) opened(context.Context) (*tab, error) {
@@ -118,7 +119,8 @@ func (d chromiumTab) opened(context.Context) (*tab, error) {
 }
 
 func (d chromiumTab) mouse(ctx context.Context, kind mouse, x, y float64) error {
-	named := [...]input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved, input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased}[kind]
+	named := [...]input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved,
+		input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased}[kind]
 	if kind == mouseMove {
 		return chromedp.Do(ctx, chromedp.MouseEvent(named, x, y, chromedp.ButtonLeft))
 	}
@@ -147,11 +149,13 @@ func (d chromiumTab) write(ctx context.Context, text string) error {
 }
 
 func (d chromiumTab) size(ctx context.Context, width, height int64) error {
-	return chromedp.Do(ctx, command(emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1}))
+	return chromedp.Do(ctx, command(emulation.SetDeviceMetricsOverride,
+		emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1}))
 }
 
 func (d chromiumTab) colours(ctx context.Context, scheme string, forced bool) error {
-	asked := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}
+	asked := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme},
+		{Name: "prefers-reduced-motion", Value: "reduce"}}
 	if forced {
 		asked = append(asked, &emulation.MediaFeature{Name: "forced-colors", Value: "active"})
 	}
@@ -165,10 +169,12 @@ func (d chromiumTab) network(ctx context.Context, there bool) error {
 // connection returns the step that disconnects or reconnects the network.
 func connection(there bool) chromedp.Action[chromedp.Void] {
 	return chromedp.Steps(
-		command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
-			{Offline: !there, DownloadThroughput: -1, UploadThroughput: -1},
-		}}),
-		command(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: !there, DownloadThroughput: -1, UploadThroughput: -1}),
+		command(network.EmulateNetworkConditionsByRule,
+			network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
+				{Offline: !there, DownloadThroughput: -1, UploadThroughput: -1},
+			}}),
+		command(network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: !there,
+			DownloadThroughput: -1, UploadThroughput: -1}),
 	)
 }
 

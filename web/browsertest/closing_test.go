@@ -30,7 +30,9 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	p.accessible("who is in the way")
 	p.shot("staff-in-the-way")
 	for _, who := range []string{"ada", "karim"} {
-		if got := h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.days(3, "11:00"), "specialistId": who, "clientId": "a-stranger-00001"}); got.status != 409 || got.get("reason") != "override_closed" {
+		if got := h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup",
+			"slotStartDate": h.days(3, "11:00"), "specialistId": who,
+			"clientId": "a-stranger-00001"}); got.status != 409 || got.get("reason") != "override_closed" {
 			t.Errorf("a hold with %s gets %d %s", who, got.status, got.raw)
 		}
 	}
@@ -50,9 +52,12 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	// Holidays.
 	compact := func(n int) string { d := h.days(n, "09:00")[:10]; return d[:4] + d[5:7] + d[8:] }
 	upload := func(text string) {
-		p.run(`((input, d) => { d.items.add(new File([` + quoted(text) + `], 'holidays.ics')); input.files = d.files; input.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('input[type=file]'), new DataTransfer())`)
+		p.run(`((input, d) => { d.items.add(new File([` + quoted(text) +
+			`], 'holidays.ics')); input.files = d.files; input.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector('input[type=file]'), new DataTransfer())`)
 	}
-	text := "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:" + compact(20) + "\r\nSUMMARY:Day of the sea\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:" + compact(30) + "\r\nSUMMARY:Night of the sea\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+	text := "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:" + compact(20) +
+		"\r\nSUMMARY:Day of the sea\r\nEND:VEVENT\r\nBEGIN:VEVENT\r\nDTSTART;VALUE=DATE:" + compact(30) +
+		"\r\nSUMMARY:Night of the sea\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
 	upload(text)
 	p.there(".occurrences li:nth-child(2)")
 	p.says("4 blocks")

@@ -67,17 +67,20 @@ func TestPatientPagesInForcedColours(t *testing.T) {
 	p.ownColours()
 	p.open("/?lang=en")
 	p.click(".card input[value=checkup]")
-	p.toldApart(map[string]string{"a chosen type": ".card input:checked + .face", "another": ".card input[value=class] + .face"})
+	p.toldApart(map[string]string{"a chosen type": ".card input:checked + .face",
+		"another": ".card input[value=class] + .face"})
 	p.toldApart(map[string]string{"whom one chose": ".option input:checked + .face", "somebody else": ".option input:not(:checked) + .face"})
 	p.stopsSeen("choosing what")
 	p.click(".bar button")
 	p.live()
 	p.day(h.date)
 	h.holdAll("a-stranger-00001", h.at("09:00"))
-	h.must(200, "POST", "/v1/slots/select", map[string]any{"clientId": "a-stranger-00002", "appointmentTypeId": "checkup", "slotStartDate": h.at("10:00")})
+	h.must(200, "POST", "/v1/slots/select", map[string]any{"clientId": "a-stranger-00002",
+		"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00")})
 	for _, specialist := range []string{"ada", "karim"} {
 		h.must(201, "POST", "/v1/appointments", map[string]any{
-			"appointmentTypeId": "checkup", "specialistId": specialist, "slotStartDate": h.at("11:00"), "patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
+			"appointmentTypeId": "checkup", "specialistId": specialist, "slotStartDate": h.at("11:00"),
+			"patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
 		}, asAdmin)
 	}
 	p.shows(h.at("09:00"), "held")
@@ -88,7 +91,8 @@ func TestPatientPagesInForcedColours(t *testing.T) {
 	p.toldApart(map[string]string{
 		"a free time": face("08:00"), "a held one": face("09:00"), "one somebody looks at": face("10:00"), "a taken one": face("11:00"), "the chosen one": face("14:00"),
 	})
-	p.toldApart(map[string]string{"the shown day": ".day input:checked + .face", "another day": ".day input:not(:checked) + .face"})
+	p.toldApart(map[string]string{"the shown day": ".day input:checked + .face",
+		"another day": ".day input:not(:checked) + .face"})
 	p.snap("own-colours-1-times")
 	p.stopsSeen("choosing a time")
 	p.click(".bar button")

@@ -189,7 +189,8 @@ func TestReplacedPageResumes(t *testing.T) {
 	client := ask[string](p, `JSON.parse(sessionStorage.getItem('holdfast.client'))`)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	other, err := http.NewRequestWithContext(ctx, "GET", h.url+"/v1/holds/stream?appointmentTypeId=checkup&clientId="+client, nil)
+	other, err := http.NewRequestWithContext(ctx, "GET", h.url+"/v1/holds/stream?appointmentTypeId=checkup&clientId="+
+		client, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +219,8 @@ func TestPageWithoutJavaScriptShowsPhone(t *testing.T) {
 	p.changed = true
 	p.do(command(emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}))
 	for path, want := range map[string]string{
-		"/": "Call 030 1234567.", "/manage": "Call 030 1234567.", "/embed": "Call 030 1234567.", "/staff": "The desk needs JavaScript.", "/setup": "Setup needs JavaScript.",
+		"/": "Call 030 1234567.", "/manage": "Call 030 1234567.", "/embed": "Call 030 1234567.",
+		"/staff": "The desk needs JavaScript.", "/setup": "Setup needs JavaScript.",
 	} {
 		p.open(path + "?lang=en")
 		// No timer of the page runs, so the test polls it.
@@ -227,7 +229,8 @@ func TestPageWithoutJavaScriptShowsPhone(t *testing.T) {
 		for deadline := time.Now().Add(patience); time.Now().Before(deadline) && !strings.Contains(got, want); {
 			got = ask[string](p, `location.pathname === `+quoted(path)+` ? `+seen+` : ''`)
 		}
-		if !strings.Contains(got, want) || !strings.Contains(got, "braucht JavaScript") || !strings.Contains(got, "necesita JavaScript") {
+		if !strings.Contains(got, want) || !strings.Contains(got, "braucht JavaScript") ||
+			!strings.Contains(got, "necesita JavaScript") {
 			t.Errorf("without scripts the top of %s says %q, want %q in three languages", path, got, want)
 		}
 		p.shot("noscript-" + strings.Trim(path, "/"))

@@ -16,7 +16,8 @@ func (p *tab) chooseFile(selector, name, content string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.run(`((input, d) => { d.items.add(new File([new Uint8Array(` + string(bytes) + `)], ` + quoted(name) + `)); input.files = d.files; input.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector(` + quoted(selector) + `), new DataTransfer())`)
+	p.run(`((input, d) => { d.items.add(new File([new Uint8Array(` + string(bytes) + `)], ` + quoted(name) +
+		`)); input.files = d.files; input.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector(` + quoted(selector) + `), new DataTransfer())`)
 }
 
 func numbers(content string) (all []int) {
@@ -34,7 +35,8 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#data")
 	day := h.date
-	text := "Name;Terminart;Arzt;Datum;Uhrzeit\nLena Gr\xf6\xdfmann;Check-up;Dr Ada Brandt;" + day + ";09:00\nPer Lind;Check-up;Dr Ada Brandt;" + day + ";09:15\nMia Sand;Massage;Dr Ada Brandt;" + day + ";11:00\n"
+	text := "Name;Terminart;Arzt;Datum;Uhrzeit\nLena Gr\xf6\xdfmann;Check-up;Dr Ada Brandt;" + day +
+		";09:00\nPer Lind;Check-up;Dr Ada Brandt;" + day + ";09:15\nMia Sand;Massage;Dr Ada Brandt;" + day + ";11:00\n"
 	p.chooseFile("#sheet-file", "old.csv", text)
 	p.says("1 would be booked, 0 already exist, 0 were cancelled, 2 cannot be imported.")
 	p.says("start: overlaps line 2")
@@ -62,7 +64,8 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	p.chooseFile("#clinic-file", "clinic.json", `{"specialists":[{"id":"x","name":""}]}`)
 	p.says("specialists[0].name")
 	p.accessible("a clinic file with mistakes")
-	p.chooseFile("#clinic-file", "clinic.json", `{"specialists":[{"id":"mia","name":"Dr Mia Sand","timezone":"UTC","active":true}]}`)
+	p.chooseFile("#clinic-file", "clinic.json",
+		`{"specialists":[{"id":"mia","name":"Dr Mia Sand","timezone":"UTC","active":true}]}`)
 	p.says("1 new:")
 	p.press("Import this clinic")
 	p.says("The file named 1 specialists and 0 appointment types.")

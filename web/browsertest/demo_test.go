@@ -13,7 +13,8 @@ import (
 func newDemo(t testing.TB) *house {
 	t.Helper()
 	h := newHouseWith(t, engine.Options{}, web.Options{Demo: true})
-	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner, Password: web.DemoPassword}
+	owner := account.NewUser{Email: web.DemoEmail, Name: "Robin Harbour", Role: store.RoleOwner,
+		Password: web.DemoPassword}
 	if _, err := h.engine.Account.CreateUser(t.Context(), "system", owner); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,8 @@ func TestDemoIsAccessible(t *testing.T) {
 func TestDemoSurvivesNetworkCut(t *testing.T) {
 	t.Parallel()
 	h := newDemo(t)
-	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("09:00"), "patient": map[string]any{"name": "Lena Vogt"}}, asAdmin)
+	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",
+		"specialistId": "ada", "slotStartDate": h.at("09:00"), "patient": map[string]any{"name": "Lena Vogt"}}, asAdmin)
 	p := h.tab(t)
 	p.size(1600, 1000)
 	p.open("/demo?lang=en")
@@ -93,7 +95,8 @@ func TestDemoSurvivesNetworkCut(t *testing.T) {
 	p.says("Appointments counted: 1.")
 	p.until(`document.querySelectorAll('iframe')[0].contentDocument.body.innerText.includes('No connection')`)
 	p.accessible("a phone without a connection")
-	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind"}}, asAdmin)
+	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",
+		"specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind"}}, asAdmin)
 	p.press("Plug it in again")
 	p.says("Appointments before: 1; still there: 1; booked in the meantime: 1. Nothing is lost.")
 	p.until(`!document.querySelectorAll('iframe')[0].contentDocument.body.innerText.includes('No connection')`)

@@ -53,7 +53,8 @@ func TestDemoVisitorsBook(t *testing.T) {
 	p.run(`window.left = document.querySelectorAll('iframe')[0], window.desk = document.querySelectorAll('iframe')[1], window.right = document.querySelectorAll('iframe')[2]
 		window.today = new Intl.DateTimeFormat('en-CA', { timeZone: JSON.parse(document.getElementById('boot').textContent).clinic.timezone }).format(new Date())`)
 	for _, phone := range []string{"left", "right"} {
-		p.until(phone + `.contentDocument?.querySelector('.day input:checked')?.value === today && ` + phone + `.contentDocument.querySelectorAll('.chip[data-status=free]').length > 3`)
+		p.until(phone + `.contentDocument?.querySelector('.day input:checked')?.value === today && ` + phone +
+			`.contentDocument.querySelectorAll('.chip[data-status=free]').length > 3`)
 	}
 	p.until(`desk.contentDocument?.querySelector('.busywrap:not(.loading) .board i.now') && desk.contentDocument.querySelectorAll('.appt[data-id]').length > 15`)
 
@@ -63,7 +64,8 @@ func TestDemoVisitorsBook(t *testing.T) {
 			.concat([left, right].flatMap(f => [...f.contentDocument.querySelectorAll('.chip')].map(x => x.dataset.start + x.dataset.status))).sort().join()
 		window.before = looks()`)
 	p.until(`looks() !== before`)
-	t.Logf("from the start of the program: %v until the page is whole, %v until something moves", shown.Sub(began).Round(10*time.Millisecond), time.Since(began).Round(10*time.Millisecond))
+	t.Logf("from the start of the program: %v until the page is whole, %v until something moves",
+		shown.Sub(began).Round(10*time.Millisecond), time.Since(began).Round(10*time.Millisecond))
 	words := ask[string](p, `desk.contentDocument.querySelector('.board').innerHTML`)
 	for _, attendance := range []string{"Completed", "In progress", "Arrived"} {
 		if !strings.Contains(words, attendance) && !strings.Contains(words, strings.ToLower(attendance)) {

@@ -102,7 +102,9 @@ func TestDeskIsAccessible(t *testing.T) {
 			p.dialog("nothing was booked online", func() { p.key("!") }, "dialog .muted")
 			p.dialog("the keys", func() { p.key("?") }, "dialog kbd")
 			p.dialog("the view", func() { p.click(".tools button[title]:nth-last-of-type(2)") }, "dialog [role=switch]")
-			p.dialog("an appointment", func() { p.run(`document.querySelector(` + quoted(card(id)) + `).click()`) }, "dialog .actions")
+			p.dialog("an appointment", func() {
+				p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
+			}, "dialog .actions")
 			p.dialog("moving", func() {
 				p.run(`document.querySelector(` + quoted(card(id)) + `).click()`)
 				p.click("dialog .actions .btn")

@@ -91,7 +91,8 @@ func TestDowntimePlanOpensOffline(t *testing.T) {
 	p.paper("plan")
 
 	// Data that has changed since its encryption is not shown: neither a different plan nor a different age.
-	for _, change := range []string{`new Uint8Array(x.plan.sealed)[100] ^= 1`, `new Uint8Array(x.plan.sealed)[100] ^= 1; x.plan.madeAt = new Date().toISOString()`} {
+	for _, change := range []string{`new Uint8Array(x.plan.sealed)[100] ^= 1`,
+		`new Uint8Array(x.plan.sealed)[100] ^= 1; x.plan.madeAt = new Date().toISOString()`} {
 		p.changeKept(change)
 		p.reload()
 		p.openPlan(password)
@@ -126,7 +127,8 @@ func (p *tab) paper(name string) {
 		return
 	}
 	p.do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
-		answer, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{PreferCSSPageSize: ptr(true), PrintBackground: ptr(true)})
+		answer, err := chromedp.Call(ctx, page.PrintToPDF, page.PrintToPDFParams{PreferCSSPageSize: ptr(true),
+			PrintBackground: ptr(true)})
 		if err != nil {
 			return err
 		}
@@ -222,7 +224,8 @@ func TestDeskEntersPaperBookings(t *testing.T) {
 	p.appointment("Lena Vogt", "ada", "09:00")
 	p.run(`location.hash = '#byhand'`)
 	p.set("#byhand-date", h.date)
-	for i, row := range [][2]string{{"09:15", "Mia Sand"}, {"10:00", "Per Lind"}, {"10:15", "Jo Berg"}, {"07:00", "Ada Frost"}} {
+	for i, row := range [][2]string{{"09:15", "Mia Sand"}, {"10:00", "Per Lind"}, {"10:15", "Jo Berg"},
+		{"07:00", "Ada Frost"}} {
 		at := ".byhand tbody tr:nth-child(" + string(rune('1'+i)) + ") "
 		p.set(at+"[type=time]", row[0])
 		p.fill(at+"td:nth-child(4) input", row[1])
@@ -258,7 +261,8 @@ func TestDeskEntersPaperBookings(t *testing.T) {
 	if len(all) != 4 || over != 1 {
 		t.Errorf("%d are booked, %d over another; want 4 and 1", len(all), over)
 	}
-	if got := h.must(200, "GET", "/v1/audit?limit=5", nil, asAdmin).raw; !strings.Contains(got, "came without an appointment") {
+	if got := h.must(200, "GET", "/v1/audit?limit=5", nil, asAdmin).raw; !strings.Contains(got,
+		"came without an appointment") {
 		t.Errorf("the reason is not in the log: %s", got)
 	}
 }

@@ -34,7 +34,8 @@ func TestExpiredSignInKeepsDraft(t *testing.T) {
 	p.key(kb.Enter)
 	p.until(`!document.querySelector('dialog')`)
 	p.until(`[...document.querySelectorAll('.appt')].some(a => /per lind/.test(a.innerText))`)
-	if patient, _ := h.one(t)["patient"].(map[string]any); patient["name"] != "per lind" || patient["phone"] != "030 1112233" {
+	if patient, _ := h.one(t)["patient"].(map[string]any); patient["name"] != "per lind" ||
+		patient["phone"] != "030 1112233" {
 		t.Errorf("the database has %v", patient)
 	}
 }
@@ -116,7 +117,8 @@ func TestBlockKeepsAppointments(t *testing.T) {
 	p.until(`/team meeting/i.test(document.querySelector('[data-col=ada]').innerText)`)
 	h.one(t)
 	// The rest of the block cannot be booked online.
-	got := h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"), "specialistId": "ada", "clientId": "a-stranger-00001"})
+	got := h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"),
+		"specialistId": "ada", "clientId": "a-stranger-00001"})
 	if got.status != 409 || got.get("reason") != "override_closed" {
 		t.Errorf("a hold in the blocked time gets %d %s", got.status, got.raw)
 	}
@@ -130,7 +132,8 @@ func TestSpecialistSeesColleaguesAsBusy(t *testing.T) {
 	p := h.desk(t, store.RoleSpecialist)
 	p.appointment("Lena Vogt", "ada", "09:00")
 	h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "specialistId": "karim", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"},
+		"appointmentTypeId": "checkup", "specialistId": "karim", "slotStartDate": h.at("10:00"),
+		"patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"},
 	}, asAdmin)
 	p.there("[data-col=karim] .busy")
 	p.says("Busy")

@@ -55,7 +55,8 @@ func TestEmbeddedPageBooks(t *testing.T) {
 	// Late in the day, today has few times left, and the page would be too short for the test.
 	for _, who := range []string{"ada", "karim"} {
 		for _, day := range []string{h.days(-2, "09:00"), h.days(-1, "09:00")} {
-			h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day[:10], "closed": true}, asAdmin)
+			h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day[:10], "closed": true},
+				asAdmin)
 		}
 	}
 	p := h.tab(t)
@@ -95,7 +96,8 @@ func TestBookingElementReportsBooking(t *testing.T) {
 		for (const type of ['height', 'booked']) e.addEventListener(type, ({ detail }) => { if (type === 'booked' || detail > 0) events.push(type) })
 		document.body.append(e)`)
 	p.until(`events.includes('height')`)
-	p.until(`(window.inside = document.querySelector('iframe')?.contentDocument)?.querySelector('.day input[value="` + h.date + `"]')`)
+	p.until(`(window.inside = document.querySelector('iframe')?.contentDocument)?.querySelector('.day input[value="` +
+		h.date + `"]')`)
 	p.run(`inside.querySelector('.day input[value="` + h.date + `"]').click()`)
 	p.until(`inside.querySelector('.chip[data-status=free][data-start="` + h.at("09:00") + `"]')`)
 	p.run(`inside.querySelector('.chip[data-start="` + h.at("09:00") + `"] input').click()`)
@@ -181,7 +183,8 @@ func TestEmbeddedPageShowsBookButton(t *testing.T) {
 		p.until(`inside.querySelector('.bar button')`)
 		// If the frame begins far down, its visible part has no room for the bar, so the site is scrolled to it.
 		for _, down := range []string{"0", "120", "1e5"} {
-			p.run(`scrollTo(0, ` + down + ` === 1e5 ? document.querySelector('iframe').getBoundingClientRect().bottom + scrollY - innerHeight : ` + down + `)`)
+			p.run(`scrollTo(0, ` + down +
+				` === 1e5 ? document.querySelector('iframe').getBoundingClientRect().bottom + scrollY - innerHeight : ` + down + `)`)
 			p.until(`(() => {
 				const frame = document.querySelector('iframe').getBoundingClientRect(), button = inside.querySelector('.bar button').getBoundingClientRect()
 				return frame.top + button.top >= 0 && frame.top + button.bottom <= innerHeight + 1

@@ -14,8 +14,10 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	book := func(name, born, clock string) string {
-		id, _ := h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup", "specialistId": "karim", "slotStartDate": h.at(clock),
-			"patient": map[string]any{"name": name, "birthDate": born, "phone": "030 1112233"}}, asAdmin).get("appointment", "id").(string)
+		id, _ := h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",
+			"specialistId": "karim", "slotStartDate": h.at(clock),
+			"patient": map[string]any{"name": name, "birthDate": born, "phone": "030 1112233"}},
+			asAdmin).get("appointment", "id").(string)
 		return id
 	}
 	lena, mia := book("Lena Vogt", "1991-12-01", "09:00"), book("Mia Vogt", "2019-05-05", "10:00")
@@ -39,7 +41,8 @@ func TestOwnerErasesOneOfFamily(t *testing.T) {
 	p.accessible("a person is erased")
 	p.press("Close")
 	for id, want := range map[string]any{lena: nil, mia: "Mia Vogt"} {
-		if got := h.must(200, "GET", "/v1/appointments/"+id, nil, asAdmin).get("appointment", "patient", "name"); got != want && got != "" {
+		if got := h.must(200, "GET", "/v1/appointments/"+id, nil, asAdmin).get("appointment", "patient",
+			"name"); got != want && got != "" {
 			t.Errorf("an appointment is of %v, want %v", got, want)
 		}
 	}

@@ -50,7 +50,8 @@ func TestCalendarSubscriptionIsReadable(t *testing.T) {
 	own.press("Create an address")
 	own.there("#feed-url")
 	own.accessible("one's own calendar elsewhere")
-	if webcal := ask[string](own, `document.querySelector('.feed a.btn').href`); !strings.HasPrefix(webcal, "webcal://") {
+	if webcal := ask[string](own, `document.querySelector('.feed a.btn').href`); !strings.HasPrefix(webcal,
+		"webcal://") {
 		t.Errorf("the link of a phone is %q", webcal)
 	}
 }

@@ -36,7 +36,8 @@ func TestDeskBooksNextFreeTime(t *testing.T) {
 	p.accessible("a time that is held")
 	p.shot("staff-find-held")
 	refused := func() int {
-		return h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup", "slotStartDate": h.at(clock), "specialistId": "karim", "clientId": "a-stranger-00001"}).status
+		return h.call("POST", "/v1/holds", map[string]any{"appointmentTypeId": "checkup",
+			"slotStartDate": h.at(clock), "specialistId": "karim", "clientId": "a-stranger-00001"}).status
 	}
 	if got := refused(); got != 409 {
 		t.Errorf("a stranger's hold of what the desk holds gets %d", got)

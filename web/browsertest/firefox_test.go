@@ -45,9 +45,11 @@ type fox struct {
 // prefs are the differences from a newly installed Firefox: it shows no questions and makes no requests of its own,
 // and sees the server as in a clinic's network.
 var prefs = map[string]any{
-	"intl.accept_languages": "en-GB,en", "network.dns.localDomains": lanName, "network.proxy.type": 0, "dom.security.https_first": false,
-	"browser.cache.disk.enable": false, "browser.startup.page": 0, "browser.aboutwelcome.enabled": false, "extensions.getAddons.showPane": false,
-	"browser.newtabpage.enabled": false, "browser.chrome.site_icons": false, "datareporting.policy.dataSubmissionEnabled": false, "app.normandy.enabled": false, "ui.prefersReducedMotion": 1,
+	"intl.accept_languages": "en-GB,en", "network.dns.localDomains": lanName, "network.proxy.type": 0,
+	"dom.security.https_first": false, "browser.cache.disk.enable": false, "browser.startup.page": 0,
+	"browser.aboutwelcome.enabled": false, "extensions.getAddons.showPane": false, "browser.newtabpage.enabled": false,
+	"browser.chrome.site_icons": false, "datareporting.policy.dataSubmissionEnabled": false,
+	"app.normandy.enabled": false, "ui.prefersReducedMotion": 1,
 }
 
 // open starts the browser if it does not run yet.
@@ -86,7 +88,8 @@ func (b *fox) launch() error {
 	const leash = `trap '' INT; "$@" & read -r _; kill -9 $!; wait; rm -rf "$PROFILE"`
 	run := exec.Command("/bin/sh", "-c", leash, "sh", program, "--headless", "--no-remote", "--profile", profile,
 		"--remote-debugging-port=0", "--remote-allow-system-access", "about:blank")
-	run.Env = append(os.Environ(), "PROFILE="+profile, "TZ=UTC", "MOZ_CRASHREPORTER_DISABLE=1", "MOZ_DISABLE_AUTO_SAFE_MODE=1")
+	run.Env = append(os.Environ(), "PROFILE="+profile, "TZ=UTC", "MOZ_CRASHREPORTER_DISABLE=1",
+		"MOZ_DISABLE_AUTO_SAFE_MODE=1")
 	leashEnd, err := run.StdinPipe()
 	if err != nil {
 		return err
@@ -146,12 +149,14 @@ func (b *fox) connect(address string) error {
 	if err := b.call(ctx, "session.new", asked, nil); err != nil {
 		return err
 	}
-	events := []string{"browsingContext.contextCreated", "log.entryAdded", "network.beforeRequestSent", "network.responseCompleted"}
+	events := []string{"browsingContext.contextCreated", "log.entryAdded", "network.beforeRequestSent",
+		"network.responseCompleted"}
 	if err := b.call(ctx, "session.subscribe", object{"events": events}, nil); err != nil {
 		return err
 	}
 	var windows struct{ Contexts []struct{ Context string } }
-	if err := b.call(ctx, "browsingContext.getTree", object{"moz:scope": "chrome", "maxDepth": 0}, &windows); err != nil {
+	if err := b.call(ctx, "browsingContext.getTree", object{"moz:scope": "chrome", "maxDepth": 0},
+		&windows); err != nil {
 		return err
 	}
 	if len(windows.Contexts) == 0 {
@@ -200,7 +205,8 @@ func (b *fox) saw(method string, params json.RawMessage) {
 		p.receives(e.Response.BytesReceived)
 	case "log.entryAdded":
 		if e.Level == "error" || e.Level == "warn" {
-			said := strings.ReplaceAll(e.Text, "Content-Security-Policy", "Content Security Policy") // Chromium's spelling
+			// Chromium's spelling
+			said := strings.ReplaceAll(e.Text, "Content-Security-Policy", "Content Security Policy")
 			p.complain(fmt.Sprintf("have the browser say (%s) %s", e.Type, said))
 		}
 	}
@@ -236,13 +242,15 @@ func (h *house) firefoxTab(t testing.TB) *tab {
 		t.Fatalf("no window: %v", err)
 	}
 	var made struct{ Context string }
-	if err := firefox.call(ctx, "browsingContext.create", object{"type": "window", "userContext": own.UserContext}, &made); err != nil {
+	if err := firefox.call(ctx, "browsingContext.create", object{"type": "window", "userContext": own.UserContext},
+		&made); err != nil {
 		t.Fatalf("no window: %v", err)
 	}
 	return h.watchFirefox(t, made.Context, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
-		if err := firefox.call(ctx, "browser.removeUserContext", object{"userContext": own.UserContext}, nil); err != nil {
+		if err := firefox.call(ctx, "browser.removeUserContext", object{"userContext": own.UserContext},
+			nil); err != nil {
 			t.Errorf("the window does not close: %v", err)
 		}
 	})

@@ -39,7 +39,8 @@ func (d foxTab) reload(ctx context.Context) error {
 }
 
 func (d foxTab) everyDocument(ctx context.Context, script string) error {
-	return firefox.call(ctx, "script.addPreloadScript", object{"functionDeclaration": "() => {" + script + "}", "contexts": []string{d.context}}, nil)
+	return firefox.call(ctx, "script.addPreloadScript", object{"functionDeclaration": "() => {" +
+		script + "}", "contexts": []string{d.context}}, nil)
 }
 
 func (d foxTab) opened(context.Context) (*tab, error) {
@@ -76,8 +77,9 @@ func (d foxTab) perform(ctx context.Context, action object) error {
 
 // webdriverKeys are the keys without a letter, as WebDriver names them.
 var webdriverKeys = map[string]string{
-	"Backspace": "\uE003", "Tab": "\uE004", "Enter": "\uE006", "Shift": "\uE008", "Control": "\uE009", "Escape": "\uE00C", "PageUp": "\uE00E", "PageDown": "\uE00F", "End": "\uE010",
-	"Home": "\uE011", "ArrowLeft": "\uE012", "ArrowUp": "\uE013", "ArrowRight": "\uE014", "ArrowDown": "\uE015", "Delete": "\uE017",
+	"Backspace": "\uE003", "Tab": "\uE004", "Enter": "\uE006", "Shift": "\uE008", "Control": "\uE009",
+	"Escape": "\uE00C", "PageUp": "\uE00E", "PageDown": "\uE00F", "End": "\uE010", "Home": "\uE011",
+	"ArrowLeft": "\uE012", "ArrowUp": "\uE013", "ArrowRight": "\uE014", "ArrowDown": "\uE015", "Delete": "\uE017",
 }
 
 func (d foxTab) key(ctx context.Context, k *kb.Key, modifiers int64) error {
@@ -93,7 +95,8 @@ func (d foxTab) key(ctx context.Context, k *kb.Key, modifiers int64) error {
 	steps := []object{{"type": "keyDown", "value": value}, {"type": "keyUp", "value": value}}
 	for modifier, held := range map[int64]string{shift: webdriverKeys["Shift"], ctrl: webdriverKeys["Control"]} {
 		if modifiers&modifier != 0 {
-			steps = slices.Concat([]object{{"type": "keyDown", "value": held}}, steps, []object{{"type": "keyUp", "value": held}})
+			steps = slices.Concat([]object{{"type": "keyDown", "value": held}}, steps,
+				[]object{{"type": "keyUp", "value": held}})
 		}
 	}
 	return d.keys(ctx, steps)
@@ -107,7 +110,8 @@ func (d foxTab) keys(ctx context.Context, steps []object) error {
 func (d foxTab) write(ctx context.Context, text string) error {
 	steps := []object{}
 	for _, letter := range text {
-		steps = append(steps, object{"type": "keyDown", "value": string(letter)}, object{"type": "keyUp", "value": string(letter)})
+		steps = append(steps, object{"type": "keyDown", "value": string(letter)},
+			object{"type": "keyUp", "value": string(letter)})
 	}
 	return d.keys(ctx, steps)
 }
@@ -126,7 +130,8 @@ func (d foxTab) inside(ctx context.Context, script string) error {
 // colours needs the browser's internals: BiDi has no command for them yet. The preferences turn animations off.
 func (d foxTab) colours(ctx context.Context, scheme string, forced bool) error {
 	replaced := map[bool]string{false: "none", true: "active"}[forced]
-	return d.inside(ctx, `own.prefersColorSchemeOverride = `+quoted(scheme)+`; own.forcedColorsOverride = `+quoted(replaced))
+	return d.inside(ctx, `own.prefersColorSchemeOverride = `+quoted(scheme)+`; own.forcedColorsOverride = `+
+		quoted(replaced))
 }
 
 func (d foxTab) network(ctx context.Context, there bool) error {
@@ -134,11 +139,13 @@ func (d foxTab) network(ctx context.Context, there bool) error {
 	if !there {
 		conditions = object{"type": "offline"}
 	}
-	return firefox.call(ctx, "emulation.setNetworkConditions", object{"contexts": []string{d.context}, "networkConditions": conditions}, nil)
+	return firefox.call(ctx, "emulation.setNetworkConditions",
+		object{"contexts": []string{d.context}, "networkConditions": conditions}, nil)
 }
 
 func (d foxTab) forget(ctx context.Context) error {
-	return firefox.call(ctx, "storage.deleteCookies", object{"partition": object{"type": "context", "context": d.context}}, nil)
+	return firefox.call(ctx, "storage.deleteCookies",
+		object{"partition": object{"type": "context", "context": d.context}}, nil)
 }
 
 func (d foxTab) picture(ctx context.Context) ([]byte, error) {

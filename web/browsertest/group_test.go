@@ -12,7 +12,8 @@ import (
 func (h *house) joins(name string) (id string) {
 	h.t.Helper()
 	got := h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "class", "specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": name, "phone": "030 1112233"},
+		"appointmentTypeId": "class", "specialistId": "ada", "slotStartDate": h.at("10:00"),
+		"patient": map[string]any{"name": name, "phone": "030 1112233"},
 	}, asAdmin)
 	id, _ = got.get("appointment", "id").(string)
 	return id
@@ -89,7 +90,8 @@ func TestRosterListsGroup(t *testing.T) {
 	p.until(`document.activeElement.innerText === 'Per Lind'`)
 	p.click(`[data-head="` + per + `"] .does .btn:nth-child(2)`)
 	p.says("Per Lind: No-show") // which can be undone for ten seconds
-	if got := []any{h.appointmentOf(lena)["attendance"], h.appointmentOf(per)["attendance"]}; got[0] != "arrived" || got[1] != "no_show" {
+	if got := []any{h.appointmentOf(lena)["attendance"], h.appointmentOf(per)["attendance"]}; got[0] != "arrived" ||
+		got[1] != "no_show" {
 		t.Errorf("they are %v, want arrived and no_show", got)
 	}
 	p.key("u")
@@ -177,7 +179,8 @@ func TestFullGroupHasWaitingList(t *testing.T) {
 			p.accessible("a full group")
 			p.shot("group-4-full-" + lang)
 			x := h.waiting()
-			if got := x.Wish.SlotStart.UTC().Format("2006-01-02T15:04:05Z"); got != h.at("10:00") || x.AppointmentTypeID != "class" || x.Patient.Name != "Omar Ruiz" {
+			if got := x.Wish.SlotStart.UTC().Format("2006-01-02T15:04:05Z"); got != h.at("10:00") ||
+				x.AppointmentTypeID != "class" || x.Patient.Name != "Omar Ruiz" {
 				t.Errorf("who waits: %+v, want Omar Ruiz for the class at 10:00", x)
 			}
 			p.key(kb.Escape)

@@ -45,7 +45,8 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	// Other clients see a selection, and can still take the time first.
 	a.choose(start)
 	b.there(chip(start) + ".looking")
-	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+`).getAttribute('aria-label')`); got != "10:00, someone is looking" {
+	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+
+		`).getAttribute('aria-label')`); got != "10:00, someone is looking" {
 		t.Errorf("a time that is looked at is called %q", got)
 	}
 
@@ -55,7 +56,8 @@ func TestHoldGreysTimeForOthers(t *testing.T) {
 	t.Logf("from the press to the other tab showing the hold: %v (aim: at most 300ms)", b.noted().Sub(pressed))
 	a.held()
 	b.look("book-2-when")
-	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+`).getAttribute('aria-label')`); got != "10:00, on hold by someone else, unavailable" {
+	if got := ask[string](b, `document.querySelector(`+quoted(chip(start)+" input")+
+		`).getAttribute('aria-label')`); got != "10:00, on hold by someone else, unavailable" {
 		t.Errorf("a held time is called %q", got)
 	}
 	b.click(chip(start) + " input")
@@ -148,7 +150,8 @@ func TestRacingPatientsHaveOneWinner(t *testing.T) {
 			<-gun
 			got, err := h.ask("POST", "/v1/appointment-types/checkup/book", map[string]any{
 				"clientId": fmt.Sprintf("racer-secret-%04d", n), "slotStartDate": start, "specialistId": "ada",
-				"patient": map[string]any{"name": fmt.Sprintf("Racer %d", n), "email": fmt.Sprintf("r%d@example.org", n)},
+				"patient": map[string]any{"name": fmt.Sprintf("Racer %d", n),
+					"email": fmt.Sprintf("r%d@example.org", n)},
 			})
 			switch {
 			case err != nil:
@@ -217,7 +220,8 @@ func TestLostTimeKeepsForm(t *testing.T) {
 	p.look("book-5-lost")
 	p.click(".notice.danger .btn")
 	p.held()
-	if name, email := ask[string](p, "document.querySelector('#name').value"), ask[string](p, "document.querySelector('#email').value"); name != "Lena Vogt" || email != "lena@example.org" {
+	if name, email := ask[string](p, "document.querySelector('#name').value"),
+		ask[string](p, "document.querySelector('#email').value"); name != "Lena Vogt" || email != "lena@example.org" {
 		t.Errorf("what was typed became %q and %q", name, email)
 	}
 	p.click(".details [type=submit]")

@@ -120,7 +120,8 @@ func clinicFile() clinic.File {
 		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 8 * 60, End: 18 * 60})
 	}
 	for _, who := range [][2]string{{"ada", "Dr Ada Brandt"}, {"karim", "Dr Karim Haddad"}} {
-		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: who[0], Name: who[1], Timezone: "UTC", Active: true, WeeklyHours: hours})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: who[0],
+			Name: who[1], Timezone: "UTC", Active: true, WeeklyHours: hours})
 	}
 	both := []clinic.AssignmentEntry{{SpecialistID: "ada", Priority: 10}, {SpecialistID: "karim", Priority: 5}}
 	for _, t := range []clinic.AppointmentTypeEntry{
@@ -242,7 +243,8 @@ func (h *house) must(status int, method, path string, body any, headers ...heade
 func (h *house) hold(client, specialist, start string, ttlSeconds int) reply {
 	h.t.Helper()
 	return h.must(201, "POST", "/v1/holds", map[string]any{
-		"appointmentTypeId": "checkup", "slotStartDate": start, "specialistId": specialist, "clientId": client, "ttlSeconds": ttlSeconds,
+		"appointmentTypeId": "checkup", "slotStartDate": start, "specialistId": specialist, "clientId": client,
+		"ttlSeconds": ttlSeconds,
 	})
 }
 

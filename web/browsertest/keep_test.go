@@ -106,14 +106,16 @@ func TestPageChecksHoldAfterRestart(t *testing.T) {
 					t.Fatal(err)
 				}
 				if _, err := h.engine.Booking.Hold(t.Context(), booking.HoldRequest{
-					AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: "ada", Client: holds.ClientID("a-stranger-00001"), TTL: 300 * time.Second,
+					AppointmentTypeID: "checkup", SlotStart: start, SpecialistID: "ada",
+					Client: holds.ClientID("a-stranger-00001"), TTL: 300 * time.Second,
 				}); err != nil {
 					t.Fatal(err)
 				}
 			}
 			serve()
 			p.says(c.says)
-			t.Logf("from the stream's return to the word about the hold: %.0f ms (aim: at most 1000)", ask[float64](p, "window.since"))
+			t.Logf("from the stream's return to the word about the hold: %.0f ms (aim: at most 1000)",
+				ask[float64](p, "window.since"))
 			p.look("book-16-restarted-" + c.name)
 			h.heldTimes(t, 1)
 			if got := ask[string](p, "document.querySelector('#name').value"); got != "Lena Vogt" {

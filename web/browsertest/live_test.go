@@ -17,7 +17,8 @@ func TestLivePage(t *testing.T) {
 	p.click(`nav a[href="#live"]`)
 	p.says("Embedded. Live state is in this process.")
 	tile := func(name string) string {
-		return `[...document.querySelectorAll('.tiles div')].find(d => d.querySelector('dt').innerText === ` + quoted(name) + `).querySelector('dd').innerText`
+		return `[...document.querySelectorAll('.tiles div')].find(d => d.querySelector('dt').innerText === ` +
+			quoted(name) + `).querySelector('dd').innerText`
 	}
 	p.until(tile("Live holds") + ` === '1'`)
 	if n := p.count(".tiles > div"); n != 6 {

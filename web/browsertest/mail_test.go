@@ -22,7 +22,8 @@ func TestPageConfirmsSentEmail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
+	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t),
+		Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
 	p := h.tab(t)
 	p.when("")
 	p.take(h.at("10:00"))
@@ -64,7 +65,8 @@ func TestPageWithoutMailServerPromisesNoEmail(t *testing.T) {
 	p := h.tab(t)
 	p.when("")
 	p.take(h.at("10:00"))
-	for lang, want := range map[string]string{"en": "So that the clinic can reach you", "de": "Damit die Praxis Sie erreicht", "es": "Para que la clínica pueda localizarle"} {
+	for lang, want := range map[string]string{"en": "So that the clinic can reach you",
+		"de": "Damit die Praxis Sie erreicht", "es": "Para que la clínica pueda localizarle"} {
 		p.open("/?type=checkup&lang=" + lang)
 		p.held()
 		if got := p.text("#email-hint"); got != want {

@@ -21,12 +21,14 @@ func TestOwnerSetsUpMailServer(t *testing.T) {
 	host, address := noticetest.MailPort()
 	certificate, roots := noticetest.Certified(t, time.Now().Add(time.Hour), host)
 	taken := make(chan string, 10)
-	(&noticetest.Script{Address: address, Certificate: certificate, User: "post@clinic.example", Password: "right", Taken: func(m string) { taken <- m }}).Serve(t)
+	(&noticetest.Script{Address: address, Certificate: certificate, User: "post@clinic.example", Password: "right",
+		Taken: func(m string) { taken <- m }}).Serve(t)
 	mailer, err := notice.NewMailer(notice.MailOptions{Dir: t.TempDir(), Roots: roots})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Mailer: mailer}}, web.Options{})
+	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Mailer: mailer}},
+		web.Options{})
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#settings")
 	p.there("#mail-host")
@@ -83,7 +85,8 @@ func TestVisitPageExplainsStartTime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
+	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t),
+		Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#settings")
 	p.says("The server was started with the mail server mail.start.example:587, which takes precedence.")

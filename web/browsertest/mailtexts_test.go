@@ -28,7 +28,8 @@ func TestOwnerEditsEmailTexts(t *testing.T) {
 	p.accessible("the words of a mail")
 	p.run(`document.querySelector('.mail').closest('form').querySelector('[type=submit]').click()`)
 	p.says("Saved")
-	if got := h.must(200, "GET", "/v1/settings", nil, asAdmin); got.get("settings", "mailTexts", "confirmation", "en", "text") != "See you {when} with {who}." {
+	if got := h.must(200, "GET", "/v1/settings", nil, asAdmin); got.get("settings", "mailTexts", "confirmation", "en",
+		"text") != "See you {when} with {who}." {
 		t.Errorf("kept is %s", got.raw)
 	}
 }

@@ -36,7 +36,8 @@ func TestReferenceFindsAndTriesOperation(t *testing.T) {
 	p.until(`!!document.querySelector('.try form button')`)
 	p.click(".try form button")
 	p.until(`document.querySelector('.try form').textContent.includes('Answer: 200')`)
-	if shown := ask[string](p, `document.querySelector('.try form pre').textContent`); !strings.Contains(shown, `"clinic"`) {
+	if shown := ask[string](p, `document.querySelector('.try form pre').textContent`); !strings.Contains(shown,
+		`"clinic"`) {
 		t.Errorf("the form shows %s", shown)
 	}
 }

@@ -29,7 +29,8 @@ func many(f *clinic.File) {
 		t.Specialists = nil
 		for who := range 60 {
 			if who%4 == n%4 {
-				t.Specialists = append(t.Specialists, clinic.AssignmentEntry{SpecialistID: fmt.Sprintf("specialist-%02d", who), Priority: 10})
+				t.Specialists = append(t.Specialists,
+					clinic.AssignmentEntry{SpecialistID: fmt.Sprintf("specialist-%02d", who), Priority: 10})
 			}
 		}
 		f.AppointmentTypes = append(f.AppointmentTypes, t)

@@ -127,7 +127,8 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	key := header{"Authorization": "Bearer " + ask[string](p, `document.querySelector('#key').value`)}
 	p.press("I have copied it")
 	h.must(200, "GET", "/v1/queue-status", nil, key)
-	if raw := ask[string](p, `document.documentElement.outerHTML`); strings.Contains(raw, key["Authorization"][len("Bearer "):]) {
+	if raw := ask[string](p, `document.documentElement.outerHTML`); strings.Contains(raw,
+		key["Authorization"][len("Bearer "):]) {
 		t.Error("the key is still in the page")
 	}
 	p.press("Revoke key: Phone agent")
@@ -166,14 +167,17 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	// The audit log has a sentence for each change, with the old value, and can be downloaded as a table. An
 	// appointment is identified by its time, never by its patient.
 	h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("16:00"), "patient": map[string]any{"name": "Rosa Winter", "phone": "030 1112233"},
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("16:00"),
+		"patient": map[string]any{"name": "Rosa Winter", "phone": "030 1112233"},
 	}, asAdmin)
 	p.open("/staff?lang=en#audit")
 	p.there(`.lines.log a[href="#day/` + h.date + `"]`)
 	if got := p.text(`.lines.log a`); !strings.HasSuffix(got, "16:00, Dr Ada Brandt") {
 		t.Errorf("the log calls an appointment %q", got)
 	}
-	for _, sentence := range []string{"Jo owner changed the weekly hours of Dr Mia Sand", "Jo owner changed the appointment type Check-up", "Jo owner revoked the key Phone agent", "Jo owner changed the settings"} {
+	for _, sentence := range []string{"Jo owner changed the weekly hours of Dr Mia Sand",
+		"Jo owner changed the appointment type Check-up", "Jo owner revoked the key Phone agent",
+		"Jo owner changed the settings"} {
 		p.says(sentence)
 	}
 	if raw := p.text(".lines.log"); strings.Contains(raw, " did ") {
@@ -250,13 +254,15 @@ func TestDayPrints(t *testing.T) {
 	p.board()
 	p.run(`dispatchEvent(new Event('beforeprint'))`)
 	p.there(".sheet tbody tr")
-	if raw := p.text(".sheet"); strings.Contains(raw, "Lena") || strings.Contains(raw, "030 111") || !strings.Contains(raw, "L. V.") {
+	if raw := p.text(".sheet"); strings.Contains(raw, "Lena") || strings.Contains(raw, "030 111") ||
+		!strings.Contains(raw, "L. V.") {
 		t.Errorf("names are hidden, and the sheet says %s", raw)
 	}
 	p.run(`dispatchEvent(new Event('afterprint')); location.hash = 'week/' + (/\d{4}-\d\d-\d\d/.exec(location.hash) || [''])[0]`)
 	p.there(".week .calendar, .week .board")
 	p.until(`(dispatchEvent(new Event('beforeprint')), document.querySelector('.sheet tbody tr'))`)
-	if raw := p.text(".sheet"); !strings.Contains(raw, "Check-up") || !strings.Contains(raw, "Dr Ada Brandt-Löwenherz") {
+	if raw := p.text(".sheet"); !strings.Contains(raw, "Check-up") ||
+		!strings.Contains(raw, "Dr Ada Brandt-Löwenherz") {
 		t.Errorf("the week on paper says %q", raw)
 	}
 }

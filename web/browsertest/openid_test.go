@@ -21,7 +21,9 @@ func TestOwnerSignsInWithIdentityProvider(t *testing.T) {
 	t.Parallel()
 	provider := (&openidtest.Provider{ClientID: "holdfast", Secret: "right"}).Serve(t)
 	h := newHouseWith(t, engine.Options{OpenID: openid.NewClient(provider.Roots)}, web.Options{})
-	if _, err := h.engine.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) { s.BaseURL = h.url }); err != nil {
+	if _, err := h.engine.Clinic.UpdateSettings(t.Context(), "system", func(s *clinic.Settings) {
+		s.BaseURL = h.url
+	}); err != nil {
 		t.Fatal(err)
 	}
 	p := h.desk(t, store.RoleOwner)

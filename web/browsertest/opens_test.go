@@ -91,12 +91,15 @@ func TestNextDayKeepsHour(t *testing.T) {
 		return at.AddDate(0, 0, n).Format(time.DateOnly)
 	}
 	h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": day(2) + "T15:00:00Z", "patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"},
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": day(2) + "T15:00:00Z",
+		"patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"},
 	}, asAdmin)
 	short := []map[string]any{{"start": "08:00", "end": "12:00"}}
 	for _, who := range []string{"ada", "karim"} {
-		h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day(2), "closed": true}, asAdmin)
-		h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day(3), "hours": short}, asAdmin)
+		h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day(2), "closed": true},
+			asAdmin)
+		h.must(201, "POST", "/v1/specialists/"+who+"/overrides", map[string]any{"date": day(3), "hours": short},
+			asAdmin)
 	}
 	email := h.staff(store.RoleReception)
 	p := h.tab(t)

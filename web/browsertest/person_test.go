@@ -16,7 +16,8 @@ func TestPersonHasCard(t *testing.T) {
 	p := h.desk(t, store.RoleReception)
 	p.appointment("Lena Großmann", "ada", "09:00")
 	h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "specialistId": "karim", "slotStartDate": h.at("11:00"), "patient": map[string]any{"name": "Lena Vogt", "birthDate": "1991-12-01"},
+		"appointmentTypeId": "checkup", "specialistId": "karim", "slotStartDate": h.at("11:00"),
+		"patient": map[string]any{"name": "Lena Vogt", "birthDate": "1991-12-01"},
 	}, asAdmin)
 	p.key("/")
 	p.there("dialog [type=search]:focus")

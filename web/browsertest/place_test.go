@@ -10,7 +10,8 @@ import (
 // atTwoPlaces has Dr Brandt work in the north and Dr Haddad in the south.
 func atTwoPlaces(f *clinic.File) {
 	f.Clinic.Settings = &clinic.Settings{Places: []clinic.Place{
-		{ID: "north", Name: "North", Names: map[string]string{"de": "Nord"}, Address: "Hill 1"}, {ID: "south", Name: "South", Address: "Quay 2"},
+		{ID: "north", Name: "North", Names: map[string]string{"de": "Nord"}, Address: "Hill 1"},
+		{ID: "south", Name: "South", Address: "Quay 2"},
 	}}
 	for i := range f.Specialists {
 		hours := append([]clinic.HoursEntry{}, f.Specialists[i].WeeklyHours...)

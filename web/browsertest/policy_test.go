@@ -15,7 +15,8 @@ func TestPolicyViolationFailsTest(t *testing.T) {
 	p.there(".card")
 	for _, c := range []struct{ script, seen string }{
 		{`document.body.insertAdjacentHTML('beforeend', '<p style="color: red">x</p>')`, "Content Security Policy"},
-		{`document.body.append(Object.assign(document.createElement('script'), { textContent: '1' }))`, "Content Security Policy"},
+		{`document.body.append(Object.assign(document.createElement('script'), { textContent: '1' }))`,
+			"Content Security Policy"},
 		{`setTimeout(() => { throw new Error('planted') })`, "planted"},
 		{`console.error('planted words')`, "planted words"},
 	} {

@@ -24,19 +24,22 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 	t.Helper()
 	fake, pacer := upstreamtest.New(upstreamtest.Options{}), upstream.NewPacer(time.Millisecond)
 	client, err := upstream.New(upstream.Options{
-		URL: "https://practice.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret", Pacer: pacer, HTTP: fake.Client(),
+		URL: "https://practice.example/GetData.ashx", ClientID: "client", User: "user", Password: "secret",
+		Pacer: pacer, HTTP: fake.Client(),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := newHouseWith(t, engine.Options{
 		Queue: enginetest.Queue(t), Upstream: client, Pacer: pacer,
-		Outbound: outbound.Limits{Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10}, Practice: practice.Limits{RetryDelay: time.Millisecond},
+		Outbound: outbound.Limits{Backoff: backoff, Quarantine: time.Millisecond, MaxAttempts: 10},
+		Practice: practice.Limits{RetryDelay: time.Millisecond},
 	}, web.Options{}, func(f *clinic.File) {
 		for i := range f.Specialists {
 			f.Specialists[i].MaxSessions = 2
 			f.Specialists[i].Upstream = &clinic.UpstreamSpecialist{
-				ScheduleViewGUID: "11111111-2222-4333-8444-555555555555", ScheduleColumnGUID: fmt.Sprintf("66666666-7777-4888-8999-%012d", i+1),
+				ScheduleViewGUID:   "11111111-2222-4333-8444-555555555555",
+				ScheduleColumnGUID: fmt.Sprintf("66666666-7777-4888-8999-%012d", i+1),
 			}
 		}
 		for i := range f.AppointmentTypes {
@@ -50,7 +53,8 @@ func newPractice(t testing.TB, backoff time.Duration) (*house, *upstreamtest.Ser
 func (h *house) queued(name, clock, status string, review bool) {
 	h.t.Helper()
 	h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(clock), "patient": map[string]any{"name": name, "phone": "030 1112233"},
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at(clock),
+		"patient": map[string]any{"name": name, "phone": "030 1112233"},
 	}, asAdmin)
 	h.operation(name, status, review)
 }
@@ -83,7 +87,8 @@ func line(name string) string {
 // onLine presses the button of one line.
 func (p *tab) onLine(name, button string) {
 	p.t.Helper()
-	p.until(`(b => b && (b.id = 'press') && true)([...(` + line(name) + `?.querySelectorAll('button') || [])].find(b => b.innerText === ` + quoted(button) + `))`)
+	p.until(`(b => b && (b.id = 'press') && true)([...(` + line(name) +
+		`?.querySelectorAll('button') || [])].find(b => b.innerText === ` + quoted(button) + `))`)
 	p.click("#press")
 	p.run(`document.querySelector('#press')?.removeAttribute('id')`)
 }
@@ -165,7 +170,8 @@ func TestDeskShowsRefusedUpstreamWrite(t *testing.T) {
 	p := h.desk(t, store.RoleReception)
 	p.click(`nav a[href="#queue"]`)
 	p.there("#practice li")
-	if got := p.text("#practice"); !strings.Contains(got, "closed here until") || !strings.Contains(got, "Dr Ada Brandt") || !strings.Contains(got, "09:00") {
+	if got := p.text("#practice"); !strings.Contains(got, "closed here until") ||
+		!strings.Contains(got, "Dr Ada Brandt") || !strings.Contains(got, "09:00") {
 		t.Errorf("the desk reads %q", got)
 	}
 	p.accessible("time that was refused")
@@ -175,11 +181,13 @@ func TestDeskShowsRefusedUpstreamWrite(t *testing.T) {
 func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	h, fake := newPractice(t, time.Millisecond)
-	blind := slices.Repeat([]upstreamtest.Step{{Procedure: "GetAppointmentListByPatient", Outcome: upstreamtest.ServerError}}, 3)
+	blind := slices.Repeat([]upstreamtest.Step{{Procedure: "GetAppointmentListByPatient",
+		Outcome: upstreamtest.ServerError}}, 3)
 	for i, doubt := range []struct {
 		name, clock string
 		outcome     upstreamtest.Outcome
-	}{{"Lena Vogt", "09:00", upstreamtest.LostApplied}, {"Per Lind", "10:00", upstreamtest.LostNotApplied}, {"Mia Sand", "11:00", upstreamtest.LostNotApplied}} {
+	}{{"Lena Vogt", "09:00", upstreamtest.LostApplied}, {"Per Lind", "10:00", upstreamtest.LostNotApplied},
+		{"Mia Sand", "11:00", upstreamtest.LostNotApplied}} {
 		fake.Outcomes(doubt.outcome)
 		fake.Script(blind...)
 		h.queued(doubt.name, doubt.clock, "failed", true)
@@ -227,10 +235,11 @@ func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 func TestQueueReasonIsTranslated(t *testing.T) {
 	t.Parallel()
 	h, _ := newPractice(t, 0)
-	for i, reason := range []string{"the queue could not be written", "earlier bookings were still waiting", "the person was erased, so there is nothing to write", "550 mailbox full"} {
+	for i, reason := range []string{"the queue could not be written", "earlier bookings were still waiting",
+		"the person was erased, so there is nothing to write", "550 mailbox full"} {
 		op := store.Operation{
-			ID: fmt.Sprintf("op-179000000000%d-aaaaaa", i), Kind: store.Email, Status: store.OperationFailed, Attempts: 1, MaxAttempts: 10, LastError: reason,
-			CreatedAt: time.Now(), FinishedAt: time.Now(),
+			ID: fmt.Sprintf("op-179000000000%d-aaaaaa", i), Kind: store.Email, Status: store.OperationFailed,
+			Attempts: 1, MaxAttempts: 10, LastError: reason, CreatedAt: time.Now(), FinishedAt: time.Now(),
 		}
 		if err := h.engine.Outbound.Queue.Add(t.Context(), op); err != nil {
 			t.Fatal(err)

@@ -43,8 +43,10 @@ func TestOpenFormShowsNewQuestions(t *testing.T) {
 	p.when("&specialist=ada")
 	p.take(h.at("10:00"))
 	p.typed()
-	h.must(200, "PUT", "/v1/settings", map[string]any{"consent": map[string]any{"text": "We keep what you type."}}, asAdmin)
-	h.change("checkup", map[string]any{"questions": []store.Question{{ID: "why", Kind: store.AskText, Label: "Why do you come?", Required: true}}})
+	h.must(200, "PUT", "/v1/settings", map[string]any{"consent": map[string]any{"text": "We keep what you type."}},
+		asAdmin)
+	h.change("checkup", map[string]any{"questions": []store.Question{{ID: "why", Kind: store.AskText,
+		Label: "Why do you come?", Required: true}}})
 	p.submit()
 	p.renewed()
 	p.forgive()
@@ -58,7 +60,8 @@ func TestOpenFormShowsNewQuestions(t *testing.T) {
 	p.run(`document.getElementById('answers.why').focus()`)
 	p.write("My knee.")
 	p.click("#consent")
-	h.change("checkup", map[string]any{"questions": []store.Question{{ID: "who", Kind: store.AskText, Label: "Who sent you?", Required: true}}})
+	h.change("checkup", map[string]any{"questions": []store.Question{{ID: "who", Kind: store.AskText,
+		Label: "Who sent you?", Required: true}}})
 	p.submit()
 	p.renewed()
 	p.forgive()
@@ -162,7 +165,8 @@ func TestRestoredPageIsRefreshed(t *testing.T) {
 	p.there(".card input[value=longer]")
 	hidden := func(is string) {
 		t.Helper()
-		p.run(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ` + is + ` }), document.dispatchEvent(new Event('visibilitychange'))`)
+		p.run(`Object.defineProperty(document, 'hidden', { configurable: true, get: () => ` + is +
+			` }), document.dispatchEvent(new Event('visibilitychange'))`)
 	}
 	hidden("true")
 	h.must(200, "DELETE", "/v1/appointment-types/longer", nil, asAdmin)

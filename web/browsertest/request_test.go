@@ -15,11 +15,14 @@ import (
 // everyBookingConfirmed opens a clinic with a mail server where every booking must be confirmed.
 func everyBookingConfirmed(t *testing.T) *house {
 	t.Helper()
-	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })})
+	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string {
+		return "250 ok"
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), BaseURL: "http://book.example.org", Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
+	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), BaseURL: "http://book.example.org",
+		Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{})
 	h.must(200, "PUT", "/v1/settings", map[string]any{"publicBookings": map[string]any{"confirm": true}}, asAdmin)
 	return h
 }
@@ -52,7 +55,8 @@ func TestVisitorConfirmsByEmail(t *testing.T) {
 		t.Fatalf("%d requests and %d bookings, want one request", len(list), len(h.bookings()))
 	}
 	r := list[0]
-	link := "/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt})
+	link := "/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd,
+		CreatedAt: r.CreatedAt})
 	mail := h.tab(t)
 	mail.open(link)
 	mail.says("It is not booked yet.")

@@ -40,7 +40,8 @@ func TestSelectionOfClosedTabExpires(t *testing.T) {
 	if got := b.spoken(start); got != "10:00, someone is looking" {
 		t.Errorf("a time that is looked at is called %q", got)
 	}
-	if got := ask[string](b, `getComputedStyle(document.querySelector(`+quoted(chip(start)+" .face")+`), '::after').borderTopColor`); got != "rgb(122, 75, 0)" {
+	if got := ask[string](b, `getComputedStyle(document.querySelector(`+quoted(chip(start)+" .face")+
+		`), '::after').borderTopColor`); got != "rgb(122, 75, 0)" {
 		t.Errorf("the ring of a time that is looked at is %s, want the amber of --warn", got)
 	}
 
@@ -83,7 +84,8 @@ func TestPagePollsWithoutStream(t *testing.T) {
 		defer again.Stop()
 		for looking.Err() == nil {
 			_, _ = h.ask("POST", "/v1/slots/select", map[string]any{
-				"clientId": "a-stranger-00001", "appointmentTypeId": "checkup", "slotStartDate": start, "specialistId": "ada",
+				"clientId": "a-stranger-00001", "appointmentTypeId": "checkup", "slotStartDate": start,
+				"specialistId": "ada",
 			})
 			select {
 			case <-looking.Done():
@@ -122,9 +124,11 @@ func TestPagePollsWithoutStream(t *testing.T) {
 // streams blocks only the event streams of a tab, or lets them through again.
 func (p *tab) streams(there bool) {
 	p.t.Helper()
-	p.do(command(network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
-		{URLPattern: "http://" + p.host + "/v1/holds/stream", Offline: !there, DownloadThroughput: -1, UploadThroughput: -1},
-	}}))
+	p.do(command(network.EmulateNetworkConditionsByRule,
+		network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: []*network.Conditions{
+			{URLPattern: "http://" + p.host + "/v1/holds/stream", Offline: !there, DownloadThroughput: -1,
+				UploadThroughput: -1},
+		}}))
 }
 
 // TestPointingSelectsTime: a mouse that rests on a time marks it for other visitors, as focus does, until it leaves.

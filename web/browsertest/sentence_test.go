@@ -83,11 +83,13 @@ func TestSentencesHaveNoGaps(t *testing.T) {
 		h := everyBookingConfirmed(t)
 		h.must(200, "PUT", "/v1/clinic", map[string]any{"contact": map[string]any{"phone": ""}}, asAdmin)
 		h.must(202, "POST", "/v1/appointment-types/checkup/book", map[string]any{
-			"clientId": "a-visitor-of-sentences", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Lena Sorge", "email": "visitor@example.org"},
+			"clientId": "a-visitor-of-sentences", "slotStartDate": h.at("10:00"),
+			"patient": map[string]any{"name": "Lena Sorge", "email": "visitor@example.org"},
 		})
 		r := h.requests()[0]
 		p := h.tab(t)
-		p.open("/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd, CreatedAt: r.CreatedAt}))
+		p.open("/manage?lang=en#" + h.engine.Booking.ManageToken(&store.Appointment{ID: r.ID, SlotEnd: r.SlotEnd,
+			CreatedAt: r.CreatedAt}))
 		press(t, p, ".actions .primary")
 	})
 	t.Run("waiting", func(t *testing.T) {
@@ -107,7 +109,8 @@ func TestSentencesHaveNoGaps(t *testing.T) {
 		path, token := h.setupLink(t)
 		p := h.tab(t)
 		p.open(path + "?lang=en#" + token)
-		for field, text := range map[string]string{"#clinic": "Harbour Clinic", "#name": "Olga Owner", "#email": "olga@example.org", "#password": "a few words together"} {
+		for field, text := range map[string]string{"#clinic": "Harbour Clinic", "#name": "Olga Owner",
+			"#email": "olga@example.org", "#password": "a few words together"} {
 			p.there(field)
 			p.fill(field, text)
 		}

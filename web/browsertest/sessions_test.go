@@ -29,7 +29,8 @@ func (h *house) asks(client string) (id string) {
 
 func (h *house) session(id, client string) map[string]any {
 	h.t.Helper()
-	x, _ := h.must(200, "GET", "/v1/sessions/"+id, nil, header{"Holdfast-Client": client}).get("session").(map[string]any)
+	x, _ := h.must(200, "GET", "/v1/sessions/"+id, nil,
+		header{"Holdfast-Client": client}).get("session").(map[string]any)
 	return x
 }
 
@@ -156,7 +157,8 @@ func TestPresencePageReconnects(t *testing.T) {
 	p.click(`nav a[href="#day"]`)
 	p.until(`!document.body.innerText.includes('You were offline for a while')`)
 	h.presence("ada", "auto_offline")
-	p.run(`document.dispatchEvent(new Event('visibilitychange'))`) // as when a laptop wakes up: the heartbeat gets a 409
+	// as when a laptop wakes up: the heartbeat gets a 409
+	p.run(`document.dispatchEvent(new Event('visibilitychange'))`)
 	p.says("You were offline for a while. You are online again.")
 
 	h.must(200, "POST", "/v1/specialists/ada/offline", nil, asAdmin)
@@ -180,9 +182,11 @@ func TestPresencePageShowsLastWeek(t *testing.T) {
 		for _, l := range []struct {
 			day, hour, minute int
 			change            string
-		}{{0, 9, 0, "online"}, {0, 12, 5, "offline"}, {0, 13, 0, "online"}, {0, 15, 0, "auto_offline"}, {2, 22, 0, "online"}, {3, 1, 30, "deactivated"}} {
+		}{{0, 9, 0, "online"}, {0, 12, 5, "offline"}, {0, 13, 0, "online"}, {0, 15, 0, "auto_offline"},
+			{2, 22, 0, "online"}, {3, 1, 30, "deactivated"}} {
 			at := monday.AddDate(0, 0, l.day).Add(time.Duration(l.hour)*time.Hour + time.Duration(l.minute)*time.Minute)
-			if err := tx.AppendPresence(t.Context(), store.PresenceChange{At: at, SpecialistID: "ada", Change: l.change}); err != nil {
+			if err := tx.AppendPresence(t.Context(), store.PresenceChange{At: at,
+				SpecialistID: "ada", Change: l.change}); err != nil {
 				return err
 			}
 		}
@@ -198,7 +202,8 @@ func TestPresencePageShowsLastWeek(t *testing.T) {
 	p.click(`[aria-label="Previous week"]`)
 	p.until(`document.querySelectorAll('.online .line').length === 7 && document.querySelector('.online .line').innerText.includes('09:00')`)
 	var got []string
-	for _, line := range ask[[]string](p, `[...document.querySelectorAll('.online .line')].map(l => [...l.querySelectorAll('li')].map(x => x.innerText.trim()).join(', ') + ' = ' + l.querySelector('.hours-sum').innerText)`) {
+	for _, line := range ask[[]string](p,
+		`[...document.querySelectorAll('.online .line')].map(l => [...l.querySelectorAll('li')].map(x => x.innerText.trim()).join(', ') + ' = ' + l.querySelector('.hours-sum').innerText)`) {
 		got = append(got, strings.ReplaceAll(line, "\u00a0", " "))
 	}
 	want := []string{
@@ -220,7 +225,8 @@ func (h *house) presence(id, change string) {
 	h.t.Helper()
 	var last any
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if last = h.must(200, "GET", "/v1/specialists/"+id+"/presence", nil, asAdmin).get("presence", "lastChange"); last == change {
+		if last = h.must(200, "GET", "/v1/specialists/"+id+"/presence", nil, asAdmin).get("presence",
+			"lastChange"); last == change {
 			return
 		}
 	}

@@ -77,7 +77,8 @@ func TestSetupCreatesClinic(t *testing.T) {
 			p.there(".qr")
 			p.there(".mini .live[data-link=live]")
 			p.accessible("ready")
-			if link, of := ask[string](p, `document.querySelector('#link').value`), ask[string](p, `document.querySelector('.qr').getAttribute('aria-label')`); link != "https://book.example.org/" || !strings.Contains(of, link) {
+			if link, of := ask[string](p, `document.querySelector('#link').value`),
+				ask[string](p, `document.querySelector('.qr').getAttribute('aria-label')`); link != "https://book.example.org/" || !strings.Contains(of, link) {
 				t.Errorf("the link to hand out is %q and the code %q, want both of the address that was said", link, of)
 			}
 			p.there(".mail .notice.warn code") // no mail server is set
@@ -85,7 +86,8 @@ func TestSetupCreatesClinic(t *testing.T) {
 			p.shot("setup-4-mail-" + lang)
 			types, _ := h.must(200, "GET", "/v1/appointment-types", nil).get("appointmentTypes").([]any)
 			if len(types) != 1 || len(h.engine.Clinic.Schedule().Specialists) != 1 {
-				t.Errorf("the clinic has %d types and %d specialists, want one of each", len(types), len(h.engine.Clinic.Schedule().Specialists))
+				t.Errorf("the clinic has %d types and %d specialists, want one of each", len(types),
+					len(h.engine.Clinic.Schedule().Specialists))
 			}
 
 			// The first booking appears on the small board.
@@ -96,7 +98,8 @@ func TestSetupCreatesClinic(t *testing.T) {
 				slot = next.body
 			}
 			h.must(201, "POST", "/v1/appointment-types/"+id+"/book", map[string]any{
-				"clientId": "a-patient-at-home-1", "slotStartDate": slot["start"], "patient": map[string]any{"name": "First Patient", "email": "f@example.org"},
+				"clientId": "a-patient-at-home-1", "slotStartDate": slot["start"],
+				"patient": map[string]any{"name": "First Patient", "email": "f@example.org"},
 			})
 			p.there(".mini .arrived")
 			p.says("First Patient")

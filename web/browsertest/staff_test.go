@@ -17,7 +17,8 @@ const password = "a few words together"
 // staff creates a user with a role and returns their email address. A specialist is Dr Brandt.
 func (h *house) staff(role store.Role) (email string) {
 	h.t.Helper()
-	who := account.NewUser{Email: string(role) + "@clinic.example", Name: "Jo " + string(role), Role: role, Password: password}
+	who := account.NewUser{Email: string(role) + "@clinic.example", Name: "Jo " + string(role), Role: role,
+		Password: password}
 	if role == store.RoleSpecialist {
 		who.SpecialistID = "ada"
 	}
@@ -59,7 +60,8 @@ func (p *tab) board() {
 func (p *tab) appointment(name, specialist, clock string) (id string) {
 	p.t.Helper()
 	got := p.h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "specialistId": specialist, "slotStartDate": p.h.at(clock), "patient": map[string]any{"name": name, "phone": "030 1112233"},
+		"appointmentTypeId": "checkup", "specialistId": specialist, "slotStartDate": p.h.at(clock),
+		"patient": map[string]any{"name": name, "phone": "030 1112233"},
 	}, asAdmin)
 	id, _ = got.get("appointment", "id").(string)
 	p.there(card(id))
@@ -79,7 +81,8 @@ func (h *house) appointmentOf(id string) map[string]any {
 func (p *tab) set(selector, value string) {
 	p.t.Helper()
 	p.there(selector)
-	p.run(`(e => { e.value = ` + quoted(value) + `; e.dispatchEvent(new Event(e.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true })) })(document.querySelector(` + quoted(selector) + `))`)
+	p.run(`(e => { e.value = ` + quoted(value) +
+		`; e.dispatchEvent(new Event(e.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true })) })(document.querySelector(` + quoted(selector) + `))`)
 }
 
 // TestReceptionBooksWithSevenKeys: a known patient calls. Letters on a free cell begin a booking with that name.
@@ -150,9 +153,11 @@ func TestDragEqualsMoveDialog(t *testing.T) {
 
 	a, b := h.appointmentOf(dragged), h.appointmentOf(moved)
 	if a["slotStartDate"] != h.at("09:00") || b["slotStartDate"] != h.at("10:00") {
-		t.Errorf("they are at %v and %v, want their own times with the other specialist", a["slotStartDate"], b["slotStartDate"])
+		t.Errorf("they are at %v and %v, want their own times with the other specialist", a["slotStartDate"],
+			b["slotStartDate"])
 	}
-	for _, field := range []string{"specialistId", "status", "version", "attendance", "source", "overbook", "upstreamState"} {
+	for _, field := range []string{"specialistId", "status", "version", "attendance", "source", "overbook",
+		"upstreamState"} {
 		if fmt.Sprint(a[field]) != fmt.Sprint(b[field]) {
 			t.Errorf("%s is %v after a drag and %v after the dialog", field, a[field], b[field])
 		}
@@ -166,7 +171,8 @@ func TestDragEqualsMoveDialog(t *testing.T) {
 func (p *tab) drag(from, into string, down float64) {
 	p.t.Helper()
 	middle := func(selector string) []float64 {
-		return ask[[]float64](p, `(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector(`+quoted(selector)+`).getBoundingClientRect())`)
+		return ask[[]float64](p, `(r => [r.x + r.width / 2, r.y + r.height / 2])(document.querySelector(`+
+			quoted(selector)+`).getBoundingClientRect())`)
 	}
 	a, b := middle(from), middle(into)
 	p.mouse(mouseDown, a[0], a[1])

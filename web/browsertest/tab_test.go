@@ -93,7 +93,8 @@ func (p *tab) watched(look, done func()) *tab {
 // requested handles every request of the tab.
 func (p *tab) requested(method, address string) {
 	to, err := url.Parse(address)
-	if err != nil || (to.Host != p.host && !slices.Contains(p.also, to.Host) && (to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
+	if err != nil || (to.Host != p.host && !slices.Contains(p.also, to.Host) &&
+		(to.Scheme == "http" || to.Scheme == "https" || to.Scheme == "ws" || to.Scheme == "wss")) {
 		p.complain("speak to " + address)
 	}
 	if err == nil && to.Host == p.host {
@@ -214,7 +215,8 @@ func (p *tab) until(condition string) {
 			return
 		}
 		if time.Now().After(deadline) || p.ctx.Err() != nil {
-			text, _ := evaluate[string](p, `location.href.replace(/#.*/, '#…') + '\n' + document.body.innerText.slice(0, 1500)`)
+			text, _ := evaluate[string](p,
+				`location.href.replace(/#.*/, '#…') + '\n' + document.body.innerText.slice(0, 1500)`)
 			p.t.Fatalf("waited in vain for %s (%v) on\n%s", condition, err, text)
 		}
 	}
@@ -235,7 +237,8 @@ func (p *tab) says(text string) {
 // text returns the visible text of an element, with single blanks.
 func (p *tab) text(selector string) string {
 	p.t.Helper()
-	return ask[string](p, "(document.querySelector("+quoted(selector)+")?.innerText || '').replace(/\\s+/g, ' ').trim()")
+	return ask[string](p, "(document.querySelector("+quoted(selector)+
+		")?.innerText || '').replace(/\\s+/g, ' ').trim()")
 }
 
 // count returns the number of matching elements.

@@ -10,7 +10,8 @@ import (
 
 // withRoom is a clinic with a room.
 func withRoom(f *clinic.File) {
-	f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room-1", Kind: "resource", Name: "Room One", Timezone: f.Clinic.Timezone, Active: true})
+	f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: "room-1",
+		Kind: "resource", Name: "Room One", Timezone: f.Clinic.Timezone, Active: true})
 }
 
 // TestOwnerSetsRoomsOfType: an owner adds a device and sets that a type needs a room.
@@ -39,7 +40,8 @@ func TestOwnerSetsRoomsOfType(t *testing.T) {
 	}
 	p.run(`[...document.querySelectorAll('#needs fieldset label.check')].find(x => x.innerText.includes('Room One')).click()`)
 	p.saved()
-	if got := h.must(200, "GET", "/v1/appointment-types", nil, asAdmin); !strings.Contains(got.raw, `"needs":[["room-1"]]`) {
+	if got := h.must(200, "GET", "/v1/appointment-types", nil, asAdmin); !strings.Contains(got.raw,
+		`"needs":[["room-1"]]`) {
 		t.Errorf("the types are %s, want one that needs the room", got.raw)
 	}
 }
@@ -50,7 +52,8 @@ func TestRoomHasColumn(t *testing.T) {
 	h := newHouse(t, withRoom)
 	h.must(200, "PATCH", "/v1/appointment-types/checkup", map[string]any{"needs": []any{[]any{"room-1"}}}, asAdmin)
 	h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Rosa Winter", "phone": "030 1112233"},
+		"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"),
+		"patient": map[string]any{"name": "Rosa Winter", "phone": "030 1112233"},
 	}, asAdmin)
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#day/" + h.date)
@@ -94,7 +97,8 @@ func TestDeskBooksFromARoomColumn(t *testing.T) {
 func TestWholeDayBlockKeepsItsWord(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
-	h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.date, "closed": true, "reason": "Conference"}, asAdmin)
+	h.must(201, "POST", "/v1/specialists/ada/overrides", map[string]any{"date": h.date,
+		"closed": true, "reason": "Conference"}, asAdmin)
 	p := h.desk(t, store.RoleReception)
 	p.size(1200, 600)
 	p.there("[data-col=ada] .closed span")

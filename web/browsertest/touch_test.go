@@ -16,7 +16,8 @@ import (
 func (p *tab) finger() {
 	p.t.Helper()
 	p.changed = true
-	p.do(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true, MaxTouchPoints: 1}))
+	p.do(command(emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true,
+		MaxTouchPoints: 1}))
 }
 
 func (p *tab) touch(kind input.DispatchTouchEventType, x, y float64) {
@@ -78,7 +79,8 @@ func TestDeskByTouch(t *testing.T) {
 		t.Error("a finger that rolls the board takes a card along or opens something")
 	}
 
-	p.run(`document.querySelector('.board').scrollTop = 0`) // away from the edges, where a dragged card scrolls the board
+	// away from the edges, where a dragged card scrolls the board
+	p.run(`document.querySelector('.board').scrollTop = 0`)
 	x, y := p.place(card(dragged))
 	to, _ := p.place("[data-col=karim]")
 	p.touch(input.DispatchTouchEventTypeTouchStart, x, y)
@@ -93,7 +95,8 @@ func TestDeskByTouch(t *testing.T) {
 	if a := h.appointmentOf(dragged); a["specialistId"] != "ada" {
 		t.Errorf("a drop moved the appointment without asking: %v", a)
 	}
-	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); math.Abs(got-rolled) >= 8 { // the stroke may leave a pixel; an edge scrolls eight at a time
+	// the stroke may leave a pixel; an edge scrolls eight at a time
+	if got := ask[float64](p, `document.querySelector('.board').scrollTop`); math.Abs(got-rolled) >= 8 {
 		t.Errorf("the finger that carried the card rolled the board from %v to %v", rolled, got)
 	}
 	p.tap("dialog [type=submit]")
@@ -116,7 +119,8 @@ func TestDeskByTouch(t *testing.T) {
 	p.there(`[data-col=karim] ` + card(moved))
 	a, b := h.appointmentOf(dragged), h.appointmentOf(moved)
 	if a["slotStartDate"] != h.at("10:00") || b["slotStartDate"] != h.at("11:00") {
-		t.Errorf("they are at %v and %v, want their own times with the other specialist", a["slotStartDate"], b["slotStartDate"])
+		t.Errorf("they are at %v and %v, want their own times with the other specialist", a["slotStartDate"],
+			b["slotStartDate"])
 	}
 	for _, field := range []string{"specialistId", "status", "version", "attendance", "source"} {
 		if fmt.Sprint(a[field]) != fmt.Sprint(b[field]) {
@@ -166,7 +170,8 @@ func TestSwipeShowsNextDays(t *testing.T) {
 	p.when("")
 	shown := ask[string](p, `document.querySelector('.day input:checked').value`)
 	const last = `.day:last-child`
-	inside := `(r => r.left >= 0 && r.right <= innerWidth)(document.querySelector('` + last + `').getBoundingClientRect())`
+	inside := `(r => r.left >= 0 && r.right <= innerWidth)(document.querySelector('` + last +
+		`').getBoundingClientRect())`
 	if ask[bool](p, inside) {
 		t.Fatal("all days fit on this screen, and the test proves nothing")
 	}

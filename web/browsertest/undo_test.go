@@ -117,7 +117,8 @@ func TestBoardUndoes(t *testing.T) {
 	p.closed()
 	p.toasted("Cancelled")
 	h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"},
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("10:00"),
+		"patient": map[string]any{"name": "Per Lind", "phone": "030 1112233"},
 	}, asAdmin)
 	p.click(".toast.undo .btn")
 	p.toasted("the old time has since been booked")

@@ -92,7 +92,8 @@ func TestPageStateMachinesInNode(t *testing.T) {
 		}
 	}
 	write("package.json", `{"type": "module"}`)
-	write("node_modules/preact/package.json", `{"type": "module", "exports": {".": "./index.js", "./hooks": "./hooks.js"}}`)
+	write("node_modules/preact/package.json",
+		`{"type": "module", "exports": {".": "./index.js", "./hooks": "./hooks.js"}}`)
 	write("node_modules/preact/index.js", `export * from '../../ui/vendor/preact.js'`)
 	write("node_modules/preact/hooks.js", `export * from '../../ui/vendor/hooks.js'`)
 	args := []string{"--test"}

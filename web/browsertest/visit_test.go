@@ -74,7 +74,8 @@ func TestVisitLinkShowsPhone(t *testing.T) {
 	h := newHouse(t)
 	made := h.must(201, "POST", "/v1/visits", map[string]any{
 		"slotStartDate": h.at("09:00"), "specialistId": "ada", "contact": map[string]any{"phone": "030 1112233"},
-		"people": []any{map[string]any{"appointmentTypeId": "checkup", "name": "Lena Vogt"}, map[string]any{"appointmentTypeId": "checkup", "name": "Mia Vogt"}},
+		"people": []any{map[string]any{"appointmentTypeId": "checkup", "name": "Lena Vogt"},
+			map[string]any{"appointmentTypeId": "checkup", "name": "Mia Vogt"}},
 	}, asAdmin)
 	last := made.get("appointments").([]any)[1].(map[string]any)
 	p := h.tab(t)
@@ -94,7 +95,9 @@ func (h *house) family() (ids [3]string) {
 	h.t.Helper()
 	made := h.must(201, "POST", "/v1/visits", map[string]any{
 		"slotStartDate": h.at("09:00"), "specialistId": "ada", "contact": map[string]any{"phone": "030 1112233"},
-		"people": []any{map[string]any{"appointmentTypeId": "checkup", "name": "Lena Vogt"}, map[string]any{"appointmentTypeId": "checkup", "name": "Mia Vogt"}, map[string]any{"appointmentTypeId": "checkup", "name": "Ben Vogt"}},
+		"people": []any{map[string]any{"appointmentTypeId": "checkup", "name": "Lena Vogt"},
+			map[string]any{"appointmentTypeId": "checkup", "name": "Mia Vogt"},
+			map[string]any{"appointmentTypeId": "checkup", "name": "Ben Vogt"}},
 	}, asAdmin)
 	for i, a := range made.get("appointments").([]any) {
 		ids[i] = a.(map[string]any)["id"].(string)
@@ -157,7 +160,8 @@ func TestVisitDialogExplainsRefusal(t *testing.T) {
 	ids := h.family()
 	h.must(200, "POST", "/v1/appointments/"+ids[1]+"/cancel", nil, asAdmin)
 	h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "slotStartDate": h.at("11:00"), "specialistId": "ada", "patient": map[string]any{"name": "Per Lind", "phone": "030 4445566"},
+		"appointmentTypeId": "checkup", "slotStartDate": h.at("11:00"), "specialistId": "ada",
+		"patient": map[string]any{"name": "Per Lind", "phone": "030 4445566"},
 	}, asAdmin)
 	p := h.desk(t, store.RoleReception)
 	p.downTo("10:00 Ben Vogt")
@@ -179,7 +183,8 @@ func TestVisitDialogNamesRefusedPerson(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"), "specialistId": "ada", "patient": map[string]any{"name": "Per Lind", "phone": "030 4445566"},
+		"appointmentTypeId": "checkup", "slotStartDate": h.at("10:00"), "specialistId": "ada",
+		"patient": map[string]any{"name": "Per Lind", "phone": "030 4445566"},
 	}, asAdmin)
 	p := h.desk(t, store.RoleReception)
 	p.downTo("09:00, Dr Ada Brandt")

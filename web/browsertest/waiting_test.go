@@ -22,7 +22,8 @@ func TestArrivedNeedsOneClick(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := h.must(201, "POST", "/v1/appointments", map[string]any{
-		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": start.UTC().Format(time.RFC3339), "patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"},
+		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": start.UTC().Format(time.RFC3339),
+		"patient": map[string]any{"name": "Lena Vogt", "phone": "030 1112233"},
 	}, asAdmin)
 	id, _ := got.get("appointment", "id").(string)
 	p := h.tab(t)
@@ -67,7 +68,8 @@ func TestBoardMarksOnlineBooking(t *testing.T) {
 	p.appointment("Walk In", "karim", "09:00")
 	book := func(n, clock string) {
 		h.must(201, "POST", "/v1/appointment-types/checkup/book", map[string]any{
-			"clientId": "a-stranger-0000" + n, "slotStartDate": h.at(clock), "specialistId": "ada", "patient": map[string]any{"name": "Online Patient " + n, "phone": "030 222333" + n},
+			"clientId": "a-stranger-0000" + n, "slotStartDate": h.at(clock), "specialistId": "ada",
+			"patient": map[string]any{"name": "Online Patient " + n, "phone": "030 222333" + n},
 		})
 	}
 	book("1", "10:00")

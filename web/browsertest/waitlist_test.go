@@ -17,11 +17,14 @@ import (
 // mailing opens a clinic with a mail server.
 func mailing(t *testing.T, change ...func(*clinic.File)) *house {
 	t.Helper()
-	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string { return "250 ok" })})
+	mailer, err := notice.NewMailer(notice.MailOptions{URL: "smtp://" + noticetest.MailServer(t, func(string) string {
+		return "250 ok"
+	})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), BaseURL: "http://book.example.org", Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{}, change...)
+	return newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), BaseURL: "http://book.example.org",
+		Notices: message.Transport{Mailer: mailer, From: "post@clinic.example"}}, web.Options{}, change...)
 }
 
 // waiting returns the only entry of the waiting list.

@@ -33,7 +33,8 @@ func dial(address string) (*socket, error) {
 		return nil, err
 	}
 	// The nonce of RFC 6455 protects from caches, of which there are none on this connection.
-	for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "aG9sZGZhc3QgaG9sZGZhcw=="} {
+	for name, value := range map[string]string{"Connection": "Upgrade", "Upgrade": "websocket",
+		"Sec-WebSocket-Version": "13", "Sec-WebSocket-Key": "aG9sZGZhc3QgaG9sZGZhcw=="} {
 		ask.Header.Set(name, value)
 	}
 	answer, err := http.DefaultTransport.RoundTrip(ask)

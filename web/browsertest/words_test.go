@@ -18,7 +18,8 @@ const long = "Kieferorthopädiefachassistenzsprech" + "s"
 func TestLongWordDoesNotWidenPage(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, func(f *clinic.File) {
-		f.Clinic.Name, f.Clinic.Address, f.Clinic.Email = long, long+"straße 1, "+long, "post@"+strings.ToLower(strings.ReplaceAll(long, "ä", "ae"))+".example"
+		f.Clinic.Name, f.Clinic.Address, f.Clinic.Email = long, long+"straße 1, "+long, "post@"+
+			strings.ToLower(strings.ReplaceAll(long, "ä", "ae"))+".example"
 		f.AppointmentTypes[0].Name, f.AppointmentTypes[0].Description = long, long+long
 		f.Specialists[0].Name = long
 	})

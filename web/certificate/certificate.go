@@ -93,7 +93,8 @@ func ParseDomain(s string) (string, error) {
 	name := strings.TrimSuffix(strings.ToLower(strings.TrimSpace(s)), ".")
 	labels := strings.Split(name, ".")
 	wrong := func(l string) bool {
-		return l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' || strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
+		return l == "" || len(l) > 63 || l[0] == '-' || l[len(l)-1] == '-' ||
+			strings.Trim(l, "abcdefghijklmnopqrstuvwxyz0123456789-") != ""
 	}
 	switch {
 	case strings.ContainsAny(name, "/:"):
@@ -124,8 +125,9 @@ func New(o Options) (*Keeper, error) {
 		return nil, errors.New("a certificate needs a domain")
 	}
 	k := &Keeper{
-		options: o, log: o.Logger, dir: filepath.Join(o.Dir, strings.ReplaceAll(directory.Host, ":", "_")), pause: pause,
-		held: map[string]*tls.Certificate{}, failed: map[string]Status{}, proofs: map[string]*tls.Certificate{}, tokens: map[string]string{},
+		options: o, log: o.Logger, dir: filepath.Join(o.Dir, strings.ReplaceAll(directory.Host, ":", "_")),
+		pause: pause, held: map[string]*tls.Certificate{}, failed: map[string]Status{},
+		proofs: map[string]*tls.Certificate{}, tokens: map[string]string{},
 	}
 	if err := os.MkdirAll(k.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the directory of the certificates: %w", err)
@@ -230,8 +232,8 @@ const (
 // Serve answers plain HTTP on l until ctx ends.
 func (k *Keeper) Serve(ctx context.Context, l net.Listener) error {
 	server := &http.Server{
-		Handler: k, ReadTimeout: plainTime, WriteTimeout: plainTime, IdleTimeout: plainTime, MaxHeaderBytes: plainHeader,
-		ErrorLog: slog.NewLogLogger(k.log.Handler(), slog.LevelDebug),
+		Handler: k, ReadTimeout: plainTime, WriteTimeout: plainTime, IdleTimeout: plainTime,
+		MaxHeaderBytes: plainHeader, ErrorLog: slog.NewLogLogger(k.log.Handler(), slog.LevelDebug),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()

@@ -32,7 +32,8 @@ type serving struct {
 }
 
 // open serves until the test ends. Without one of the ports, nobody answers there.
-func open(t *testing.T, dir string, change func(*Options), how acmetest.Options, withoutPort string, before ...func(*Keeper)) *serving {
+func open(t *testing.T, dir string, change func(*Options), how acmetest.Options, withoutPort string,
+	before ...func(*Keeper)) *serving {
 	t.Helper()
 	s := &serving{plain: listen(t), secure: listen(t)}
 	how.HTTPPort, how.TLSPort = s.plain.Addr().(*net.TCPAddr).Port, s.secure.Addr().(*net.TCPAddr).Port
@@ -52,7 +53,9 @@ func open(t *testing.T, dir string, change func(*Options), how acmetest.Options,
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup
-	server := &http.Server{TLSConfig: s.TLS(), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })}
+	server := &http.Server{TLSConfig: s.TLS(), Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, "hello")
+	})}
 	if withoutPort == "plain" {
 		_ = s.plain.Close()
 	} else {
@@ -175,7 +178,8 @@ func TestCertificateIsRenewed(t *testing.T) {
 	now := time.Now()
 	last := &x509.Certificate{NotBefore: now.Add(-50 * time.Minute), NotAfter: now.Add(10 * time.Minute)}
 	s := open(t, t.TempDir(), nil, acmetest.Options{Validity: time.Hour}, "", func(k *Keeper) {
-		k.held[domain] = &tls.Certificate{Leaf: &x509.Certificate{NotBefore: now.Add(-30 * time.Minute), NotAfter: now.Add(30 * time.Minute)}}
+		k.held[domain] = &tls.Certificate{Leaf: &x509.Certificate{NotBefore: now.Add(-30 * time.Minute),
+			NotAfter: now.Add(30 * time.Minute)}}
 		if k.due(domain) <= 0 {
 			t.Error("a certificate of which half is left is renewed")
 		}
@@ -250,7 +254,8 @@ func TestHTTPRedirectsToHTTPS(t *testing.T) {
 		{"https://book.clinic.test:8443", "book.clinic.test:8080", "/", "https://book.clinic.test:8443/"},
 		{"https://book.clinic.test:8443", "www.clinic.test", "/", "https://www.clinic.test/"},
 	} {
-		k, err := New(Options{Domains: []string{"book.clinic.test", "www.clinic.test"}, Dir: t.TempDir(), BaseURL: c.base})
+		k, err := New(Options{Domains: []string{"book.clinic.test", "www.clinic.test"}, Dir: t.TempDir(),
+			BaseURL: c.base})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +268,8 @@ func TestHTTPRedirectsToHTTPS(t *testing.T) {
 			w := &answer{header: http.Header{}}
 			k.ServeHTTP(w, r)
 			if w.status != http.StatusPermanentRedirect || w.header.Get("Location") != c.want {
-				t.Errorf("%s %s: %d to %q, want 308 to %q", method, c.host+c.path, w.status, w.header.Get("Location"), c.want)
+				t.Errorf("%s %s: %d to %q, want 308 to %q", method, c.host+c.path, w.status, w.header.Get("Location"),
+					c.want)
 			}
 		}
 	}

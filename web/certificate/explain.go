@@ -29,13 +29,15 @@ func explain(err error, domain, directory string) (why string, counts bool) {
 	case errors.As(err, &said):
 		return problem(said, domain), true
 	case errors.Is(err, errNoChallenge):
-		return "the directory offers no challenge type that this server supports; choose another with --acme-directory", true
+		return "the directory offers no challenge type that this server supports; choose another with --acme-directory",
+			true
 	}
 	var dns *net.DNSError
 	var call *url.Error
 	var network net.Error
 	if errors.As(err, &dns) || errors.As(err, &call) || errors.As(err, &network) {
-		return fmt.Sprintf("the directory %s cannot be reached; this machine needs outbound access to it: %v", directory, err), false
+		return fmt.Sprintf("the directory %s cannot be reached; this machine needs outbound access to it: %v",
+			directory, err), false
 	}
 	return err.Error(), true
 }

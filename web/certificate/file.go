@@ -84,7 +84,8 @@ func (k *Keeper) accountKey() (crypto.Signer, error) {
 	return signer, nil
 }
 
-var errAccountKey = errors.New("the file " + accountFile + " next to the certificates contains no key. Delete it: the server creates a new account")
+var errAccountKey = errors.New("the file " + accountFile +
+	" next to the certificates contains no key. Delete it: the server creates a new account")
 
 // replace writes a file (0600) whole or not at all.
 func (k *Keeper) replace(name string, text []byte) (err error) {

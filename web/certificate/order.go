@@ -146,7 +146,8 @@ func (k *Keeper) obtain(ctx context.Context, domain, kind string) (err error) {
 	if err != nil {
 		return err
 	}
-	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{DNSNames: []string{domain}}, key)
+	request, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{DNSNames: []string{domain}},
+		key)
 	if err != nil {
 		return err
 	}
@@ -191,7 +192,8 @@ func (k *Keeper) account(ctx context.Context) (*acme.Client, error) {
 	if k.options.Email != "" {
 		account.Contact = []string{"mailto:" + k.options.Email}
 	}
-	if _, err := client.Register(ctx, account, acme.AcceptTOS); err != nil && !errors.Is(err, acme.ErrAccountAlreadyExists) {
+	if _, err := client.Register(ctx, account, acme.AcceptTOS); err != nil &&
+		!errors.Is(err, acme.ErrAccountAlreadyExists) {
 		return nil, err
 	}
 	k.client = client

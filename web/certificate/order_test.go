@@ -29,7 +29,8 @@ func TestFailuresRespectRateLimits(t *testing.T) {
 	if within > 5 {
 		t.Errorf("%d attempts in the first hour, want at most 5", within)
 	}
-	limited := &acme.Error{ProblemType: "urn:ietf:params:acme:error:rateLimited", Header: http.Header{"Retry-After": {"7200"}}}
+	limited := &acme.Error{ProblemType: "urn:ietf:params:acme:error:rateLimited",
+		Header: http.Header{"Retry-After": {"7200"}}}
 	if got := pause(0, true, limited); got != 2*time.Hour {
 		t.Errorf("after \"Retry-After: 7200\" it waits %v", got)
 	}
@@ -60,7 +61,8 @@ func TestFailureIsExplained(t *testing.T) {
 	}{
 		{&acme.AuthorizationError{Errors: []error{said("dns")}}, "create an A or AAAA record", true},
 		{&acme.AuthorizationError{Errors: []error{said("connection")}}, "open ports 80 and 443", true},
-		{&acme.AuthorizationError{Errors: []error{said("unauthorized")}}, "another server answers at book.clinic.org", true},
+		{&acme.AuthorizationError{Errors: []error{said("unauthorized")}}, "another server answers at book.clinic.org",
+			true},
 		{&acme.AuthorizationError{}, "could not validate", true},
 		{&acme.OrderError{Problem: said("caa")}, "CAA record", true},
 		{said("rateLimited"), "rate limit is reached. It said: because", true},

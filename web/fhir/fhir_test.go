@@ -37,9 +37,9 @@ func TestBundleOmitsEmptyElements(t *testing.T) {
 func TestAppointmentKeepsRequiredElements(t *testing.T) {
 	t.Parallel()
 	a := fhir.Appointment{
-		ResourceType: "Appointment", ID: "1", Status: "cancelled", Start: "2026-11-23T09:00:00Z", End: "2026-11-23T09:30:00Z",
-		CancelationReason: &fhir.CodeableConcept{Text: "ill"},
-		Participant:       []fhir.Participant{{Actor: fhir.Reference{Reference: "#patient"}, Status: "declined"}},
+		ResourceType: "Appointment", ID: "1", Status: "cancelled", Start: "2026-11-23T09:00:00Z",
+		End: "2026-11-23T09:30:00Z", CancelationReason: &fhir.CodeableConcept{Text: "ill"},
+		Participant: []fhir.Participant{{Actor: fhir.Reference{Reference: "#patient"}, Status: "declined"}},
 	}
 	wantJSON(t, a, `{"resourceType":"Appointment","id":"1","status":"cancelled","cancelationReason":{"text":"ill"},`+
 		`"start":"2026-11-23T09:00:00Z","end":"2026-11-23T09:30:00Z",`+
@@ -50,10 +50,10 @@ func TestAppointmentKeepsRequiredElements(t *testing.T) {
 func TestIssueCodeIsOfStandard(t *testing.T) {
 	t.Parallel()
 	issueType := []string{
-		"invalid", "structure", "required", "value", "invariant", "security", "login", "unknown", "expired", "forbidden",
-		"suppressed", "processing", "not-supported", "duplicate", "multiple-matches", "not-found", "deleted", "too-long",
-		"code-invalid", "extension", "too-costly", "business-rule", "conflict", "transient", "lock-error", "no-store",
-		"exception", "timeout", "incomplete", "throttled", "informational",
+		"invalid", "structure", "required", "value", "invariant", "security", "login", "unknown", "expired",
+		"forbidden", "suppressed", "processing", "not-supported", "duplicate", "multiple-matches", "not-found",
+		"deleted", "too-long", "code-invalid", "extension", "too-costly", "business-rule", "conflict", "transient",
+		"lock-error", "no-store", "exception", "timeout", "incomplete", "throttled", "informational",
 	}
 	for status := 400; status < 600; status++ {
 		if code := fhir.IssueCode(status); !slices.Contains(issueType, code) {

@@ -41,7 +41,8 @@ func appendSeconds(b []byte, unix int64) []byte {
 	date, rest := dateOf(day), uint32(second) // the divisions of 32 bits are cheaper
 	h, m, s := rest/3600, rest/60%60, rest%60
 	b = append(b, date[:]...)
-	return append(b, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), ':', byte('0'+s/10), byte('0'+s%10))
+	return append(b, byte('0'+h/10), byte('0'+h%10), ':', byte('0'+m/10), byte('0'+m%10), ':', byte('0'+s/10),
+		byte('0'+s%10))
 }
 
 // AppendClock adds a time of day, as `09:30`. Both numbers are from 0 to 99.

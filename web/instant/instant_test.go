@@ -7,8 +7,9 @@ import (
 
 func TestAppendMatchesFormat(t *testing.T) {
 	for _, at := range []time.Time{
-		time.Unix(0, 0), time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC), time.Date(2000, 2, 29, 23, 59, 59, 999e6, time.UTC),
-		time.Date(1969, 12, 31, 23, 59, 58, 1e6, time.UTC), time.Date(2200, 3, 1, 0, 0, 0, 5e6, time.UTC), time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC),
+		time.Unix(0, 0), time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC),
+		time.Date(2000, 2, 29, 23, 59, 59, 999e6, time.UTC), time.Date(1969, 12, 31, 23, 59, 58, 1e6, time.UTC),
+		time.Date(2200, 3, 1, 0, 0, 0, 5e6, time.UTC), time.Date(1600, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
 		if got, want := string(Append(nil, at)), at.UTC().Format(time.RFC3339); got != want {
 			t.Errorf("instant: got %s, want %s", got, want)

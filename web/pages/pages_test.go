@@ -50,8 +50,9 @@ func TestEveryEmbeddedFileIsServed(t *testing.T) {
 func TestFilesHaveContentTypes(t *testing.T) {
 	f := load(t)
 	for name, want := range map[string]string{
-		"book/page.js": "text/javascript; charset=utf-8", "holdfast.css": "text/css; charset=utf-8", "favicon.svg": "image/svg+xml",
-		"book.html": "text/html; charset=utf-8", "vendor/LICENSES": "text/plain; charset=utf-8",
+		"book/page.js": "text/javascript; charset=utf-8", "holdfast.css": "text/css; charset=utf-8",
+		"favicon.svg": "image/svg+xml", "book.html": "text/html; charset=utf-8",
+		"vendor/LICENSES": "text/plain; charset=utf-8",
 	} {
 		if x := f.File(name); x == nil || x.ContentType != want {
 			t.Errorf("%s: got %+v, want the type %s", name, x, want)

@@ -63,7 +63,8 @@ func TestPagesUseOnlyKeysThatExist(t *testing.T) {
 			return err
 		}
 		source := read(name)
-		for _, m := range append(dottedKey.FindAllStringSubmatch(source, -1), calledKey.FindAllStringSubmatch(source, -1)...) {
+		for _, m := range append(dottedKey.FindAllStringSubmatch(source, -1),
+			calledKey.FindAllStringSubmatch(source, -1)...) {
 			key, built := m[1], m[2] != ""
 			if strings.HasSuffix(key, ".") || built || notWords[key] || !spaces[strings.SplitN(key, ".", 2)[0]] {
 				continue // the end of the key is a value: see enumerated

@@ -42,7 +42,8 @@ func decide(r *rand.Rand, c upstreamtest.Call) upstreamtest.Step {
 func (l *life) agent(r *rand.Rand) error {
 	n := r.IntN(100_000)
 	a, err := l.do(&request{method: "POST", path: "/v1/agent/patients", admin: true, body: map[string]any{
-		"firstName": "Jo", "lastName": fmt.Sprintf("Doe %d", n), "birthDate": "1990-01-31", "phone": fmt.Sprintf("030 %07d", n), "sessionId": fmt.Sprintf("call-%d", n),
+		"firstName": "Jo", "lastName": fmt.Sprintf("Doe %d", n), "birthDate": "1990-01-31",
+		"phone": fmt.Sprintf("030 %07d", n), "sessionId": fmt.Sprintf("call-%d", n),
 	}})
 	if err != nil || a.status != 200 { // the practice-management system is unreachable
 		return err
@@ -51,7 +52,8 @@ func (l *life) agent(r *rand.Rand) error {
 	if err := a.into(&who); err != nil {
 		return err
 	}
-	if a, err = l.do(&request{method: "POST", path: "/v1/agent/slots", admin: true, body: map[string]any{"appointmentTypeGUID": typeGUID, "days": 3, "count": 10}}); err != nil || a.status != 200 {
+	if a, err = l.do(&request{method: "POST", path: "/v1/agent/slots", admin: true,
+		body: map[string]any{"appointmentTypeGUID": typeGUID, "days": 3, "count": 10}}); err != nil || a.status != 200 {
 		return err
 	}
 	var free struct {
@@ -73,7 +75,8 @@ func (l *life) agent(r *rand.Rand) error {
 	}
 	slot := free.Slots[r.IntN(len(free.Slots))]
 	q := &request{method: "POST", path: "/v1/agent/appointments", admin: true, body: map[string]any{
-		"patientGUID": who.PatientGUID, "bookingAuthToken": who.BookingAuthToken, "bookingToken": slot.BookingToken, "childName": fmt.Sprintf("Child %d", n),
+		"patientGUID": who.PatientGUID, "bookingAuthToken": who.BookingAuthToken, "bookingToken": slot.BookingToken,
+		"childName": fmt.Sprintf("Child %d", n),
 	}}
 	if a, err = l.do(q); err != nil {
 		return err
@@ -89,14 +92,16 @@ func (l *life) agent(r *rand.Rand) error {
 
 // fenced finds the appointment that an agent's caller was answered as received.
 func (l *life) fenced(patient string, start time.Time) error {
-	list, _, err := l.store.Appointments(context.Background(), store.AppointmentFilter{From: start, To: start.Add(time.Minute), SpecialistID: "dora", Status: store.Confirmed})
+	list, _, err := l.store.Appointments(context.Background(),
+		store.AppointmentFilter{From: start, To: start.Add(time.Minute), SpecialistID: "dora", Status: store.Confirmed})
 	if err != nil {
 		return err
 	}
 	for _, a := range list {
 		if strings.EqualFold(a.UpstreamPatientID, patient) {
 			l.wishes = append(l.wishes, &wish{patient, start, a.ID})
-			said := appointmentJSON{ID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID, SlotStartDate: a.SlotStart, SlotEndDate: a.SlotEnd, CreatedAt: a.CreatedAt}
+			said := appointmentJSON{ID: a.ID, AppointmentTypeID: a.AppointmentTypeID, SpecialistID: a.SpecialistID,
+				SlotStartDate: a.SlotStart, SlotEndDate: a.SlotEnd, CreatedAt: a.CreatedAt}
 			return l.booked(&said, "")
 		}
 	}

@@ -15,7 +15,8 @@ func (l *life) block(r *rand.Rand) error {
 	if !from.After(time.Now()) {
 		return nil
 	}
-	a, err := l.do(&request{method: "POST", path: "/v1/specialists/" + specialist + "/blocks", body: map[string]any{"start": stamp(from), "end": stamp(to)}, admin: true})
+	a, err := l.do(&request{method: "POST", path: "/v1/specialists/" + specialist + "/blocks",
+		body: map[string]any{"start": stamp(from), "end": stamp(to)}, admin: true})
 	if err != nil {
 		return err
 	}
@@ -54,9 +55,11 @@ func (l *life) override(r *rand.Rand) error {
 	if r.IntN(2) == 0 {
 		from := 60 * r.IntN(16)
 		windows = []referee.Window{{From: from, To: from + 60*(2+r.IntN(6))}}
-		body = map[string]any{"date": day, "hours": []any{map[string]any{"start": wall(windows[0].From), "end": wall(windows[0].To)}}}
+		body = map[string]any{"date": day,
+			"hours": []any{map[string]any{"start": wall(windows[0].From), "end": wall(windows[0].To)}}}
 	}
-	a, err := l.do(&request{method: "POST", path: "/v1/specialists/" + specialist + "/overrides", body: body, admin: true})
+	a, err := l.do(&request{method: "POST", path: "/v1/specialists/" + specialist + "/overrides", body: body,
+		admin: true})
 	if err != nil {
 		return err
 	}
@@ -78,7 +81,8 @@ func (l *life) listKind(r *rand.Rand, kind, specialist string) error {
 	zone := l.Specialists[specialist].Zone
 	from := time.Now().In(zone).AddDate(0, 0, r.IntN(3))
 	const days = 2
-	q := url.Values{"specialistId": {specialist}, "clientId": {client}, "from": {from.Format(time.DateOnly)}, "to": {from.AddDate(0, 0, days).Format(time.DateOnly)}}
+	q := url.Values{"specialistId": {specialist}, "clientId": {client}, "from": {from.Format(time.DateOnly)},
+		"to": {from.AddDate(0, 0, days).Format(time.DateOnly)}}
 	a, err := l.do(&request{method: "GET", path: "/v1/appointment-types/" + kind + "/timeslots?" + q.Encode()})
 	if err != nil {
 		return err
@@ -97,7 +101,8 @@ func (l *life) listKind(r *rand.Rand, kind, specialist string) error {
 	for i, s := range said.Slots {
 		slots[i] = referee.Slot{Start: s.Start, Available: s.Available, Specialists: s.SpecialistIDs}
 	}
-	return l.Offers(kind, specialist, client, time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC), days, slots, time.Now())
+	return l.Offers(kind, specialist, client, time.Date(from.Year(), from.Month(), from.Day(), 0, 0, 0, 0, time.UTC),
+		days, slots, time.Now())
 }
 
 // presence sets specialists online and offline, and checks which are available.
@@ -142,7 +147,8 @@ func (l *life) judgeAvailable() error {
 		room, certain := l.HasRoom(id, time.Now())
 		switch {
 		case !room && certain && there[id]:
-			return fmt.Errorf("%s has %d sessions, which is all that is possible at once, and is available", id, l.Specialists[id].Sessions)
+			return fmt.Errorf("%s has %d sessions, which is all that is possible at once, and is available", id,
+				l.Specialists[id].Sessions)
 		case is && age < 88*time.Second && room && !there[id]:
 			return fmt.Errorf("%s sent a heartbeat %s ago and is not available: %s", id, age, a.raw)
 		case is && min(age, time.Since(l.shaken)) > 4*time.Minute && there[id]:

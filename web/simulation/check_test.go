@@ -37,7 +37,8 @@ func (l *life) check() error {
 	}
 	var list []referee.Hold
 	for i := range said.Holds {
-		if said.Holds[i].AppointmentTypeID != "scarce" { // the waiting list holds the times that it offers; judgeList checks them
+		// the waiting list holds the times that it offers; judgeList checks them
+		if said.Holds[i].AppointmentTypeID != "scarce" {
 			list = append(list, said.Holds[i].of(""))
 		}
 	}
@@ -86,10 +87,12 @@ func (l *life) checkRows(all bool) error {
 		var row referee.Row
 		var start, end int64
 		var status, source string
-		if err := rows.Scan(&row.ID, &row.Type, &row.Specialist, &start, &end, &row.Seat, &row.Overbook, &status, &source, &row.Name); err != nil {
+		if err := rows.Scan(&row.ID, &row.Type, &row.Specialist, &start, &end, &row.Seat, &row.Overbook, &status,
+			&source, &row.Name); err != nil {
 			return err
 		}
-		row.Start, row.End, row.Cancelled = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC(), status == "cancelled"
+		row.Start, row.End, row.Cancelled = time.UnixMilli(start).UTC(), time.UnixMilli(end).UTC(),
+			status == "cancelled"
 		if source == "agent" && row.Cancelled && l.Appointments[row.ID] == nil {
 			continue // the fence of a booking that failed
 		}

@@ -16,8 +16,9 @@ type night struct {
 
 // nights are some changes of the clocks, forward and back, by an hour and by half an hour, and zones without any.
 var nights = []night{
-	{"Europe/Berlin", date(2026, 3, 29)}, {"Europe/Berlin", date(2026, 10, 25)}, {"America/New_York", date(2027, 3, 14)},
-	{"America/New_York", date(2026, 11, 1)}, {"Australia/Lord_Howe", date(2026, 10, 4)}, {"Australia/Lord_Howe", date(2027, 4, 4)},
+	{"Europe/Berlin", date(2026, 3, 29)}, {"Europe/Berlin", date(2026, 10, 25)},
+	{"America/New_York", date(2027, 3, 14)}, {"America/New_York", date(2026, 11, 1)},
+	{"Australia/Lord_Howe", date(2026, 10, 4)}, {"Australia/Lord_Howe", date(2027, 4, 4)},
 	{"Asia/Kolkata", date(2026, 6, 1)}, {"Europe/London", date(2027, 3, 28)}, {"America/St_Johns", date(2026, 11, 1)},
 }
 
@@ -54,7 +55,8 @@ func newClinic(seed uint64) referee.Clinic {
 	}
 	c := referee.Clinic{Zone: zone, Specialists: map[string]*referee.Specialist{}, Types: map[string]*referee.Type{}}
 	specialist := func(id string, zone *time.Location, windows ...referee.Window) {
-		s := &referee.Specialist{ID: id, Zone: zone, Weekly: map[time.Weekday][]referee.Window{}, Overrides: map[string][]referee.Window{}, Blocks: map[string]referee.Block{}, Sessions: 2}
+		s := &referee.Specialist{ID: id, Zone: zone, Weekly: map[time.Weekday][]referee.Window{},
+			Overrides: map[string][]referee.Window{}, Blocks: map[string]referee.Block{}, Sessions: 2}
 		for day := range 7 {
 			s.Weekly[time.Weekday(day)] = windows
 		}
@@ -62,7 +64,8 @@ func newClinic(seed uint64) referee.Clinic {
 	}
 	specialist("ada", zone, referee.Window{From: 540, To: 720}, referee.Window{From: 780, To: 1020})
 	specialist("ben", zone, referee.Window{From: 480, To: 960})
-	specialist("cleo", zone, referee.Window{From: oneOf(r, []int{30, 90, 105, 120, 150}), To: 330}) // from within the hour that is skipped or repeated
+	// from within the hour that is skipped or repeated
+	specialist("cleo", zone, referee.Window{From: oneOf(r, []int{30, 90, 105, 120, 150}), To: 330})
 	specialist("dora", zone, referee.Window{From: 540, To: 1020})
 	specialist("eli", other, referee.Window{From: 0, To: 1440})
 	specialist("gus", zone, referee.Window{From: 480, To: 840})
@@ -70,29 +73,37 @@ func newClinic(seed uint64) referee.Clinic {
 	specialist("fay", zone, referee.Window{From: 720, To: 960})
 	c.Specialists["ada"].Sessions, c.Specialists["ben"].Sessions, c.Specialists["gus"].Sessions = 1, 1, 1
 	kind := func(t referee.Type) { c.Types[t.ID] = &t }
-	kind(referee.Type{ID: "checkup", Minutes: 30, Step: 30, Capacity: 1, Notice: 60, Priorities: map[string]int{"ada": 10, "ben": 10, "eli": 5}})
-	kind(referee.Type{ID: "surgery", Minutes: 60, Step: 30, Before: 15, After: 30, Capacity: 1, Priorities: map[string]int{"ada": 10, "ben": 5}})
+	kind(referee.Type{ID: "checkup", Minutes: 30, Step: 30, Capacity: 1, Notice: 60,
+		Priorities: map[string]int{"ada": 10, "ben": 10, "eli": 5}})
+	kind(referee.Type{ID: "surgery", Minutes: 60, Step: 30, Before: 15, After: 30, Capacity: 1,
+		Priorities: map[string]int{"ada": 10, "ben": 5}})
 	kind(referee.Type{ID: "class", Minutes: 60, Step: 60, Capacity: 3, Priorities: map[string]int{"ben": 1, "cleo": 1}})
-	kind(referee.Type{ID: "cooling", Minutes: 30, Step: 15, Capacity: 1, Cooldown: 1440, Priorities: map[string]int{"ada": 1, "eli": 1}})
-	kind(referee.Type{ID: "night", Minutes: 45, Step: 15, Before: 5, Capacity: 1, Priorities: map[string]int{"cleo": 1}})
+	kind(referee.Type{ID: "cooling", Minutes: 30, Step: 15, Capacity: 1, Cooldown: 1440,
+		Priorities: map[string]int{"ada": 1, "eli": 1}})
+	kind(referee.Type{ID: "night", Minutes: 45, Step: 15, Before: 5, Capacity: 1,
+		Priorities: map[string]int{"cleo": 1}})
 	kind(referee.Type{ID: "cleaning", Minutes: 30, Step: 30, Capacity: 1, Priorities: map[string]int{"dora": 1}})
-	kind(referee.Type{ID: "scan", Minutes: 30, Step: 15, After: 10, Capacity: 1, Room: "lab", Priorities: map[string]int{"gus": 2, "hal": 1}})
+	kind(referee.Type{ID: "scan", Minutes: 30, Step: 15, After: 10, Capacity: 1, Room: "lab",
+		Priorities: map[string]int{"gus": 2, "hal": 1}})
 	kind(referee.Type{ID: "scarce", Minutes: 60, Step: 60, Capacity: 1, Priorities: map[string]int{"fay": 1}})
 	return c
 }
 
 // file returns the clinic file that is imported.
 func file(c referee.Clinic) map[string]any {
-	specialists, types := []any{map[string]any{"id": "lab", "name": "Laboratory", "timezone": c.Zone.String(), "kind": "resource"}}, []any(nil)
+	specialists, types := []any{map[string]any{"id": "lab", "name": "Laboratory", "timezone": c.Zone.String(),
+		"kind": "resource"}}, []any(nil)
 	for _, id := range sorted(c.Specialists) {
 		s := c.Specialists[id]
 		var hours []any
 		for day := range 7 {
 			for _, w := range s.Weekly[time.Weekday(day)] {
-				hours = append(hours, map[string]any{"weekday": weekdays[day], "start": wall(w.From), "end": wall(w.To)})
+				hours = append(hours, map[string]any{"weekday": weekdays[day], "start": wall(w.From),
+					"end": wall(w.To)})
 			}
 		}
-		entry := map[string]any{"id": id, "name": "Dr " + id, "timezone": s.Zone.String(), "weeklyHours": hours, "maxSessions": s.Sessions}
+		entry := map[string]any{"id": id, "name": "Dr " + id, "timezone": s.Zone.String(), "weeklyHours": hours,
+			"maxSessions": s.Sessions}
 		if id == "dora" {
 			entry["upstream"] = map[string]any{"scheduleViewGUID": viewGUID, "scheduleColumnGUID": columnGUID}
 		}
@@ -105,8 +116,9 @@ func file(c referee.Clinic) map[string]any {
 			who = append(who, map[string]any{"specialistId": s, "priority": t.Priorities[s]})
 		}
 		entry := map[string]any{
-			"id": id, "name": id, "durationMinutes": t.Minutes, "slotStepMinutes": t.Step, "bufferBeforeMinutes": t.Before, "bufferAfterMinutes": t.After,
-			"minNoticeMinutes": t.Notice, "capacity": t.Capacity, "cooldownMinutes": t.Cooldown, "horizonDays": 90, "specialists": who,
+			"id": id, "name": id, "durationMinutes": t.Minutes, "slotStepMinutes": t.Step,
+			"bufferBeforeMinutes": t.Before, "bufferAfterMinutes": t.After, "minNoticeMinutes": t.Notice,
+			"capacity": t.Capacity, "cooldownMinutes": t.Cooldown, "horizonDays": 90, "specialists": who,
 		}
 		if id == "cleaning" {
 			entry["upstream"] = map[string]any{"appointmentTypeGUID": typeGUID}

@@ -25,16 +25,20 @@ func sortBy[T any](list []T, key func(T) string) {
 func (l *life) standing(r *rand.Rand, agents bool) *referee.Appointment {
 	var list []*referee.Appointment
 	for _, a := range l.Appointments {
-		if !a.Cancelled && a.Start.After(time.Now().Add(time.Minute)) && (agents || a.Type != "cleaning") && a.Type != "scarce" && !l.inVisit[a.ID] {
+		if !a.Cancelled && a.Start.After(time.Now().Add(time.Minute)) && (agents || a.Type != "cleaning") &&
+			a.Type != "scarce" && !l.inVisit[a.ID] {
 			list = append(list, a)
 		}
 	}
-	sortBy(list, func(a *referee.Appointment) string { return a.Span.String() + fmt.Sprint(a.Overbook) + a.Client + a.ID })
+	sortBy(list, func(a *referee.Appointment) string {
+		return a.Span.String() + fmt.Sprint(a.Overbook) + a.Client + a.ID
+	})
 	return oneOf(r, list)
 }
 
 // change sends a change of an appointment, by its patient's link or by the desk.
-func (l *life) change(r *rand.Rand, a *referee.Appointment, what string, body map[string]any) (*request, *reply, error) {
+func (l *life) change(r *rand.Rand, a *referee.Appointment, what string,
+	body map[string]any) (*request, *reply, error) {
 	q := &request{method: "POST", path: "/v1/appointments/" + a.ID + "/" + what, body: body, admin: true}
 	if token := l.manage[a.ID]; token != "" && r.IntN(2) == 0 {
 		q.path, q.admin, q.manage = "/v1/appointments/managed/"+what, false, token
@@ -95,7 +99,8 @@ func (l *life) move(r *rand.Rand) error {
 	free, offered := l.FreeSeats(to, a.ID), l.Offered(to, time.Now())
 	want, _ := l.Expect(a.Type, specialist, "", start, time.Now())
 	asked, house := time.Now(), l.house
-	q, reply, err := l.change(r, a, "reschedule", map[string]any{"slotStartDate": stamp(start), "specialistId": specialist})
+	q, reply, err := l.change(r, a, "reschedule", map[string]any{"slotStartDate": stamp(start),
+		"specialistId": specialist})
 	if err != nil {
 		return err
 	}
@@ -109,7 +114,8 @@ func (l *life) move(r *rand.Rand) error {
 			return err
 		}
 		if link != "" && l.Appointments[a.ID].Span != before && r.IntN(2) == 0 {
-			if old, err := l.do(&request{method: "GET", path: "/v1/appointments/managed", manage: link}); err != nil || old.status != 401 {
+			if old, err := l.do(&request{method: "GET", path: "/v1/appointments/managed", manage: link}); err != nil ||
+				old.status != 401 {
 				return fmt.Errorf("%s was moved, and the link of the time before opens it: %v %+v", a, err, old)
 			}
 		}
@@ -135,7 +141,8 @@ func (l *life) deskBooks(r *rand.Rand) error {
 	span := l.SpanOf(kind, specialist, start)
 	free, offered := l.FreeSeats(span, ""), l.Offered(span, time.Now())
 	who := patient(r)
-	body := map[string]any{"appointmentTypeId": kind, "slotStartDate": stamp(start), "specialistId": specialist, "patient": who}
+	body := map[string]any{"appointmentTypeId": kind, "slotStartDate": stamp(start), "specialistId": specialist,
+		"patient": who}
 	if r.IntN(4) == 0 {
 		body["ignoreHours"] = true
 		offered = start.After(time.Now())
@@ -193,7 +200,8 @@ func (l *life) overbook(r *rand.Rand) error {
 	if a == nil || a.Type == "class" || a.Type == "scan" { // an overbook takes no room
 		return nil
 	}
-	body := map[string]any{"appointmentTypeId": a.Type, "slotStartDate": stamp(a.Start), "specialistId": a.Specialist, "patient": patient(r),
+	body := map[string]any{"appointmentTypeId": a.Type, "slotStartDate": stamp(a.Start), "specialistId": a.Specialist,
+		"patient":  patient(r),
 		"overbook": map[string]any{"reason": "it hurts"}}
 	reply, err := l.do(&request{method: "POST", path: "/v1/appointments", body: body, admin: true})
 	if err != nil {
@@ -241,7 +249,8 @@ func (l *life) undo(r *rand.Rand) error {
 	}
 	time.Sleep(time.Duration(r.IntN(20)) * time.Second)
 	late := time.Since(acknowledged)
-	can := what == "cancel" && time.Since(begun) < 9*time.Second && !before.Overbook && before.Type != "class" && before.Type != "cleaning" && len(l.FreeSeats(before.Span, "")) > 0
+	can := what == "cancel" && time.Since(begun) < 9*time.Second && !before.Overbook && before.Type != "class" &&
+		before.Type != "cleaning" && len(l.FreeSeats(before.Span, "")) > 0
 	held, certain := l.HeldByOther(before.Span, "", time.Now())
 	asked, house := time.Now(), l.house
 	if reply, err = l.atDesk(&request{method: "POST", path: "/v1/appointments/" + a.ID + "/undo"}); err != nil {
@@ -258,7 +267,8 @@ func (l *life) undo(r *rand.Rand) error {
 		if err := reply.into(&said); err != nil {
 			return err
 		}
-		if held, certain := l.HeldByOther(said.Appointment.of("").Span, "", time.Now()); held && certain && !before.Overbook {
+		if held, certain := l.HeldByOther(said.Appointment.of("").Span, "", time.Now()); held && certain &&
+			!before.Overbook {
 			return fmt.Errorf("%s was undone, and another client holds %s", what, said.Appointment.of("").Span)
 		}
 		if err := l.took(reply, l.Appointments[a.ID]); err != nil {
@@ -288,7 +298,8 @@ func (l *life) series(r *rand.Rand) error {
 		s := l.SpanOf("surgery", specialist, at)
 		all = all && l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0
 	}
-	q := &request{method: "POST", path: "/v1/series", body: map[string]any{"appointmentTypeId": "surgery", "times": times, "patient": patient(r), "displace": true}, admin: true}
+	q := &request{method: "POST", path: "/v1/series", body: map[string]any{"appointmentTypeId": "surgery",
+		"times": times, "patient": patient(r), "displace": true}, admin: true}
 	a, err := l.do(q)
 	if err != nil {
 		return err
@@ -322,7 +333,8 @@ func (l *life) series(r *rand.Rand) error {
 	}
 	time.Sleep(time.Second) // changes within one millisecond are one change
 	begun := time.Now()
-	if a, err = l.atDesk(&request{method: "POST", path: path + what, body: body}); err != nil || what == "reschedule" && a.status == 409 {
+	if a, err = l.atDesk(&request{method: "POST", path: path + what, body: body}); err != nil || what == "reschedule" &&
+		a.status == 409 {
 		return err
 	}
 	return l.changedTogether(r, "series", what, a, begun, before, path+"undo")

@@ -21,14 +21,16 @@ const (
 // atDesk sends a request as the receptionist, who signs in once a shift.
 func (l *life) atDesk(q *request) (*reply, error) {
 	if !l.lea.isHired {
-		a, err := l.do(&request{method: "POST", path: "/v1/users", admin: true, body: map[string]any{"email": deskEmail, "name": "Lea", "role": "reception", "password": deskPassword}})
+		a, err := l.do(&request{method: "POST", path: "/v1/users", admin: true,
+			body: map[string]any{"email": deskEmail, "name": "Lea", "role": "reception", "password": deskPassword}})
 		if err != nil || a.status != 201 {
 			return nil, fmt.Errorf("a receptionist was answered %v %+v", err, a)
 		}
 		l.lea.isHired = true
 	}
 	if time.Now().After(l.lea.until) {
-		a, err := l.do(&request{method: "POST", path: "/v1/auth/sign-in", body: map[string]any{"email": deskEmail, "password": deskPassword}})
+		a, err := l.do(&request{method: "POST", path: "/v1/auth/sign-in",
+			body: map[string]any{"email": deskEmail, "password": deskPassword}})
 		if err != nil || a.status != 200 || a.cookie == "" {
 			return nil, fmt.Errorf("the receptionist signs in: %v %+v", err, a)
 		}

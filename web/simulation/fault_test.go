@@ -135,7 +135,8 @@ func (q faultyQueue) Add(ctx context.Context, ops ...store.Operation) error {
 	return q.step(func() error { return q.Queue.Add(ctx, ops...) })
 }
 
-func (q faultyQueue) Take(ctx context.Context, now time.Time, kinds ...store.OperationKind) (op store.Operation, err error) {
+func (q faultyQueue) Take(ctx context.Context, now time.Time,
+	kinds ...store.OperationKind) (op store.Operation, err error) {
 	err = q.step(func() error {
 		op, err = q.Queue.Take(ctx, now, kinds...)
 		return err

@@ -75,13 +75,16 @@ func openHouse(dir string, keys *token.Keyring, outside *upstreamtest.Server, to
 		return nil, err
 	}
 	if h.engine, err = engine.New(ctx, engine.Options{
-		Store: faulty, Holds: h.holds, Queue: faultyQueue{h.queue, h.faults}, QueueRebuilt: h.queue.Rebuilt(), Keyring: keys, AdminKey: adminKey,
-		Pacer: pacer, Upstream: client, Notices: message.Transport{Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{Dial: told.dial(h.faults)})},
+		Store: faulty, Holds: h.holds, Queue: faultyQueue{h.queue, h.faults}, QueueRebuilt: h.queue.Rebuilt(),
+		Keyring: keys, AdminKey: adminKey, Pacer: pacer, Upstream: client,
+		Notices: message.Transport{Mailer: mailer,
+			Hooks: notice.NewHooks(notice.HookOptions{Dial: told.dial(h.faults)})},
 		OffersToFiles: true, BaseURL: "https://book.clinic.example", OnFatal: func(err error) { h.fatal = err },
 	}); err != nil {
 		return nil, errors.Join(err, h.holds.Close(), h.queue.Close(), h.store.Close())
 	}
-	server, err := web.New(h.engine, web.Options{Version: "simulated", Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	server, err := web.New(h.engine, web.Options{Version: "simulated",
+		Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		return nil, err
 	}

@@ -37,15 +37,16 @@ type life struct {
 	wishes   []*wish           // bookings that agents were answered
 	mailed   map[string]string // addresses that must get an email, by appointment
 	online   map[string]time.Time
-	shaken   time.Time // after a restart every specialist has a whole stale period, and after a full disk some could not be set offline
-	checked  time.Time // the last check of every row
-	mia      *colleague
-	lea      signedIn
-	line     []string   // the entries of the waiting list, in the order of joining
-	visits   [][]string // the appointments of each visit, in the order of its people
-	inVisit  map[string]bool
-	mu       sync.Mutex // guards the records of concurrent requests
-	counts   map[string]int
+	// after a restart every specialist has a whole stale period, and after a full disk some could not be set offline
+	shaken  time.Time
+	checked time.Time // the last check of every row
+	mia     *colleague
+	lea     signedIn
+	line    []string   // the entries of the waiting list, in the order of joining
+	visits  [][]string // the appointments of each visit, in the order of its people
+	inVisit map[string]bool
+	mu      sync.Mutex // guards the records of concurrent requests
+	counts  map[string]int
 }
 
 // failure is a broken guarantee, and when it broke.
@@ -56,14 +57,16 @@ type failure struct {
 }
 
 func (f *failure) Error() string {
-	return fmt.Sprintf("action %d, %q, after %.1f virtual days: %v", f.action.n, f.action.kind, f.after.Hours()/24, f.err)
+	return fmt.Sprintf("action %d, %q, after %.1f virtual days: %v", f.action.n, f.action.kind, f.after.Hours()/24,
+		f.err)
 }
 
 // live runs a plan and returns the first broken guarantee, or nil.
 func live(t *testing.T, seed uint64, plan []action) (broken *failure, counts map[string]int) {
 	base := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		l := &life{seed: seed, base: base, manage: map[string]string{}, mailed: map[string]string{}, online: map[string]time.Time{}, inVisit: map[string]bool{}, counts: map[string]int{}}
+		l := &life{seed: seed, base: base, manage: map[string]string{}, mailed: map[string]string{},
+			online: map[string]time.Time{}, inVisit: map[string]bool{}, counts: map[string]int{}}
 		counts = l.counts
 		start, _ := begins(seed)
 		time.Sleep(time.Until(start))
@@ -102,8 +105,11 @@ func (l *life) open() (err error) {
 	l.Referee = referee.New(c)
 	fate := rand.New(rand.NewPCG(l.seed, 3))
 	l.outside = upstreamtest.New(upstreamtest.Options{
-		Zone: c.Zone, WritesPerMinute: 5, Decide: func(call upstreamtest.Call) upstreamtest.Step { return decide(fate, call) },
-		Columns: []upstreamtest.Column{{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID, Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}},
+		Zone: c.Zone, WritesPerMinute: 5, Decide: func(call upstreamtest.Call) upstreamtest.Step {
+			return decide(fate, call)
+		},
+		Columns: []upstreamtest.Column{{ScheduleViewGUID: viewGUID, ScheduleColumnGUID: columnGUID,
+			Weekdays: []time.Weekday{0, 1, 2, 3, 4, 5, 6}}},
 	})
 	l.receiver = newReceiver(l.seed)
 	for n := range 9 {
@@ -208,7 +214,8 @@ func (l *life) do(r *request) (*reply, error) {
 	}
 	for range 40 {
 		a, err := l.asks(r)
-		if err == nil && (a.status < 500 && a.code != "idempotency_in_flight" || strings.Contains(a.raw, `"llm_guidance"`) && !l.faults.isOff()) {
+		if err == nil && (a.status < 500 && a.code != "idempotency_in_flight" ||
+			strings.Contains(a.raw, `"llm_guidance"`) && !l.faults.isOff()) {
 			return a, nil // for an agent it is also definite that the practice-management system is unreachable
 		}
 		if err == nil && !l.faults.isOff() && a.status != 503 && a.status != 507 {
@@ -229,7 +236,8 @@ func (l *life) do(r *request) (*reply, error) {
 func (l *life) again(q *request, first *reply) error {
 	second, err := l.do(q)
 	if err == nil && (second.status != first.status || second.raw != first.raw) {
-		err = fmt.Errorf("%s %s was answered %d %s, and its repeat %d %s", q.method, q.path, first.status, first.raw, second.status, second.raw)
+		err = fmt.Errorf("%s %s was answered %d %s, and its repeat %d %s", q.method, q.path, first.status, first.raw,
+			second.status, second.raw)
 	}
 	return err
 }

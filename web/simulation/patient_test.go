@@ -78,9 +78,11 @@ func patient(r *rand.Rand) map[string]any {
 	n := r.IntN(1_000_000)
 	if r.IntN(4) == 0 {
 		n = r.IntN(9)
-		return map[string]any{"name": fmt.Sprintf("Jo Kin %d", n), "email": fmt.Sprintf("jo%d@example.org", n), "phone": fmt.Sprintf("030 777 %d", n/3)}
+		return map[string]any{"name": fmt.Sprintf("Jo Kin %d", n), "email": fmt.Sprintf("jo%d@example.org", n),
+			"phone": fmt.Sprintf("030 777 %d", n/3)}
 	}
-	return map[string]any{"name": fmt.Sprintf("Jo Doe %d", n), "email": fmt.Sprintf("jo%d@example.org", n), "phone": fmt.Sprintf("030 %07d", n)}
+	return map[string]any{"name": fmt.Sprintf("Jo Doe %d", n), "email": fmt.Sprintf("jo%d@example.org", n),
+		"phone": fmt.Sprintf("030 %07d", n)}
 }
 
 func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339) }
@@ -103,12 +105,14 @@ type appointmentJSON struct {
 }
 
 func (h *holdJSON) of(client string) referee.Hold {
-	return referee.Hold{Span: referee.Span{Type: h.AppointmentTypeID, Specialist: h.SpecialistID, Start: h.SlotStartDate.UTC(), End: h.SlotEndDate.UTC(), Seat: h.Seat},
+	return referee.Hold{Span: referee.Span{Type: h.AppointmentTypeID, Specialist: h.SpecialistID,
+		Start: h.SlotStartDate.UTC(), End: h.SlotEndDate.UTC(), Seat: h.Seat},
 		ID: h.HoldID, Client: client, Until: h.HoldExpiresAt}
 }
 
 func (a *appointmentJSON) of(client string) referee.Appointment {
-	return referee.Appointment{Span: referee.Span{Type: a.AppointmentTypeID, Specialist: a.SpecialistID, Start: a.SlotStartDate.UTC(), End: a.SlotEndDate.UTC(), Seat: a.Seat},
+	return referee.Appointment{Span: referee.Span{Type: a.AppointmentTypeID, Specialist: a.SpecialistID,
+		Start: a.SlotStartDate.UTC(), End: a.SlotEndDate.UTC(), Seat: a.Seat},
 		ID: a.ID, Client: client, Created: a.CreatedAt, Overbook: a.Overbook}
 }
 
@@ -174,13 +178,16 @@ func (l *life) holdSlot(r *rand.Rand, kind, specialist, client string, start tim
 			return l.again(q, a)
 		}
 		return nil
-	case a.code == "quota_exceeded" && (!sure || active >= 3), a.code == "cooldown_active" && cooling != referee.Granted:
+	case a.code == "quota_exceeded" && (!sure || active >= 3), a.code == "cooldown_active" &&
+		cooling != referee.Granted:
 		return nil
 	case certain && (a.code == "quota_exceeded" || a.code == "cooldown_active"):
 		return fmt.Errorf("%s was refused a hold: %s, with %d holds and cooling %v", client, a.raw, active, cooling)
 	case certain && want == referee.Granted && cooling == referee.Granted && sure && active < 3:
-		return fmt.Errorf("a hold of %s by %q at %s is free and was refused: %d %s", kind, specialist, stamp(start), a.status, a.raw)
-	case a.code == "slot_held" || a.code == "slot_taken" || a.code == "not_bookable" || a.code == "cooldown_active" || a.code == "quota_exceeded":
+		return fmt.Errorf("a hold of %s by %q at %s is free and was refused: %d %s", kind, specialist, stamp(start),
+			a.status, a.raw)
+	case a.code == "slot_held" || a.code == "slot_taken" || a.code == "not_bookable" || a.code == "cooldown_active" ||
+		a.code == "quota_exceeded":
 		return nil
 	}
 	return fmt.Errorf("a hold of %s at %s was answered %d %s", kind, stamp(start), a.status, a.raw)
@@ -231,7 +238,8 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 	want, turn := l.Expect(kind, specialist, client, start, time.Now())
 	if hold != "" { // the notice does not matter: it was held in time
 		want, turn = referee.Either, ""
-		if s := l.SpanOf(kind, specialist, start); l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0 { // and the day has not been closed since
+		// and the day has not been closed since
+		if s := l.SpanOf(kind, specialist, start); l.Offered(s, time.Now()) && len(l.FreeSeats(s, "")) > 0 {
 			want = referee.Granted
 		}
 	}
@@ -253,7 +261,8 @@ func (l *life) bookSlot(r *rand.Rand, kind, specialist, client, hold string, sta
 		case a.code == "cooldown_active" && cooling != referee.Granted:
 			return nil
 		case certain && want == referee.Granted && cooling == referee.Granted && sure:
-			return fmt.Errorf("%s of %q at %s (hold %q) can be booked and was refused: %d %s", kind, specialist, stamp(start), hold, a.status, a.raw)
+			return fmt.Errorf("%s of %q at %s (hold %q) can be booked and was refused: %d %s", kind, specialist,
+				stamp(start), hold, a.status, a.raw)
 		case a.status == 409 || a.status == 410 || a.status == 429:
 			return nil
 		}
@@ -303,7 +312,8 @@ func (l *life) extend(r *rand.Rand) error {
 	if h == nil {
 		return nil
 	}
-	a, err := l.do(&request{method: "PATCH", path: "/v1/holds", body: map[string]any{"holdId": h.ID, "clientId": h.Client, "ttlSeconds": 30 + r.IntN(200)}})
+	a, err := l.do(&request{method: "PATCH", path: "/v1/holds",
+		body: map[string]any{"holdId": h.ID, "clientId": h.Client, "ttlSeconds": 30 + r.IntN(200)}})
 	if err != nil {
 		return err
 	}
@@ -311,7 +321,8 @@ func (l *life) extend(r *rand.Rand) error {
 	if a.status != 200 {
 		if known := l.Holds[h.ID]; known != nil {
 			if live, certain := known.Live(time.Now()); live && certain {
-				return fmt.Errorf("%s has %s left and could not be extended: %d %s", h.Span, time.Until(h.Until), a.status, a.raw)
+				return fmt.Errorf("%s has %s left and could not be extended: %d %s", h.Span, time.Until(h.Until),
+					a.status, a.raw)
 			}
 		}
 		return nil
@@ -333,11 +344,14 @@ func (l *life) release(r *rand.Rand) error {
 	}
 	thief := oneOf(r, l.clients)
 	if thief != h.Client { // an id alone gives no access
-		if a, err := l.do(&request{method: "POST", path: "/v1/holds/release", body: map[string]any{"holdId": h.ID, "clientId": thief}}); err != nil || strings.Contains(a.raw, `"released":true`) {
+		if a, err := l.do(&request{method: "POST", path: "/v1/holds/release",
+			body: map[string]any{"holdId": h.ID, "clientId": thief}}); err != nil ||
+			strings.Contains(a.raw, `"released":true`) {
 			return fmt.Errorf("%s released the hold of %s: %v", thief, h.Client, err)
 		}
 	}
-	a, err := l.do(&request{method: "POST", path: "/v1/holds/release", body: map[string]any{"holdId": h.ID, "clientId": h.Client}})
+	a, err := l.do(&request{method: "POST", path: "/v1/holds/release",
+		body: map[string]any{"holdId": h.ID, "clientId": h.Client}})
 	if err == nil && a.status != 200 {
 		err = fmt.Errorf("releasing was answered %d %s", a.status, a.raw)
 	}
@@ -356,8 +370,10 @@ func (l *life) race(r *rand.Rand) error {
 	requests, answers := make([]*request, 6), make([]*reply, 6)
 	for n := range requests {
 		client := fmt.Sprintf("client-of-the-race-%d-%d", l.requests, n)
-		body := map[string]any{"clientId": client, "slotStartDate": stamp(start), "specialistId": specialist, "patient": patient(r)}
-		requests[n] = &request{method: "POST", path: "/v1/appointment-types/" + kind + "/book", body: body, key: "race-" + client}
+		body := map[string]any{"clientId": client, "slotStartDate": stamp(start), "specialistId": specialist,
+			"patient": patient(r)}
+		requests[n] = &request{method: "POST", path: "/v1/appointment-types/" + kind + "/book", body: body,
+			key: "race-" + client}
 	}
 	var all sync.WaitGroup
 	for n := range requests {

@@ -23,7 +23,8 @@ func (l *life) erase(r *rand.Rand) error {
 	if a == nil {
 		return nil
 	}
-	reply, err := l.do(&request{method: "POST", path: "/v1/people/erase", admin: true, body: map[string]any{"appointmentId": a.ID}})
+	reply, err := l.do(&request{method: "POST", path: "/v1/people/erase", admin: true,
+		body: map[string]any{"appointmentId": a.ID}})
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,8 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 		switch {
 		case n%3 == 1:
 			specialist, start := l.pick(r, a.Type)
-			what, body = "reschedule", map[string]any{"slotStartDate": stamp(start), "specialistId": specialist, "ignoreHours": true, "displace": true}
+			what, body = "reschedule", map[string]any{"slotStartDate": stamp(start), "specialistId": specialist,
+				"ignoreHours": true, "displace": true}
 		case n == 5 && r.IntN(4) > 0:
 			what, body = "cancel", map[string]any{}
 		}
@@ -73,7 +75,8 @@ func (l *life) changeAtOnce(r *rand.Rand) error {
 		return err
 	}
 	moved := *a
-	moved.Span = referee.Span{Type: kind, Specialist: specialist, Start: time.UnixMilli(start).UTC(), End: time.UnixMilli(end).UTC(), Seat: seat}
+	moved.Span = referee.Span{Type: kind, Specialist: specialist, Start: time.UnixMilli(start).UTC(),
+		End: time.UnixMilli(end).UTC(), Seat: seat}
 	err = l.Booked(moved)
 	if l.Displaced(moved.Span); status == "cancelled" && err == nil {
 		err = l.Cancelled(a.ID)
@@ -131,7 +134,8 @@ func (l *life) giveUp(r *rand.Rand) error {
 func (l *life) comeBack(r *rand.Rand) error {
 	var last *referee.Appointment
 	for _, a := range l.Appointments {
-		if a.Type == "cooling" && a.Client != "" && !a.Cancelled && time.Since(a.Created) < 24*time.Hour-time.Minute && (last == nil || a.Created.Before(last.Created)) {
+		if a.Type == "cooling" && a.Client != "" && !a.Cancelled && time.Since(a.Created) < 24*time.Hour-time.Minute &&
+			(last == nil || a.Created.Before(last.Created)) {
 			last = a
 		}
 	}

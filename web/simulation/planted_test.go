@@ -12,7 +12,8 @@ import (
 	"holdfast/bench/planted"
 )
 
-var planting = flag.String("planted", "", "plant the bugs whose sentence matches this, each in a build of its own, and say which seed finds it")
+var planting = flag.String("planted", "",
+	"plant the bugs whose sentence matches this, each in a build of its own, and say which seed finds it")
 
 // plantedBug is a bug of the list, and its place in the code.
 type plantedBug struct {
@@ -90,7 +91,8 @@ func (p *plantedBug) liveWith(t *testing.T, binary string, n int) {
 	if *seeds > 0 {
 		most = fmt.Sprint(*seeds)
 	}
-	lived := exec.Command(binary, "-test.run", "^TestSimulatedClinic$", "-test.failfast", "-test.timeout", "1h", "-seeds", most, "-days", "3", "-shrink=false")
+	lived := exec.Command(binary, "-test.run", "^TestSimulatedClinic$", "-test.failfast", "-test.timeout", "1h",
+		"-seeds", most, "-days", "3", "-shrink=false")
 	lived.Env = append(os.Environ(), fmt.Sprintf("%s=%d", switchName, n))
 	out, err := lived.CombinedOutput()
 	m := found.FindStringSubmatch(string(out))

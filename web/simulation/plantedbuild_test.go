@@ -64,9 +64,11 @@ func (p *plantedBug) switched(n int) string {
 	if r, w, ok := both("case ", ":"); ok {
 		return "case " + either(strings.ReplaceAll(r, ", ", " || "), strings.ReplaceAll(w, ", ", " || ")) + ":"
 	}
-	if r, w, ok := both("", ""); ok && plantedField.MatchString(r) && plantedField.MatchString(w) && !strings.Contains(r, ", ") {
+	if r, w, ok := both("", ""); ok && plantedField.MatchString(r) && plantedField.MatchString(w) &&
+		!strings.Contains(r, ", ") {
 		value := func(field string) string { return plantedField.FindStringSubmatch(field)[2] }
-		return fmt.Sprintf("%s: plantedPick(%s, %s, %s),", plantedField.FindStringSubmatch(r)[1], on, value(w), value(r))
+		return fmt.Sprintf("%s: plantedPick(%s, %s, %s),", plantedField.FindStringSubmatch(r)[1], on, value(w),
+			value(r))
 	}
 	if r, w, ok := both("for ", " {"); ok {
 		head, over, isRange := strings.Cut(r, "range ")
@@ -78,7 +80,8 @@ func (p *plantedBug) switched(n int) string {
 		return "(" + either(r, w) + ") {"
 	}
 	switch {
-	case strings.HasSuffix(right, "{"), strings.HasSuffix(right, ","), strings.HasPrefix(right, "WHERE"), plantedConst.MatchString(right):
+	case strings.HasSuffix(right, "{"), strings.HasSuffix(right, ","), strings.HasPrefix(right, "WHERE"),
+		plantedConst.MatchString(right):
 		return ""
 	case strings.HasPrefix(right, "return "):
 		return fmt.Sprintf("if %s {\n%s\n}\n%s", on, wrong, right)
@@ -114,7 +117,8 @@ func buildWith(t *testing.T, places ...planted.Place) (binary string) {
 	}
 	for _, name := range slices.Collect(maps.Keys(files)) {
 		if path.Ext(name) == ".go" {
-			files[path.Join(path.Dir(name), "planted_switch.go")] = "package " + packageOf(files[name]) + "\n" + theSwitch
+			files[path.Join(path.Dir(name), "planted_switch.go")] = "package " + packageOf(files[name]) + "\n" +
+				theSwitch
 		}
 	}
 	dir := t.TempDir()
@@ -137,7 +141,8 @@ func buildWith(t *testing.T, places ...planted.Place) (binary string) {
 		t.Fatal(err)
 	}
 	binary = filepath.Join(dir, "planted.test")
-	if out, err := exec.Command("go", "test", "-c", "-ldflags", "-s -w", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, ".").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "test", "-c", "-ldflags", "-s -w", "-overlay", filepath.Join(dir, "overlay.json"),
+		"-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
 	return binary

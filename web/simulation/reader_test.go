@@ -34,7 +34,8 @@ func (l *life) read(r *rand.Rand) error {
 	kind := oneOf(r, []string{"checkup", "surgery", "class", "night"})
 	ctx, stop := context.WithCancel(context.Background())
 	l.requests++
-	q := url.Values{"appointmentTypeId": {kind}, "clientId": {fmt.Sprintf("client-of-a-reader-%d", l.requests)}, "leaseMs": {"3600000"}}
+	q := url.Values{"appointmentTypeId": {kind}, "clientId": {fmt.Sprintf("client-of-a-reader-%d", l.requests)},
+		"leaseMs": {"3600000"}}
 	request, err := http.NewRequestWithContext(ctx, "GET", "http://clinic.test/v1/holds/stream?"+q.Encode(), nil)
 	if err != nil {
 		stop()

@@ -38,7 +38,8 @@ type receiver struct {
 const mostFailures = 4
 
 func newReceiver(seed uint64) *receiver {
-	v := &receiver{listener: pipetest.NewListener(), fate: rand.New(rand.NewPCG(seed, 6)), failures: map[string]int{}, judge: referee.NewReceiver()}
+	v := &receiver{listener: pipetest.NewListener(), fate: rand.New(rand.NewPCG(seed, 6)), failures: map[string]int{},
+		judge: referee.NewReceiver()}
 	v.server = &http.Server{Handler: v}
 	v.serving.Go(func() { _ = v.server.Serve(v.listener) })
 	return v

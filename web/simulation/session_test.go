@@ -100,9 +100,12 @@ func (l *life) scramble(r *rand.Rand) error {
 		return nil
 	}
 	takes := func(s *referee.Session, who string) (*reply, error) {
-		return l.asks(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/accept", admin: true, body: map[string]any{"specialistId": who}})
+		return l.asks(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/accept", admin: true,
+			body: map[string]any{"specialistId": who}})
 	}
-	answers, whole := atOnce(len(waiting)*len(here), func(n int) (*reply, error) { return takes(&waiting[n/len(here)], here[n%len(here)]) })
+	answers, whole := atOnce(len(waiting)*len(here), func(n int) (*reply, error) {
+		return takes(&waiting[n/len(here)], here[n%len(here)])
+	})
 	if a, err := takes(&waiting[0], gone); err == nil && a.status == 200 {
 		return fmt.Errorf("%s is offline and was given session %s", gone, waiting[0].ID)
 	}
@@ -122,7 +125,8 @@ func (l *life) scramble(r *rand.Rand) error {
 		return l.adoptSessions()
 	}
 	for _, s := range waiting {
-		if l.Sessions[s.ID].Specialist != "" || !asked.Before(s.Expires.Add(-10*time.Second)) || time.Since(asked) > time.Second {
+		if l.Sessions[s.ID].Specialist != "" || !asked.Before(s.Expires.Add(-10*time.Second)) ||
+			time.Since(asked) > time.Second {
 			continue
 		}
 		for _, who := range here {
@@ -158,7 +162,8 @@ func (l *life) unanswered(r *rand.Rand) error {
 	if err := l.comes(who, "online"); err != nil {
 		return err
 	}
-	if a, err = l.do(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/accept", admin: true, body: map[string]any{"specialistId": who}}); err == nil && a.status != 409 {
+	if a, err = l.do(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/accept", admin: true,
+		body: map[string]any{"specialistId": who}}); err == nil && a.status != 409 {
 		err = fmt.Errorf("session %s lapsed, and %s who takes it is answered %d %s", s.ID, who, a.status, a.raw)
 	}
 	return err
@@ -197,7 +202,8 @@ func (l *life) changeSession(r *rand.Rand, what string) error {
 			becomes = "pending_payment"
 		}
 	case "cancel":
-		stranger := &request{method: "POST", path: q.path, body: map[string]any{"clientId": "stranger-of-the-simulation"}}
+		stranger := &request{method: "POST", path: q.path,
+			body: map[string]any{"clientId": "stranger-of-the-simulation"}}
 		if a, err := l.do(stranger); err != nil || a.status != 403 {
 			return fmt.Errorf("a stranger cancels session %s: %v %+v", s.ID, err, a)
 		}
@@ -232,14 +238,16 @@ func (l *life) handOn(r *rand.Rand) error {
 		return err
 	}
 	room, certain := l.HasRoom(who, time.Now())
-	a, err := l.do(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/reroute", admin: true, body: map[string]any{"specialistId": who}})
+	a, err := l.do(&request{method: "POST", path: "/v1/sessions/" + s.ID + "/reroute", admin: true,
+		body: map[string]any{"specialistId": who}})
 	switch {
 	case err != nil:
 		return err
 	case a.status == 200:
 		return l.Taken(s.ID, who, true, time.Now())
 	case a.status != 409 || room && certain:
-		return fmt.Errorf("session %s was to be handed on to %s, who has room (%t), and that was answered %d %s", s.ID, who, room, a.status, a.raw)
+		return fmt.Errorf("session %s was to be handed on to %s, who has room (%t), and that was answered %d %s", s.ID,
+			who, room, a.status, a.raw)
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func TestSimulatedClinic(t *testing.T) {
 			began := time.Now()
 			broken, counts := live(t, seed, plan)
 			if broken == nil {
-				t.Logf("%d actions in %.0f virtual days took %s: %v", len(plan), length, time.Since(began).Round(time.Millisecond), counts)
+				t.Logf("%d actions in %.0f virtual days took %s: %v", len(plan), length,
+					time.Since(began).Round(time.Millisecond), counts)
 				return
 			}
 			t.Errorf("seed %d: %v", seed, broken)

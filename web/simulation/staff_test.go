@@ -67,7 +67,8 @@ func (l *life) staff(r *rand.Rand) error {
 // hire creates the account and turns its one-time codes on.
 func (l *life) hire() error {
 	var user struct{ User struct{ ID string } }
-	a, err := l.do(&request{method: "POST", path: "/v1/users", admin: true, body: map[string]any{"email": staffEmail, "name": "Mia", "role": "reception", "password": staffPassword}})
+	a, err := l.do(&request{method: "POST", path: "/v1/users", admin: true,
+		body: map[string]any{"email": staffEmail, "name": "Mia", "role": "reception", "password": staffPassword}})
 	if err != nil {
 		return err
 	}
@@ -94,7 +95,8 @@ func (l *life) hire() error {
 		return err
 	}
 	step := time.Now().Unix() / 30
-	done, err := l.asks(&request{method: "PUT", path: "/v1/auth/totp", cookie: cookie, body: map[string]any{"secret": said.Secret, "code": oneTimeCode(secret, step), "password": staffPassword}})
+	done, err := l.asks(&request{method: "PUT", path: "/v1/auth/totp", cookie: cookie,
+		body: map[string]any{"secret": said.Secret, "code": oneTimeCode(secret, step), "password": staffPassword}})
 	if err != nil || done.status >= 300 {
 		return nil
 	}
@@ -168,7 +170,8 @@ func (l *life) switchedOff(r *rand.Rand) error {
 	}
 	var all sync.WaitGroup
 	all.Go(func() { _, _ = l.signsIn(staffPassword, code) })
-	patch := &request{method: "PATCH", path: "/v1/users/" + l.mia.id, admin: true, body: map[string]any{"active": false}}
+	patch := &request{method: "PATCH", path: "/v1/users/" + l.mia.id, admin: true,
+		body: map[string]any{"active": false}}
 	first, err := l.asks(patch)
 	all.Wait()
 	if err != nil || first.status != 200 {
@@ -201,7 +204,8 @@ func (l *life) switchedOff(r *rand.Rand) error {
 		}
 	}
 	clear(l.mia.open)
-	_, err = l.do(&request{method: "PATCH", path: "/v1/users/" + l.mia.id, admin: true, body: map[string]any{"active": true}})
+	_, err = l.do(&request{method: "PATCH", path: "/v1/users/" + l.mia.id, admin: true,
+		body: map[string]any{"active": true}})
 	return err
 }
 

@@ -38,7 +38,8 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	n := r.IntN(1_000_000)
 	for i := range kinds {
 		kinds[i] = oneOf(r, []string{"checkup", "surgery"})
-		people = append(people, map[string]any{"appointmentTypeId": kinds[i], "name": fmt.Sprintf("Jo Doe %d the %d.", n, i+1)})
+		people = append(people, map[string]any{"appointmentTypeId": kinds[i],
+			"name": fmt.Sprintf("Jo Doe %d the %d.", n, i+1)})
 	}
 	specialist, start := l.pick(r, "surgery")
 	spans := l.rowOf(kinds, specialist, start)
@@ -49,8 +50,8 @@ func (l *life) bookVisit(r *rand.Rand) error {
 	email := fmt.Sprintf("jo%d@example.org", n)
 	asked, house := time.Now(), l.house
 	q := &request{method: "POST", path: "/v1/visits", admin: true, body: map[string]any{
-		"slotStartDate": stamp(start), "specialistId": specialist, "people": people, "displace": true, "ignoreHours": true,
-		"contact": map[string]any{"email": email, "phone": fmt.Sprintf("030 %07d", n)},
+		"slotStartDate": stamp(start), "specialistId": specialist, "people": people, "displace": true,
+		"ignoreHours": true, "contact": map[string]any{"email": email, "phone": fmt.Sprintf("030 %07d", n)},
 	}}
 	a, err := l.do(q)
 	if err != nil {
@@ -117,7 +118,8 @@ func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 	what, body := "cancel", map[string]any{"undoable": true}
 	if r.IntN(2) == 0 {
 		specialist, start := l.pick(r, "surgery")
-		what, body = "reschedule", map[string]any{"undoable": true, "slotStartDate": stamp(start), "specialistId": specialist, "displace": true, "ignoreHours": true}
+		what, body = "reschedule", map[string]any{"undoable": true, "slotStartDate": stamp(start),
+			"specialistId": specialist, "displace": true, "ignoreHours": true}
 	}
 	begun := time.Now()
 	a, err := l.atDesk(&request{method: "POST", path: path + "/visit/" + what, body: body})
@@ -129,7 +131,8 @@ func (l *life) changeVisit(r *rand.Rand, ids []string) error {
 
 // changedTogether judges the answer to a change of several appointments that was requested at begun: it must contain
 // all of them. Then it undoes the change after a pause in which another client may have taken a time.
-func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun time.Time, before []referee.Appointment, undo string) error {
+func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun time.Time, before []referee.Appointment,
+	undo string) error {
 	acknowledged := time.Now()
 	var said struct{ Appointments []appointmentJSON }
 	if err := a.into(&said); err != nil || a.status != 200 {
@@ -152,7 +155,8 @@ func (l *life) changedTogether(r *rand.Rand, of, what string, a *reply, begun ti
 	}
 	time.Sleep(time.Duration(r.IntN(18)) * time.Second)
 	if of == "series" && len(before) > 1 && r.IntN(3) == 0 {
-		if a, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + oneOf(r, before).ID + "/undo"}); err != nil || a.status != 409 {
+		if a, err := l.atDesk(&request{method: "POST", path: "/v1/appointments/" + oneOf(r, before).ID +
+			"/undo"}); err != nil || a.status != 409 {
 			return fmt.Errorf("%s of a series of %d was undone for one of them: %v %+v", what, len(before), err, a)
 		}
 	}

@@ -48,10 +48,13 @@ func (l *life) join() error {
 	l.requests++
 	n := 2_000_000 + l.requests
 	today := time.Now().In(l.Zone)
-	a, err := l.do(&request{method: "POST", path: "/v1/appointment-types/scarce/waitlist", admin: true, body: map[string]any{
-		"from": today.Format(time.DateOnly), "to": today.AddDate(0, 0, 3).Format(time.DateOnly),
-		"patient": map[string]any{"name": fmt.Sprintf("Jo Wait %d", n), "email": fmt.Sprintf("wait%d@example.org", n), "phone": fmt.Sprintf("040 %07d", n)},
-	}})
+	a, err := l.do(&request{method: "POST", path: "/v1/appointment-types/scarce/waitlist", admin: true,
+		body: map[string]any{
+			"from": today.Format(time.DateOnly), "to": today.AddDate(0, 0, 3).Format(time.DateOnly),
+			"patient": map[string]any{"name": fmt.Sprintf("Jo Wait %d", n),
+				"email": fmt.Sprintf("wait%d@example.org", n),
+				"phone": fmt.Sprintf("040 %07d", n)},
+		}})
 	if err != nil {
 		return err
 	}
@@ -166,13 +169,15 @@ func (l *life) answerOffer(r *rand.Rand) error {
 		if o == nil || time.Until(o.ExpiresAt) < 10*time.Second || l.faults.isOff() || l.wire.loses() {
 			continue
 		}
-		stranger := map[string]any{"appointmentTypeId": "scarce", "specialistId": "fay", "slotStartDate": stamp(o.SlotStartDate), "clientId": oneOf(r, l.clients)}
+		stranger := map[string]any{"appointmentTypeId": "scarce", "specialistId": "fay",
+			"slotStartDate": stamp(o.SlotStartDate), "clientId": oneOf(r, l.clients)}
 		a, err := l.do(&request{method: "POST", path: "/v1/holds", body: stranger})
 		if err != nil {
 			return err
 		}
 		if a.status == 201 {
-			return fmt.Errorf("%s is offered to %s, and a stranger was given a hold of it", stamp(o.SlotStartDate), e.ID)
+			return fmt.Errorf("%s is offered to %s, and a stranger was given a hold of it", stamp(o.SlotStartDate),
+				e.ID)
 		}
 		if r.IntN(3) == 0 {
 			a, err := l.do(&request{method: "POST", path: "/v1/waitlist/" + e.ID + "/decline", admin: true})
@@ -188,7 +193,8 @@ func (l *life) answerOffer(r *rand.Rand) error {
 
 func (l *life) accept(entry string, o *offerJSON) error {
 	q := func(n int) *request {
-		return &request{method: "POST", path: "/v1/waitlist/" + entry + "/accept", admin: true, key: fmt.Sprintf("accept-%s-%d", o.ID, n)}
+		return &request{method: "POST", path: "/v1/waitlist/" + entry + "/accept", admin: true,
+			key: fmt.Sprintf("accept-%s-%d", o.ID, n)}
 	}
 	first, err := l.do(q(0))
 	if err != nil {
@@ -209,10 +215,12 @@ func (l *life) accept(entry string, o *offerJSON) error {
 		return err
 	}
 	if err := second.into(&again); err != nil || second.status >= 300 || again.Appointment.ID != said.Appointment.ID {
-		return fmt.Errorf("the second click on an offer was answered %d %s, and the first %s", second.status, second.raw, first.raw)
+		return fmt.Errorf("the second click on an offer was answered %d %s, and the first %s", second.status,
+			second.raw, first.raw)
 	}
 	if !said.Appointment.SlotStartDate.Equal(o.SlotStartDate) {
-		return fmt.Errorf("%s was offered, and %s booked", stamp(o.SlotStartDate), stamp(said.Appointment.SlotStartDate))
+		return fmt.Errorf("%s was offered, and %s booked", stamp(o.SlotStartDate),
+			stamp(said.Appointment.SlotStartDate))
 	}
 	return l.booked(&said.Appointment, "")
 }
@@ -244,7 +252,9 @@ func (l *life) judgeList() error {
 			}
 		}
 		for _, o := range e.Offers {
-			list[i].Offers = append(list[i].Offers, referee.Offer{Span: l.SpanOf("scarce", o.SpecialistID, o.SlotStartDate), Open: o.Status == "open", Withdrawn: o.Status == "withdrawn", Until: o.ExpiresAt})
+			list[i].Offers = append(list[i].Offers,
+				referee.Offer{Span: l.SpanOf("scarce", o.SpecialistID, o.SlotStartDate), Open: o.Status == "open",
+					Withdrawn: o.Status == "withdrawn", Until: o.ExpiresAt})
 		}
 	}
 	return l.Waits(list, l.scarceTimes(), time.Now())

@@ -77,7 +77,8 @@ func (h *house) asks(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range map[string]string{"Idempotency-Key": r.key, "Holdfast-Client": r.client, "Holdfast-Manage": r.manage, "If-Match": r.match} {
+	for name, value := range map[string]string{"Idempotency-Key": r.key, "Holdfast-Client": r.client,
+		"Holdfast-Manage": r.manage, "If-Match": r.match} {
 		if value != "" {
 			q.Header.Set(name, value)
 		}
@@ -100,7 +101,8 @@ func (h *house) asks(r *request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	said := &reply{status: answer.StatusCode, raw: string(b), replayed: answer.Header.Get("Idempotency-Replayed") == "true", cookie: cookieOf(answer.Header["Set-Cookie"])}
+	said := &reply{status: answer.StatusCode, raw: string(b),
+		replayed: answer.Header.Get("Idempotency-Replayed") == "true", cookie: cookieOf(answer.Header["Set-Cookie"])}
 	if answer.StatusCode >= 400 {
 		var problem struct{ Code, Reason string }
 		_ = said.into(&problem)

@@ -45,7 +45,8 @@ func BenchmarkClaimReleaseFrames(b *testing.B) {
 	ctx := context.Background()
 	start := enginetest.Noon(time.UTC, 2)
 	claim := holds.Claim{
-		Span:  holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start, SlotEnd: start.Add(30 * time.Minute), BusyStart: start, BusyEnd: start.Add(30 * time.Minute)},
+		Span: holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: start,
+			SlotEnd: start.Add(30 * time.Minute), BusyStart: start, BusyEnd: start.Add(30 * time.Minute)},
 		Owner: ownClient.Owner(), Seats: []int{0}, TTL: 30 * time.Second, MaxLife: 15 * time.Minute, Quota: 3,
 	}
 	epoch := live.Epoch()
@@ -56,7 +57,8 @@ func BenchmarkClaimReleaseFrames(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		held := holds.Event{Kind: holds.EventHold, Seq: 1, HoldID: h.ID, Span: h.Span, ExpiresAt: h.ExpiresAt, Owner: h.Owner}
+		held := holds.Event{Kind: holds.EventHold, Seq: 1, HoldID: h.ID, Span: h.Span, ExpiresAt: h.ExpiresAt,
+			Owner: h.Owner}
 		frame = appendEvent(frame[:0], epoch, &held, "")
 		if _, err := live.Release(ctx, h.ID, h.Owner, holds.ReasonReleased); err != nil {
 			b.Fatal(err)
@@ -119,9 +121,9 @@ func (s *streams) idiomaticHandler() http.HandlerFunc {
 			for i := range events {
 				ev := &events[i]
 				data, _ := json.Marshal(map[string]any{
-					"type": ev.Kind, "holdId": ev.HoldID, "appointmentTypeId": ev.AppointmentTypeID, "specialistId": ev.SpecialistID,
-					"slotStartDate": ev.SlotStart, "slotEndDate": ev.SlotEnd, "busyStartDate": ev.BusyStart, "busyEndDate": ev.BusyEnd,
-					"seat": ev.Seat, "isOwnHold": false,
+					"type": ev.Kind, "holdId": ev.HoldID, "appointmentTypeId": ev.AppointmentTypeID,
+					"specialistId": ev.SpecialistID, "slotStartDate": ev.SlotStart, "slotEndDate": ev.SlotEnd,
+					"busyStartDate": ev.BusyStart, "busyEndDate": ev.BusyEnd, "seat": ev.Seat, "isOwnHold": false,
 				})
 				frame := fmt.Appendf(nil, "id: %s-%d\ndata: %s\n\n", s.holds.Epoch(), ev.Seq, data)
 				mu.Lock()
@@ -221,7 +223,8 @@ func (s *streams) offer(b *testing.B, server *httptest.Server, subscribers, rate
 	connected.Wait()
 	ctx := context.Background()
 	ev := holds.Event{Kind: holds.EventHold, HoldID: "01a1fb89-f7d7-7ddc-9937-efe30000020f", Span: holds.Span{
-		AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: s.day, SlotEnd: s.day.Add(time.Hour), BusyStart: s.day, BusyEnd: s.day.Add(time.Hour)}, ExpiresAt: s.day}
+		AppointmentTypeID: "checkup", SpecialistID: "ada", SlotStart: s.day, SlotEnd: s.day.Add(time.Hour),
+		BusyStart: s.day, BusyEnd: s.day.Add(time.Hour)}, ExpiresAt: s.day}
 	probe, err := s.holds.Watch(ctx)
 	if err != nil {
 		b.Fatal(err)

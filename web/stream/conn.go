@@ -23,7 +23,8 @@ type conn interface {
 // takenConn is a connection taken over from the HTTP server. It has no buffers.
 type takenConn struct {
 	conn net.Conn
-	raw  syscall.RawConn // nil if the connection cannot be written to without waiting: then every write is finished by a goroutine
+	// nil if the connection cannot be written to without waiting: then every write is finished by a goroutine
+	raw  syscall.RawConn
 	once sync.Once
 	left func() // called once, when the connection is closed
 }

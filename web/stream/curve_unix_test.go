@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-var mostSubscribers = flag.Int("subscribers", 100, "how many subscribers BenchmarkCurveOfSubscribers goes up to: 100, 1000, 3000, 9000, 20000")
+var mostSubscribers = flag.Int("subscribers", 100,
+	"how many subscribers BenchmarkCurveOfSubscribers goes up to: 100, 1000, 3000, 9000, 20000")
 
 // BenchmarkCurveOfSubscribers offers a hundred events a second to more and more subscribers of one type: how late they are, the processor
 // time of all that for each event and subscriber, clients included, and what one more open stream takes of memory. Both ends of each
@@ -28,7 +29,8 @@ func BenchmarkCurveOfSubscribers(b *testing.B) {
 				b.Fatal(err)
 			}
 			if files.Cur < uint64(2*n+100) {
-				b.Skipf("%d subscribers need %d files open at once, and %d are allowed: ulimit -n", n, 2*n+100, files.Cur)
+				b.Skipf("%d subscribers need %d files open at once, and %d are allowed: ulimit -n", n, 2*n+100,
+					files.Cur)
 			}
 			for b.Loop() {
 				s := newStreams(b, Options{})
@@ -39,7 +41,8 @@ func BenchmarkCurveOfSubscribers(b *testing.B) {
 				s.offer(b, server, n, rate, length)
 				spent := processor(b) - before
 				b.ReportMetric(100*spent.Seconds()/time.Since(began).Seconds(), "processor-%")
-				b.ReportMetric(float64(spent.Microseconds())/float64(n*rate*int(length/time.Second)), "µs/event-and-subscriber")
+				b.ReportMetric(float64(spent.Microseconds())/float64(n*rate*int(length/time.Second)),
+					"µs/event-and-subscriber")
 				server.Close()
 				b.ReportMetric((hubMemory(b, n)-bareMemory(b, n))/1024, "KB/stream-over-a-bare-connection")
 			}

@@ -72,7 +72,8 @@ func TestFramesAreDescribed(t *testing.T) {
 		}
 	}
 	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
-	span := holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", Seat: 1, SlotStart: at, SlotEnd: at.Add(30 * time.Minute), BusyStart: at, BusyEnd: at.Add(time.Hour)}
+	span := holds.Span{AppointmentTypeID: "checkup", SpecialistID: "ada", Seat: 1, SlotStart: at,
+		SlotEnd: at.Add(30 * time.Minute), BusyStart: at, BusyEnd: at.Add(time.Hour)}
 	const client = holds.ClientID("a-browser-tab-0123456789")
 	for _, kind := range constants(t, "../../holds/event.go", "EventKind") {
 		if holds.EventKind(kind) == holds.EventStream {
@@ -80,8 +81,9 @@ func TestFramesAreDescribed(t *testing.T) {
 		}
 		for _, reason := range constants(t, "../../holds/event.go", "Reason") {
 			ev := holds.Event{
-				Kind: holds.EventKind(kind), Seq: 7, At: at, HoldID: "hold-1", Span: span, ExpiresAt: at, Reason: holds.Reason(reason),
-				AppointmentID: "appointment-1", Version: 2, Generation: 3, SessionID: "session-1",
+				Kind: holds.EventKind(kind), Seq: 7, At: at, HoldID: "hold-1", Span: span, ExpiresAt: at,
+				Reason: holds.Reason(reason), AppointmentID: "appointment-1", Version: 2, Generation: 3,
+				SessionID: "session-1",
 			}
 			for _, owner := range []holds.ClientID{"", client} {
 				check(kind, appendEvent(nil, "epoch1", &ev, owner))
@@ -95,7 +97,8 @@ func TestFramesAreDescribed(t *testing.T) {
 	check("a live hold", appendHold(nil, &holds.Hold{ID: "hold-1", Span: span, ExpiresAt: at}, client))
 	check("somebody looks", appendLook(nil, &holds.Selection{Span: span}, ""))
 	for _, reason := range constants(t, "frame.go", "endReason") {
-		if reason != string(endClientAbort) && reason != string(endClientCancel) { // the other side is gone: they are never sent
+		// the other side is gone: they are never sent
+		if reason != string(endClientAbort) && reason != string(endClientCancel) {
 			check("end", appendEnd(nil, endReason(reason), "connection-1"))
 		}
 	}

@@ -166,7 +166,8 @@ func (h *Hub) affect(ev *holds.Event, grown []*topic) []*topic {
 		return grown
 	}
 	types, generation := h.source.Affects(ev)
-	notice := holds.Event{Kind: holds.EventAvailability, At: ev.At, Generation: generation, Span: holds.Span{SpecialistID: ev.SpecialistID}}
+	notice := holds.Event{Kind: holds.EventAvailability, At: ev.At, Generation: generation,
+		Span: holds.Span{SpecialistID: ev.SpecialistID}}
 	for _, id := range types {
 		if t := h.topicOf(id); t != nil {
 			t.ring.append(appendData(nil, &notice, ""), &notice)

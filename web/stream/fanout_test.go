@@ -69,7 +69,8 @@ func TestInterruptedEventsEndStreams(t *testing.T) {
 				}
 				synctest.Wait()
 				if c.open != nil {
-					err := s.hub.Open(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil), Request{Topic: "checkup"})
+					err := s.hub.Open(httptest.NewRecorder(), httptest.NewRequest("GET", "/", nil),
+						Request{Topic: "checkup"})
 					if !errors.Is(err, c.open) {
 						t.Errorf("a new stream is answered %v, want %v", err, c.open)
 					}

@@ -38,7 +38,8 @@ const (
 
 // endReasons lists all reasons.
 var endReasons = []endReason{
-	endLeaseExpired, endSendFailed, endInitFailed, endShutdown, endReplaced, endUnknown, endClientAbort, endClientCancel,
+	endLeaseExpired, endSendFailed, endInitFailed, endShutdown, endReplaced, endUnknown, endClientAbort,
+	endClientCancel,
 }
 
 func appendInit(b []byte, connectionID string, lease time.Duration, epoch string) []byte {

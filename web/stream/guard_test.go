@@ -79,7 +79,8 @@ func TestStreamEndsWithCredential(t *testing.T) {
 					if c.ends == 0 && end.Reason != string(endLeaseExpired) {
 						t.Errorf("ended after %v with %s, want lease-expired", lived, end.Reason)
 					}
-					if c.ends != 0 && (end.Reason != string(endUnknown) || lived < c.ends || lived > c.ends+time.Second) {
+					if c.ends != 0 && (end.Reason != string(endUnknown) || lived < c.ends || lived > c.ends+
+						time.Second) {
 						t.Errorf("ended after %v with %s, want %v and unknown", lived, end.Reason, c.ends)
 					}
 				}

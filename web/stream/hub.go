@@ -51,7 +51,8 @@ func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		to    *time.Duration
 		value time.Duration
-	}{{&o.Ping, 15 * time.Second}, {&o.WriteTimeout, 5 * time.Second}, {&o.Drain, 2 * time.Second}, {&o.Sweep, 250 * time.Millisecond}} {
+	}{{&o.Ping, 15 * time.Second}, {&o.WriteTimeout, 5 * time.Second}, {&o.Drain, 2 * time.Second},
+		{&o.Sweep, 250 * time.Millisecond}} {
 		if *d.to == 0 {
 			*d.to = d.value
 		}
@@ -85,8 +86,8 @@ func New(source Source, log *slog.Logger, o Options) *Hub {
 		source: source, log: log, options: o.withDefaults(),
 		topics: make(map[string]*topic), ready: make(chan struct{}), recheck: make(chan struct{}, 1),
 		guarded: make(map[*subscriber]struct{}),
-		byOwner: make(map[holds.Owner]*subscriber), all: make(map[*subscriber]struct{}), byAddress: make(map[netip.Addr]int),
-		ended: make(map[endReason]uint64),
+		byOwner: make(map[holds.Owner]*subscriber), all: make(map[*subscriber]struct{}),
+		byAddress: make(map[netip.Addr]int), ended: make(map[endReason]uint64),
 	}
 }
 

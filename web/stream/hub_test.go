@@ -53,7 +53,8 @@ func stormWithVisitors(t *testing.T) {
 				default:
 				}
 				h, err := s.engine.Booking.Hold(ctx, booking.HoldRequest{
-					AppointmentTypeID: "checkup", SpecialistID: []string{"ada", "bea"}[i%2], SlotStart: s.day.Add(time.Duration(n*40+i%40) * 30 * time.Minute), Client: client,
+					AppointmentTypeID: "checkup", SpecialistID: []string{"ada", "bea"}[i%2],
+					SlotStart: s.day.Add(time.Duration(n*40+i%40) * 30 * time.Minute), Client: client,
 				})
 				switch {
 				case err == nil && i%40 < 38:
@@ -118,7 +119,8 @@ func stormWithVisitors(t *testing.T) {
 	time.Sleep(5 * time.Millisecond) // the storm goes on
 	close(stop)
 	storm.Wait()
-	if err := s.holds.Publish(ctx, holds.Event{Kind: holds.EventAvailability, Span: holds.Span{SpecialistID: "ada"}}); err != nil {
+	if err := s.holds.Publish(ctx, holds.Event{Kind: holds.EventAvailability,
+		Span: holds.Span{SpecialistID: "ada"}}); err != nil {
 		t.Fatal(err)
 	}
 	readers.Wait()
@@ -150,7 +152,8 @@ func TestStreamClientsAreSecret(t *testing.T) {
 		if f := own.upTo("hold"); !f.IsOwnHold || f.ClientID != string(ownClient) {
 			t.Errorf("the owner reads %s", f.text)
 		}
-		if f := other.upTo("hold"); f.IsOwnHold || strings.Contains(f.text, string(ownClient)) || strings.Contains(f.text, "clientId") {
+		if f := other.upTo("hold"); f.IsOwnHold || strings.Contains(f.text, string(ownClient)) ||
+			strings.Contains(f.text, "clientId") {
 			t.Errorf("another client reads %s", f.text)
 		}
 	})

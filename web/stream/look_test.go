@@ -83,7 +83,8 @@ func TestStreamCountsSelections(t *testing.T) {
 				t.Fatal(err)
 			}
 			if count != len(looking) {
-				t.Fatalf("in the order %v the reader counts %d, and %d are looking:\n%s", order, count, len(looking), conn)
+				t.Fatalf("in the order %v the reader counts %d, and %d are looking:\n%s", order, count, len(looking),
+					conn)
 			}
 			s.hub.drop(st, endUnknown)
 			for _, client := range visitors {

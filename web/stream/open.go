@@ -118,8 +118,8 @@ func (h *Hub) Open(w http.ResponseWriter, r *http.Request, q Request) error {
 	}
 	now := time.Now()
 	s := &subscriber{
-		id: rand.Text(), client: q.Client, owner: q.Client.Owner(), lease: min(cmp.Or(q.Lease, DefaultLease), MaxLease), pinged: now, checked: now,
-		guard: q.Guard,
+		id: rand.Text(), client: q.Client, owner: q.Client.Owner(), lease: min(cmp.Or(q.Lease, DefaultLease), MaxLease),
+		pinged: now, checked: now, guard: q.Guard,
 	}
 	if r.ProtoMajor == 1 {
 		if conn, buffered, err := http.NewResponseController(w).Hijack(); err == nil {

@@ -108,7 +108,8 @@ func TestPresenceStreamStartsAtNow(t *testing.T) {
 		for b := x.next(); len(b) > 0; b = x.next() {
 			got = append(got, b...)
 		}
-		if text := string(got); strings.Contains(text, "requested") || !strings.Contains(text, "active") || !strings.Contains(text, "ended") {
+		if text := string(got); strings.Contains(text, "requested") || !strings.Contains(text, "active") ||
+			!strings.Contains(text, "ended") {
 			t.Errorf("the stream was told\n%s\nwant what came after its snapshot, and not what came before", text)
 		}
 	})

@@ -89,11 +89,13 @@ func streamClinic() clinic.File {
 		hours = append(hours, clinic.HoursEntry{Weekday: store.Weekday(day), Start: 0, End: 1440})
 	}
 	for _, id := range []string{"ada", "bea"} {
-		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id, Name: id, Active: true, WeeklyHours: hours})
+		f.Specialists = append(f.Specialists, clinic.SpecialistEntry{ID: id,
+			Name: id, Active: true, WeeklyHours: hours})
 	}
 	for id, who := range map[string][]string{"checkup": {"ada", "bea"}, "hygiene": {"ada"}, "other": {"bea"}} {
 		entry := clinic.AppointmentTypeEntry{
-			ID: id, Name: id, DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30, MaxHoldSeconds: 900, HoldQuota: 100, Active: true,
+			ID: id, Name: id, DurationMinutes: 30, HorizonDays: 60, Capacity: 1, HoldTTLSeconds: 30,
+			MaxHoldSeconds: 900, HoldQuota: 100, Active: true,
 		}
 		for _, p := range who {
 			entry.Specialists = append(entry.Specialists, clinic.AssignmentEntry{SpecialistID: p})
@@ -205,7 +207,8 @@ func (r *reader) upTo(kind string) frame {
 func (s *streams) claim(appointmentType, specialist string, slot int, client holds.ClientID) holds.Hold {
 	s.t.Helper()
 	h, err := s.engine.Booking.Hold(context.Background(), booking.HoldRequest{
-		AppointmentTypeID: appointmentType, SpecialistID: specialist, SlotStart: s.day.Add(time.Duration(slot) * 30 * time.Minute), Client: client,
+		AppointmentTypeID: appointmentType, SpecialistID: specialist,
+		SlotStart: s.day.Add(time.Duration(slot) * 30 * time.Minute), Client: client,
 	})
 	if err != nil {
 		s.t.Fatal(err)

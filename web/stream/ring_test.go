@@ -40,7 +40,8 @@ func TestRingIsFreedWithLastSubscriber(t *testing.T) {
 		event(1, stays, desk) // who has left is noticed by the next write
 		runtime.GC()
 		if n := s.hub.Count(); n != 2 || chunks[0].Value() == nil {
-			t.Errorf("%d streams are open and the ring is kept: %t; want 2, and their ring", n, chunks[0].Value() != nil)
+			t.Errorf("%d streams are open and the ring is kept: %t; want 2, and their ring", n,
+				chunks[0].Value() != nil)
 		}
 		stays.conn.Close()
 		desk.conn.Close()

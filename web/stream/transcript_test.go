@@ -40,7 +40,8 @@ func TestStreamTranscripts(t *testing.T) {
 		"booking": func(s *streams, _ *reader) {
 			h := s.claim("checkup", "bea", 4, otherClient)
 			a, err := s.engine.Booking.Book(ctx, booking.Request{
-				AppointmentTypeID: "checkup", HoldID: h.ID, Client: otherClient, Patient: store.Patient{Name: "Canary Name"}, Source: store.SourceWeb, Actor: "client",
+				AppointmentTypeID: "checkup", HoldID: h.ID, Client: otherClient,
+				Patient: store.Patient{Name: "Canary Name"}, Source: store.SourceWeb, Actor: "client",
 			})
 			if err != nil {
 				s.t.Fatal(err)
@@ -51,7 +52,8 @@ func TestStreamTranscripts(t *testing.T) {
 			}
 		},
 		"override": func(s *streams, _ *reader) {
-			_, err := s.engine.Clinic.PutOverride(ctx, "system", store.Override{SpecialistID: "ada", Date: store.DateOf(s.day), Closed: true}, nil)
+			_, err := s.engine.Clinic.PutOverride(ctx, "system",
+				store.Override{SpecialistID: "ada", Date: store.DateOf(s.day), Closed: true}, nil)
 			if err != nil {
 				s.t.Fatal(err)
 			}

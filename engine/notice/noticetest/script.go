@@ -139,8 +139,9 @@ func Certified(t testing.TB, until time.Time, names ...string) (*tls.Certificate
 		t.Fatal(err)
 	}
 	about := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a mail server of a test"}, NotBefore: until.Add(-24 * time.Hour), NotAfter: until,
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a mail server of a test"},
+		NotBefore: until.Add(-24 * time.Hour), NotAfter: until, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature,
 	}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {

@@ -28,14 +28,15 @@ type Provider struct {
 	Issuer           string
 	Roots            *x509.CertPool
 	ClientID, Secret string
-	Redirect         string         // the registered one; empty: any
-	Who              map[string]any // the claims of the next sign-in; nil: none, and the browser returns with access_denied
-	Down             bool           // it answers 503
-	Metadata         map[string]any // replaces fields of its metadata
-	Lie              func(header, claims map[string]any)
-	Forge            func(signed string) string // changes a token after the signature
-	SignWith         *Key                       // a key that is not one of its own
-	Extra            url.Values                 // added to the parameters of its redirects
+	Redirect         string // the registered one; empty: any
+	// the claims of the next sign-in; nil: none, and the browser returns with access_denied
+	Who      map[string]any
+	Down     bool           // it answers 503
+	Metadata map[string]any // replaces fields of its metadata
+	Lie      func(header, claims map[string]any)
+	Forge    func(signed string) string // changes a token after the signature
+	SignWith *Key                       // a key that is not one of its own
+	Extra    url.Values                 // added to the parameters of its redirects
 
 	mu    sync.Mutex
 	keys  []*Key
@@ -116,7 +117,9 @@ func (p *Provider) Follow(t testing.TB, address string) *url.URL {
 	t.Helper()
 	calls := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: p.Roots}}
 	defer calls.CloseIdleConnections()
-	answer, err := (&http.Client{Transport: calls, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Get(address)
+	answer, err := (&http.Client{Transport: calls, CheckRedirect: func(*http.Request, []*http.Request) error {
+		return http.ErrUseLastResponse
+	}}).Get(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,8 +133,10 @@ func (p *Provider) Follow(t testing.TB, address string) *url.URL {
 
 func (p *Provider) describe(w http.ResponseWriter, _ *http.Request) {
 	about := map[string]any{
-		"issuer": p.Issuer, "authorization_endpoint": p.Issuer + "/authorize", "token_endpoint": p.Issuer + "/token", "jwks_uri": p.Issuer + "/keys",
-		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256", "RS256"},
+		"issuer": p.Issuer, "authorization_endpoint": p.Issuer + "/authorize", "token_endpoint": p.Issuer + "/token",
+		"jwks_uri": p.Issuer + "/keys", "response_types_supported": []string{"code"},
+		"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"ES256",
+			"RS256"},
 	}
 	for k, v := range p.Metadata {
 		about[k] = v
@@ -150,10 +155,12 @@ func (p *Provider) listKeys(w http.ResponseWriter, _ *http.Request) {
 func (k *Key) public() map[string]any {
 	switch pub := k.Signer.Public().(type) {
 	case *rsa.PublicKey:
-		return map[string]any{"kid": k.ID, "kty": "RSA", "alg": "RS256", "use": "sig", "n": encode(pub.N.Bytes()), "e": encode(big.NewInt(int64(pub.E)).Bytes())}
+		return map[string]any{"kid": k.ID, "kty": "RSA", "alg": "RS256", "use": "sig", "n": encode(pub.N.Bytes()),
+			"e": encode(big.NewInt(int64(pub.E)).Bytes())}
 	case *ecdsa.PublicKey:
 		b, _ := pub.Bytes() // P-256 always has them
-		return map[string]any{"kid": k.ID, "kty": "EC", "alg": "ES256", "use": "sig", "crv": "P-256", "x": encode(b[1:33]), "y": encode(b[33:])}
+		return map[string]any{"kid": k.ID, "kty": "EC", "alg": "ES256", "use": "sig", "crv": "P-256",
+			"x": encode(b[1:33]), "y": encode(b[33:])}
 	}
 	return nil
 }
@@ -161,7 +168,8 @@ func (k *Key) public() map[string]any {
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	redirect := q.Get("redirect_uri")
-	if q.Get("client_id") != p.ClientID || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || p.Redirect != "" && redirect != p.Redirect {
+	if q.Get("client_id") != p.ClientID || q.Get("response_type") != "code" ||
+		q.Get("code_challenge_method") != "S256" || p.Redirect != "" && redirect != p.Redirect {
 		http.Error(w, "client or its redirect_uri not registered", http.StatusBadRequest)
 		return
 	}
@@ -199,7 +207,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := time.Now()
-	claims := map[string]any{"iss": p.Issuer, "aud": p.ClientID, "iat": now.Unix(), "exp": now.Add(5 * time.Minute).Unix(), "nonce": c.nonce}
+	claims := map[string]any{"iss": p.Issuer, "aud": p.ClientID, "iat": now.Unix(),
+		"exp": now.Add(5 * time.Minute).Unix(), "nonce": c.nonce}
 	for k, v := range p.Who {
 		claims[k] = v
 	}
@@ -207,7 +216,8 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	if p.SignWith != nil {
 		key = p.SignWith
 	}
-	send(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "id_token": p.sign(key, claims)})
+	send(w, http.StatusOK, map[string]any{"access_token": rand.Text(), "token_type": "Bearer",
+		"id_token": p.sign(key, claims)})
 }
 
 // sign returns a signed token in the compact form of RFC 7515.

@@ -57,7 +57,8 @@ func (s *Server) answer(r request, now time.Time) reply {
 // known reports whether a request has the required credentials.
 func (s *Server) known(r request) bool {
 	same := func(want, got string) bool { return want == "" || want == got }
-	return same(s.options.ClientID, r.ClientID) && same(s.options.User, r.UserName) && same(s.options.Password, r.Password)
+	return same(s.options.ClientID, r.ClientID) && same(s.options.User, r.UserName) &&
+		same(s.options.Password, r.Password)
 }
 
 // admit reports whether a write is within the limit of the last minute, and counts it.
@@ -112,7 +113,8 @@ func (s *Server) act(r request, call Call, step Step, now time.Time) (out reply,
 	case Half, Garbage, WrongRoot, ServerError:
 		if !step.Applied {
 			// Half of a success, although nothing was written.
-			return reply{outcome: step.Outcome, delay: step.Delay, records: result("Appointment GUID Added: " + s.guid())}, false
+			return reply{outcome: step.Outcome, delay: step.Delay,
+				records: result("Appointment GUID Added: " + s.guid())}, false
 		}
 	}
 	later := time.Time{}
@@ -135,7 +137,8 @@ func (s *Server) procedure(r request, call Call, later time.Time) (reply, bool) 
 	case "SetPatient":
 		birth, _, _ := strings.Cut(r.value("birthdaydatetime"), "T")
 		guid := s.addPatient(Patient{
-			FirstName: r.value("patientfirstname"), LastName: r.value("patientlastname"), BirthDate: birth, Phone: r.value("phonenumber"), Email: r.value("email"),
+			FirstName: r.value("patientfirstname"), LastName: r.value("patientlastname"), BirthDate: birth,
+			Phone: r.value("phonenumber"), Email: r.value("email"),
 		})
 		return reply{records: result("Patient Added: " + guid)}, true
 	case "GetPortalPatientLookup", "GetPatientInformation":
@@ -246,9 +249,11 @@ func (s *Server) lookUp(filter string) reply {
 	out := reply{records: [][]field{}}
 	last, first, _ := strings.Cut(strings.ToLower(filter), ",")
 	for _, p := range s.charts {
-		if strings.HasPrefix(strings.ToLower(p.LastName), strings.TrimSpace(last)) && strings.HasPrefix(strings.ToLower(p.FirstName), strings.TrimSpace(first)) {
+		if strings.HasPrefix(strings.ToLower(p.LastName), strings.TrimSpace(last)) &&
+			strings.HasPrefix(strings.ToLower(p.FirstName), strings.TrimSpace(first)) {
 			out.records = append(out.records, []field{
-				{"PatientName", p.LastName + ", " + p.FirstName}, {"PatientBirthDate", american(p.BirthDate)}, {"PatientGUID", strings.ToUpper(p.GUID)},
+				{"PatientName", p.LastName + ", " + p.FirstName}, {"PatientBirthDate", american(p.BirthDate)},
+				{"PatientGUID", strings.ToUpper(p.GUID)},
 			})
 		}
 	}
@@ -296,7 +301,8 @@ func (s *Server) openings(r request) reply {
 			if start.Hour() >= 12 {
 				half = "afternoon"
 			}
-			if strings.EqualFold(r.value(half), "false") || s.taken(strings.ToLower(c.ScheduleColumnGUID), start, c.length()) {
+			if strings.EqualFold(r.value(half), "false") ||
+				s.taken(strings.ToLower(c.ScheduleColumnGUID), start, c.length()) {
 				continue
 			}
 			out.records = append(out.records, []field{

@@ -49,7 +49,8 @@ func TestPatientsCommentsAndCancelling(t *testing.T) {
 	if _, err := c.SetAppointment(ctx, n); upstream.ReasonOf(err) != upstream.PatientUnknown {
 		t.Errorf("an appointment for nobody: got %v, want reason %q", err, upstream.PatientUnknown)
 	}
-	if _, err := c.GetAppointmentListByPatient(ctx, sibling, newYork(t)); upstream.ReasonOf(err) != upstream.PatientUnknown {
+	if _, err := c.GetAppointmentListByPatient(ctx, sibling,
+		newYork(t)); upstream.ReasonOf(err) != upstream.PatientUnknown {
 		t.Errorf("the list of nobody: got %v, want reason %q", err, upstream.PatientUnknown)
 	}
 	guid, err := c.SetPatient(ctx, upstream.NewPatient{FirstName: "Zoë", LastName: "<Nil>"})
@@ -61,7 +62,8 @@ func TestPatientsCommentsAndCancelling(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := s.Comments(strings.ToUpper(guid)); len(got) != 2 || got[0] != "Child: Max & Moritz" || got[1] != "a\nsecond" {
+	if got := s.Comments(strings.ToUpper(guid)); len(got) != 2 || got[0] != "Child: Max & Moritz" ||
+		got[1] != "a\nsecond" {
 		t.Errorf("got notes %q, want both as they were", got)
 	}
 	n.PatientGUID = guid
@@ -81,7 +83,8 @@ func TestPatientsCommentsAndCancelling(t *testing.T) {
 	if err != nil || len(list) != 1 || !list[0].Cancelled || len(n.Match(list)) != 0 {
 		t.Errorf("got %+v, %v; want the cancelled one", list, err)
 	}
-	s.Add(upstreamtest.Appointment{PatientGUID: guid, Start: ten, Minutes: 30, ScheduleColumnGUID: strings.ToUpper(column)})
+	s.Add(upstreamtest.Appointment{PatientGUID: guid, Start: ten, Minutes: 30,
+		ScheduleColumnGUID: strings.ToUpper(column)})
 	if list, _ = c.GetAppointmentListByPatient(ctx, guid, newYork(t)); len(n.Match(list)) != 1 {
 		t.Errorf("got %+v, want the one the front desk made", list)
 	}
@@ -91,7 +94,8 @@ func TestOpenings(t *testing.T) {
 	zone := newYork(t)
 	s := upstreamtest.New(upstreamtest.Options{Zone: zone, Columns: []upstreamtest.Column{
 		{ScheduleViewGUID: view, ScheduleColumnGUID: column},
-		{ScheduleViewGUID: typ, ScheduleColumnGUID: sibling, FromHour: 10, ToHour: 12, Minutes: 45, Weekdays: []time.Weekday{time.Saturday}},
+		{ScheduleViewGUID: typ, ScheduleColumnGUID: sibling, FromHour: 10, ToHour: 12, Minutes: 45,
+			Weekdays: []time.Weekday{time.Saturday}},
 	}})
 	c := inProcess(t, s)
 	get := func(o upstream.Openings) []upstream.Opening {
@@ -110,9 +114,11 @@ func TestOpenings(t *testing.T) {
 	if got := get(upstream.Openings{From: monday, To: monday.AddDate(0, 0, 1), Morning: true}); len(got) != 6 {
 		t.Errorf("a Monday morning: got %d openings, want 6", len(got))
 	}
-	day := upstream.Openings{From: monday, To: monday.AddDate(0, 0, 1), Afternoon: true, ScheduleViewGUIDs: []string{strings.ToUpper(view)}, AppointmentTypeGUIDs: []string{typ}}
+	day := upstream.Openings{From: monday, To: monday.AddDate(0, 0, 1), Afternoon: true,
+		ScheduleViewGUIDs: []string{strings.ToUpper(view)}, AppointmentTypeGUIDs: []string{typ}}
 	got := get(day)
-	want := upstream.Opening{Start: monday.Add(12 * time.Hour).UTC(), Minutes: 30, ScheduleViewGUID: view, ScheduleColumnGUID: column, AppointmentTypeGUID: typ}
+	want := upstream.Opening{Start: monday.Add(12 * time.Hour).UTC(), Minutes: 30, ScheduleViewGUID: view,
+		ScheduleColumnGUID: column, AppointmentTypeGUID: typ}
 	if len(got) != 10 || got[0] != want {
 		t.Fatalf("a Monday afternoon: got %d openings, the first %+v\nwant 10 and %+v", len(got), got[0], want)
 	}
@@ -126,7 +132,8 @@ func TestOpenings(t *testing.T) {
 	}
 	// Past a change of clocks the hours are still those of the wall.
 	summer := time.Date(2026, 3, 9, 0, 0, 0, 0, zone)
-	if got := get(upstream.Openings{From: summer, To: summer.AddDate(0, 0, 1)}); upstream.FormatTime(got[0].Start, zone) != "03/09/2026 09:00 AM" {
+	if got := get(upstream.Openings{From: summer, To: summer.AddDate(0, 0, 1)}); upstream.FormatTime(got[0].Start,
+		zone) != "03/09/2026 09:00 AM" {
 		t.Errorf("after the change of clocks: got %s, want 9 AM", upstream.FormatTime(got[0].Start, zone))
 	}
 }
@@ -138,7 +145,8 @@ func TestServerRefusesInvalidRequests(t *testing.T) {
 	if upstream.ClassOf(err) != upstream.Misconfigured {
 		t.Errorf("other credentials: got %v, want class %q", err, upstream.Misconfigured)
 	}
-	c := client(t, upstream.Options{URL: "http://upstream.example", ClientID: "a", User: "b", Password: "c", HTTP: s.Client()})
+	c := client(t, upstream.Options{URL: "http://upstream.example", ClientID: "a", User: "b", Password: "c",
+		HTTP: s.Client()})
 	if _, err = c.SetAppointment(t.Context(), wanted(t)); err != nil {
 		t.Errorf("the right credentials: got %v", err)
 	}
@@ -158,15 +166,18 @@ func TestServerRefusesInvalidRequests(t *testing.T) {
 		{"POST", "application/xml", "{}", 400, "not a GetDataRequest"},
 		{"POST", "application/xml", "<GetDataRequest/>", 400, "not a GetDataRequest"},
 		{"POST", "application/xml", "<GetDataRequest " + ns + "/>", 200, "Invalid user name"},
-		{"POST", "application/xml", "<GetDataRequest " + ns + "><ClientID>a</ClientID><UserName>b</UserName><Password>c</Password><Procedure>Dance</Procedure></GetDataRequest>", 200, "Unknown procedure"},
-		{"POST", "application/xml", "<GetDataRequest " + ns + "><ClientID>a</ClientID><UserName>b</UserName><Password>c</Password><Procedure>GetOnlineReservations</Procedure></GetDataRequest>", 200, "startDate"},
+		{"POST", "application/xml", "<GetDataRequest " + ns +
+			"><ClientID>a</ClientID><UserName>b</UserName><Password>c</Password><Procedure>Dance</Procedure></GetDataRequest>", 200, "Unknown procedure"},
+		{"POST", "application/xml", "<GetDataRequest " + ns +
+			"><ClientID>a</ClientID><UserName>b</UserName><Password>c</Password><Procedure>GetOnlineReservations</Procedure></GetDataRequest>", 200, "startDate"},
 	} {
 		r := httptest.NewRequest(test.method, "/GetData.ashx", strings.NewReader(test.body))
 		r.Header.Set("Content-Type", test.kind)
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.answer) {
-			t.Errorf("%s %s %s: got %d %s, want %d with %q", test.method, test.kind, test.body, w.Code, w.Body, test.status, test.answer)
+			t.Errorf("%s %s %s: got %d %s, want %d with %q", test.method, test.kind, test.body, w.Code, w.Body,
+				test.status, test.answer)
 		}
 	}
 	gone, cancel := context.WithCancel(t.Context())

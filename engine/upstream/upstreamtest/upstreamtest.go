@@ -139,7 +139,8 @@ func New(o Options) *Server {
 	if o.Zone == nil {
 		o.Zone = time.UTC
 	}
-	s := &Server{options: o, script: map[string][]Step{}, patients: map[string]bool{}, comments: map[string][]string{}, index: map[string][]int{}}
+	s := &Server{options: o, script: map[string][]Step{}, patients: map[string]bool{}, comments: map[string][]string{},
+		index: map[string][]int{}}
 	for _, guid := range o.Patients {
 		s.patients[strings.ToLower(guid)] = true
 	}
@@ -196,7 +197,8 @@ func (s *Server) Add(a Appointment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a.PatientGUID, a.ScheduleViewGUID = strings.ToLower(a.PatientGUID), strings.ToLower(a.ScheduleViewGUID)
-	a.ScheduleColumnGUID, a.AppointmentTypeGUID = strings.ToLower(a.ScheduleColumnGUID), strings.ToLower(a.AppointmentTypeGUID)
+	a.ScheduleColumnGUID, a.AppointmentTypeGUID = strings.ToLower(a.ScheduleColumnGUID),
+		strings.ToLower(a.AppointmentTypeGUID)
 	if a.GUID == "" {
 		a.GUID = s.guid()
 	}

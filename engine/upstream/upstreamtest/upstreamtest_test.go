@@ -101,7 +101,8 @@ func TestOutcomes(t *testing.T) {
 		{upstreamtest.Step{Outcome: upstreamtest.ServerError, Applied: true}, upstream.Unknown, "", false, 1},
 		{upstreamtest.Step{Outcome: upstreamtest.ServerError}, upstream.Unknown, "", false, 0},
 	}
-	for way, connect := range map[string]func(*testing.T, *upstreamtest.Server) *upstream.Client{"network": overNetwork, "in process": inProcess} {
+	for way, connect := range map[string]func(*testing.T, *upstreamtest.Server) *upstream.Client{
+		"network": overNetwork, "in process": inProcess} {
 		for _, test := range tests {
 			name := way + " " + string(test.step.Outcome)
 			if test.step.Applied {
@@ -128,7 +129,8 @@ func TestOutcomes(t *testing.T) {
 				}
 				call := s.Calls()[0]
 				if call.Procedure != "SetAppointment" || call.PatientGUID != patient || !call.Start.Equal(ten) ||
-					call.ScheduleColumnGUID != column || call.Applied != (test.written == 1 || test.step.Outcome == upstreamtest.Late) {
+					call.ScheduleColumnGUID != column || call.Applied != (test.written == 1 ||
+					test.step.Outcome == upstreamtest.Late) {
 					t.Errorf("got call %+v", call)
 				}
 			})
@@ -145,8 +147,10 @@ func TestTimeInABubble(t *testing.T) {
 		s.Script(upstreamtest.Step{Outcome: upstreamtest.LostNotApplied, Delay: time.Minute})
 		c, start := inProcess(t, s), time.Now()
 		_, err := c.SetAppointment(t.Context(), wanted(t))
-		if upstream.ClassOf(err) != upstream.Unknown || !errors.Is(err, context.DeadlineExceeded) || time.Since(start) != upstream.DefaultTimeout {
-			t.Errorf("slower than the client waits: got %v after %v, want an unknown outcome after %v", err, time.Since(start), upstream.DefaultTimeout)
+		if upstream.ClassOf(err) != upstream.Unknown || !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(start) != upstream.DefaultTimeout {
+			t.Errorf("slower than the client waits: got %v after %v, want an unknown outcome after %v", err,
+				time.Since(start), upstream.DefaultTimeout)
 		}
 		if got := s.Score(); got.Appointments != 1 {
 			t.Errorf("got %+v, want it written all the same", got)
@@ -163,7 +167,8 @@ func TestTimeInABubble(t *testing.T) {
 			t.Errorf("in its time: got %+v, want 2 appointments, one of them a duplicate", got)
 		}
 		before := time.Now()
-		if _, err = c.SetAppointment(t.Context(), wanted(t)); upstream.ClassOf(err) != upstream.Unknown || time.Since(before) != 15*time.Second {
+		if _, err = c.SetAppointment(t.Context(), wanted(t)); upstream.ClassOf(err) != upstream.Unknown ||
+			time.Since(before) != 15*time.Second {
 			t.Errorf("nothing at all: got %v after %v, want an unknown outcome after 15s", err, time.Since(before))
 		}
 	})
@@ -174,7 +179,8 @@ func TestTimeInABubble(t *testing.T) {
 func TestWritesPerMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := upstreamtest.New(upstreamtest.Options{WritesPerMinute: 5})
-		s.Outcomes(upstreamtest.OK, upstreamtest.OK, upstreamtest.OK, upstreamtest.OK, upstreamtest.OK, upstreamtest.SlotTaken)
+		s.Outcomes(upstreamtest.OK, upstreamtest.OK, upstreamtest.OK, upstreamtest.OK, upstreamtest.OK,
+			upstreamtest.SlotTaken)
 		c := inProcess(t, s)
 		write := func() upstream.Class {
 			_, err := c.SetAppointment(t.Context(), wanted(t))
@@ -251,13 +257,16 @@ func TestLookupBooksOnce(t *testing.T) {
 		var score upstreamtest.Score
 		synctest.Test(t, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(7, 7))
-			s := upstreamtest.New(upstreamtest.Options{Zone: newYork(t), Decide: func(call upstreamtest.Call) upstreamtest.Step {
-				if call.Procedure != "SetAppointment" || rng.IntN(5) > 0 {
-					return upstreamtest.Step{}
-				}
-				unknown := []upstreamtest.Outcome{upstreamtest.LostApplied, upstreamtest.LostNotApplied, upstreamtest.Late, upstreamtest.Slow, upstreamtest.Half, upstreamtest.ServerError}
-				return upstreamtest.Step{Outcome: unknown[rng.IntN(len(unknown))], Delay: time.Minute, Applied: rng.IntN(2) == 0}
-			}})
+			s := upstreamtest.New(upstreamtest.Options{Zone: newYork(t),
+				Decide: func(call upstreamtest.Call) upstreamtest.Step {
+					if call.Procedure != "SetAppointment" || rng.IntN(5) > 0 {
+						return upstreamtest.Step{}
+					}
+					unknown := []upstreamtest.Outcome{upstreamtest.LostApplied, upstreamtest.LostNotApplied,
+						upstreamtest.Late, upstreamtest.Slow, upstreamtest.Half, upstreamtest.ServerError}
+					return upstreamtest.Step{Outcome: unknown[rng.IntN(len(unknown))], Delay: time.Minute,
+						Applied: rng.IntN(2) == 0}
+				}})
 			pacer := upstream.NewPacer(0)
 			c := client(t, upstream.Options{URL: "http://upstream.example", HTTP: s.Client(), Pacer: pacer})
 			const people = 200

@@ -56,7 +56,8 @@ type wire struct {
 // context: the caller has left.
 func (s *Server) receive(ctx context.Context, method, kind string, body io.Reader) (wire, error) {
 	if method != http.MethodPost || !strings.HasPrefix(kind, "application/xml") {
-		return wire{status: http.StatusMethodNotAllowed, kind: "text/html", body: []byte("<html>POST application/xml</html>"), cut: -1}, nil
+		return wire{status: http.StatusMethodNotAllowed, kind: "text/html",
+			body: []byte("<html>POST application/xml</html>"), cut: -1}, nil
 	}
 	var r request
 	text, err := io.ReadAll(io.LimitReader(body, 1<<20))
@@ -64,7 +65,8 @@ func (s *Server) receive(ctx context.Context, method, kind string, body io.Reade
 		return wire{}, err
 	}
 	if err := xml.Unmarshal(text, &r); err != nil {
-		return wire{status: http.StatusBadRequest, kind: "text/html", body: []byte("<html>not a GetDataRequest</html>"), cut: -1}, nil
+		return wire{status: http.StatusBadRequest, kind: "text/html", body: []byte("<html>not a GetDataRequest</html>"),
+			cut: -1}, nil
 	}
 	out := s.answer(r, time.Now())
 	if out.delay > 0 {

@@ -31,8 +31,11 @@ func StartWatched(t testing.TB, program string) *Watched {
 	w := &Watched{t: t}
 	w.ports[0], w.ports[1] = strconv.Itoa(clitest.Port(t)), strconv.Itoa(clitest.Port(t))
 	w.servers[0] = run(t, program, w.ports[0])
-	w.servers[1] = run(t, program, w.ports[1], "--replicaof", "127.0.0.1 "+w.ports[0], "--repl-diskless-sync-delay", "0")
-	w.await("the replica follows", func() bool { return strings.Contains(ask(w.ports[1], "INFO replication"), "master_link_status:up") })
+	w.servers[1] = run(t, program, w.ports[1], "--replicaof", "127.0.0.1 "+w.ports[0], "--repl-diskless-sync-delay",
+		"0")
+	w.await("the replica follows", func() bool {
+		return strings.Contains(ask(w.ports[1], "INFO replication"), "master_link_status:up")
+	})
 	port := strconv.Itoa(clitest.Port(t))
 	w.sentinel = "127.0.0.1:" + port
 	file := filepath.Join(t.TempDir(), "sentinel.conf")
@@ -57,7 +60,9 @@ func (w *Watched) Kill() {
 	w.t.Helper()
 	_ = w.servers[0].Process.Kill()
 	_ = w.servers[0].Wait()
-	w.await("the replica is promoted", func() bool { return strings.Contains(ask(w.ports[1], "INFO replication"), "role:master") })
+	w.await("the replica is promoted", func() bool {
+		return strings.Contains(ask(w.ports[1], "INFO replication"), "role:master")
+	})
 }
 
 func (w *Watched) await(what string, ok func() bool) {
@@ -72,7 +77,9 @@ func (w *Watched) await(what string, ok func() bool) {
 // run starts a server on a port, without persistence. It ends with the test.
 func run(t testing.TB, program, port string, args ...string) *exec.Cmd {
 	t.Helper()
-	return runCommand(t, port, exec.Command(program, append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--appendonly", "no"}, args...)...))
+	return runCommand(t, port, exec.Command(program,
+		append([]string{"--port", port, "--bind", "127.0.0.1", "--dir", t.TempDir(), "--save", "", "--appendonly",
+			"no"}, args...)...))
 }
 
 func runCommand(t testing.TB, port string, c *exec.Cmd) *exec.Cmd {

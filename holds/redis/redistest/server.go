@@ -78,7 +78,8 @@ func (s *Server) Kill() {
 func (s *Server) Restart() {
 	s.t.Helper()
 	s.Kill()
-	s.command = exec.Command(s.program, "--port", "0", "--unixsocket", s.Socket(), "--dir", s.dir, "--save", "", "--appendonly", "no",
+	s.command = exec.Command(s.program, "--port", "0", "--unixsocket", s.Socket(), "--dir", s.dir, "--save", "",
+		"--appendonly", "no",
 		"--logfile", filepath.Join(s.dir, "log"))
 	dieWithParent(s.command)
 	if err := s.command.Start(); err != nil {

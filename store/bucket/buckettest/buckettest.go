@@ -89,7 +89,8 @@ func binaryFor(t testing.TB) string {
 	build.Env = append(os.Environ(), "GOBIN="+fresh, "GOFLAGS=", "CGO_ENABLED=0")
 	build.Dir = fresh
 	if said, err := build.CombinedOutput(); err != nil {
-		t.Skipf("!!! SKIPPED: the Versity S3 Gateway %s, a real S3 server, cannot be fetched: %v\n%s", version, err, said)
+		t.Skipf("!!! SKIPPED: the Versity S3 Gateway %s, a real S3 server, cannot be fetched: %v\n%s", version, err,
+			said)
 	}
 	if err := os.Rename(filepath.Join(fresh, "versitygw"), file); err != nil {
 		t.Fatal(err)
@@ -111,7 +112,8 @@ func Start(t testing.TB) *Service {
 	listen := free(t)
 	s.URL = "http://" + listen
 	// The gateway stores metadata in sidecar files, because a file system in memory may have no extended attributes.
-	run := exec.Command(s.program, "--access", Access, "--secret", Secret, "--port", listen, "--iam-dir", filepath.Join(dir, "users"), "--quiet", "--keep-alive",
+	run := exec.Command(s.program, "--access", Access, "--secret", Secret, "--port", listen, "--iam-dir",
+		filepath.Join(dir, "users"), "--quiet", "--keep-alive",
 		"posix", "--sidecar", filepath.Join(dir, "about"), filepath.Join(dir, "objects"))
 	var said bytes.Buffer
 	run.Stdout, run.Stderr = &said, &said
@@ -142,7 +144,8 @@ func Start(t testing.TB) *Service {
 func (s *Service) User(t testing.TB, name string) (access, secret string) {
 	t.Helper()
 	access, secret = name+"-access-key", name+"-secret-key-quite-long"
-	made := exec.Command(s.program, "admin", "--access", Access, "--secret", Secret, "--endpoint-url", s.URL, "create-user", "--access", access, "--secret", secret, "--role", "user")
+	made := exec.Command(s.program, "admin", "--access", Access, "--secret", Secret, "--endpoint-url", s.URL,
+		"create-user", "--access", access, "--secret", secret, "--role", "user")
 	if said, err := made.CombinedOutput(); err != nil {
 		t.Fatalf("no user was made: %v\n%s", err, said)
 	}
@@ -154,11 +157,13 @@ func (s *Service) Allow(t testing.TB, may map[string][]string) {
 	t.Helper()
 	var statements []string
 	for access, actions := range may {
-		statements = append(statements, fmt.Sprintf(`{"Effect":"Allow","Principal":{"AWS":[%q]},"Action":["%s"],"Resource":["arn:aws:s3:::%s","arn:aws:s3:::%s/*"]}`,
-			access, strings.Join(actions, `","`), Name, Name))
+		statements = append(statements,
+			fmt.Sprintf(`{"Effect":"Allow","Principal":{"AWS":[%q]},"Action":["%s"],"Resource":["arn:aws:s3:::%s","arn:aws:s3:::%s/*"]}`,
+				access, strings.Join(actions, `","`), Name, Name))
 	}
 	policy := `{"Version":"2012-10-17","Statement":[` + strings.Join(statements, ",") + `]}`
-	ask, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/"+Name+"?policy=", strings.NewReader(policy))
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodPut, s.URL+"/"+Name+"?policy=",
+		strings.NewReader(policy))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,9 +97,11 @@ func Start(t testing.TB, o Options) *Directory {
 		validity = 90 * 24 * time.Hour
 	}
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{
-		"listenAddress": listen, "managementListenAddress": manage, "certificate": d.CAFile, "privateKey": filepath.Join(dir, "key.pem"),
-		"httpPort": o.HTTPPort, "tlsPort": o.TLSPort, "ocspResponderURL": "", "externalAccountBindingRequired": false,
-		"profiles": map[string]any{"default": map[string]any{"description": "tests", "validityPeriod": int(validity.Seconds())}},
+		"listenAddress": listen, "managementListenAddress": manage, "certificate": d.CAFile,
+		"privateKey": filepath.Join(dir, "key.pem"), "httpPort": o.HTTPPort, "tlsPort": o.TLSPort,
+		"ocspResponderURL": "", "externalAccountBindingRequired": false,
+		"profiles": map[string]any{"default": map[string]any{"description": "tests",
+			"validityPeriod": int(validity.Seconds())}},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +124,8 @@ func Start(t testing.TB, o Options) *Directory {
 			t.Logf("Pebble said:\n%s", &said)
 		}
 	})
-	d.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: d.Roots}, DisableKeepAlives: true}, Timeout: 5 * time.Second}
+	d.http = &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: d.Roots},
+		DisableKeepAlives: true}, Timeout: 5 * time.Second}
 	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		answer, err := d.http.Get(d.URL)
 		if err == nil {
@@ -159,9 +162,10 @@ func identify(t testing.TB, dir string, d *Directory) {
 		t.Fatal(err)
 	}
 	made := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IsCA: true,
-		BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	c, err := x509.CreateCertificate(rand.Reader, made, made, key.Public(), key)
 	if err != nil {
@@ -173,7 +177,8 @@ func identify(t testing.TB, dir string, d *Directory) {
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c})
 	d.Roots.AppendCertsFromPEM(text)
-	for name, b := range map[string][]byte{"ca.pem": text, "key.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: k})} {
+	for name, b := range map[string][]byte{"ca.pem": text,
+		"key.pem": pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: k})} {
 		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +224,8 @@ func converse(conn net.Conn) {
 			return
 		}
 		answer := resolve(question)
-		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))), answer...)); err != nil {
+		if _, err := conn.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(answer))),
+			answer...)); err != nil {
 			return
 		}
 	}

@@ -64,7 +64,8 @@ func readModules(files map[string][]byte) (map[string]*module, error) {
 }
 
 // bundleOf minifies a module together with its imports. external are the paths that the bundle imports.
-func bundleOf(entry string, load func(name string) (code string, found bool)) (body []byte, external []string, err error) {
+func bundleOf(entry string, load func(name string) (code string, found bool)) (body []byte, external []string,
+	err error) {
 	options := optionsFor(load)
 	options.EntryPoints = []string{entry}
 	options.MinifyWhitespace, options.MinifyIdentifiers, options.MinifySyntax = true, true, true
@@ -108,17 +109,18 @@ func nameOf(at string) string { return strings.TrimPrefix(at, namespace+":") }
 
 func optionsFor(load func(name string) (code string, found bool)) api.BuildOptions {
 	return api.BuildOptions{
-		Bundle: true, Format: api.FormatESModule, Target: language, Charset: api.CharsetUTF8, Outdir: "/", Metafile: true,
-		LegalComments: api.LegalCommentsNone, TsconfigRaw: "{}",
+		Bundle: true, Format: api.FormatESModule, Target: language, Charset: api.CharsetUTF8, Outdir: "/",
+		Metafile: true, LegalComments: api.LegalCommentsNone, TsconfigRaw: "{}",
 		Plugins: []api.Plugin{{Name: namespace, Setup: func(b api.PluginBuild) {
 			b.OnResolve(api.OnResolveOptions{Filter: ".*"}, resolve)
-			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: namespace}, func(a api.OnLoadArgs) (api.OnLoadResult, error) {
-				code, found := load(a.Path)
-				if !found {
-					return api.OnLoadResult{}, fmt.Errorf("%s is missing", a.Path)
-				}
-				return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS}, nil
-			})
+			b.OnLoad(api.OnLoadOptions{Filter: ".*", Namespace: namespace},
+				func(a api.OnLoadArgs) (api.OnLoadResult, error) {
+					code, found := load(a.Path)
+					if !found {
+						return api.OnLoadResult{}, fmt.Errorf("%s is missing", a.Path)
+					}
+					return api.OnLoadResult{Contents: &code, Loader: api.LoaderJS}, nil
+				})
 		}}},
 	}
 }

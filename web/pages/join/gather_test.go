@@ -9,7 +9,8 @@ import (
 func TestGatherJoinsDeskSheets(t *testing.T) {
 	files := map[string][]byte{
 		"setup.html":   []byte(`<html data-strings="setup hours"><link rel="stylesheet" href="{{base}}/holdfast.css">`),
-		"holdfast.css": []byte("a{}"), "desk.css": []byte("b{}"), "staff.css": []byte("c{}"), "owner.css": []byte("d{}"),
+		"holdfast.css": []byte("a{}"), "desk.css": []byte("b{}"), "staff.css": []byte("c{}"),
+		"owner.css": []byte("d{}"),
 	}
 	if err := gather(files); err != nil {
 		t.Fatal(err)

@@ -87,7 +87,8 @@ func TestJoinRefusesUnsupportedModules(t *testing.T) {
 	for _, c := range []struct{ name, file, body, want string }{
 		{"a missing module", "book/page.js", "import { a } from '../lib/gone.js'", "lib/gone.js is missing"},
 		{"a name that is not exported", "book/page.js", "import { whisper } from '../lib/say.js'", `"whisper"`},
-		{"an import of a bundle", "book/page.js", "import './later.js'", "book/page.js imports book/later.js, which is a bundle"},
+		{"an import of a bundle", "book/page.js", "import './later.js'",
+			"book/page.js imports book/later.js, which is a bundle"},
 		{"an error of syntax", "lib/say.js", "export const say =", "Unexpected end of file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -64,7 +64,8 @@ func TestBuiltFilesAreCurrent(t *testing.T) {
 	stale = append(stale, slices.Collect(maps.Keys(have))...)
 	if len(stale) > 0 {
 		slices.Sort(stale)
-		t.Errorf("web/pages/built is not what web/ui makes now: %s\nrun: go generate ./web/pages", strings.Join(stale, ", "))
+		t.Errorf("web/pages/built is not what web/ui makes now: %s\nrun: go generate ./web/pages",
+			strings.Join(stale, ", "))
 	}
 }
 
@@ -89,7 +90,8 @@ func TestWriteHealsATree(t *testing.T) {
 	must(write(dir, files))
 
 	content, file := kept(t, dir)
-	for name, as := range map[string]string{"a/page.js": "a/page.js.gz", "b/page.js": "b/page.js.gz", "c.svg": "c.svg", "d.html": "d.html"} {
+	for name, as := range map[string]string{"a/page.js": "a/page.js.gz", "b/page.js": "b/page.js.gz", "c.svg": "c.svg",
+		"d.html": "d.html"} {
 		if !bytes.Equal(content[name], files[name]) || file[name] != as {
 			t.Errorf("%s is kept as %s with %q", name, file[name], content[name])
 		}

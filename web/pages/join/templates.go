@@ -80,7 +80,8 @@ func trim(template *js.TemplateExpr) error {
 		if err := r.read(strings.TrimSuffix(string(part.Value[1:]), "${")); err != nil {
 			return err
 		}
-		if l, ok := part.Expr.(*js.LiteralExpr); ok && r.state == inText && (string(l.Data) == `' '` || string(l.Data) == `" "`) {
+		if l, ok := part.Expr.(*js.LiteralExpr); ok && r.state == inText &&
+			(string(l.Data) == `' '` || string(l.Data) == `" "`) {
 			r.text.WriteString(visible)
 			continue
 		}

@@ -25,7 +25,8 @@ func TestTrimTemplatesFollowsHTM(t *testing.T) {
 		{"a space in a value", "html`<a b=\"${' '} c\">x</a>`", "html`<a b=\"${' '} c\">x</>`"},
 		{"the end of a tag", "html`<a href=/x/y >x</a\n>`", "html`<a href=/x/y>x</>`"},
 		{"a name in a closing tag", "html`<${A} >\n x\n </${A} >`", "html`<${A}>x</>`"},
-		{"a template in a template", "html`<p>\n ${a && html`\n <b>x</b>\n `}\n</p>`", "html`<p>${a && html`<b>x</>`}</>`"},
+		{"a template in a template", "html`<p>\n ${a && html`\n <b>x</b>\n `}\n</p>`",
+			"html`<p>${a && html`<b>x</>`}</>`"},
 		{"other templates", "a = `\n  x`", "a = `\n  x`"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -52,7 +53,8 @@ func TestTrimTemplatesRefusesUnreadableTemplate(t *testing.T) {
 // the templates prints.
 func TestPrinterKeepsCode(t *testing.T) {
 	built := func(code string) string {
-		r := api.Transform(code, api.TransformOptions{MinifyWhitespace: true, MinifySyntax: true, LegalComments: api.LegalCommentsNone})
+		r := api.Transform(code, api.TransformOptions{MinifyWhitespace: true, MinifySyntax: true,
+			LegalComments: api.LegalCommentsNone})
 		if err := errorOf(r.Errors); err != nil {
 			t.Fatal(err)
 		}

@@ -55,7 +55,8 @@ func TestNewLanguageReachesEveryPage(t *testing.T) {
 		t.Errorf("found %d scripts of English texts", scripts)
 	}
 	for _, name := range []string{"plan/worker.js", "lib/i18n.js", "staff/page.js", "book/common.js"} {
-		if !bytes.Contains(built[name], []byte(wordstest.Languages()[3].Name)) && !bytes.Contains(built[name], []byte(" "+wordstest.Pseudo)) {
+		if !bytes.Contains(built[name], []byte(wordstest.Languages()[3].Name)) &&
+			!bytes.Contains(built[name], []byte(" "+wordstest.Pseudo)) {
 			t.Errorf("%s does not have the language in its list", name)
 		}
 	}
@@ -66,8 +67,10 @@ var keyLike = regexp.MustCompile(`^["'][a-zA-Z][\w.-]*["']$`)
 
 func TestBuildRefusesMissingText(t *testing.T) {
 	languages := []words.Registration{{Tag: "en"}, {Tag: "xx"}}
-	dir := fstest.MapFS{"en/pages/common.json": {Data: []byte(`{"a": "A"}`)}, "xx/pages/common.json": {Data: []byte(`{"b": "B"}`)}}
-	if _, err := build(fstest.MapFS{}, dir, languages); err == nil || !strings.Contains(err.Error(), "xx lacks common.a") {
+	dir := fstest.MapFS{"en/pages/common.json": {Data: []byte(`{"a": "A"}`)},
+		"xx/pages/common.json": {Data: []byte(`{"b": "B"}`)}}
+	if _, err := build(fstest.MapFS{}, dir, languages); err == nil ||
+		!strings.Contains(err.Error(), "xx lacks common.a") {
 		t.Errorf("got %v, want an error that names the text", err)
 	}
 }

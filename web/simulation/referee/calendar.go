@@ -15,7 +15,8 @@ func Wall(zone *time.Location, y int, m time.Month, d, minute int) time.Time {
 	before, after := asUTC.Add(-offset(asUTC.Add(-24*time.Hour))), asUTC.Add(-offset(asUTC.Add(24*time.Hour)))
 	shows := func(at time.Time) bool {
 		local := at.In(zone)
-		return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), 0, 0, time.UTC).Equal(asUTC)
+		return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), 0, 0,
+			time.UTC).Equal(asUTC)
 	}
 	if !shows(before) && shows(after) {
 		return after

@@ -19,8 +19,10 @@ func (h *Hold) Live(now time.Time) (live, certain bool) {
 // Held records a hold that was granted at now.
 func (r *Referee) Held(h Hold, now time.Time) error {
 	for _, other := range r.Holds {
-		if live, certain := other.Live(now); live && certain && other.Client != h.Client && r.Collide(h.Span, other.Span) {
-			return fmt.Errorf("two hold the same time: %s was granted to %s while %s has %s until %s", h.Span, h.Client, other.Client, other.Span, other.Until.Format(time.RFC3339Nano))
+		if live, certain := other.Live(now); live && certain && other.Client != h.Client &&
+			r.Collide(h.Span, other.Span) {
+			return fmt.Errorf("two hold the same time: %s was granted to %s while %s has %s until %s", h.Span, h.Client,
+				other.Client, other.Span, other.Until.Format(time.RFC3339Nano))
 		}
 	}
 	for _, a := range r.Around(h.Span) {

@@ -89,12 +89,14 @@ func (v *Receiver) Arrives(h Hook) error {
 	}
 	before, again := known[h.ID]
 	if again && (before.Event != h.Event || before.Version != h.Version) {
-		return fmt.Errorf("webhook %s is %s of version %d, and was %s of version %d", h.ID, h.Event, h.Version, before.Event, before.Version)
+		return fmt.Errorf("webhook %s is %s of version %d, and was %s of version %d", h.ID, h.Event, h.Version,
+			before.Event, before.Version)
 	}
 	if !before.Taken {
 		for _, other := range known {
 			if other.Version > h.Version {
-				return fmt.Errorf("webhook %s, %s of %s in version %d, comes after %s in version %d", h.ID, h.Event, h.Appointment, h.Version, other.Event, other.Version)
+				return fmt.Errorf("webhook %s, %s of %s in version %d, comes after %s in version %d", h.ID, h.Event,
+					h.Appointment, h.Version, other.Event, other.Version)
 			}
 		}
 	}

@@ -25,7 +25,8 @@ func (r *Referee) Recorded(rows []Row, all bool) error {
 			return fmt.Errorf("the database has an appointment that nobody was told of: %s %s", row.ID, row.Span)
 		}
 		if a.Span != row.Span || a.Overbook != row.Overbook || a.Cancelled != row.Cancelled {
-			return fmt.Errorf("acknowledged was %s, and the database has %s, overbook %t, cancelled %t", a, row.Span, row.Overbook, row.Cancelled)
+			return fmt.Errorf("acknowledged was %s, and the database has %s, overbook %t, cancelled %t", a, row.Span,
+				row.Overbook, row.Cancelled)
 		}
 		switch {
 		case a.Erased && row.Name != "":
@@ -47,7 +48,8 @@ func (r *Referee) Recorded(rows []Row, all bool) error {
 			confirmed = append(confirmed, row)
 		}
 	}
-	last := map[string][]Row{} // by specialist and room, those that may still conflict with a later one; rows are in the order of their starts
+	// by specialist and room, those that may still conflict with a later one; rows are in the order of their starts
+	last := map[string][]Row{}
 	for _, row := range confirmed {
 		of := []string{row.Specialist}
 		if room := r.Types[row.Type].Room; room != "" {
@@ -57,7 +59,8 @@ func (r *Referee) Recorded(rows []Row, all bool) error {
 			var kept []Row
 			for _, before := range last[whose] {
 				if r.Collide(before.Span, row.Span) {
-					return fmt.Errorf("double booking in the database: %s %s and %s %s", before.ID, before.Span, row.ID, row.Span)
+					return fmt.Errorf("double booking in the database: %s %s and %s %s", before.ID, before.Span, row.ID,
+						row.Span)
 				}
 				if before.End.Add(24 * time.Hour).After(row.Start) {
 					kept = append(kept, before)
@@ -92,7 +95,8 @@ func (r *Referee) Offers(kind, specialist, client string, from time.Time, days i
 			s := r.SpanOf(kind, specialist, start)
 			listed, is := said[start.Unix()]
 			delete(said, start.Unix())
-			if notice := start.Sub(now) - time.Duration(r.Types[kind].Notice)*time.Minute; notice > -2*time.Second && notice < 2*time.Second {
+			if notice := start.Sub(now) - time.Duration(r.Types[kind].Notice)*time.Minute; notice > -2*time.Second &&
+				notice < 2*time.Second {
 				continue // it leaves the list at this moment
 			}
 			free, certain := 0, true
@@ -109,14 +113,17 @@ func (r *Referee) Offers(kind, specialist, client string, from time.Time, days i
 			switch {
 			case !certain:
 			case free != listed.Available:
-				return fmt.Errorf("%s of %s at %s is listed (%t) with %d free, and %d are", kind, specialist, start.Format(time.RFC3339), is, listed.Available, free)
+				return fmt.Errorf("%s of %s at %s is listed (%t) with %d free, and %d are", kind, specialist,
+					start.Format(time.RFC3339), is, listed.Available, free)
 			case is && free > 0 && (len(listed.Specialists) != 1 || listed.Specialists[0] != specialist):
-				return fmt.Errorf("%s at %s is listed as free with %v, want %s", kind, start.Format(time.RFC3339), listed.Specialists, specialist)
+				return fmt.Errorf("%s at %s is listed as free with %v, want %s", kind, start.Format(time.RFC3339),
+					listed.Specialists, specialist)
 			}
 		}
 	}
 	for _, s := range said {
-		return fmt.Errorf("%s of %s at %s is listed and is no start of the hours", kind, specialist, s.Start.Format(time.RFC3339))
+		return fmt.Errorf("%s of %s at %s is listed and is no start of the hours", kind, specialist,
+			s.Start.Format(time.RFC3339))
 	}
 	return nil
 }

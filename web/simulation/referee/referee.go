@@ -92,7 +92,8 @@ type Referee struct {
 
 // New returns a referee with an empty calendar.
 func New(c Clinic) *Referee {
-	return &Referee{Clinic: c, Appointments: map[string]*Appointment{}, Holds: map[string]*Hold{}, Sessions: map[string]*Session{}, byDay: map[string][]*Appointment{}}
+	return &Referee{Clinic: c, Appointments: map[string]*Appointment{}, Holds: map[string]*Hold{},
+		Sessions: map[string]*Session{}, byDay: map[string][]*Appointment{}}
 }
 
 // SpanOf returns the time of a slot.
@@ -106,7 +107,8 @@ func (r *Referee) Collide(a, b Span) bool {
 	if room := r.Types[a.Type].Room; a.Specialist != b.Specialist && (room == "" || room != r.Types[b.Type].Room) {
 		return false
 	}
-	if a.Specialist == b.Specialist && a.Type == b.Type && a.Start.Equal(b.Start) && a.End.Equal(b.End) && a.Seat != b.Seat {
+	if a.Specialist == b.Specialist && a.Type == b.Type && a.Start.Equal(b.Start) && a.End.Equal(b.End) &&
+		a.Seat != b.Seat {
 		return false
 	}
 	if b.Start.Before(a.Start) {

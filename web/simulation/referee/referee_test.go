@@ -16,11 +16,15 @@ func at(hour, minute int) time.Time {
 }
 
 func newReferee() *Referee {
-	s := &Specialist{ID: "ada", Zone: time.UTC, Weekly: map[time.Weekday][]Window{time.Monday: {{540, 720}}}, Overrides: map[string][]Window{}, Blocks: map[string]Block{}}
-	return New(Clinic{Zone: time.UTC, Specialists: map[string]*Specialist{"ada": s, "ben": {ID: "ben", Zone: time.UTC, Weekly: s.Weekly}}, Types: map[string]*Type{
-		"checkup": {ID: "checkup", Minutes: 30, Step: 30, Capacity: 1, Cooldown: 60, Priorities: map[string]int{"ada": 1}},
-		"surgery": {ID: "surgery", Minutes: 60, Step: 30, Before: 15, After: 30, Capacity: 1, Priorities: map[string]int{"ada": 1}},
-		"class":   {ID: "class", Minutes: 60, Step: 60, Capacity: 2, Priorities: map[string]int{"ada": 1, "ben": 2}},
+	s := &Specialist{ID: "ada", Zone: time.UTC, Weekly: map[time.Weekday][]Window{time.Monday: {{540, 720}}},
+		Overrides: map[string][]Window{}, Blocks: map[string]Block{}}
+	return New(Clinic{Zone: time.UTC, Specialists: map[string]*Specialist{"ada": s,
+		"ben": {ID: "ben", Zone: time.UTC, Weekly: s.Weekly}}, Types: map[string]*Type{
+		"checkup": {ID: "checkup", Minutes: 30, Step: 30, Capacity: 1, Cooldown: 60,
+			Priorities: map[string]int{"ada": 1}},
+		"surgery": {ID: "surgery", Minutes: 60, Step: 30, Before: 15, After: 30, Capacity: 1,
+			Priorities: map[string]int{"ada": 1}},
+		"class": {ID: "class", Minutes: 60, Step: 60, Capacity: 2, Priorities: map[string]int{"ada": 1, "ben": 2}},
 	}})
 }
 
@@ -40,7 +44,8 @@ func TestRefereeFindsBrokenPromises(t *testing.T) {
 	early.Client, early.ID = "bo", "i"
 	booked := early
 	booked.Span = r.SpanOf("checkup", "ada", at(9, 0))
-	free := []Slot{{at(9, 30), 1, []string{"ada"}}, {at(10, 0), 1, []string{"ada"}}, {at(10, 30), 1, []string{"ada"}}, {at(11, 0), 1, []string{"ada"}}, {at(11, 30), 1, []string{"ada"}}}
+	free := []Slot{{at(9, 30), 1, []string{"ada"}}, {at(10, 0), 1, []string{"ada"}}, {at(10, 30), 1, []string{"ada"}},
+		{at(11, 0), 1, []string{"ada"}}, {at(11, 30), 1, []string{"ada"}}}
 	offers := func(list []Slot) error { return r.Offers("checkup", "ada", "jo", monday, 1, list, at(8, 0)) }
 	mustNot(t, offers(free))
 	mustNot(t, r.Recorded([]Row{row}, true))
@@ -91,7 +96,8 @@ func mustNot(t *testing.T, err error) {
 func TestExpectationsAreOfTheRules(t *testing.T) {
 	r := newReferee()
 	mustNot(t, r.Booked(r.appointment("a", "checkup", at(9, 0))))
-	mustNot(t, r.Held(Hold{Span: r.SpanOf("checkup", "ada", at(10, 0)), ID: "h", Client: "jo", Until: at(8, 5)}, at(8, 0)))
+	mustNot(t, r.Held(Hold{Span: r.SpanOf("checkup", "ada", at(10, 0)), ID: "h", Client: "jo", Until: at(8, 5)},
+		at(8, 0)))
 	for _, c := range []struct {
 		kind, client string
 		start, now   time.Time
@@ -110,7 +116,8 @@ func TestExpectationsAreOfTheRules(t *testing.T) {
 		{"class", "bo", at(9, 0), at(8, 0), Granted, "ben"},
 	} {
 		if got, who := r.Expect(c.kind, "", c.client, c.start, c.now); got != c.want || who != c.who {
-			t.Errorf("%s by %s at %s, asked at %s: got %v %q, want %v %q", c.kind, c.client, c.start, c.now, got, who, c.want, c.who)
+			t.Errorf("%s by %s at %s, asked at %s: got %v %q, want %v %q", c.kind, c.client, c.start, c.now, got, who,
+				c.want, c.who)
 		}
 	}
 	for minutes, want := range map[int]Answer{59: Refused, 60: Either, 61: Granted} {
@@ -133,8 +140,10 @@ func TestWallIsTheRuleOfRFC5545(t *testing.T) {
 		instant string
 	}{
 		{"Europe/Berlin", 3, 29, 150, "2026-03-29T01:30:00Z"}, {"Europe/Berlin", 10, 25, 150, "2026-10-25T00:30:00Z"},
-		{"America/New_York", 3, 8, 150, "2026-03-08T07:30:00Z"}, {"America/New_York", 11, 1, 90, "2026-11-01T05:30:00Z"},
-		{"Australia/Lord_Howe", 10, 4, 135, "2026-10-03T15:45:00Z"}, {"Asia/Kolkata", 6, 1, 1440, "2026-06-01T18:30:00Z"},
+		{"America/New_York", 3, 8, 150, "2026-03-08T07:30:00Z"},
+		{"America/New_York", 11, 1, 90, "2026-11-01T05:30:00Z"},
+		{"Australia/Lord_Howe", 10, 4, 135, "2026-10-03T15:45:00Z"},
+		{"Asia/Kolkata", 6, 1, 1440, "2026-06-01T18:30:00Z"},
 	} {
 		zone, err := time.LoadLocation(c.zone)
 		if err != nil {

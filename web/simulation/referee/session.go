@@ -51,13 +51,15 @@ func (r *Referee) HasRoom(specialist string, now time.Time) (room, certain bool)
 // Requested records an acknowledged request. A client that already waits gets its existing request.
 func (r *Referee) Requested(s Session, now time.Time) error {
 	for _, other := range r.Sessions {
-		if other.ID != s.ID && other.Client == s.Client && other.Status == "requested" && now.Before(other.Expires.Add(-late)) {
+		if other.ID != s.ID && other.Client == s.Client && other.Status == "requested" &&
+			now.Before(other.Expires.Add(-late)) {
 			return fmt.Errorf("%s waits for session %s, and was given %s besides", s.Client, other.ID, s.ID)
 		}
 	}
 	if known := r.Sessions[s.ID]; known != nil {
 		if known.Client != s.Client || known.Status != "requested" {
-			return fmt.Errorf("%s was given session %s, which is %s's and %s", s.Client, s.ID, known.Client, known.Status)
+			return fmt.Errorf("%s was given session %s, which is %s's and %s", s.Client, s.ID, known.Client,
+				known.Status)
 		}
 		return nil
 	}
@@ -80,7 +82,8 @@ func (r *Referee) Taken(id, specialist string, handedOn bool, now time.Time) err
 		return fmt.Errorf("%s was given session %s, which lapsed %s ago", specialist, id, now.Sub(s.Expires))
 	}
 	if room, certain := r.HasRoom(specialist, now); !room && certain && s.Specialist != specialist {
-		return fmt.Errorf("%s was given one more session than the %d that are possible at once", specialist, r.Specialists[specialist].Sessions)
+		return fmt.Errorf("%s was given one more session than the %d that are possible at once", specialist,
+			r.Specialists[specialist].Sessions)
 	}
 	s.Specialist, s.Life = specialist, now
 	if !handedOn {
@@ -102,21 +105,26 @@ func (r *Referee) OpenSessions(list []Session, now time.Time) error {
 		case s.Status == "requested" && now.After(known.Expires.Add(late)):
 			return fmt.Errorf("session %s still waits, and lapsed %s ago", s.ID, now.Sub(known.Expires))
 		case s.inProgress() && now.After(known.Life.Add(quiet+quietLate)):
-			return fmt.Errorf("session %s of %s is open, and its last heartbeat was %s ago", s.ID, s.Specialist, now.Sub(known.Life))
+			return fmt.Errorf("session %s of %s is open, and its last heartbeat was %s ago", s.ID, s.Specialist,
+				now.Sub(known.Life))
 		case s.Status != known.Status || s.Specialist != known.Specialist:
-			return fmt.Errorf("session %s is %s, of %q, and was said to be %s, of %q", s.ID, s.Status, s.Specialist, known.Status, known.Specialist)
+			return fmt.Errorf("session %s is %s, of %q, and was said to be %s, of %q", s.ID, s.Status, s.Specialist,
+				known.Status, known.Specialist)
 		}
 		if s.inProgress() {
 			if load[s.Specialist]++; load[s.Specialist] > r.Specialists[s.Specialist].Sessions {
-				return fmt.Errorf("%s has %d sessions at once, and can have %d", s.Specialist, load[s.Specialist], r.Specialists[s.Specialist].Sessions)
+				return fmt.Errorf("%s has %d sessions at once, and can have %d", s.Specialist, load[s.Specialist],
+					r.Specialists[s.Specialist].Sessions)
 			}
 		}
 	}
 	for id, known := range r.Sessions {
 		switch {
 		case there[id] || !known.isOpen():
-		case known.Status == "requested" && now.Before(known.Expires.Add(-time.Second)), known.inProgress() && now.Before(known.Life.Add(quiet-quietLate)):
-			return fmt.Errorf("session %s was said to be %s, of %q, and is not open", id, known.Status, known.Specialist)
+		case known.Status == "requested" && now.Before(known.Expires.Add(-time.Second)), known.inProgress() &&
+			now.Before(known.Life.Add(quiet-quietLate)):
+			return fmt.Errorf("session %s was said to be %s, of %q, and is not open", id, known.Status,
+				known.Specialist)
 		default:
 			known.Status = "expired"
 		}

@@ -29,9 +29,10 @@ func TestRefereeFindsBrokenSessions(t *testing.T) {
 	other := active
 	other.Specialist = "ben"
 	for what, err := range map[string]error{
-		"and was given u besides":             begin().Requested(requested("u", "bo"), at(8, 0)),
-		"which is bo's":                       begin().Requested(requested("t", "jo"), at(8, 0)),
-		"that was asked for is active":        begin().Requested(Session{ID: "u", Client: "mo", Status: "active"}, at(8, 0)),
+		"and was given u besides": begin().Requested(requested("u", "bo"), at(8, 0)),
+		"which is bo's":           begin().Requested(requested("t", "jo"), at(8, 0)),
+		"that was asked for is active": begin().Requested(Session{ID: "u", Client: "mo", Status: "active"},
+			at(8, 0)),
 		"which nobody asked for":              begin().Taken("u", "ben", false, at(8, 0)),
 		"ben was given session s":             begin().Taken("s", "ben", false, at(8, 0)),
 		"one more session than the 1":         begin().Taken("t", "ada", false, at(8, 0)),
@@ -71,7 +72,8 @@ func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 		byNewer = "v1,ZLrAEj3vU+s7J5fPYRRNnztN6U9ffRfgKY/QmW+m/Fk="
 	)
 	hook := func(id, event string, version int64, hour int, taken bool) Hook {
-		return Hook{ID: id, Event: "appointment." + event, Appointment: "a", Version: version, Start: at(hour, 0), Cancelled: event == "cancelled", Taken: taken}
+		return Hook{ID: id, Event: "appointment." + event, Appointment: "a", Version: version, Start: at(hour, 0),
+			Cancelled: event == "cancelled", Taken: taken}
 	}
 	of := func(hooks ...Hook) (v *Receiver, err error) {
 		v = NewReceiver()
@@ -101,7 +103,8 @@ func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 	a := r.appointment("a", "checkup", at(9, 0))
 	moved, gone := a, a
 	moved.Span, gone.Cancelled = r.SpanOf("checkup", "ada", at(10, 0)), true
-	booked, later, cancelled := hook("m", "created", 1, 9, true), hook("n", "rescheduled", 2, 10, true), hook("o", "cancelled", 3, 10, true)
+	booked, later, cancelled := hook("m", "created", 1, 9, true), hook("n", "rescheduled", 2, 10, true),
+		hook("o", "cancelled", 3, 10, true)
 	lost := hook("m", "created", 1, 9, false)
 	sent := time.Unix(1795420800, 0)
 	mustNot(t, arrives(lost, lost, booked, later, booked, cancelled)) // its answer was lost, so it was sent again
@@ -111,8 +114,9 @@ func TestRefereeFindsBrokenWebhooks(t *testing.T) {
 	mustNot(t, signed(byNewer, sent.Add(-25*time.Hour), sent))
 	mustNot(t, signed(byOlder, sent, sent)) // it was in transit during the change
 	for what, err := range map[string]error{
-		"in version 1, comes after":       arrives(lost, later, booked),
-		"of version 2, and was":           arrives(booked, Hook{ID: "m", Event: "appointment.created", Appointment: "a", Version: 2}),
+		"in version 1, comes after": arrives(lost, later, booked),
+		"of version 2, and was": arrives(booked, Hook{ID: "m",
+			Event: "appointment.created", Appointment: "a", Version: 2}),
 		"was never taken":                 told(a, lost),
 		"no webhook says that":            told(moved, later),
 		"says appointment.created":        told(moved, booked),

@@ -32,7 +32,8 @@ func (w *Waiting) open() *Offer {
 // wants reports whether an entry has no open offer and would accept a time: the time suits, and was not offered to it
 // before.
 func (r *Referee) wants(w *Waiting, start time.Time) bool {
-	return w.open() == nil && start.In(r.Zone).Format(time.DateOnly) <= w.Last && !slices.ContainsFunc(w.Offers, func(o Offer) bool { return o.Start.Equal(start) && !o.Withdrawn })
+	return w.open() == nil && start.In(r.Zone).Format(time.DateOnly) <= w.Last &&
+		!slices.ContainsFunc(w.Offers, func(o Offer) bool { return o.Start.Equal(start) && !o.Withdrawn })
 }
 
 // times counts how often a time was offered to an entry, without withdrawn offers.
