@@ -36,9 +36,10 @@ var layers = map[string][]string{
 	"docs/site":                {}, // a program of its own, run when the manual changes
 
 	// The packages of the engine: each imports only those after it, and record.
-	"engine":              {"engine/words", "engine/openid", "engine/busytime", "engine/absence", "engine/waitlist", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/group", "engine/practice", "engine/agent", "engine/request", "engine/rule", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
+	"engine":              {"engine/words", "engine/openid", "engine/busytime", "engine/absence", "engine/waitlist", "engine/report", "engine/sheet", "engine/downtime", "engine/feed", "engine/person", "engine/group", "engine/practice", "engine/agent", "engine/request", "engine/rule", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/presence", "engine/account", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
 	"engine/absence":      {"engine/waitlist", "engine/message", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/agent":        {"engine/words", "engine/rule", "engine/message", "engine/practice", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "engine/upstream", "store", "holds"},
+	"engine/report":       {"engine/clinic", "engine/availability", "engine/record", "store"},
 	"engine/feed":         {"engine/message", "engine/booking", "engine/clinic", "engine/record", "store"},
 	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store"},
 	"engine/rule":         {"engine/clinic", "engine/record", "store"},

@@ -18,6 +18,7 @@
 //	sheet         export and import of spreadsheets
 //	downtime      the downtime plan, and paper bookings
 //	booking       hold, book, cancel, move; the listing and its cache; the next free time, and why a start cannot be booked
+//	report        counts by week and month, without data of patients
 //	occupancy     the occupied time of each specialist, in memory
 //	presence      online specialists, on-demand sessions
 //	account       staff, sign-in, the identity provider, API keys
@@ -66,6 +67,7 @@ import (
 	"holdfast/engine/practice"
 	"holdfast/engine/presence"
 	"holdfast/engine/record"
+	"holdfast/engine/report"
 	"holdfast/engine/request"
 	"holdfast/engine/rule"
 	"holdfast/engine/sheet"
@@ -99,6 +101,7 @@ type Engine struct {
 	Waitlist *waitlist.Waitlist  // the waiting list and its offers
 	Absence  *absence.Absences   // new times for the patients of an absent specialist
 	Agent    *agent.Agent        // voice and chat agents
+	Report   *report.Reports     // counts by week and month
 	BusyTime *busytime.Calendars // specialists' external calendars
 
 	store   store.Store
@@ -302,6 +305,7 @@ func arrange(o Options) (*Engine, error) {
 		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices, Keys: e.Keys,
 	})
 	e.Feed = feed.New(o.Store, e.Clinic, e.Booking, e.Message)
+	e.Report = report.New(o.Store, e.Clinic)
 	e.BusyTime = busytime.New(busytime.Options{Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: e.Keys})
 	e.Rule = rule.New(e.Clinic, asks(o.Notices.Hooks), o.Logger)
 	e.Request = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Message, e.Rule)

@@ -118,6 +118,7 @@ type Reader interface {
 	PersonReader
 	PictureReader
 	UndoReader
+	ReportReader
 }
 
 // Tx is one transaction, passed to the function given to Write. The contexts passed to its methods carry values only:

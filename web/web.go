@@ -290,6 +290,7 @@ func (s *Server) routes() []*route {
 		{"GET", "/v1/api-keys", admin, s.listAPIKeys},
 		{"POST", "/v1/api-keys", admin, in(s.createAPIKey)},
 		{"DELETE", "/v1/api-keys/{id}", admin, s.revokeAPIKey},
+		{"GET", "/v1/reports", admin, s.getReports},
 		{"GET", "/v1/audit", admin, s.listAudit},
 		{"POST", "/v1/audit/search", admin, in(s.searchAudit)},
 		{"GET", "/v1/settings", admin, s.getSettings},

@@ -45,6 +45,7 @@ func Run(t *testing.T, h Harness) {
 		{"Idempotency", testIdempotency},
 		{"Outbox", testOutbox},
 		{"Audit", testAudit},
+		{"Report", testReport},
 		{"Chain", testChain},
 		{"APIKey", testAPIKey},
 		{"User", testUser},

@@ -201,7 +201,7 @@ func TestRoleSeesItsPages(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
 	for role, want := range map[store.Role]string{
-		store.RoleOwner:      "day requests waitlist queue sessions live plan specialists overrides closed types users keys settings data audit",
+		store.RoleOwner:      "day requests waitlist queue sessions live plan specialists overrides closed types users keys settings data reports audit",
 		store.RoleReception:  "day requests waitlist queue sessions live plan overrides closed",
 		store.RoleSpecialist: "day requests sessions plan overrides closed",
 	} {

@@ -44,6 +44,7 @@ var office = []state{
 	{"keys", "keys", "", ".lines .line"},
 	{"a new key", "", ".office-tools .btn.primary", "dialog #name"},
 	{"settings", "settings", "", ".setting .hook"},
+	{"reports", "reports", "", ".bars rect"},
 	{"audit", "audit", "", ".lines .line details"},
 	{"data", "data", "", "#export-from"},
 	{"account", "account", "", ".lines.inner .line"},

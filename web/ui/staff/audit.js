@@ -7,6 +7,7 @@ import { Field } from '../lib/form.js'
 import { t } from '../lib/i18n.js'
 import { dateOf, write, zone } from '../lib/time.js'
 import { whoDid } from './changes.js'
+import { saveCSV } from './csv.js'
 import { described, usePeople } from './person.js'
 import { Office, Select, Trouble, useAsk } from './office.js'
 
@@ -96,23 +97,11 @@ function Patient({ desk, choose }) {
   `
 }
 
-const cell = text => (/^[=+\-@\t\r]/.test(text) ? "'" + text : text)
-const quoted = text => '"' + cell(plain(text)).replace(/"/g, '""') + '"'
-function download(rows) {
-  const lines = [
+const save = rows =>
+  saveCSV('audit', [
     ['at', 'actor', 'action', 'subject', 'reason', 'before', 'after'],
-    ...rows.map(e => [e.at, whoDid(e), e.action, e.subject, e.reason, e.before, e.after]),
-  ]
-  const url = URL.createObjectURL(
-    new Blob(['\ufeff' + lines.map(row => row.map(quoted).join(',')).join('\r\n')], { type: 'text/csv' }),
-  )
-  const a = Object.assign(document.createElement('a'), {
-    href: url,
-    download: `holdfast-audit-${new Date().toISOString().slice(0, 10)}.csv`,
-  })
-  a.click()
-  setTimeout(() => URL.revokeObjectURL(url), 1000)
-}
+    ...rows.map(e => [e.at, whoDid(e), e.action, e.subject, e.reason, plain(e.before), plain(e.after)]),
+  ])
 
 export function Page({ desk, rest }) {
   const [filter, setFilter] = useState({ from: '', to: '', action: '', actor: '', q: '' })
@@ -177,7 +166,7 @@ export function Page({ desk, rest }) {
           type="button"
           class="btn"
           aria-disabled=${rows.length ? undefined : 'true'}
-          onClick=${() => rows.length && download(rows)}
+          onClick=${() => rows.length && save(rows)}
         >
           ${t('audit.csv')}
         </button>

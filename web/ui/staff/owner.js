@@ -13,6 +13,7 @@ Object.assign(paths, {
   list: 'M9 6h11M9 12h11M9 18h11M4.5 6v.1m0 5.9v.1m0 5.9v.1',
   key: 'M14.5 4.5a5 5 0 1 0 0 10 5 5 0 0 0 0-10zM11 13l-7.5 7.5M6 18l2.5 2.5',
   gear: 'M12 8.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM12 2.8v2.7m0 13v2.7M5.5 5.5l1.9 1.9m9.2 9.2l1.9 1.9M2.8 12h2.7m13 0h2.7M5.5 18.5l1.9-1.9m9.2-9.2l1.9-1.9',
+  bars: 'M5 20V11m7 9V4m7 16v-6',
   log: 'M6 3.5h9l4 4v13H6zM9.5 11h6M9.5 15h6M9.5 7.5h2',
   up: 'M12 19V5m-6 6l6-6 6 6',
   down: 'M12 5v14m-6-6l6 6 6-6',
@@ -43,6 +44,7 @@ export const ownerPages = [
   { id: 'keys', group: 'office', icon: 'key', roles: owner },
   { id: 'settings', group: 'office', icon: 'gear', roles: owner },
   { id: 'data', group: 'office', icon: 'down', roles: owner },
+  { id: 'reports', group: 'office', icon: 'bars', roles: owner },
   { id: 'audit', group: 'office', icon: 'log', roles: owner },
   { id: 'account', group: 'me', roles: everybody },
 ]

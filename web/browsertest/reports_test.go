@@ -1,0 +1,37 @@
+package browsertest
+
+import (
+	"testing"
+
+	"holdfast/store"
+)
+
+// TestReportsCountBookings: an owner sees bookings by source, rates and utilisation by week and by month, without names
+// of patients, and saves them as a file.
+func TestReportsCountBookings(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.appointment("Lena Vogt", "ada", "09:00")
+	id := p.appointment("Per Lind", "karim", "10:00")
+	h.must(200, "POST", "/v1/appointments/"+id+"/cancel", map[string]any{}, asAdmin)
+	p.open("/staff?lang=en#reports")
+	p.there(".bars rect")
+	p.until(`document.querySelectorAll('.numbers tbody tr').length === 12`)
+	p.set("#from", h.date)
+	p.set("#to", ask[string](p, `new Date(Date.parse(`+quoted(h.date)+`) + 864e5).toISOString().slice(0, 10)`))
+	p.until(`document.querySelectorAll('.numbers tbody tr').length === 1 && /50%/.test(document.querySelector('.numbers').innerText)`)
+	p.says("Dr Ada Brandt")
+	p.until(`!/Lena|Vogt|Per Lind/.test(document.body.innerText)`)
+	p.accessible("the reports by week")
+	p.shot("staff-reports")
+	p.run(`{
+		const keep = URL.createObjectURL
+		URL.createObjectURL = blob => { blob.text().then(text => { window.table = text }); return keep.call(URL, blob) }
+		HTMLAnchorElement.prototype.click = function () {}
+	}`)
+	p.press("Save as CSV")
+	p.until(`window.table.split('\r\n').length === 2 && /Utilisation % of Dr Ada Brandt/.test(window.table)`)
+	p.set("#by", "month")
+	p.until(`/^\d{4}-\d{2}$/.test(document.querySelector('.numbers tbody th').innerText)`)
+}
