@@ -29,7 +29,7 @@ func BenchmarkPeople(b *testing.B) {
 			}
 			defer db.Close()
 			before := sizeOf(b, filepath.Join(dir, databaseFile))
-			findOldPeople(b, db, n)
+			findOldPeople(b, db, n, true)
 			b.ReportMetric(float64(sizeOf(b, filepath.Join(dir, databaseFile))-before)/float64(n), "B/appointment")
 		})
 		b.Run(fmt.Sprintf("postgres/%d", n), func(b *testing.B) {
@@ -48,7 +48,7 @@ func BenchmarkPeople(b *testing.B) {
 					b.Fatal(err, said)
 				}
 			}, n-5000)
-			findOldPeople(b, db, n)
+			findOldPeople(b, db, n, n <= 100_000) // the time of a statement is limited
 		})
 	}
 }
@@ -73,17 +73,19 @@ func growOldPostgres(b *testing.B, run func(statement string), over int) {
 		ANALYZE appointments;`, start, over-1))
 }
 
-// findOldPeople indexes the people, and reports how long each search takes then.
-func findOldPeople(b *testing.B, db store.Store, n int) {
+// findOldPeople indexes the people, and reports how long each search takes then. If scan is set, it also reports how
+// long a search takes before.
+func findOldPeople(b *testing.B, db store.Store, n int, scan bool) {
 	b.Helper()
 	people := person.New(person.Options{Store: db})
-	scanned := median(3, search(b, people, "grosmann"))
+	if scan {
+		b.ReportMetric(median(3, search(b, people, "grosmann")), "scan-ms")
+	}
 	began := time.Now()
 	if err := people.Index(b.Context(), 1); err != nil {
 		b.Fatal(err)
 	}
 	indexed := time.Since(began)
-	b.ReportMetric(scanned, "scan-ms")
 	b.ReportMetric(indexed.Seconds(), "index-s")
 	who := fmt.Sprint(n / 8)
 	for _, x := range []struct{ unit, query string }{
