@@ -50,10 +50,18 @@ func TestAppointmentICS(t *testing.T) {
 	if strings.Contains(r.raw, "Patient 1") || strings.Contains(r.raw, "example.org") {
 		t.Errorf("the calendar object has the person in it:\n%s", r.raw)
 	}
+	alarm := "BEGIN:VALARM\r\nACTION:DISPLAY\r\nTRIGGER:-PT120M\r\nDESCRIPTION:" +
+		lines["SUMMARY"] + "\r\nEND:VALARM\r\nEND:VEVENT\r\n"
+	if !strings.Contains(strings.ReplaceAll(r.raw, "\r\n ", ""), alarm) {
+		t.Errorf("the calendar object has no alarm two hours before:\n%s", r.raw)
+	}
 	// A newer version replaces the event, and a cancelled one removes it from the calendar.
 	cancelled := h.do("POST", "/v1/appointments/managed/cancel", nil, booked.managing()).want(200)
-	lines = unfolded(t, h.do("GET", "/v1/appointments/"+cancelled.text("appointment", "id")+"/ics", nil,
-		asAdmin).want(200).raw)
+	r = h.do("GET", "/v1/appointments/"+cancelled.text("appointment", "id")+"/ics", nil, asAdmin).want(200)
+	lines = unfolded(t, r.raw)
+	if strings.Contains(r.raw, "VALARM") {
+		t.Errorf("a cancelled appointment has an alarm:\n%s", r.raw)
+	}
 	if lines["STATUS"] != "CANCELLED" || lines["SEQUENCE"] != "2" {
 		t.Errorf("got %v", lines)
 	}

@@ -32,6 +32,8 @@ type Event struct {
 	Description string
 	Location    string
 	URL         string
+
+	Alarm time.Duration // reminds this long before Start; 0: no alarm
 }
 
 // Writer writes one calendar object as content lines, folded at 75 octets and never inside a character (section 3.1).
@@ -86,6 +88,13 @@ func (w *Writer) Event(e *Event) {
 	}
 	if e.URL != "" {
 		w.line("URL", e.URL)
+	}
+	if e.Alarm > 0 && !e.Cancelled {
+		w.line("BEGIN", "VALARM")
+		w.line("ACTION", "DISPLAY")
+		w.line("TRIGGER", fmt.Sprintf("-PT%dM", int(e.Alarm.Minutes())))
+		w.line("DESCRIPTION", escape(e.Summary))
+		w.line("END", "VALARM")
 	}
 	w.line("END", "VEVENT")
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/mail"
 	"strings"
+	"time"
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/ical"
@@ -75,6 +76,9 @@ func eventOf(a *store.Appointment) ical.Event {
 	}
 }
 
+// alarm is how long before an appointment the patient's calendar program reminds the patient.
+const alarm = 2 * time.Hour
+
 func (ms *Messages) calendarEvent(a *store.Appointment, to Invitation) *ical.Event {
 	about := &ms.clinic.Schedule().Clinic
 	language := ms.lettersFor(a.Locale, about.Locale).Tag
@@ -91,7 +95,7 @@ func (ms *Messages) calendarEvent(a *store.Appointment, to Invitation) *ical.Eve
 	if p, err := ms.clinic.Specialist(a.SpecialistID); err == nil && p.Name != "" {
 		e.Description = strings.TrimSuffix(p.Name+"\n"+to.ManageURL, "\n")
 	}
-	e.Location, e.URL = ms.location(a, language), to.ManageURL
+	e.Location, e.URL, e.Alarm = ms.location(a, language), to.ManageURL, alarm
 	return &e
 }
 
