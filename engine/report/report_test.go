@@ -1,0 +1,75 @@
+package report_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"holdfast/engine/enginetest"
+	"holdfast/engine/record"
+	"holdfast/engine/report"
+	"holdfast/store"
+)
+
+// TestCountRefusesInvalidRanges: the step is known, and the range is not empty and has at most 60 periods.
+func TestCountRefusesInvalidRanges(t *testing.T) {
+	c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+	first := store.Date{Year: 2026, Month: time.March, Day: 4}
+	for name, tt := range map[string]struct {
+		step    report.Step
+		from    store.Date
+		to      store.Date
+		periods int // 0: refused
+	}{
+		"a day":              {report.Week, first, first.AddDays(1), 1},
+		"a Monday":           {report.Week, first.AddDays(-2), first.AddDays(5), 1},
+		"over a Sunday":      {report.Week, first.AddDays(4), first.AddDays(6), 2},
+		"sixty weeks":        {report.Week, first, first.AddDays(59 * 7), 60},
+		"more weeks":         {report.Week, first, first.AddDays(60 * 7), 0},
+		"a leap February":    {report.Month, store.Date{Year: 2028, Month: time.February, Day: 29}, store.Date{Year: 2028, Month: time.March, Day: 1}, 1},
+		"an empty range":     {report.Week, first, first, 0},
+		"a range backwards":  {report.Month, first, first.AddDays(-40), 0},
+		"an unknown step":    {"day", first, first.AddDays(1), 0},
+		"two years by month": {report.Month, first, store.Date{Year: 2028, Month: time.March, Day: 4}, 25},
+	} {
+		all, err := c.Report.Count(t.Context(), tt.step, tt.from, tt.to, time.Now())
+		var invalid *record.ValidationError
+		if errors.As(err, &invalid) != (tt.periods == 0) || len(all) != tt.periods {
+			t.Errorf("%s: got %d periods and %v, want %d", name, len(all), err, tt.periods)
+		}
+		for i := range all {
+			if i > 0 && all[i].From != all[i-1].To || !all[i].From.Before(all[i].To) {
+				t.Errorf("%s: period %d is from %s to %s", name, i, all[i].From, all[i].To)
+			}
+		}
+	}
+}
+
+// TestCountUsesStartOfAppointment: an appointment counts in the week in which it starts, and a no-show only after it.
+func TestCountUsesStartOfAppointment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := enginetest.NewClinic(t, map[string]int{"ada": 1})
+		r := enginetest.BookingOf(1, "checkup")
+		r.SlotStart, r.Source, r.Actor = c.Start, store.SourceStaff, "user:desk"
+		a := c.MustBook(r)
+		date := store.DateOf(a.SlotStart)
+		all, err := c.Report.Count(t.Context(), report.Week, date, date.AddDays(1), time.Now())
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		p := all[0]
+		if p.Booked[store.SourceStaff] != 1 || p.Appointments != 1 || p.Started != 0 || p.NoShows != 0 || p.Lead <= 0 {
+			t.Errorf("before it starts: got %+v", p)
+		}
+		all, err = c.Report.Count(t.Context(), report.Week, date, date.AddDays(1), a.SlotEnd)
+		if err != nil || all[0].Started != 1 {
+			t.Errorf("afterwards: got %+v, %v", all, err)
+		}
+		c.MustCancel(a.ID)
+		all, err = c.Report.Count(t.Context(), report.Week, date, date.AddDays(1), a.SlotEnd)
+		if err != nil || all[0].Booked[store.SourceStaff] != 1 || all[0].Cancelled != 1 || all[0].Appointments != 0 {
+			t.Errorf("cancelled: got %+v, %v", all, err)
+		}
+	})
+}
