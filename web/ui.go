@@ -122,7 +122,7 @@ func (s *Server) document(c *call, name, file string) error {
 	}
 	if name == "/embed" {
 		if len(settings.EmbedOrigins) == 0 {
-			return errNotFound.with("Embedding is off. An owner can list the allowed sites in the settings.")
+			return s.refusedPage(c, "embedoff", errNotFound.with("Embedding is off. An owner can list the allowed sites in the settings."))
 		}
 		ancestors = strings.Join(settings.EmbedOrigins, " ")
 	}

@@ -53,3 +53,14 @@ func TestUnknownAddressShowsPage(t *testing.T) {
 		t.Errorf("a POST: got %d %v", got.StatusCode, got.Header)
 	}
 }
+
+// TestEmbedOffShowsPage: where embedding is off, a browser gets a page that leads to the booking page, and a program the
+// problem not_found.
+func TestEmbedOffShowsPage(t *testing.T) {
+	h := newHouse(t)
+	got, body := h.raw("GET", "/embed", header{"Accept": "text/html", "Accept-Language": "de"})
+	if page := string(body); got.StatusCode != 404 || !strings.Contains(page, "Hier nicht verfügbar") || !strings.Contains(page, `class="btn primary" href="/?lang=de"`) {
+		t.Errorf("a browser: got %d %s", got.StatusCode, page)
+	}
+	h.do("GET", "/embed", nil).problem(404, "not_found")
+}

@@ -142,16 +142,21 @@ export function Ready({ clinic, back }) {
     }
     <div class="beside even">
       <section class="plate scan">
-        <h2>${t('ready.scan')}</h2>
-        <svg
-          class="qr"
-          viewBox=${`0 0 ${code.current.size} ${code.current.size}`}
-          role="img"
-          aria-label=${t('ready.qr', { link })}
-        >
-          <path d=${code.current.d} />
-        </svg>
-        <p class="muted">${t('ready.scan.hint')}</p>
+        ${
+          !loopback &&
+          html`
+            <h2>${t('ready.scan')}</h2>
+            <svg
+              class="qr"
+              viewBox=${`0 0 ${code.current.size} ${code.current.size}`}
+              role="img"
+              aria-label=${t('ready.qr', { link })}
+            >
+              <path d=${code.current.d} />
+            </svg>
+            <p class="muted">${t('ready.scan.hint')}</p>
+          `
+        }
         <${Copy} id="link" label=${t('ready.link')} value=${link} />
       </section>
       <${MiniBoard} />
