@@ -44,7 +44,7 @@ var layers = map[string][]string{
 	"engine/busytime":     {"engine/ical", "engine/clinic", "engine/availability", "engine/record", "engine/notice", "engine/token", "engine/timed", "engine/upstream", "store"},
 	"engine/rule":         {"engine/clinic", "engine/record", "store"},
 	"engine/request":      {"engine/rule", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
-	"engine/message":      {"engine/words", "engine/ical", "engine/token", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "store"},
+	"engine/message":      {"engine/words", "engine/ical", "engine/token", "engine/outbound", "engine/booking", "engine/clinic", "engine/record", "engine/notice", "engine/sms", "store"},
 	"engine/waitlist":     {"engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
 	"engine/outbound":     {"engine/booking", "engine/record", "engine/timed", "store"},
 	"engine/practice":     {"engine/outbound", "engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "engine/upstream", "store"},
@@ -56,11 +56,12 @@ var layers = map[string][]string{
 	"engine/occupancy":    {"engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/presence":     {"engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
 	"engine/account":      {"engine/openid", "engine/token", "engine/clinic", "engine/record", "engine/timed", "store", "holds"},
-	"engine/clinic":       {"engine/words", "engine/availability", "engine/record", "engine/notice", "engine/openid", "store", "holds"},
+	"engine/clinic":       {"engine/words", "engine/availability", "engine/record", "engine/notice", "engine/openid", "engine/sms", "store", "holds"},
 	"engine/availability": {"store", "holds"},
 	"engine/ical":         {"store"}, // a date
 	"engine/record":       {"engine/timed", "store", "holds"},
 	"engine/words":        {}, // embeds the texts for people
+	"engine/sms":          {}, // pure
 	"engine/words/...":    {"engine/words"},
 	"engine/upstream":     {}, "engine/notice": {}, "engine/openid": {}, "engine/token": {}, "engine/timed": {}, // the loop and the forgetting map of all
 	"engine/enginetest":   {"engine", "engine/...", "store", "store/...", "holds", "holds/..."},

@@ -51,6 +51,10 @@ func (h *house) rotateKeys(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusInternalServerError, fmt.Errorf("the password of the mail server could not be sealed: %w. Nothing was changed", err))
 		return
 	}
+	if err := h.engine.Message.Gateway.Seal(r.Context()); err != nil {
+		refuse(w, http.StatusInternalServerError, fmt.Errorf("the secret of the SMS gateway could not be sealed: %w. Nothing was changed", err))
+		return
+	}
 	if err := h.engine.BusyTime.Seal(r.Context()); err != nil {
 		refuse(w, http.StatusInternalServerError, fmt.Errorf("the addresses of specialists' calendars could not be sealed: %w. Nothing was changed", err))
 		return

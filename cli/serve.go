@@ -243,11 +243,15 @@ func (h *house) openQueue(ctx context.Context, cfg config, about houseOptions, o
 	if err != nil {
 		return err
 	}
+	texter, err := cfg.sms.texter(cfg.webhookAllowPrivate)
+	if err != nil {
+		return err
+	}
 	if err := h.openUpstream(cfg, about.line, o); err != nil {
 		return err
 	}
 	o.Notices = message.Transport{
-		Mailer: mailer, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom,
+		Mailer: mailer, Texter: texter, Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: cfg.webhookAllowPrivate}), From: cfg.mailFrom,
 	}
 	o.Fetcher = notice.NewFetcher(notice.FetchOptions{AllowPrivate: cfg.webhookAllowPrivate})
 	return nil

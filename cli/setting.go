@@ -55,6 +55,7 @@ type config struct {
 
 	smtpURL             string // empty: messages are written to files
 	mailFrom            string
+	sms                 smsConfig
 	webhookAllowPrivate bool
 
 	given map[string]given // by setting: its value and source
@@ -174,7 +175,7 @@ func settings() []setting {
 			set: func(c *config, v string) (err error) { c.outbound.MaxAttempts, err = parseCount(v); return err },
 		}, {
 			name: "notice-max-age", fallback: "24h", audience: forServing,
-			group: "Mail", value: "DURATION", help: "how long an email or webhook is retried while its receiver is unreachable",
+			group: "Mail", value: "DURATION", help: "how long an email, a text message or a webhook is retried while its receiver is unreachable",
 			set: func(c *config, v string) (err error) { c.outbound.NoticeAge, err = parsePositive(v); return err },
 		}, {
 			name: "smtp-url", secret: true, audience: forServing,
@@ -191,8 +192,48 @@ func settings() []setting {
 			more: "Without it, the clinic's own address. With `--smtp-url` and neither of the two, the server does not start.",
 			set:  func(c *config, v string) (err error) { c.mailFrom, err = parseMailFrom(v); return err },
 		}, {
+			name: "sms-url", secret: true, audience: forServing,
+			group: "Mail", value: "URL", help: "SMS gateway, such as twilio://ACCOUNT:TOKEN@?from=SENDER, seven://APIKEY@?from=SENDER, or any https:// address",
+			more: "Without it, and without a gateway in the console, no text message is sent. See [Text messages](sms.md).",
+			set: func(c *config, v string) error {
+				c.sms.url = v
+				_, _, err := notice.ParseGateway(v)
+				return err
+			},
+		}, {
+			name: "sms-method", fallback: "POST", values: []string{"POST", "PUT", "GET"}, audience: forServing,
+			group: "Mail", value: "METHOD", help: "method of a request to an SMS gateway at an https:// address",
+			set: func(c *config, v string) error {
+				c.sms.method = v
+				return oneOf(v, "POST", "PUT", "GET")
+			},
+		}, {
+			name: "sms-headers", secret: true, with: []string{"sms-url"}, audience: forServing,
+			group: "Mail", value: "LINES", help: "headers of a request to an SMS gateway at an https:// address, separated by line feeds or |",
+			more: "Example: `X-Api-Key: 123|Accept: application/json`.",
+			set: func(c *config, v string) error {
+				c.sms.headers = strings.ReplaceAll(v, "|", "\n")
+				return nil
+			},
+		}, {
+			name: "sms-body", with: []string{"sms-url"}, audience: forServing,
+			group: "Mail", value: "TEMPLATE", help: "body of a request to an SMS gateway at an https:// address, with {to} and {text}",
+			more: "JSON if it begins with `{`, otherwise a form; the server escapes the values accordingly.",
+			set: func(c *config, v string) error {
+				c.sms.body = v
+				return nil
+			},
+		}, {
+			name: "sms-success", with: []string{"sms-url"}, audience: forServing,
+			group: "Mail", value: "TEXT", help: "text in the answer of an SMS gateway at an https:// address to an accepted message",
+			more: "White space does not matter. Without it, every answer 2xx means success.",
+			set: func(c *config, v string) error {
+				c.sms.success = v
+				return nil
+			},
+		}, {
 			name: "webhook-allow-private", fallback: "false", yes: true, audience: forServing,
-			group: "Mail", value: "true|false", help: "allow webhooks and calendars on loopback and private addresses",
+			group: "Mail", value: "true|false", help: "allow webhooks, calendars and the SMS gateway on loopback and private addresses",
 			more: "For receivers on the same machine or network. Calendars may then also be read without encryption.",
 			set: func(c *config, v string) error {
 				c.webhookAllowPrivate = v == "true"

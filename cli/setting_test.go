@@ -124,6 +124,10 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"smtp-url", "https://mail.example.org", "smtp://user:password@host:587"},
 		{"smtp-url", "smtp://mail.example.org:none", "smtp://user:password@host:587"},
 		{"smtp-url", "smtp://mail.example.org:99999", "port"},
+		{"sms-url", "ftp://user:canary@sms.example.org/%zz", "cannot be read"},
+		{"sms-url", "twilio://AC1:canary@", "the sender"},
+		{"sms-url", "seven://?from=Clinic", "the account"},
+		{"sms-method", "DELETE", "must be one of: POST, PUT, GET"},
 		{"mail-from", "Harbour Clinic", "must be an address"},
 		{"webhook-allow-private", "yes", yes},
 		{"log-format", "xml", "must be one of: text, json"},
@@ -159,7 +163,8 @@ func TestBadValuesAreExplained(t *testing.T) {
 		{"after-rollback", "on", yes},
 	}
 	// take any text
-	checked := []string{"data", "upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"}
+	checked := []string{"data", "sms-headers", "sms-body", "sms-success",
+		"upstream-client-id", "upstream-user", "upstream-password", "upstream-vendor"}
 	for _, c := range cases {
 		checked = append(checked, c.name)
 		_, _, err := resolved(t, nil, "--"+c.name+"="+c.value)

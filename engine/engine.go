@@ -220,7 +220,7 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.Waitlist.HoldAll(ctx); err != nil {
 		return nil, err
 	}
-	e.work = append(e.work, e.Waitlist.Run, e.deleteExpired, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Booking.SettleDoubts, e.Request.NotifyExpired, e.Message.Server.Run, e.BusyTime.Run, e.Person.Run)
+	e.work = append(e.work, e.Waitlist.Run, e.deleteExpired, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Booking.SettleDoubts, e.Request.NotifyExpired, e.Message.Server.Run, e.Message.Gateway.Run, e.BusyTime.Run, e.Person.Run)
 	if o.Shared {
 		e.work = append(e.work, e.followHolds, e.Booking.ConfirmFromFeed)
 	}

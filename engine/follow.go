@@ -36,6 +36,7 @@ func (e *Engine) beginToFollow(ctx context.Context) error {
 	}
 	e.Clinic.MoveGenerations()
 	e.Message.Server.Follow()
+	e.Message.Gateway.Follow()
 	following, stop := context.WithCancel(context.WithoutCancel(ctx))
 	e.stopFollowing = stop
 	if err := e.store.Changes(following, seen, e.follow); err != nil {
@@ -56,6 +57,7 @@ func (e *Engine) follow(changes []store.Change) {
 	if slices.ContainsFunc(changes, clinic.OfSchedule) {
 		e.Clinic.FollowSchedule(ctx, changes)
 		e.Message.Server.Follow()
+		e.Message.Gateway.Follow()
 	}
 	var closed []string // specialists
 	for i := range changes {

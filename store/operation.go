@@ -18,6 +18,7 @@ const (
 	UpstreamComment    OperationKind = "upstream.comment"
 	Webhook            OperationKind = "webhook"
 	Email              OperationKind = "email"
+	SMS                OperationKind = "sms"
 )
 
 // OperationStatus is the state of an operation: pending → processing → completed, or back to pending, or failed.
@@ -35,7 +36,7 @@ func (s OperationStatus) Final() bool { return s == OperationCompleted || s == O
 
 // Kinds returns all kinds.
 func Kinds() []OperationKind {
-	return []OperationKind{UpstreamBook, UpstreamCancel, UpstreamReschedule, UpstreamComment, Webhook, Email}
+	return []OperationKind{UpstreamBook, UpstreamCancel, UpstreamReschedule, UpstreamComment, Webhook, Email, SMS}
 }
 
 // Operation is one outbound call that must arrive once.
@@ -83,10 +84,13 @@ func (op Operation) Validate() error {
 	return nil
 }
 
-// Scheduled reports whether op is an email for a future instant, such as a reminder. Such an operation is neither
-// late nor stuck. An email that is being retried is not Scheduled.
+// Messages returns the kinds that people read. Only these can be Scheduled.
+func Messages() []OperationKind { return []OperationKind{Email, SMS} }
+
+// Scheduled reports whether op is a message for a future instant, such as a reminder. Such an operation is neither
+// late nor stuck. A message that is being retried is not Scheduled.
 func (op Operation) Scheduled(now time.Time) bool {
-	return op.Kind == Email && op.Status == OperationPending && op.AttemptedAt.IsZero() && op.NextAttemptAt.After(now)
+	return (op.Kind == Email || op.Kind == SMS) && op.Status == OperationPending && op.AttemptedAt.IsZero() && op.NextAttemptAt.After(now)
 }
 
 func operationID(s string) bool {
@@ -167,9 +171,9 @@ type Queue interface {
 	// grow with their number.
 	Counts(ctx context.Context, kinds ...OperationKind) (OperationCounts, error)
 
-	// Scheduled counts the operations that are Scheduled after now. It reads their keys, and the operations due
-	// within the hour.
-	Scheduled(ctx context.Context, now time.Time) (int, error)
+	// Scheduled counts the operations of these kinds (all if none are given) that are Scheduled after now. It reads
+	// their keys, and the operations due within the hour.
+	Scheduled(ctx context.Context, now time.Time, kinds ...OperationKind) (int, error)
 
 	// NextDue returns the earliest NextAttemptAt of all pending operations of these kinds (all if none are given).
 	// ErrNotFound: there are none. Its cost does not grow with their number.

@@ -82,6 +82,7 @@ type CalendarFeed struct {
 type Intake struct {
 	ConsentedAt time.Time `json:"consentedAt,omitzero"` // when they agreed to the clinic's text; zero: they were not asked
 	NewPatient  bool      `json:"newPatient,omitempty"` // they stated that this is their first visit
+	SMS         bool      `json:"sms,omitempty"`        // they agreed to text messages to their telephone number
 	Answers     []Answer  `json:"answers,omitempty"`
 }
 
@@ -93,7 +94,9 @@ type Answer struct {
 }
 
 // IsZero reports whether i is empty.
-func (i Intake) IsZero() bool { return i.ConsentedAt.IsZero() && !i.NewPatient && len(i.Answers) == 0 }
+func (i Intake) IsZero() bool {
+	return i.ConsentedAt.IsZero() && !i.NewPatient && !i.SMS && len(i.Answers) == 0
+}
 
 // Packed returns i as a backend stores it.
 func (i Intake) Packed() string {

@@ -51,6 +51,7 @@ type appointmentJSON struct {
 type intakeJSON struct {
 	ConsentedAt string         `json:"consentedAt,omitempty"`
 	NewPatient  bool           `json:"newPatient,omitempty"`
+	SMS         bool           `json:"sms,omitempty"`
 	Answers     []store.Answer `json:"answers,omitempty"`
 }
 
@@ -58,7 +59,7 @@ func intakeOf(i *store.Intake) *intakeJSON {
 	if i.IsZero() {
 		return nil
 	}
-	return &intakeJSON{optionalTime(i.ConsentedAt), i.NewPatient, i.Answers}
+	return &intakeJSON{optionalTime(i.ConsentedAt), i.NewPatient, i.SMS, i.Answers}
 }
 
 type patientJSON struct {

@@ -22,6 +22,7 @@ type patientBody struct {
 type saidBody struct {
 	Consent    bool              `json:"consent"`    // they agree to the clinic's text
 	NewPatient bool              `json:"newPatient"` // they have not been here before
+	SMS        bool              `json:"sms"`        // they agree to text messages
 	Answers    map[string]string `json:"answers"`    // by the question's id
 }
 

@@ -32,7 +32,7 @@ func requestKindOf(rt *route) int {
 	switch {
 	case strings.HasSuffix(rt.pattern, "/stream"):
 		return -1
-	case strings.HasPrefix(rt.pattern, "/v1/agent/") || rt.pattern == "/mcp" || strings.HasSuffix(rt.pattern, "/mail-test") || strings.HasSuffix(rt.pattern, "/webhook-test") || strings.HasSuffix(rt.pattern, "/mail-server/test") || strings.Contains(rt.pattern, "/openid"):
+	case strings.HasPrefix(rt.pattern, "/v1/agent/") || rt.pattern == "/mcp" || strings.HasSuffix(rt.pattern, "/mail-test") || strings.HasSuffix(rt.pattern, "/webhook-test") || strings.HasSuffix(rt.pattern, "/mail-server/test") || strings.HasSuffix(rt.pattern, "/sms-gateway/test") || strings.Contains(rt.pattern, "/openid"):
 		kind = "outside"
 	case rt.access == operator || strings.HasPrefix(rt.pattern, "/v1/debug/") || rt.pattern == "/v1/queue-status" || rt.pattern == "/livez" || rt.pattern == "/readyz":
 		kind = "operation"

@@ -183,6 +183,8 @@ var notRemembered = map[string]string{
 	"/v1/appointment-types/{id}/find":         "it is a question",
 	"/v1/settings/mail-preview":               "it is a question",
 	"/v1/settings/mail-server/test":           "every test is a new mail",
+	"/v1/settings/sms-gateway/test":           "every test is a new message",
+	"/v1/settings/sms-preview":                "it is a question",
 	"/v1/settings/webhook-test":               "every test is a new message",
 	"/v1/settings/booking-rule/test":          "every test is a new call",
 	"/v1/people/search":                       "it is a question",

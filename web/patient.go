@@ -16,6 +16,7 @@ type changePatientBody struct {
 		Notes     *string `json:"notes"`
 	} `json:"patient"`
 	Answers map[string]string `json:"answers"` // by the question's id; an empty one is taken away
+	SMS     *bool             `json:"sms"`     // whether the patient agrees to text messages
 	Notify  *bool             `json:"notify"`
 }
 
@@ -25,7 +26,7 @@ func (s *Server) changePatient(c *call, b *changePatientBody) error {
 		return err
 	}
 	a, err := s.engine.Booking.ChangePatient(c.ctx(), booking.PatientRequest{
-		ID: id, Version: version, Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)), Answers: b.Answers,
+		ID: id, Version: version, Actor: c.caller.actor, Silent: c.inSilence(b.Notify), Once: c.answering(s.renderAppointment(c)), Answers: b.Answers, SMS: b.SMS,
 		Edit: func(p *store.Patient) {
 			set(&p.Name, b.Patient.Name)
 			set(&p.Email, b.Patient.Email)

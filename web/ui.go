@@ -20,6 +20,7 @@ import (
 var pageFiles = map[string]struct{ file, script string }{
 	"/":       {"book.html", "book/page.js"},
 	"/manage": {"manage.html", "manage/page.js"},
+	"/m":      {"manage.html", "manage/page.js"}, // the short address in text messages
 	"/embed":  {"embed.html", "book/embed.js"},
 	"/setup":  {"setup.html", "setup/page.js"},
 	"/staff":  {"staff.html", "staff/page.js"},

@@ -88,6 +88,7 @@ type visitorBody struct {
 	Notes             string            `json:"notes"`
 	Consent           bool              `json:"consent"`
 	NewPatient        bool              `json:"newPatient"`
+	SMS               bool              `json:"sms"`
 	Answers           map[string]string `json:"answers"`
 }
 
@@ -123,7 +124,7 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 		r.People = append(r.People, group.Person{
 			AppointmentTypeID: p.AppointmentTypeID, Patient: store.Patient{Name: p.Name, BirthDate: p.BirthDate,
 				Notes: p.Notes},
-			Said: clinic.Said{Consent: p.Consent, NewPatient: p.NewPatient, Answers: p.Answers},
+			Said: clinic.Said{Consent: p.Consent, NewPatient: p.NewPatient, SMS: p.SMS, Answers: p.Answers},
 		})
 	}
 	return s.sayVisit(c, http.StatusCreated, func(render func(any) (int, []byte)) ([]store.Appointment, error) {

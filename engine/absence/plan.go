@@ -69,7 +69,7 @@ func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (r
 		if len(row.Times) > 0 {
 			p.taken = append(p.taken, availability.SpanOf(p.s.Types[a.AppointmentTypeID], row.Times[0].SpecialistID, row.Times[0].Start))
 		}
-		row.By = p.treatment(&row, ab.Messages.CanMail(a))
+		row.By = p.treatment(&row, ab.Messages.CanWrite(a))
 		rows = append(rows, row)
 	}
 	return rows, more, nil

@@ -44,6 +44,17 @@ func (bk *Booking) ManageToken(a *store.Appointment) string {
 	return t
 }
 
+// ShortManageToken is ManageToken for a text message. Both open the same appointment, and both end when it is moved.
+func (bk *Booking) ShortManageToken(a *store.Appointment) string {
+	t, err := bk.Keys().IssueShortManage(token.Manage{
+		AppointmentID: a.ID, Version: uint32(a.ManageEpoch), ExpiresAt: a.SlotEnd.Add(manageAfter),
+	}, a.CreatedAt)
+	if err != nil {
+		bk.log.Error("manage link not signed", "appointment", a.ID, "error", err)
+	}
+	return t
+}
+
 // Managed returns the appointment that a manage token opens. ErrUnauthorized if the token is forged, has expired, or
 // was replaced when the appointment was moved.
 func (bk *Booking) Managed(ctx context.Context, manageToken string) (store.Appointment, error) {

@@ -18,6 +18,7 @@ type PatientRequest struct {
 	Version int64                // the version the caller has seen; 0 = any
 	Edit    func(*store.Patient) // applies the changes
 	Answers map[string]string    // to the type's questions, by their ids; an empty answer removes the stored one, and a missing one leaves it unchanged
+	SMS     *bool                // whether the patient agrees to text messages; nil: unchanged
 	Actor   record.Actor
 	Silent  bool // no email to the new address; the old address always gets one
 	Once    *record.Once
@@ -36,11 +37,14 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 			if a.Status != store.Confirmed {
 				return false, record.ErrNotConfirmed
 			}
-			before, said := a.Patient, a.Intake.Answers
+			before, said, sms := a.Patient, a.Intake.Answers, a.Intake.SMS
 			r.Edit(&a.Patient)
 			var m record.Mistakes
 			if t := bk.clinic.Current().Types[a.AppointmentTypeID]; t != nil && len(r.Answers) > 0 {
 				a.Intake.Answers = clinic.ChangeAnswers(&m, t, said, r.Answers)
+			}
+			if r.SMS != nil {
+				a.Intake.SMS = *r.SMS
 			}
 			record.NormalizePatient(&m, &a.Patient, nil, now)
 			if err := m.Err(); err != nil {
@@ -53,7 +57,7 @@ func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.A
 					return false, err
 				}
 			}
-			return a.Patient != before || !slices.Equal(a.Intake.Answers, said), nil
+			return a.Patient != before || a.Intake.SMS != sms || !slices.Equal(a.Intake.Answers, said), nil
 		})
 }
 

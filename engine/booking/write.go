@@ -192,7 +192,7 @@ func WritePromises(ctx context.Context, tx store.Tx, at time.Time, calls ...Prom
 // ChannelOf returns the name of a kind of operation in the delivery log.
 func ChannelOf(k store.OperationKind) string {
 	switch k {
-	case store.Webhook, store.Email:
+	case store.Webhook, store.Email, store.SMS:
 		return string(k)
 	}
 	return "upstream"

@@ -29,6 +29,7 @@ type Consent struct {
 type Said struct {
 	Consent    bool              // the patient agrees to the clinic's text
 	NewPatient bool              // the patient has not been here before
+	SMS        bool              // the patient agrees to text messages
 	Answers    map[string]string // by the question's id
 }
 
@@ -36,7 +37,7 @@ type Said struct {
 // must give everything that the clinic asks for. The desk, agents and programs can leave out what they do not have.
 // Every given answer must fit its question, whichever of them gives it.
 func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said *Said, online bool, now time.Time) store.Intake {
-	kept := store.Intake{NewPatient: said.NewPatient}
+	kept := store.Intake{NewPatient: said.NewPatient, SMS: said.SMS}
 	if said.Consent && s.Consent.Text != "" {
 		kept.ConsentedAt = now.UTC().Truncate(time.Millisecond)
 	}

@@ -55,6 +55,7 @@ type Settings struct {
 	Places     []Place     `json:"places,omitempty"`     // the clinic's locations; hours refer to them
 	TypeGroups []TypeGroup `json:"typeGroups,omitempty"` // headings of the booking page, in their order
 	MailTexts  MailTexts   `json:"mailTexts,omitempty"`  // the clinic's own texts in emails to patients
+	SMS        SMS         `json:"sms,omitzero"`         // text messages to patients
 
 	AgentTexts AgentTexts `json:"agentTexts,omitzero"` // texts for voice and chat agents
 
@@ -66,6 +67,10 @@ type Settings struct {
 	// any API answer, clinic file or audit entry.
 	Mail *notice.Server `json:"-"`
 
+	// Gateway is the SMS gateway that the owner has chosen; nil: none. Only ChangeSMSGateway changes it. Like Mail, it is
+	// not in any API answer, clinic file or audit entry.
+	Gateway *notice.Gateway `json:"-"`
+
 	// OpenID is the identity provider that the staff can sign in with; nil: none. Only ChangeOpenID changes it. Like
 	// Mail, it is not in any API answer, clinic file or audit entry.
 	OpenID *openid.Provider `json:"-"`
@@ -74,8 +79,9 @@ type Settings struct {
 // storedSettings are Settings in the form of the store.
 type storedSettings struct {
 	Settings
-	Mail   *notice.Server   `json:"mailServer,omitempty"`
-	OpenID *openid.Provider `json:"openId,omitempty"`
+	Mail    *notice.Server   `json:"mailServer,omitempty"`
+	Gateway *notice.Gateway  `json:"smsGateway,omitempty"`
+	OpenID  *openid.Provider `json:"openId,omitempty"`
 }
 
 // DefaultSessionIdle is how long an accepted session can be without activity if the clinic has not set a value.
@@ -98,13 +104,13 @@ func readSettings(raw json.RawMessage) (s Settings, err error) {
 	if len(raw) > 0 {
 		err = json.Unmarshal(raw, &stored)
 	}
-	stored.Settings.Mail, stored.Settings.OpenID = stored.Mail, stored.OpenID
+	stored.Settings.Mail, stored.Settings.Gateway, stored.Settings.OpenID = stored.Mail, stored.Gateway, stored.OpenID
 	return stored.Settings, err
 }
 
 // stored encodes the settings for the store.
 func (s Settings) stored() (json.RawMessage, error) {
-	return json.Marshal(storedSettings{s, s.Mail, s.OpenID})
+	return json.Marshal(storedSettings{s, s.Mail, s.Gateway, s.OpenID})
 }
 
 // accents are the page's hues, each tested for contrast in both themes.
@@ -114,7 +120,7 @@ const maxLogo = 100 << 10
 
 // checkSettings completes and checks settings that replace those in before.
 func checkSettings(m *record.Mistakes, s, before *Settings) {
-	s.Mail, s.OpenID = before.Mail, before.OpenID
+	s.Mail, s.Gateway, s.OpenID = before.Mail, before.Gateway, before.OpenID
 	var err error
 	if s.BaseURL, err = ParseBaseURL(s.BaseURL); err != nil {
 		m.Add("baseUrl", "%v", err)
@@ -144,6 +150,7 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 	s.Places = slices.Clone(s.Places)
 	checkPlaces(m, s.Places)
 	s.MailTexts = checkMailTexts(m, s.MailTexts)
+	checkSMS(m, &s.SMS)
 	checkConsent(m, s)
 	s.Webhooks = slices.Clone(s.Webhooks)
 	checkWebhooks(m, s.Webhooks, before.Webhooks)

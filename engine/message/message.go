@@ -1,4 +1,5 @@
-// Package message notifies patients, staff and programs: it writes and delivers emails and webhooks.
+// Package message notifies patients, staff and programs: it writes and delivers emails, text messages
+// and webhooks.
 //
 // # Who gets which notice
 //
@@ -18,6 +19,7 @@
 // # Where to read
 //
 //	mail.go     which emails a change requires, and their delivery    letter.go    their texts, in each language
+//	sms.go      which text messages a change requires, and their delivery    smstext.go  their texts
 //	waitlist.go emails to people on the waiting list
 //	request.go  emails about a booking request                        calendar.go  their iCalendar object
 //	webhook.go  which webhooks a change requires, and their delivery  sender.go    the sender of emails
@@ -39,7 +41,8 @@ import (
 
 // Messages notifies people and programs. It is safe for concurrent use.
 type Messages struct {
-	Server *MailServer // the mail server that an owner chooses
+	Server  *MailServer // the mail server that an owner chooses
+	Gateway *SMSGateway // the SMS gateway that an owner chooses
 
 	store     store.Store
 	log       *slog.Logger
@@ -55,6 +58,7 @@ type Messages struct {
 // Transport sends messages.
 type Transport struct {
 	Mailer *notice.Mailer // nil: no email is sent
+	Texter *notice.Texter // nil: no text message is sent
 	Hooks  *notice.Hooks  // nil: webhooks are off
 	From   string         // sender address; default: the clinic's own
 }
@@ -67,36 +71,40 @@ type Options struct {
 	Booking   *booking.Booking
 	Outbound  *outbound.Outbound
 	Transport Transport
-	Keys      *token.Keys // they seal the password of the mail server
+	Keys      *token.Keys // they seal the password of the mail server and the secret of the SMS gateway
 }
 
 // New returns a Messages. Without a queue it sends no notices.
 func New(o Options) *Messages {
 	ms := &Messages{store: o.Store, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, transport: o.Transport}
 	ms.Server = newMailServer(ms, o.Transport.Mailer, o.Keys)
+	ms.Gateway = newSMSGateway(ms, o.Transport.Texter, o.Keys)
 	if !o.Outbound.HasQueue() {
-		ms.transport.Mailer, ms.transport.Hooks = nil, nil
+		ms.transport.Mailer, ms.transport.Texter, ms.transport.Hooks = nil, nil, nil
 	}
 	return ms
 }
 
-// Delivery returns how package outbound delivers emails and webhooks. It has no Attempt if this clinic sends none of
+// Delivery returns how package outbound delivers emails, text messages and webhooks. It has no Attempt if this clinic sends none of
 // that kind.
 func (ms *Messages) Delivery(kind store.OperationKind) outbound.Delivery {
 	switch {
 	case kind == store.Email && ms.transport.Mailer != nil:
 		return outbound.Delivery{Attempt: ms.deliverMail, OnTheDay: isReminder}
+	case kind == store.SMS && ms.transport.Texter != nil:
+		return outbound.Delivery{Attempt: ms.deliverSMS, OnTheDay: isReminder, Forgotten: forgottenSMS}
 	case kind == store.Webhook && ms.transport.Hooks != nil:
 		return outbound.Delivery{Attempt: ms.deliverHook, Awake: ms.hookRests.wakeAll}
 	}
 	return outbound.Delivery{}
 }
 
-// Operations returns the emails and webhooks that a change requires.
+// Operations returns the emails, text messages and webhooks that a change requires.
 func (ms *Messages) Operations(c *booking.Change) (calls []booking.Promise) {
 	if ms.transport.Mailer != nil {
 		calls = ms.mailCalls(c)
 	}
+	calls = append(calls, ms.smsCalls(c)...)
 	if ms.transport.Hooks != nil {
 		calls = append(calls, ms.hookCalls(c)...)
 	}

@@ -23,9 +23,21 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 	if err := wrong.Err(); err != nil {
 		return Preview{}, err
 	}
+	a, link := ms.inventedAppointment(language), ""
+	if base := ms.clinic.LinkURL(); base != "" {
+		link = base + "/manage#…"
+	}
+	var m notice.Mail
+	ms.write(&m, name, &a, link, text, mailTimes{until: a.SlotStart.Add(-20 * time.Hour)})
+	words := ms.lettersFor(language)
+	return Preview{m.Subject, m.Text, clinic.MailText{Subject: words.subject(name), Text: words.opening(name)}}, nil
+}
+
+// inventedAppointment returns an appointment tomorrow at 10:00 for a preview.
+func (ms *Messages) inventedAppointment(language string) store.Appointment {
 	s := ms.clinic.Current()
 	today := time.Now().In(s.Zone)
-	a := store.Appointment{ID: "preview", Locale: language, SlotStart: time.Date(today.Year(), today.Month(), today.Day()+1, 10, 0, 0, 0, s.Zone)}
+	a := store.Appointment{ID: "00000000-0000-7000-8000-000000000000", Locale: language, CreatedAt: today, SlotStart: time.Date(today.Year(), today.Month(), today.Day()+1, 10, 0, 0, 0, s.Zone)}
 	a.SlotEnd = a.SlotStart.Add(30 * time.Minute)
 	for i := range s.AppointmentTypes {
 		if t := &s.AppointmentTypes[i]; t.Active && len(t.Specialists) > 0 {
@@ -35,12 +47,5 @@ func (ms *Messages) PreviewMail(name, language string, text clinic.MailText) (Pr
 			break
 		}
 	}
-	link := ""
-	if base := ms.clinic.LinkURL(); base != "" {
-		link = base + "/manage#…"
-	}
-	var m notice.Mail
-	ms.write(&m, name, &a, link, text, mailTimes{until: a.SlotStart.Add(-20 * time.Hour)})
-	words := ms.lettersFor(language)
-	return Preview{m.Subject, m.Text, clinic.MailText{Subject: words.subject(name), Text: words.opening(name)}}, nil
+	return a
 }

@@ -144,11 +144,16 @@ func (ms *Messages) writeSeriesMail(m *notice.Mail, name string, list []store.Ap
 // remindedWith reports whether an earlier appointment of the same group visit has the same email address: one
 // reminder is enough.
 func (ms *Messages) remindedWith(ctx context.Context, a *store.Appointment) bool {
+	return ms.visitHasEarlier(ctx, a, func(x *store.Appointment) bool { return booking.SameAddress(x.Patient.Email, a.Patient.Email) })
+}
+
+// visitHasEarlier reports whether an earlier confirmed appointment of the same group visit passes a test.
+func (ms *Messages) visitHasEarlier(ctx context.Context, a *store.Appointment, passes func(*store.Appointment) bool) bool {
 	if a.VisitID == "" {
 		return false
 	}
 	list, _, err := ms.store.Appointments(ctx, store.AppointmentFilter{VisitID: a.VisitID, Status: store.Confirmed})
 	return err == nil && slices.ContainsFunc(list, func(x store.Appointment) bool {
-		return x.SlotStart.Before(a.SlotStart) && booking.SameAddress(x.Patient.Email, a.Patient.Email)
+		return x.SlotStart.Before(a.SlotStart) && passes(&x)
 	})
 }

@@ -24,28 +24,36 @@ func (ms *Messages) changesOnline(a *store.Appointment) bool {
 	return (t == nil || !t.Page.Approval) && a.VisitID == "" && !ms.booking.PastCutOff(a, time.Now())
 }
 
-// ErrNoMail: the patient has no email address, or this server sends no email.
+// ErrNoMail: the patient receives neither email nor text messages, or this server sends none.
 var ErrNoMail = errors.New("the patient cannot be notified by email")
 
-// CanMail reports whether this server sends emails and the patient of an appointment has an address.
-func (ms *Messages) CanMail(a *store.Appointment) bool {
+// CanWrite reports whether the patient of an appointment can be notified by email or text message.
+func (ms *Messages) CanWrite(a *store.Appointment) bool {
+	return ms.canMail(a) || ms.smsNumber(a) != ""
+}
+
+func (ms *Messages) canMail(a *store.Appointment) bool {
 	return a.Patient.Email != "" && ms.transport.Mailer != nil
 }
 
-// MustMoveMail returns the email MailMustMove about an appointment, to be sent at due. It returns none if the patient
-// cannot be notified by email.
-func (ms *Messages) MustMoveMail(a *store.Appointment, at, due time.Time) []booking.Promise {
-	if !ms.CanMail(a) {
-		return nil
+// MustMoveMail returns the email and the text message MailMustMove about an appointment, to be sent at due. It returns
+// none if the patient cannot be notified.
+func (ms *Messages) MustMoveMail(a *store.Appointment, at, due time.Time) (calls []booking.Promise) {
+	payload := mailPayload{Notice: MailMustMove}
+	if ms.canMail(a) {
+		op := ms.outbound.NewOperation(store.Email, a, at)
+		op.NextAttemptAt, op.Deadline = due, a.SlotStart
+		op.Payload, _ = json.Marshal(payload) // a string cannot fail
+		calls = append(calls, booking.Promise{Operation: op, Notice: MailMustMove})
 	}
-	op := ms.outbound.NewOperation(store.Email, a, at)
-	op.NextAttemptAt, op.Deadline = due, a.SlotStart
-	op.Payload, _ = json.Marshal(mailPayload{Notice: MailMustMove}) // a string cannot fail
-	return []booking.Promise{{Operation: op, Notice: MailMustMove}}
+	if ms.smsNumber(a) != "" {
+		calls = append(calls, ms.smsCall(a, payload, at, due, a.SlotStart))
+	}
+	return calls
 }
 
-// AskToMove notifies the patient of a confirmed appointment by email that it must move: the clinic calls, or the
-// patient chooses another time with the link. The appointment stays unchanged. AskToMove writes an audit entry.
+// AskToMove notifies the patient of a confirmed appointment by email and text message that it must move: the clinic
+// calls, or the patient chooses another time with the link. The appointment stays unchanged. AskToMove writes an audit entry.
 //
 // Errors: store.ErrNotFound, record.ErrNotConfirmed, ErrNoMail.
 func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor, once *record.Once) error {
@@ -61,7 +69,7 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 			return err
 		case a.Status != store.Confirmed:
 			return record.ErrNotConfirmed
-		case !ms.CanMail(&a):
+		case !ms.CanWrite(&a):
 			return ErrNoMail
 		}
 		calls = ms.MustMoveMail(&a, now, now)
@@ -79,11 +87,11 @@ func (ms *Messages) AskToMove(ctx context.Context, id string, actor record.Actor
 	return err
 }
 
-// Told reports for which of these appointments an email that asks the patient to move is queued or delivered.
+// Told reports for which of these appointments an email or a text message that asks the patient to move is queued or delivered.
 func (ms *Messages) Told(ctx context.Context, list []store.Appointment) (map[string]bool, error) {
 	told := make(map[string]bool)
 	for i := range list {
-		if list[i].Patient.Email == "" {
+		if list[i].Patient.Email == "" && !list[i].Intake.SMS {
 			continue
 		}
 		deliveries, err := ms.store.Deliveries(ctx, list[i].ID)

@@ -25,16 +25,21 @@ const (
 )
 
 // WaitlistMail returns the email that an entry or its offer requires; o can be nil. It returns none if this server
-// sends no email or the person has no address. The email is sent at due, and is useless after until.
+// sends no email or the person has no address. About an offer or a proposal, it also returns a text message if the person receives
+// them. The messages are sent at due, and are useless after until.
 func (ms *Messages) WaitlistMail(e *store.WaitlistEntry, o *store.WaitlistOffer, name string, at, due, until time.Time) []booking.Promise {
+	var calls []booking.Promise
+	if name == MailOffer || name == MailProposal {
+		calls = ms.offerSMS(e, o, name, at, due, until)
+	}
 	if ms.transport.Mailer == nil || e.Patient.Email == "" {
-		return nil
+		return calls
 	}
 	a := waitingAs(e, o)
 	op := ms.outbound.NewOperation(store.Email, &a, at)
 	op.NextAttemptAt, op.Deadline = due, until
 	op.Payload, _ = json.Marshal(mailPayload{Notice: name}) // a string cannot fail
-	return []booking.Promise{{Operation: op, Notice: name}}
+	return append([]booking.Promise{{Operation: op, Notice: name}}, calls...)
 }
 
 // waitingAs returns the appointment that an offer would become. Without an offer, it returns one for the entry,

@@ -8,7 +8,7 @@ import (
 )
 
 // ends counts how attempts and operations ended, by kind, since the start of this process.
-type ends [6]struct{ delivered, missed, failed atomic.Uint64 }
+type ends [7]struct{ delivered, missed, failed atomic.Uint64 }
 
 // Ends are the counts of one kind of operation since the start of this process.
 type Ends struct {

@@ -56,9 +56,9 @@ func (out *Outbound) Measure(ctx context.Context, now time.Time) ([]Gauge, error
 	waiting := make(map[store.OperationKind]*Gauge)
 	for i, kind := range store.Kinds() {
 		n, err := q.Counts(ctx, kind)
-		if err == nil && kind == store.Email {
+		if err == nil && slices.Contains(store.Messages(), kind) {
 			var scheduled int
-			scheduled, err = q.Scheduled(ctx, now)
+			scheduled, err = q.Scheduled(ctx, now, kind)
 			n.Pending = max(0, n.Pending-scheduled)
 		}
 		if err != nil {

@@ -27,6 +27,7 @@ func newLanes() []*lane {
 		{kinds: []store.OperationKind{store.UpstreamCancel, store.UpstreamComment}, width: 1},
 		{kinds: []store.OperationKind{store.Webhook}, width: 8}, // one call at a time to each address
 		{kinds: []store.OperationKind{store.Email}, width: 2},
+		{kinds: []store.OperationKind{store.SMS}, width: 2},
 	}
 }
 

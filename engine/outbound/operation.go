@@ -298,7 +298,7 @@ const DoneWithoutName = "done"
 // of a delivered notice is dropped: no later call needs it, and it is most of the operation's size. If the write
 // fails, it is retried until the queue has the outcome; see unsaved.go.
 func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail string) {
-	if op.Status == store.OperationCompleted && (op.Kind == store.Email || op.Kind == store.Webhook) {
+	if op.Status == store.OperationCompleted && booking.ChannelOf(op.Kind) != "upstream" {
 		op.Payload = nil
 	}
 	u := &unsaved{op: op, event: event, detail: detail}

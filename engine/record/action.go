@@ -56,6 +56,8 @@ const (
 	ActionSettingsMailSealed             Action = "settings.mail_sealed"
 	ActionSettingsOpenIDChanged          Action = "settings.openid_changed"
 	ActionSettingsOpenIDSealed           Action = "settings.openid_sealed"
+	ActionSettingsSMSChanged             Action = "settings.sms_changed"
+	ActionSettingsSMSSealed              Action = "settings.sms_sealed"
 	ActionSpecialistArchived             Action = "specialist.archived"
 	ActionSpecialistBusyCalendarRemoved  Action = "specialist.busy_calendar_removed"
 	ActionSpecialistBusyCalendarSet      Action = "specialist.busy_calendar_set"
@@ -139,6 +141,8 @@ func Actions() []Action {
 		ActionSettingsMailSealed,
 		ActionSettingsOpenIDChanged,
 		ActionSettingsOpenIDSealed,
+		ActionSettingsSMSChanged,
+		ActionSettingsSMSSealed,
 		ActionSpecialistArchived,
 		ActionSpecialistBusyCalendarRemoved,
 		ActionSpecialistBusyCalendarSet,

@@ -69,6 +69,12 @@ func (k *Keyring) issueLink(p purpose, m Manage, now time.Time) (string, error) 
 // malformed one) and has not expired (ManageTokenExpired). The caller must compare Version with the appointment's
 // own.
 func (k *Keyring) VerifyManage(token string, now time.Time) (Manage, error) {
+	if m, ok := k.openShort(token, now); ok {
+		if !now.Before(m.ExpiresAt) {
+			return Manage{}, ManageTokenExpired
+		}
+		return m, nil
+	}
 	return k.verifyLink(forManage, token, now)
 }
 

@@ -82,7 +82,7 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	if err != nil || slices.ContainsFunc(before, func(e store.WaitlistEntry) bool { return e.AbsenceID == d.AbsenceID }) {
 		return err
 	}
-	if d.By == store.DisplacedAsk && !w.Messages.CanMail(a) {
+	if d.By == store.DisplacedAsk && !w.Messages.CanWrite(a) {
 		return message.ErrNoMail
 	}
 	e := displacedEntry(d.AbsenceID, a, d.By, now)

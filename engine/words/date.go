@@ -10,6 +10,9 @@ import (
 // Day returns a date, such as Monday 23 November 2026.
 func (l *Language) Day(t time.Time) string { return l.format("date.day", t) }
 
+// ShortDay returns a date without its year for a text message, such as Mon 23 Nov.
+func (l *Language) ShortDay(t time.Time) string { return l.format("date.short", t) }
+
 // BirthDate returns a date in figures, such as 23/11/2026.
 func (l *Language) BirthDate(t time.Time) string { return l.format("date.birth", t) }
 
@@ -32,8 +35,17 @@ func (l *Language) format(key string, t time.Time) string {
 		"weekday", l.Text("date.weekday."+strings.ToLower(t.Weekday().String())),
 		"day", strconv.Itoa(t.Day()), "dd", t.Format("02"), "ordinal", ordinal(t.Day()),
 		"month", l.Text("date.month."+strings.ToLower(t.Month().String())), "mm", t.Format("01"),
+		"weekday2", first(l.Text("date.weekday."+strings.ToLower(t.Weekday().String())), 2),
+		"weekday3", first(l.Text("date.weekday."+strings.ToLower(t.Weekday().String())), 3),
+		"month3", first(l.Text("date.month."+strings.ToLower(t.Month().String())), 3),
 		"year", strconv.Itoa(t.Year()), "yyyy", t.Format("2006"),
 		"hour", strconv.Itoa(t.Hour()), "clock", t.Format("15:04"), "hour12", t.Format("3 PM"), "clock12", t.Format("3:04 PM"))
+}
+
+// first returns the first n letters of a word.
+func first(word string, n int) string {
+	letters := []rune(word)
+	return string(letters[:min(n, len(letters))])
 }
 
 // ordinal returns the English ordinal number of a day of a month.

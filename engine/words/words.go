@@ -3,6 +3,7 @@
 // # Folders
 //
 //	en/mail.json      subjects and sentences of emails
+//	en/sms.json       text messages
 //	en/agent.json     what voice and chat agents say aloud
 //	en/plan.json      the downtime plan
 //	en/date.json      dates, times and spoken dates

@@ -313,29 +313,44 @@ func (t *tables) countOf(status store.OperationStatus, kinds []store.OperationKi
 	return int(n)
 }
 
-func (q *Queue) Scheduled(ctx context.Context, now time.Time) (n int, err error) {
+func (q *Queue) Scheduled(ctx context.Context, now time.Time, kinds ...store.OperationKind) (n int, err error) {
 	err = q.read(ctx, func(t *tables) error {
-		b := t.bucket(dueIndex, string(store.Email))
-		if b == nil {
-			return nil
-		}
-		c, far := b.Cursor(), now.Add(time.Hour) // longer than any wait for another attempt
-		for k, _ := c.Seek([]byte(timeKey(now.Add(time.Millisecond), ""))); k != nil; k, _ = c.Next() {
-			at, id := splitTimeKey(k)
-			if at.Before(far) {
-				op, err := t.operation(id)
-				if err != nil {
-					return err
-				}
-				if !op.Scheduled(now) {
-					continue
-				}
+		for _, kind := range store.Messages() {
+			if len(kinds) > 0 && !slices.Contains(kinds, kind) {
+				continue
 			}
-			n++
+			more, err := t.scheduled(kind, now)
+			if err != nil {
+				return err
+			}
+			n += more
 		}
 		return nil
 	})
 	return n, err
+}
+
+// scheduled counts the operations of one kind that are Scheduled after now.
+func (t *tables) scheduled(kind store.OperationKind, now time.Time) (n int, err error) {
+	b := t.bucket(dueIndex, string(kind))
+	if b == nil {
+		return 0, nil
+	}
+	c, far := b.Cursor(), now.Add(time.Hour) // longer than any wait for another attempt
+	for k, _ := c.Seek([]byte(timeKey(now.Add(time.Millisecond), ""))); k != nil; k, _ = c.Next() {
+		at, id := splitTimeKey(k)
+		if at.Before(far) {
+			op, err := t.operation(id)
+			if err != nil {
+				return 0, err
+			}
+			if !op.Scheduled(now) {
+				continue
+			}
+		}
+		n++
+	}
+	return n, nil
 }
 
 func (q *Queue) NextDue(ctx context.Context, kinds ...store.OperationKind) (at time.Time, err error) {

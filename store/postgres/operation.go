@@ -262,7 +262,7 @@ func (q *Queue) Operations(ctx context.Context, f store.OperationFilter) (list [
 		where.And("kind IN ({each}(?))", kinds)
 	}
 	if !f.Due.IsZero() {
-		where.And("NOT (kind = 'email' AND status = 'pending' AND attempted_at = ? AND next_attempt_at > ?)", time.Time{}, f.Due)
+		where.And("NOT (kind IN ('email', 'sms') AND status = 'pending' AND attempted_at = ? AND next_attempt_at > ?)", time.Time{}, f.Due)
 	}
 	text := `SELECT ` + table.OperationColumns + ` FROM operations ` + where.SQL() + ` ORDER BY id LIMIT +?`
 	err = q.read(ctx, asks(func(r *row) { list = append(list, queued(r)) }, text, append(where.Args, table.Limit(f.Limit))...))
@@ -287,10 +287,15 @@ func (q *Queue) Counts(ctx context.Context, kinds ...store.OperationKind) (n sto
 }
 
 // Scheduled implements store.Queue.
-func (q *Queue) Scheduled(ctx context.Context, now time.Time) (n int, err error) {
+func (q *Queue) Scheduled(ctx context.Context, now time.Time, kinds ...store.OperationKind) (n int, err error) {
+	list, err := kindList(kinds)
+	if err != nil {
+		return 0, err
+	}
 	err = q.read(ctx, asks(func(r *row) { n = r.Int() }, `
 		SELECT count(*) FROM operations
-		WHERE status = 'pending' AND kind = 'email' AND attempted_at = $1 AND next_attempt_at > $2`, time.Time{}, now))
+		WHERE status = 'pending' AND kind IN ('email', 'sms') AND attempted_at = $1 AND next_attempt_at > $2
+		  AND ($3::json IS NULL OR kind IN (SELECT json_array_elements_text($3::json)))`, time.Time{}, now, list))
 	return n, err
 }
 

@@ -1,0 +1,36 @@
+package cli
+
+import (
+	"fmt"
+
+	"holdfast/engine/notice"
+)
+
+// smsConfig has the settings of the SMS gateway.
+type smsConfig struct {
+	url                            string // empty: an owner can choose a gateway in the console
+	method, headers, body, success string
+}
+
+// texter returns what sends text messages. Its errors name the setting and never quote a secret.
+func (c smsConfig) texter(allowPrivate bool) (*notice.Texter, error) {
+	o := notice.TexterOptions{AllowPrivate: allowPrivate}
+	if c.url != "" {
+		g, secret, err := notice.ParseGateway(c.url)
+		if err != nil {
+			return nil, fmt.Errorf("--sms-url: %w", err)
+		}
+		if g.Body == "" { // not a preset
+			g.Method, g.Body, g.Success = c.method, c.body, c.success
+			if c.headers != "" {
+				g.Headers += "\n" + c.headers
+			}
+		}
+		o.Given, o.Secret = &g, secret
+	}
+	x, err := notice.NewTexter(o)
+	if err != nil {
+		return nil, fmt.Errorf("--sms-url is set, and %w", err)
+	}
+	return x, nil
+}

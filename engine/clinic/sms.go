@@ -1,0 +1,141 @@
+package clinic
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"holdfast/engine/notice"
+	"holdfast/engine/record"
+	"holdfast/engine/sms"
+	"holdfast/engine/words"
+	"holdfast/store"
+)
+
+// SMS configures the text messages to patients. The zero value of each field is its default.
+type SMS struct {
+	CountryCode   string   `json:"countryCode,omitempty"`   // of numbers without one, without the plus, such as 49; empty: such a number gets no text message
+	ReminderHours []int    `json:"reminderHours,omitempty"` // before the start; default 48 and 2
+	NoReminders   bool     `json:"noReminders,omitempty"`   // no reminder is sent
+	Texts         SMSTexts `json:"texts,omitempty"`         // the clinic's own texts
+}
+
+// SMSTexts are the clinic's own texts of text messages by notice, named as in the delivery log, and by language. The
+// server appends the link.
+type SMSTexts map[string]map[string]string
+
+// Reminders returns how many hours before the start patients get a reminder.
+func (s SMS) Reminders() []int {
+	switch {
+	case s.NoReminders:
+		return nil
+	case len(s.ReminderHours) == 0:
+		return []int{48, 2}
+	}
+	return s.ReminderHours
+}
+
+// smsNotices are the text messages whose text a clinic can choose.
+var smsNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "must_move", "waitlist_offer", "proposal"}
+
+// smsPlaceholders are the placeholders of a text message. A text message shows on a locked screen, so neither the type
+// nor the specialist of the appointment is among them.
+var smsPlaceholders = []string{"when", "day", "time", "clinic", "phone"}
+
+const (
+	maxSMSText   = 600
+	maxReminders = 3
+)
+
+// CheckSMSText trims and checks the clinic's text of one text message in one language. It prefixes field names with at.
+func CheckSMSText(m *record.Mistakes, at, notice, language string, text *string) {
+	*text = strings.TrimSpace(*text)
+	if !slices.Contains(smsNotices, notice) {
+		m.Add(at+"notice", "must be one of %s", strings.Join(smsNotices, ", "))
+	}
+	if !slices.Contains(words.Tags(), language) {
+		m.Add(at+"language", "must be one of %s: text messages exist in no other language", strings.Join(words.Tags(), ", "))
+	}
+	record.CheckText(m, at+"text", *text, maxSMSText, true)
+	for _, found := range placeholder.FindAllStringSubmatch(*text, -1) {
+		if !slices.Contains(smsPlaceholders, found[1]) {
+			m.Add(at+"text", "has no placeholder {%s}; the placeholders are {%s}", record.Clip(found[1]), strings.Join(smsPlaceholders, "}, {"))
+			break
+		}
+	}
+}
+
+func checkSMS(m *record.Mistakes, s *SMS) {
+	s.CountryCode = strings.TrimPrefix(strings.TrimSpace(s.CountryCode), "+")
+	if s.CountryCode != "" && !sms.IsCountryCode(s.CountryCode) {
+		m.Add("sms.countryCode", "must be a calling code, such as 49")
+	}
+	if len(s.ReminderHours) > maxReminders {
+		m.Add("sms.reminderHours", "must be at most %d reminders", maxReminders)
+	}
+	for i, hours := range s.ReminderHours {
+		if hours < 1 || hours > 24*14 {
+			m.Add(indexed("sms.reminderHours", i), "must be 1 to %d hours", 24*14)
+		}
+	}
+	kept := make(SMSTexts)
+	for _, notice := range slices.Sorted(maps.Keys(s.Texts)) {
+		for _, language := range slices.Sorted(maps.Keys(s.Texts[notice])) {
+			text := s.Texts[notice][language]
+			CheckSMSText(m, "sms.texts."+record.Clip(notice)+"."+record.Clip(language)+".", notice, language, &text)
+			if text == "" {
+				continue
+			}
+			if kept[notice] == nil {
+				kept[notice] = make(map[string]string)
+			}
+			kept[notice][language] = text
+		}
+	}
+	if s.Texts = kept; len(kept) == 0 {
+		s.Texts = nil
+	}
+}
+
+// Audit actions for changes of the SMS gateway.
+const (
+	SMSGatewayChanged = record.ActionSettingsSMSChanged
+	SMSGatewaySealed  = record.ActionSettingsSMSSealed // the same secret, sealed with a newer key
+)
+
+// gatewayAudit is an SMS gateway in the audit log. Its URL and its headers can contain a secret that an owner typed
+// there instead of a placeholder, so only the host is in it.
+type gatewayAudit struct {
+	Method    string `json:"method"`
+	Host      string `json:"host"`
+	From      string `json:"from,omitempty"`
+	User      string `json:"user,omitempty"`
+	SecretSet bool   `json:"secretSet"`
+}
+
+func gatewayAudited(g *notice.Gateway) any {
+	if g == nil {
+		return nil
+	}
+	return gatewayAudit{g.Method, g.Host(), g.From, g.User, g.Sealed != ""}
+}
+
+// ChangeSMSGateway calls edit with the chosen SMS gateway and stores the result; nil means none. Errors: those of
+// edit.
+func (cl *Clinic) ChangeSMSGateway(ctx context.Context, actor record.Actor, action record.Action, edit func(before *notice.Gateway) (*notice.Gateway, error)) error {
+	return cl.changeChoice(ctx, actor, action, func(s *Settings) (before, after any, err error) {
+		before = gatewayAudited(s.Gateway)
+		s.Gateway, err = edit(s.Gateway)
+		return before, gatewayAudited(s.Gateway), err
+	})
+}
+
+// TextNumber returns the number to which a patient's text messages go, in E.164: "" if the patient did not agree to
+// text messages, or has no usable number.
+func (s *Settings) TextNumber(p *store.Patient, intake *store.Intake) string {
+	if !intake.SMS {
+		return ""
+	}
+	return sms.E164(p.Phone, s.SMS.CountryCode)
+}

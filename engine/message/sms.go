@@ -1,0 +1,227 @@
+package message
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sort"
+	"time"
+
+	"holdfast/engine/booking"
+	"holdfast/engine/notice"
+	"holdfast/engine/outbound"
+	"holdfast/store"
+)
+
+// Text messages go to patients who agreed to them (store.Intake.SMS), in addition to emails. They have the names of the
+// emails in the delivery log, and the same payload. A text message is sent at most once: most gateways cannot recognize
+// a repeated request, and a patient who gets the same message twice at night is worse off than one whose message the
+// desk repeats. So an attempt of unknown outcome waits for a person's decision (outbound.Undecided).
+
+// quietFrom and quietTo are the hours of the clinic's day between which no reminder is sent.
+const (
+	quietFrom = 21
+	quietTo   = 8
+)
+
+// SendsSMS reports whether an SMS gateway is set.
+func (ms *Messages) SendsSMS() bool {
+	return ms.transport.Texter != nil && ms.transport.Texter.IsSet()
+}
+
+// smsNumber returns the number to which the text messages about an appointment go; empty: none are sent.
+func (ms *Messages) smsNumber(a *store.Appointment) string {
+	if !ms.SendsSMS() {
+		return ""
+	}
+	s := ms.clinic.Settings()
+	return s.TextNumber(&a.Patient, &a.Intake)
+}
+
+// smsCalls returns the text messages that a change requires.
+func (ms *Messages) smsCalls(c *booking.Change) (calls []booking.Promise) {
+	kind, ok := c.Told()
+	if !ok || ms.smsNumber(c.After) == "" {
+		return nil
+	}
+	name := map[string]string{booking.ChangeCreated: mailConfirmation, booking.ChangeRescheduled: mailReschedule, booking.ChangeCancelled: mailCancellation}[kind]
+	deadline := c.At.Add(ms.outbound.Options.Limits.NoticeAge)
+	switch {
+	case len(c.Together) == 0:
+		if c.After.SlotEnd.Before(deadline) {
+			deadline = c.After.SlotEnd
+		}
+		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: name}, c.At, c.At, deadline))
+	case c.Together[0] == c.After.ID: // one message for all of them
+		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: seriesMails[name], Appointments: c.Together}, c.At, c.At, deadline))
+	}
+	if kind == booking.ChangeCancelled {
+		return calls
+	}
+	var dues []time.Time
+	for _, hours := range ms.clinic.Settings().SMS.Reminders() {
+		due := reminderDue(c.After.SlotStart, hours, ms.clinic.Zone())
+		if !due.After(c.At.Add(time.Hour)) || slices.ContainsFunc(dues, due.Equal) {
+			continue
+		}
+		dues = append(dues, due)
+		calls = append(calls, ms.smsCall(c.After, mailPayload{Notice: mailReminder}, c.At, due, c.After.SlotStart))
+	}
+	return calls
+}
+
+// smsCall returns one text message that is sent at due and is useless after until.
+func (ms *Messages) smsCall(a *store.Appointment, p mailPayload, at, due, until time.Time) booking.Promise {
+	op := ms.outbound.NewOperation(store.SMS, a, at)
+	op.NextAttemptAt, op.Deadline = due, until
+	op.Payload, _ = json.Marshal(p) // strings cannot fail
+	return booking.Promise{Operation: op, Notice: p.Notice}
+}
+
+// reminderDue returns when a reminder is sent: some hours before the start, or, if that is in the quiet hours, when they
+// begin.
+func reminderDue(start time.Time, hours int, zone *time.Location) time.Time {
+	due := start.Add(-time.Duration(hours) * time.Hour).In(zone)
+	day := due.Day()
+	switch {
+	case due.Hour() < quietTo:
+		day--
+	case due.Hour() < quietFrom:
+		return due
+	}
+	return time.Date(due.Year(), due.Month(), day, quietFrom, 0, 0, 0, zone)
+}
+
+// forgottenSMS changes a text message whose copy in the queue was lost: if it was due, it may have been sent.
+func forgottenSMS(op *store.Operation) {
+	op.Unknown = op.Unknown || !op.NextAttemptAt.After(time.Now())
+}
+
+// deliverSMS writes one text message from the current state of its appointment, and sends it.
+func (ms *Messages) deliverSMS(ctx context.Context, op *store.Operation) outbound.Outcome {
+	if len(op.Payload) == 0 {
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the recipient was erased"}
+	}
+	var p mailPayload
+	if err := json.Unmarshal(op.Payload, &p); err != nil {
+		return outbound.Outcome{End: outbound.Refused, Detail: "the operation cannot be read"}
+	}
+	if op.Unknown {
+		return outbound.Outcome{End: outbound.Undecided, Detail: "the server stopped during the attempt: the message may have been sent"}
+	}
+	if p.Notice == MailOffer || p.Notice == MailProposal {
+		return ms.deliverOfferSMS(ctx, op, p.Notice)
+	}
+	list, unread := ms.smsAbout(ctx, op, &p)
+	switch {
+	case unread:
+		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+	case len(list) == 0:
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment has changed since, or the patient no longer receives text messages"}
+	}
+	if at, behind := ms.behindNotice(ctx, op); behind {
+		return outbound.Outcome{End: outbound.Deferred, At: at, Detail: op.LastError}
+	}
+	link := ""
+	if base := ms.clinic.LinkURL(); base != "" && list[0].Status == store.Confirmed {
+		link = base + "/m#" + ms.booking.ShortManageToken(&list[0])
+	}
+	text := ms.writeSMS(smsLetter{notice: p.Notice, about: &list[0], n: len(list), link: link})
+	return texted(op, ms.transport.Texter.Send(ctx, ms.smsNumber(&list[0]), text))
+}
+
+// smsAbout reads the appointments of a text message that it still applies to, the earliest first. unread: the database
+// could not be read.
+func (ms *Messages) smsAbout(ctx context.Context, op *store.Operation, p *mailPayload) (list []store.Appointment, unread bool) {
+	wanted, ids := store.Confirmed, p.Appointments
+	if p.Notice == mailCancellation || p.Notice == mailSeriesCancelled {
+		wanted = store.Cancelled
+	}
+	if len(ids) == 0 {
+		ids = []string{op.AppointmentID}
+	}
+	s := ms.clinic.Settings()
+	for _, id := range ids {
+		a, err := ms.store.Appointment(ctx, id)
+		number := s.TextNumber(&a.Patient, &a.Intake)
+		switch {
+		case errors.Is(err, store.ErrNotFound):
+		case err != nil:
+			return nil, true
+		case a.Status != wanted, number == "":
+		case p.Notice == mailReminder && (!a.SlotStart.Equal(op.StartTime) || ms.textedWith(ctx, &a)):
+		case len(list) == 0 || number == s.TextNumber(&list[0].Patient, &list[0].Intake):
+			list = append(list, a)
+		}
+	}
+	sort.Slice(list, func(i, j int) bool { return list[i].SlotStart.Before(list[j].SlotStart) })
+	return list, false
+}
+
+// textedWith reports whether an earlier appointment of the same group visit has the same number: one reminder is
+// enough.
+func (ms *Messages) textedWith(ctx context.Context, a *store.Appointment) bool {
+	s := ms.clinic.Settings()
+	return ms.visitHasEarlier(ctx, a, func(x *store.Appointment) bool {
+		return s.TextNumber(&x.Patient, &x.Intake) == s.TextNumber(&a.Patient, &a.Intake)
+	})
+}
+
+// offerSMS returns the text message about an offer or a proposal; none if the person does not receive text messages.
+func (ms *Messages) offerSMS(e *store.WaitlistEntry, o *store.WaitlistOffer, name string, at, due, until time.Time) []booking.Promise {
+	a := waitingAs(e, o)
+	if a.Intake = e.Intake; ms.smsNumber(&a) == "" {
+		return nil
+	}
+	return []booking.Promise{ms.smsCall(&a, mailPayload{Notice: name}, at, due, until)}
+}
+
+// deliverOfferSMS writes the text message about an offer or a proposal, and sends it.
+func (ms *Messages) deliverOfferSMS(ctx context.Context, op *store.Operation, name string) outbound.Outcome {
+	e, o, err := ms.waitingOf(ctx, op.AppointmentID, name)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the waiting-list entry was deleted"}
+	case err != nil:
+		return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+	case !e.EndedAt.IsZero() || o.Status != store.OfferOpen:
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the offer has ended"}
+	}
+	a, link := waitingAs(&e, o), ""
+	a.Intake = e.Intake
+	number := ms.smsNumber(&a)
+	if number == "" && ms.SendsSMS() {
+		return outbound.Outcome{End: outbound.NotNeeded, Detail: "the patient no longer receives text messages"}
+	}
+	opens := &a
+	if name == MailProposal { // the link of the appointment, with which the patient can also choose or cancel
+		of, err := ms.store.Appointment(ctx, e.AppointmentID)
+		switch {
+		case errors.Is(err, store.ErrNotFound), err == nil && !e.Displaced.From(&of):
+			return outbound.Outcome{End: outbound.NotNeeded, Detail: "the appointment was moved or cancelled"}
+		case err != nil:
+			return outbound.Outcome{End: outbound.Retryable, Detail: outbound.Unread(ctx)}
+		}
+		opens = &of
+	}
+	if base := ms.clinic.LinkURL(); base != "" {
+		link = base + "/m#" + ms.booking.ShortManageToken(opens)
+	}
+	return texted(op, ms.transport.Texter.Send(ctx, number, ms.writeSMS(smsLetter{notice: name, about: &a, link: link, until: o.ExpiresAt})))
+}
+
+// texted converts the result of sending a text message to an outcome.
+func texted(op *store.Operation, err error) outbound.Outcome {
+	switch {
+	case err == nil:
+		return outbound.Outcome{End: outbound.Delivered, Result: op.ID}
+	case notice.IsPermanent(err):
+		return outbound.Outcome{End: outbound.Refused, Detail: err.Error()}
+	case notice.IsUnreachable(err):
+		return outbound.Outcome{End: outbound.Unreachable, Detail: err.Error()}
+	case notice.IsLost(err):
+		return outbound.Outcome{End: outbound.Undecided, Detail: err.Error()}
+	}
+	return outbound.Outcome{End: outbound.Retryable, Detail: err.Error()}
+}

@@ -1,0 +1,151 @@
+package web
+
+import (
+	"net/http"
+
+	"holdfast/engine/notice"
+)
+
+// smsGatewayBody is an SMS gateway as an owner types it.
+type smsGatewayBody struct {
+	Method  string `json:"method"`
+	URL     string `json:"url"`
+	Headers string `json:"headers"`
+	Body    string `json:"body"`
+	Success string `json:"success"`
+	From    string `json:"from"`
+	User    string `json:"user"`
+	Secret  string `json:"secret"` // empty: the stored one for this request and user
+}
+
+func (b *smsGatewayBody) gateway() notice.Gateway {
+	return notice.Gateway{Method: b.Method, URL: b.URL, Headers: b.Headers, Body: b.Body, Success: b.Success, From: b.From, User: b.User}
+}
+
+// smsGatewayTrialBody is a gateway, and the number that the test message goes to.
+type smsGatewayTrialBody struct {
+	smsGatewayBody
+	To string `json:"to"`
+}
+
+// smsGatewayAnswer is the configured SMS gateway. No answer has the secret.
+type smsGatewayAnswer struct {
+	Given   *givenSMSGatewayJSON       `json:"given,omitempty"`  // the server was started with it, so it takes precedence
+	Chosen  *chosenSMSGatewayJSON      `json:"chosen,omitempty"` // by an owner
+	Presets map[string]gatewayBodyJSON `json:"presets"`
+}
+
+type givenSMSGatewayJSON struct {
+	Host string `json:"host"`
+	From string `json:"from,omitempty"`
+}
+
+// gatewayBodyJSON is the template of a request.
+type gatewayBodyJSON struct {
+	Method  string `json:"method"`
+	URL     string `json:"url"`
+	Headers string `json:"headers"`
+	Body    string `json:"body"`
+	Success string `json:"success"`
+}
+
+type chosenSMSGatewayJSON struct {
+	gatewayBodyJSON
+	From           string `json:"from"`
+	User           string `json:"user"`
+	SecretSet      bool   `json:"secretSet"`
+	SecretReadable bool   `json:"secretReadable"` // false: this server lacks the key to it, and text messages wait
+}
+
+func gatewayBodyOf(g *notice.Gateway) gatewayBodyJSON {
+	return gatewayBodyJSON{g.Method, g.URL, g.Headers, g.Body, g.Success}
+}
+
+func (s *Server) smsGateway() map[string]smsGatewayAnswer {
+	setup := s.engine.Message.Gateway.Current()
+	answer := smsGatewayAnswer{Presets: make(map[string]gatewayBodyJSON)}
+	for name, g := range notice.GatewayPresets() {
+		answer.Presets[name] = gatewayBodyOf(&g)
+	}
+	if g := setup.Given; g != nil {
+		answer.Given = &givenSMSGatewayJSON{g.Host(), g.From}
+	}
+	if g := setup.Chosen; g != nil {
+		answer.Chosen = &chosenSMSGatewayJSON{gatewayBodyOf(g), g.From, g.User, setup.IsSet, setup.IsReadable}
+	}
+	return map[string]smsGatewayAnswer{"smsGateway": answer}
+}
+
+func (s *Server) getSMSGateway(c *call) error { return c.json(http.StatusOK, s.smsGateway()) }
+
+// errDemoSMS is for the demo, whose patients are invented: their numbers may be those of real people.
+var errDemoSMS = errForbidden.with("The demo sends no text messages, because its patients are invented. Start a clinic of your own with holdfast serve.")
+
+// putSMSGateway stores another choice. Its answer is not stored for a repeated request: the request contains a secret,
+// and repeating it changes nothing.
+func (s *Server) putSMSGateway(c *call, b *smsGatewayBody) error {
+	c.once = nil
+	if s.options.Demo {
+		return errDemoSMS
+	}
+	if err := s.engine.Message.Gateway.Put(c.ctx(), c.caller.actor, b.gateway(), b.Secret); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, s.smsGateway())
+}
+
+func (s *Server) deleteSMSGateway(c *call) error {
+	if err := s.engine.Message.Gateway.Remove(c.ctx(), c.caller.actor); err != nil {
+		return err
+	}
+	return c.json(http.StatusOK, s.smsGateway())
+}
+
+type smsTrialJSON struct {
+	Delivery string `json:"delivery"`        // sent or failed
+	Error    string `json:"error,omitempty"` // why it failed
+	Said     string `json:"said,omitempty"`  // by the gateway
+}
+
+// trySMSGateway sends one text message with a gateway that is not saved yet.
+func (s *Server) trySMSGateway(c *call, b *smsGatewayTrialBody) error {
+	c.once = nil
+	if s.options.Demo {
+		return errDemoSMS
+	}
+	trial, err := s.engine.Message.Gateway.Try(c.ctx(), b.gateway(), b.Secret, b.To)
+	if err != nil {
+		return err
+	}
+	answer := smsTrialJSON{Delivery: "sent", Error: trial.Error, Said: trial.Said}
+	if trial.Error != "" {
+		answer.Delivery = "failed"
+	}
+	return c.json(http.StatusOK, answer)
+}
+
+type smsPreviewBody struct {
+	Notice   string `json:"notice"`
+	Language string `json:"language"`
+	Text     string `json:"text"`
+}
+
+// previewSMS writes one text message and sends nothing.
+func (s *Server) previewSMS(c *call, b *smsPreviewBody) error {
+	c.once = nil
+	p, err := s.engine.Message.PreviewSMS(b.Notice, b.Language, b.Text)
+	if err != nil {
+		return err
+	}
+	encoding := "GSM-7"
+	if p.Length.IsUCS2 {
+		encoding = "UCS-2"
+	}
+	return c.json(http.StatusOK, struct {
+		Text     string `json:"text"`
+		Builtin  string `json:"builtin"`
+		Encoding string `json:"encoding"`
+		Length   int    `json:"length"`
+		Segments int    `json:"segments"`
+	}{p.Text, p.Builtin, encoding, p.Length.Units, p.Length.Segments})
+}
