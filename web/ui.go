@@ -174,6 +174,7 @@ type bootJSON struct {
 	Address          addressJSON        `json:"address"`
 	Waitlist         bool               `json:"waitlist,omitempty"`   // visitors who find no time can join the waiting list
 	SignInWith       string             `json:"signInWith,omitempty"` // the identity provider, for the staff's page alone
+	SMS              bool               `json:"sms,omitempty"`        // an SMS gateway is set, so patients can agree to text messages
 	Mail             bool               `json:"mail"`                 // a mail server is set: without one, no page promises a mail
 	Demo             bool               `json:"demo"`
 	DemoCluster      bool               `json:"demoCluster,omitempty"`
@@ -217,6 +218,6 @@ func (s *Server) boot(c *call) bootJSON {
 	return bootJSON{
 		Clinic: bootClinicJSON{about, about.Contact}, AppointmentTypes: types, TypeGroups: settings.TypeGroups, Specialists: people, More: moreToSay(types, people), Places: settings.Places,
 		Settings: bootSettingsJSON{append([]string{}, settings.RequiredFields...), settings.Accent, settings.ChangeCutoffHours, settings.Logo, settings.PrivacyURL, settings.ImprintURL, settings.Consent},
-		Address:  c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), Mail: s.engine.Message.SendsMail(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
+		Address:  c.pagesAddress(), Waitlist: s.engine.Waitlist.Open(), Mail: s.engine.Message.SendsMail(), SMS: s.engine.Message.SendsSMS(), Demo: s.options.Demo, DemoCluster: s.options.DemoCluster, DemoSignIn: demo,
 	}
 }

@@ -1,5 +1,6 @@
-// The questions on the booking form beyond name and contact: the questions of a type, whether the patient is new, and
-// the clinic's consent. The page fetches this file only if the clinic asks any of these.
+// The questions on the booking form beyond name and contact: the questions of a type, whether the patient is new,
+// whether they agree to text messages, and the clinic's consent. The page fetches this file only if the clinic asks any
+// of these.
 import { html } from '../lib/html.js'
 import { boot } from '../lib/boot.js'
 import { get, wait } from '../lib/api.js'
@@ -126,6 +127,12 @@ function Fields({ type, questions, form, put, err }) {
       `
     })}
     ${
+      boot.sms &&
+      html`
+        <${Tick} id="sms" checked=${form.sms} input=${put('sms')}>${t('ask.sms')}</${Tick}>
+      `
+    }
+    ${
       consent &&
       html`
         <${Tick} id="consent" error=${err('consent')} checked=${form.consent} input=${put('consent')}>
@@ -189,6 +196,7 @@ export async function load(type) {
         errors,
         said: {
           ...(type.newPatientsOnly && { newPatient: true }),
+          ...(form.sms && { sms: true }),
           ...(consent && { consent: true }),
           ...(Object.keys(answers).length && { answers }),
         },

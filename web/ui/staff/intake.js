@@ -25,6 +25,12 @@ export const Intake = ({ of }) =>
         `
       }
       ${
+        of.sms &&
+        html`
+          <li>${t('intake.sms')}</li>
+        `
+      }
+      ${
         of.consentedAt &&
         html`
           <li class="muted">${t('intake.consented', { when: dayAndTime(of.consentedAt) })}</li>
