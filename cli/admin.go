@@ -119,7 +119,7 @@ func (h *house) serveAdmin(ctx context.Context, listener net.Listener) {
 		}
 	})()
 	if err := s.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		h.log.Error("admin socket lost; commands need a restart", "error", err)
+		h.log.Error("admin socket lost; restart the server to use commands", "error", err)
 		return
 	}
 	<-stopped

@@ -32,7 +32,7 @@ func (c *config) liveIn() string {
 // connection carries patients' data and the password.
 func (h *house) warnWithoutTLS(database string) {
 	if host := postgres.WithoutTLS(database); host != "" {
-		h.log.Warn("--database uses another host without required TLS; add sslmode=verify-full to its URL", "host",
+		h.log.Warn("--database connects to another host without requiring TLS; add sslmode=verify-full to the URL", "host",
 			host)
 	}
 }

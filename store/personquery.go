@@ -133,9 +133,9 @@ func (q *PersonQuery) called(i *Identity) bool {
 	return len(short) >= minNumber && len(long) > len(short) && len(long)-len(short) <= maxPrefix && strings.HasSuffix(long, short)
 }
 
-// begins returns the number of typing errors by which a word differs from the beginning of a name: an additional,
-// missing or different letter, or two exchanged ones (the restricted Damerau–Levenshtein distance). 0 is equal, -1
-// too many. Short words must match exactly.
+// begins returns the number of typos by which a word differs from the beginning of a name: an extra, missing or wrong
+// letter, or two transposed ones (the restricted Damerau–Levenshtein distance). 0 is equal, -1 too many. Short words
+// must match exactly.
 func begins(word, name []rune) int {
 	most := 0
 	switch n := len(word); {

@@ -153,5 +153,5 @@ func (s *Server) archiveAppointmentType(c *call) error {
 	return c.done()
 }
 
-// done is the answer to a change that leaves nothing to show.
+// done is the answer to a change that has no result to return.
 func (c *call) done() error { return c.json(http.StatusOK, map[string]bool{"ok": true}) }

@@ -228,7 +228,7 @@ func (s *Server) storage(ctx context.Context) storage {
 func (s *Server) getStorage(c *call) error {
 	stats, err := s.engine.Booking.HoldStats(c.ctx())
 	if err != nil {
-		s.log.Warn("live state not counted", "error", err)
+		s.log.Warn("holds not counted", "error", err)
 	}
 	x := s.storage(c.ctx())
 	answer := map[string]any{

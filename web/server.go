@@ -84,7 +84,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, doors ...Door) error
 	defer cancelFinish()
 	err := server.Shutdown(finish)
 	if errors.Is(err, context.DeadlineExceeded) {
-		s.log.Warn("stopped with running requests", "waited", finishTime)
+		s.log.Warn("stopped with requests still running", "waited", finishTime)
 		return server.Close()
 	}
 	return err

@@ -92,8 +92,8 @@ func (s *Server) orderAppointmentTypes(c *call, b *typeOrderBody) error {
 	return s.listAppointmentTypes(c)
 }
 
-// bootTypeJSON is a type in the data that a page has without a request. It has only what the patient needs to choose a
-// type, because every visitor downloads it.
+// bootTypeJSON is an appointment type in the data that is embedded in a page. It has only what the patient needs to
+// choose a type, because every visitor downloads it.
 type bootTypeJSON struct {
 	ID                  string                    `json:"id"`
 	Name                string                    `json:"name"`

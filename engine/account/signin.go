@@ -142,7 +142,7 @@ func (ac *Account) works(u *store.User) bool {
 	return err == nil && p.Active
 }
 
-// mustWork is works on the data of a transaction, so that a sign-in cannot overtake the change that deactivates the
+// mustWork is like works, but reads in a transaction, so that a sign-in cannot overtake the change that deactivates the
 // specialist. It returns refusal if the specialist is not active.
 func mustWork(ctx context.Context, r store.Reader, u *store.User, refusal error) error {
 	if u.Role != store.RoleSpecialist {

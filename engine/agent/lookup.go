@@ -132,7 +132,7 @@ func (ag *Agent) ask(ctx context.Context, deadline time.Time, question func() er
 	err := question()
 	if upstream.ClassOf(err) == upstream.Misconfigured {
 		ag.lookups.retired.Store(time.Now().Add(lookupRetired).UnixMilli())
-		ag.log.Info("patient look-up not available upstream; new callers are added", "error", err)
+		ag.log.Info("patient look-up not available upstream; callers are added as new patients", "error", err)
 	} else if err != nil {
 		ag.log.Debug("patient look-up failed upstream", "error", err)
 	}

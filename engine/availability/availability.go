@@ -422,8 +422,8 @@ func StartOfDay(zone *time.Location, d store.Date) time.Time {
 	return time.Unix(z.firstAt(DayOf(d)*daySeconds), 0).UTC()
 }
 
-// WallTime returns the instant of a local date and time. As for opening hours, a time that does not exist moves
-// forward by the gap, and of a time that occurs twice the first occurrence counts.
+// WallTime returns the instant of a local date and time. As with opening hours, a time skipped by the clock change
+// moves forward by the gap, and a time that occurs twice means its first occurrence.
 func WallTime(zone *time.Location, d store.Date, t store.TimeOfDay) time.Time {
 	z := zoneCursor{loc: zone}
 	return time.Unix(z.instant(DayOf(d)*daySeconds+int64(t)*60), 0).UTC()

@@ -89,7 +89,7 @@ func serves(t *store.AppointmentType, specialistID string) bool {
 	return slices.ContainsFunc(t.Specialists, func(a store.Assignment) bool { return a.SpecialistID == specialistID })
 }
 
-// needsOf adds the room groups of a type to those of the people before. A room that both need is taken once, for the
+// needsOf adds the room groups of a type to those of the previous people. A room that both need is taken once, for the
 // whole time. Two groups that share only some of their rooms are refused, because a choice in one would limit the
 // other.
 func needsOf(groups, more []store.Need) ([]store.Need, error) {

@@ -13,7 +13,7 @@ import (
 	"holdfast/store"
 )
 
-// place is where a member will be.
+// place is the time and the rooms of one member.
 type place struct {
 	holds.Span
 	resources []string

@@ -42,7 +42,7 @@ const (
 	FoundNoMailServer  Finding = "no_mail_server"    // the answer is not from a mail server
 	FoundNoPassword    Finding = "no_password_there" // the server does not support passwords
 	FoundPassword      Finding = "password"          // the user or the password is wrong
-	FoundNeedsPassword Finding = "password_needed"   // the server takes no mail without a password
+	FoundNeedsPassword Finding = "password_needed"   // the server requires a password
 	FoundSender        Finding = "sender"            // the server does not accept this sender
 	FoundRelay         Finding = "relay"             // the server does not accept this recipient
 	FoundMessage       Finding = "message"           // the server does not accept this message

@@ -177,7 +177,7 @@ func (tm *Time) OpenClosed(ctx context.Context) {
 		if err := tm.deleteClosures(ctx, func(c *store.Closure) bool {
 			return !believed(c, now)
 		}); err != nil && ctx.Err() == nil {
-			tm.log.Warn("expired closures not announced; open pages show them as closed", "error", err)
+			tm.log.Warn("expired closures not announced; open pages still show these times as closed", "error", err)
 			// the closure no longer counts; only open pages are not notified yet
 			pause := time.NewTimer(10 * time.Second)
 			select {

@@ -148,7 +148,7 @@ func (pr *Practice) noteOpenings(err error) {
 		pr.log.Warn("openings not fetched; using the last ones until they are too old", "reason", why, "max_age",
 			pr.Options.Limits.OpeningsMaxAge)
 	case err == nil && !before.IsZero():
-		pr.log.Info("openings fetched again")
+		pr.log.Info("openings can be fetched again")
 	}
 }
 
@@ -186,7 +186,7 @@ func (pr *Practice) AskOpenings(ctx context.Context, question upstream.Openings,
 		return nil, asked, err
 	}
 	if dropped > 0 {
-		pr.log.Warn("openings unreadable; not offered", "count", dropped)
+		pr.log.Warn("unreadable openings skipped", "count", dropped)
 	}
 	bySpecialist = make(map[string][]occupancy.Interval)
 	for _, o := range list {

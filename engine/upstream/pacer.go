@@ -117,9 +117,9 @@ func (p *Pacer) Wait(ctx context.Context, bound time.Duration) error {
 	}
 }
 
-// reserve takes the next turn of the shared line for the head of this node's line, and waits for it. It takes the
-// turn before it waits, so that callers on all nodes see the length of the line. If the caller leaves, it returns the
-// turn if that is the last one.
+// reserve takes the next turn of the shared line for the head of this node's line, and waits for it. It takes the turn
+// before it waits, so that callers on all nodes see the length of the line. If the caller gives up, it returns the
+// turn, provided that no later turn was taken.
 func (p *Pacer) reserve(ctx context.Context, me *place) error {
 	most := NoBound
 	if !me.until.IsZero() {

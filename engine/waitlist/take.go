@@ -145,7 +145,7 @@ func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor, on
 	return a, err
 }
 
-// take books with the hold of an offer, or moves the appointment to it.
+// take books the time that an offer holds, or moves the entry's appointment to it.
 func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, h holds.Hold, actor record.Actor, once *record.Once) (a store.Appointment, err error) {
 	keeper := record.SpelledOwner(o.HoldOwner)
 	var others []store.WaitlistOffer // to the same person; their times must be handed on

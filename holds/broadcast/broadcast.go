@@ -47,8 +47,8 @@ type Log struct {
 	about   map[string][]*watch // the watches of each specialist
 }
 
-// New returns a log with its own epoch. A watcher can fall behind by queue events before it is cut off, rounded up to
-// whole pages of 256. 0 means 65,536, which is enough even if 100,000 holds expire at the same time. The log
+// New returns a log with its own epoch. A watcher can fall up to queue events behind before it is cut off, rounded up
+// to whole pages of 256. 0 means 65,536, which is enough even if 100,000 holds expire at the same time. The log
 // allocates the memory only while a watcher is behind.
 func New(queue int) *Log {
 	if queue <= 0 {

@@ -176,7 +176,7 @@ func (b *Backend) moveAbove(ctx context.Context, from, above uint64, home string
 	if d.Epoch == max(from, above)+1 && d.Epoch > b.logged {
 		b.logged = d.Epoch // the renewal of the lease may have read this decision first
 		if home == b.primary.Mode() {
-			b.logger.Info("all nodes reach Redis; live state returns", "epoch", d.Epoch)
+			b.logger.Info("Redis reachable from all nodes; live state moves back", "epoch", d.Epoch)
 		} else {
 			b.logger.Warn("live state moves to PostgreSQL for all nodes", "epoch", d.Epoch, "reason", why)
 		}

@@ -61,7 +61,7 @@ func (b *Backend) hear() {
 		heard, err := b.listen()
 		if b.done.Err() == nil {
 			if heard || !quiet { // once for each outage
-				b.logger.Warn("events of PostgreSQL interrupted; watchers restart", "error", b.translate(err))
+				b.logger.Warn("PostgreSQL event subscription interrupted; watchers restart", "error", b.translate(err))
 			}
 			quiet = true
 			select {

@@ -107,7 +107,7 @@ func (f *Follower) Close() error {
 	return f.pages.Close()
 }
 
-// Run writes the next increment if something changed. The caller calls it once per Plan.Every. It logs a lasting
+// Run writes the next increment if something changed. The caller calls it once per Plan.Every. It logs a persistent
 // failure every 15 minutes.
 func (f *Follower) Run(ctx context.Context, now time.Time) {
 	f.slow.Reset(slowPut)
@@ -182,8 +182,8 @@ func (f *Follower) follow(ctx context.Context, now time.Time) error {
 	return f.extend(ctx, f.chain, to, false)
 }
 
-// startFirst starts a chain if there is none. If there was no space for it, it waits for Retry: each try reads and
-// writes the whole database.
+// startFirst starts a chain if there is none. If the disk was full the last time, startFirst waits for Retry, because
+// each attempt reads and writes the whole database.
 func (f *Follower) startFirst(ctx context.Context, to *age.X25519Recipient, now time.Time) error {
 	if now.Before(f.retryAt) {
 		return f.full

@@ -81,7 +81,7 @@ func (r reads) Moment(ctx context.Context, fn func(table.Querier) error) error {
 	return r.snapshot(ctx, func(ctx context.Context, c *conn) error { return fn(querier{ctx, c}) })
 }
 
-// querier asks on one connection. Inside a transaction, ctx carries values only.
+// querier runs queries on one connection. Inside a transaction, ctx carries values only.
 type querier struct {
 	ctx  context.Context
 	conn *conn

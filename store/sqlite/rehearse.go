@@ -22,9 +22,9 @@ type Rehearsal struct {
 
 // Rehearse copies the database at path into the directory in, migrates the copy and checks it as Store.Check does. It
 // only reads the database itself, whether a server has it open or not. It refuses a file that is not a Holdfast
-// database, and a schema that this program does not know. free is the free space in bytes. Copy and snapshot together
-// need 2 times the space of the database. If less than 3 times its size is free, Rehearse refuses with store.ErrFull:
-// the disk belongs to a running server.
+// database, and a schema that this program does not know. free is the free space in bytes. The copy and the snapshot
+// together need twice the size of the database. If less than 3 times its size is free, Rehearse refuses with
+// store.ErrFull: the disk belongs to a running server.
 func Rehearse(ctx context.Context, path, in string, free uint64) (r Rehearsal, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return r, fmt.Errorf("%w: %w", store.ErrUnavailable, err)

@@ -61,7 +61,7 @@ type Querier interface {
 type Source interface {
 	Querier
 
-	// Snapshot answers all questions from one moment, in their order.
+	// Snapshot runs all questions, in order, against one snapshot of the database.
 	Snapshot(ctx context.Context, all ...Question) error
 
 	// Moment calls fn with a Querier that answers every question of fn

@@ -141,7 +141,7 @@ func TestDeskUndoesAbsence(t *testing.T) {
 	p.there(`tr[data-state]`)
 	p.chord(ctrl, "z")
 	p.toasted("Undone")
-	p.says("No absence is recorded.")
+	p.says("No absences recorded.")
 	p.accessible("no absences")
 	if a := h.appointmentOf(lena); a["slotStartDate"] != h.at("09:00") || a["specialistId"] != "ada" {
 		t.Errorf("after the undo, the appointment is %v", a)

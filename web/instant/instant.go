@@ -58,7 +58,7 @@ func floorDiv(n, by int64) (quotient, rest int64) {
 	return quotient, rest
 }
 
-// date is a written day, like "2026-11-23T".
+// date is a formatted date, like "2026-11-23T".
 type date struct {
 	day  int64 // since 1970-01-01
 	text [len("2026-11-23T")]byte

@@ -87,7 +87,7 @@ func (h *Hub) IsInterrupted() bool { return h.interrupted.Load() }
 // stopWithoutEvents ends every stream for good, unless ctx has ended: then shutdown does, and gives the reason.
 func (h *Hub) stopWithoutEvents(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		h.log.Error("events ended; no live streams", "error", err)
+		h.log.Error("event subscription ended; live streams closed", "error", err)
 		h.stop(endUnknown)
 	}
 }

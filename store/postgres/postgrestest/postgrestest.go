@@ -203,7 +203,7 @@ func version(binary string) int {
 	return n
 }
 
-// unprivileged returns the user as which a test that runs as root starts the server.
+// unprivileged returns the user that starts the server if the test runs as root.
 func unprivileged() (*syscall.Credential, error) {
 	found, err := user.Lookup("postgres")
 	if err != nil {

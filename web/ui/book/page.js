@@ -76,7 +76,8 @@ const waiting = later(
 )
 let ask = null
 async function needDetails(type) {
-  const more = type.asks || type.newPatientsOnly || type.approval || type.cancelText || boot.settings.consent || boot.sms
+  const more =
+    type.asks || type.newPatientsOnly || type.approval || type.cancelText || boot.settings.consent || boot.sms
   ;[{ Details }, ask] = await Promise.all([rest.get(), more ? asks.get().then(m => m.load(type)) : null])
 }
 

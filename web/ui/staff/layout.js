@@ -44,9 +44,9 @@ const blocksOn = (hours, day) =>
       block: b.id,
     }))
 
-// openingOf returns a specialist's opening time on a day of the clinic, {worked, open, closed}: the working hours,
-// the working hours without blocks, and the rest of the day. If the specialist is in another time zone, parts of two
-// local dates are in the day.
+// openingOf returns a specialist's opening time on a day of the clinic, {worked, open, closed}: the working hours, the
+// working hours without blocks, and the rest of the day. If the specialist is in another time zone, the day spans
+// parts of two of their local dates.
 export function openingOf(hours, zone, day) {
   if (!hours) return { worked: [], open: [], closed: [] }
   const worked = [],

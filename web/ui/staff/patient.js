@@ -1,5 +1,5 @@
-// The patient of an appointment. Typing a name searches the appointments. To choose a known person, use the arrows and
-// Enter; the form then has the other details too.
+// The patient of an appointment. Typing a name searches the appointments. To choose a known person, use the arrow keys
+// and Enter; this also fills in the other details.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.js'
 import { Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
 import { locale, t } from '../lib/i18n.js'
