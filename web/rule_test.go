@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -61,11 +62,13 @@ func (p *ruleProgram) heard() (n int, last *http.Request, body string) {
 	return n, p.calls[n-1], p.bodies[n-1]
 }
 
-// ruledHouse opens a clinic with a booking rule that asks a program.
+// ruledHouse opens a clinic with a booking rule that asks a program, with the longest deadline unless rule has another.
 func ruledHouse(t *testing.T, rule map[string]any) (*house, *ruleProgram) {
 	p := newRuleProgram(t)
 	h := newHouseOf(t, engine.Options{Notices: message.Transport{Hooks: notice.NewHooks(notice.HookOptions{AllowPrivate: true})}})
-	h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": with(rule, "url", p.URL)}, asAdmin).want(200)
+	settings := map[string]any{"url": p.URL, "timeoutMillis": 2000}
+	maps.Copy(settings, rule)
+	h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": settings}, asAdmin).want(200)
 	return h, p
 }
 
@@ -191,7 +194,11 @@ func TestBookingRuleFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, p := ruledHouse(t, map[string]any{"timeoutMillis": 200})
+			timeout := 2000 // the program answers, on a busy machine too
+			if tt.answer == "hang" {
+				timeout = 200
+			}
+			h, p := ruledHouse(t, map[string]any{"timeoutMillis": timeout})
 			p.says(tt.status, tt.answer)
 			h.do("POST", bookCheckup, h.booking(0)).want(201)
 			h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": map[string]any{"onFailure": "refuse"}}, asAdmin).want(200)
@@ -203,7 +210,7 @@ func TestBookingRuleFails(t *testing.T) {
 			if rule.get("bookingRule", "calls", "failed") != 2.0 || !strings.Contains(rule.text("bookingRule", "lastFailure", "detail"), tt.detail) {
 				t.Errorf("got %s, want two failures with %q", rule.raw, tt.detail)
 			}
-			tried := h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": p.URL, "timeoutMillis": 200}, asAdmin).want(200)
+			tried := h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": p.URL, "timeoutMillis": timeout}, asAdmin).want(200)
 			if tried.text("decision") != "failed" || !strings.Contains(tried.text("detail"), tt.detail) {
 				t.Errorf("the test: got %s", tried.raw)
 			}
@@ -234,7 +241,7 @@ func TestBookingRuleIsValidated(t *testing.T) {
 func TestBookingRuleAppliesToAgents(t *testing.T) {
 	p := newRuleProgram(t)
 	h, fake := newPractice(t, func(o *engine.Options) { o.Notices.Hooks = notice.NewHooks(notice.HookOptions{AllowPrivate: true}) })
-	h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": map[string]any{"url": p.URL}}, asAdmin).want(200)
+	h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": map[string]any{"url": p.URL, "timeoutMillis": 2000}}, asAdmin).want(200)
 	key := h.key("agent")
 	who := h.identified(key, "call-1")
 	slots := h.do("POST", "/v1/agent/slots", map[string]any{"appointmentTypeGUID": upstreamType, "from": h.start.Format("1/2/2006"), "count": "3"}, key).want(200)
