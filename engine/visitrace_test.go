@@ -50,6 +50,7 @@ func visitRace(t *testing.T, start time.Time, at ...*engine.Engine) {
 		case err == nil:
 			return true
 		case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.Is(err, store.ErrVersion),
+			errors.Is(err, holds.ErrUnavailable), // the other node took three new holds in a row
 			errors.Is(err, record.ErrNotConfirmed),
 			errors.Is(err, booking.ErrUndoLate), errors.Is(err, holds.ErrQuota):
 			refused.Add(1)

@@ -239,12 +239,12 @@ func TestOutageIsOneLineInTheLog(t *testing.T) {
 	log.Await(t, "events of PostgreSQL received", 1)
 	for outages := 1; outages <= 2; outages++ {
 		proxy.Away(true)
-		log.Await(t, "events of PostgreSQL interrupted", outages)
+		log.Await(t, "PostgreSQL event subscription interrupted", outages)
 		attempts := time.NewTimer(5 * earRetry)
 		<-attempts.C
 		proxy.Away(false)
 		log.Await(t, "events of PostgreSQL received", outages+1)
-		if n := log.Count("events of PostgreSQL interrupted"); n != outages {
+		if n := log.Count("PostgreSQL event subscription interrupted"); n != outages {
 			t.Errorf("after %d outages: got %d lines, want one for each", outages, n)
 		}
 	}

@@ -18,7 +18,7 @@ func (p *tab) blocks(from, to, reason string) {
 	p.key(reason)
 	p.key(kb.Enter)
 	p.closed()
-	p.until(`[...document.querySelectorAll('[data-col=ada] .closed')].some(c => c.innerText.trim() === ` +
+	p.until(`[...document.querySelectorAll('[data-col=ada] .closed-why')].some(c => c.innerText.trim() === ` +
 		quoted(reason) + `)`)
 }
 
@@ -55,7 +55,7 @@ func TestBlocksOfOneDayAreRemovedSeparately(t *testing.T) {
 	p.shot("staff-remove-block")
 	p.key(kb.Enter)
 	p.closed()
-	p.until(`(closed => closed.includes('Dentist') && !closed.includes('Meeting'))([...document.querySelectorAll('[data-col=ada] .closed')].map(c => c.innerText.trim()))`)
+	p.until(`(closed => closed.includes('Dentist') && !closed.includes('Meeting'))([...document.querySelectorAll('[data-col=ada] .closed-why')].map(c => c.innerText.trim()))`)
 	if got := hold("15:00"); got.status != 409 || got.get("reason") != "override_closed" {
 		t.Errorf("a hold in the block that is left gets %d %s", got.status, got.raw)
 	}

@@ -114,7 +114,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.key("team meeting")
 	p.key(kb.Enter)
 	p.closed()
-	p.until(`[...document.querySelectorAll('[data-col=karim] .closed')].some(c => /team meeting|Blocked/i.test(c.innerText))`)
+	p.until(`[...document.querySelectorAll('[data-col=karim] .closed-why')].some(c => /team meeting|Blocked/i.test(c.innerText))`)
 	p.chord(shift, kb.Enter)
 	p.there("[role=menu] :focus")
 	p.key("r")
@@ -123,7 +123,7 @@ func TestDeskDayByKeyboard(t *testing.T) {
 	p.there("dialog .btn.primary:focus")
 	p.key(kb.Enter)
 	p.closed()
-	p.until(`![...document.querySelectorAll('[data-col=karim] .closed')].some(c => /team meeting|Blocked/i.test(c.innerText))`)
+	p.until(`![...document.querySelectorAll('[data-col=karim] .closed-why')].some(c => /team meeting|Blocked/i.test(c.innerText))`)
 
 	// A patient in pain is overbooked at Lena's time.
 	p.key(kb.ArrowLeft)

@@ -101,11 +101,11 @@ func TestWholeDayBlockKeepsItsWord(t *testing.T) {
 		"closed": true, "reason": "Conference"}, asAdmin)
 	p := h.desk(t, store.RoleReception)
 	p.size(1200, 600)
-	p.there("[data-col=ada] .closed span")
+	p.there("[data-col=ada] .closed-why span")
 	for _, where := range []string{"0", "board.scrollHeight"} {
 		p.run(`(board => board.scrollTop = ` + where + `)(document.querySelector('.board'))`)
 		p.until(`((word, board, head) => word.top >= head.bottom && word.bottom <= board.bottom && word.height > 8)(` +
-			`[...document.querySelectorAll('[data-col=ada] .closed span')].find(x => x.innerText === 'Conference').getBoundingClientRect(), ` +
+			`[...document.querySelectorAll('[data-col=ada] .closed-why span')].find(x => x.innerText === 'Conference').getBoundingClientRect(), ` +
 			`document.querySelector('.board').getBoundingClientRect(), document.querySelector('.corner').getBoundingClientRect())`)
 	}
 	p.shot("staff-whole-day")

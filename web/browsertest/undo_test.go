@@ -133,6 +133,6 @@ func TestBlockIsUndone(t *testing.T) {
 	p.cursor("08:00, Dr Ada Brandt")
 	p.blocks("09:00", "10:00", "Meeting")
 	p.click(".toast.undo .btn")
-	p.until(`![...document.querySelectorAll('[data-col=ada] .closed')].some(c => c.innerText.trim() === 'Meeting')`)
+	p.until(`![...document.querySelectorAll('[data-col=ada] .closed-why')].some(c => c.innerText.trim() === 'Meeting')`)
 	p.toasted("Undone")
 }
