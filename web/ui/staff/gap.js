@@ -49,7 +49,8 @@ export function Gap({ desk, typeId, specialistId, start, end, close }) {
     close()
   })
   // People who wait for the type that was cancelled come first; otherwise the order of the waiting list counts.
-  const sorted = list && [...list].sort((a, b) => (b.appointmentTypeId === typeId) - (a.appointmentTypeId === typeId))
+  const sorted =
+    list && [...list].sort((a, b) => Number(b.appointmentTypeId === typeId) - Number(a.appointmentTypeId === typeId))
   return html`
     <${Dialog} title=${t('gap.title')} close=${close}>
       <div class="stack">

@@ -17,9 +17,15 @@ const percent = (part, whole) => (whole ? Math.round((part / whole) * 100) : 0)
 const all = p => p.appointments + p.cancelled
 const days = p => Math.round((p.leadHours / 24) * 10) / 10
 
-// columns are the numbers of one period, for the table and the file.
+/** @typedef {[name: () => any, value: (p: any) => number, unit?: string]} Column */
+
+/** @type {(source: string) => Column} */
+const bookedBy = x => [() => t('report.source', { source: t('source.' + x) }), p => p.booked[x] || 0]
+
+/** columns are the numbers of one period, for the table and the file.
+ * @type {Column[]} */
 const columns = [
-  ...sources.map(x => [() => t('report.source', { source: t('source.' + x) }), p => p.booked[x] || 0]),
+  ...sources.map(bookedBy),
   [() => t('report.cancelled'), p => percent(p.cancelled, all(p)), '%'],
   [() => t('report.noshow'), p => percent(p.noShows, p.started), '%'],
   [() => t('report.lead'), days],
