@@ -48,7 +48,7 @@ var layers = map[string][]string{
 	"engine/waitlist":     {"engine/request", "engine/message", "engine/outbound", "engine/booking", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "store", "holds"},
 	"engine/outbound":     {"engine/booking", "engine/record", "engine/timed", "store"},
 	"engine/practice":     {"engine/outbound", "engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "engine/timed", "engine/upstream", "store"},
-	"engine/person":       {"engine/record", "engine/notice", "store"},
+	"engine/person":       {"engine/record", "engine/timed", "engine/notice", "store"},
 	"engine/group":        {"engine/booking", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},
 	"engine/booking":      {"engine/rule", "engine/occupancy", "engine/clinic", "engine/availability", "engine/record", "engine/token", "engine/timed", "store", "holds"},
 	"engine/downtime":     {"engine/booking", "engine/clinic", "engine/availability", "engine/record", "store", "holds"},

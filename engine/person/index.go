@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"holdfast/engine/timed"
 	"holdfast/store"
 )
 
@@ -63,7 +64,7 @@ func (pe *People) Run(ctx context.Context) {
 		if ctx.Err() == nil && !errors.Is(err, store.ErrClosed) {
 			pe.log.Warn("people not indexed; retrying in 10 s", "error", err)
 		}
-		pause(ctx, indexRetry)
+		timed.Sleep(ctx, indexRetry, nil)
 	}
 }
 
@@ -79,20 +80,10 @@ func (pe *People) awaitChanges(ctx context.Context) {
 		if before >= maxUnindexed {
 			return
 		}
-		pause(ctx, indexPause)
+		timed.Sleep(ctx, indexPause, nil)
 		if pe.index.changed.Load()-before < indexBusy {
 			return
 		}
-	}
-}
-
-// pause waits, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }
 
