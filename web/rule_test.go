@@ -229,6 +229,9 @@ func TestBookingRuleIsValidated(t *testing.T) {
 	for field, value := range map[string]any{"url": "ftp://example.org", "timeoutMillis": 100, "onFailure": "ignore", "secret": "short"} {
 		h.do("PATCH", "/v1/settings", map[string]any{"bookingRule": map[string]any{field: value}}, asAdmin).problem(422, "validation_failed").field("bookingRule." + field)
 	}
+	for _, open := range []string{"http://rules.example.org/booking", "http://203.0.113.7/", "https://", "//127.0.0.1", "http://127.0.0.1 /"} {
+		h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": open}, asAdmin).problem(422, "validation_failed").field("url")
+	}
 	if r := h.do("POST", "/v1/settings/booking-rule/test", map[string]any{"url": p.URL}, asAdmin).want(200); r.text("decision") != "refuse" || r.text("reason") != "Test." {
 		t.Errorf("the test: got %s", r.raw)
 	}

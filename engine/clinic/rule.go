@@ -1,6 +1,8 @@
 package clinic
 
 import (
+	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -11,7 +13,7 @@ import (
 // BookingRule names a program of the clinic that the server asks before it writes a booking: see package rule. The
 // zero value asks no program.
 type BookingRule struct {
-	URL           string    `json:"url,omitempty"`           // https; empty: no rule
+	URL           string    `json:"url,omitempty"`           // https, or http within this network; empty: no rule
 	Secret        string    `json:"secret,omitempty"`        // "whsec_…", signs the call; if empty, the known one stays and a new rule gets one
 	TimeoutMillis int       `json:"timeoutMillis,omitempty"` // 200 to 2000; 0: 1000
 	OnFailure     RuleFails `json:"onFailure,omitempty"`     // without a correct answer in time; default: allow
@@ -52,8 +54,8 @@ func checkBookingRule(m *record.Mistakes, r, before *BookingRule) {
 
 // CheckRule completes and checks a rule with an address. known has the secret that a rule without one keeps.
 func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
-	if !strings.HasPrefix(r.URL, "https://") && !strings.HasPrefix(r.URL, "http://") || len(r.URL) > 2000 || strings.ContainsAny(r.URL, " \r\n\t") {
-		m.Add(prefix+"url", "must be an address like https://example.org/rule")
+	if len(r.URL) > 2000 || !isConfidential(r.URL) {
+		m.Add(prefix+"url", "must begin with https://, as in https://example.org/rule; http:// is for an address of this machine or a private network")
 	}
 	if r.Secret == "" {
 		r.Secret = known.Secret
@@ -70,4 +72,15 @@ func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 	if r.OnFailure != "" && r.OnFailure != RuleAllows && r.OnFailure != RuleRefuses {
 		m.Add(prefix+"onFailure", "must be allow or refuse")
 	}
+}
+
+// isConfidential reports whether a call of an address stays private on its way: it is encrypted, or the address is a
+// number of this machine or of a private network. A call can have the data of a patient.
+func isConfidential(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || strings.ContainsAny(address, " \r\n\t") {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Scheme == "https" || u.Scheme == "http" && err == nil && (ip.IsLoopback() || ip.IsPrivate())
 }
