@@ -151,7 +151,7 @@ func TestHoldsOutliveTheirServer(t *testing.T) {
 	})
 }
 
-// TestLoserIsNotified cuts one node off. Meanwhile a client of each node claims the same slot.
+// TestLoserIsNotified cuts one node off. Then a client of each node claims the same slot.
 func TestLoserIsNotified(t *testing.T) {
 	each(t, func(t *testing.T, s *redistest.Server) {
 		proxy := s.Proxy(t)
