@@ -85,7 +85,7 @@ func TestDowntimePlanOfSpecialistIsOwn(t *testing.T) {
 			"patient": map[string]any{"name": "Of " + who}}, asAdmin).want(201)
 	}
 	got := r.do("GET", "/v1/downtime-kit", nil, r.callers["own"]).want(200).raw
-	if !strings.Contains(got, "Of ada") || strings.Contains(got, "bea") {
+	if !strings.Contains(got, "Of ada") || strings.Contains(got, "Of bea") {
 		t.Errorf("ada's plan: %s", got)
 	}
 }
