@@ -105,25 +105,22 @@ func (s *Server) createAbsence(c *call, b *absenceBody) error {
 		}
 		r.Choices = append(r.Choices, choice)
 	}
-	render := func(result any) (int, []byte) {
-		made := result.(absence.Created)
-		said := createdAbsenceJSON{made.Block.ID, blockOf(&made.Block), make([]absenceResultJSON, len(made.Results))}
-		for i, x := range made.Results {
-			said.Results[i] = absenceResultJSON{AppointmentID: x.AppointmentID, By: string(x.By)}
-			if x.Err != nil {
-				p := problemOf(x.Err, time.Now())
-				said.Results[i].Error, said.Results[i].Reason = p.Code, p.Reason
-			}
+	return answerChange(c, http.StatusCreated, createdAbsenceOf, func(once *record.Once) (absence.Created, error) {
+		r.Once = once
+		return s.engine.Absence.Create(c.ctx(), r)
+	})
+}
+
+func createdAbsenceOf(made *absence.Created) any {
+	results := each(made.Results, func(x *absence.Result) absenceResultJSON {
+		result := absenceResultJSON{AppointmentID: x.AppointmentID, By: string(x.By)}
+		if x.Err != nil {
+			p := problemOf(x.Err, time.Now())
+			result.Error, result.Reason = p.Code, p.Reason
 		}
-		return rendered(http.StatusCreated, said)
-	}
-	r.Once = c.answering(render)
-	made, err := s.engine.Absence.Create(c.ctx(), r)
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(made)
-	return nil
+		return result
+	})
+	return createdAbsenceJSON{made.Block.ID, blockOf(&made.Block), results}
 }
 
 // answerJSON is a displaced appointment as it is now.
@@ -191,11 +188,7 @@ func (s *Server) listAbsences(c *call) error {
 	if err != nil {
 		return err
 	}
-	said := make([]absenceJSON, len(list))
-	for i := range list {
-		said[i] = s.absenceOf(&list[i])
-	}
-	return c.json(http.StatusOK, map[string]any{"absences": said})
+	return c.json(http.StatusOK, map[string]any{"absences": each(list, s.absenceOf)})
 }
 
 func (s *Server) getAbsence(c *call) error {
@@ -208,15 +201,10 @@ func (s *Server) getAbsence(c *call) error {
 
 // undoAbsence reverts an absence that this member of staff has just recorded.
 func (s *Server) undoAbsence(c *call) error {
-	render := func(result any) (int, []byte) {
-		return rendered(http.StatusOK, map[string][]string{"kept": result.(absence.Undone).Kept})
-	}
-	undone, err := s.engine.Absence.Undo(c.ctx(), c.param("id"), c.caller.actor, c.answering(render))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(undone)
-	return nil
+	say := func(x *absence.Undone) any { return map[string][]string{"kept": x.Kept} }
+	return answerChange(c, http.StatusOK, say, func(once *record.Once) (absence.Undone, error) {
+		return s.engine.Absence.Undo(c.ctx(), c.param("id"), c.caller.actor, once)
+	})
 }
 
 // proposed returns the latest proposal for an appointment. nil: there is none for its present time.
@@ -267,16 +255,14 @@ func (s *Server) declineProposal(c *call) error {
 	if err != nil {
 		return err
 	}
-	render := func(result any) (int, []byte) {
-		o := result.(store.WaitlistOffer)
-		return rendered(http.StatusOK, map[string]*proposalJSON{"proposal": s.proposalOf(&o)})
-	}
-	declined, err := s.engine.Waitlist.Decline(c.ctx(), o.ID, c.caller.actor, c.answering(render))
-	if err != nil {
-		return proposalProblem(err)
-	}
-	c.status, c.out = render(declined)
-	return nil
+	say := func(o *store.WaitlistOffer) any { return map[string]*proposalJSON{"proposal": s.proposalOf(o)} }
+	return answerChange(c, http.StatusOK, say, func(once *record.Once) (store.WaitlistOffer, error) {
+		declined, err := s.engine.Waitlist.Decline(c.ctx(), o.ID, c.caller.actor, once)
+		if err != nil {
+			err = proposalProblem(err)
+		}
+		return declined, err
+	})
 }
 
 // proposalProblem is the error of a proposal that has ended. The texts of the waiting list do not fit it.

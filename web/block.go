@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"holdfast/engine/record"
 	"holdfast/store"
 	"holdfast/web/instant"
 )
@@ -53,16 +54,10 @@ func (s *Server) createBlock(c *call, b *blockBody) error {
 	m := &c.wrong
 	block := store.Block{SpecialistID: c.param("id"), Start: m.instant("start", b.Start), End: m.instant("end", b.End),
 		Reason: b.Reason}
-	render := func(result any) (int, []byte) {
-		made := result.(store.Block)
-		return rendered(http.StatusCreated, map[string]blockJSON{"block": blockOf(&made)})
-	}
-	made, err := s.engine.Clinic.CreateBlock(c.ctx(), c.caller.actor, block, c.answering(render))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(made)
-	return nil
+	say := func(made *store.Block) any { return map[string]blockJSON{"block": blockOf(made)} }
+	return answerChange(c, http.StatusCreated, say, func(once *record.Once) (store.Block, error) {
+		return s.engine.Clinic.CreateBlock(c.ctx(), c.caller.actor, block, once)
+	})
 }
 
 func (s *Server) deleteBlock(c *call) error {

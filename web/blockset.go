@@ -7,6 +7,7 @@ import (
 
 	"holdfast/engine/clinic"
 	"holdfast/engine/ical"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -92,10 +93,7 @@ func (s *Server) inTheWay(c *call, blocks []store.Block) (map[string]any, error)
 	if err != nil {
 		return nil, err
 	}
-	said := make([]inTheWayJSON, len(list))
-	for i := range list {
-		said[i] = inTheWayJSON{deskAppointmentOf(&list[i]), told[list[i].ID]}
-	}
+	said := each(list, func(a *store.Appointment) inTheWayJSON { return inTheWayJSON{deskAppointmentOf(a), told[a.ID]} })
 	return map[string]any{"appointments": said, "more": more}, nil
 }
 
@@ -104,17 +102,12 @@ func (s *Server) createBlocks(c *call, b *blocksBody) error {
 	if err != nil {
 		return err
 	}
-	render := func(result any) (int, []byte) {
-		list := result.([]store.Block)
-		said := map[string]any{"count": len(list), "block": blockOf(&list[0])}
-		return rendered(http.StatusCreated, said)
+	say := func(list *[]store.Block) any {
+		return map[string]any{"count": len(*list), "block": blockOf(&(*list)[0])}
 	}
-	list, err := s.engine.Clinic.CreateBlocks(c.ctx(), c.caller.actor, f, c.answering(render))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(list)
-	return nil
+	return answerChange(c, http.StatusCreated, say, func(once *record.Once) ([]store.Block, error) {
+		return s.engine.Clinic.CreateBlocks(c.ctx(), c.caller.actor, f, once)
+	})
 }
 
 // listInTheWay returns the appointments in the time of a block, or of a block created with it.
@@ -157,10 +150,7 @@ func (s *Server) readHolidays(c *call, b *holidaysBody) error {
 	if errors.As(err, &wrong) {
 		return fieldError("ics", wrong.Error())
 	}
-	said := make([]holidayJSON, len(days))
-	for i, d := range days {
-		said[i] = holidayJSON{d.Title, d.From.String(), d.To.String()}
-	}
+	said := each(days, func(d *ical.Holiday) holidayJSON { return holidayJSON{d.Title, d.From.String(), d.To.String()} })
 	return c.json(http.StatusOK, map[string]any{"days": said})
 }
 

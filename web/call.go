@@ -383,6 +383,15 @@ func (c *call) said(took time.Duration) []slog.Attr {
 }
 
 // rendered is an answer as bytes, for a use case that commits it with its write.
+// each converts a list to its JSON form.
+func each[T, J any](list []T, convert func(*T) J) []J {
+	converted := make([]J, len(list))
+	for i := range list {
+		converted[i] = convert(&list[i])
+	}
+	return converted
+}
+
 func rendered(status int, v any) (int, []byte) {
 	b, err := json.Marshal(v)
 	if err != nil {

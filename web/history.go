@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"holdfast/engine/person"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -50,15 +51,11 @@ func (s *Server) getHistory(c *call) error {
 	if err != nil {
 		return err
 	}
-	said := func(list []store.Appointment) []appointmentJSON {
-		all := make([]appointmentJSON, len(list))
-		for i := range list {
-			all[i] = deskAppointmentOf(&list[i])
-		}
-		return all
+	j := historyJSON{
+		Coming: each(h.Coming, deskAppointmentOf), Past: each(h.Past, deskAppointmentOf),
+		NoShows: h.NoShows, Cancelled: h.Cancelled,
+		People: []identityJSON{}, Notes: []noteJSON{}, Links: []linkJSON{},
 	}
-	j := historyJSON{Coming: said(h.Coming), Past: said(h.Past), NoShows: h.NoShows, Cancelled: h.Cancelled,
-		People: []identityJSON{}, Notes: []noteJSON{}, Links: []linkJSON{}}
 	for _, i := range h.Of {
 		j.People = append(j.People, identityJSON(i))
 	}
@@ -114,11 +111,9 @@ func (s *Server) findPeople(c *call, b *findPeopleBody) error {
 }
 
 func foundPeople(list []person.Found) []foundPersonJSON {
-	said := make([]foundPersonJSON, len(list))
-	for i, f := range list {
-		said[i] = foundPersonJSON{identityJSON(f.Identity), f.AppointmentID, f.Appointments, httpTime(f.Last)}
-	}
-	return said
+	return each(list, func(f *person.Found) foundPersonJSON {
+		return foundPersonJSON{identityJSON(f.Identity), f.AppointmentID, f.Appointments, httpTime(f.Last)}
+	})
 }
 
 type noteBody struct {
@@ -131,17 +126,13 @@ func (s *Server) addNote(c *call, b *noteBody) error {
 	if _, err := s.reachable(c); err != nil {
 		return err
 	}
-	render := func(result any) (int, []byte) {
-		n := result.(store.PersonNote)
-		return rendered(http.StatusCreated, map[string]any{"id": n.ID,
-			"appointmentId": c.param("id"), "createdAt": httpTime(n.CreatedAt)})
+	id := c.param("id")
+	say := func(n *store.PersonNote) any {
+		return map[string]any{"id": n.ID, "appointmentId": id, "createdAt": httpTime(n.CreatedAt)}
 	}
-	n, err := s.engine.Person.AddNote(c.ctx(), c.param("id"), b.Text, c.caller.actor, c.answering(render))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(n)
-	return nil
+	return answerChange(c, http.StatusCreated, say, func(once *record.Once) (store.PersonNote, error) {
+		return s.engine.Person.AddNote(c.ctx(), id, b.Text, c.caller.actor, once)
+	})
 }
 
 func (s *Server) deleteNote(c *call) error {
@@ -157,16 +148,11 @@ type personLinkBody struct {
 }
 
 func (s *Server) linkPeople(c *call, b *personLinkBody) error {
-	render := func(result any) (int, []byte) {
-		return rendered(http.StatusCreated, map[string]any{"id": result.(store.PersonLink).ID,
-			"appointmentId": c.param("id")})
-	}
-	l, err := s.engine.Person.Link(c.ctx(), c.param("id"), b.AppointmentID, c.caller.actor, c.answering(render))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(l)
-	return nil
+	id := c.param("id")
+	say := func(l *store.PersonLink) any { return map[string]any{"id": l.ID, "appointmentId": id} }
+	return answerChange(c, http.StatusCreated, say, func(once *record.Once) (store.PersonLink, error) {
+		return s.engine.Person.Link(c.ctx(), id, b.AppointmentID, c.caller.actor, once)
+	})
 }
 
 func (s *Server) unlinkPeople(c *call) error {

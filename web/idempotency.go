@@ -132,6 +132,21 @@ func (c *call) answering(render func(result any) (int, []byte)) *record.Once {
 	return once
 }
 
+// answerChange calls do, whose result is the answer. do passes the Once on to a use case, which commits the answer with
+// its write. say must be pure.
+func answerChange[T any](c *call, status int, say func(*T) any, do func(*record.Once) (T, error)) error {
+	render := func(result any) (int, []byte) {
+		r := result.(T)
+		return rendered(status, say(&r))
+	}
+	result, err := do(c.answering(render))
+	if err != nil {
+		return err
+	}
+	c.status, c.out = render(result)
+	return nil
+}
+
 // committing is the context for a use case that takes its Once from there, and render what commits with its write.
 func committing[T any](c *call, status int, render func(*T) any) context.Context {
 	return record.WithOnce(c.ctx(), c.answering(func(result any) (int, []byte) {

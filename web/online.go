@@ -20,11 +20,7 @@ func (s *Server) bookedOnline(c *call) error {
 	if err != nil {
 		return err
 	}
-	said := make([]appointmentJSON, len(list))
-	for i := range list {
-		said[i] = deskAppointmentOf(&list[i])
-	}
-	return c.json(http.StatusOK, map[string]any{"appointments": said})
+	return c.json(http.StatusOK, map[string]any{"appointments": each(list, deskAppointmentOf)})
 }
 
 // newsRange reads since and limit of a list of news.

@@ -2,7 +2,9 @@ package web
 
 import (
 	"net/http"
+	"slices"
 
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -57,16 +59,10 @@ func (s *Server) createOverride(c *call, b *overrideBody) error {
 	for i := range b.Hours {
 		o.Hours = append(o.Hours, b.Hours[i].read(m, indexed("hours", i)+"."))
 	}
-	render := func(result any) (int, []byte) {
-		made := result.(store.Override)
-		return rendered(http.StatusCreated, map[string]overrideJSON{"override": overrideOf(&made)})
-	}
-	made, err := s.engine.Clinic.PutOverride(c.ctx(), c.caller.actor, o, c.answering(render))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(made)
-	return nil
+	say := func(made *store.Override) any { return map[string]overrideJSON{"override": overrideOf(made)} }
+	return answerChange(c, http.StatusCreated, say, func(once *record.Once) (store.Override, error) {
+		return s.engine.Clinic.PutOverride(c.ctx(), c.caller.actor, o, once)
+	})
 }
 
 func (s *Server) deleteOverride(c *call) error {
@@ -76,7 +72,7 @@ func (s *Server) deleteOverride(c *call) error {
 		if err != nil {
 			return err
 		}
-		if !hasOverride(own, id) {
+		if !slices.ContainsFunc(own, func(o store.Override) bool { return o.ID == id }) {
 			return errForbidden.with("You can change your own calendar only.")
 		}
 	}
@@ -84,13 +80,4 @@ func (s *Server) deleteOverride(c *call) error {
 		return err
 	}
 	return c.done()
-}
-
-func hasOverride(list []store.Override, id string) bool {
-	for i := range list {
-		if list[i].ID == id {
-			return true
-		}
-	}
-	return false
 }

@@ -48,10 +48,9 @@ func (s *Server) planErasure(c *call, b *erasePlanBody) error {
 	if err != nil {
 		return err
 	}
-	j := erasureJSON{People: make([]identityJSON, len(x.Of)), Coming: x.Coming, Past: x.Past, Notes: x.Notes,
-		Links: x.Links, Sharing: foundPeople(x.Sharing)}
-	for i, of := range x.Of {
-		j.People[i] = identityJSON(of)
+	j := erasureJSON{
+		People: each(x.Of, func(of *store.Identity) identityJSON { return identityJSON(*of) }),
+		Coming: x.Coming, Past: x.Past, Notes: x.Notes, Links: x.Links, Sharing: foundPeople(x.Sharing),
 	}
 	return c.json(http.StatusOK, map[string]erasureJSON{"erasure": j})
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"holdfast/engine/presence"
+	"holdfast/engine/record"
 	"holdfast/holds"
 	"holdfast/store"
 	"holdfast/web/instant"
@@ -164,11 +165,11 @@ func sessionOf(x *store.Session) sessionJSON {
 	}
 }
 
-func (s *Server) answerSession(c *call, status int, x *store.Session, err error) error {
+func (c *call) answerSession(x store.Session, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.json(status, sessionAnswer(x))
+	return c.json(http.StatusOK, sessionAnswer(&x))
 }
 
 func sessionAnswer(x *store.Session) any { return map[string]sessionJSON{"session": sessionOf(x)} }
@@ -184,12 +185,9 @@ func (s *Server) requestSession(c *call, _ *sessionBody) error {
 	if err := s.admitSession(c); err != nil {
 		return err
 	}
-	once := c.answering(func(v any) (int, []byte) {
-		x := v.(store.Session)
-		return rendered(http.StatusCreated, sessionAnswer(&x))
+	return answerChange(c, http.StatusCreated, sessionAnswer, func(once *record.Once) (store.Session, error) {
+		return s.engine.Presence.RequestSession(c.ctx(), c.client, once)
 	})
-	x, err := s.engine.Presence.RequestSession(c.ctx(), c.client, once)
-	return s.answerSession(c, http.StatusCreated, &x, err)
 }
 
 var sessionStatuses = []string{
@@ -210,11 +208,10 @@ func (s *Server) listSessions(c *call) error {
 	if err != nil {
 		return err
 	}
-	answer := make([]sessionJSON, len(list))
-	for i := range list {
-		hideOutcome(c.caller, &list[i])
-		answer[i] = sessionOf(&list[i])
-	}
+	answer := each(list, func(x *store.Session) sessionJSON {
+		hideOutcome(c.caller, x)
+		return sessionOf(x)
+	})
 	return c.json(http.StatusOK, map[string]any{"sessions": answer})
 }
 
@@ -249,7 +246,7 @@ func (s *Server) cancelSession(c *call, _ *sessionBody) error {
 	if errors.Is(err, holds.ErrNotOwner) {
 		return errNotOwner.titled("Another client's session").with("Only the client that asked for this session can cancel it. Send the clientId that requested it.")
 	}
-	return s.answerSession(c, http.StatusOK, &x, err)
+	return c.answerSession(x, err)
 }
 
 type acceptBody struct {
@@ -264,8 +261,7 @@ func (s *Server) acceptSession(c *call, b *acceptBody) error {
 	if !c.caller.reaches(b.SpecialistID) {
 		return errForbidden.with("You can only accept for yourself.")
 	}
-	x, err := s.engine.Presence.AcceptSession(c.changingSession(), c.param("id"), b.SpecialistID)
-	return s.answerSession(c, http.StatusOK, &x, err)
+	return c.answerSession(s.engine.Presence.AcceptSession(c.changingSession(), c.param("id"), b.SpecialistID))
 }
 
 type endBody struct {
@@ -276,16 +272,14 @@ func (s *Server) endSession(c *call, b *endBody) error {
 	if err := s.ownSession(c); err != nil {
 		return err
 	}
-	x, err := s.engine.Presence.EndSession(c.changingSession(), c.param("id"), b.Outcome)
-	return s.answerSession(c, http.StatusOK, &x, err)
+	return c.answerSession(s.engine.Presence.EndSession(c.changingSession(), c.param("id"), b.Outcome))
 }
 
 func (s *Server) rerouteSession(c *call, b *acceptBody) error {
 	if err := s.ownSession(c); err != nil {
 		return err
 	}
-	x, err := s.engine.Presence.RerouteSession(c.changingSession(), c.param("id"), b.SpecialistID)
-	return s.answerSession(c, http.StatusOK, &x, err)
+	return c.answerSession(s.engine.Presence.RerouteSession(c.changingSession(), c.param("id"), b.SpecialistID))
 }
 
 type paymentBody struct {
@@ -299,8 +293,7 @@ func (s *Server) setSessionPayment(c *call, b *paymentBody) error {
 	if b.Pending == nil {
 		c.wrong.add("pending", "send true if the payment is pending, false if it has arrived")
 	}
-	x, err := s.engine.Presence.SetSessionPayment(c.changingSession(), c.param("id"), b.Pending != nil && *b.Pending)
-	return s.answerSession(c, http.StatusOK, &x, err)
+	return c.answerSession(s.engine.Presence.SetSessionPayment(c.changingSession(), c.param("id"), b.Pending != nil && *b.Pending))
 }
 
 // ownSession refuses a specialist who would change a colleague's session.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"holdfast/engine/availability"
+	"holdfast/engine/presence"
 	"holdfast/store"
 )
 
@@ -58,17 +59,15 @@ func (s *Server) getPresenceLog(c *call) error {
 	if err != nil {
 		return err
 	}
-	lines, days := make([]presenceLineJSON, len(h.Log)), make([]onlineDayJSON, len(h.Days))
-	for i, x := range h.Log {
-		lines[i] = presenceLineJSON{httpTime(x.At), x.Change}
-	}
-	spans := make([]onlineSpanJSON, len(h.Spans))
-	for i, x := range h.Spans {
-		spans[i] = onlineSpanJSON{httpTime(x.From), httpTime(x.To), x.Ended}
-	}
-	for i, d := range h.Days {
-		days[i] = onlineDayJSON{d.Date.String(), int64(d.Online.Round(time.Second).Seconds())}
-	}
+	lines := each(h.Log, func(x *store.PresenceChange) presenceLineJSON {
+		return presenceLineJSON{httpTime(x.At), x.Change}
+	})
+	spans := each(h.Spans, func(x *presence.OnlineSpan) onlineSpanJSON {
+		return onlineSpanJSON{httpTime(x.From), httpTime(x.To), x.Ended}
+	})
+	days := each(h.Days, func(d *presence.OnlineDay) onlineDayJSON {
+		return onlineDayJSON{d.Date.String(), int64(d.Online.Round(time.Second).Seconds())}
+	})
 	return c.json(http.StatusOK, map[string]any{
 		"timezone": h.Zone.String(), "from": httpTime(from), "to": httpTime(to), "log": lines, "spans": spans,
 		"days": days,

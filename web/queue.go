@@ -95,10 +95,9 @@ func (s *Server) queueStatus(c *call) error {
 	if err != nil {
 		return err
 	}
-	list := make([]operationJSON, len(status.Operations))
-	for i := range status.Operations {
-		list[i] = operationOf(&status.Operations[i], s.engine.Clinic.Zone(), f.Names)
-	}
+	list := each(status.Operations, func(op *outbound.QueuedOperation) operationJSON {
+		return operationOf(op, s.engine.Clinic.Zone(), f.Names)
+	})
 	n := status.OperationCounts
 	return c.json(http.StatusOK, struct {
 		Total      int             `json:"total"`

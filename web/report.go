@@ -59,11 +59,7 @@ func (s *Server) getReports(c *call) error {
 	if err != nil {
 		return err
 	}
-	periods := make([]periodJSON, len(list))
-	for i := range list {
-		periods[i] = periodOf(&list[i])
-	}
-	return c.json(http.StatusOK, map[string]any{"periods": periods})
+	return c.json(http.StatusOK, map[string]any{"periods": each(list, periodOf)})
 }
 
 func periodOf(p *report.Period) periodJSON {

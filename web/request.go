@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"holdfast/engine/booking"
+	"holdfast/engine/record"
 	"holdfast/engine/request"
 	"holdfast/holds"
 	"holdfast/store"
@@ -146,14 +147,8 @@ func (s *Server) declineRequest(c *call) error {
 	if err != nil {
 		return err
 	}
-	render := func(result any) (int, []byte) {
-		r := result.(store.BookingRequest)
-		return rendered(http.StatusOK, map[string]requestJSON{"request": s.requestOf(&r)})
-	}
-	r, err := s.engine.Request.Decline(c.ctx(), id, c.caller.actor, c.caller.may(desk), c.answering(render))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(r)
-	return nil
+	say := func(r *store.BookingRequest) any { return map[string]requestJSON{"request": s.requestOf(r)} }
+	return answerChange(c, http.StatusOK, say, func(once *record.Once) (store.BookingRequest, error) {
+		return s.engine.Request.Decline(c.ctx(), id, c.caller.actor, c.caller.may(desk), once)
+	})
 }

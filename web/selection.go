@@ -259,12 +259,11 @@ func (s *Server) getLocks(c *call) error {
 	if err != nil {
 		return err
 	}
-	locks := make([]lockJSON, len(held))
-	for i := range held {
-		h := &held[i]
-		locks[i] = lockJSON{h.AppointmentTypeID, httpTime(h.SlotStart), h.SpecialistID, shortHash(h.Owner),
-			secondsUntil(h.ExpiresAt)}
-	}
+	locks := each(held, func(h *holds.Hold) lockJSON {
+		return lockJSON{
+			h.AppointmentTypeID, httpTime(h.SlotStart), h.SpecialistID, shortHash(h.Owner), secondsUntil(h.ExpiresAt),
+		}
+	})
 	return c.json(http.StatusOK, map[string]any{"lockedSlots": locks, "count": len(locks),
 		"storageMode": s.options.StorageMode()})
 }

@@ -7,6 +7,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/group"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -32,20 +33,19 @@ type occurrenceJSON struct {
 }
 
 func occurrencesOf(plan []group.Occurrence) map[string][]occurrenceJSON {
-	list := make([]occurrenceJSON, len(plan))
-	for i, o := range plan {
-		list[i] = occurrenceJSON{o.AppointmentID, httpTime(o.Start), httpTime(o.End),
-			append([]string{}, o.SpecialistIDs...), string(o.Reason), foundOf(o.Nearest)}
-	}
+	list := each(plan, func(o *group.Occurrence) occurrenceJSON {
+		return occurrenceJSON{
+			o.AppointmentID, httpTime(o.Start), httpTime(o.End), append([]string{}, o.SpecialistIDs...),
+			string(o.Reason), foundOf(o.Nearest),
+		}
+	})
 	return map[string][]occurrenceJSON{"occurrences": list}
 }
 
 func foundOf(list []booking.Timeslot) []foundJSON {
-	said := make([]foundJSON, len(list))
-	for i, t := range list {
-		said[i] = foundJSON{httpTime(t.Start), httpTime(t.End), t.Available, t.SpecialistIDs}
-	}
-	return said
+	return each(list, func(t *booking.Timeslot) foundJSON {
+		return foundJSON{httpTime(t.Start), httpTime(t.End), t.Available, t.SpecialistIDs}
+	})
 }
 
 // planSeries is `POST /v1/appointment-types/{id}/series-plan`. It changes nothing, so its answer is not stored for a
@@ -105,26 +105,18 @@ func (s *Server) createSeries(c *call, b *createSeriesBody) error {
 			return errForbidden.with("You can book into your own calendar only; name yourself in each specialistId.")
 		}
 	}
-	render := s.renderSeries(c, http.StatusCreated)
-	r.Once = c.answering(render)
-	list, err := s.engine.Group.Series.Book(c.ctx(), r)
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(list)
-	return nil
+	return s.changeSeries(c, http.StatusCreated, func(once *record.Once) ([]store.Appointment, error) {
+		r.Once = once
+		return s.engine.Group.Series.Book(c.ctx(), r)
+	})
 }
 
-// renderSeries renders the answer to every change of a series.
-func (s *Server) renderSeries(c *call, status int) func(any) (int, []byte) {
-	return func(result any) (int, []byte) {
-		list := result.([]store.Appointment)
-		said := make([]appointmentJSON, len(list))
-		for i := range list {
-			said[i] = s.appointmentOf(c, &list[i])
-		}
-		return rendered(status, map[string]any{"seriesId": list[0].SeriesID, "appointments": said})
-	}
+// changeSeries answers a change of a series with its appointments.
+func (s *Server) changeSeries(c *call, status int, do func(*record.Once) ([]store.Appointment, error)) error {
+	return answerChange(c, status, func(list *[]store.Appointment) any {
+		said := each(*list, func(a *store.Appointment) appointmentJSON { return s.appointmentOf(c, a) })
+		return map[string]any{"seriesId": (*list)[0].SeriesID, "appointments": said}
+	}, do)
 }
 
 // getSeries lists all appointments of the series of one appointment, cancelled ones included. A specialist sees those
@@ -163,14 +155,10 @@ func (s *Server) cancelSeries(c *call, b *cancelSeriesBody) error {
 	if err != nil {
 		return err
 	}
-	render := s.renderSeries(c, http.StatusOK)
-	which.Once = c.answering(render)
-	list, err := s.engine.Group.Series.Cancel(c.ctx(), group.Cancel{Which: which, Reason: b.Reason})
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(list)
-	return nil
+	return s.changeSeries(c, http.StatusOK, func(once *record.Once) ([]store.Appointment, error) {
+		which.Once = once
+		return s.engine.Group.Series.Cancel(c.ctx(), group.Cancel{Which: which, Reason: b.Reason})
+	})
 }
 
 type moveSeriesBody struct {
@@ -219,14 +207,10 @@ func (s *Server) moveSeries(c *call, b *moveSeriesBody) error {
 	if err != nil {
 		return err
 	}
-	render := s.renderSeries(c, http.StatusOK)
-	move.Once = c.answering(render)
-	list, err := s.engine.Group.Series.Move(c.ctx(), move)
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(list)
-	return nil
+	return s.changeSeries(c, http.StatusOK, func(once *record.Once) ([]store.Appointment, error) {
+		move.Once = once
+		return s.engine.Group.Series.Move(c.ctx(), move)
+	})
 }
 
 // undoSeries undoes what this member of staff has just done to several appointments of a series.
@@ -235,14 +219,10 @@ func (s *Server) undoSeries(c *call) error {
 	if err != nil {
 		return err
 	}
-	render := s.renderSeries(c, http.StatusOK)
-	which.Once = c.answering(render)
-	list, err := s.engine.Group.Series.Undo(c.ctx(), which)
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(list)
-	return nil
+	return s.changeSeries(c, http.StatusOK, func(once *record.Once) ([]store.Appointment, error) {
+		which.Once = once
+		return s.engine.Group.Series.Undo(c.ctx(), which)
+	})
 }
 
 // conflictOf converts the conflicts of a series to an API problem.

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"holdfast/engine/clinic"
+	"holdfast/store"
 )
 
 // settingsAnswer is the settings, and where people find the pages, which they may not decide alone.
@@ -160,9 +161,8 @@ func (s *Server) listDeliveries(c *call) error {
 	if err != nil {
 		return err
 	}
-	answer := make([]deliveryJSON, len(list))
-	for i, d := range list {
-		answer[i] = deliveryJSON{d.OperationID, d.Channel, d.Notice, d.State, d.Detail, httpTime(d.UpdatedAt)}
-	}
+	answer := each(list, func(d *store.Delivery) deliveryJSON {
+		return deliveryJSON{d.OperationID, d.Channel, d.Notice, d.State, d.Detail, httpTime(d.UpdatedAt)}
+	})
 	return c.json(http.StatusOK, map[string]any{"deliveries": answer})
 }

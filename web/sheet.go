@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"holdfast/engine/record"
 	"holdfast/engine/sheet"
 	"holdfast/store"
 )
@@ -58,11 +59,7 @@ func sheetOf(f *sheet.File) sheetJSON {
 		Refused: f.Count(sheet.Refused),
 		Columns: f.Columns, Ignored: append([]string{}, f.Ignored...), Rows: make([]sheetRowJSON, len(f.Rows))}
 	said := func(list []sheet.Problem) []sheetProblemJSON {
-		all := make([]sheetProblemJSON, len(list))
-		for i, p := range list {
-			all[i] = sheetProblemJSON(p)
-		}
-		return all
+		return each(list, func(p *sheet.Problem) sheetProblemJSON { return sheetProblemJSON(*p) })
 	}
 	for i := range f.Rows {
 		r := &f.Rows[i]
@@ -95,21 +92,20 @@ type importedJSON struct {
 }
 
 func (s *Server) importSheet(c *call, b *sheetBody) error {
-	render := func(result any) (int, []byte) {
-		f := result.(*sheet.File)
-		return rendered(http.StatusOK, map[string]importedJSON{"imported": {f.Count(sheet.Book), f.Count(sheet.There),
-			f.Count(sheet.Skipped), f.Count(sheet.Refused)}})
+	say := func(x **sheet.File) any {
+		f := *x
+		return map[string]importedJSON{"imported": {
+			f.Count(sheet.Book), f.Count(sheet.There), f.Count(sheet.Skipped), f.Count(sheet.Refused),
+		}}
 	}
-	f, err := s.engine.Sheet.Import(c.ctx(), b.CSV, b.OnlyGood, c.caller.actor, c.answering(render))
+	err := answerChange(c, http.StatusOK, say, func(once *record.Once) (*sheet.File, error) {
+		return s.engine.Sheet.Import(c.ctx(), b.CSV, b.OnlyGood, c.caller.actor, once)
+	})
 	var refused *sheet.RefusedError
 	if errors.As(err, &refused) {
 		return fieldError("csv", refused.Error()+"; ask /v1/import/appointments-plan which, or send onlyGood")
 	}
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(f)
-	return nil
+	return err
 }
 
 // maxExport is the longest range of one export.

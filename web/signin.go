@@ -345,11 +345,12 @@ func (s *Server) listSignIns(c *call) error {
 	if err != nil {
 		return err
 	}
-	answer := make([]signInJSON, len(list))
-	for i, x := range list {
-		answer[i] = signInJSON{x.ID, httpTime(x.CreatedAt), httpTime(x.LastSeenAt), httpTime(x.ExpiresAt), x.UserAgent,
-			x.ID == staff.SignIn.ID}
-	}
+	answer := each(list, func(x *store.SignIn) signInJSON {
+		isCurrent := x.ID == staff.SignIn.ID
+		return signInJSON{
+			x.ID, httpTime(x.CreatedAt), httpTime(x.LastSeenAt), httpTime(x.ExpiresAt), x.UserAgent, isCurrent,
+		}
+	})
 	return c.json(http.StatusOK, map[string]any{"signIns": answer})
 }
 

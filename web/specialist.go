@@ -180,11 +180,9 @@ func sayHours(c *call, hours []store.WeeklyWindow) error {
 }
 
 func hoursOf(hours []store.WeeklyWindow) []hoursJSON {
-	list := make([]hoursJSON, len(hours))
-	for i, w := range hours {
-		list[i] = hoursJSON{w.Weekday.String(), windowJSON{w.Start.String(), w.End.String(), w.Place}}
-	}
-	return list
+	return each(hours, func(w *store.WeeklyWindow) hoursJSON {
+		return hoursJSON{w.Weekday.String(), windowJSON{w.Start.String(), w.End.String(), w.Place}}
+	})
 }
 
 // putWeeklyHours replaces the hours. With ?dryRun=true, it returns the slots that they would give.

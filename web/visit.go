@@ -9,6 +9,7 @@ import (
 	"holdfast/engine/booking"
 	"holdfast/engine/clinic"
 	"holdfast/engine/group"
+	"holdfast/engine/record"
 	"holdfast/store"
 )
 
@@ -127,34 +128,24 @@ func (s *Server) createVisit(c *call, b *createVisitBody) error {
 			Said: clinic.Said{Consent: p.Consent, NewPatient: p.NewPatient, SMS: p.SMS, Answers: p.Answers},
 		})
 	}
-	return s.sayVisit(c, http.StatusCreated, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
-		r.Once = c.answering(render)
+	return s.changeVisit(c, http.StatusCreated, func(once *record.Once) ([]store.Appointment, error) {
+		r.Once = once
 		return s.engine.Group.Visit.Book(c.ctx(), r)
 	})
 }
 
-// sayVisit answers a change of a visit, and a repeated request with the same answer. A manage link shows the details
-// of its own person only: the desk may have given the others their own contacts since.
-func (s *Server) sayVisit(c *call, status int, do func(render func(any) (int, []byte)) ([]store.Appointment,
-	error)) error {
-	render := func(result any) (int, []byte) {
-		list := result.([]store.Appointment)
-		said := make([]any, len(list))
-		for i := range list {
-			if c.caller.appointment != nil && list[i].ID != c.appointmentID() {
-				said[i] = bareAppointmentOf(&list[i])
-			} else {
-				said[i] = s.appointmentOf(c, &list[i])
+// changeVisit answers a change of a visit with its appointments. A manage link shows the details of its own person
+// only: the desk may have given the others their own contacts since.
+func (s *Server) changeVisit(c *call, status int, do func(*record.Once) ([]store.Appointment, error)) error {
+	return answerChange(c, status, func(list *[]store.Appointment) any {
+		said := each(*list, func(a *store.Appointment) any {
+			if c.caller.appointment != nil && a.ID != c.appointmentID() {
+				return bareAppointmentOf(a)
 			}
-		}
-		return rendered(status, map[string]any{"visitId": list[0].VisitID, "appointments": said})
-	}
-	list, err := do(render)
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(list)
-	return nil
+			return s.appointmentOf(c, a)
+		})
+		return map[string]any{"visitId": (*list)[0].VisitID, "appointments": said}
+	}, do)
 }
 
 // getVisit lists all appointments of the visit of one appointment, cancelled ones included. A specialist sees those
@@ -217,8 +208,8 @@ func (s *Server) cancelVisit(c *call, b *cancelBody) error {
 	if err != nil {
 		return err
 	}
-	return s.sayVisit(c, http.StatusOK, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
-		which.Once = c.answering(render)
+	return s.changeVisit(c, http.StatusOK, func(once *record.Once) ([]store.Appointment, error) {
+		which.Once = once
 		return s.engine.Group.Visit.Cancel(c.ctx(), group.Cancel{Which: which, Reason: b.Reason,
 			CutOff: c.caller.appointment != nil})
 	})
@@ -248,8 +239,8 @@ func (s *Server) moveVisit(c *call, b *moveVisitBody) error {
 	if c.caller.specialistID != "" {
 		r.SpecialistID = c.caller.specialistID
 	}
-	return s.sayVisit(c, http.StatusOK, func(render func(any) (int, []byte)) ([]store.Appointment, error) {
-		r.Once = c.answering(render)
+	return s.changeVisit(c, http.StatusOK, func(once *record.Once) ([]store.Appointment, error) {
+		r.Once = once
 		return s.engine.Group.Visit.Move(c.ctx(), r)
 	})
 }

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"net/http"
 
@@ -227,34 +228,27 @@ func (s *Server) getWaiting(c *call) error {
 }
 
 // changeWaiting answers a change of an entry with the entry.
-func (s *Server) changeWaiting(c *call, change func(id string,
-	actor record.Actor, once *record.Once) (store.WaitlistEntry, error)) error {
+func (s *Server) changeWaiting(c *call,
+	change func(context.Context, string, record.Actor, *record.Once) (store.WaitlistEntry, error)) error {
 	x, _, err := s.waited(c)
 	if err != nil {
 		return err
 	}
-	render := func(result any) (int, []byte) {
-		is := waitlist.Waiting{WaitlistEntry: result.(store.WaitlistEntry), Offers: x.Offers}
-		return rendered(http.StatusOK, map[string]waitedJSON{"waiting": waitedOf(s.engine.Clinic.Current(), &is)})
+	say := func(e *store.WaitlistEntry) any {
+		after := waitlist.Waiting{WaitlistEntry: *e, Offers: x.Offers}
+		return map[string]waitedJSON{"waiting": waitedOf(s.engine.Clinic.Current(), &after)}
 	}
-	e, err := change(x.ID, c.caller.actor, c.answering(render))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = render(e)
-	return nil
+	return answerChange(c, http.StatusOK, say, func(once *record.Once) (store.WaitlistEntry, error) {
+		return change(c.ctx(), x.ID, c.caller.actor, once)
+	})
 }
 
 func (s *Server) confirmWaiting(c *call) error {
-	return s.changeWaiting(c, func(id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
-		return s.engine.Waitlist.Confirm(c.ctx(), id, actor, once)
-	})
+	return s.changeWaiting(c, s.engine.Waitlist.Confirm)
 }
 
 func (s *Server) leaveWaiting(c *call) error {
-	return s.changeWaiting(c, func(id string, actor record.Actor, once *record.Once) (store.WaitlistEntry, error) {
-		return s.engine.Waitlist.Leave(c.ctx(), id, actor, once)
-	})
+	return s.changeWaiting(c, s.engine.Waitlist.Leave)
 }
 
 type offerBody struct {
@@ -262,22 +256,17 @@ type offerBody struct {
 	SpecialistID  string `json:"specialistId"`
 }
 
-func (s *Server) renderOffer(result any) (int, []byte) {
-	o := result.(store.WaitlistOffer)
-	return rendered(http.StatusOK, map[string]offerJSON{"offer": offerOf(s.engine.Clinic.Current(), &o)})
+func (s *Server) offerAnswer(o *store.WaitlistOffer) any {
+	return map[string]offerJSON{"offer": offerOf(s.engine.Clinic.Current(), o)}
 }
 
 // offerByHand holds a time for an entry and offers it.
 func (s *Server) offerByHand(c *call, b *offerBody) error {
 	m := &c.wrong
 	start := m.instant("slotStartDate", b.SlotStartDate)
-	o, err := s.engine.Waitlist.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor,
-		c.answering(s.renderOffer))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = s.renderOffer(o)
-	return nil
+	return answerChange(c, http.StatusOK, s.offerAnswer, func(once *record.Once) (store.WaitlistOffer, error) {
+		return s.engine.Waitlist.OfferByHand(c.ctx(), c.param("id"), b.SpecialistID, start, c.caller.actor, once)
+	})
 }
 
 // errNothingOffered: there is no offer to take or decline.
@@ -308,12 +297,9 @@ func (s *Server) declineOffer(c *call) error {
 	if id == "" {
 		return errNothingOffered
 	}
-	o, err := s.engine.Waitlist.Decline(c.ctx(), id, c.caller.actor, c.answering(s.renderOffer))
-	if err != nil {
-		return err
-	}
-	c.status, c.out = s.renderOffer(o)
-	return nil
+	return answerChange(c, http.StatusOK, s.offerAnswer, func(once *record.Once) (store.WaitlistOffer, error) {
+		return s.engine.Waitlist.Decline(c.ctx(), id, c.caller.actor, once)
+	})
 }
 
 // waitingLink is the link from a mail about the waiting list, as a credential.
