@@ -60,15 +60,9 @@ func (cl *Clinic) UpdateAppointmentType(ctx context.Context, actor record.Actor,
 
 // ArchiveAppointmentType removes a type from every listing. Its appointments stay. store.ErrNotFound.
 func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor, id string) error {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: actor, Action: record.ActionAppointmentTypeArchived, Subject: "appointmenttype:" + id}
-	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
-		t := typeIn(&s, id)
+	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
+		t := typeIn(s, id)
 		if t == nil {
 			return record.ErrNoAppointmentType
 		}
@@ -80,23 +74,18 @@ func (cl *Clinic) ArchiveAppointmentType(ctx context.Context, actor record.Actor
 // putAppointmentType stores the type that edit returns. before is the stored type, or nil if there is none.
 func (cl *Clinic) putAppointmentType(ctx context.Context, actor record.Actor, action record.Action, id string,
 	edit func(before *store.AppointmentType) (store.AppointmentType, error)) (store.AppointmentType, error) {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	var t store.AppointmentType
 	c := ScheduleChange{Actor: actor, Action: action, Subject: "appointmenttype:" + id}
-	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
-		before := typeIn(&s, id)
+	err := cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
+		var err error
+		before := typeIn(s, id)
 		if t, err = edit(before); err != nil {
 			return err
 		}
-		t.Position = newPositions(&s).ofType(id)
+		t.Position = newPositions(s).ofType(id)
 		var m record.Mistakes
-		checkAppointmentType(&m, "", &t, func(id string) bool { return specialistIn(&s, id) != nil }, groupsOf(&s))
-		checkNeeds(&m, "", &t, kinds(&s))
+		checkAppointmentType(&m, "", &t, func(id string) bool { return specialistIn(s, id) != nil }, groupsOf(s))
+		checkNeeds(&m, "", &t, kinds(s))
 		if err := m.Err(); err != nil {
 			return err
 		}

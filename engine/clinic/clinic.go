@@ -85,15 +85,9 @@ func (cl *Clinic) Words() *words.Catalog { return cl.words }
 // UpdateClinic calls edit to change the clinic itself, without its settings. *ValidationError.
 func (cl *Clinic) UpdateClinic(ctx context.Context, actor record.Actor, edit func(*store.Clinic)) (store.Clinic,
 	error) {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	var after store.Clinic
 	c := ScheduleChange{Actor: actor, Action: record.ActionClinicChanged, Subject: "clinic"}
-	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
+	err := cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
 		after = s.Clinic
 		edit(&after)
 		var m record.Mistakes
@@ -117,15 +111,9 @@ func (cl *Clinic) UpdateSettings(ctx context.Context, actor record.Actor, edit f
 // between the read and the write. If edit returns an error, EditSettings returns that error and stores nothing.
 // *ValidationError.
 func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit func(*Settings) error) (Settings, error) {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	var after Settings
 	c := ScheduleChange{Actor: actor, Action: record.ActionSettingsChanged, Subject: "clinic"}
-	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
+	err := cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
 		before, err := readSettings(s.Clinic.Settings)
 		if err != nil {
 			return err
@@ -136,7 +124,7 @@ func (cl *Clinic) EditSettings(ctx context.Context, actor record.Actor, edit fun
 		}
 		var m record.Mistakes
 		checkSettings(&m, &after, &before)
-		after.checkUse(&m, &s)
+		after.checkUse(&m, s)
 		if err := m.Err(); err != nil {
 			return err
 		}

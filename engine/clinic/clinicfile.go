@@ -45,22 +45,17 @@ type Imported struct {
 
 // Import stores a File, all of it or nothing. *ValidationError lists every mistake in it.
 func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Imported, error) {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	n := Imported{Specialists: len(f.Specialists), AppointmentTypes: len(f.AppointmentTypes)}
-	var rows *importRows
 	c := ScheduleChange{Actor: actor, Action: record.ActionClinicImported, Subject: "clinic", after: n, result: n}
-	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
+	err := cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
+		rows, err := f.rows(s)
 		if err != nil {
 			return err
 		}
-		if rows, err = f.rows(&s); err != nil {
-			return err
-		}
+		c.specialists = rows.specialists
 		for i := range rows.specialists { // a file does not contain feeds and does not change them
 			rows.specialists[i].Page.Feed = store.CalendarFeed{}
-			if before := specialistIn(&s, rows.specialists[i].ID); before != nil {
+			if before := specialistIn(s, rows.specialists[i].ID); before != nil {
 				rows.specialists[i].Page.Feed = before.Page.Feed
 			}
 		}
@@ -68,9 +63,6 @@ func (cl *Clinic) Import(ctx context.Context, actor record.Actor, f File) (Impor
 	})
 	if err != nil {
 		return Imported{}, err
-	}
-	for _, p := range rows.specialists {
-		cl.hooks.SpecialistChanged(context.WithoutCancel(ctx), p)
 	}
 	return n, nil
 }

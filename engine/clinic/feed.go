@@ -15,18 +15,12 @@ type feedAudit struct {
 // PutCalendarFeed replaces the address of a specialist's calendar feed. The zero value removes it. store.ErrNotFound.
 func (cl *Clinic) PutCalendarFeed(ctx context.Context, actor record.Actor, specialistID string,
 	f store.CalendarFeed) error {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistFeedEnded, Subject: "specialist:" + specialistID}
 	if f.Hash != "" {
 		c.Action, c.after = record.ActionSpecialistFeedMade, feedAudit{f.Names}
 	}
-	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
-		p := specialistIn(&s, specialistID)
+	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
+		p := specialistIn(s, specialistID)
 		if p == nil {
 			return store.ErrNotFound
 		}

@@ -46,14 +46,8 @@ func (cl *Clinic) ChangeMailServer(ctx context.Context, actor record.Actor, acti
 // after for the audit log.
 func (cl *Clinic) changeChoice(ctx context.Context, actor record.Actor, action record.Action,
 	edit func(*Settings) (before, after any, err error)) error {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: actor, Action: action, Subject: "clinic"}
-	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
 		settings, err := readSettings(s.Clinic.Settings)
 		if err != nil {
 			return err

@@ -200,7 +200,8 @@ type ScheduleChange struct {
 	Subject, reason string
 	before, after   any // for the audit log, in the form of the API; nil if there is nothing; write may set them
 	once            *record.Once
-	result          any // the answer that once remembers
+	result          any                // the answer that once remembers
+	specialists     []store.Specialist // those that changeStored announces after the commit
 }
 
 // ChangeSchedule commits one change of the schedule. The feed makes it visible before Write returns, so the next
@@ -221,6 +222,29 @@ func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write f
 		}
 		return once.Remember(ctx, tx, c.result, now)
 	})
+}
+
+// changeStored is ChangeSchedule for a change that depends on the stored schedule, which write receives. In this process
+// one such change runs at a time. After the commit, and before the next change begins, changeStored announces the
+// changed specialists.
+func (cl *Clinic) changeStored(ctx context.Context, c *ScheduleChange,
+	write func(store.Tx, *store.Schedule) error) error {
+	cl.schedule.change.Lock()
+	defer cl.schedule.change.Unlock()
+	err := cl.ChangeSchedule(ctx, c, func(tx store.Tx) error {
+		s, err := StoredSchedule(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return write(tx, &s)
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range c.specialists {
+		cl.hooks.SpecialistChanged(context.WithoutCancel(ctx), p)
+	}
+	return nil
 }
 
 // assigned lists the specialists of a type. It returns nil for an unknown type.

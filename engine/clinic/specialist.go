@@ -47,52 +47,37 @@ func (cl *Clinic) UpdateSpecialist(ctx context.Context, actor record.Actor, id s
 // ArchiveSpecialist removes a specialist from every listing and signs out their user accounts. The appointments stay.
 // store.ErrNotFound; *ValidationError if a type needs it as a resource.
 func (cl *Clinic) ArchiveSpecialist(ctx context.Context, actor record.Actor, id string) error {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
-	var p store.Specialist
 	c := ScheduleChange{Actor: actor, Action: record.ActionSpecialistArchived, Subject: "specialist:" + id}
-	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
-		before := specialistIn(&s, id)
+	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
+		before := specialistIn(s, id)
 		if before == nil {
 			return store.ErrNotFound
 		}
-		if err := refuseNeeded(&s, id); err != nil {
+		if err := refuseNeeded(s, id); err != nil {
 			return err
 		}
-		p, c.before = *before, specialistEntry(before)
+		p := *before
+		p.Active = false
+		c.before, c.specialists = specialistEntry(before), []store.Specialist{p}
 		if err := tx.ArchiveSpecialist(ctx, id); err != nil {
 			return err
 		}
 		return endSignInsOf(ctx, tx, id)
 	})
-	if err == nil {
-		p.Active = false
-		cl.hooks.SpecialistChanged(context.WithoutCancel(ctx), p)
-	}
-	return err
 }
 
 // putSpecialist stores the specialist that edit returns. before is the stored specialist, or nil if there is none.
 func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action record.Action, id string,
 	edit func(before *store.Specialist) (store.Specialist, error)) (store.Specialist, error) {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	var p store.Specialist
 	c := ScheduleChange{Actor: actor, Action: action, Subject: "specialist:" + id}
-	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
-		before := specialistIn(&s, id)
+	err := cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
+		var err error
+		before := specialistIn(s, id)
 		if p, err = edit(before); err != nil {
 			return err
 		}
-		p.Position = newPositions(&s).ofSpecialist(id)
+		p.Position = newPositions(s).ofSpecialist(id)
 		if p.Timezone == "" {
 			p.Timezone = s.Clinic.Timezone
 		}
@@ -102,7 +87,7 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action 
 		if err := m.Err(); err != nil {
 			return err
 		}
-		c.after, c.result = specialistEntry(&p), p
+		c.after, c.result, c.specialists = specialistEntry(&p), p, []store.Specialist{p}
 		if before != nil {
 			c.before = specialistEntry(before)
 		}
@@ -111,9 +96,6 @@ func (cl *Clinic) putSpecialist(ctx context.Context, actor record.Actor, action 
 		}
 		return endSignInsOf(ctx, tx, p.ID)
 	})
-	if err == nil {
-		cl.hooks.SpecialistChanged(context.WithoutCancel(ctx), p)
-	}
 	return p, err
 }
 
@@ -187,12 +169,8 @@ func (cl *Clinic) PutWeeklyHours(ctx context.Context, actor record.Actor, specia
 		Actor: actor, Action: record.ActionWeeklyHoursReplaced, Subject: "specialist:" + specialistID,
 		after: hoursEntries(hours),
 	}
-	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
-		if specialistIn(&s, specialistID) == nil {
+	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
+		if specialistIn(s, specialistID) == nil {
 			return store.ErrNotFound
 		}
 		c.before = hoursEntries(s.WeeklyHours[specialistID])

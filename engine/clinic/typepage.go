@@ -39,14 +39,8 @@ func NameIn(t *store.AppointmentType, language string) string {
 // OrderAppointmentTypes moves the given types to the front, in the given order. The others follow in their previous
 // order. *ValidationError.
 func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor, ids []string) error {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: actor, Action: record.ActionAppointmentTypesOrdered, Subject: "clinic"}
-	return cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
 		var before []string
 		for i := range s.AppointmentTypes {
 			before = append(before, s.AppointmentTypes[i].ID)
@@ -71,7 +65,7 @@ func (cl *Clinic) OrderAppointmentTypes(ctx context.Context, actor record.Actor,
 		}
 		c.before, c.after = before, after
 		for position, id := range after {
-			t := typeIn(&s, id)
+			t := typeIn(s, id)
 			if t.Position == position {
 				continue
 			}

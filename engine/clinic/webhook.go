@@ -72,14 +72,8 @@ var errKeepSettings = errors.New("clinic: nothing to change")
 // does.
 func (cl *Clinic) DisableWebhook(ctx context.Context, id, url, reason string,
 	notify func(tx store.Tx, at time.Time) error) (bool, error) {
-	cl.schedule.change.Lock()
-	defer cl.schedule.change.Unlock()
 	c := ScheduleChange{Actor: "system", Action: record.ActionSettingsChanged, Subject: "clinic", reason: reason}
-	err := cl.ChangeSchedule(ctx, &c, func(tx store.Tx) error {
-		s, err := StoredSchedule(ctx, tx)
-		if err != nil {
-			return err
-		}
+	err := cl.changeStored(ctx, &c, func(tx store.Tx, s *store.Schedule) error {
 		before, err := readSettings(s.Clinic.Settings)
 		if err != nil {
 			return err
