@@ -52,7 +52,7 @@ func TestMailTestRoute(t *testing.T) {
 	}
 	raw, err := os.ReadFile(files[0])
 	if err != nil || !strings.Contains(string(raw), "owner@clinic.example") ||
-		!strings.Contains(string(raw), "Subject: Test email of ") {
+		!strings.Contains(string(raw), "Subject: Test email from ") {
 		t.Errorf("the message is\n%s", raw)
 	}
 }

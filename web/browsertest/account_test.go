@@ -27,7 +27,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	p.press("Sign out the other device")
 	p.accessible("asking before a sign-in is ended")
 	p.saved()
-	p.says("Your other devices are signed out.")
+	p.says("Your other devices have been signed out.")
 	p.until(`!document.querySelector('main').innerText.includes('Edge on Windows')`)
 	if list, _ := h.engine.Account.SignIns(t.Context(), h.userID(email)); len(list) != 1 {
 		t.Errorf("%d sign-ins stand, want one", len(list))
@@ -43,7 +43,7 @@ func TestStaffManageOwnAccount(t *testing.T) {
 	p.run(`document.querySelector('#me-current').select()`)
 	p.write(password)
 	p.press("Change password")
-	p.says("Your password is changed.")
+	p.says("Your password has been changed.")
 	h.must(401, "POST", "/v1/auth/sign-in", signIn)
 	signIn["password"] = next
 	h.must(200, "POST", "/v1/auth/sign-in", signIn)

@@ -51,7 +51,7 @@ func TestVisitorRequestsAppointment(t *testing.T) {
 
 	desk := h.desk(t, store.RoleReception)
 	desk.open("/staff?lang=en#requests")
-	desk.says("Waits for your approval")
+	desk.says("Waiting for your approval")
 	desk.accessible("a request for approval at the desk")
 	desk.press("Approve: Lena Vogt")
 	desk.says("No requests.")

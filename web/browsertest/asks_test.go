@@ -72,7 +72,7 @@ func TestPatientAnswersQuestions(t *testing.T) {
 	desk.click(`.appt[data-id="` + one["id"].(string) + `"]`)
 	desk.there("dialog .facts .told")
 	desk.says("Which knee?")
-	desk.says("Says: not here before")
+	desk.says("First visit, according to the patient")
 	desk.shot("asks-desk")
 	desk.accessible("the answers at the desk")
 }

@@ -38,7 +38,7 @@ func TestAppointmentShowsWhoChangedIt(t *testing.T) {
 	p.there("dialog input[type=search]")
 	p.fill("dialog input[type=search]", "lena")
 	p.click("#found [role=option].cancelled")
-	p.says("This appointment is cancelled.")
+	p.says("This appointment has been cancelled.")
 	p.until(`/Cancelled by Jo owner, \d/.test(document.querySelector('.changes summary').innerText)`)
 	p.says("Reason: has the flu")
 	p.accessible("a cancelled appointment")
@@ -49,7 +49,7 @@ func TestAppointmentShowsWhoChangedIt(t *testing.T) {
 		p.until(`document.querySelectorAll('.log > .line').length === ` + strconv.Itoa(n))
 	}
 	p.press("Open in the audit log")
-	p.says("Only one appointment")
+	p.says("One appointment only")
 	lines(3)
 	p.press("Show all")
 	p.fill("#patient", "vogt")
@@ -61,5 +61,5 @@ func TestAppointmentShowsWhoChangedIt(t *testing.T) {
 	p.accessible("the audit log of a patient")
 	p.shot("staff-audit-patient")
 	p.press("Only this appointment")
-	p.says("Only one appointment")
+	p.says("One appointment only")
 }

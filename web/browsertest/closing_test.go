@@ -15,7 +15,7 @@ func TestOwnerClosesClinicInOneForm(t *testing.T) {
 	lena := p.appointment("Lena Vogt", "ada", "09:00")
 	p.appointment("Per Lind", "karim", "10:00")
 	p.open("/staff?lang=en#closed")
-	p.says("No time is blocked.")
+	p.says("No blocked times.")
 	p.press("Block time")
 	p.there("#closing-title:focus")
 	p.set("#closing-from", h.date)

@@ -58,12 +58,12 @@ func TestExpiredHoldIsClaimedAgain(t *testing.T) {
 		const real = performance.now.bind(performance)
 		performance.now = () => real() + 901 * 1000
 	})()`)
-	p.reads(`10:00 is no longer held\. Your details are kept\. Hold it again`)
+	p.reads(`10:00 is no longer held\. Your details are saved\. Hold it again`)
 	p.accessible("a hold that has lapsed")
 	p.look("book-9-lapsed")
 	p.click(".notice .btn")
 	p.held()
-	p.reads(`We held this time again for you\.`)
+	p.reads(`We are holding this time for you again\.`)
 	if name := ask[string](p, "document.querySelector('#name').value"); name != "Lena Vogt" {
 		t.Errorf("what was typed became %q", name)
 	}
@@ -103,7 +103,7 @@ func TestClinicWithoutTimesShowsPhone(t *testing.T) {
 	h := newHouse(t, closed(func(store.Weekday) bool { return true }))
 	p := h.tab(t)
 	p.open("/?lang=en&type=checkup")
-	p.reads(`No times online in the next 60 days\. Call 030 1234567 or look again later; cancelled times appear here at once\.`)
+	p.reads(`No times online in the next 60 days\. Call 030 1234567 or check again later; cancelled times appear here immediately\.`)
 	p.accessible("no times at all")
 	p.look("book-11-none")
 }
@@ -172,7 +172,7 @@ func TestPageRetriesWhenServerCannotSave(t *testing.T) {
 			p.take(h.at("10:00"))
 			p.answers("/book", c.status, c.code, "2", "2")
 			p.confirm()
-			p.reads(`The clinic's system can't save right now\. Your time is still held; we try again\.`)
+			p.reads(`The clinic's system can't save right now\. Your time is still held; we are trying again\.`)
 			p.booked()
 			h.one(t)
 		})

@@ -40,14 +40,14 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 	p.chooseFile("#sheet-file", "old.csv", text)
 	p.says("1 would be booked, 0 already exist, 0 were cancelled, 2 cannot be imported.")
 	p.says("start: overlaps line 2")
-	p.says("appointmentType: “Massage” is not known here")
+	p.says("appointmentType: “Massage” was not found")
 	p.accessible("a spreadsheet that is tried")
 	p.shot("data-plan")
 	if n := len(h.bookings()); n != 0 {
 		t.Errorf("the plan wrote %d appointments", n)
 	}
 	p.press("Import only the valid row")
-	p.says("1 appointments are booked.")
+	p.says("1 appointments were booked.")
 	p.says("Download the 2 refused rows")
 	p.accessible("a spreadsheet that was imported")
 	p.shot("data-done")
@@ -68,6 +68,6 @@ func TestOwnerImportsSpreadsheet(t *testing.T) {
 		`{"specialists":[{"id":"mia","name":"Dr Mia Sand","timezone":"UTC","active":true}]}`)
 	p.says("1 new:")
 	p.press("Import this clinic")
-	p.says("The file named 1 specialists and 0 appointment types.")
+	p.says("The file contained 1 specialists and 0 appointment types.")
 	h.must(200, "GET", "/v1/specialists/mia", nil)
 }

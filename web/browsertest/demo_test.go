@@ -91,13 +91,13 @@ func TestDemoSurvivesNetworkCut(t *testing.T) {
 	p.size(1600, 1000)
 	p.open("/demo?lang=en")
 	p.until(`document.querySelectorAll('iframe')[0]?.contentDocument.querySelector('.live[data-link=live]')`)
-	p.press("Pull the cable of patient 1")
+	p.press("Unplug patient 1")
 	p.says("Appointments counted: 1.")
 	p.until(`document.querySelectorAll('iframe')[0].contentDocument.body.innerText.includes('No connection')`)
 	p.accessible("a phone without a connection")
 	h.must(201, "POST", "/v1/appointments", map[string]any{"appointmentTypeId": "checkup",
 		"specialistId": "ada", "slotStartDate": h.at("10:00"), "patient": map[string]any{"name": "Per Lind"}}, asAdmin)
 	p.press("Plug it in again")
-	p.says("Appointments before: 1; still there: 1; booked in the meantime: 1. Nothing is lost.")
+	p.says("Appointments before: 1; still there: 1; booked in the meantime: 1. Nothing was lost.")
 	p.until(`!document.querySelectorAll('iframe')[0].contentDocument.body.innerText.includes('No connection')`)
 }

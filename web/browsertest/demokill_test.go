@@ -59,7 +59,7 @@ func TestDemoServerKillLosesNothing(t *testing.T) {
 		const said = left.contentDocument.body.innerText
 		if (said.includes('has just gone')) return true
 		const { holds } = await (await fetch('/v1/holds')).json()
-		return said.includes('We held this time again for you') && holds.some(x => x.slotStartDate === start)
+		return said.includes('We are holding this time for you again') && holds.some(x => x.slotStartDate === start)
 	})()`)
 	p.shot("demokill-2-back")
 }

@@ -36,7 +36,7 @@ func (p *tab) takePlan() {
 	if ask[bool](p, `indexedDB.databases().then(all => all.some(x => x.name === 'holdfast-plan'))`) {
 		before = ask[string](p, sealed)
 	}
-	p.press("Store a new plan now")
+	p.press("Update the plan now")
 	p.says("This browser has a plan")
 	p.until(sealed + `.then(now => now && now !== ` + quoted(before) + `)`)
 	p.until(`navigator.serviceWorker.ready.then(x => x.active?.state === 'activated')`)

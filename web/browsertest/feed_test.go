@@ -40,7 +40,7 @@ func TestCalendarSubscriptionIsReadable(t *testing.T) {
 	}
 	read(http.StatusOK)
 	p.press("Revoke the address")
-	p.says("The calendar subscription is revoked.")
+	p.says("The calendar subscription has been revoked.")
 	read(http.StatusNotFound)
 
 	own := h.desk(t, store.RoleSpecialist)

@@ -176,7 +176,7 @@ func TestRacingPatientsHaveOneWinner(t *testing.T) {
 
 	holding := 0
 	for i, p := range tabs {
-		p.until(`document.querySelector('.hold[data-phase=held]') || !document.querySelector('.bar button') || /That time has just gone/.test(document.body.innerText)`)
+		p.until(`document.querySelector('.hold[data-phase=held]') || !document.querySelector('.bar button') || /That time has just been taken/.test(document.body.innerText)`)
 		if p.count(".hold[data-phase=held]") == 0 {
 			continue
 		}
@@ -250,7 +250,7 @@ func TestLostClaimOffersNearbyTimes(t *testing.T) {
 		}
 	})()`)
 	p.click(".bar button")
-	p.says("That time has just gone. Your details are kept. Nearest free:")
+	p.says("That time has just been taken. Your details are saved. Nearest free times:")
 	p.there(".notice.danger:focus")
 	p.there(".notice.danger .btn:nth-of-type(3)")
 	p.click(".notice.danger .btn")

@@ -59,10 +59,10 @@ func TestHoldExpiresWithoutServer(t *testing.T) {
 	p.when("&specialist=ada")
 	p.take(h.at("10:00"))
 	h.stop()
-	p.says("10:00 is no longer held. Your details are kept.")
+	p.says("10:00 is no longer held. Your details are saved.")
 	p.look("book-15-lapsed-offline")
 	h.start(engine.Options{}, web.Options{})()
-	p.says("We held this time again for you.")
+	p.says("We are holding this time for you again.")
 	p.held()
 	h.heldTimes(t, 1)
 }
@@ -76,8 +76,8 @@ func TestPageChecksHoldAfterRestart(t *testing.T) {
 		other bool // another client takes the time first
 		says  string
 	}{
-		{"free", false, "We held this time again for you."},
-		{"taken", true, "That time has just gone. Your details are kept. Nearest free:"},
+		{"free", false, "We are holding this time for you again."},
+		{"taken", true, "That time has just been taken. Your details are saved. Nearest free times:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

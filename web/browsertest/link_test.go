@@ -17,7 +17,7 @@ func TestOfflinePageRecovers(t *testing.T) {
 	p.offline(true)
 	p.there(".live[data-link=offline]")
 	p.there(".notice.warn")
-	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. Times as of \d\d:\d\d\. We keep trying\.$`).MatchString(got) {
+	if got := p.text(".notice.warn"); !regexp.MustCompile(`^No connection\. Times as of \d\d:\d\d\. We are trying to reconnect\.$`).MatchString(got) {
 		t.Errorf("without network the page says %q", got)
 	}
 	p.accessible("no connection")
@@ -60,7 +60,7 @@ func TestLostAnswerBooksOnce(t *testing.T) {
 	p.take(h.at("10:00"))
 	h.loseAnswers("/book")
 	p.confirm()
-	p.says("We don't know yet if your booking arrived. Don't book again.")
+	p.says("We don't know yet whether your booking arrived. Don't book again.")
 	p.accessible("an unknown outcome")
 	p.look("book-8-unknown")
 	h.one(t)

@@ -15,7 +15,7 @@ func TestLivePage(t *testing.T) {
 	h.hold("a-stranger-00001", "ada", h.at("09:00"), 600)
 	p := h.desk(t, store.RoleReception)
 	p.click(`nav a[href="#live"]`)
-	p.says("Embedded. Live state is in this process.")
+	p.says("Embedded. Live state is stored in this process.")
 	tile := func(name string) string {
 		return `[...document.querySelectorAll('.tiles div')].find(d => d.querySelector('dt').innerText === ` +
 			quoted(name) + `).querySelector('dd').innerText`

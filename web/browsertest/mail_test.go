@@ -54,7 +54,7 @@ func TestPageConfirmsSentEmail(t *testing.T) {
 	p.there(".sent")
 
 	p.open("/manage?lang=en#nonsense")
-	p.says("This link no longer works. It was changed or has expired. Use your newest email, or call 030 1234567.")
+	p.says("This link no longer works. It was replaced or has expired. Use the link in your latest email, or call 030 1234567.")
 }
 
 // TestPageWithoutMailServerPromisesNoEmail: without a mail server no page promises an email: neither the form, nor an
@@ -74,5 +74,5 @@ func TestPageWithoutMailServerPromisesNoEmail(t *testing.T) {
 		}
 	}
 	p.open("/manage?lang=en#nonsense")
-	p.says("This link no longer works. It was changed or has expired. Call 030 1234567.")
+	p.says("This link no longer works. It was replaced or has expired. Call 030 1234567.")
 }

@@ -55,7 +55,7 @@ func TestPatientMovesByLink(t *testing.T) {
 
 	old := h.tab(t)
 	old.open(link)
-	old.says("This link no longer works. It was changed or has expired. Call 030 1234567.")
+	old.says("This link no longer works. It was replaced or has expired. Call 030 1234567.")
 	old.look("manage-3-dead")
 }
 

@@ -53,7 +53,7 @@ func TestOwnerManagesSchedule(t *testing.T) {
 	p.press("Copy to Tue–Fri")
 	p.says("Not saved yet")
 	p.press("Save hours")
-	p.says("The hours of Dr Mia Sand are saved.")
+	p.says("The hours of Dr Mia Sand have been saved.")
 	got := h.must(200, "GET", "/v1/specialists/"+id+"/weekly-hours", nil, asAdmin)
 	if list, _ := got.get("weeklyHours").([]any); len(list) != 5 || !strings.Contains(got.raw, `"end":"12:30"`) {
 		t.Errorf("the hours are %s, want five mornings until 12:30", got.raw)

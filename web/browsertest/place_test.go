@@ -75,7 +75,7 @@ func TestOwnerAddsPlace(t *testing.T) {
 	p.shot("place-hours")
 	p.accessible("hours at a place")
 	p.press("Save hours")
-	p.says("The hours of Dr Ada Brandt are saved.")
+	p.says("The hours of Dr Ada Brandt have been saved.")
 	got := h.must(200, "GET", "/v1/specialists/ada", nil)
 	if places, _ := got.get("specialist", "places").([]any); len(places) != 1 {
 		t.Errorf("ada is %s", got.raw)

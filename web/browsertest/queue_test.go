@@ -198,7 +198,7 @@ func TestQueuePageReviewsUnknownOutcome(t *testing.T) {
 	p := h.desk(t, store.RoleOwner)
 	p.open("/staff?lang=en#queue")
 	p.lineSays("Lena Vogt", "Needs your decision")
-	p.lineSays("Lena Vogt", "No answer came, and the other system could not tell whether it arrived.")
+	p.lineSays("Lena Vogt", "No answer came, and the other system could not tell whether the message arrived.")
 	p.says("3 need you")
 	p.accessible("bookings in doubt")
 	p.shot("queue-3-review")

@@ -31,7 +31,7 @@ func TestReportsCountBookings(t *testing.T) {
 		HTMLAnchorElement.prototype.click = function () {}
 	}`)
 	p.press("Save as CSV")
-	p.until(`window.table.split('\r\n').length === 2 && /Utilisation % of Dr Ada Brandt/.test(window.table)`)
+	p.until(`window.table.split('\r\n').length === 2 && /Utilisation of Dr Ada Brandt \(%\)/.test(window.table)`)
 	p.set("#by", "month")
 	p.until(`/^\d{4}-\d{2}$/.test(document.querySelector('.numbers tbody th').innerText)`)
 }

@@ -151,15 +151,15 @@ func TestPresencePageReconnects(t *testing.T) {
 	p := h.sessions(t, store.RoleSpecialist)
 	p.click(`[role=switch][aria-checked=false]`)
 	p.there(`[role=switch][aria-checked=true]`)
-	p.says("You were offline for a while. You are online again.") // from the stream
+	p.says("You were offline for a moment. You are online again.") // from the stream
 	p.there(`[role=switch][aria-checked=true]`)
 
 	p.click(`nav a[href="#day"]`)
-	p.until(`!document.body.innerText.includes('You were offline for a while')`)
+	p.until(`!document.body.innerText.includes('You were offline for a moment')`)
 	h.presence("ada", "auto_offline")
 	// as when a laptop wakes up: the heartbeat gets a 409
 	p.run(`document.dispatchEvent(new Event('visibilitychange'))`)
-	p.says("You were offline for a while. You are online again.")
+	p.says("You were offline for a moment. You are online again.")
 
 	h.must(200, "POST", "/v1/specialists/ada/offline", nil, asAdmin)
 	p.run(`performance.clearResourceTimings(); document.dispatchEvent(new Event('visibilitychange'))`)

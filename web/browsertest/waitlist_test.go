@@ -47,7 +47,7 @@ func TestVisitorAcceptsOffer(t *testing.T) {
 	p.says("No times online in the next 60 days.")
 	p.accessible("no time, and a list to wait on")
 	p.click(".times .btn")
-	p.says("We email you when a time for")
+	p.says("When a time for")
 	p.accessible("the form of the waiting list")
 	p.shot("waitlist-1-form")
 	p.click(".actions .primary")
