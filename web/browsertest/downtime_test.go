@@ -236,7 +236,7 @@ func TestDeskEntersPaperBookings(t *testing.T) {
 	p.says("Outside the hours")
 	p.accessible("what was written by hand")
 	p.shot("byhand")
-	p.press("Book the 1 that is free")
+	p.press("Book the 1 free line")
 	p.says("Booked")
 	if n := len(h.bookings()); n != 2 {
 		t.Errorf("%d are booked, want 2", n)
@@ -283,7 +283,7 @@ func TestEditedPaperBookingIsKept(t *testing.T) {
 	p.press("Check")
 	// The first request takes as long as the test wants.
 	p.run(`window.plain = fetch; window.fetch = async (path, how) => { if (how.method === 'POST' && path.endsWith('/v1/appointments')) await new Promise(go => { window.go = go }); return plain(path, how) }`)
-	p.press("Book all 3 that are free")
+	p.press("Book all 3 free lines")
 	p.until(`Boolean(window.go)`)
 	p.until(`[...document.querySelectorAll('.byhand td input, .byhand select, #byhand-date')].every(x => x.disabled)`)
 	p.set(line("2")+"[type=time]", "15:00")
@@ -294,7 +294,7 @@ func TestEditedPaperBookingIsKept(t *testing.T) {
 		t.Errorf("%d are booked, want the 2 that nobody changed: %v", len(all), all)
 	}
 	p.press("Check")
-	p.press("Book the 1 that is free")
+	p.press("Book the 1 free line")
 	p.until(`document.querySelector('.byhand tbody tr:nth-child(2)').innerText.includes('Booked')`)
 	if all := h.bookings(); len(all) != 3 {
 		t.Errorf("%d are booked, want each once: %v", len(all), all)

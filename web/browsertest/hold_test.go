@@ -215,7 +215,7 @@ func TestLostTimeKeepsForm(t *testing.T) {
 		"appointmentTypeId": "checkup", "specialistId": "ada", "slotStartDate": h.at("10:00"), "displace": true,
 		"patient": map[string]any{"name": "Walk In", "phone": "030 5555555"},
 	}, asAdmin)
-	p.says("The clinic needed this time. We are sorry. Nearest free:")
+	p.says("The clinic needed this time. We are sorry. Nearest free times:")
 	p.there(".notice.danger .btn:nth-of-type(3)")
 	p.look("book-5-lost")
 	p.click(".notice.danger .btn")

@@ -151,7 +151,7 @@ func TestQueuePageRetriesAllFailed(t *testing.T) {
 	p.lineSays("Per Lind", "Failed")
 	p.accessible("bookings that failed")
 	p.click("#retry-all")
-	p.says("Retrying 2.")
+	p.says("Retrying 2 messages.")
 	p.lineSays("Lena Vogt", "Done")
 	p.lineSays("Per Lind", "Done")
 	p.until(`!document.querySelector('#retry-all')`)

@@ -118,7 +118,7 @@ func TestFirstAcceptWinsSession(t *testing.T) {
 	p.until(`window.goOn`)
 	h.must(200, "POST", "/v1/sessions/"+id+"/accept", map[string]any{"specialistId": "karim"}, asAdmin)
 	p.run(`goOn()`)
-	p.says("Dr Karim Haddad was faster.")
+	p.says("Dr Karim Haddad has already taken it.")
 	p.shot("sessions-3-first")
 
 	r := h.sessions(t, store.RoleReception)
