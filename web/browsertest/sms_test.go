@@ -8,6 +8,8 @@ import (
 	"holdfast/engine/enginetest"
 	"holdfast/engine/message"
 	"holdfast/engine/notice"
+	"holdfast/engine/notice/noticetest"
+	"holdfast/store"
 	"holdfast/web"
 )
 
@@ -40,4 +42,132 @@ func TestPatientAgreesToTextMessages(t *testing.T) {
 	none.take(h.at("11:00"))
 	none.there("#name")
 	none.until(`!document.querySelector('#sms')`)
+}
+
+// withGateway opens a clinic that can use gateways in its own network. If url is not empty, it is the chosen gateway.
+func withGateway(t *testing.T, url string) *house {
+	t.Helper()
+	x, err := notice.NewTexter(notice.TexterOptions{AllowPrivate: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newHouseWith(t, engine.Options{Queue: enginetest.Queue(t), Notices: message.Transport{Texter: x}}, web.Options{})
+	if url != "" {
+		h.must(200, "PUT", "/v1/settings/sms-gateway", map[string]any{"method": "POST", "url": url,
+			"body": "to={to}&text={text}"}, asAdmin)
+	}
+	return h
+}
+
+// TestOwnerSetsUpSMSGateway: an owner chooses a preset, then types the request to another gateway, sends a test, and
+// saves. The page shows the gateway's refusal, and never the secret.
+func TestOwnerSetsUpSMSGateway(t *testing.T) {
+	t.Parallel()
+	g := noticetest.NewGateway(t)
+	h := withGateway(t, "")
+	p := h.desk(t, store.RoleOwner)
+	p.size(1280, 720)
+	p.open("/staff?lang=en#settings")
+	p.there("#sms-preset")
+	p.set("#sms-preset", "twilio")
+	p.says("Account SID")
+	p.set("#sms-preset", "seven")
+	p.until(`!document.querySelector('#sms-user')`)
+	p.accessible("a preset for an SMS gateway")
+	p.set("#sms-preset", "other")
+	p.fill("#sms-url", g.URL+"/send")
+	p.fill("#sms-secret", "hush")
+	p.set("#sms-headers", "X-Api-Key: {secret}")
+	p.click("#sms-try")
+	p.says("Enter the number that the test message goes to")
+	p.fill("#sms-to", "+49 170 1234567")
+	g.Answer(func(noticetest.Text) (int, string) { return 400, "sender not allowed" })
+	p.click("#sms-try")
+	p.says("The test message was not sent:")
+	p.says("sender not allowed")
+	p.accessible("a test message that was refused")
+	p.run(`document.querySelector('#sms-gateway').scrollIntoView({ block: 'start', behavior: 'instant' })`)
+	p.shot("sms-gateway")
+	g.Answer(func(noticetest.Text) (int, string) { return 200, "ok" })
+	p.click("#sms-try")
+	p.says("The gateway accepted a test message to +49 170 1234567.")
+	if all := g.Texts(); all[len(all)-1].To != "+491701234567" || all[len(all)-1].Header.Get("X-Api-Key") != "hush" {
+		t.Errorf("the gateway got %+v", all)
+	}
+	p.click("#sms-gateway [type=submit]")
+	p.says("A secret is stored.")
+	got := h.must(200, "GET", "/v1/settings/sms-gateway", nil, asAdmin)
+	if got.get("smsGateway", "chosen", "url") != g.URL+"/send" || strings.Contains(got.raw, "hush") {
+		t.Errorf("the stored gateway is %s", got.raw)
+	}
+}
+
+// TestOwnerEditsTextMessages: while an owner types a text message, the page shows its length and its segments, in the
+// GSM alphabet and outside it.
+func TestOwnerEditsTextMessages(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	p := h.desk(t, store.RoleOwner)
+	p.size(1280, 720)
+	p.open("/staff?lang=en#settings")
+	says := func(words string) {
+		t.Helper()
+		p.until(`document.querySelector('.mail.sms figcaption')?.innerText.includes(` + quoted(words) + `)`)
+	}
+	field := "document.getElementById('sms.texts.reminder.en.text')"
+	says("1 message")
+	says("of 160 characters")
+	p.set("#sms-notice", "reminder")
+	p.until("Boolean(" + field + ")")
+	p.run(field + ".focus()")
+	p.write("See you on {day}, " + strings.Repeat("please be early ", 10))
+	says("2 messages")
+	says("of 306 characters")
+	p.run(field + ".select()")
+	p.write("See you on {day} 🙂")
+	says("of 70 characters")
+	says("Unicode")
+	p.accessible("a text message outside the GSM alphabet")
+	p.run(`document.querySelector('.mail.sms').closest('form').scrollIntoView({ block: 'start', behavior: 'instant' })`)
+	p.shot("sms-texts")
+	p.fill("#sms-country", "49")
+	p.set("#sms-hours", "24")
+	p.run(`document.querySelector('.mail.sms').closest('form').querySelector('[type=submit]').click()`)
+	p.says("Saved")
+	got := h.must(200, "GET", "/v1/settings", nil, asAdmin)
+	if got.get("settings", "sms", "texts", "reminder", "en") != "See you on {day} 🙂" || got.get("settings", "sms", "countryCode") != "49" {
+		t.Errorf("the settings are %s", got.raw)
+	}
+}
+
+// TestDeskAgreesToTextMessages: the desk ticks the consent of a patient on the phone, and can withdraw it later.
+func TestDeskAgreesToTextMessages(t *testing.T) {
+	t.Parallel()
+	h := withGateway(t, noticetest.NewGateway(t).URL)
+	p := h.desk(t, store.RoleReception)
+	p.cursor("08:00, Dr Ada Brandt")
+	p.key("lena vogt")
+	p.there("#patient-sms:disabled") // no number yet
+	p.fill("#patient-phone", "+49 170 1234567")
+	p.click("#patient-sms")
+	p.there(".holding.held")
+	p.accessible("booking with text messages")
+	p.shot("desk-booking-sms")
+	p.click("dialog [type=submit]")
+	p.closed()
+	a := h.one(t)
+	agreed := func() bool {
+		return strings.Contains(h.must(200, "GET", "/v1/appointments/"+a["id"].(string), nil, asAdmin).raw, `"sms":true`)
+	}
+	if !agreed() {
+		t.Error("the appointment does not have the consent")
+	}
+	p.key("e")
+	p.there("#patient-sms:checked")
+	p.click("#patient-sms")
+	p.click("dialog [type=submit]")
+	p.closed()
+	if agreed() {
+		t.Error("the consent was not withdrawn")
+	}
 }

@@ -283,7 +283,7 @@ export function Appointment({ desk, id, close }) {
             <button
               type="button"
               class="btn"
-              onClick=${() => desk.open('book', { name: p.name, copy: p, of: id, specialistId: a.specialistId, typeId: a.appointmentTypeId })}
+              onClick=${() => desk.open('book', { name: p.name, copy: { ...p, sms: a.intake?.sms }, of: id, specialistId: a.specialistId, typeId: a.appointmentTypeId })}
             >
               <${Icon} name="plus" />
               ${t('card.again')}

@@ -14,7 +14,7 @@ import { Tell } from './move.js'
 import { createDeskHold } from './deskhold.js'
 import { Asks, missing, said } from './asks.js'
 import { fit, several } from './fit.js'
-import { PatientFields, blank, check, known } from './patient.js'
+import { PatientFields, agrees, blank, check, known } from './patient.js'
 import { failKey, sayObstacle, colourOf, specialistName } from './words.js'
 import { Occurrences, SeriesFields, useSeries } from './series.js'
 import { VisitFields, useVisit } from './visit.js'
@@ -194,13 +194,14 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
     if (!more) return
     if (many ? !type || series.times.length < 2 : !obstacle.start || !type || (why && !insisted)) return way()?.focus()
     const told = said(type, answers),
-      asked = Object.keys(told).length > 0 && { answers: told }
+      asked = Object.keys(told).length > 0 && { answers: told },
+      sms = agrees(draft) && { sms: true }
     const { name, email, phone, ...own } = patient
     const body = family
       ? {
           slotStartDate: new Date(obstacle.start).toISOString(),
           specialistId: slot.specialistId,
-          people: [{ appointmentTypeId: type.id, name, ...own, ...asked }, ...more],
+          people: [{ appointmentTypeId: type.id, name, ...own, ...asked }, ...more].map(x => ({ ...x, ...sms })),
           contact: { ...(email && { email }), ...(phone && { phone }) },
           notify,
           ignoreHours: past,
@@ -208,7 +209,7 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
           displace: Boolean(insists.held),
         }
       : many
-        ? { appointmentTypeId: type.id, times: series.times, patient, notify, ...asked }
+        ? { appointmentTypeId: type.id, times: series.times, patient, notify, ...asked, ...sms }
         : {
             appointmentTypeId: type.id,
             slotStartDate: new Date(obstacle.start).toISOString(),
@@ -216,6 +217,7 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
             patient,
             notify,
             ...asked,
+            ...sms,
             ...(over
               ? { overbook: { reason: reason.trim() } }
               : {
@@ -395,7 +397,7 @@ export function Book({ desk, name = '', copy, of = '', start, specialistId, type
             ${t(busy ? 'book.doing' : unknown ? 'unknown.do' : many ? 'series.do' : family ? 'visit.do' : why === 'taken' && insists.taken ? 'overbook.do' : 'book.do', { n: family ? visit.others.length + 1 : series.times.length })}
           </button>
           <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
-          <${Tell} email=${draft.email} value=${notify} set=${setNotify} />
+          <${Tell} email=${draft.email} sms=${agrees(draft)} value=${notify} set=${setNotify} />
         </footer>
       </form>
     </${Dialog}>

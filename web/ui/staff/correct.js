@@ -1,5 +1,6 @@
 // Correcting an appointment: the person, the note, the answers, and the type if another one fits at its time. If the
 // new type does not fit there, the desk must move the appointment.
+import { boot } from '../lib/boot.js'
 import { html, useState } from '../lib/html.js'
 import { Dialog } from '../lib/dialog.js'
 import { Field } from '../lib/form.js'
@@ -40,7 +41,7 @@ export function Correct({ desk, id, focus = 'name', close }) {
     p = a.patient || {}
   const [draft, setDraft] = useState(() => ({
       ...blank,
-      ...known({ ...p, name: p.name || '' }),
+      ...known({ ...p, name: p.name || '', sms: a.intake?.sms }),
       notes: p.notes || '',
     })),
     [errors, setErrors] = useState({})
@@ -50,10 +51,10 @@ export function Correct({ desk, id, focus = 'name', close }) {
     name = who(desk, a),
     asked = typeIn(s, a.appointmentTypeId)
   const [answers, setAnswers] = useState(() => answersOf(a))
-  const change = useChange(async ({ patient, answers, type }, key) => {
+  const change = useChange(async ({ patient, answers, sms, type }, key) => {
     let now = find(desk.store.get(), id) || a
     // Change the type last, because undo reverses only the last change.
-    if (patient || answers) now = await desk.correct(now, { patient, answers, notify })
+    if (patient || answers || sms !== undefined) now = await desk.correct(now, { patient, answers, sms, notify })
     if (type)
       now = await desk.move(
         now,
@@ -82,9 +83,15 @@ export function Correct({ desk, id, focus = 'name', close }) {
     const any = Object.keys(edited).length > 0,
       told = reanswered(asked, answersOf(a), answers),
       other = Object.keys(told).length > 0,
-      type = typeId !== a.appointmentTypeId && typeId
-    if (!any && !other && !type) return close()
-    change.go({ ...(any && { patient: edited }), ...(other && { answers: told }), ...(type && { type }) })
+      type = typeId !== a.appointmentTypeId && typeId,
+      sms = boot.sms && draft.sms !== Boolean(a.intake?.sms)
+    if (!any && !other && !sms && !type) return close()
+    change.go({
+      ...(any && { patient: edited }),
+      ...(other && { answers: told }),
+      ...(sms && { sms: draft.sms }),
+      ...(type && { type }),
+    })
   }
   return html`
     <${Dialog} title=${t('correct.title', { name })} close=${close}>

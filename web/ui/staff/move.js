@@ -18,10 +18,10 @@ import { Whole, useVisitOf } from './visit.js'
 import { failKey, specialistName, typeIn, typeName, who } from './words.js'
 import { Obstacle, WhenFields, slotOf, useObstacle, way } from './when.js'
 
-// Tell asks whether the server sends the patient an email. Without an email address or a mail server, it explains why
-// it can't.
-export function Tell({ email, value, set }) {
-  const no = !boot.mail ? 'tell.nomail' : !email?.trim() ? 'tell.noaddress' : ''
+// Tell asks whether the server notifies the patient, by email and, if `sms` is set, by text message. If it can do
+// neither, it explains why.
+export function Tell({ email, sms, value, set }) {
+  const no = sms ? '' : !boot.mail ? 'tell.nomail' : !email?.trim() ? 'tell.noaddress' : ''
   return html`
     <label class="check">
       <input
@@ -31,7 +31,7 @@ export function Tell({ email, value, set }) {
         onChange=${e => set(e.currentTarget.checked)}
       />
       <span>
-        ${t('tell')}${
+        ${t(sms ? 'tell.sms' : 'tell')}${
           no &&
           html`
             ${' '}
@@ -248,7 +248,7 @@ export function Move({ desk, id, specialistId, start, asked, back, close }) {
             ${t(change.busy ? 'move.doing' : together || (rest && moving.plan) ? 'series.move' : 'move.do', { n: together ? visit.length : (moving.plan?.length || 0) - moving.keep.length })}
           </button>
           <button type="button" class="btn" onClick=${() => close()}>${t('cancel')}</button>
-          <${Tell} email=${a.patient?.email} value=${notify} set=${setNotify} />
+          <${Tell} email=${a.patient?.email} sms=${boot.sms && a.intake?.sms} value=${notify} set=${setNotify} />
         </footer>
       </form>
     </${Dialog}>
@@ -312,7 +312,7 @@ export function Cancel({ desk, id, close }) {
             ${t(change.busy ? 'cancel.doing' : rest || together ? 'series.cancel' : 'cancel.do')}
           </button>
           <button type="button" class="btn" onClick=${() => close()}>${t('cancel.keep')}</button>
-          <${Tell} email=${a.patient?.email} value=${notify} set=${setNotify} />
+          <${Tell} email=${a.patient?.email} sms=${boot.sms && a.intake?.sms} value=${notify} set=${setNotify} />
         </footer>
       </form>
     </${Dialog}>

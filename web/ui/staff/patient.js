@@ -1,12 +1,13 @@
 // The patient of an appointment. Typing a name searches the appointments. To choose a known person, use the arrow keys
 // and Enter; this also fills in the other details.
 import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.js'
+import { boot } from '../lib/boot.js'
 import { Field, dateFrom, looksLikeEmail, looksLikePhone } from '../lib/form.js'
 import { locale, t } from '../lib/i18n.js'
 import { write } from '../lib/time.js'
 import { About } from './about.js'
 
-export const blank = { name: '', phone: '', email: '', birthDate: '', notes: '' }
+export const blank = { name: '', phone: '', email: '', birthDate: '', notes: '', sms: false }
 
 // birthFrom reads a birth date typed in one field: in the order of the country or with the year first, with
 // any separator or none: 31 3 1980, 31.03.1980, 31031980, 1980-03-31.
@@ -37,6 +38,7 @@ export const known = p => ({
   phone: p.phone || '',
   email: p.email || '',
   birthDate: spelled(p.birthDate),
+  sms: Boolean(p.sms),
 })
 
 // peopleIn turns appointments into people. The same name with the same birth date is the same person; without a birth
@@ -47,7 +49,7 @@ export function peopleIn(appointments) {
     const p = a.patient
     if (!p?.name) continue
     const key = [p.name.toLowerCase(), p.birthDate || p.phone || p.email || ''].join('|')
-    if (!people.has(key)) people.set(key, { ...p, key, last: a.slotStartDate, of: a.id })
+    if (!people.has(key)) people.set(key, { ...p, sms: a.intake?.sms, key, last: a.slotStartDate, of: a.id })
   }
   return [...people.values()]
 }
@@ -187,6 +189,34 @@ function Name({ desk, value, input, choose, error, focus }) {
   `
 }
 
+// TextMessages is the patient's consent to text messages. It exists only if the server sends text messages.
+function TextMessages({ draft, set }) {
+  if (!boot.sms) return null
+  const no = !draft.phone.trim()
+  return html`
+    <label class="check">
+      <input
+        type="checkbox"
+        id="patient-sms"
+        checked=${draft.sms && !no}
+        disabled=${no}
+        onChange=${e => set({ ...draft, sms: e.currentTarget.checked })}
+      />
+      <span>
+        ${t('book.sms')}${
+          no &&
+          html`
+            ${' '}
+            <small class="muted">${t('book.sms.nophone')}</small>
+          `
+        }
+      </span>
+    </label>
+  `
+}
+// agrees reports whether the patient agrees to text messages.
+export const agrees = draft => Boolean(boot.sms && draft.sms && draft.phone.trim())
+
 export function PatientFields({ desk, draft, set, errors, focus = 'name' }) {
   const field = key => value => set({ ...draft, [key]: value })
   const text = (key, more) => html`
@@ -217,6 +247,7 @@ export function PatientFields({ desk, draft, set, errors, focus = 'name' }) {
       <div class="two">
         ${text('phone', { type: 'tel' })}${text('birthDate', { inputmode: 'numeric', placeholder: spelled('1980-03-31'), onBlur: () => set({ ...draft, birthDate: spelled(birthFrom(draft.birthDate)) || draft.birthDate }) })}
       </div>
+      <${TextMessages} draft=${draft} set=${set} />
       ${text('email', { type: 'email' })}${text('notes', { rows: 2, label: t('book.notes') })}
     </fieldset>
   `

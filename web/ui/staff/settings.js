@@ -4,7 +4,7 @@ import { get, put } from '../lib/api.js'
 import { boot } from '../lib/boot.js'
 import { Field } from '../lib/form.js'
 import { Notice } from '../lib/notice.js'
-import { languages, t } from '../lib/i18n.js'
+import { languages, need, t } from '../lib/i18n.js'
 import { Copy } from './copy.js'
 import { Check, Office, Select, useAsk } from './office.js'
 import { Logo } from './logo.js'
@@ -16,6 +16,8 @@ import { Places } from './places.js'
 import { Section } from './section.js'
 import { others } from './typepage.js'
 import { Rule } from './rule.js'
+import { SmsGateway } from './smsgateway.js'
+import { SmsTexts, checkSms, smsDraftOf, smsOf } from './smstexts.js'
 import { Webhooks } from './webhooks.js'
 import { zonesWith } from './specialists.js'
 
@@ -41,7 +43,10 @@ const originIds = (list, field) => ({
 const https = location.protocol === 'https:'
 
 export function Page({ desk }) {
-  const asked = useAsk(desk, async () => ({ ...(await get('/v1/clinic')), ...(await get('/v1/settings')) }))
+  const asked = useAsk(desk, async () => {
+    await Promise.all([need('mail'), need('texts')])
+    return { ...(await get('/v1/clinic')), ...(await get('/v1/settings')) }
+  })
   const [zones] = useState(() => zonesWith('UTC'))
   if (!asked.data)
     return html`
@@ -522,6 +527,21 @@ export function Page({ desk }) {
 
       <${MailTest} desk=${desk} />
       <${MailServer} desk=${desk} />
+
+      <${Section}
+        desk=${desk}
+        title=${t('texts.texts')}
+        lead=${t('texts.texts.lead')}
+        start=${smsDraftOf(settings.sms)}
+        check=${checkSms}
+        ids=${{ 'sms.countryCode': 'sms-country', ...originIds('sms.reminderHours', 'sms-hours') }}
+        save=${change(d => ({ sms: smsOf(d) }))}
+      >
+        ${({ draft, set, error }) => html`
+          <${SmsTexts} desk=${desk} draft=${draft} set=${set} error=${error} />
+        `}
+      </${Section}>
+      <${SmsGateway} desk=${desk} />
       <${OpenID} desk=${desk} />
 
       <section class="plate">

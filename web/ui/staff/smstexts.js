@@ -1,0 +1,153 @@
+// The clinic's own text messages, one at a time. While the owner types, the server writes an example and measures it,
+// because the link and the values of the placeholders count too.
+import { html, useEffect, useRef, useState } from '../lib/html.js'
+import { post } from '../lib/api.js'
+import { Field } from '../lib/form.js'
+import { lang, languages, t } from '../lib/i18n.js'
+import { Check, Select } from './office.js'
+
+const notices = ['confirmation', 'reschedule', 'cancellation', 'reminder', 'must_move', 'waitlist_offer', 'proposal']
+const placeholders = ['when', 'day', 'time', 'clinic', 'phone']
+// The characters that the segments of a message have room for (3GPP TS 23.038).
+const room = ({ encoding, segments }) => {
+  const [one, many] = encoding === 'GSM-7' ? [160, 153] : [70, 67]
+  return segments > 1 ? segments * many : one
+}
+
+export const smsDraftOf = s => ({
+  countryCode: s?.countryCode || '',
+  reminders: !s?.noReminders,
+  hours: (s?.reminderHours?.length ? s.reminderHours : [48, 2]).join(', '),
+  texts: s?.texts || {},
+})
+export const smsOf = d => ({
+  countryCode: d.countryCode.trim(),
+  noReminders: !d.reminders,
+  reminderHours: d.hours
+    .split(/[\s,;]+/)
+    .filter(Boolean)
+    .map(Number),
+  texts: d.texts,
+})
+export const checkSms = d =>
+  d.reminders && !/^\s*\d+([\s,;]+\d+)*\s*$/.test(d.hours) ? { 'sms-hours': t('texts.hours.err') } : {}
+
+export function SmsTexts({ desk, draft, set, error }) {
+  const { texts } = draft
+  const [notice, setNotice] = useState(notices[0]),
+    [language, setLanguage] = useState(languages[lang] ? lang : 'en')
+  const [shown, setShown] = useState(null),
+    [wrong, setWrong] = useState('')
+  const own = texts[notice]?.[language] || '',
+    asked = useRef(0)
+  const edit = text => set('texts')({ ...texts, [notice]: { ...texts[notice], [language]: text } })
+  useEffect(() => {
+    const mine = ++asked.current
+    const timer = setTimeout(
+      () =>
+        desk
+          .call(() => post('/v1/settings/sms-preview', { notice, language, text: own }, { tries: 3 }))
+          .then(
+            answer => {
+              if (mine !== asked.current) return
+              setShown(answer)
+              setWrong('')
+            },
+            problem => {
+              if (mine === asked.current) setWrong(problem.errors.find(e => e.field === 'text')?.message || '')
+            },
+          ),
+      shown ? 150 : 0,
+    )
+    return () => clearTimeout(timer)
+  }, [notice, language, own])
+  const id = `sms.texts.${notice}.${language}.text`
+  return html`
+    <${Field}
+      id="sms-country"
+      label=${t('texts.country')}
+      hint=${t('texts.country.hint')}
+      optional
+      error=${error('sms-country')}
+      value=${draft.countryCode}
+      input=${set('countryCode')}
+      inputmode="numeric"
+      maxlength="4"
+      placeholder="49"
+    />
+    <${Check} id="sms-reminders" checked=${draft.reminders} input=${set('reminders')}>${t('texts.reminders')}</${Check}>
+    ${
+      draft.reminders &&
+      html`
+        <${Field}
+          id="sms-hours"
+          label=${t('texts.hours')}
+          hint=${t('texts.hours.hint')}
+          error=${error('sms-hours')}
+          value=${draft.hours}
+          input=${set('hours')}
+          maxlength="20"
+        />
+      `
+    }
+    <div class="duo">
+      <${Field} id="sms-notice" label=${t('texts.which')}>
+        <${Select}
+          id="sms-notice"
+          value=${notice}
+          input=${setNotice}
+          options=${notices.map(x => [x, t('texts.' + x)])}
+        />
+      </${Field}>
+      <${Field} id="sms-language" label=${t('mails.language')}>
+        <${Select} id="sms-language" value=${language} input=${setLanguage} options=${Object.entries(languages)} />
+      </${Field}>
+    </div>
+    <${Field}
+      id=${id}
+      lang=${language}
+      label=${t('mails.text')}
+      hint=${t('texts.text.hint')}
+      optional
+      rows="3"
+      error=${error(id) || wrong}
+      value=${own}
+      input=${edit}
+      placeholder=${shown?.builtin}
+      maxlength="600"
+    />
+    <details>
+      <summary>${t('mails.placeholders')}</summary>
+      <dl class="facts">
+        ${placeholders.map(
+          x => html`
+            <div key=${x}>
+              <dt><code dir="ltr">{${x}}</code></dt>
+              <dd>${t(x === 'time' ? 'texts.is.time' : 'mails.is.' + x)}</dd>
+            </div>
+          `,
+        )}
+      </dl>
+    </details>
+    ${
+      shown &&
+      html`
+        <figure class="mail sms" lang=${language} aria-label=${t('mails.preview')}>
+          <p class="notes"><bdi>${shown.text}</bdi></p>
+          <figcaption class=${shown.segments > 1 ? 'long' : ''} lang="">
+            <b>${t('texts.segments', { n: shown.segments })}</b>
+            <span>${t('texts.length', { n: shown.length, of: room(shown) })}</span>
+            <span>${t(shown.encoding === 'GSM-7' ? 'texts.gsm' : 'texts.ucs')}</span>
+          </figcaption>
+        </figure>
+        <p class="sr" role="status">${t('texts.segments', { n: shown.segments })}</p>
+        ${
+          shown.encoding !== 'GSM-7' &&
+          html`
+            <p class="hint">${t('texts.ucs.hint')}</p>
+          `
+        }
+      `
+    }
+  `
+}
