@@ -82,14 +82,15 @@ import (
 // Engine holds one value of each package below it, by name: a caller writes e.Booking.Cancel, so that a reader sees
 // which package answers. It is safe for concurrent use.
 type Engine struct {
-	Keys     *token.Keys         // the keys that sign and seal; a rotation replaces them
-	Record   *record.Records     // the audit log, the answers to repeated requests
-	Clinic   *clinic.Clinic      // the schedule and its settings
-	Account  *account.Account    // staff, sign-in, the identity provider, API keys
-	Presence *presence.Presence  // online specialists, on-demand sessions
-	Booking  *booking.Booking    // hold, book, cancel, move, list
-	Person   *person.People      // patients as people, with the desk's notes
-	Group    *group.Group        // several appointments as one: Group.Series of one patient, Group.Visit of several patients
+	Keys     *token.Keys        // the keys that sign and seal; a rotation replaces them
+	Record   *record.Records    // the audit log, the answers to repeated requests
+	Clinic   *clinic.Clinic     // the schedule and its settings
+	Account  *account.Account   // staff, sign-in, the identity provider, API keys
+	Presence *presence.Presence // online specialists, on-demand sessions
+	Booking  *booking.Booking   // hold, book, cancel, move, list
+	Person   *person.People     // patients as people, with the desk's notes
+	// several appointments as one: Group.Series of one patient, Group.Visit of several patients
+	Group    *group.Group
 	Sheet    *sheet.Sheets       // appointments as a spreadsheet
 	Downtime *downtime.Kits      // the downtime plan and paper bookings
 	Outbound *outbound.Outbound  // the queue of outbound calls
@@ -220,7 +221,9 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.Waitlist.HoldAll(ctx); err != nil {
 		return nil, err
 	}
-	e.work = append(e.work, e.Waitlist.Run, e.deleteExpired, e.Presence.Run, e.Presence.ExpireSessions, e.Booking.OpenClosed, e.Booking.SettleDoubts, e.Request.NotifyExpired, e.Message.Server.Run, e.Message.Gateway.Run, e.BusyTime.Run, e.Person.Run)
+	e.work = append(e.work, e.Waitlist.Run, e.deleteExpired, e.Presence.Run, e.Presence.ExpireSessions,
+		e.Booking.OpenClosed, e.Booking.SettleDoubts, e.Request.NotifyExpired, e.Message.Server.Run,
+		e.Message.Gateway.Run, e.BusyTime.Run, e.Person.Run)
 	if o.Shared {
 		e.work = append(e.work, e.followHolds, e.Booking.ConfirmFromFeed)
 	}
@@ -233,20 +236,26 @@ func New(ctx context.Context, o Options) (*Engine, error) {
 // later, so no package may call a hook before arrange returns.
 func arrange(o Options) (*Engine, error) {
 	e := &Engine{
-		Keys: token.NewKeys(o.Keyring), Record: record.New(o.Store), store: o.Store, holds: o.Holds, log: o.Logger, options: o,
+		Keys: token.NewKeys(o.Keyring), Record: record.New(o.Store), store: o.Store, holds: o.Holds, log: o.Logger,
+		options: o,
 	}
 	events := publisher{o.Holds, o.Logger}
 	var err error
-	e.Clinic, err = clinic.New(clinic.Options{Store: o.Store, Logger: o.Logger, Events: events, BaseURL: o.BaseURL, Words: o.Words, Hooks: clinic.Hooks{
-		SpecialistChanged: func(ctx context.Context, p store.Specialist) { e.Presence.FollowActive(ctx, p) },
-	}})
+	e.Clinic, err = clinic.New(clinic.Options{
+		Store: o.Store, Logger: o.Logger, Events: events, BaseURL: o.BaseURL, Words: o.Words,
+		Hooks: clinic.Hooks{
+			SpecialistChanged: func(ctx context.Context, p store.Specialist) { e.Presence.FollowActive(ctx, p) },
+		},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("engine: BaseURL: %w", err)
 	}
 	e.Account, err = account.New(account.Options{
-		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Keys: e.Keys, AdminKey: o.AdminKey, OpenID: o.OpenID, Shared: o.Shared,
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Keys: e.Keys, AdminKey: o.AdminKey, OpenID: o.OpenID,
+		Shared: o.Shared,
 		Hooks: account.Hooks{
-			UserChanged: func(ctx context.Context, tx store.Tx, before, after *store.User, at time.Time) (func(), error) {
+			UserChanged: func(ctx context.Context, tx store.Tx, before, after *store.User,
+				at time.Time) (func(), error) {
 				return e.Message.AccountChanged(ctx, tx, before, after, at)
 			},
 		},
@@ -259,13 +268,18 @@ func arrange(o Options) (*Engine, error) {
 		Store: o.Store, Holds: o.Holds, Logger: o.Logger, Clinic: e.Clinic, Keys: e.Keys, Events: events,
 		CacheTTL: o.TimeslotsCacheTTL, CacheBytes: o.TimeslotsCacheBytes, OpeningsMaxAge: o.Practice.OpeningsMaxAge,
 		Hooks: booking.Hooks{
-			MarkUpstream: func(before, after *store.Appointment, kind string) { e.Practice.MarkUpstream(before, after, kind) },
-			Operations:   func(c *booking.Change) []booking.Promise { return e.Outbound.Operations(c) },
-			Withdraw: func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time, unsent bool) (bool, error) {
+			MarkUpstream: func(before, after *store.Appointment, kind string) {
+				e.Practice.MarkUpstream(before, after, kind)
+			},
+			Operations: func(c *booking.Change) []booking.Promise { return e.Outbound.Operations(c) },
+			Withdraw: func(ctx context.Context, tx store.Tx, appointmentID string, at time.Time,
+				unsent bool) (bool, error) {
 				return e.Outbound.Withdraw(ctx, tx, appointmentID, at, unsent)
 			},
-			Enqueue:    func(calls ...booking.Promise) { e.Outbound.Enqueue(calls...) },
-			BeforeUndo: func(ctx context.Context, times ...holds.Span) func() { return e.Waitlist.BeforeUndo(ctx, times...) },
+			Enqueue: func(calls ...booking.Promise) { e.Outbound.Enqueue(calls...) },
+			BeforeUndo: func(ctx context.Context, times ...holds.Span) func() {
+				return e.Waitlist.BeforeUndo(ctx, times...)
+			},
 		},
 	})
 	if err != nil {
@@ -279,8 +293,9 @@ func arrange(o Options) (*Engine, error) {
 	e.Sheet = sheet.New(o.Store, e.Clinic, e.Booking)
 	e.Downtime = downtime.New(o.Store, e.Booking.Live(), e.Clinic, e.Booking, o.Logger)
 	e.Outbound = outbound.New(outbound.Options{
-		Store: o.Store, Logger: o.Logger, Booking: e.Booking, Shared: o.Shared, Queue: o.Queue, QueueRebuilt: o.QueueRebuilt,
-		Keep: o.Retention.Operations, Limits: o.Outbound, OnFatal: o.OnFatal, Wall: o.wall,
+		Store: o.Store, Logger: o.Logger, Booking: e.Booking, Shared: o.Shared, Queue: o.Queue,
+		QueueRebuilt: o.QueueRebuilt, Keep: o.Retention.Operations, Limits: o.Outbound, OnFatal: o.OnFatal,
+		Wall: o.wall,
 		Hooks: outbound.Hooks{
 			Delivery: func(kind store.OperationKind) outbound.Delivery {
 				if booking.ChannelOf(kind) == "upstream" {
@@ -291,33 +306,42 @@ func arrange(o Options) (*Engine, error) {
 			Operations: func(c *booking.Change) []booking.Promise {
 				return append(e.Practice.Operations(c), e.Message.Operations(c)...)
 			},
-			BeforeWork: func(ctx context.Context, now time.Time) error { return e.Practice.RememberLastWrite(ctx, now) },
+			BeforeWork: func(ctx context.Context, now time.Time) error {
+				return e.Practice.RememberLastWrite(ctx, now)
+			},
 		},
 	})
 	e.Practice, err = practice.New(practice.Options{
-		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Occupied: e.Booking.Time, Outbound: e.Outbound,
-		Upstream: o.Upstream, Pacer: o.Pacer, Pace: o.Pace, AgentBound: o.AgentBound, Limits: o.Practice, AfterRollback: o.AfterRollback,
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Occupied: e.Booking.Time,
+		Outbound: e.Outbound, Upstream: o.Upstream, Pacer: o.Pacer, Pace: o.Pace, AgentBound: o.AgentBound,
+		Limits: o.Practice, AfterRollback: o.AfterRollback,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	e.Message = message.New(message.Options{
-		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Transport: o.Notices, Keys: e.Keys,
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound,
+		Transport: o.Notices, Keys: e.Keys,
 	})
 	e.Feed = feed.New(o.Store, e.Clinic, e.Booking, e.Message)
 	e.Report = report.New(o.Store, e.Clinic)
-	e.BusyTime = busytime.New(busytime.Options{Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: e.Keys})
+	e.BusyTime = busytime.New(busytime.Options{
+		Store: o.Store, Clinic: e.Clinic, Logger: o.Logger, Fetcher: o.Fetcher, Keys: e.Keys,
+	})
 	e.Rule = rule.New(e.Clinic, asks(o.Notices.Hooks), o.Logger)
 	e.Request = request.New(o.Store, o.Logger, e.Clinic, e.Booking, e.Outbound, e.Message, e.Rule)
 	e.Waitlist = waitlist.New(waitlist.Options{
-		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Messages: e.Message, Requests: e.Request, ToFiles: o.OffersToFiles,
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound,
+		Messages: e.Message, Requests: e.Request, ToFiles: o.OffersToFiles,
 	})
 	e.Absence = absence.New(absence.Options{
-		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Messages: e.Message, Waitlist: e.Waitlist,
+		Store: o.Store, Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Messages: e.Message,
+		Waitlist: e.Waitlist,
 	})
 	e.Agent = agent.New(agent.Options{
-		Store: o.Store, Holds: e.Booking.Live(), Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking, Outbound: e.Outbound, Practice: e.Practice, Rule: e.Rule,
-		AllowLegacy: o.AgentAllowLegacy, DebugReplies: o.DebugReplies,
+		Store: o.Store, Holds: e.Booking.Live(), Logger: o.Logger, Clinic: e.Clinic, Booking: e.Booking,
+		Outbound: e.Outbound, Practice: e.Practice, Rule: e.Rule, AllowLegacy: o.AgentAllowLegacy,
+		DebugReplies: o.DebugReplies,
 	})
 	return e, nil
 }

@@ -70,8 +70,9 @@ func (e *Engine) follow(changes []store.Change) {
 			}
 		case store.NounSession:
 			publisher{e.holds, e.log}.Publish(ctx, holds.Event{
-				Kind: holds.EventSession, SessionID: c.ID, Span: holds.Span{SpecialistID: c.Assigned}, ExpiresAt: c.Session.ExpiresAt,
-				Owner: record.SpelledOwner(c.Owner), Reason: holds.Reason(c.Session.Status),
+				Kind: holds.EventSession, SessionID: c.ID, Span: holds.Span{SpecialistID: c.Assigned},
+				ExpiresAt: c.Session.ExpiresAt, Owner: record.SpelledOwner(c.Owner),
+				Reason: holds.Reason(c.Session.Status),
 			})
 		case store.NounAPIKey:
 			e.Account.ForgetKeys()

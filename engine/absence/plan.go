@@ -67,7 +67,8 @@ func (ab *Absences) Plan(ctx context.Context, away Away, sameSpecialist bool) (r
 		}
 		row := Row{Appointment: *a, Times: p.times(a, free)}
 		if len(row.Times) > 0 {
-			p.taken = append(p.taken, availability.SpanOf(p.s.Types[a.AppointmentTypeID], row.Times[0].SpecialistID, row.Times[0].Start))
+			p.taken = append(p.taken,
+				availability.SpanOf(p.s.Types[a.AppointmentTypeID], row.Times[0].SpecialistID, row.Times[0].Start))
 		}
 		row.By = p.treatment(&row, ab.Messages.CanWrite(a))
 		rows = append(rows, row)
@@ -84,7 +85,8 @@ func (ab *Absences) displaced(ctx context.Context, b store.Block) ([]store.Appoi
 }
 
 // free lists the free times of a type from the day of the first displaced appointment on.
-func (ab *Absences) free(ctx context.Context, p *plan, appointmentTypeID string, from time.Time) ([]booking.Timeslot, error) {
+func (ab *Absences) free(ctx context.Context, p *plan, appointmentTypeID string,
+	from time.Time) ([]booking.Timeslot, error) {
 	day := store.DateOf(from.In(p.s.Zone))
 	list, err := ab.Booking.Timeslots(ctx, booking.TimeslotsRequest{
 		AppointmentTypeID: appointmentTypeID, From: day, To: day.AddDays(planDays), Desk: true,
@@ -135,7 +137,8 @@ func (p *plan) times(a *store.Appointment, free []booking.Timeslot) []Time {
 }
 
 func (p *plan) isAway(span *holds.Span) bool {
-	return span.SpecialistID == p.away.SpecialistID && span.SlotStart.Before(p.away.End) && p.away.Start.Before(span.SlotEnd)
+	return span.SpecialistID == p.away.SpecialistID && span.SlotStart.Before(p.away.End) &&
+		p.away.Start.Before(span.SlotEnd)
 }
 
 // isTaken reports whether an earlier row has the time. A group session has as many seats as are free.
@@ -144,7 +147,8 @@ func (p *plan) isTaken(span *holds.Span, t *store.AppointmentType, seats int) bo
 	for i := range p.taken {
 		x := &p.taken[i]
 		switch {
-		case x.SpecialistID != span.SpecialistID || !x.BusyStart.Before(span.BusyEnd) || !span.BusyStart.Before(x.BusyEnd):
+		case x.SpecialistID != span.SpecialistID || !x.BusyStart.Before(span.BusyEnd) ||
+			!span.BusyStart.Before(x.BusyEnd):
 		case t.Capacity > 1 && x.AppointmentTypeID == t.ID && x.SlotStart.Equal(span.SlotStart):
 			same++
 		default:

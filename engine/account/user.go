@@ -196,7 +196,8 @@ func requireOwner(ctx context.Context, r store.Reader, without string) error {
 			return nil
 		}
 	}
-	return record.Invalid("role", "this is the last owner with a password; give another user with a password the role owner first")
+	return record.Invalid("role",
+		"this is the last owner with a password; give another user with a password the role owner first")
 }
 
 func auditedUser(u *store.User) map[string]any {

@@ -73,7 +73,8 @@ type Options struct {
 func New(o Options) *Agent {
 	return &Agent{
 		lookups: lookups{pacer: upstream.NewPacer(lookupSpacing)},
-		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound, practice: o.Practice, rule: o.Rule, options: o,
+		store:   o.Store, holds: o.Holds, log: o.Logger, clinic: o.Clinic, booking: o.Booking, outbound: o.Outbound,
+		practice: o.Practice, rule: o.Rule, options: o,
 	}
 }
 
@@ -164,7 +165,10 @@ func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (A
 	}
 	var refusal token.Error
 	if errors.As(err, &refusal) {
-		return answer(Answer{Outcome: Rejected, ErrorType: refusal.Code(), Message: refusal.Error(), Guidance: ag.guide(sayRejected, time.Time{})})
+		return answer(Answer{
+			Outcome: Rejected, ErrorType: refusal.Code(), Message: refusal.Error(),
+			Guidance: ag.guide(sayRejected, time.Time{}),
+		})
 	}
 	if err != nil {
 		return Answer{}, err
@@ -193,15 +197,18 @@ func (ag *Agent) Book(ctx context.Context, p record.Principal, b BookRequest) (A
 	switch {
 	case errors.As(err, &ruled):
 		return answer(Answer{
-			Outcome: Refused, ErrorType: errorNotAccepted, Message: cmp.Or(ruled.Reason, "The clinic's booking rule did not answer."),
+			Outcome: Refused, ErrorType: errorNotAccepted,
+			Message:  cmp.Or(ruled.Reason, "The clinic's booking rule did not answer."),
 			Guidance: ag.guide(sayNotAccepted, slot.start),
 		})
 	case errors.Is(err, store.ErrDuplicate):
 		return answer(Answer{
-			Outcome: Refused, ErrorType: errorTokenUsed, Message: "This bookingToken was used for another patient.", Guidance: ag.guide(sayOfferLapsed, time.Time{}),
+			Outcome: Refused, ErrorType: errorTokenUsed, Message: "This bookingToken was used for another patient.",
+			Guidance: ag.guide(sayOfferLapsed, time.Time{}),
 		})
 	case errors.Is(err, store.ErrSlotTaken), errors.As(err, &held), errors.As(err, &closed):
-		return answer(ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The slot is no longer available.", deadline))
+		return answer(ag.agentRefused(ctx, slot, sayTaken, errorSlotUnavailable, "The slot is no longer available.",
+			deadline))
 	}
 	return Answer{}, err
 }
@@ -238,7 +245,8 @@ func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (
 	}
 	if slot.specialist = specialistByGUID(s, b.ScheduleColumnGUID); slot.specialist == nil {
 		m.Add("scheduleColumnGUID", "must be the one of a slot that was offered; or send its bookingToken")
-	} else if v := slot.specialist.UpstreamScheduleViewID; b.ScheduleViewGUID != "" && !upstream.EqualGUID(v, b.ScheduleViewGUID) && b.ScheduleViewGUID != slot.specialist.ID {
+	} else if v := slot.specialist.UpstreamScheduleViewID; b.ScheduleViewGUID != "" &&
+		!upstream.EqualGUID(v, b.ScheduleViewGUID) && b.ScheduleViewGUID != slot.specialist.ID {
 		m.Add("scheduleViewGUID", "does not go with this scheduleColumnGUID; send those of one and the same slot")
 	}
 	if slot.kind = typeByGUID(s, b.AppointmentTypeGUID, slot.specialist); slot.kind == nil {
@@ -258,27 +266,34 @@ func (ag *Agent) agentSlot(ctx context.Context, b *BookRequest, now time.Time) (
 // checkLength refuses a length other than the type's, unless the upstream decides the length of the appointment.
 func (slot *agentSlot) checkLength(e *Agent) error {
 	if slot.minutes != slot.kind.DurationMinutes && !e.upstreamDecides(slot) {
-		return record.Invalid("minutes", "must be %d, the length of this appointment type, or left out", slot.kind.DurationMinutes)
+		return record.Invalid("minutes", "must be %d, the length of this appointment type, or left out",
+			slot.kind.DurationMinutes)
 	}
 	return nil
 }
 
 // upstreamDecides reports whether the upstream decides the opening hours of a slot.
 func (ag *Agent) upstreamDecides(slot *agentSlot) bool {
-	return ag.practice.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" && slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
+	return ag.practice.Options.Upstream != nil && slot.kind.UpstreamTypeID != "" &&
+		slot.specialist.UpstreamColumnID != "" && slot.specialist.UpstreamScheduleViewID != ""
 }
 
 // offeredSlot returns the slot of a bookingToken.
-func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookRequest, now time.Time) (*agentSlot, *Answer, error) {
+func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookRequest,
+	now time.Time) (*agentSlot, *Answer, error) {
 	refuse := func(outcome Outcome, errorType, message string) (*agentSlot, *Answer, error) {
-		return nil, &Answer{Outcome: outcome, ErrorType: errorType, Message: message, Guidance: ag.guide(sayOfferLapsed, time.Time{})}, nil
+		return nil, &Answer{
+			Outcome: outcome, ErrorType: errorType, Message: message, Guidance: ag.guide(sayOfferLapsed, time.Time{}),
+		}, nil
 	}
 	offered, err := ag.booking.Keys().VerifyBooking(b.BookingToken, now)
 	if err != nil && err != token.BookingTokenExpired {
 		return refuse(Invalid, token.BookingTokenInvalid.Code(), token.BookingTokenInvalid.Error())
 	}
 	slot := &agentSlot{start: offered.Start, minutes: offered.Minutes}
-	slot.nonce = &store.NonceUse{Nonce: offered.Nonce, PatientID: upstream.CanonicalGUID(b.PatientGUID), ExpiresAt: offered.ExpiresAt}
+	slot.nonce = &store.NonceUse{
+		Nonce: offered.Nonce, PatientID: upstream.CanonicalGUID(b.PatientGUID), ExpiresAt: offered.ExpiresAt,
+	}
 	used, useErr := ag.store.NonceUse(ctx, offered.Nonce)
 	switch {
 	case useErr == nil && used.PatientID == slot.nonce.PatientID:
@@ -296,9 +311,11 @@ func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookReq
 		return refuse(Invalid, token.BookingTokenExpired.Code(), token.BookingTokenExpired.Error())
 	}
 	for i := range s.AppointmentTypes {
-		if t := &s.AppointmentTypes[i]; !t.Page.DeskOnly && !t.Page.Approval && token.AppointmentTypeHash(t.ID) == offered.AppointmentType {
+		if t := &s.AppointmentTypes[i]; !t.Page.DeskOnly && !t.Page.Approval &&
+			token.AppointmentTypeHash(t.ID) == offered.AppointmentType {
 			if slot.kind != nil {
-				return refuse(Invalid, token.BookingTokenInvalid.Code(), "The bookingToken fits two appointment types; ask for slots again.")
+				return refuse(Invalid, token.BookingTokenInvalid.Code(),
+					"The bookingToken fits two appointment types; ask for slots again.")
 			}
 			slot.kind = t
 		}
@@ -306,7 +323,8 @@ func (ag *Agent) offeredSlot(ctx context.Context, s *clinic.Schedule, b *BookReq
 	for i := range s.Specialists {
 		if p := &s.Specialists[i]; token.SpecialistHash(p.ID) == offered.Specialist {
 			if slot.specialist != nil {
-				return refuse(Invalid, token.BookingTokenInvalid.Code(), "The bookingToken fits two specialists; ask for slots again.")
+				return refuse(Invalid, token.BookingTokenInvalid.Code(),
+					"The bookingToken fits two specialists; ask for slots again.")
 			}
 			slot.specialist = p
 		}
@@ -333,7 +351,8 @@ func typeByGUID(s *clinic.Schedule, guid string, p *store.Specialist) *store.App
 	var found *store.AppointmentType
 	for i := range s.AppointmentTypes {
 		t := &s.AppointmentTypes[i]
-		if guid == "" || t.Page.DeskOnly || t.Page.Approval || !upstream.EqualGUID(t.UpstreamTypeID, guid) && t.ID != guid {
+		if guid == "" || t.Page.DeskOnly || t.Page.Approval ||
+			!upstream.EqualGUID(t.UpstreamTypeID, guid) && t.ID != guid {
 			continue
 		}
 		serves := p != nil && containsAssignment(t, p.ID)

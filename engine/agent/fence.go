@@ -72,7 +72,8 @@ func (f *fence) Takes(c *booking.Change) []booking.Promise {
 //
 // Errors: *NotBookableError, store.ErrSlotTaken, *holds.HeldError, store.ErrDuplicate (the bookingToken was used),
 // *ValidationError, and the storage errors.
-func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookRequest, slot *agentSlot, patient store.Patient) (store.Appointment, *fence, error) {
+func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookRequest, slot *agentSlot,
+	patient store.Patient) (store.Appointment, *fence, error) {
 	s := ag.clinic.Current()
 	t := slot.kind
 	if slot.minutes != t.DurationMinutes {
@@ -103,7 +104,9 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 		patient.Name = b.ChildName
 	}
 	patient.Notes = b.Note
-	r := booking.Request{Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f, Permit: ag.permit(slot)}
+	r := booking.Request{
+		Owner: owner, Patient: patient, Source: store.SourceAgent, Actor: p.Actor(), Fence: f, Permit: ag.permit(slot),
+	}
 	a, err := ag.booking.BookClaimed(ctx, t, &r, h)
 	if err != nil {
 		return store.Appointment{}, nil, err
@@ -116,7 +119,8 @@ func (ag *Agent) fenceSlot(ctx context.Context, p record.Principal, b *BookReque
 func (ag *Agent) permit(slot *agentSlot) func(context.Context, *booking.Request, holds.Span) error {
 	return func(ctx context.Context, r *booking.Request, at holds.Span) error {
 		approve, err := ag.rule.Check(ctx, rule.Question{
-			AppointmentTypeID: slot.kind.ID, SpecialistID: at.SpecialistID, Start: at.SlotStart, Source: r.Source, Patient: r.Patient,
+			AppointmentTypeID: slot.kind.ID, SpecialistID: at.SpecialistID, Start: at.SlotStart, Source: r.Source,
+			Patient: r.Patient,
 		})
 		if err == nil && approve {
 			err = &rule.RefusedError{Reason: "The clinic decides about this booking itself."}

@@ -32,7 +32,9 @@ func guidances(of string) Guidance {
 				"Ask for slots of the appointment type the caller wants.",
 				"Keep patientGUID and bookingAuthToken exactly as they are and send both with the booking.",
 			},
-			NeverDo: []string{"Never read the patientGUID or the bookingAuthToken aloud.", "Never change or shorten either of them."},
+			NeverDo: []string{
+				"Never read the patientGUID or the bookingAuthToken aloud.", "Never change or shorten either of them.",
+			},
 		}
 	case saySlots:
 		return Guidance{
@@ -41,7 +43,10 @@ func guidances(of string) Guidance {
 				"Read the spoken dates aloud, two or three at a time.",
 				"When the caller has chosen, send the bookingToken of that slot unchanged.",
 			},
-			NeverDo: []string{"Never offer a time that is not in the list.", "Never say that a time is booked before the booking was confirmed."},
+			NeverDo: []string{
+				"Never offer a time that is not in the list.",
+				"Never say that a time is booked before the booking was confirmed.",
+			},
 		}
 	case sayNoSlots:
 		return Guidance{
@@ -90,7 +95,8 @@ func guidances(of string) Guidance {
 		}
 	case sayTaken:
 		return Guidance{
-			ErrorType: "slot_unavailable", CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION", Action: "offer_alternatives",
+			ErrorType: "slot_unavailable", CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION",
+			Action: "offer_alternatives",
 			Chain: []string{
 				"Offer the alternatives in the answer; if there are none, ask for slots again.",
 				"Send the bookingToken of the one that the caller chooses.",
@@ -99,37 +105,55 @@ func guidances(of string) Guidance {
 		}
 	case sayNoPatient:
 		return Guidance{
-			ErrorType: "patient_not_found", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: "identify_patient_again",
-			Critical:      "Nothing was booked. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Identify the patient again to get a new patientGUID and bookingAuthToken.", "Send the booking again with them."},
-			NeverDo:       []string{"Never make up a patientGUID."},
+			ErrorType: "patient_not_found", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION",
+			Action:   "identify_patient_again",
+			Critical: "Nothing was booked. Do not tell the caller that it was.",
+			RecoverySteps: []string{
+				"Identify the patient again to get a new patientGUID and bookingAuthToken.",
+				"Send the booking again with them.",
+			},
+			NeverDo: []string{"Never make up a patientGUID."},
 		}
 	case sayNotAccepted:
 		return Guidance{
-			ErrorType: "booking_not_accepted", CurrentState: "BOOKING_FAILED", NextState: "HANDOVER", Action: "hand_over_to_person",
+			ErrorType: "booking_not_accepted", CurrentState: "BOOKING_FAILED", NextState: "HANDOVER",
+			Action:        "hand_over_to_person",
 			Critical:      "Nothing was booked. Do not tell the caller that it was.",
 			RecoverySteps: []string{"Hand the call over to a person, or take a message."},
 			NeverDo:       []string{"Never send the same booking again."},
 		}
 	case sayPatientRefused:
 		return Guidance{
-			ErrorType: "patient_not_accepted", CurrentState: "PATIENT_IDENTIFICATION", NextState: "PATIENT_IDENTIFICATION", Action: "ask_for_details_again",
-			Critical:      "Nothing was booked. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Ask for name, date of birth and telephone number again and send them once more.", "If it fails again, hand the call over to a person, or take a message."},
-			NeverDo:       []string{"Never make up a detail."},
+			ErrorType: "patient_not_accepted", CurrentState: "PATIENT_IDENTIFICATION",
+			NextState: "PATIENT_IDENTIFICATION", Action: "ask_for_details_again",
+			Critical: "Nothing was booked. Do not tell the caller that it was.",
+			RecoverySteps: []string{
+				"Ask for name, date of birth and telephone number again and send them once more.",
+				"If it fails again, hand the call over to a person, or take a message.",
+			},
+			NeverDo: []string{"Never make up a detail."},
 		}
 	case sayOfferLapsed:
 		return Guidance{
-			ErrorType: "booking_token_refused", CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION", Action: "ask_for_slots_again",
-			Critical:      "Nothing was booked. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Ask for slots again.", "Send the bookingToken of the chosen slot unchanged, once, and for the patient who chose it."},
-			NeverDo:       []string{"Never change or shorten a bookingToken.", "Never use the bookingToken of one patient for another."},
+			ErrorType: "booking_token_refused", CurrentState: "SLOT_SELECTION", NextState: "SLOT_SELECTION",
+			Action:   "ask_for_slots_again",
+			Critical: "Nothing was booked. Do not tell the caller that it was.",
+			RecoverySteps: []string{
+				"Ask for slots again.",
+				"Send the bookingToken of the chosen slot unchanged, once, and for the patient who chose it.",
+			},
+			NeverDo: []string{
+				"Never change or shorten a bookingToken.", "Never use the bookingToken of one patient for another.",
+			},
 		}
 	case sayInvalid:
 		return Guidance{
 			ErrorType: "invalid_request", Action: "correct_request",
-			Critical:      "Nothing was done. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Correct the fields listed in errors and send the request again.", "If it fails again, hand the call over to a person."},
+			Critical: "Nothing was done. Do not tell the caller that it was.",
+			RecoverySteps: []string{
+				"Correct the fields listed in errors and send the request again.",
+				"If it fails again, hand the call over to a person.",
+			},
 		}
 	case sayAskBirthDate:
 		return askGuidance("ask_for_birth_date", "Ask for the patient's date of birth.")
@@ -147,34 +171,54 @@ func guidances(of string) Guidance {
 	case sayKey:
 		return Guidance{
 			ErrorType: "not_allowed", NextState: "HANDOVER", Action: "hand_over_to_person",
-			Critical:      "Nothing was done. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Hand the call over to a person, or take a message.", "Tell the operator of this agent that its API key was refused."},
-			NeverDo:       []string{"Never send the request again with the same key.", "Never ask the caller for a key or a password."},
+			Critical: "Nothing was done. Do not tell the caller that it was.",
+			RecoverySteps: []string{
+				"Hand the call over to a person, or take a message.",
+				"Tell the operator of this agent that its API key was refused.",
+			},
+			NeverDo: []string{
+				"Never send the request again with the same key.", "Never ask the caller for a key or a password.",
+			},
 		}
 	case sayBusy:
 		return Guidance{
 			ErrorType: "busy", Action: "retry_once_or_hand_over",
-			Critical:      "Nothing was done. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Wait for the number of seconds in retryAfterSeconds, then send the same request again.", "If it fails again, hand the call over to a person."},
-			NeverDo:       []string{"Never send the request again at once.", "Never tell the caller about limits or system issues."},
+			Critical: "Nothing was done. Do not tell the caller that it was.",
+			RecoverySteps: []string{
+				"Wait for the number of seconds in retryAfterSeconds, then send the same request again.",
+				"If it fails again, hand the call over to a person.",
+			},
+			NeverDo: []string{
+				"Never send the request again at once.", "Never tell the caller about limits or system issues.",
+			},
 		}
 	case sayOpen:
 		return Guidance{
 			ErrorType: "outcome_unknown", Action: "repeat_unchanged_or_hand_over",
-			Critical:      "It is not known whether it was done. Do not say that it is confirmed, and do not say that it failed.",
-			RecoverySteps: []string{"Send the very same request once more after a few seconds: it is not done twice.", "If it fails again, hand the call over to a person and say what was asked for."},
-			NeverDo:       []string{"Never change the request before it was answered.", "Never say that the appointment is confirmed.", "Never say that it failed."},
+			Critical: "It is not known whether it was done. Do not say that it is confirmed, and do not say that it failed.",
+			RecoverySteps: []string{
+				"Send the very same request once more after a few seconds: it is not done twice.",
+				"If it fails again, hand the call over to a person and say what was asked for.",
+			},
+			NeverDo: []string{
+				"Never change the request before it was answered.", "Never say that the appointment is confirmed.",
+				"Never say that it failed.",
+			},
 		}
 	case sayNoOperation:
 		return Guidance{
 			ErrorType: "operation_not_found", Action: "hand_over_to_person",
-			Critical:      "The outcome of the booking is unknown. Do not say that it is confirmed, and do not say that it failed.",
-			RecoverySteps: []string{"Check that the operationId is the one of the queued answer, unchanged.", "If it is, the clinic has taken the booking over: hand the call over to a person."},
-			NeverDo:       []string{"Never send the same booking again."},
+			Critical: "The outcome of the booking is unknown. Do not say that it is confirmed, and do not say that it failed.",
+			RecoverySteps: []string{
+				"Check that the operationId is the one of the queued answer, unchanged.",
+				"If it is, the clinic has taken the booking over: hand the call over to a person.",
+			},
+			NeverDo: []string{"Never send the same booking again."},
 		}
 	case sayPatientOpen:
 		return Guidance{
-			ErrorType: "patient_outcome_unknown", CurrentState: "PATIENT_IDENTIFICATION", NextState: "HANDOVER", Action: "hand_over_to_person",
+			ErrorType: "patient_outcome_unknown", CurrentState: "PATIENT_IDENTIFICATION", NextState: "HANDOVER",
+			Action:        "hand_over_to_person",
 			Critical:      "It is not known whether the patient was added. Nothing was booked.",
 			RecoverySteps: []string{"Hand the call over to a person, or take a message."},
 			NeverDo:       []string{"Never send the patient again: they might be added twice."},
@@ -182,9 +226,11 @@ func guidances(of string) Guidance {
 	case sayUnreachable:
 		return Guidance{
 			ErrorType: "upstream_unavailable", NextState: "HANDOVER", Action: "retry_once_or_hand_over",
-			Critical:      "Nothing was done. Do not tell the caller that it was.",
-			RecoverySteps: []string{"Try again after 30 seconds.", "If it fails again, hand the call over to a person, or take a message."},
-			NeverDo:       []string{"Never make up a time, a patientGUID or a confirmation."},
+			Critical: "Nothing was done. Do not tell the caller that it was.",
+			RecoverySteps: []string{
+				"Try again after 30 seconds.", "If it fails again, hand the call over to a person, or take a message.",
+			},
+			NeverDo: []string{"Never make up a time, a patientGUID or a confirmation."},
 		}
 	case sayStillQueued:
 		return Guidance{
@@ -200,14 +246,20 @@ func guidances(of string) Guidance {
 	case sayFailed:
 		return Guidance{
 			CurrentState: "BOOKING_FAILED", NextState: "HANDOVER", Action: "hand_over_to_person",
-			Chain:   []string{"Tell the caller that the booking could not be completed.", "Hand the call over to a person, or offer to look for another time."},
+			Chain: []string{
+				"Tell the caller that the booking could not be completed.",
+				"Hand the call over to a person, or offer to look for another time.",
+			},
 			NeverDo: []string{"Never say that the appointment is confirmed."},
 		}
 	case sayReview:
 		return Guidance{
 			CurrentState: "BOOKING_REVIEW", NextState: "CONFIRMATION_PENDING", Action: "hand_over_to_person",
-			Chain:   []string{"Tell the caller that a person of the clinic is looking at it."},
-			NeverDo: []string{"Never say that the appointment is confirmed.", "Never say that it failed.", "Never send the same booking again."},
+			Chain: []string{"Tell the caller that a person of the clinic is looking at it."},
+			NeverDo: []string{
+				"Never say that the appointment is confirmed.", "Never say that it failed.",
+				"Never send the same booking again.",
+			},
 		}
 	}
 	return Guidance{

@@ -203,7 +203,9 @@ func dateOfBirth(born time.Time) string {
 
 func (ag *Agent) patientOpen() PatientAnswer {
 	return PatientAnswer{
-		ErrorType: errorPatientOpen, Message: "The practice system gave no answer, and the patient may have been added.", Guidance: ag.guide(sayPatientOpen, time.Time{}),
+		ErrorType: errorPatientOpen,
+		Message:   "The practice system gave no answer, and the patient may have been added.",
+		Guidance:  ag.guide(sayPatientOpen, time.Time{}),
 	}
 }
 

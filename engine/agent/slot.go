@@ -107,7 +107,8 @@ func (r *SlotsRequest) check(s *clinic.Schedule) (*store.AppointmentType, error)
 	}
 	t := typeByGUID(s, id, nil)
 	if t == nil {
-		m.Add("appointmentTypeId", "must be an appointment type of this clinic, by appointmentTypeId or appointmentTypeGUID")
+		m.Add("appointmentTypeId",
+			"must be an appointment type of this clinic, by appointmentTypeId or appointmentTypeGUID")
 	}
 	if r.Days == 0 {
 		r.Days = 7

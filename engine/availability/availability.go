@@ -18,19 +18,22 @@ import (
 type Reason string
 
 const (
-	ReasonInactive       Reason = "inactive"         // the type or the specialist is deactivated
-	ReasonTooSoon        Reason = "too_soon"         // before now + the minimum notice; the past is too soon
-	ReasonTooFar         Reason = "too_far"          // after now + the horizon
-	ReasonOverrideClosed Reason = "override_closed"  // an override closes the specialist's local date, or a block is in the way
+	ReasonInactive Reason = "inactive" // the type or the specialist is deactivated
+	ReasonTooSoon  Reason = "too_soon" // before now + the minimum notice; the past is too soon
+	ReasonTooFar   Reason = "too_far"  // after now + the horizon
+	// an override closes the specialist's local date, or a block is in the way
+	ReasonOverrideClosed Reason = "override_closed"
 	ReasonOutsideHours   Reason = "outside_hours"    // the slot does not fit completely into one window of opening time
 	ReasonNotASlotStart  Reason = "not_a_slot_start" // it would fit, but no slot starts at this instant
 	ReasonTaken          Reason = "taken"            // a confirmed appointment is in the way, or every seat is booked
-	ReasonHeld           Reason = "held"             // other clients hold every free seat, or every free room of a group
+	// other clients hold every free seat, or every free room of a group
+	ReasonHeld Reason = "held"
 )
 
 // closeness orders the reasons from the farthest from bookable to the closest.
 var closeness = [...]Reason{
-	ReasonInactive, ReasonOutsideHours, ReasonOverrideClosed, ReasonNotASlotStart, ReasonTooFar, ReasonTooSoon, ReasonTaken, ReasonHeld,
+	ReasonInactive, ReasonOutsideHours, ReasonOverrideClosed, ReasonNotASlotStart, ReasonTooFar, ReasonTooSoon,
+	ReasonTaken, ReasonHeld,
 }
 
 // IsCloser reports whether r is closer to bookable than other, so that it is the better answer for several
@@ -66,8 +69,12 @@ type Calendar struct {
 
 // NewCalendar prepares one specialist's calendar. The order of hours, overrides and blocks does not matter. It
 // returns an error for an unknown zone and for hours that are not within one day.
-func NewCalendar(s store.Specialist, hours []store.WeeklyWindow, overrides []store.Override, blocks []store.Block) (*Calendar, error) {
-	c := &Calendar{specialistID: s.ID, active: s.Active, overrides: make(map[int64][]window, len(overrides)), blocked: makeBlocked(blocks)}
+func NewCalendar(s store.Specialist, hours []store.WeeklyWindow, overrides []store.Override,
+	blocks []store.Block) (*Calendar, error) {
+	c := &Calendar{
+		specialistID: s.ID, active: s.Active, overrides: make(map[int64][]window, len(overrides)),
+		blocked: makeBlocked(blocks),
+	}
 	var err error
 	if c.zone, err = LoadZone(s.Timezone); err != nil {
 		return nil, fmt.Errorf("specialist %s: %w", s.ID, err)
@@ -209,7 +216,8 @@ func (c *Calendar) Bookable(t *store.AppointmentType, start time.Time, taken []s
 // and every other start is refused. taken are confirmed appointments around start (see Around); those of other
 // specialists are skipped. If several reasons apply, Seats returns the first of them in the order in which Reason
 // declares them.
-func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time, rules Rules) ([]int, Reason) {
+func (c *Calendar) Seats(t *store.AppointmentType, start time.Time, taken []store.Taken, now time.Time,
+	rules Rules) ([]int, Reason) {
 	if reason := c.refuses(t, start, now, rules); reason != "" {
 		return nil, reason
 	}
@@ -320,7 +328,9 @@ func Later(a, b time.Time) time.Time {
 
 // TakenBy returns the part of a list for one specialist. The list is ordered by specialist.
 func TakenBy(taken []store.Taken, specialistID string) []store.Taken {
-	from, ok := slices.BinarySearchFunc(taken, specialistID, func(t store.Taken, id string) int { return cmp.Compare(t.SpecialistID, id) })
+	from, ok := slices.BinarySearchFunc(taken, specialistID, func(t store.Taken, id string) int {
+		return cmp.Compare(t.SpecialistID, id)
+	})
 	if !ok {
 		return nil
 	}
@@ -358,7 +368,8 @@ func makeBlocked(blocks []store.Block) []blockedTime {
 // rulesOut returns the open interval of slot starts of t, (after, before), whose slot or buffers overlap the blocked
 // time. It is the predicate of the guarantee for an appointment there that has no buffers of its own.
 func (b *blockedTime) rulesOut(t *store.AppointmentType) (after, before int64) {
-	return b.start - Minutes(t.DurationMinutes+t.BufferAfterMinutes).Milliseconds(), b.end + Minutes(t.BufferBeforeMinutes).Milliseconds()
+	return b.start - Minutes(t.DurationMinutes+t.BufferAfterMinutes).Milliseconds(),
+		b.end + Minutes(t.BufferBeforeMinutes).Milliseconds()
 }
 
 func (c *Calendar) isBlocked(t *store.AppointmentType, start time.Time) bool {

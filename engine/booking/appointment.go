@@ -28,7 +28,8 @@ func (bk *Booking) Appointments(ctx context.Context, f store.AppointmentFilter) 
 
 // BookedOnline lists what the public and agents booked at or after an instant, the newest first: of one specialist,
 // or of all if none is named.
-func (bk *Booking) BookedOnline(ctx context.Context, since time.Time, specialistID string, limit int) ([]store.Appointment, error) {
+func (bk *Booking) BookedOnline(ctx context.Context, since time.Time, specialistID string,
+	limit int) ([]store.Appointment, error) {
 	return bk.store.BookedOnline(ctx, since, specialistID, limit)
 }
 

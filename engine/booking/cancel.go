@@ -32,30 +32,35 @@ func (bk *Booking) Cancel(ctx context.Context, r CancelRequest) (store.Appointme
 	if err := m.Err(); err != nil {
 		return store.Appointment{}, err
 	}
-	return bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangeCancelled, Actor: r.Actor, Reason: r.Reason, Silent: r.Silent, Undoable: r.Undoable && r.Actor.AtDesk(), once: r.Once},
-		func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
-			if a.Status == store.Cancelled {
-				return false, nil
-			}
-			if r.CutOff && a.VisitID != "" {
-				return false, record.ErrVisit
-			}
-			if r.CutOff && bk.PastCutOff(a, now) {
-				return false, record.ErrCutOff
-			}
-			a.Status, a.CancelledAt, a.CancelReason = store.Cancelled, now, r.Reason
-			return true, tx.FreeNonces(ctx, a.ID)
-		})
+	return bk.ChangeAppointment(ctx, r.ID, r.Version, Change{
+		Kind: ChangeCancelled, Actor: r.Actor, Reason: r.Reason, Silent: r.Silent,
+		Undoable: r.Undoable && r.Actor.AtDesk(), once: r.Once,
+	}, func(tx store.Tx, a *store.Appointment, now time.Time) (bool, error) {
+		if a.Status == store.Cancelled {
+			return false, nil
+		}
+		if r.CutOff && a.VisitID != "" {
+			return false, record.ErrVisit
+		}
+		if r.CutOff && bk.PastCutOff(a, now) {
+			return false, record.ErrCutOff
+		}
+		a.Status, a.CancelledAt, a.CancelReason = store.Cancelled, now, r.Reason
+		return true, tx.FreeNonces(ctx, a.ID)
+	})
 }
 
 // SetAttendance records what happened at the desk. It allows every transition and audits each one.
-func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, to store.Attendance, actor record.Actor, once *record.Once) (store.Appointment, error) {
+func (bk *Booking) SetAttendance(ctx context.Context, id string, version int64, to store.Attendance, actor record.Actor,
+	once *record.Once) (store.Appointment, error) {
 	switch to {
 	case store.Expected, store.Arrived, store.InProgress, store.Completed, store.NoShow:
 	default:
-		return store.Appointment{}, record.Invalid("attendance", "must be expected, arrived, in_progress, completed or no_show")
+		return store.Appointment{},
+			record.Invalid("attendance", "must be expected, arrived, in_progress, completed or no_show")
 	}
-	return bk.ChangeAppointment(ctx, id, version, Change{Kind: changeAttendance, Actor: actor, Silent: true, once: once},
+	return bk.ChangeAppointment(ctx, id, version,
+		Change{Kind: changeAttendance, Actor: actor, Silent: true, once: once},
 		func(_ store.Tx, a *store.Appointment, now time.Time) (bool, error) {
 			if a.Status != store.Confirmed {
 				return false, record.ErrNotConfirmed

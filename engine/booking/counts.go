@@ -42,7 +42,8 @@ var refusals = [...]struct {
 	{"invalid", func(err error) bool {
 		return isA[*record.ValidationError](err) || isAny(store.ErrNotFound, store.ErrInvalid)(err)
 	}},
-	{"storage", isAny(store.ErrFull, store.ErrUnavailable, store.ErrOverloaded, store.ErrClosed, holds.ErrUnavailable, holds.ErrClosed)},
+	{"storage", isAny(store.ErrFull, store.ErrUnavailable, store.ErrOverloaded, store.ErrClosed, holds.ErrUnavailable,
+		holds.ErrClosed)},
 	{string(availability.ReasonInactive), isFor(availability.ReasonInactive)},
 	{string(availability.ReasonTooSoon), isFor(availability.ReasonTooSoon)},
 	{string(availability.ReasonTooFar), isFor(availability.ReasonTooFar)},

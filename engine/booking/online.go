@@ -60,7 +60,9 @@ func (bk *Booking) OnlineChanges(
 func (bk *Booking) changedOnline(
 	ctx context.Context, kind string, since time.Time, specialistID string, limit int,
 ) (all []OnlineChange, err error) {
-	entries, _, err := bk.store.Audit(ctx, store.AuditFilter{From: since, Action: "appointment." + kind, Limit: maxOnlineScan})
+	entries, _, err := bk.store.Audit(ctx, store.AuditFilter{
+		From: since, Action: "appointment." + kind, Limit: maxOnlineScan,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,10 @@ type PatientRequest struct {
 	ID      string
 	Version int64                // the version the caller has seen; 0 = any
 	Edit    func(*store.Patient) // applies the changes
-	Answers map[string]string    // to the type's questions, by their ids; an empty answer removes the stored one, and a missing one leaves it unchanged
-	SMS     *bool                // whether the patient agrees to text messages; nil: unchanged
+	// to the type's questions, by their ids; an empty answer removes the stored one, and a missing one leaves it
+	// unchanged
+	Answers map[string]string
+	SMS     *bool // whether the patient agrees to text messages; nil: unchanged
 	Actor   record.Actor
 	Silent  bool // no email to the new address; the old address always gets one
 	Once    *record.Once
@@ -32,7 +34,8 @@ type PatientRequest struct {
 // Errors: store.ErrNotFound, store.ErrVersion, ErrNotConfirmed, *ValidationError.
 func (bk *Booking) ChangePatient(ctx context.Context, r PatientRequest) (store.Appointment, error) {
 	now := time.Now().In(bk.clinic.Zone())
-	return bk.ChangeAppointment(ctx, r.ID, r.Version, Change{Kind: ChangePatientData, Actor: r.Actor, Silent: r.Silent, once: r.Once},
+	return bk.ChangeAppointment(ctx, r.ID, r.Version,
+		Change{Kind: ChangePatientData, Actor: r.Actor, Silent: r.Silent, once: r.Once},
 		func(tx store.Tx, a *store.Appointment, _ time.Time) (bool, error) {
 			if a.Status != store.Confirmed {
 				return false, record.ErrNotConfirmed

@@ -11,9 +11,9 @@ import (
 	"holdfast/store"
 )
 
-// write asks r.Permit, and commits the appointment of a request and everything that belongs to it: one transaction checks the cooldown
-// and the limits, and writes the row, its audit entry, its outbox rows and the remembered answer. After the commit,
-// write gives the outbound operations to the queue. For an overbook, h has only a span.
+// write asks r.Permit, and commits the appointment of a request and everything that belongs to it: one transaction
+// checks the cooldown and the limits, and writes the row, its audit entry, its outbox rows and the remembered answer.
+// After the commit, write gives the outbound operations to the queue. For an overbook, h has only a span.
 func (bk *Booking) write(ctx context.Context, t *store.AppointmentType, r *Request,
 	h holds.Hold) (store.Appointment, error) {
 	if r.Permit != nil {

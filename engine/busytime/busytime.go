@@ -182,9 +182,11 @@ func (ca *Calendars) Set(ctx context.Context, actor record.Actor, specialistID, 
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || len(address) > maxAddress:
-		return record.Invalid("url", "must be the address of a calendar, like https://calendar.example.org/secret/basic.ics")
+		return record.Invalid("url",
+			"must be the address of a calendar, like https://calendar.example.org/secret/basic.ics")
 	case u.Scheme == "http" && !ca.Fetcher.AllowsPrivate():
-		return record.Invalid("url", "must begin with https:// or webcal://: the address gives access to the calendar, so the connection must be encrypted")
+		return record.Invalid("url",
+			"must begin with https:// or webcal://: the address gives access to the calendar, so the connection must be encrypted")
 	}
 	b := store.BusyCalendar{SpecialistID: specialistID, Address: ca.Keys.Current().Seal(address, about(specialistID)),
 		SetAt: record.Now()}

@@ -39,7 +39,8 @@ func (cl *Clinic) Blocks(specialistID string) ([]store.Block, error) {
 // CreateBlock blocks a stretch of a specialist's time, so that it cannot be booked. Existing appointments and other
 // blocks in it stay. The next listing shows it. Instants are truncated to the second. A block without an id gets one.
 // store.ErrNotFound, *ValidationError.
-func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block, once *record.Once) (store.Block, error) {
+func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.Block,
+	once *record.Once) (store.Block, error) {
 	if _, err := cl.Specialist(b.SpecialistID); err != nil {
 		return b, err
 	}
@@ -55,8 +56,8 @@ func (cl *Clinic) CreateBlock(ctx context.Context, actor record.Actor, b store.B
 		return b, err
 	}
 	return b, cl.ChangeSchedule(ctx, &ScheduleChange{
-		Actor: actor, Action: record.ActionBlockCreated, Subject: "specialist:" + b.SpecialistID, reason: b.Reason, after: blockEntry(&b),
-		once: once, result: b,
+		Actor: actor, Action: record.ActionBlockCreated, Subject: "specialist:" + b.SpecialistID, reason: b.Reason,
+		after: blockEntry(&b), once: once, result: b,
 	}, func(tx store.Tx) error { return tx.PutBlock(ctx, b) })
 }
 

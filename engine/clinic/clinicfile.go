@@ -118,7 +118,8 @@ func (f *File) rows(s *store.Schedule) (*importRows, error) {
 
 func (c *FileClinic) row(m *record.Mistakes, settings json.RawMessage) store.Clinic {
 	row := store.Clinic{
-		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address, Website: c.Website, Settings: settings,
+		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address,
+		Website: c.Website, Settings: settings,
 	}
 	if c.Settings != nil {
 		before, err := readSettings(settings)
@@ -205,6 +206,7 @@ func (cl *Clinic) Export() File {
 // clinicEntry converts a clinic, without its settings, to its form in a File and in the audit log.
 func clinicEntry(c *store.Clinic) *FileClinic {
 	return &FileClinic{
-		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address, Website: c.Website,
+		Name: c.Name, Timezone: c.Timezone, Locale: c.Locale, Phone: c.Phone, Email: c.Email, Address: c.Address,
+		Website: c.Website,
 	}
 }

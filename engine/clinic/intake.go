@@ -36,7 +36,8 @@ type Said struct {
 // CheckIntake checks the input of a booking of a type and returns the part to store. If online is set, the patient
 // must give everything that the clinic asks for. The desk, agents and programs can leave out what they do not have.
 // Every given answer must fit its question, whichever of them gives it.
-func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said *Said, online bool, now time.Time) store.Intake {
+func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said *Said, online bool,
+	now time.Time) store.Intake {
 	kept := store.Intake{NewPatient: said.NewPatient, SMS: said.SMS}
 	if said.Consent && s.Consent.Text != "" {
 		kept.ConsentedAt = now.UTC().Truncate(time.Millisecond)
@@ -56,7 +57,9 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 			}
 			continue
 		}
-		kept.Answers = append(kept.Answers, store.Answer{QuestionID: q.ID, Question: q.Label, Value: checkAnswer(m, q, value)})
+		kept.Answers = append(kept.Answers, store.Answer{
+			QuestionID: q.ID, Question: q.Label, Value: checkAnswer(m, q, value),
+		})
 	}
 	for _, id := range slices.Sorted(maps.Keys(said.Answers)) {
 		if !slices.ContainsFunc(t.Page.Questions, func(q store.Question) bool { return q.ID == id }) {
@@ -70,7 +73,8 @@ func CheckIntake(m *record.Mistakes, s *Settings, t *store.AppointmentType, said
 // and said are the new ones by question id. An empty answer removes the stored one. Answers that said does not name
 // stay, even if the type no longer has their question. An unchanged answer keeps the wording of its question from the
 // time of the booking.
-func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.Answer, said map[string]string) []store.Answer {
+func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.Answer,
+	said map[string]string) []store.Answer {
 	left, now := maps.Clone(said), []store.Answer(nil)
 	have := func(id string) int {
 		return slices.IndexFunc(kept, func(a store.Answer) bool { return a.QuestionID == id })
@@ -91,7 +95,9 @@ func ChangeAnswers(m *record.Mistakes, t *store.AppointmentType, kept []store.An
 		}
 	}
 	for _, a := range kept {
-		if asked := slices.ContainsFunc(t.Page.Questions, func(q store.Question) bool { return q.ID == a.QuestionID }); asked {
+		if asked := slices.ContainsFunc(t.Page.Questions, func(q store.Question) bool {
+			return q.ID == a.QuestionID
+		}); asked {
 			continue
 		}
 		value, named := left[a.QuestionID]

@@ -13,11 +13,13 @@ import (
 // BookingRule names a program of the clinic that the server asks before it writes a booking: see package rule. The
 // zero value asks no program.
 type BookingRule struct {
-	URL           string    `json:"url,omitempty"`           // https, or http within this network; empty: no rule
-	Secret        string    `json:"secret,omitempty"`        // "whsec_…", signs the call; if empty, the known one stays and a new rule gets one
+	URL string `json:"url,omitempty"` // https, or http within this network; empty: no rule
+	// "whsec_…", signs the call; if empty, the known one stays and a new rule gets one
+	Secret        string    `json:"secret,omitempty"`
 	TimeoutMillis int       `json:"timeoutMillis,omitempty"` // 200 to 2000; 0: 1000
 	OnFailure     RuleFails `json:"onFailure,omitempty"`     // without a correct answer in time; default: allow
-	SendPatient   bool      `json:"sendPatient,omitempty"`   // the call contains the patient's name, email, phone and birth date
+	// the call contains the patient's name, email, phone and birth date
+	SendPatient bool `json:"sendPatient,omitempty"`
 }
 
 // RuleFails is what applies to a booking if its rule fails.
@@ -55,7 +57,8 @@ func checkBookingRule(m *record.Mistakes, r, before *BookingRule) {
 // CheckRule completes and checks a rule with an address. known has the secret that a rule without one keeps.
 func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 	if len(r.URL) > 2000 || !isConfidential(r.URL) {
-		m.Add(prefix+"url", "must begin with https://, as in https://example.org/rule; http:// is for an address of this machine or a private network")
+		m.Add(prefix+"url",
+			"must begin with https://, as in https://example.org/rule; http:// is for an address of this machine or a private network")
 	}
 	if r.Secret == "" {
 		r.Secret = known.Secret
@@ -67,7 +70,8 @@ func CheckRule(m *record.Mistakes, prefix string, r, known *BookingRule) {
 		m.Add(prefix+"secret", "must be whsec_ and at least 24 bytes in base64; omit it, and the server creates one")
 	}
 	if r.TimeoutMillis != 0 && (r.TimeoutMillis < minRuleMillis || r.TimeoutMillis > maxRuleMillis) {
-		m.Add(prefix+"timeoutMillis", "must be %d to %d, or 0 for the default of %d", minRuleMillis, maxRuleMillis, defaultRuleMillis)
+		m.Add(prefix+"timeoutMillis", "must be %d to %d, or 0 for the default of %d", minRuleMillis, maxRuleMillis,
+			defaultRuleMillis)
 	}
 	if r.OnFailure != "" && r.OnFailure != RuleAllows && r.OnFailure != RuleRefuses {
 		m.Add(prefix+"onFailure", "must be allow or refuse")

@@ -224,9 +224,9 @@ func (cl *Clinic) ChangeSchedule(ctx context.Context, c *ScheduleChange, write f
 	})
 }
 
-// changeStored is ChangeSchedule for a change that depends on the stored schedule, which write receives. In this process
-// one such change runs at a time. After the commit, and before the next change begins, changeStored announces the
-// changed specialists.
+// changeStored is ChangeSchedule for a change that depends on the stored schedule, which write receives. In this
+// process one such change runs at a time. After the commit, and before the next change begins, changeStored announces
+// the changed specialists.
 func (cl *Clinic) changeStored(ctx context.Context, c *ScheduleChange,
 	write func(store.Tx, *store.Schedule) error) error {
 	cl.schedule.change.Lock()

@@ -33,17 +33,26 @@ func RemindFromSetup(c *store.Clinic) error {
 
 // Settings are the choices of a clinic's owner. The zero value is a clinic without any choice.
 type Settings struct {
-	BaseURL            string   `json:"baseUrl,omitempty"`            // the address of the pages, such as https://book.example.org
-	RequiredFields     []string `json:"requiredFields,omitempty"`     // of the patient, in addition to the name: email, phone, contact, birthDate
-	ChangeCutoffHours  int      `json:"changeCutoffHours,omitempty"`  // patients can change and cancel online until this long before the start
-	Accent             string   `json:"accent,omitempty"`             // one of the page's tested hues
-	Logo               string   `json:"logo,omitempty"`               // a PNG as a data: URL, at most 100 KB
-	EmbedOrigins       []string `json:"embedOrigins,omitempty"`       // sites that may frame the booking page; none: embedding is off
-	CORSOrigins        []string `json:"corsOrigins,omitempty"`        // sites whose pages may read, hold and book from a browser; none: no other site may
-	RequirePing        *bool    `json:"requirePing,omitempty"`        // specialists who are online must send heartbeats; default true
-	StaleAfterSeconds  int      `json:"staleAfterSeconds,omitempty"`  // the maximum age of a heartbeat; 0: the value from the server's start
-	SessionIdleMinutes int      `json:"sessionIdleMinutes,omitempty"` // an accepted session expires this long after its last activity; 0: DefaultSessionIdle
-	ReminderHours      int      `json:"reminderHours,omitempty"`      // patients get an email reminder this long before the start; 0: never
+	// the address of the pages, such as https://book.example.org
+	BaseURL string `json:"baseUrl,omitempty"`
+	// of the patient, in addition to the name: email, phone, contact, birthDate
+	RequiredFields []string `json:"requiredFields,omitempty"`
+	// patients can change and cancel online until this long before the start
+	ChangeCutoffHours int    `json:"changeCutoffHours,omitempty"`
+	Accent            string `json:"accent,omitempty"` // one of the page's tested hues
+	Logo              string `json:"logo,omitempty"`   // a PNG as a data: URL, at most 100 KB
+	// sites that may frame the booking page; none: embedding is off
+	EmbedOrigins []string `json:"embedOrigins,omitempty"`
+	// sites whose pages may read, hold and book from a browser; none: no other site may
+	CORSOrigins []string `json:"corsOrigins,omitempty"`
+	// specialists who are online must send heartbeats; default true
+	RequirePing *bool `json:"requirePing,omitempty"`
+	// the maximum age of a heartbeat; 0: the value from the server's start
+	StaleAfterSeconds int `json:"staleAfterSeconds,omitempty"`
+	// an accepted session expires this long after its last activity; 0: DefaultSessionIdle
+	SessionIdleMinutes int `json:"sessionIdleMinutes,omitempty"`
+	// patients get an email reminder this long before the start; 0: never
+	ReminderHours int `json:"reminderHours,omitempty"`
 
 	PublicBookings PublicBookings `json:"publicBookings,omitzero"` // limits of public bookings
 	Waitlist       Waitlist       `json:"waitlist,omitzero"`       // offers of times that become free
@@ -67,8 +76,8 @@ type Settings struct {
 	// any API answer, clinic file or audit entry.
 	Mail *notice.Server `json:"-"`
 
-	// Gateway is the SMS gateway that the owner has chosen; nil: none. Only ChangeSMSGateway changes it. Like Mail, it is
-	// not in any API answer, clinic file or audit entry.
+	// Gateway is the SMS gateway that the owner has chosen; nil: none. Only ChangeSMSGateway changes it. Like Mail, it
+	// is not in any API answer, clinic file or audit entry.
 	Gateway *notice.Gateway `json:"-"`
 
 	// OpenID is the identity provider that the staff can sign in with; nil: none. Only ChangeOpenID changes it. Like
@@ -137,7 +146,8 @@ func checkSettings(m *record.Mistakes, s, before *Settings) {
 		m.Add("staleAfterSeconds", "must be 5 to 3600 seconds")
 	}
 	if s.SessionIdleMinutes != 0 && (s.SessionIdleMinutes < 5 || s.SessionIdleMinutes > 7*24*60) {
-		m.Add("sessionIdleMinutes", "must be 5 to %d minutes, or 0 for the default of %d", 7*24*60, DefaultSessionIdle/time.Minute)
+		m.Add("sessionIdleMinutes", "must be 5 to %d minutes, or 0 for the default of %d", 7*24*60,
+			DefaultSessionIdle/time.Minute)
 	}
 	if s.ReminderHours < 0 || s.ReminderHours > 24*14 {
 		m.Add("reminderHours", "must be 0 (never) to %d hours", 24*14)
@@ -191,14 +201,16 @@ func isOrigin(s string) bool {
 		return false
 	}
 	host, port := u.Hostname(), u.Port()
-	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port) || strings.HasSuffix(u.Host, ":") {
+	if n, err := strconv.Atoi(port); port != "" && (err != nil || n < 1 || n > 65535 || strconv.Itoa(n) != port) ||
+		strings.HasSuffix(u.Host, ":") {
 		return false
 	}
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.Zone() == ""
 	}
 	for label := range strings.SplitSeq(host, ".") {
-		if strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Trim(label, "-") != label || label == "" {
+		if strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-") != "" || strings.Trim(label, "-") != label ||
+			label == "" {
 			return false
 		}
 	}

@@ -15,7 +15,8 @@ import (
 
 // SMS configures the text messages to patients. The zero value of each field is its default.
 type SMS struct {
-	CountryCode   string   `json:"countryCode,omitempty"`   // of numbers without one, without the plus, such as 49; empty: such a number gets no text message
+	// of numbers without one, without the plus, such as 49; empty: such a number gets no text message
+	CountryCode   string   `json:"countryCode,omitempty"`
 	ReminderHours []int    `json:"reminderHours,omitempty"` // before the start; default 48 and 2
 	NoReminders   bool     `json:"noReminders,omitempty"`   // no reminder is sent
 	Texts         SMSTexts `json:"texts,omitempty"`         // the clinic's own texts
@@ -37,7 +38,9 @@ func (s SMS) Reminders() []int {
 }
 
 // smsNotices are the text messages whose text a clinic can choose.
-var smsNotices = []string{"confirmation", "reschedule", "cancellation", "reminder", "must_move", "waitlist_offer", "proposal"}
+var smsNotices = []string{
+	"confirmation", "reschedule", "cancellation", "reminder", "must_move", "waitlist_offer", "proposal",
+}
 
 // smsPlaceholders are the placeholders of a text message. A text message shows on a locked screen, so neither the type
 // nor the specialist of the appointment is among them.
@@ -55,12 +58,14 @@ func CheckSMSText(m *record.Mistakes, at, notice, language string, text *string)
 		m.Add(at+"notice", "must be one of %s", strings.Join(smsNotices, ", "))
 	}
 	if !slices.Contains(words.Tags(), language) {
-		m.Add(at+"language", "must be one of %s: text messages exist in no other language", strings.Join(words.Tags(), ", "))
+		m.Add(at+"language", "must be one of %s: text messages exist in no other language",
+			strings.Join(words.Tags(), ", "))
 	}
 	record.CheckText(m, at+"text", *text, maxSMSText, true)
 	for _, found := range placeholder.FindAllStringSubmatch(*text, -1) {
 		if !slices.Contains(smsPlaceholders, found[1]) {
-			m.Add(at+"text", "has no placeholder {%s}; the placeholders are {%s}", record.Clip(found[1]), strings.Join(smsPlaceholders, "}, {"))
+			m.Add(at+"text", "has no placeholder {%s}; the placeholders are {%s}", record.Clip(found[1]),
+				strings.Join(smsPlaceholders, "}, {"))
 			break
 		}
 	}
@@ -123,7 +128,8 @@ func gatewayAudited(g *notice.Gateway) any {
 
 // ChangeSMSGateway calls edit with the chosen SMS gateway and stores the result; nil means none. Errors: those of
 // edit.
-func (cl *Clinic) ChangeSMSGateway(ctx context.Context, actor record.Actor, action record.Action, edit func(before *notice.Gateway) (*notice.Gateway, error)) error {
+func (cl *Clinic) ChangeSMSGateway(ctx context.Context, actor record.Actor, action record.Action,
+	edit func(before *notice.Gateway) (*notice.Gateway, error)) error {
 	return cl.changeChoice(ctx, actor, action, func(s *Settings) (before, after any, err error) {
 		before = gatewayAudited(s.Gateway)
 		s.Gateway, err = edit(s.Gateway)

@@ -24,7 +24,8 @@ type Gateway struct {
 	URL     string `json:"url"`               // https; without placeholders in the host
 	Headers string `json:"headers,omitempty"` // one "Name: value" in each line
 	Body    string `json:"body,omitempty"`
-	Success string `json:"success,omitempty"` // text in the answer to a message that was accepted; white space does not matter. Empty: any 2xx
+	// text in the answer to a message that was accepted; white space does not matter. Empty: any 2xx
+	Success string `json:"success,omitempty"`
 	From    string `json:"from,omitempty"`
 	User    string `json:"user,omitempty"`
 	Sealed  string `json:"sealedSecret,omitempty"` // with the keys of this server; see token.Keyring.Seal
@@ -71,7 +72,10 @@ func ParseGateway(address string) (g Gateway, secret string, _ error) {
 		return g, secret, nil
 	}
 	if user == nil {
-		return g, "", errors.New("the account of the SMS gateway is missing, as in twilio://ACCOUNT:TOKEN@?from=SENDER or seven://APIKEY@?from=SENDER")
+		return g, "",
+			errors.New(
+				"the account of the SMS gateway is missing, as in twilio://ACCOUNT:TOKEN@?from=SENDER or seven://APIKEY@?from=SENDER",
+			)
 	}
 	preset.User = g.User
 	if u.Scheme == "seven" {
@@ -100,7 +104,8 @@ func (g *Gateway) Mistakes(allowHTTP bool) (list []GatewayMistake) {
 	place, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(g.URL, "https://"), "http://"), "/")
 	u, err := url.Parse(fillGateway(g.URL, gatewayText{To: "+1", Text: "x"}, g, "x", url.QueryEscape))
 	switch {
-	case err != nil || u.Host == "" || u.User != nil || strings.Contains(place, "{") || strings.ContainsAny(g.URL, " \t\r\n#"):
+	case err != nil || u.Host == "" || u.User != nil || strings.Contains(place, "{") ||
+		strings.ContainsAny(g.URL, " \t\r\n#"):
 		add("url", "must be the address of the gateway, such as https://gateway.example.org/send, without a user")
 	case u.Scheme != "https" && !(u.Scheme == "http" && allowHTTP):
 		add("url", "must begin with https://, because patients' numbers and the secret are sent to it")
@@ -143,10 +148,9 @@ type gatewayText struct{ To, Text string }
 
 // fillGateway replaces the placeholders of a template in one pass, with each value escaped.
 func fillGateway(template string, m gatewayText, g *Gateway, secret string, escape func(string) string) string {
-	return strings.NewReplacer(
-		"{to}", escape(m.To), "{number}", escape(strings.TrimPrefix(m.To, "+")), "{text}", escape(m.Text), "{from}", escape(g.From),
-		"{user}", escape(g.User), "{secret}", escape(secret), "{basic}", escape(base64.StdEncoding.EncodeToString([]byte(g.User+":"+secret))),
-	).Replace(template)
+	return strings.NewReplacer("{to}", escape(m.To), "{number}", escape(strings.TrimPrefix(m.To, "+")), "{text}",
+		escape(m.Text), "{from}", escape(g.From), "{user}", escape(g.User), "{secret}", escape(secret), "{basic}",
+		escape(base64.StdEncoding.EncodeToString([]byte(g.User+":"+secret)))).Replace(template)
 }
 
 // header returns the headers of a request.

@@ -76,8 +76,12 @@ func NewTexter(o TexterOptions) (*Texter, error) {
 	x.client = &http.Client{
 		Timeout: o.Timeout,
 		// Without kept connections, net/http never repeats a request by itself.
-		Transport:     &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true, TLSHandshakeTimeout: 5 * time.Second, MaxResponseHeaderBytes: 64 << 10},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it could lead to any address
+		Transport: &http.Transport{
+			DialContext: dialer.DialContext, DisableKeepAlives: true, TLSHandshakeTimeout: 5 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		// it could lead to any address
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return x, nil
 }
@@ -103,7 +107,9 @@ func (x *Texter) Use(g *Gateway, secret string, isReadable bool) {
 	}
 	r := &gatewayRoute{gateway: *g, secret: secret}
 	if !isReadable {
-		r.broken = errors.New("the secret of the SMS gateway cannot be read with the keys of this server: an owner must enter it again in the settings")
+		r.broken = errors.New(
+			"the secret of the SMS gateway cannot be read with the keys of this server: an owner must enter it again in the settings",
+		)
 	}
 	x.chosen.Store(r)
 }
@@ -145,7 +151,8 @@ func (x *Texter) send(ctx context.Context, r *gatewayRoute, m gatewayText) (said
 		return "", permanent("the headers of the SMS gateway cannot be used")
 	}
 	body := fillGateway(g.Body, m, g, r.secret, escapeFor(header.Get("Content-Type")))
-	request, err := http.NewRequestWithContext(ctx, g.Method, fillGateway(g.URL, m, g, r.secret, url.QueryEscape), strings.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, g.Method, fillGateway(g.URL, m, g, r.secret, url.QueryEscape),
+		strings.NewReader(body))
 	if err != nil {
 		return "", permanent("the address of the SMS gateway cannot be used")
 	}
@@ -155,13 +162,20 @@ func (x *Texter) send(ctx context.Context, r *gatewayRoute, m gatewayText) (said
 	answer, err := x.client.Do(request.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	switch {
 	case errors.Is(err, errPrivate):
-		return "", permanent("the SMS gateway is at a private address, which is not allowed; start with --webhook-allow-private to allow it")
+		return "",
+			permanent(
+				"the SMS gateway is at a private address, which is not allowed; start with --webhook-allow-private to allow it",
+			)
 	case isTLS(err):
 		return "", errors.New("the certificate of the SMS gateway is not valid, or it does not encrypt")
 	case err != nil && !connected.Load():
 		return "", &Unreachable{errors.New("the SMS gateway could not be reached")}
 	case err != nil:
-		return "", &Lost{errors.New("the SMS gateway did not answer in time, or closed the connection: it may have sent the message")}
+		return "", &Lost{
+			errors.New(
+				"the SMS gateway did not answer in time, or closed the connection: it may have sent the message",
+			),
+		}
 	}
 	defer answer.Body.Close()
 	raw, readErr := io.ReadAll(io.LimitReader(answer.Body, 64<<10))
@@ -172,7 +186,8 @@ func (x *Texter) send(ctx context.Context, r *gatewayRoute, m gatewayText) (said
 	case code >= 200 && code < 300 && strings.Contains(squeezed(string(raw)), squeezed(g.Success)):
 		return said, nil
 	case code >= 200 && code < 300 && readErr != nil, code >= 500 && code != http.StatusServiceUnavailable:
-		return said, &Lost{fmt.Errorf("the SMS gateway answered %d without a result: it may have sent the message", code)}
+		return said,
+			&Lost{fmt.Errorf("the SMS gateway answered %d without a result: it may have sent the message", code)}
 	case code >= 200 && code < 300:
 		return said, permanent("the SMS gateway refused the message: its answer does not contain the expected text")
 	case code == http.StatusUnauthorized, code == http.StatusForbidden:

@@ -87,8 +87,10 @@ func NewHooks(o HookOptions) *Hooks {
 		o.Dial = dialer.DialContext
 	}
 	return &Hooks{&http.Client{
-		Timeout:   o.Timeout,
-		Transport: &http.Transport{DialContext: o.Dial, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Timeout},
+		Timeout: o.Timeout,
+		Transport: &http.Transport{
+			DialContext: o.Dial, MaxIdleConnsPerHost: 2, IdleConnTimeout: time.Minute, ResponseHeaderTimeout: o.Timeout,
+		},
 		// A redirect could lead to any address, and most redirects turn a POST into a GET.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
@@ -103,7 +105,8 @@ func (h *Hooks) Post(ctx context.Context, url string, secrets []string, id strin
 }
 
 // Ask is Post, and returns the body of the answer: at most its first 64 KiB, and less if the connection broke.
-func (h *Hooks) Ask(ctx context.Context, url string, secrets []string, id string, at time.Time, body []byte) (said []byte, err error) {
+func (h *Hooks) Ask(ctx context.Context, url string, secrets []string, id string, at time.Time,
+	body []byte) (said []byte, err error) {
 	signatures := make([]string, len(secrets))
 	for i, secret := range secrets {
 		if signatures[i], err = Sign(secret, id, at, body); err != nil {
@@ -119,12 +122,18 @@ func (h *Hooks) Ask(ctx context.Context, url string, secrets []string, id string
 	r.Header.Set("webhook-id", id)
 	r.Header.Set("webhook-timestamp", strconv.FormatInt(at.Unix(), 10))
 	r.Header.Set("webhook-signature", strings.Join(signatures, " ")) // a receiver accepts any valid one
-	var connected atomic.Bool                                        // atomic: the transport may still call GotConn after Do has returned
-	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}))
+	// atomic: the transport may still call GotConn after Do has returned
+	var connected atomic.Bool
+	r = r.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	}))
 	answer, err := h.client.Do(r)
 	switch {
 	case errors.Is(err, errPrivate):
-		return nil, permanent("the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to allow it")
+		return nil,
+			permanent(
+				"the webhook leads to a private address, which is not allowed; start with --webhook-allow-private to allow it",
+			)
 	case isTLS(err):
 		return nil, errors.New("the certificate of the webhook's server is not valid, or it does not encrypt")
 	case err != nil && !connected.Load():

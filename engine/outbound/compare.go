@@ -40,7 +40,8 @@ func (out *Outbound) Differences(ctx context.Context) (found []string, err error
 			case err != nil:
 				return nil, err
 			case known.Status == store.OperationCompleted:
-				found = append(found, fmt.Sprintf("queue: operation %s is completed in the queue but still in the outbox", op.ID))
+				found = append(found,
+					fmt.Sprintf("queue: operation %s is completed in the queue but still in the outbox", op.ID))
 			}
 		}
 	}

@@ -74,7 +74,9 @@ func (out *Outbound) Measure(ctx context.Context, now time.Time) ([]Gauge, error
 		if len(waiting) == 0 {
 			break
 		}
-		oldest, err := q.Operations(ctx, store.OperationFilter{Status: status, Kinds: slices.Collect(maps.Keys(waiting)), Due: now, Limit: 500})
+		oldest, err := q.Operations(ctx, store.OperationFilter{
+			Status: status, Kinds: slices.Collect(maps.Keys(waiting)), Due: now, Limit: 500,
+		})
 		if err != nil {
 			return nil, err
 		}

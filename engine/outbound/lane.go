@@ -216,7 +216,9 @@ func (out *Outbound) giveUpLate(ctx context.Context, l *lane) error {
 func (out *Outbound) EachPending(ctx context.Context, do func(store.Operation) error) error {
 	const page = 500
 	for after := ""; ; {
-		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationPending, After: after, Limit: page})
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{
+			Status: store.OperationPending, After: after, Limit: page,
+		})
 		if err != nil {
 			return err
 		}
@@ -262,7 +264,9 @@ func (out *Outbound) surplus(ctx context.Context, least time.Time) (before time.
 	if err != nil || n.Completed <= most {
 		return least, false, err
 	}
-	oldest, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationCompleted, Limit: min(n.Completed-most+1, 500)})
+	oldest, err := out.Queue.Operations(ctx, store.OperationFilter{
+		Status: store.OperationCompleted, Limit: min(n.Completed-most+1, 500),
+	})
 	for i := range oldest {
 		if finished := oldest[i].FinishedAt; finished.After(least) {
 			least = finished

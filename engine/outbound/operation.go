@@ -22,7 +22,8 @@ type Limits struct {
 	Backoff     time.Duration // the base of store.Backoff; default 10 s
 	MaxAttempts int           // default 10
 	NoticeAge   time.Duration // the age at which an email or a webhook is given up; default 24 h
-	Completed   int           // the maximum number of delivered operations in the queue; default 10,000, which is weeks of a busy clinic
+	// the maximum number of delivered operations in the queue; default 10,000, which is weeks of a busy clinic
+	Completed int
 }
 
 func (o Limits) WithDefaults() Limits {
@@ -195,7 +196,8 @@ func (out *Outbound) Conclude(ctx context.Context, op store.Operation, o Outcome
 // step runs in the same transaction; nil: nothing. If the transaction fails, an outcome without a step is written
 // again later. With a step the operation stays unchanged and conclude returns the error, so that the person who
 // decided can repeat the decision.
-func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome, step func(store.Tx) error) (store.Operation, *booking.Change, error) {
+func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome,
+	step func(store.Tx) error) (store.Operation, *booking.Change, error) {
 	ctx = context.WithoutCancel(ctx)
 	out.heedClock(ctx) // before the next wait is counted from now
 	now := out.Now()
@@ -216,11 +218,12 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 			return before, nil, err
 		}
 		if err != nil {
-			out.log.Error("outcome of an operation not stored; retrying", "operation", op.ID, "kind", op.Kind, "error", err)
+			out.log.Error("outcome of an operation not stored; retrying", "operation", op.ID, "kind", op.Kind, "error",
+				err)
 			op, event, c = unrecorded(before, op, now), "retried", nil
 		} else if op.Status == store.OperationFailed {
-			out.log.Warn("operation failed permanently", "operation", op.ID, "kind", op.Kind, "appointment", op.AppointmentID,
-				"needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
+			out.log.Warn("operation failed permanently", "operation", op.ID, "kind", op.Kind, "appointment",
+				op.AppointmentID, "needs_review", op.NeedsReview, "attempts", op.Attempts, "reason", op.LastError)
 		}
 	}
 	out.keep(ctx, op, event, op.LastError)
@@ -229,7 +232,8 @@ func (out *Outbound) conclude(ctx context.Context, op store.Operation, o Outcome
 }
 
 // end records the end of an operation in tx.
-func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how Ending, now time.Time) (*booking.Change, error) {
+func (out *Outbound) end(ctx context.Context, tx store.Tx, op *store.Operation, how Ending,
+	now time.Time) (*booking.Change, error) {
 	kind := out.delivery(op.Kind)
 	if late, err := out.tooSlow(ctx, tx, op, how); late || err != nil {
 		return nil, err
@@ -304,7 +308,8 @@ func (out *Outbound) keep(ctx context.Context, op store.Operation, event, detail
 	u := &unsaved{op: op, event: event, detail: detail}
 	out.unsaved.put(u)
 	if err := out.saveOutcome(context.WithoutCancel(ctx), u); err != nil {
-		out.queueFailed(nil, "outcome of an operation not stored in the queue; retrying", fmt.Errorf("operation %s: %w", op.ID, err))
+		out.queueFailed(nil, "outcome of an operation not stored in the queue; retrying",
+			fmt.Errorf("operation %s: %w", op.ID, err))
 		out.unsaved.wakeUps.wake()
 	}
 	out.ringLanes()

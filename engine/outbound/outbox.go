@@ -248,14 +248,18 @@ func (out *Outbound) reopened(ctx context.Context, op store.Operation) error {
 func (out *Outbound) recoverQueue(ctx context.Context) error {
 	now := out.Now()
 	for after := ""; ; {
-		list, err := out.Queue.Operations(ctx, store.OperationFilter{Status: store.OperationProcessing, After: after, Limit: 500})
+		list, err := out.Queue.Operations(ctx, store.OperationFilter{
+			Status: store.OperationProcessing, After: after, Limit: 500,
+		})
 		if err != nil {
 			return err
 		}
 		for _, op := range list {
 			after = op.ID
-			err := out.Queue.Change(ctx, out.interrupted(op, now), "recovered", "the program stopped during the attempt")
-			if err != nil && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrNotFound) { // those belong to another node
+			err := out.Queue.Change(ctx, out.interrupted(op, now), "recovered",
+				"the program stopped during the attempt")
+			// those belong to another node
+			if err != nil && !errors.Is(err, store.ErrVersion) && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
 		}
@@ -289,7 +293,8 @@ func (out *Outbound) queueFailed(of *timed.Outage, what string, err error) {
 	if of == nil || of.Begins() {
 		out.log.Error(what, "error", err)
 	}
-	if errors.Is(err, store.ErrUnavailable) && out.Queue.Ping(context.Background()) != nil && out.Options.OnFatal != nil {
+	if errors.Is(err, store.ErrUnavailable) && out.Queue.Ping(context.Background()) != nil &&
+		out.Options.OnFatal != nil {
 		out.Options.OnFatal(err)
 	}
 }

@@ -152,7 +152,8 @@ func (pe *People) everybody(ctx context.Context) (all []spelled, err error) {
 // shares reports whether two identities have an email address or a phone number in common.
 func shares(a, b *store.Identity) bool {
 	number := store.Digits(a.Phone)
-	return a.Email != "" && store.Fold(a.Email) == store.Fold(b.Email) || number != "" && number == store.Digits(b.Phone)
+	return a.Email != "" && store.Fold(a.Email) == store.Fold(b.Email) ||
+		number != "" && number == store.Digits(b.Phone)
 }
 
 // newestFirst merges the spellings of one person, and sorts the people by their latest appointment, the newest first.

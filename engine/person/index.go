@@ -11,8 +11,9 @@ import (
 	"holdfast/store"
 )
 
-// The index of people gets its new appointments in the background, many together, after a rush of bookings and not during
-// it. So a booking does not wait for the index. A search also reads the appointments that are not in the index yet.
+// The index of people gets its new appointments in the background, many together, after a rush of bookings and not
+// during it. So a booking does not wait for the index. A search also reads the appointments that are not in the index
+// yet.
 
 const (
 	// indexAfter is the number of changed appointments after which Run looks for appointments to index.
@@ -51,8 +52,8 @@ func (pe *People) FollowAppointment() {
 	}
 }
 
-// Run adds appointments to the index until ctx ends: those that it lacks now, and later those of every indexAfter changes
-// or more, when bookings are rare. It does nothing while no appointment changes.
+// Run adds appointments to the index until ctx ends: those that it lacks now, and later those of every indexAfter
+// changes or more, when bookings are rare. It does nothing while no appointment changes.
 func (pe *People) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		pe.index.changed.Store(0)
@@ -114,7 +115,8 @@ func (pe *People) Index(ctx context.Context, enough int64) error {
 		}
 	}
 	if all >= longIndex {
-		pe.log.Info("people indexed", "appointments", all, slog.Duration("took", time.Since(began).Round(time.Millisecond)))
+		pe.log.Info("people indexed", "appointments", all,
+			slog.Duration("took", time.Since(began).Round(time.Millisecond)))
 	}
 	return nil
 }

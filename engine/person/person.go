@@ -1,10 +1,10 @@
 // Package person identifies the people of a clinic: it lists the appointments of a person and the desk's notes about
 // them, and finds a person by part of a name.
 //
-// A person is derived from the appointments by the data of their patients (store.Identity.Is), and from the desk's notes
-// and its links between two spellings of one person. The package computes this on each call. An index in the database
-// leads to the spellings and their appointments (index.go). It changes in the transaction that changes an appointment's
-// patient, so nothing survives an erasure.
+// A person is derived from the appointments by the data of their patients (store.Identity.Is), and from the desk's
+// notes and its links between two spellings of one person. The package computes this on each call. An index in the
+// database leads to the spellings and their appointments (index.go). It changes in the transaction that changes an
+// appointment's patient, so nothing survives an erasure.
 package person
 
 import (
@@ -54,7 +54,8 @@ func New(o Options) *People {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &People{
-		store: o.Store, options: o, log: o.Logger, turn: make(chan struct{}, 1), index: index{due: make(chan struct{}, 1)},
+		store: o.Store, options: o, log: o.Logger, turn: make(chan struct{}, 1),
+		index: index{due: make(chan struct{}, 1)},
 	}
 }
 
@@ -63,7 +64,8 @@ const maxNamesakes, maxNames = 10_000, 12
 
 // History has the appointments of one person, and the notes and links of that person.
 type History struct {
-	Of        []store.Identity    // as the appointments and links spell the person, the spelling of the requested appointment first
+	// as the appointments and links spell the person, the spelling of the requested appointment first
+	Of        []store.Identity
 	Coming    []store.Appointment // confirmed and not over, the next one first
 	Past      []store.Appointment // appointments that are over or cancelled, the latest first
 	NoShows   int                 // the number of past ones to which the person did not come
@@ -97,7 +99,8 @@ func (pe *People) History(ctx context.Context, id string, by Viewer) (History, e
 	} else if all, err = pe.gather(ctx, &h, a.Patient.Identity(), by); err != nil {
 		return History{}, err
 	}
-	if (by.SpecialistID == "" || by.SpecialistID == a.SpecialistID) && !slices.ContainsFunc(all, func(x store.Appointment) bool { return x.ID == a.ID }) {
+	if (by.SpecialistID == "" || by.SpecialistID == a.SpecialistID) &&
+		!slices.ContainsFunc(all, func(x store.Appointment) bool { return x.ID == a.ID }) {
 		all = append(all, a)
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].SlotStart.Before(all[j].SlotStart) })
@@ -121,7 +124,8 @@ func (pe *People) History(ctx context.Context, id string, by Viewer) (History, e
 
 // gather follows the links from one identity, and collects the appointments, links and notes of every identity that
 // it reaches.
-func (pe *People) gather(ctx context.Context, h *History, first store.Identity, by Viewer) (all []store.Appointment, err error) {
+func (pe *People) gather(ctx context.Context, h *History, first store.Identity,
+	by Viewer) (all []store.Appointment, err error) {
 	h.Of = []store.Identity{first}
 	listed := make(map[string]bool)
 	known := func(i *store.Identity) bool {
@@ -129,7 +133,9 @@ func (pe *People) gather(ctx context.Context, h *History, first store.Identity, 
 	}
 	for next := 0; next < len(h.Of) && next < maxNames; next++ {
 		name := h.Of[next].Name
-		if slices.ContainsFunc(h.Of[:next], func(k store.Identity) bool { return store.Fold(k.Name) == store.Fold(name) && k.Is(&h.Of[next]) }) {
+		if slices.ContainsFunc(h.Of[:next], func(k store.Identity) bool {
+			return store.Fold(k.Name) == store.Fold(name) && k.Is(&h.Of[next])
+		}) {
 			continue // its appointments are already in the list
 		}
 		namesakes, err := pe.store.AppointmentsNamed(ctx, name, by.SpecialistID, maxNamesakes)
@@ -203,7 +209,8 @@ func (pe *People) isIn(ctx context.Context, i *store.Identity, specialistID stri
 // AddNote stores a note of the desk about the person of an appointment. The audit entry does not contain its text.
 //
 // Errors: store.ErrNotFound, *ValidationError, also if the person was erased.
-func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor record.Actor, once *record.Once) (store.PersonNote, error) {
+func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor record.Actor,
+	once *record.Once) (store.PersonNote, error) {
 	var m record.Mistakes
 	text = strings.TrimSpace(text)
 	record.CheckText(&m, "text", text, 2000, true)
@@ -213,7 +220,9 @@ func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor
 	if err := m.Err(); err != nil {
 		return store.PersonNote{}, err
 	}
-	n := store.PersonNote{ID: record.NewID(), Text: text, Author: string(actor), CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	n := store.PersonNote{
+		ID: record.NewID(), Text: text, Author: string(actor), CreatedAt: time.Now().UTC().Truncate(time.Millisecond),
+	}
 	return n, pe.store.Write(ctx, func(tx store.Tx) (err error) {
 		if n.Of, err = named(ctx, tx, appointmentID); err != nil {
 			return err
@@ -221,7 +230,8 @@ func (pe *People) AddNote(ctx context.Context, appointmentID, text string, actor
 		if err := tx.InsertPersonNote(ctx, n); err != nil {
 			return err
 		}
-		if err := record.Audit(ctx, tx, n.CreatedAt, actor, record.ActionPersonNoted, "appointment:"+appointmentID, "", nil, nil); err != nil {
+		if err := record.Audit(ctx, tx, n.CreatedAt, actor, record.ActionPersonNoted, "appointment:"+appointmentID,
+			"", nil, nil); err != nil {
 			return err
 		}
 		return once.Remember(ctx, tx, n, n.CreatedAt)
@@ -242,18 +252,23 @@ func named(ctx context.Context, r store.Reader, appointmentID string) (store.Ide
 
 // DeleteNote removes a note. store.ErrNotFound.
 func (pe *People) DeleteNote(ctx context.Context, id string, actor record.Actor) error {
-	return pe.remove(ctx, actor, record.ActionPersonNoteDeleted, func(tx store.Tx) error { return tx.DeletePersonNote(ctx, id) })
+	return pe.remove(ctx, actor, record.ActionPersonNoteDeleted, func(tx store.Tx) error {
+		return tx.DeletePersonNote(ctx, id)
+	})
 }
 
 // Link records that the people of two appointments are one person. Unlink undoes it. The appointments do not change.
 //
 // Errors: store.ErrNotFound, *ValidationError, also if the two entries are the same person already.
-func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor record.Actor, once *record.Once) (store.PersonLink, error) {
+func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor record.Actor,
+	once *record.Once) (store.PersonLink, error) {
 	h, err := pe.History(ctx, appointmentID, Viewer{})
 	if err != nil {
 		return store.PersonLink{}, err
 	}
-	l := store.PersonLink{ID: record.NewID(), Author: string(actor), CreatedAt: time.Now().UTC().Truncate(time.Millisecond)}
+	l := store.PersonLink{
+		ID: record.NewID(), Author: string(actor), CreatedAt: time.Now().UTC().Truncate(time.Millisecond),
+	}
 	return l, pe.store.Write(ctx, func(tx store.Tx) (err error) {
 		if l.A, err = named(ctx, tx, appointmentID); err != nil {
 			return err
@@ -267,7 +282,8 @@ func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor
 		if err := tx.InsertPersonLink(ctx, l); err != nil {
 			return err
 		}
-		if err := record.Audit(ctx, tx, l.CreatedAt, actor, record.ActionPersonLinked, "appointment:"+appointmentID, "", nil, map[string]string{"with": otherID}); err != nil {
+		if err := record.Audit(ctx, tx, l.CreatedAt, actor, record.ActionPersonLinked, "appointment:"+appointmentID,
+			"", nil, map[string]string{"with": otherID}); err != nil {
 			return err
 		}
 		return once.Remember(ctx, tx, l, l.CreatedAt)
@@ -276,7 +292,9 @@ func (pe *People) Link(ctx context.Context, appointmentID, otherID string, actor
 
 // Unlink deletes a link. store.ErrNotFound.
 func (pe *People) Unlink(ctx context.Context, id string, actor record.Actor) error {
-	return pe.remove(ctx, actor, record.ActionPersonUnlinked, func(tx store.Tx) error { return tx.DeletePersonLink(ctx, id) })
+	return pe.remove(ctx, actor, record.ActionPersonUnlinked, func(tx store.Tx) error {
+		return tx.DeletePersonLink(ctx, id)
+	})
 }
 
 func (pe *People) remove(ctx context.Context, actor record.Actor, action record.Action, do func(store.Tx) error) error {

@@ -194,8 +194,8 @@ func (pr *Practice) sendDirect(ctx context.Context, d *direct, op *store.Operati
 	case err != nil:
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(), Detail: "the server was stopped"}
 	case time.Until(d.deadline) < CallReserve/2:
-		// The process was suspended, so the caller has left, and another node may have taken the operation over. The queue
-		// has the operation.
+		// The process was suspended, so the caller has left, and another node may have taken the operation over. The
+		// queue has the operation.
 		return outbound.Outcome{End: outbound.Deferred, At: pr.outbound.Now(),
 			Detail: "its turn came after the caller's time limit"}
 	}

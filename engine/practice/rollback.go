@@ -38,8 +38,10 @@ type rollback struct {
 // although every recorded attempt of it certainly failed.
 func (pr *Practice) suspectRollback(op *store.Operation) {
 	if !pr.rollback.known.Swap(true) {
-		pr.log.Error("practice-management system has a booking that this server has not written; earlier bookings are looked up before they are sent",
-			"operation", op.ID, "appointment", op.AppointmentID)
+		pr.log.Error(
+			"practice-management system has a booking that this server has not written; earlier bookings are looked up before they are sent",
+			"operation", op.ID, "appointment", op.AppointmentID,
+		)
 	}
 }
 

@@ -57,8 +57,10 @@ func (pr *Practice) attemptWrite(ctx context.Context, op *store.Operation) outbo
 	switch {
 	case op.Unknown && p.Step == stepPatient && patient == "" && !isCurrent(&a, &p): // the appointment was not sent
 	case op.Unknown && patient == "":
-		return outbound.Outcome{End: outbound.Undecided,
-			Detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there"}
+		return outbound.Outcome{
+			End:    outbound.Undecided,
+			Detail: "it is not known whether the patient was added; see in the practice system whether patient and appointment are there",
+		}
 	case ask:
 		if o, found := pr.lookUp(ctx, op, &p, &a); found {
 			return o

@@ -20,7 +20,8 @@ type History struct {
 // OnlineSpan is a stretch of time in which a specialist was online.
 type OnlineSpan struct {
 	From, To time.Time
-	// the change that ended the span, as in store.PresenceChange; empty if it had not ended at the end of the requested time
+	// the change that ended the span, as in store.PresenceChange; empty if it had not ended at the end of the requested
+	// time
 	Ended string
 }
 

@@ -14,8 +14,8 @@ func (r *Records) Audit(ctx context.Context, f store.AuditFilter) ([]store.Audit
 	return r.store.Audit(ctx, f)
 }
 
-// AuditWords returns the alternatives of each word of a search in the audit log: the word itself, and the ids whose name
-// contains it. names has the names of specialists, types, users and keys by id, because entries contain only ids.
+// AuditWords returns the alternatives of each word of a search in the audit log: the word itself, and the ids whose
+// name contains it. names has the names of specialists, types, users and keys by id, because entries contain only ids.
 func AuditWords(q string, names map[string]string) (words [][]string) {
 	for _, word := range strings.Fields(q) {
 		alternatives := []string{word}

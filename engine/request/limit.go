@@ -40,7 +40,8 @@ func (rq *Requests) countedBy(p *store.Patient, from *Visitor) []counted {
 		by, text string
 		most     int
 	}{
-		{"network", network, limits.PerNetwork}, {"email", strings.ToLower(strings.TrimSpace(p.Email)), limits.PerEmail},
+		{"network", network, limits.PerNetwork},
+		{"email", strings.ToLower(strings.TrimSpace(p.Email)), limits.PerEmail},
 		{"phone", digits(p.Phone), limits.PerPhone},
 	} {
 		if x.text != "" {
@@ -52,7 +53,8 @@ func (rq *Requests) countedBy(p *store.Patient, from *Visitor) []counted {
 
 // Count counts a booking, a request or another limited action of the public, by network and by the patient's email
 // address and phone number. If a limit is reached, Count counts nothing and returns a *LimitError.
-func (rq *Requests) Count(ctx context.Context, tx store.Tx, what string, p *store.Patient, from *Visitor, now time.Time) error {
+func (rq *Requests) Count(ctx context.Context, tx store.Tx, what string, p *store.Patient, from *Visitor,
+	now time.Time) error {
 	all := rq.countedBy(p, from)
 	if err := over(ctx, tx, what, all, now); err != nil {
 		return err

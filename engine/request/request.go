@@ -54,8 +54,8 @@ type Requests struct {
 }
 
 // New returns a Requests. The rule is asked about every booking.
-func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, out *outbound.Outbound, m *message.Messages,
-	asked *rule.Rule) *Requests {
+func New(s store.Store, log *slog.Logger, c *clinic.Clinic, b *booking.Booking, out *outbound.Outbound,
+	m *message.Messages, asked *rule.Rule) *Requests {
 	return &Requests{s, log, c, b, out, m, asked}
 }
 
@@ -92,8 +92,8 @@ func (e *LapsedError) Error() string {
 
 // Book books for a visitor, or creates a request. r.Once stores a store.Appointment or a store.BookingRequest.
 //
-// Errors: those of booking.Book, *LimitError, *rule.RefusedError; a *ValidationError on patient.email if a request needs
-// the address.
+// Errors: those of booking.Book, *LimitError, *rule.RefusedError; a *ValidationError on patient.email if a request
+// needs the address.
 func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (Booked, error) {
 	approval := rq.needsApproval(r.AppointmentTypeID)
 	r.Permit = rq.permit
@@ -114,7 +114,8 @@ func (rq *Requests) Book(ctx context.Context, r booking.Request, from Visitor) (
 // permit asks the clinic's rule about a booking. Errors: *rule.RefusedError, errApprove, and the error of ctx.
 func (rq *Requests) permit(ctx context.Context, r *booking.Request, at holds.Span) error {
 	approve, err := rq.rule.Check(ctx, rule.Question{
-		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: at.SpecialistID, Place: r.Place, Start: at.SlotStart, Source: r.Source, Patient: r.Patient,
+		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: at.SpecialistID, Place: r.Place, Start: at.SlotStart,
+		Source: r.Source, Patient: r.Patient,
 	})
 	if err == nil && approve {
 		err = errApprove
@@ -165,7 +166,9 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, ap
 	settings := rq.clinic.Settings()
 	until := settings.AskedUntil(t, r.SlotStart, now)
 	if !isHeld {
-		h, err = rq.booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Place: r.Place, Start: r.SlotStart}, owner, until)
+		h, err = rq.booking.HoldForRequest(ctx, booking.RequestedSlot{
+			AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Place: r.Place, Start: r.SlotStart,
+		}, owner, until)
 		if err != nil {
 			return Booked{}, err
 		}
@@ -176,8 +179,10 @@ func (rq *Requests) ask(ctx context.Context, r booking.Request, from Visitor, ap
 		}
 	}
 	asked := store.BookingRequest{
-		ID: record.NewID(), AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID, Owner: r.Owner.String(), HoldOwner: owner.String(),
-		Status: store.RequestOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, Patient: r.Patient, Intake: r.Intake, Approval: t.Page.Approval, Locale: r.Locale, CreatedAt: now, ExpiresAt: until,
+		ID: record.NewID(), AppointmentTypeID: h.AppointmentTypeID, SpecialistID: h.SpecialistID,
+		Owner: r.Owner.String(), HoldOwner: owner.String(), Status: store.RequestOpen, SlotStart: h.SlotStart,
+		SlotEnd: h.SlotEnd, Patient: r.Patient, Intake: r.Intake, Approval: t.Page.Approval, Locale: r.Locale,
+		CreatedAt: now, ExpiresAt: until,
 	}
 	notice := message.MailRequest
 	if asked.Approval {
@@ -224,8 +229,11 @@ type requestAudit struct {
 	ExpiresAt         time.Time `json:"expiresAt"`
 }
 
-func (rq *Requests) record(ctx context.Context, tx store.Tx, action record.Action, r *store.BookingRequest, actor record.Actor, now time.Time, mail []booking.Promise) error {
-	err := record.Audit(ctx, tx, now, actor, action, "request:"+r.ID, "", nil, requestAudit{r.AppointmentTypeID, r.SpecialistID, r.SlotStart, r.ExpiresAt})
+func (rq *Requests) record(ctx context.Context, tx store.Tx, action record.Action, r *store.BookingRequest,
+	actor record.Actor, now time.Time, mail []booking.Promise) error {
+	err := record.Audit(ctx, tx, now, actor, action, "request:"+r.ID, "", nil, requestAudit{
+		r.AppointmentTypeID, r.SpecialistID, r.SlotStart, r.ExpiresAt,
+	})
 	if err != nil {
 		return err
 	}
@@ -263,7 +271,8 @@ func (rq *Requests) holdTime(ctx context.Context, r *store.BookingRequest) (h ho
 		return h, false, err
 	}
 	h, err = rq.booking.HoldForRequest(ctx, booking.RequestedSlot{
-		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart, Length: r.SlotEnd.Sub(r.SlotStart),
+		AppointmentTypeID: r.AppointmentTypeID, SpecialistID: r.SpecialistID, Start: r.SlotStart,
+		Length: r.SlotEnd.Sub(r.SlotStart),
 	}, owner, r.ExpiresAt)
 	return h, true, err
 }
@@ -276,7 +285,8 @@ const byLink record.Actor = "manage"
 // confirm with the link: the clinic decides on each request itself.
 //
 // Errors: store.ErrNotFound, *LapsedError, and those of booking.Book.
-func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
+func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor,
+	once *record.Once) (store.Appointment, error) {
 	r, err := rq.Get(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return rq.confirmed(ctx, id, once)
@@ -295,8 +305,12 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, 
 		return store.Appointment{}, err
 	}
 	a, err := rq.booking.Book(ctx, booking.Request{
-		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID, Owner: h.Owner, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, Source: store.SourceWeb, Actor: actor, Once: once,
-		Confirms: &booking.Confirmation{RequestID: r.ID, Owner: r.Owner, IgnoreCooldown: actor != byLink, Length: r.SlotEnd.Sub(r.SlotStart)},
+		AppointmentTypeID: r.AppointmentTypeID, HoldID: h.ID, SlotStart: r.SlotStart, SpecialistID: r.SpecialistID,
+		Owner: h.Owner, Patient: r.Patient, Intake: r.Intake, Locale: r.Locale, Source: store.SourceWeb, Actor: actor,
+		Once: once,
+		Confirms: &booking.Confirmation{
+			RequestID: r.ID, Owner: r.Owner, IgnoreCooldown: actor != byLink, Length: r.SlotEnd.Sub(r.SlotStart),
+		},
 		Admit: func(ctx context.Context, tx store.Tx) error {
 			err := tx.DeleteBookingRequest(ctx, r.ID)
 			if errors.Is(err, store.ErrNotFound) {
@@ -310,7 +324,8 @@ func (rq *Requests) Confirm(ctx context.Context, id string, actor record.Actor, 
 	}
 	b, known := rq.confirmed(ctx, id, once)
 	if isNew && (known == nil || errors.As(err, new(*LapsedError))) {
-		rq.booking.Release(ctx, h, holds.ReasonReleased) // a new hold: the caller that ended the request released the old one
+		// a new hold: the caller that ended the request released the old one
+		rq.booking.Release(ctx, h, holds.ReasonReleased)
 	}
 	if known == nil {
 		return b, nil // another caller confirmed it at the same time
@@ -340,7 +355,8 @@ func lapsedAt(r *store.BookingRequest, now time.Time) error {
 // changes nothing.
 //
 // Errors: store.ErrNotFound, *LapsedError.
-func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, tell bool, once *record.Once) (store.BookingRequest, error) {
+func (rq *Requests) Decline(ctx context.Context, id string, actor record.Actor, tell bool,
+	once *record.Once) (store.BookingRequest, error) {
 	r, err := rq.Get(ctx, id)
 	if err != nil {
 		return r, err
@@ -386,7 +402,8 @@ func (rq *Requests) ReleaseErased(ctx context.Context, open []store.BookingReque
 		if _, err := rq.store.BookingRequest(ctx, r.ID); errors.Is(err, store.ErrNotFound) {
 			rq.releaseHold(ctx, r)
 		} else if err != nil {
-			rq.log.Warn("failed to check whether a request was erased; its hold may remain until it expires", "request", r.ID, "error", err)
+			rq.log.Warn("failed to check whether a request was erased; its hold may remain until it expires", "request",
+				r.ID, "error", err)
 		}
 	}
 }

@@ -150,7 +150,8 @@ func (r *Rule) Try(ctx context.Context, settings clinic.BookingRule) (decision, 
 		return "", "", errors.New("this server makes no outbound calls")
 	}
 	return r.call(ctx, &settings, Question{
-		AppointmentTypeID: "test", SpecialistID: "test", Start: record.Now().Add(24 * time.Hour).Truncate(time.Hour), Source: store.SourceWeb,
+		AppointmentTypeID: "test", SpecialistID: "test", Start: record.Now().Add(24 * time.Hour).Truncate(time.Hour),
+		Source:  store.SourceWeb,
 		Patient: store.Patient{Name: "Test Patient", Email: "test@example.org"},
 	})
 }
@@ -179,7 +180,8 @@ type bodyPatient struct {
 }
 
 // call sends one question and checks the answer.
-func (r *Rule) call(ctx context.Context, settings *clinic.BookingRule, q Question) (decision, reason string, err error) {
+func (r *Rule) call(ctx context.Context, settings *clinic.BookingRule,
+	q Question) (decision, reason string, err error) {
 	now := record.Now()
 	b := body{Type: "booking.check", At: now.Format(time.RFC3339), Data: bodyData{
 		AppointmentTypeID: q.AppointmentTypeID, SpecialistID: q.SpecialistID, Place: q.Place,

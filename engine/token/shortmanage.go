@@ -59,6 +59,7 @@ func (k *Keyring) openShort(token string, now time.Time) (Manage, bool) {
 	}
 	hours := int64(body[3])<<16 | int64(body[4])<<8 | int64(body[5])
 	return Manage{
-		AppointmentID: unpackUUID(body[shortHead:]), Version: uint32(binary.BigEndian.Uint16(body[6:])), ExpiresAt: time.Unix(hours*3600, 0).UTC(),
+		AppointmentID: unpackUUID(body[shortHead:]), Version: uint32(binary.BigEndian.Uint16(body[6:])),
+		ExpiresAt: time.Unix(hours*3600, 0).UTC(),
 	}, true
 }

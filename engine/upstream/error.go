@@ -104,18 +104,32 @@ type meaning struct {
 // The error texts of several versions of the upstream and of the software around it. They are matched, never
 // repeated: a text can contain a name.
 var (
-	rateLimit   = text(`too many requests|rate limit`)
-	outOfOrder  = text(`\b(service|server|system|database|site|api)\b[^.;]* (is |was )?(not available|(temporarily )?unavailable|down|offline|busy)`)
-	booked      = text(`already (been )?(booked|scheduled)|already has an appointment|double[- ]?book`)
-	taken       = text(`\b(slot|time|chair|column|schedule|appointment|opening)s?\b[^.;]* (is |are |was |has been )?((no longer|not) available|unavailable|(already )?taken|occupied|conflict|overlap)|slot (was )?not found|conflicts with|overlaps`)
-	noPatient   = text(`\bpatient(guid)?\b.{0,100} (does not exist|doesn't exist|not exist|((was|is|could) )?not (be )?found|is unknown)|(no such|unknown|invalid) patient\b`)
-	noBooking   = text(`\bappointment ?(guid|id)?[^a-z]*[0-9a-f-]*[^a-z]*(does not exist|doesn't exist|not exist|((was|is|could) )?not (be )?found|is unknown)|(no such|unknown) appointment\b`)
-	fault       = text(`time(d )?[ -]?out|deadlock|exception|object reference|current state|internal|try again|temporar|unexpected`)
-	credentials = text(`(client ?id|user ?name|user|password|credential|log ?in|vendor)s?\b.*(invalid|incorrect|wrong|unknown|not (valid|found|recognized|authorized)|disabled|expired|missing|required)|(invalid|incorrect|wrong|unknown|missing) (client ?id|user ?name|user|password|credential|log ?in|vendor)|unauthori[sz]ed|not authori[sz]ed|authenticat|access (is |was )?denied|permission`)
-	procedure   = text(`(unknown|invalid|unsupported|no such) procedure|procedure[^.;]* (not|unknown|invalid)`)
-	field       = text(`invalid|required|missing|must be|must not|cannot be|can't be|not (a )?valid|not allowed|not permitted|out of range|in the past|outside|not found|does not exist|doesn't exist`)
-	noneFound   = text(`^no ([a-z]+ )?(appointment|record)s?\b[^.;]*( found| exist|$)`)
-	cancelled   = text(`already (been )?cancell?ed`)
+	rateLimit  = text(`too many requests|rate limit`)
+	outOfOrder = text(
+		`\b(service|server|system|database|site|api)\b[^.;]* (is |was )?(not available|(temporarily )?unavailable|down|offline|busy)`,
+	)
+	booked = text(`already (been )?(booked|scheduled)|already has an appointment|double[- ]?book`)
+	taken  = text(
+		`\b(slot|time|chair|column|schedule|appointment|opening)s?\b[^.;]* (is |are |was |has been )?((no longer|not) available|unavailable|(already )?taken|occupied|conflict|overlap)|slot (was )?not found|conflicts with|overlaps`,
+	)
+	noPatient = text(
+		`\bpatient(guid)?\b.{0,100} (does not exist|doesn't exist|not exist|((was|is|could) )?not (be )?found|is unknown)|(no such|unknown|invalid) patient\b`,
+	)
+	noBooking = text(
+		`\bappointment ?(guid|id)?[^a-z]*[0-9a-f-]*[^a-z]*(does not exist|doesn't exist|not exist|((was|is|could) )?not (be )?found|is unknown)|(no such|unknown) appointment\b`,
+	)
+	fault = text(
+		`time(d )?[ -]?out|deadlock|exception|object reference|current state|internal|try again|temporar|unexpected`,
+	)
+	credentials = text(
+		`(client ?id|user ?name|user|password|credential|log ?in|vendor)s?\b.*(invalid|incorrect|wrong|unknown|not (valid|found|recognized|authorized)|disabled|expired|missing|required)|(invalid|incorrect|wrong|unknown|missing) (client ?id|user ?name|user|password|credential|log ?in|vendor)|unauthori[sz]ed|not authori[sz]ed|authenticat|access (is |was )?denied|permission`,
+	)
+	procedure = text(`(unknown|invalid|unsupported|no such) procedure|procedure[^.;]* (not|unknown|invalid)`)
+	field     = text(
+		`invalid|required|missing|must be|must not|cannot be|can't be|not (a )?valid|not allowed|not permitted|out of range|in the past|outside|not found|does not exist|doesn't exist`,
+	)
+	noneFound = text(`^no ([a-z]+ )?(appointment|record)s?\b[^.;]*( found| exist|$)`)
+	cancelled = text(`already (been )?cancell?ed`)
 )
 
 func text(pattern string) *regexp.Regexp { return regexp.MustCompile(`(?is)` + pattern) }

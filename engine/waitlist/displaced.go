@@ -43,8 +43,9 @@ type displacedAudit struct {
 // displacedEntry returns the entry of an appointment that an absence displaces.
 func displacedEntry(absenceID string, a *store.Appointment, by store.DisplacedBy, now time.Time) store.WaitlistEntry {
 	e := store.WaitlistEntry{
-		ID: record.NewID(), AppointmentTypeID: a.AppointmentTypeID, AppointmentID: a.ID, Owner: a.Owner, AbsenceID: absenceID,
-		Displaced: store.Displaced{SpecialistID: a.SpecialistID, SlotStart: a.SlotStart, By: by}, Status: store.WaitlistWaiting,
+		ID: record.NewID(), AppointmentTypeID: a.AppointmentTypeID, AppointmentID: a.ID, Owner: a.Owner,
+		AbsenceID: absenceID, Displaced: store.Displaced{SpecialistID: a.SpecialistID, SlotStart: a.SlotStart, By: by},
+		Status:  store.WaitlistWaiting,
 		Wish:    store.WaitlistWish{From: store.DateOf(a.SlotStart), To: store.DateOf(a.SlotStart)},
 		Patient: a.Patient, Intake: a.Intake, Locale: a.Locale, CreatedAt: now,
 	}
@@ -54,13 +55,15 @@ func displacedEntry(absenceID string, a *store.Appointment, by store.DisplacedBy
 	return e
 }
 
-func auditDisplaced(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, e *store.WaitlistEntry, specialistID string, start time.Time) error {
+func auditDisplaced(ctx context.Context, tx store.Tx, now time.Time, actor record.Actor, e *store.WaitlistEntry,
+	specialistID string, start time.Time) error {
 	return record.Audit(ctx, tx, now, actor, record.ActionAppointmentDisplaced, "appointment:"+e.AppointmentID, "", nil,
 		displacedAudit{e.AbsenceID, string(e.Displaced.By), specialistID, start})
 }
 
 // RecordMove records, in the transaction of a move, that the desk moved a displaced appointment.
-func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string, a *store.Appointment, actor record.Actor) error {
+func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string, a *store.Appointment,
+	actor record.Actor) error {
 	now := record.Now()
 	e := displacedEntry(absenceID, a, store.DisplacedMove, now)
 	e.Status, e.EndedAt = store.WaitlistBooked, now
@@ -79,7 +82,8 @@ func (w *Waitlist) RecordMove(ctx context.Context, tx store.Tx, absenceID string
 func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 	a, now := &d.Appointment, record.Now()
 	before, err := w.Store.DisplacedEntries(ctx, "", a.ID)
-	if err != nil || slices.ContainsFunc(before, func(e store.WaitlistEntry) bool { return e.AbsenceID == d.AbsenceID }) {
+	if err != nil ||
+		slices.ContainsFunc(before, func(e store.WaitlistEntry) bool { return e.AbsenceID == d.AbsenceID }) {
 		return err
 	}
 	if d.By == store.DisplacedAsk && !w.Messages.CanWrite(a) {
@@ -98,8 +102,9 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 		return err
 	}
 	o := store.WaitlistOffer{
-		ID: record.NewID(), EntryID: e.ID, AppointmentTypeID: e.AppointmentTypeID, SpecialistID: h.SpecialistID, Seat: h.Seat,
-		HoldOwner: owner.String(), Status: store.OfferOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, CreatedAt: now, ExpiresAt: d.Until,
+		ID: record.NewID(), EntryID: e.ID, AppointmentTypeID: e.AppointmentTypeID, SpecialistID: h.SpecialistID,
+		Seat: h.Seat, HoldOwner: owner.String(), Status: store.OfferOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd,
+		CreatedAt: now, ExpiresAt: d.Until,
 	}
 	err = w.writeDisplaced(ctx, &e, &o, before, d.Actor)
 	if err != nil {
@@ -113,7 +118,8 @@ func (w *Waitlist) Displace(ctx context.Context, d Displacement) error {
 
 // writeDisplaced writes the entry of a displaced appointment, its offer if there is one, and its email. before has the
 // entries of earlier absences.
-func (w *Waitlist) writeDisplaced(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, before []store.WaitlistEntry, actor record.Actor) error {
+func (w *Waitlist) writeDisplaced(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer,
+	before []store.WaitlistEntry, actor record.Actor) error {
 	now := e.CreatedAt
 	var mail []booking.Promise
 	var replaced []store.WaitlistOffer

@@ -27,7 +27,10 @@ type queue struct {
 
 // queue reads the waiting list and ends the entries that have expired.
 func (w *Waitlist) queue(ctx context.Context, now time.Time) (*queue, error) {
-	q := &queue{Waitlist: w, now: now, s: w.Clinic.Current(), busy: make(map[string]bool), free: make(map[string][]booking.Timeslot), asked: make(map[string]time.Time)}
+	q := &queue{
+		Waitlist: w, now: now, s: w.Clinic.Current(), busy: make(map[string]bool),
+		free: make(map[string][]booking.Timeslot), asked: make(map[string]time.Time),
+	}
 	entries, err := w.Store.WaitlistEntries(ctx)
 	if err != nil {
 		return nil, err
@@ -74,7 +77,8 @@ func (w *Waitlist) over(ctx context.Context, e *store.WaitlistEntry, to store.Wa
 // next reports whether an entry can get an offer now.
 func (q *queue) next(e *store.WaitlistEntry) bool {
 	t := q.s.Types[e.AppointmentTypeID]
-	if e.Status != store.WaitlistWaiting || e.Patient.Email == "" || q.busy[e.ID] || t == nil || t.Page.Approval || !q.automatic() {
+	if e.Status != store.WaitlistWaiting || e.Patient.Email == "" || q.busy[e.ID] || t == nil || t.Page.Approval ||
+		!q.automatic() {
 		return false
 	}
 	return !slices.ContainsFunc(q.entries, func(o store.WaitlistEntry) bool {
@@ -84,7 +88,8 @@ func (q *queue) next(e *store.WaitlistEntry) bool {
 
 // wanted reports whether an entry can get an offer of a start. It ends an entry that is settled.
 func (q *queue) wanted(ctx context.Context, e *store.WaitlistEntry, start time.Time) (bool, error) {
-	if _, long := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), start, q.now); !long || !suits(&e.Wish, start.In(q.s.Zone)) || offeredBefore(q.offers[e.ID], start) {
+	if _, long := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), start, q.now); !long ||
+		!suits(&e.Wish, start.In(q.s.Zone)) || offeredBefore(q.offers[e.ID], start) {
 		return false, nil
 	}
 	before, asked := q.asked[e.ID]
@@ -115,17 +120,21 @@ func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.W
 			}
 			return store.WaitlistLapsed, time.Time{}, nil
 		case errors.Is(err, store.ErrNotFound), err == nil && (a.Status != store.Confirmed || a.AppointmentTypeID != e.AppointmentTypeID ||
-			!booking.SameAddress(a.Patient.Email, e.Patient.Email)): // corrected since then: the address is another person's
+			// corrected since then: the address is another person's
+			!booking.SameAddress(a.Patient.Email, e.Patient.Email)):
 			return store.WaitlistLapsed, time.Time{}, nil
 		}
 		return "", a.SlotStart, err
 	}
-	list, _, err := w.Store.Appointments(ctx, store.AppointmentFilter{From: e.CreatedAt, Status: store.Confirmed, Query: e.Patient.Email, Limit: 200})
+	list, _, err := w.Store.Appointments(ctx, store.AppointmentFilter{
+		From: e.CreatedAt, Status: store.Confirmed, Query: e.Patient.Email, Limit: 200,
+	})
 	if err != nil {
 		return "", time.Time{}, err
 	}
 	if slices.ContainsFunc(list, func(a store.Appointment) bool {
-		return a.AppointmentTypeID == e.AppointmentTypeID && a.CreatedAt.After(e.CreatedAt) && booking.SameAddress(a.Patient.Email, e.Patient.Email) &&
+		return a.AppointmentTypeID == e.AppointmentTypeID && a.CreatedAt.After(e.CreatedAt) &&
+			booking.SameAddress(a.Patient.Email, e.Patient.Email) &&
 			store.Fold(a.Patient.Name) == store.Fold(e.Patient.Name)
 	}) {
 		return store.WaitlistBooked, time.Time{}, nil
@@ -137,7 +146,8 @@ func (w *Waitlist) settled(ctx context.Context, e *store.WaitlistEntry) (store.W
 func (q *queue) handOn(ctx context.Context, o *store.WaitlistOffer) error {
 	for i := range q.entries {
 		e := &q.entries[i]
-		if e.ID == o.EntryID || e.AppointmentTypeID != o.AppointmentTypeID || !q.next(e) || !among(&e.Wish, o.SpecialistID) {
+		if e.ID == o.EntryID || e.AppointmentTypeID != o.AppointmentTypeID || !q.next(e) ||
+			!among(&e.Wish, o.SpecialistID) {
 			continue
 		}
 		wanted, err := q.wanted(ctx, e, o.SlotStart)
@@ -208,7 +218,9 @@ func (q *queue) offerTo(ctx context.Context, e *store.WaitlistEntry) error {
 			}
 			until, _ := Until(q.s.Zone, q.Clinic.Settings().Waitlist.Keeps(), slot.Start, q.now)
 			owner := record.NewOwner()
-			h, err := q.Booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: e.AppointmentTypeID, SpecialistID: id, Start: slot.Start}, owner, until.Add(passing))
+			h, err := q.Booking.HoldForRequest(ctx,
+				booking.RequestedSlot{AppointmentTypeID: e.AppointmentTypeID, SpecialistID: id, Start: slot.Start},
+				owner, until.Add(passing))
 			if lost(err) {
 				continue // another client was faster
 			}
@@ -269,7 +281,9 @@ func (q *queue) freeOf(ctx context.Context, appointmentTypeID string) ([]booking
 		if end := last.AddDays(1); end.Before(to) {
 			to = end
 		}
-		list, err := q.Booking.Timeslots(ctx, booking.TimeslotsRequest{AppointmentTypeID: appointmentTypeID, From: day, To: to})
+		list, err := q.Booking.Timeslots(ctx, booking.TimeslotsRequest{
+			AppointmentTypeID: appointmentTypeID, From: day, To: to,
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -183,13 +183,16 @@ func (w *Waitlist) endSettled(ctx context.Context, o *store.WaitlistOffer, now t
 // holdOf returns the hold of an offer, and takes a new one if there is none. If the slots of the type have changed,
 // the offered time may no longer be bookable; then lost reports true for the error.
 func (w *Waitlist) holdOf(ctx context.Context, o *store.WaitlistOffer, until time.Time) (holds.Hold, error) {
-	return w.Booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: o.AppointmentTypeID, SpecialistID: o.SpecialistID, Start: o.SlotStart}, record.SpelledOwner(o.HoldOwner), until.Add(passing))
+	return w.Booking.HoldForRequest(ctx,
+		booking.RequestedSlot{AppointmentTypeID: o.AppointmentTypeID, SpecialistID: o.SpecialistID, Start: o.SlotStart},
+		record.SpelledOwner(o.HoldOwner), until.Add(passing))
 }
 
 // lost reports whether an error means that a time is taken or is no longer bookable.
 func lost(err error) bool {
-	return errors.Is(err, store.ErrSlotTaken) || errors.As(err, new(*holds.HeldError)) || errors.As(err, new(*availability.NotBookableError)) ||
-		errors.Is(err, record.ErrNoAppointmentType) || errors.As(err, new(*record.ValidationError))
+	return errors.Is(err, store.ErrSlotTaken) || errors.As(err, new(*holds.HeldError)) ||
+		errors.As(err, new(*availability.NotBookableError)) || errors.Is(err, record.ErrNoAppointmentType) ||
+		errors.As(err, new(*record.ValidationError))
 }
 
 // withdraw ends an offer whose time cannot be held. If tell is set, it notifies a person whose email about the offer
@@ -289,7 +292,9 @@ func (w *Waitlist) BeforeUndo(ctx context.Context, times ...holds.Span) (done fu
 
 // inTheWay reports whether an offer holds any of these times. The room of an offer is recorded only in its hold.
 func (w *Waitlist) inTheWay(ctx context.Context, o *store.WaitlistOffer, times []holds.Span) bool {
-	near := slices.DeleteFunc(slices.Clone(times), func(x holds.Span) bool { return !o.SlotStart.Before(x.BusyEnd) || !x.BusyStart.Before(o.SlotEnd) })
+	near := slices.DeleteFunc(slices.Clone(times), func(x holds.Span) bool {
+		return !o.SlotStart.Before(x.BusyEnd) || !x.BusyStart.Before(o.SlotEnd)
+	})
 	if len(near) == 0 {
 		return false
 	}

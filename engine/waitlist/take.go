@@ -15,11 +15,13 @@ import (
 
 // offer writes an offer of a held time. ErrOffered: the entry or the time already has an offer, or the entry has
 // ended.
-func (w *Waitlist) offer(ctx context.Context, e *store.WaitlistEntry, h holds.Hold, owner holds.Owner, until time.Time, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
+func (w *Waitlist) offer(ctx context.Context, e *store.WaitlistEntry, h holds.Hold, owner holds.Owner, until time.Time,
+	actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
 	now := record.Now()
 	o := store.WaitlistOffer{
-		ID: record.NewID(), EntryID: e.ID, AppointmentTypeID: e.AppointmentTypeID, SpecialistID: h.SpecialistID, Seat: h.Seat, HoldOwner: owner.String(),
-		Status: store.OfferOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd, CreatedAt: now, ExpiresAt: until,
+		ID: record.NewID(), EntryID: e.ID, AppointmentTypeID: e.AppointmentTypeID, SpecialistID: h.SpecialistID,
+		Seat: h.Seat, HoldOwner: owner.String(), Status: store.OfferOpen, SlotStart: h.SlotStart, SlotEnd: h.SlotEnd,
+		CreatedAt: now, ExpiresAt: until,
 	}
 	mail := w.Messages.WaitlistMail(e, &o, message.MailOffer, now, now.Add(quiet), until)
 	err := w.Store.Write(ctx, func(tx store.Tx) error {
@@ -31,7 +33,8 @@ func (w *Waitlist) offer(ctx context.Context, e *store.WaitlistEntry, h holds.Ho
 		if err != nil {
 			return err
 		}
-		if is.Status != store.WaitlistWaiting || slices.ContainsFunc(open, func(x store.WaitlistOffer) bool { return meets(&x, &o) }) {
+		if is.Status != store.WaitlistWaiting ||
+			slices.ContainsFunc(open, func(x store.WaitlistOffer) bool { return meets(&x, &o) }) {
 			return ErrOffered
 		}
 		if err := tx.InsertWaitlistOffer(ctx, o); err != nil {
@@ -68,7 +71,8 @@ func meets(a, b *store.WaitlistOffer) bool {
 //
 // Errors: store.ErrNotFound, ErrOffered, *EndedError, *ValidationError (too little time is left), and those of
 // booking.HoldForRequest.
-func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string, start time.Time, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
+func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string, start time.Time, actor record.Actor,
+	once *record.Once) (store.WaitlistOffer, error) {
 	var m record.Mistakes
 	if record.CheckStart(&m, start); specialistID != "" {
 		record.CheckID(&m, "specialistId", specialistID)
@@ -87,10 +91,13 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 	}
 	until, long := Until(w.Clinic.Zone(), w.Clinic.Settings().Waitlist.Keeps(), start, record.Now())
 	if !long {
-		return store.WaitlistOffer{}, record.Invalid("slotStartDate", "is too soon to be offered; book it directly instead")
+		return store.WaitlistOffer{},
+			record.Invalid("slotStartDate", "is too soon to be offered; book it directly instead")
 	}
 	owner := record.NewOwner()
-	h, err := w.Booking.HoldForRequest(ctx, booking.RequestedSlot{AppointmentTypeID: x.AppointmentTypeID, SpecialistID: specialistID, Start: start}, owner, until.Add(passing))
+	h, err := w.Booking.HoldForRequest(ctx,
+		booking.RequestedSlot{AppointmentTypeID: x.AppointmentTypeID, SpecialistID: specialistID, Start: start}, owner,
+		until.Add(passing))
 	if err != nil {
 		return store.WaitlistOffer{}, err
 	}
@@ -107,7 +114,8 @@ func (w *Waitlist) OfferByHand(ctx context.Context, entryID, specialistID string
 //
 // Errors: store.ErrNotFound, *EndedError (also if the time could not be held), and those of booking.Book and
 // booking.Reschedule.
-func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.Appointment, error) {
+func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor,
+	once *record.Once) (store.Appointment, error) {
 	o, err := w.offerOf(ctx, id)
 	if err != nil {
 		return store.Appointment{}, err
@@ -146,7 +154,8 @@ func (w *Waitlist) Accept(ctx context.Context, id string, actor record.Actor, on
 }
 
 // take books the time that an offer holds, or moves the entry's appointment to it.
-func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, h holds.Hold, actor record.Actor, once *record.Once) (a store.Appointment, err error) {
+func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, h holds.Hold,
+	actor record.Actor, once *record.Once) (a store.Appointment, err error) {
 	keeper := record.SpelledOwner(o.HoldOwner)
 	var others []store.WaitlistOffer // to the same person; their times must be handed on
 	defer func() {
@@ -162,8 +171,9 @@ func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.Wa
 	}
 	if e.AppointmentID == "" {
 		return w.Booking.Book(ctx, booking.Request{
-			AppointmentTypeID: o.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: e.Patient, Intake: e.Intake, Locale: e.Locale, Source: store.SourceWeb,
-			Actor: actor, Once: once, Confirms: &booking.Confirmation{RequestID: o.ID, Owner: e.Owner, IgnoreCooldown: true}, Admit: admit,
+			AppointmentTypeID: o.AppointmentTypeID, HoldID: h.ID, Owner: keeper, Patient: e.Patient, Intake: e.Intake,
+			Locale: e.Locale, Source: store.SourceWeb, Actor: actor, Once: once,
+			Confirms: &booking.Confirmation{RequestID: o.ID, Owner: e.Owner, IgnoreCooldown: true}, Admit: admit,
 		})
 	}
 	return w.Booking.Reschedule(ctx, booking.RescheduleRequest{
@@ -173,7 +183,8 @@ func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.Wa
 				return &EndedError{string(store.OfferWithdrawn)} // the appointment has since been moved
 			}
 			if e.AbsenceID == "" && !o.SlotStart.Before(a.SlotStart) {
-				return &EndedError{string(store.OfferWithdrawn)} // the appointment has since been moved to an earlier time
+				// the appointment has since been moved to an earlier time
+				return &EndedError{string(store.OfferWithdrawn)}
 			}
 			return admit(ctx, tx)
 		},
@@ -182,7 +193,8 @@ func (w *Waitlist) take(ctx context.Context, e *store.WaitlistEntry, o *store.Wa
 
 // admit ends an offer as booked, in the transaction that books. It also ends all entries of the person for the type,
 // and returns their other open offers. Of a displaced appointment, it ends only the appointment's entry.
-func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, o *store.WaitlistOffer, actor record.Actor) (others []store.WaitlistOffer, err error) {
+func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntry, o *store.WaitlistOffer,
+	actor record.Actor) (others []store.WaitlistOffer, err error) {
 	now := record.Now()
 	if err := endOffer(ctx, tx, o, store.OfferBooked, now); err != nil {
 		return nil, err
@@ -196,7 +208,9 @@ func (w *Waitlist) admit(ctx context.Context, tx store.Tx, e *store.WaitlistEntr
 	}
 	for i := range live {
 		x := &live[i]
-		if x.ID != e.ID && (x.AppointmentTypeID != e.AppointmentTypeID || !samePerson(x, e) || store.Fold(x.Patient.Name) != store.Fold(e.Patient.Name)) {
+		if x.ID != e.ID &&
+			(x.AppointmentTypeID != e.AppointmentTypeID || !samePerson(x, e) ||
+				store.Fold(x.Patient.Name) != store.Fold(e.Patient.Name)) {
 			continue
 		}
 		ended, err := w.dropEntry(ctx, tx, x, store.WaitlistBooked, actor, now)
@@ -217,7 +231,8 @@ const repeats = time.Minute
 const manageLink record.Actor = "manage"
 
 // accepted returns the appointment that an offer has become.
-func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer, once *record.Once) (a store.Appointment, err error) {
+func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *store.WaitlistOffer,
+	once *record.Once) (a store.Appointment, err error) {
 	id := o.ID
 	if e.AppointmentID != "" {
 		id = e.AppointmentID
@@ -231,7 +246,8 @@ func (w *Waitlist) accepted(ctx context.Context, e *store.WaitlistEntry, o *stor
 // Decline ends an offer and hands its time on. The entry keeps waiting, except that of a displaced appointment, which
 // ends. Declining a declined offer changes nothing.
 // store.ErrNotFound, *EndedError.
-func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor, once *record.Once) (store.WaitlistOffer, error) {
+func (w *Waitlist) Decline(ctx context.Context, id string, actor record.Actor,
+	once *record.Once) (store.WaitlistOffer, error) {
 	o, err := w.offerOf(ctx, id)
 	if err != nil {
 		return o, err

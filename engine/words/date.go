@@ -16,8 +16,8 @@ func (l *Language) ShortDay(t time.Time) string { return l.format("date.short", 
 // BirthDate returns a date in figures, such as 23/11/2026.
 func (l *Language) BirthDate(t time.Time) string { return l.format("date.birth", t) }
 
-// Spoken returns a date and a time of day to read aloud that cannot be misheard, such as "Monday, November 23rd at 10 AM". Languages
-// have formats of their own for a full hour and for one o'clock.
+// Spoken returns a date and a time of day to read aloud that cannot be misheard, such as "Monday, November 23rd at 10
+// AM". Languages have formats of their own for a full hour and for one o'clock.
 func (l *Language) Spoken(t time.Time) string {
 	key := "date.spoken"
 	if t.Hour() == 1 {
@@ -31,15 +31,14 @@ func (l *Language) Spoken(t time.Time) string {
 
 // format fills the placeholders that a format in date.json can have.
 func (l *Language) format(key string, t time.Time) string {
-	return l.Fill(key,
-		"weekday", l.Text("date.weekday."+strings.ToLower(t.Weekday().String())),
-		"day", strconv.Itoa(t.Day()), "dd", t.Format("02"), "ordinal", ordinal(t.Day()),
-		"month", l.Text("date.month."+strings.ToLower(t.Month().String())), "mm", t.Format("01"),
-		"weekday2", first(l.Text("date.weekday."+strings.ToLower(t.Weekday().String())), 2),
-		"weekday3", first(l.Text("date.weekday."+strings.ToLower(t.Weekday().String())), 3),
-		"month3", first(l.Text("date.month."+strings.ToLower(t.Month().String())), 3),
-		"year", strconv.Itoa(t.Year()), "yyyy", t.Format("2006"),
-		"hour", strconv.Itoa(t.Hour()), "clock", t.Format("15:04"), "hour12", t.Format("3 PM"), "clock12", t.Format("3:04 PM"))
+	return l.Fill(key, "weekday", l.Text("date.weekday."+strings.ToLower(t.Weekday().String())), "day",
+		strconv.Itoa(t.Day()), "dd", t.Format("02"), "ordinal", ordinal(t.Day()), "month",
+		l.Text("date.month."+strings.ToLower(t.Month().String())), "mm", t.Format("01"), "weekday2",
+		first(l.Text("date.weekday."+strings.ToLower(t.Weekday().String())), 2), "weekday3",
+		first(l.Text("date.weekday."+strings.ToLower(t.Weekday().String())), 3), "month3",
+		first(l.Text("date.month."+strings.ToLower(t.Month().String())), 3), "year", strconv.Itoa(t.Year()), "yyyy",
+		t.Format("2006"), "hour", strconv.Itoa(t.Hour()), "clock", t.Format("15:04"), "hour12", t.Format("3 PM"),
+		"clock12", t.Format("3:04 PM"))
 }
 
 // first returns the first n letters of a word.

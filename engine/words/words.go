@@ -11,10 +11,11 @@
 //	en/embedoff.json  the embedded page where embedding is off
 //	en/pages/*.json   the texts of the browser pages; web/pages/join builds the pages' scripts from them
 //
-// A file is one flat JSON object: a key and its text. A text of a page may instead be an object with plural forms, such as
-// {"one": "{n} day", "other": "{n} days"}; the page selects the form by n. In a text, {name} is a placeholder. Texts of pages can
-// contain **bold** words. English is the reference: every language must have the same keys with the same placeholders, and Load and
-// LoadPages fail otherwise. Only the formats in date.json choose their placeholders per language.
+// A file is one flat JSON object: a key and its text. A text of a page may instead be an object with plural forms, such
+// as {"one": "{n} day", "other": "{n} days"}; the page selects the form by n. In a text, {name} is a placeholder. Texts
+// of pages can contain **bold** words. English is the reference: every language must have the same keys with the same
+// placeholders, and Load and LoadPages fail otherwise. Only the formats in date.json choose their placeholders per
+// language.
 //
 // Instructions to the language model of an agent are not in here. They are in package agent, in English only.
 //
@@ -42,7 +43,8 @@ var registered = []Registration{
 	{Tag: "es", Name: "Español"},
 }
 
-// Registration describes a language. Pages write numbers and dates by its tag, or by the clinic's locale if that is the same language.
+// Registration describes a language. Pages write numbers and dates by its tag, or by the clinic's locale if that is the
+// same language.
 type Registration struct {
 	Tag  string // the BCP 47 tag, and the name of the folder
 	Name string // the language's name for itself
@@ -92,7 +94,8 @@ func Load(dir fs.FS, languages []Registration) (*Catalog, error) {
 		for _, f := range read[i] {
 			for _, t := range f.Texts {
 				if t.Forms != nil {
-					return nil, fmt.Errorf("words: %s/%s.json: %q has plural forms, which only texts of pages can have", r.Tag, f.Name, t.Key)
+					return nil, fmt.Errorf("words: %s/%s.json: %q has plural forms, which only texts of pages can have",
+						r.Tag, f.Name, t.Key)
 				}
 				l.texts[f.Name+"."+t.Key] = t.Text
 			}
@@ -102,7 +105,8 @@ func Load(dir fs.FS, languages []Registration) (*Catalog, error) {
 	return c, nil
 }
 
-// LoadPages reads the texts of the browser pages. It returns the files of each language, in the order of languages. Errors: those of Load.
+// LoadPages reads the texts of the browser pages. It returns the files of each language, in the order of languages.
+// Errors: those of Load.
 func LoadPages(dir fs.FS, languages []Registration) ([][]File, error) {
 	return readAll(dir, languages, "pages")
 }
@@ -120,8 +124,8 @@ func (c *Catalog) Has(tag string) bool {
 	return slices.ContainsFunc(c.languages, func(l *Language) bool { return l.Tag == tag })
 }
 
-// Find returns the first of these languages that exists. A tag with a region, such as de-AT, also finds its language without the region.
-// If none exists, Find returns English.
+// Find returns the first of these languages that exists. A tag with a region, such as de-AT, also finds its language
+// without the region. If none exists, Find returns English.
 func (c *Catalog) Find(tags ...string) *Language {
 	for _, tag := range tags {
 		base, _, _ := strings.Cut(tag, "-")
@@ -139,7 +143,8 @@ func (c *Catalog) Find(tags ...string) *Language {
 // Text returns the text with a key, such as mail.subject.reminder; empty if there is none.
 func (l *Language) Text(key string) string { return l.texts[key] }
 
-// Fill returns the text with a key with its placeholders replaced. pairs are placeholders without braces, each followed by its value.
+// Fill returns the text with a key with its placeholders replaced. pairs are placeholders without braces, each followed
+// by its value.
 func (l *Language) Fill(key string, pairs ...string) string { return Fill(l.texts[key], pairs...) }
 
 // Fill replaces the placeholders of a text in one pass: a value may contain braces.
